@@ -1,0 +1,55 @@
+"""selfdict finds the few columns of a matrix whose cone contains all the others.
+
+The public names load on first use, so that ``import selfdict`` stays quick: numba, scikit-learn and the
+rest are imported by the rooms that need them.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "FGNSR": "estimators",
+    "H2NMF": "estimators",
+    "SNPA": "estimators",
+    "SPA": "estimators",
+    "VCA": "estimators",
+    "XRAY": "estimators",
+    "Solution": "model",
+    "Status": "model",
+    "certify": "model",
+    "project_omega": "model",
+    "fcls": "abundances",
+    "nnls": "abundances",
+    "h2nmf": "select",
+    "select_indices": "select",
+    "snpa": "select",
+    "spa": "select",
+    "suggest_rank": "select",
+    "vca": "select",
+    "xray": "select",
+    "conic": "solvers",
+    "fast_gradient": "solvers",
+    "mu_heuristic": "solvers",
+    "working_set": "solvers",
+    "thread_limit": "kernels.threads",
+}
+_ROOMS = ("abundances", "datasets", "estimators", "kernels", "metrics", "model", "report", "scene", "select", "solvers")
+
+__all__ = [*sorted(_PUBLIC), "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        value = getattr(import_module(f"selfdict.{_PUBLIC[name]}"), name)
+    elif name in _ROOMS:
+        value = import_module(f"selfdict.{name}")
+    else:
+        raise AttributeError(f"module 'selfdict' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ROOMS])

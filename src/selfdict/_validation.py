@@ -1,0 +1,87 @@
+"""Checks of what users hand in. Each failure is one sentence with what was seen and what was expected."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[Any]
+
+
+def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True) -> Array:
+    """Return ``M`` as a 2-D floating array: float32 and float64 stay, integers and booleans become float32.
+
+    A ``np.memmap`` of floats is returned as it is, not loaded; its values are then checked block by block by
+    whoever reads them (``finite=False``).
+    """
+    array = np.asanyarray(M)
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array; drop or fill the masked entries first")
+    if array.dtype.kind in "biu":
+        array = array.astype(np.float32)
+    elif array.dtype.kind != "f":
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
+    elif array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
+    elif not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.ndim != 2:
+        raise ValueError(f"{name} must have 2 dimensions (features, points), got {array.ndim}: shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{name} must not be empty, got shape {array.shape}")
+    if finite and not all_finite(array):
+        raise ValueError(f"{name} contains NaN or infinity")
+    return array if isinstance(array, np.memmap) else np.asarray(array)
+
+
+def all_finite(array: Array, block: int = 1 << 22) -> bool:
+    """Whether every entry is finite, looking at a block of rows at a time."""
+    rows = max(1, block // max(1, array[0].size))
+    return all(bool(np.isfinite(array[a : a + rows]).all()) for a in range(0, array.shape[0], rows))
+
+
+def as_vector(
+    values: ArrayLike | None, n: int, name: str, dtype: Any, *, default: Any = None, positive: bool = False
+) -> Array:
+    """Return a vector of n finite numbers, all ≥ 0 (or > 0); ``None`` gives ``default``."""
+    if values is None:
+        values = default
+    vector = np.asarray(values)
+    if vector.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {vector.dtype}")
+    if vector.shape != (n,):
+        raise ValueError(f"{name} must have shape ({n},), got {vector.shape}")
+    vector = np.ascontiguousarray(vector, dtype=dtype)
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{name} contains NaN or infinity")
+    if positive and (vector <= 0).any():
+        raise ValueError(f"{name} must be positive, got {vector.min()} as its smallest entry")
+    if (vector < 0).any():
+        raise ValueError(f"{name} must not be negative, got {vector.min()} as its smallest entry")
+    return vector
+
+
+def as_rank(r: Any, n: int, name: str = "r") -> int:
+    """Return the number of columns to select, between 1 and n."""
+    if not isinstance(r, numbers.Integral) or isinstance(r, bool):
+        raise TypeError(f"{name} must be an integer, got {r!r}")
+    if not 1 <= r <= n:
+        raise ValueError(f"{name} must lie between 1 and the number of points, {n}, got {r}")
+    return int(r)
+
+
+def as_scalar(value: Any, name: str, *, minimum: float = 0.0, strict: bool = False) -> float:
+    """Return a finite real number ≥ ``minimum`` (or > it)."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a real number, got {value!r}")
+    if not np.isfinite(value) or value < minimum or (strict and value == minimum):
+        raise ValueError(f"{name} must be finite and {'>' if strict else '≥'} {minimum:g}, got {value}")
+    return float(value)
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Return a ``numpy.random.Generator`` from None, a seed, a Generator or an old ``RandomState``."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    return np.random.default_rng(random_state)

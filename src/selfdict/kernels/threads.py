@@ -1,0 +1,77 @@
+"""Threads for the compiled kernels.
+
+A kernel is a serial function that has released the GIL and works on the slice ``[start, stop)`` of its
+items. Here the slices are handed to a few threads. The slices depend on the problem alone, never on the
+number of threads, so sums taken slice by slice give the same bits on one thread and on many.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+_limit: ContextVar[int | None] = ContextVar("selfdict_threads", default=None)
+
+
+def n_threads() -> int:
+    """Return how many threads kernels may use now: the limit in force, else the cores of this process."""
+    if (limit := _limit.get()) is not None:
+        return limit
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def thread_limit(limit: int | None) -> Iterator[None]:
+    """Let kernels and BLAS use at most ``limit`` threads inside the ``with`` block (None: no change).
+
+    Examples
+    --------
+    >>> import selfdict
+    >>> with selfdict.thread_limit(1):
+    ...     K = selfdict.spa([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], 2)
+    """
+    if limit is None:
+        yield
+        return
+    if limit < 1:
+        raise ValueError(f"the thread limit must be at least 1, got {limit}")
+    token = _limit.set(limit)
+    try:
+        with threadpool_limits(limits=limit, user_api="blas"):
+            yield
+    finally:
+        _limit.reset(token)
+
+
+@cache
+def _pool(size: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(size, thread_name_prefix="selfdict")
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child makes its own
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def for_slices(task: Callable[[int, int], Any], n_items: int, slice_size: int) -> list[Any]:
+    """Call ``task(start, stop)`` for consecutive slices of ``range(n_items)`` and return the results in order.
+
+    On an interruption the running slices are waited for, so nothing writes into an array afterwards.
+    """
+    slices = [(start, min(start + slice_size, n_items)) for start in range(0, n_items, slice_size)]
+    size = min(n_threads(), len(slices))
+    if size <= 1:
+        return [task(*bounds) for bounds in slices]
+    futures = [_pool(size).submit(task, *bounds) for bounds in slices]
+    try:
+        return [future.result() for future in futures]
+    finally:
+        for future in futures:
+            future.cancel()
+        wait(futures)
