@@ -1,0 +1,110 @@
+"""The successive projection algorithm."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfdict._validation import Array, as_matrix, as_rank
+from selfdict.select._columns import TIE, enough, finite_squared_norms, first_largest, negligible
+
+_BLOCK = 4096
+
+
+def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False) -> Array:
+    """Select r columns of M by successive projection.
+
+    Each step selects the column with the largest residual and projects all columns onto the orthogonal
+    complement of it. Squared residual norms that agree to 1e-6 relative are ties; the column with the larger
+    original norm wins, then the one that comes first.
+
+    Parameters
+    ----------
+    M : (m, n) array_like
+        Data points are columns; any memory order, also a ``np.memmap``.
+    r : int
+        How many columns to select.
+    allow_fewer : bool, default=False
+        When all columns lie in the span of k < r selected ones: return these k instead of raising.
+
+    Returns
+    -------
+    (r,) ndarray of int
+        Indices of the selected columns in order of selection.
+
+    Raises
+    ------
+    ValueError
+        If the numerical rank of M is below r (unless ``allow_fewer``).
+
+    Notes
+    -----
+    The residuals are never formed. With u the direction of the residual selected last, ‖r_j‖² falls by
+    (uᵀm_j)²: one matrix-vector product a step. A bound on what this subtraction loses to rounding is kept for
+    each column; the columns that may be the largest within it have their residuals computed afresh, so the
+    selection is that of explicit residuals.
+
+    Examples
+    --------
+    >>> import selfdict
+    >>> selfdict.spa([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5]], 2)
+    array([0, 1])
+    """
+    M = as_matrix(M, finite=False)
+    m, n = M.shape
+    r = as_rank(r, n)
+    norms = finite_squared_norms(M)
+    residuals = norms.copy()  # squared; −inf once a column is selected or known to lie in the span
+    slack = m * np.finfo(np.float64).eps * norms  # bounds the error of each entry of residuals
+    rounding = (m + 1) * np.finfo(M.dtype).eps * np.sqrt(norms)  # bounds the error of uᵀm_j
+    U = np.empty((m, 0))
+    selected: list[int] = []
+    while True:
+        index = _largest(M, U, residuals, slack)
+        if index < 0:
+            break
+        selected.append(index)
+        residuals[index] = -np.inf
+        if len(selected) == r:
+            break
+        u = _project_out(M[None, :, index].astype(np.float64), U)[0]
+        U = np.column_stack([U, u / np.linalg.norm(u)])
+        change = (U[:, -1].astype(M.dtype) @ M).astype(np.float64)
+        slack += rounding * (2 * np.abs(change) + rounding)
+        residuals -= change**2
+    if allow_fewer:
+        r = len(selected)
+    return enough(selected, r, "all columns lie in the span of so many of them")
+
+
+def _largest(M: Array, U: Array, residuals: Array, slack: Array) -> int:
+    """Return the column with the largest residual, or −1; corrects both arrays where it looks."""
+    while True:
+        threshold = (1 - 2 * TIE) * max(0.0, (residuals - slack).max())
+        candidates = np.flatnonzero((residuals + slack >= threshold) & (residuals + slack > 0))
+        if not candidates.size:
+            return -1
+        exact, norms = _exact(M, U, candidates)
+        exact[exact <= negligible(M) * norms] = -np.inf
+        residuals[candidates] = exact
+        slack[candidates] = 8 * M.shape[0] * np.finfo(np.float64).eps * norms
+        # Too small only where a candidate turned out to lie in the span: then look again.
+        if exact.max() * (1 - TIE) >= threshold and exact.max() > 0:
+            return int(candidates[first_largest(exact, norms)])
+
+
+def _exact(M: Array, U: Array, columns: Array) -> tuple[Array, Array]:
+    """Return ‖m_j − U Uᵀ m_j‖² and ‖m_j‖² of some columns, the same bits for equal columns."""
+    exact, norms = np.empty(columns.size), np.empty(columns.size)
+    for start in range(0, columns.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        rows = np.ascontiguousarray(M[:, columns[part]].T, dtype=np.float64)
+        norms[part] = np.einsum("ij,ij->i", rows, rows)
+        rows = _project_out(rows, U)
+        exact[part] = np.einsum("ij,ij->i", rows, rows)
+    return exact, norms
+
+
+def _project_out(rows: Array, U: Array) -> Array:
+    """Return rows − rows U Uᵀ, projected twice for full accuracy."""
+    for _ in range(2):
+        rows = rows - (rows @ U) @ U.T
+    return rows
