@@ -1,0 +1,7 @@
+"""How much of each endmember every column holds: nonnegative and fully constrained least squares."""
+
+from selfdict.abundances.fcls import fcls
+from selfdict.abundances.nnls import nnls
+from selfdict.abundances.residual import column_residuals
+
+__all__ = ["column_residuals", "fcls", "nnls"]

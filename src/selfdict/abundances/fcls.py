@@ -1,0 +1,126 @@
+"""Fully constrained least squares: abundances that are nonnegative and sum to one."""
+
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfdict._validation import Array
+from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, check_start, column_blocks
+
+
+@overload
+def fcls(
+    U: ArrayLike,
+    M: ArrayLike,
+    *,
+    at_most: bool = ...,
+    H0: ArrayLike | None = ...,
+    out: Array | None = ...,
+    block: int | None = ...,
+    return_kkt: Literal[False] = ...,
+) -> Array: ...
+@overload
+def fcls(
+    U: ArrayLike,
+    M: ArrayLike,
+    *,
+    at_most: bool = ...,
+    H0: ArrayLike | None = ...,
+    out: Array | None = ...,
+    block: int | None = ...,
+    return_kkt: Literal[True],
+) -> tuple[Array, Array]: ...
+def fcls(
+    U: ArrayLike,
+    M: ArrayLike,
+    *,
+    at_most: bool = False,
+    H0: ArrayLike | None = None,
+    out: Array | None = None,
+    block: int | None = None,
+    return_kkt: bool = False,
+) -> Array | tuple[Array, Array]:
+    """Return the H ≥ 0 whose columns sum to one and that minimises ‖M − U H‖_F, column by column, exactly.
+
+    Parameters
+    ----------
+    U : (m, r) array_like
+        The endmembers. More columns than rows, duplicates and a zero column (shade) are allowed.
+    M : (m, n) array_like
+        One pixel a column; a ``np.memmap`` is read a block of columns at a time.
+    at_most : bool
+        Let the sums be at most one instead: the projection onto the hull of U and the origin that SNPA uses. It equals
+        ``nnls`` where that has a sum of at most one and ``fcls`` elsewhere.
+    H0 : (r, n) array_like, optional
+        A start, such as the solution of a nearby problem. It changes the time, not the solution.
+    out : (r, n) ndarray of floats, optional
+        Where to write H, for example a ``np.memmap``.
+    block : int, optional
+        Columns read at a time; by default about 8 MiB of float64.
+    return_kkt : bool
+        Whether to return the KKT residuals as well.
+
+    Returns
+    -------
+    H : (r, n) ndarray
+        float32 where U and M are both float32 (or smaller), else float64. The computation is in float64.
+    kkt : (n,) ndarray of float64
+        With ``return_kkt``: for column j the largest violation, over i, of g_i ≤ λ and, where h_i > 0, of g_i = λ,
+        with g = Uᵀ(m_j − U h_j) and λ = gᵀh_j, in units of a (a + ‖m_j‖) where a = max ‖u_i‖. With ``at_most``,
+        the slack 1 − Σh counts as the abundance of an endmember 0.
+
+    Notes
+    -----
+    Under Σh = 1, both U and M may be shifted by the mean endmember, and a row of ones put below both, without a change of
+    the problem. Afterwards the columns of U are linearly independent as soon as they are affinely so, and the active
+    sets work as for ``nnls``, with one multiplier for the sum. No penalty weight is involved.
+
+    Examples
+    --------
+    >>> from selfdict import fcls
+    >>> fcls([[1.0, 0.0], [0.0, 1.0]], [[0.75, 2.0], [0.25, 0.0]])
+    array([[0.75, 1.  ],
+           [0.25, 0.  ]])
+    >>> fcls([[1.0, 0.0], [0.0, 1.0]], [[0.25, 2.0], [0.25, 0.0]], at_most=True)
+    array([[0.25, 1.  ],
+           [0.25, 0.  ]])
+    """
+    U, M, dtype = check_pair(U, M)
+    r = U.shape[1]
+    shape = (r, M.shape[1])
+    H0, H = check_start(H0, shape), check_out(out, shape, dtype)
+    if at_most:  # the slack is the abundance of one more endmember, the origin
+        U = np.column_stack([U, np.zeros(len(U))])
+    mean = U.mean(axis=1)
+    centred = U - mean[:, None]
+    scale = np.linalg.norm(centred, axis=0).max()
+    scale = scale if scale > 0 else 1.0
+    Q, R = np.linalg.qr(np.vstack([centred / scale, np.ones(U.shape[1])]))
+    P = Q[:-1] / scale
+    solver = ColumnSolver(R, P, Q[-1] - mean @ P, simplex=True)
+    kkt = np.zeros(M.shape[1])
+    for columns, m in column_blocks(M, block):
+        X0 = None if H0 is None else _start(H0[:, columns], U.shape[1])
+        X = solver(m, X0)
+        H[:, columns] = X[:, :r].T
+        if return_kkt:
+            kkt[columns] = _kkt_residuals(U, m, X.T)
+    return (H, kkt) if return_kkt else H
+
+
+def _start(H0: Array, r: int) -> Array:
+    X0 = np.maximum(H0.T.astype(np.float64), 0.0)
+    if r > X0.shape[1]:
+        X0 = np.column_stack([X0, np.maximum(1.0 - X0.sum(axis=1), 0.0)])
+    return X0
+
+
+def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:
+    G = U.T @ (M - U @ H)
+    G -= (G * H).sum(axis=0)
+    violation = np.where(H > 0, np.abs(G), np.maximum(G, 0.0))
+    largest = np.linalg.norm(U, axis=0).max()
+    unit = largest * (largest + np.linalg.norm(M, axis=0))
+    residuals: Array = violation.max(axis=0) / np.where(unit > 0, unit, 1.0)
+    return residuals

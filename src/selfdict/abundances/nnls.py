@@ -1,0 +1,102 @@
+"""Nonnegative least squares for many right-hand sides."""
+
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfdict._validation import Array
+from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, check_start, column_blocks
+
+
+@overload
+def nnls(
+    U: ArrayLike,
+    M: ArrayLike,
+    *,
+    H0: ArrayLike | None = ...,
+    out: Array | None = ...,
+    block: int | None = ...,
+    return_kkt: Literal[False] = ...,
+) -> Array: ...
+@overload
+def nnls(
+    U: ArrayLike,
+    M: ArrayLike,
+    *,
+    H0: ArrayLike | None = ...,
+    out: Array | None = ...,
+    block: int | None = ...,
+    return_kkt: Literal[True],
+) -> tuple[Array, Array]: ...
+def nnls(
+    U: ArrayLike,
+    M: ArrayLike,
+    *,
+    H0: ArrayLike | None = None,
+    out: Array | None = None,
+    block: int | None = None,
+    return_kkt: bool = False,
+) -> Array | tuple[Array, Array]:
+    """Return the H ≥ 0 that minimises ‖M − U H‖_F, column by column, exactly.
+
+    Parameters
+    ----------
+    U : (m, r) array_like
+        The dictionary, for example the pure pixels M(:, K). More columns than rows, duplicates and zero columns
+        are allowed; a zero column has coefficient zero.
+    M : (m, n) array_like
+        One right-hand side a column; a ``np.memmap`` is read a block of columns at a time.
+    H0 : (r, n) array_like, optional
+        A start, such as the solution of a nearby problem. It changes the time, not the solution.
+    out : (r, n) ndarray of floats, optional
+        Where to write H, for example a ``np.memmap``.
+    block : int, optional
+        Columns read at a time; by default about 8 MiB of float64.
+    return_kkt : bool
+        Whether to return the KKT residuals as well.
+
+    Returns
+    -------
+    H : (r, n) ndarray
+        float32 where U and M are both float32 (or smaller), else float64. The computation is in float64.
+    kkt : (n,) ndarray of float64
+        With ``return_kkt``: for column j the largest violation, over i, of g_i ≤ 0 and, where h_i > 0, of g_i = 0,
+        with g = Uᵀ(m_j − U h_j), in units of ‖u_i‖ ‖m_j‖.
+
+    Notes
+    -----
+    The columns of U are scaled to norm one and reduced to a triangle by QR. If its condition number is below 1e3, the
+    active sets work on its Gram matrix, otherwise on the triangle itself (no squared condition number). Where
+    the solution is not unique, as with duplicates in U, one of the solutions is returned.
+
+    Examples
+    --------
+    >>> from selfdict import nnls
+    >>> nnls([[1.0, 1.0], [0.0, 1.0]], [[3.0, 1.0], [1.0, 2.0]])
+    array([[2. , 0. ],
+           [1. , 1.5]])
+    """
+    U, M, dtype = check_pair(U, M)
+    shape = (U.shape[1], M.shape[1])
+    H0, H = check_start(H0, shape), check_out(out, shape, dtype)
+    norms = np.linalg.norm(U, axis=0)
+    scale = np.where(norms > 0, norms, 1.0)
+    Q, R = np.linalg.qr(U / scale)
+    R[:, norms == 0] = 0.0
+    solver = ColumnSolver(R, Q, np.zeros(len(R)), simplex=False)
+    kkt = np.zeros(M.shape[1])
+    for columns, m in column_blocks(M, block):
+        X0 = None if H0 is None else H0[:, columns].T * scale
+        H[:, columns] = (solver(m, X0) / scale).T
+        if return_kkt:
+            kkt[columns] = _kkt_residuals(U, m, np.asarray(H[:, columns], dtype=np.float64))
+    return (H, kkt) if return_kkt else H
+
+
+def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:
+    G = U.T @ (M - U @ H)
+    violation = np.where(H > 0, np.abs(G), np.maximum(G, 0.0))
+    unit = np.linalg.norm(U, axis=0)[:, None] * np.linalg.norm(M, axis=0)
+    residuals: Array = np.divide(violation, unit, out=np.zeros_like(G), where=unit > 0).max(axis=0)
+    return residuals
