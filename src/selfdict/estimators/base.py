@@ -1,0 +1,133 @@
+"""What all estimators share: points come in as rows, and the components are some of these rows."""
+
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags, check_array
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from selfdict._validation import Array
+from selfdict.abundances import nnls
+from selfdict.metrics import relative_error
+
+# scikit-learn converts to the first of these what is neither: integers become float32, as everywhere here.
+_DTYPES = [np.float32, np.float64]
+
+
+class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the estimators whose components are points of the data itself.
+
+    A subclass implements ``_select(M)``: M is (n_features, n_samples), points as columns, and the result is
+    the indices of ``n_components`` of them. Everything else is done here.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    n_components: int
+    indices_: Array
+    components_: Array
+    reconstruction_err_: float
+    n_features_in_: int
+
+    def __init__(self, n_components: int = 2, *, random_state: Any = None) -> None:
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _select(self, M: Array) -> Array:
+        raise NotImplementedError(f"{type(self).__name__} must implement _select")
+
+    def fit(self, X: ArrayLike, y: None = None) -> Self:
+        """Select the components.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like
+            The data, one point a row.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: ArrayLike, y: None = None) -> Array:
+        """Select the components and return the abundances of ``X``, as ``fit(X).transform(X)`` does.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like
+            The data, one point a row.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        (n_samples, n_components) ndarray
+        """
+        return self._fit(X)
+
+    def _fit(self, X: ArrayLike) -> Array:
+        self._validate_params()
+        points: Array = validate_data(self, X, dtype=_DTYPES)
+        if self.n_components > len(points):
+            raise ValueError(f"n_components={self.n_components} must be at most n_samples={len(points)}")
+        M = points.T
+        self.indices_ = self._select(M)
+        self.components_ = points[self.indices_]
+        H = nnls(self.components_.T, M)
+        self.reconstruction_err_ = relative_error(M, self.components_.T, H)
+        return np.ascontiguousarray(H.T)
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Return the nonnegative abundances: the H ≥ 0 that minimises ‖X − H components_‖_F, exactly.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like
+            Points as rows.
+
+        Returns
+        -------
+        (n_samples, n_components) ndarray
+        """
+        check_is_fitted(self)
+        points: Array = validate_data(self, X, dtype=_DTYPES, reset=False)
+        return np.ascontiguousarray(nnls(self.components_.T.astype(points.dtype), points.T).T)
+
+    def inverse_transform(self, X: ArrayLike) -> Array:
+        """Return the points that the abundances describe, ``X @ components_``.
+
+        Parameters
+        ----------
+        X : (n_samples, n_components) array_like
+            Abundances.
+
+        Returns
+        -------
+        (n_samples, n_features) ndarray
+        """
+        check_is_fitted(self)
+        H = check_array(X, dtype=_DTYPES)
+        if H.shape[1] != len(self.components_):
+            raise ValueError(f"X has {H.shape[1]} columns, expected n_components={len(self.components_)}")
+        points: Array = H @ self.components_.astype(H.dtype)
+        return points
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
