@@ -1,0 +1,20 @@
+"""The report of an unmixed scene, and the same plots for papers."""
+
+from selfdict.report.data import MethodResult, ReportData, report_data
+from selfdict.report.html import render_report, write_report
+from selfdict.report.plots import plot_abundances, plot_residual, plot_scene, plot_spectra, plot_weights
+from selfdict.report.words import Certificate
+
+__all__ = [
+    "Certificate",
+    "MethodResult",
+    "ReportData",
+    "plot_abundances",
+    "plot_residual",
+    "plot_scene",
+    "plot_spectra",
+    "plot_weights",
+    "render_report",
+    "report_data",
+    "write_report",
+]

@@ -1,0 +1,182 @@
+"""The figures of the report as matplotlib figures for papers.
+
+Each function draws into ``ax`` (or ``fig`` for several maps), made when not given, and returns it; nothing is
+shown or saved.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from selfdict._optional import optional
+from selfdict._validation import Array
+from selfdict.report.data import ReportData
+from selfdict.report.images import colour_limit
+from selfdict.report.palette import ABUNDANCE_MAP, NO_DATA, RESIDUAL_MAP, line_styles
+
+
+def plot_scene(data: ReportData, ax: Any = None) -> Any:
+    """Draw the false-colour image with the pure pixels marked and numbered.
+
+    Parameters
+    ----------
+    data : ReportData
+        What to draw, see :func:`selfdict.report.report_data`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = _axes(ax)
+    image = np.moveaxis(data.false_colour, 0, -1).copy()
+    image[~data.mask] = np.array(NO_DATA) / 255
+    ax.imshow(image, interpolation="nearest")
+    effects = optional("matplotlib.patheffects")
+    halo = [effects.withStroke(linewidth=2.5, foreground="white")]
+    for k, ((row, column), style) in enumerate(zip(data.pixels, line_styles(len(data.pixels)))):
+        ax.plot(column, row, "o", markersize=6, mfc="none", mec=style.colour, mew=1.5, path_effects=halo)
+        ax.annotate(
+            str(k + 1),
+            (column, row),
+            (5, 5),
+            textcoords="offset points",
+            fontweight="bold",
+            path_effects=halo,
+        )
+    return _bare(ax)
+
+
+def plot_spectra(data: ReportData, ax: Any = None) -> Any:
+    """Draw the spectra of the pure pixels, broken where bands are missing.
+
+    Parameters
+    ----------
+    data : ReportData
+        What to draw, see :func:`selfdict.report.report_data`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = _axes(ax)
+    x = data.band_positions
+    steps = np.abs(np.diff(x))
+    gaps: Any = np.flatnonzero(steps > 5 * np.median(steps)) + 1 if len(x) > 1 else []
+    for k, (spectrum, style) in enumerate(zip(data.endmembers.T, line_styles(len(data.pixels)))):
+        ax.plot(
+            np.insert(x.astype(float), gaps, np.nan),
+            np.insert(spectrum.astype(float), gaps, np.nan),
+            color=style.colour,
+            linestyle=(0, style.dash) if style.dash else "-",
+            linewidth=1.3,
+            label=f"Material {k + 1}",
+        )
+    ax.set_xlabel(data.axis_label)
+    ax.margins(x=0.01)
+    ax.legend(frameon=False, fontsize="small")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def plot_abundances(data: ReportData, fig: Any = None, columns: int = 3) -> Any:
+    """Draw the abundance maps on one colour scale.
+
+    Parameters
+    ----------
+    data : ReportData
+        What to draw, see :func:`selfdict.report.report_data`.
+    fig : matplotlib.figure.Figure, optional
+        An empty figure; default: a new one.
+    columns : int
+        Maps in a row.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    r = len(data.abundances)
+    columns = min(columns, r)
+    rows = -(-r // columns)
+    if fig is None:
+        aspect = data.mask.shape[0] / data.mask.shape[1]
+        size = (2.2 * columns + 0.6, (2.2 * aspect + 0.3) * rows)
+        fig = optional("matplotlib.pyplot").figure(figsize=size, layout="constrained")
+    axes = fig.subplots(rows, columns, squeeze=False).ravel()
+    top = colour_limit(data.abundances, data.mask, at_least=1.0)
+    for k, ax in enumerate(axes):
+        if k >= r:
+            ax.set_axis_off()
+            continue
+        image = _map(ax, data.abundances[k], data.mask, top, ABUNDANCE_MAP)
+        ax.set_title(f"Material {k + 1}", fontsize="small")
+    fig.colorbar(image, ax=list(axes), label="abundance", shrink=0.8)
+    return fig
+
+
+def plot_residual(data: ReportData, ax: Any = None) -> Any:
+    """Draw the relative residual of every pixel.
+
+    Parameters
+    ----------
+    data : ReportData
+        What to draw, see :func:`selfdict.report.report_data`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = _axes(ax)
+    top = colour_limit(data.residual[None], data.mask)
+    image = _map(ax, data.residual, data.mask, top, RESIDUAL_MAP)
+    ax.figure.colorbar(image, ax=ax, label="relative residual", shrink=0.8)
+    return ax
+
+
+def plot_weights(data: ReportData, ax: Any = None, limit: int = 40) -> Any:
+    """Draw the weights of the support (the diagonal of X): the pure pixels in colour, the others in grey.
+
+    Parameters
+    ----------
+    data : ReportData
+        What to draw, see :func:`selfdict.report.report_data`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+    limit : int
+        How many of the pixels that were not chosen are shown, the largest first.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = _axes(ax)
+    r = len(data.weights)
+    others = data.other_weights[:limit]
+    ax.bar(np.arange(r), data.weights, color=[style.colour for style in line_styles(r)])
+    ax.bar(r + 1 + np.arange(len(others)), others, color="#b9c4c6")
+    ax.set_xticks(np.arange(r), [str(k + 1) for k in range(r)])
+    ax.set_ylabel("weight (diagonal of X)")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _axes(ax: Any) -> Any:
+    return optional("matplotlib.pyplot").subplots(layout="constrained")[1] if ax is None else ax
+
+
+def _map(ax: Any, values: Array, mask: Array, top: float, colours: str) -> Any:
+    shades = optional("matplotlib").colormaps[colours].with_extremes(bad=np.array(NO_DATA) / 255)
+    image = ax.imshow(np.ma.array(values, mask=~mask), cmap=shades, vmin=0, vmax=top, interpolation="nearest")
+    _bare(ax)
+    return image
+
+
+def _bare(ax: Any) -> Any:
+    ax.set_xticks([])
+    ax.set_yticks([])
+    return ax
