@@ -1,0 +1,27 @@
+"""Hyperspectral cubes: read, mask, unmix, write. A scene is an ``xarray.DataArray (band, y, x)``."""
+
+from selfdict._optional import optional
+
+for _name in ("xarray", "rioxarray"):
+    optional(_name)
+
+from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402
+from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402
+from selfdict.scene.errors import SceneError  # noqa: E402
+from selfdict.scene.files import read_scene, write_scene, write_spectra  # noqa: E402
+from selfdict.scene.model import as_scene, build_scene  # noqa: E402
+from selfdict.scene.unmix import UnmixResult, unmix  # noqa: E402
+
+__all__ = [
+    "SceneError",
+    "SelfdictAccessor",
+    "UnmixResult",
+    "as_scene",
+    "build_scene",
+    "matrix",
+    "read_scene",
+    "unmix",
+    "valid_mask",
+    "write_scene",
+    "write_spectra",
+]

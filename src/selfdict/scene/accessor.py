@@ -1,0 +1,47 @@
+"""``DataArray.selfdict``: the same functions for people who already hold a DataArray."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from selfdict._validation import Array
+from selfdict.scene import blocks, files
+from selfdict.scene.model import as_scene
+from selfdict.scene.unmix import UnmixResult, unmix
+
+
+@xr.register_dataarray_accessor("selfdict")  # type: ignore[no-untyped-call]  # xarray leaves it untyped
+class SelfdictAccessor:
+    """Unmix a DataArray that has dims (band, y, x), or dims whose names say which is which.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr, selfdict.scene
+    >>> data = xr.DataArray(np.ones((4, 5, 3)), dims=("lat", "lon", "wavelength"))
+    >>> data.selfdict.matrix().shape
+    (3, 20)
+    """
+
+    def __init__(self, data: xr.DataArray) -> None:
+        self._scene = as_scene(data)
+
+    def valid(self, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False) -> xr.DataArray:
+        """See :func:`selfdict.scene.valid_mask`."""
+        return blocks.valid_mask(self._scene, mask, drop_bad_bands=drop_bad_bands)
+
+    def matrix(
+        self, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False, clip: bool = False
+    ) -> Array:
+        """See :func:`selfdict.scene.matrix`."""
+        return blocks.matrix(self._scene, mask, drop_bad_bands=drop_bad_bands, clip=clip)
+
+    def unmix(self, r: int, **options: Any) -> UnmixResult:
+        """See :func:`selfdict.scene.unmix`."""
+        return unmix(self._scene, r, **options)
+
+    def write(self, path: str | PathLike[str], format: str | None = None, **options: Any) -> Path:
+        """See :func:`selfdict.scene.write_scene`."""
+        return files.write_scene(self._scene, path, format, **options)

@@ -1,0 +1,166 @@
+"""A scene read a few rows at a time: as matrices with pixels as columns, and which pixels are valid."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from selfdict._validation import Array
+from selfdict.scene.model import as_scene
+
+BLOCK_BYTES = 32 * 2**20
+
+
+def row_blocks(scene: xr.DataArray, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, int]]:
+    """Yield (start, stop) of groups of rows of at most ``block_bytes``; whole chunks where there are any."""
+    n_bands, n_rows, n_columns = scene.shape
+    rows = max(1, block_bytes // max(1, n_bands * n_columns * scene.dtype.itemsize))
+    if scene.chunks is not None:
+        chunk = scene.chunks[1][0]
+        rows = max(chunk, rows // chunk * chunk)
+    for start in range(0, n_rows, rows):
+        yield start, min(start + rows, n_rows)
+
+
+def float_dtype(scene: xr.DataArray) -> np.dtype[np.floating]:
+    """Return the dtype of the matrices: float64 stays, all else is float32."""
+    return np.dtype(np.float64 if scene.dtype.kind == "f" and scene.dtype.itemsize > 4 else np.float32)
+
+
+def block_matrix(scene: xr.DataArray, start: int, stop: int, bands: Array) -> tuple[Array, Array]:
+    """Return rows [start, stop) as a matrix of physical values (bands, pixels) and which pixels hold data."""
+    raw = scene.isel(y=slice(start, stop)).values.reshape(scene.sizes["band"], -1)
+    if not bands.all():
+        raw = raw[bands]
+    valid = _holds_data(raw, scene.attrs.get("_FillValue"))
+    if "valid" in scene.coords:
+        valid &= scene["valid"].values[start:stop].ravel().astype(bool)
+    M = raw.astype(float_dtype(scene))
+    if (scale := scene.attrs.get("scale_factor", 1)) != 1:
+        M *= M.dtype.type(scale)
+    if (offset := scene.attrs.get("add_offset", 0)) != 0:
+        M += M.dtype.type(offset)
+    return M, valid
+
+
+def _holds_data(raw: Array, nodata: float | None) -> Array:
+    valid = np.asarray(raw.any(axis=0))
+    if raw.dtype.kind == "f":
+        valid &= np.isfinite(raw).all(axis=0)
+    # Zero is also a measurement (a dark pixel in an absorption band): as no-data it must fill the pixel.
+    if nodata is not None and nodata != 0:
+        # A Python number is compared in the dtype of the array and may lie outside its range.
+        valid &= (raw != np.asarray(nodata).item()).all(axis=0)
+    return valid
+
+
+def used_bands(scene: xr.DataArray, drop_bad_bands: bool) -> Array:
+    """Return which bands take part, as booleans."""
+    if drop_bad_bands and "good_band" in scene.coords:
+        good = scene["good_band"].values.astype(bool)
+        if not good.any():
+            raise ValueError(
+                "all bands are marked as bad; pass drop_bad_bands=False to use them all the same"
+            )
+        return good
+    return np.ones(scene.sizes["band"], dtype=bool)
+
+
+def with_mask(scene: xr.DataArray, mask: ArrayLike | None) -> xr.DataArray:
+    """Return the scene with a mask (True = leave this pixel out) folded into its ``valid`` coordinate."""
+    if mask is None:
+        return scene
+    excluded = np.asarray(mask)
+    if excluded.dtype.kind not in "biu" or excluded.shape != scene.shape[1:]:
+        raise ValueError(
+            f"mask must be booleans of shape {scene.shape[1:]}, True where a pixel is left out, "
+            f"got {excluded.dtype} of shape {excluded.shape}"
+        )
+    valid = ~excluded.astype(bool)
+    if "valid" in scene.coords:
+        valid &= scene["valid"].values.astype(bool)
+    return scene.assign_coords(valid=(("y", "x"), valid))
+
+
+def valid_mask(
+    scene: xr.DataArray, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False
+) -> xr.DataArray:
+    """Return which pixels can be used, reading the scene a block at a time.
+
+    A pixel is left out when a used band is NaN or infinite, when a used band holds the no-data value
+    (``_FillValue``; a no-data value of 0 counts only if every band is 0), when all its bands are zero, when
+    the ``valid`` coordinate of the scene says so, or when ``mask`` does.
+
+    Parameters
+    ----------
+    scene : xarray.DataArray (band, y, x)
+        Dims are recognised as in :func:`as_scene`.
+    mask : (n_rows, n_columns) array-like of bool, optional
+        True where a pixel is to be left out.
+    drop_bad_bands : bool
+        Look at the bands marked as good only.
+
+    Returns
+    -------
+    xarray.DataArray of bool, (y, x)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict.scene import build_scene, valid_mask
+    >>> values = np.ones((2, 1, 4)); values[:, 0, 0] = 0; values[1, 0, 1] = np.nan; values[0, 0, 2] = -9
+    >>> valid_mask(build_scene(values, nodata=-9)).values
+    array([[False, False, False,  True]])
+    """
+    scene = with_mask(as_scene(scene), mask)
+    bands = used_bands(scene, drop_bad_bands)
+    valid = np.concatenate([block_matrix(scene, a, b, bands)[1] for a, b in row_blocks(scene)])
+    return map_of(scene, valid.reshape(scene.shape[1:]), "valid")
+
+
+def matrix(
+    scene: xr.DataArray, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False, clip: bool = False
+) -> Array:
+    """Return the valid pixels of a scene as the columns of a matrix, in row-major order.
+
+    Parameters
+    ----------
+    scene : xarray.DataArray (band, y, x)
+        Dims are recognised as in :func:`as_scene`.
+    mask : (n_rows, n_columns) array-like of bool, optional
+        True where a pixel is to be left out.
+    drop_bad_bands : bool
+        Leave out the bands marked as bad.
+    clip : bool
+        Raise negative values (noise in dark bands) to zero.
+
+    Returns
+    -------
+    M : (n_bands, n_valid) ndarray
+        Physical values (``scale_factor`` and ``add_offset`` applied), float64 if the scene is, else float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict.scene import build_scene, matrix
+    >>> matrix(build_scene(np.arange(8).reshape(2, 2, 2), scale_factor=0.5))
+    array([[0. , 0.5, 1. , 1.5],
+           [2. , 2.5, 3. , 3.5]], dtype=float32)
+    """
+    scene = with_mask(as_scene(scene), mask)
+    bands = used_bands(scene, drop_bad_bands)
+    parts = []
+    for start, stop in row_blocks(scene):
+        M, valid = block_matrix(scene, start, stop, bands)
+        parts.append(M[:, valid])
+    M = np.concatenate(parts, axis=1)
+    return np.maximum(M, 0, out=M) if clip else M
+
+
+def map_of(scene: xr.DataArray, values: Array, name: str, **leading: ArrayLike) -> xr.DataArray:
+    """Return an array on the scene's grid with its map coordinates and CRS; ``leading``: a first dim."""
+    coords = {
+        key: scene.coords[key] for key in ("y", "x", "spatial_ref", "lat", "lon") if key in scene.coords
+    }
+    return xr.DataArray(values, dims=(*leading, "y", "x"), coords={**leading, **coords}, name=name)

@@ -1,0 +1,30 @@
+"""The one error that reading or writing a scene raises."""
+
+import re
+from os import PathLike
+
+_NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
+
+class SceneError(ValueError):
+    """A file that cannot be read or written as a scene: one line with the file and the reason.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    reason : str
+        What is wrong with it. Line breaks and control characters become spaces, since a reason may quote
+        a damaged file.
+
+    Examples
+    --------
+    >>> from selfdict.scene import SceneError
+    >>> print(SceneError("cube.hdr", "the header declares no bands"))
+    cube.hdr: the header declares no bands
+    """
+
+    def __init__(self, path: str | PathLike[str], reason: str) -> None:
+        self.path = str(path)
+        self.reason = _NOT_PRINTABLE.sub(" ", reason)[:500]
+        super().__init__(f"{_NOT_PRINTABLE.sub(' ', self.path)}: {self.reason}")

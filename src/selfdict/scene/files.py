@@ -1,0 +1,230 @@
+"""From a file to a scene and back: the entry points; the formats themselves are in ``scene/formats``."""
+
+import csv
+from collections.abc import Iterable
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from selfdict.scene.blocks import BLOCK_BYTES, with_mask
+from selfdict.scene.errors import SceneError
+from selfdict.scene.formats import format_of
+from selfdict.scene.model import DIMS, as_scene
+from selfdict.scene.staging import staged
+
+
+def read_scene(
+    path: str | PathLike[str],
+    *,
+    bands: slice | Iterable[int] | None = None,
+    drop_bad_bands: bool = False,
+    mask: ArrayLike | str | PathLike[str] | None = None,
+    roi: tuple[slice, slice] | None = None,
+    format: str | None = None,
+    **options: Any,
+) -> xr.DataArray:
+    """Read a hyperspectral cube.
+
+    ENVI and ``.npy`` files are mapped into memory; GeoTIFF, NetCDF and zarr are read lazily through dask;
+    ``.mat`` and ``.npz`` are loaded. The size a file declares is compared with what it holds before anything
+    is allocated.
+
+    Parameters
+    ----------
+    path : str or path-like
+        An ENVI header or data file, ``.tif``, ``.mat``, ``.nc``, ``.zarr``, ``.npy`` or ``.npz``.
+    bands : slice or sequence of int, optional
+        Bands to keep, counted from 0.
+    drop_bad_bands : bool
+        Drop the bands the file marks as bad (after ``bands``).
+    mask : (n_rows, n_columns) array-like of bool, or a file, optional
+        True (not zero) where a pixel is to be left out; a file must hold one band on the same grid.
+    roi : (slice, slice), optional
+        Rows and columns to keep, counted from 0; the mask covers the whole scene.
+    format : {"envi", "geotiff", "mat", "netcdf", "zarr", "npy"}, optional
+        Default: by the name of the file.
+    **options
+        Of the format: ``variable`` (mat, netcdf, zarr, npz: which array), ``layout`` (npy, npz, mat: the
+        order of the axes, such as ``"band y x"``; default ``"y x band"``), ``ortho`` (EMIT: False keeps
+        sensor geometry).
+
+    Returns
+    -------
+    xarray.DataArray (band, y, x)
+        See :mod:`selfdict.scene.model` for its coordinates and attributes.
+
+    Raises
+    ------
+    SceneError
+        The file is missing, damaged, or not a scene: one line with the file and the reason.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from selfdict.scene import build_scene, read_scene, write_scene
+    >>> folder = tempfile.mkdtemp()
+    >>> _ = write_scene(build_scene(np.ones((3, 4, 5)), wavelength=[450, 550, 650]), folder + "/cube.hdr")
+    >>> read_scene(folder + "/cube.hdr").wavelength.values
+    array([450., 550., 650.])
+    """
+    path = Path(path)
+    if not path.exists():
+        raise SceneError(path, "no such file")
+    module = _module(format or format_of(path))
+    try:
+        scene = as_scene(module.read(path, **options))
+    except (SceneError, ModuleNotFoundError):
+        raise
+    except Exception as error:  # whatever a library says about a damaged file becomes one line with its name
+        first_line = (str(error).splitlines() or [""])[0]
+        raise SceneError(
+            path, f"cannot be read as {module.NAME}: {first_line or type(error).__name__}"
+        ) from error
+    if bands is not None:
+        scene = _select_bands(scene, bands, path)
+    if drop_bad_bands and "good_band" in scene.coords:
+        scene = _select_bands(scene, np.flatnonzero(scene["good_band"].values), path)
+    scene = with_mask(scene, _read_mask(mask) if isinstance(mask, str | PathLike) else mask)
+    if roi is not None:
+        scene = scene.isel(y=roi[0], x=roi[1])
+        if scene.size == 0:
+            raise SceneError(path, f"the region rows {roi[0]}, columns {roi[1]} holds no pixel")
+    return scene
+
+
+def write_scene(
+    scene: xr.DataArray,
+    path: str | PathLike[str],
+    format: str | None = None,
+    *,
+    overwrite: bool = False,
+    **options: Any,
+) -> Path:
+    """Write a scene, or maps on its grid (any leading dim, or none); return the path written.
+
+    The file is written in a hidden folder beside its place and then moved: it is there whole or not at all.
+
+    Parameters
+    ----------
+    scene : xarray.DataArray (band, y, x), or maps (…, y, x)
+        Pixels that its ``valid`` coordinate leaves out are written as no-data where the format keeps no mask.
+    path : str or path-like
+        The file; for ENVI header or data file (``.img`` beside a ``.hdr``).
+    format : {"envi", "geotiff", "netcdf", "zarr"}, optional
+        Default: by the name of the file.
+    overwrite : bool
+        Replace a file that is there.
+    **options
+        Of the format: ``interleave`` ("bsq", "bil", "bip") and ``byte_order`` ("little", "big") for ENVI.
+
+    Returns
+    -------
+    pathlib.Path
+    """
+    target = Path(path)
+    module = _module(format or format_of(target))
+    if not hasattr(module, "write"):
+        raise SceneError(
+            target, f"scenes are not written as {module.NAME}; use ENVI, GeoTIFF, NetCDF or zarr"
+        )
+    with staged(target, overwrite=overwrite) as temporary:
+        module.write(_as_bands(scene), temporary, **options)
+    return target
+
+
+def write_spectra(spectra: xr.DataArray, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
+    """Write spectra (endmember, band) as CSV: a row for each band, a column for each spectrum.
+
+    Parameters
+    ----------
+    spectra : xarray.DataArray (endmember, band)
+        Such as ``UnmixResult.endmembers``.
+    path : str or path-like
+        The file.
+    overwrite : bool
+        Replace a file that is there.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Examples
+    --------
+    >>> import tempfile, xarray as xr
+    >>> from selfdict.scene import write_spectra
+    >>> spectra = xr.DataArray([[0.1, 0.2]], dims=("endmember", "band"))
+    >>> spectra = spectra.assign_coords(wavelength=("band", [450.0, 550.0]))
+    >>> print(write_spectra(spectra, tempfile.mkdtemp() + "/e.csv").read_text())
+    band,wavelength_nm,endmember_1
+    1,450.0,0.1
+    2,550.0,0.2
+    <BLANKLINE>
+    """
+    path = Path(path)
+    spectra = spectra.transpose("endmember", "band")
+    labels = spectra["endmember"].values if "endmember" in spectra.coords else range(1, spectra.shape[0] + 1)
+    columns: dict[str, Iterable[Any]] = {"band": range(1, spectra.shape[1] + 1)}
+    for key, title in (("band_name", "band_name"), ("wavelength", "wavelength_nm"), ("fwhm", "fwhm_nm")):
+        if key in spectra.coords:
+            columns[title] = spectra[key].values.tolist()
+    columns |= {f"endmember_{label}": row for label, row in zip(labels, spectra.values)}
+    with (
+        staged(path, overwrite=overwrite) as temporary,
+        temporary.open("w", newline="", encoding="utf-8") as file,
+    ):
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values()))
+    return path
+
+
+def _module(format: str) -> Any:
+    from selfdict.scene.formats import FORMATS
+
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(sorted(FORMATS))}, got {format!r}")
+    return import_module(f"selfdict.scene.formats.{FORMATS[format]}")
+
+
+def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path) -> xr.DataArray:
+    n_bands = scene.sizes["band"]
+    if isinstance(bands, slice):
+        selected = scene.isel(band=bands)
+    else:
+        index = np.asarray(list(bands), dtype=int)
+        if index.size and not (index.min() >= 0 and index.max() < n_bands):
+            raise SceneError(
+                path, f"bands must lie between 0 and {n_bands - 1}, got {index.min()} to {index.max()}"
+            )
+        if scene.chunks is None and scene.nbytes > BLOCK_BYTES:
+            # Picking from a mapped array would load it: let dask pick from a few rows at a time.
+            rows = max(1, BLOCK_BYTES * scene.sizes["y"] // scene.nbytes)
+            scene = scene.chunk({"y": rows}, token=f"{path.resolve()}-{path.stat().st_mtime_ns}")
+        selected = scene.isel(band=index)
+    if selected.size == 0:
+        raise SceneError(path, "no band is left")
+    return selected
+
+
+def _read_mask(path: str | PathLike[str]) -> Any:
+    layer = read_scene(path)
+    if layer.sizes["band"] != 1:
+        raise SceneError(path, f"a mask must have one band, this file has {layer.sizes['band']}")
+    return layer.values[0] != 0
+
+
+def _as_bands(data: xr.DataArray) -> xr.DataArray:
+    """Return maps (y, x) or (endmember, y, x) as bands named by the labels of the leading dim."""
+    if data.ndim == 2:
+        data = data.expand_dims("band")
+    if "band" not in data.dims and data.ndim == 3 and set(DIMS[1:]) < set(data.dims):
+        (leading,) = set(data.dims) - set(DIMS)
+        labels = data[leading].values if leading in data.coords else np.arange(1, data.sizes[leading] + 1)
+        data = data.drop_vars([leading], errors="ignore").rename({leading: "band"})
+        data = data.assign_coords(band_name=("band", np.array([f"{leading} {label}" for label in labels])))
+    return as_scene(data)

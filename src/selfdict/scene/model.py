@@ -1,0 +1,262 @@
+"""What a scene is: a ``DataArray (band, y, x)`` with the coordinates and attributes named here.
+
+Coordinates
+    ``wavelength (band)`` and ``fwhm (band)`` in nanometres, ``good_band (band)`` booleans,
+    ``band_name (band)`` strings, ``valid (y, x)`` booleans (a mask handed in by the user), ``x`` and ``y``
+    the map coordinates of the pixel centres, ``spatial_ref`` the CRS and transform as rioxarray keeps them.
+    All are optional.
+Attributes (the CF names, with the CF meaning)
+    ``_FillValue``: the no-data value; ``scale_factor``, ``add_offset``: physical value =
+    stored · scale_factor + add_offset. Stored values stay as they are in the file, so that a round trip
+    changes no bit; :func:`selfdict.scene.matrix` applies them.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import rioxarray  # noqa: F401  (registers DataArray.rio)
+import xarray as xr
+from affine import Affine
+from numpy.typing import ArrayLike
+
+from selfdict._validation import Array
+
+DIMS = ("band", "y", "x")
+_BAND_NAMES = {
+    "band",
+    "bands",
+    "wavelength",
+    "wavelengths",
+    "wl",
+    "lambda",
+    "spectral",
+    "channel",
+    "channels",
+}
+_Y_NAMES = {"y", "lat", "latitude", "row", "rows", "line", "lines", "northing", "downtrack"}
+_X_NAMES = {
+    "x",
+    "lon",
+    "longitude",
+    "col",
+    "cols",
+    "column",
+    "columns",
+    "sample",
+    "samples",
+    "easting",
+    "crosstrack",
+}
+_TO_NM = {
+    "nm": 1.0,
+    "nanometer": 1.0,
+    "nanometre": 1.0,
+    "um": 1e3,
+    "µm": 1e3,  # the micro sign
+    "μm": 1e3,  # the Greek letter
+    "micron": 1e3,
+    "micrometer": 1e3,
+    "micrometre": 1e3,
+    "mm": 1e6,
+    "millimeter": 1e6,
+    "cm": 1e7,
+    "centimeter": 1e7,
+    "m": 1e9,
+    "meter": 1e9,
+    "metre": 1e9,
+    "angstrom": 0.1,
+}
+
+
+def to_nanometres(values: ArrayLike, units: str | None) -> Array | None:
+    """Return wavelengths in nm; numbers below 100 without a unit are taken for µm; None for other units.
+
+    Examples
+    --------
+    >>> from selfdict.scene.model import to_nanometres
+    >>> to_nanometres([0.4, 2.5], "Micrometers")
+    array([ 400., 2500.])
+    """
+    wavelength = np.asarray(values, dtype=np.float64)
+    unit = (units or "").strip().lower()
+    if unit in ("", "unknown"):
+        factor: float | None = 1e3 if np.nanmax(wavelength, initial=0.0) < 100 else 1.0
+    else:
+        factor = _TO_NM.get(unit, _TO_NM.get(unit.removesuffix("s")))
+    return None if factor is None else np.round(wavelength * factor, 6)
+
+
+def build_scene(
+    values: Any,
+    *,
+    wavelength: ArrayLike | None = None,
+    fwhm: ArrayLike | None = None,
+    good_band: ArrayLike | None = None,
+    band_name: Sequence[str] | None = None,
+    crs: Any = None,
+    transform: Any = None,
+    nodata: float | None = None,
+    scale_factor: float | None = None,
+    name: Hashable = "reflectance",
+) -> xr.DataArray:
+    """Put an array of shape (bands, rows, columns) and what is known about it together as a scene.
+
+    Parameters
+    ----------
+    values : array of shape (n_bands, n_rows, n_columns)
+        Any array xarray takes; a memory-mapped one stays mapped.
+    wavelength, fwhm : (n_bands,) array-like, optional
+        In nanometres.
+    good_band : (n_bands,) array-like of bool, optional
+        False for bands to be dropped on request.
+    band_name : sequence of n_bands str, optional
+        Any text.
+    crs : optional
+        Anything ``rasterio.crs.CRS.from_user_input`` takes.
+    transform : affine.Affine, optional
+        From (column, row) to map coordinates; (0, 0) is the outer corner of the first pixel.
+    nodata : float, optional
+        The value that marks missing data.
+    scale_factor : float, optional
+        Physical value = stored value · scale_factor.
+    name : str
+        What the values are.
+
+    Returns
+    -------
+    xarray.DataArray with dims (band, y, x)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict.scene import build_scene
+    >>> scene = build_scene(np.ones((3, 4, 5)), wavelength=[450, 550, 650], nodata=-1)
+    >>> scene.sizes["x"], scene.attrs["_FillValue"]
+    (5, -1)
+    """
+    scene = xr.DataArray(values, dims=DIMS, name=name)
+    n_bands = scene.sizes["band"]
+    for key, given, dtype, units in (
+        ("wavelength", wavelength, np.float64, "nm"),
+        ("fwhm", fwhm, np.float64, "nm"),
+        ("good_band", good_band, np.bool_, None),
+        ("band_name", band_name, np.str_, None),
+    ):
+        if given is None:
+            continue
+        column = np.asarray(given).astype(dtype)
+        if column.shape != (n_bands,):
+            raise ValueError(
+                f"{key} must have one entry for each of the {n_bands} bands, got shape {column.shape}"
+            )
+        scene = scene.assign_coords({key: ("band", column, {"units": units} if units else {})})
+    if nodata is not None:
+        scene.attrs["_FillValue"] = nodata
+    if scale_factor is not None:
+        scene.attrs["scale_factor"] = scale_factor
+    return georeference(scene, crs, transform)
+
+
+def georeference(scene: xr.DataArray, crs: Any, transform: Any) -> xr.DataArray:
+    """Return the scene with CRS, transform and the coordinates of its pixel centres (either may be None).
+
+    Where the transform is rotated no map coordinate belongs to a whole column: ``x`` and ``y`` then
+    count pixels.
+    """
+    if transform is not None:
+        scale_x, scale_y, x0, y0 = transform.a, transform.e, transform.c, transform.f
+        if transform.b or transform.d:
+            scale_x, scale_y, x0, y0 = 1.0, 1.0, 0.0, 0.0
+        scene = scene.assign_coords(
+            x=x0 + scale_x * (np.arange(scene.sizes["x"]) + 0.5),
+            y=y0 + scale_y * (np.arange(scene.sizes["y"]) + 0.5),
+        )
+        scene = scene.rio.write_transform(transform)
+    if crs is not None:
+        scene = scene.rio.write_crs(crs)
+    return scene
+
+
+def transform_of(scene: xr.DataArray) -> Any:
+    """Return the affine transform from (column, row) to the map, or None.
+
+    It follows ``isel``: the stored transform is moved and stretched by the ``x`` and ``y`` that are left.
+    """
+    if "spatial_ref" not in scene.coords or "GeoTransform" not in scene["spatial_ref"].attrs:
+        return None
+    stored = Affine.from_gdal(*(float(v) for v in str(scene["spatial_ref"].attrs["GeoTransform"]).split()))
+    if "x" not in scene.coords or "y" not in scene.coords:
+        return stored
+    rotated = bool(stored.b or stored.d)
+    x, y = scene["x"].values, scene["y"].values
+    step_x = (x[-1] - x[0]) / (x.size - 1) if x.size > 1 else (1.0 if rotated else stored.a)
+    step_y = (y[-1] - y[0]) / (y.size - 1) if y.size > 1 else (1.0 if rotated else stored.e)
+    x0, y0 = float(x[0] - step_x / 2), float(y[0] - step_y / 2)
+    if rotated:
+        x0, y0 = to_map(stored, x0, y0)
+        return Affine(stored.a * step_x, stored.b * step_y, x0, stored.d * step_x, stored.e * step_y, y0)
+    here = Affine(float(step_x), 0.0, x0, 0.0, float(step_y), y0)
+    return stored if here.almost_equals(stored, 1e-6 * abs(stored.a)) else here
+
+
+def to_map(transform: Affine, column: Any, row: Any) -> tuple[Any, Any]:
+    """Return the map coordinates x, y of grid positions; (0, 0) is the outer corner of the first pixel."""
+    return (
+        transform.a * column + transform.b * row + transform.c,
+        transform.d * column + transform.e * row + transform.f,
+    )
+
+
+def crs_of(scene: xr.DataArray) -> Any:
+    """Return the ``rasterio.crs.CRS`` of the scene, or None."""
+    return scene.rio.crs
+
+
+def as_scene(data: xr.DataArray) -> xr.DataArray:
+    """Return a DataArray as a scene: dims renamed and ordered to (band, y, x).
+
+    Dims are recognised by name (``bands``, ``wavelength``, ``lat``, ``rows``, …); a dim coordinate called
+    ``wavelength`` becomes the wavelength of the bands. Values are neither read nor copied.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr
+    >>> from selfdict.scene import as_scene
+    >>> data = xr.DataArray(np.zeros((4, 5, 3)), dims=("row", "col", "wavelength"))
+    >>> scene = as_scene(data.assign_coords(wavelength=[0.4, 0.5, 0.6]))
+    >>> scene.dims, scene.wavelength.values
+    (('band', 'y', 'x'), array([400., 500., 600.]))
+    """
+    if not isinstance(data, xr.DataArray):
+        raise TypeError(f"a scene must be an xarray.DataArray, got {type(data).__name__}")
+    scene = data
+    if scene.ndim != 3:
+        raise ValueError(f"a scene must have 3 dimensions (band, y, x), got {scene.ndim}: {scene.dims}")
+    if set(scene.dims) != set(DIMS):
+        scene = _rename_dims(scene)
+    if scene.size == 0:
+        raise ValueError(f"a scene must not be empty, got shape {scene.shape}")
+    if scene.dtype.kind not in "biuf":
+        raise TypeError(f"a scene must hold real numbers, got dtype {scene.dtype}")
+    return scene.transpose(*DIMS)
+
+
+def _rename_dims(scene: xr.DataArray) -> xr.DataArray:
+    names: dict[Hashable, str] = {}
+    for dim in scene.dims:
+        for new, known in zip(DIMS, (_BAND_NAMES, _Y_NAMES, _X_NAMES)):
+            if str(dim).lower() in known:
+                names[dim] = new
+    if sorted(names.values()) != sorted(DIMS):
+        raise ValueError(f"cannot tell which of the dims {scene.dims} are band, y and x: rename them")
+    band = next(dim for dim, new in names.items() if new == "band")
+    wavelength = None
+    if band in scene.coords and band != "band":
+        if str(band).lower() in ("wavelength", "wavelengths", "wl", "lambda"):
+            wavelength = to_nanometres(scene[band].values, scene[band].attrs.get("units"))
+        scene = scene.drop_vars([band])
+    scene = scene.rename({old: new for old, new in names.items() if old != new})
+    if wavelength is not None:
+        scene = scene.assign_coords(wavelength=("band", wavelength, {"units": "nm"}))
+    return scene

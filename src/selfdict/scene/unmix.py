@@ -1,0 +1,302 @@
+"""From a scene to endmembers and abundance maps, a block of rows at a time."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+import selfdict
+from selfdict._validation import Array, as_generator, as_rank
+from selfdict.model.solution import Solution
+from selfdict.scene.blocks import block_matrix, float_dtype, map_of, row_blocks, used_bands, with_mask
+from selfdict.scene.model import as_scene, crs_of, to_map, transform_of
+
+METHODS = {"fgnsr": "FGNSR", "spa": "SPA", "snpa": "SNPA", "xray": "XRAY", "vca": "VCA", "h2nmf": "H2NMF"}
+_FIT_BYTES = 256 * 2**20  # what the method gets to see at most, unless max_pixels says otherwise
+_EXTREME = 4  # of each block, so many times r extreme pixels are kept whatever the sampling
+
+
+@dataclass(frozen=True)
+class UnmixResult:
+    """What :func:`unmix` found.
+
+    Attributes
+    ----------
+    endmembers : xarray.DataArray (endmember, band)
+        Spectra of the pure pixels, physical values; ``endmember`` counts from 1; wavelengths as in the scene.
+    pixels : (r, 2) ndarray of int
+        Row and column of each pure pixel, counted from 0.
+    coordinates : (r, 2) ndarray of float or None
+        Map coordinates x, y of the centres of these pixels; None for a scene without transform.
+    crs : str or None
+        The CRS of the coordinates as ``EPSG:…`` or WKT.
+    abundances : xarray.DataArray (endmember, y, x)
+        Nonnegative share of each endmember; NaN where there is no data.
+    residual : xarray.DataArray (y, x)
+        ‖m − U h‖ / ‖m‖ of each pixel; NaN where there is no data.
+    valid : xarray.DataArray (y, x) of bool
+        The pixels used.
+    relative_error : float
+        ‖M − U H‖_F / ‖M‖_F over all valid pixels (section 4.2 of the paper), as a fraction.
+    solution : Solution or None
+        The point of model (6) that FGNSR chose from, with its certificate; None for the other methods.
+    solution_pixels : (k, 2) ndarray of int or None
+        Row and column of the pixel behind each column of ``solution`` (the candidates, or all pixels fitted).
+    parameters : mapping
+        Method and settings as they were used.
+    seconds : mapping of str to float
+        Time of the steps ``read``, ``select``, ``abundances`` and of all together, ``total``.
+    """
+
+    endmembers: xr.DataArray
+    pixels: Array
+    coordinates: Array | None
+    crs: str | None
+    abundances: xr.DataArray
+    residual: xr.DataArray
+    valid: xr.DataArray
+    relative_error: float
+    solution: Solution | None
+    solution_pixels: Array | None
+    parameters: Mapping[str, Any]
+    seconds: Mapping[str, float]
+
+    @property
+    def n_valid(self) -> int:
+        """Number of pixels used."""
+        return int(self.valid.sum())
+
+    @property
+    def gap(self) -> float | None:
+        """The certified relative gap of the solution, None without one."""
+        return None if self.solution is None else float(self.solution.gap)
+
+
+def unmix(
+    scene: xr.DataArray,
+    r: int,
+    *,
+    method: str = "fgnsr",
+    candidates: int | None = 500,
+    mu: float | str = "auto",
+    abundances: str = "nnls",
+    mask: ArrayLike | None = None,
+    drop_bad_bands: bool = False,
+    max_pixels: int | None = None,
+    random_state: Any = None,
+    progress: Callable[[str, float], Any] | None = None,
+    **options: Any,
+) -> UnmixResult:
+    """Find r pure pixels in a scene and how much of each every pixel holds.
+
+    The scene is read a block of rows at a time, twice: once for the pixels the method chooses from, once
+    for the abundances. A scene larger than ``max_pixels`` is thinned for the first: a random share of each
+    block, and the extreme pixels of each block (found by SPA) always.
+
+    Parameters
+    ----------
+    scene : xarray.DataArray (band, y, x)
+        See :func:`read_scene`; names of dims are recognised as in :func:`as_scene`.
+    r : int
+        Number of endmembers.
+    method : {"fgnsr", "spa", "snpa", "xray", "vca", "h2nmf"}
+        How pure pixels are chosen.
+    candidates : int or None
+        For ``"fgnsr"``: representatives of so many H2NMF clusters are the dictionary; None: all pixels.
+    mu : float or "auto"
+        For ``"fgnsr"``: the penalty μ of model (6).
+    abundances : {"nnls", "fcls"}
+        Nonnegative least squares, or with abundances that sum to one besides.
+    mask : (n_rows, n_columns) array-like of bool, optional
+        True where a pixel is to be left out.
+    drop_bad_bands : bool
+        Leave out the bands marked as bad.
+    max_pixels : int, optional
+        The most pixels the method gets to see; by default as many as fill 256 MiB.
+    random_state : None, int or numpy.random.Generator
+        Same seed, same result.
+    progress : callable, optional
+        Called with the step (``"read"``, ``"select"``, ``"abundances"``) and the share of it done.
+    **options
+        Further parameters of the estimator (``solver``, ``postprocess``, …).
+
+    Returns
+    -------
+    UnmixResult
+
+    Notes
+    -----
+    Negative values (noise in dark bands) are raised to zero: the model is one of nonnegative data.
+
+    Examples
+    --------
+    >>> from selfdict.datasets import make_scene
+    >>> from selfdict.scene import unmix
+    >>> truth = make_scene(shape=(20, 20), n_endmembers=3, n_outliers=0, random_state=0)
+    >>> result = unmix(truth.scene, 3, method="spa")
+    >>> result.abundances.dims, result.pixels.shape
+    (('endmember', 'y', 'x'), (3, 2))
+    """
+    started = time.perf_counter()
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if abundances not in ("nnls", "fcls"):
+        raise ValueError(f"abundances must be 'nnls' or 'fcls', got {abundances!r}")
+    scene = with_mask(as_scene(scene), mask)
+    bands = used_bands(scene, drop_bad_bands)
+    generator = as_generator(random_state)
+    report = progress or (lambda step, share: None)
+
+    points, flat, valid = _read(scene, bands, r, max_pixels, generator, report)
+    r = as_rank(r, points.shape[1])
+    read = time.perf_counter()
+
+    report("select", 0.0)
+    settings: dict[str, Any] = {"candidates": candidates, "mu": mu} if method == "fgnsr" else {}
+    if settings and candidates is not None and candidates >= points.shape[1]:
+        settings["candidates"] = None
+    seed = int(generator.integers(2**31))
+    estimator = getattr(selfdict, METHODS[method])(r, random_state=seed, **settings, **options)
+    estimator.fit(points.T)
+    report("select", 1.0)
+    chosen = np.asarray(estimator.indices_)
+    U = points[:, chosen]
+    solution = getattr(estimator, "solution_", None)
+    solution_pixels = None
+    if solution is not None:
+        columns = getattr(estimator, "candidates_", None)
+        solution_pixels = _rows_and_columns(flat if columns is None else flat[columns], scene)
+    pixels = _rows_and_columns(flat[chosen], scene)
+    del points, estimator
+    selected = time.perf_counter()
+
+    maps, residual, relative_error = _abundances(scene, bands, U, valid, abundances, report)
+    ended = time.perf_counter()
+
+    crs, coordinates = _coordinates(scene, pixels)
+    label = np.arange(1, r + 1)
+    spectral = {k: v for k, v in scene.coords.items() if v.dims == ("band",)}
+    parameters = {
+        "r": r,
+        "method": method,
+        **settings,
+        **options,
+        "abundances": abundances,
+        "drop_bad_bands": drop_bad_bands,
+        "n_bands": int(bands.sum()),
+        "n_valid": int(valid.sum()),
+        "n_fitted": len(flat),
+        "random_state": random_state if isinstance(random_state, int) else None,
+    }
+    return UnmixResult(
+        endmembers=xr.DataArray(
+            U.T,
+            dims=("endmember", "band"),
+            coords={"endmember": label, **{k: v.isel(band=bands) for k, v in spectral.items()}},
+            name="endmembers",
+        ),
+        pixels=pixels,
+        coordinates=coordinates,
+        crs=crs,
+        abundances=map_of(scene, maps, "abundance", endmember=label),
+        residual=map_of(scene, residual, "residual"),
+        valid=map_of(scene, valid, "valid"),
+        relative_error=relative_error,
+        solution=solution,
+        solution_pixels=solution_pixels,
+        parameters=parameters,
+        seconds={
+            "read": read - started,
+            "select": selected - read,
+            "abundances": ended - selected,
+            "total": ended - started,
+        },
+    )
+
+
+def _read(
+    scene: xr.DataArray,
+    bands: Array,
+    r: int,
+    max_pixels: int | None,
+    generator: np.random.Generator,
+    report: Callable[[str, float], Any],
+) -> tuple[Array, Array, Array]:
+    """Return the pixels to fit as columns, their flat indices, and which pixels are valid (rows, columns)."""
+    n_bands, (n_rows, n_columns) = int(bands.sum()), scene.shape[1:]
+    n_pixels = n_rows * n_columns
+    if max_pixels is None:
+        max_pixels = max(1, _FIT_BYTES // (n_bands * float_dtype(scene).itemsize))
+    share = min(1.0, max_pixels / n_pixels)
+    parts, indices, masks = [], [], []
+    for start, stop in row_blocks(scene):
+        M, valid = block_matrix(scene, start, stop, bands)
+        keep = np.flatnonzero(valid)
+        np.maximum(M, 0, out=M)
+        if share < 1 and keep.size:
+            M = M[:, keep]
+            extreme = selfdict.spa(M, min(_EXTREME * r, *M.shape))
+            random = generator.choice(keep.size, int(share * keep.size), replace=False)
+            local = np.union1d(extreme, random)
+            parts.append(M[:, local])
+            keep = keep[local]
+        else:
+            parts.append(M[:, keep])
+        indices.append(keep + start * n_columns)
+        masks.append(valid)
+        report("read", stop / n_rows)
+    flat = np.concatenate(indices)
+    if flat.size == 0:
+        raise ValueError("the scene has no valid pixel: all are no-data, not finite, zero or masked")
+    return np.concatenate(parts, axis=1), flat, np.concatenate(masks).reshape(n_rows, n_columns)
+
+
+def _abundances(
+    scene: xr.DataArray,
+    bands: Array,
+    U: Array,
+    valid: Array,
+    method: str,
+    report: Callable[[str, float], Any],
+) -> tuple[Array, Array, float]:
+    """Return the maps (r, rows, columns), the relative residual of each pixel, and of the whole scene."""
+    solve = getattr(selfdict, method)
+    n_rows, n_columns = valid.shape
+    maps = np.full((U.shape[1], n_rows * n_columns), np.nan, dtype=U.dtype)
+    residual = np.full(n_rows * n_columns, np.nan, dtype=U.dtype)
+    squared_error = squared_norm = 0.0
+    for start, stop in row_blocks(scene):
+        here = np.flatnonzero(valid[start:stop])
+        if here.size:
+            M = np.maximum(block_matrix(scene, start, stop, bands)[0][:, here], 0)
+            H = solve(U, M)
+            norms = np.einsum("ij,ij->j", M, M, dtype=np.float64)
+            M -= U @ H
+            errors = np.einsum("ij,ij->j", M, M, dtype=np.float64)
+            here += start * n_columns
+            maps[:, here] = H
+            # a pixel without any positive value is explained perfectly by nothing
+            residual[here] = np.sqrt(errors / np.where(norms > 0, norms, 1.0))
+            squared_error += errors.sum()
+            squared_norm += norms.sum()
+        report("abundances", stop / n_rows)
+    relative_error = float(np.sqrt(squared_error / squared_norm)) if squared_norm else 0.0
+    return maps.reshape(-1, n_rows, n_columns), residual.reshape(n_rows, n_columns), relative_error
+
+
+def _rows_and_columns(flat: Array, scene: xr.DataArray) -> Array:
+    return np.stack(np.unravel_index(flat, scene.shape[1:]), axis=1)
+
+
+def _coordinates(scene: xr.DataArray, pixels: Array) -> tuple[str | None, Array | None]:
+    """Return the CRS as text and the map coordinates x, y of the centres of pixels, or None for either."""
+    crs = crs_of(scene)
+    transform = transform_of(scene)
+    if transform is None:
+        return (None if crs is None else crs.to_string()), None
+    x, y = to_map(transform, pixels[:, 1] + 0.5, pixels[:, 0] + 0.5)
+    return (None if crs is None else crs.to_string()), np.stack([x, y], axis=1)
