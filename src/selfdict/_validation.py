@@ -66,18 +66,20 @@ def as_rank(r: Any, n: int, name: str = "r") -> int:
     """Return the number of columns to select, between 1 and n."""
     if not isinstance(r, numbers.Integral) or isinstance(r, bool):
         raise TypeError(f"{name} must be an integer, got {r!r}")
+    r = int(r)
     if not 1 <= r <= n:
         raise ValueError(f"{name} must lie between 1 and the number of points, {n}, got {r}")
-    return int(r)
+    return r
 
 
 def as_scalar(value: Any, name: str, *, minimum: float = 0.0, strict: bool = False) -> float:
     """Return a finite real number ≥ ``minimum`` (or > it)."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a real number, got {value!r}")
-    if not np.isfinite(value) or value < minimum or (strict and value == minimum):
+    number = float(value)
+    if not np.isfinite(number) or number < minimum or (strict and number == minimum):
         raise ValueError(f"{name} must be finite and {'>' if strict else '≥'} {minimum:g}, got {value}")
-    return float(value)
+    return number
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

@@ -1,0 +1,64 @@
+"""The middle points of section 4.1, made to test robustness against noise."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from selfdict._validation import Array, as_generator, as_scalar
+
+
+def make_midpoints(
+    m: int = 50, r: int = 10, noise: float = 0.0, alpha: float | None = None, random_state: Any = None
+) -> tuple[Array, Array, Array]:
+    """Generate the middle point data of section 4.1 of the paper.
+
+    The r columns of W are uniform and sum to one; the other r(r−1)/2 columns are the middle points of all
+    pairs, pushed away from the mean of W so that ‖N‖_F = ``noise``. The columns of M are permuted.
+
+    Parameters
+    ----------
+    m, r : int
+        Features, and columns of W; n = r + r(r−1)/2 (50, 10 and 55 in the paper).
+    noise : float
+        The noise level ε = ‖N‖_F.
+    alpha : float, optional
+        At least 1: scale each middle point by a uniform draw from [1/alpha, alpha] (4 in the paper). The noise
+        direction is taken from the unscaled middle point.
+    random_state : int, Generator or None
+        Seed.
+
+    Returns
+    -------
+    M : (m, n) ndarray
+    W : (m, r) ndarray
+    indices : (r,) ndarray of int
+        ``M[:, indices]`` is ``W``.
+
+    Examples
+    --------
+    >>> from selfdict.datasets import make_midpoints
+    >>> M, W, indices = make_midpoints(noise=0.1, random_state=0)
+    >>> M.shape, bool((M[:, indices] == W).all())
+    ((50, 55), True)
+    """
+    if m < 1 or r < 2:
+        raise ValueError(f"middle points need m ≥ 1 and r ≥ 2, got m={m} and r={r}")
+    noise = as_scalar(noise, "noise")
+    rng = as_generator(random_state)
+    W = rng.random((m, r))
+    W /= W.sum(axis=0)
+    pairs = np.array(list(combinations(range(r), 2)))
+    middle = (W[:, pairs[:, 0]] + W[:, pairs[:, 1]]) / 2
+    N = middle - W.mean(axis=1, keepdims=True)
+    size = np.linalg.norm(N)
+    if noise > 0 and size > 0:
+        N *= noise / size
+    else:
+        N[...] = 0.0
+    if alpha is not None:
+        alpha = as_scalar(alpha, "alpha", minimum=1.0)
+        middle = middle * rng.uniform(1 / alpha, alpha, size=len(pairs))
+    M = np.hstack([W, middle + N])
+    order = rng.permutation(M.shape[1])
+    return M[:, order], W, np.argsort(order)[:r]

@@ -1,0 +1,117 @@
+"""Euclidean projection of rows onto Ω (appendix B of the paper), by Newton's method instead of a heap.
+
+The optimal gate t of a row solves c'(t) = 0, where c' is increasing, piecewise linear and concave. A
+Newton step from any point therefore lands left of the root, and from there the steps increase and end,
+after finitely many, at the exact root. One step is one pass over a row that is in cache.
+"""
+
+from selfdict._validation import Array
+from selfdict.kernels.jit import jit
+
+ROWS_PER_SLICE = 64
+
+
+@jit
+def project_row(z: Array, w: Array, i: int, upper: float, guess: float) -> float:
+    """Project the row ``z``, row i of X, in place; return its diagonal entry. ``guess`` only saves steps.
+
+    A row with w_i = 0 becomes zero, and so does every entry with w_j = 0.
+    """
+    n = z.shape[0]
+    wi = w[i]
+    if wi == 0.0:
+        z[:] = 0.0
+        return 0.0
+    own = float(z[i])
+    z[i] = 0.0  # drops out of the sums below: w_i·0 > w_i·t never holds
+    lowest = min(max(own, 0.0), upper)
+    t = min(max(guess, lowest), upper)
+    first = True
+    while True:
+        # z's own precision on both sides of the comparison; sums in float64
+        threshold = z.dtype.type(t) / wi
+        num = 0.0
+        den = 0.0
+        for j in range(n):
+            if z[j] > w[j] * threshold:
+                num += float(w[j]) * float(z[j])
+                den += float(w[j]) * float(w[j])
+        new = min(max(wi * (wi * own + num) / (wi * wi + den), lowest), upper)
+        if new == t or (not first and new < t):
+            break
+        t = new
+        first = False
+    if t == 0.0:
+        z[:] = 0.0
+        return 0.0
+    ratio = z.dtype.type(t) / wi
+    for j in range(n):
+        z[j] = min(z[j], w[j] * ratio) if z[j] > 0.0 else 0.0
+    z[i] = t
+    return t
+
+
+@jit
+def project_rows(Z: Array, w: Array, rows: Array, upper: float, start: int, stop: int) -> None:
+    """Project rows ``start`` to ``stop`` of ``Z`` in place; ``Z[a]`` is row ``rows[a]`` of X."""
+    for a in range(start, stop):
+        project_row(Z[a], w, rows[a], upper, 0.0)
+
+
+@jit
+def gradient_step(
+    V: Array,
+    Y: Array,
+    Y_old: Array,
+    open_: Array,
+    open_old: Array,
+    beta: float,
+    step: float,
+    penalty: Array,
+    w: Array,
+    first_row: int,
+    start: int,
+    stop: int,
+) -> None:
+    """One step of Algorithm 1 on some rows: extrapolate, descend, project; ``Y_old`` receives the new rows.
+
+    ``V`` holds Mᵀ(M − M X) for the extrapolated X, rows ``first_row`` onwards; it is overwritten. Rows that
+    are zero now and were zero before (``open_``, ``open_old``) are neither read nor written.
+    """
+    n = V.shape[1]
+    one = V.dtype.type(step)
+    b = V.dtype.type(beta)
+    for a in range(start, stop):
+        i = first_row + a
+        v = V[a]
+        guess = 0.0
+        if open_[i] or open_old[i]:
+            y = Y[i]
+            old = Y_old[i]
+            guess = float(y[i])
+            for j in range(n):
+                v[j] = y[j] + b * (y[j] - old[j]) + one * v[j]
+        else:
+            for j in range(n):
+                v[j] = one * v[j]
+        v[i] -= step * penalty[i]
+        t = project_row(v, w, i, 1.0, guess)
+        if t > 0.0 or open_old[i]:
+            Y_old[i] = v
+        open_old[i] = t > 0.0
+
+
+@jit
+def positive_row_sums(V: Array, w: Array, first_row: int, start: int, stop: int, out: Array) -> None:
+    """For rows of V = MᵀΘ: out_i = V_ii + Σ_{j≠i} (w_j/w_i) max(0, V_ij), and 0 where w_i = 0."""
+    n = V.shape[1]
+    for a in range(start, stop):
+        i = first_row + a
+        if w[i] == 0.0:
+            out[i] = 0.0
+            continue
+        v = V[a]
+        total = 0.0
+        for j in range(n):
+            total += w[j] * max(v[j], 0.0)
+        out[i] = v[i] - max(v[i], 0.0) + total / w[i]

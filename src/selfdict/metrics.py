@@ -1,0 +1,102 @@
+"""How good a choice of columns is: MRSA, relative error and index recovery, as in section 4 of the paper."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linear_sum_assignment
+
+from selfdict._validation import Array, as_matrix
+from selfdict.abundances import column_residuals, nnls
+
+
+def spectral_angles(W: ArrayLike, W_true: ArrayLike) -> Array:
+    """Return all mean-removed spectral angles (r, r_true) between two sets of columns, scaled to [0, 100].
+
+    The angle with a constant column, which is zero once its mean is removed, is 100/2: it tells nothing.
+    """
+    A, B = (as_matrix(V, name).astype(np.float64) for V, name in ((W, "W"), (W_true, "W_true")))
+    if A.shape[0] != B.shape[0]:
+        raise ValueError(f"W and W_true must have the same number of rows, got {A.shape[0]} and {B.shape[0]}")
+    unit = []
+    for V in (A, B):
+        V = V - V.mean(axis=0)
+        norms = np.linalg.norm(V, axis=0)
+        unit.append(np.divide(V, norms, out=np.zeros_like(V), where=norms > 0))
+    angles: Array = 100 / np.pi * np.arccos(np.clip(unit[0].T @ unit[1], -1.0, 1.0))
+    return angles
+
+
+def match(W: ArrayLike, W_true: ArrayLike) -> tuple[Array, Array]:
+    """Pair columns of W with columns of W_true so that the sum of angles is least; return both index arrays."""
+    rows, columns = linear_sum_assignment(spectral_angles(W, W_true))
+    return rows, columns
+
+
+def mrsa(W: ArrayLike, W_true: ArrayLike) -> float:
+    """Mean-removed spectral angle between two sets of spectra, averaged over the best matching, in [0, 100].
+
+    Parameters
+    ----------
+    W : (m, r) array_like
+        The spectra found, as columns.
+    W_true : (m, r_true) array_like
+        The reference. If the numbers differ, the smaller set is matched into the larger one.
+
+    Returns
+    -------
+    float
+        0 is a perfect match up to scale and offset of each spectrum.
+
+    Examples
+    --------
+    >>> from selfdict.metrics import mrsa
+    >>> W = [[1.0, 0.0], [2.0, 5.0], [4.0, 1.0]]
+    >>> mrsa(W, [[0.0, 2.0], [10.0, 4.0], [2.0, 8.0]]) < 1e-5
+    True
+    """
+    angles = spectral_angles(W, W_true)
+    return float(angles[linear_sum_assignment(angles)].mean())
+
+
+def relative_error(M: ArrayLike, W: ArrayLike, H: ArrayLike | None = None) -> float:
+    """Return min_{H ≥ 0} ‖M − W H‖_F / ‖M‖_F, the error measure of the paper's tables (there in percent).
+
+    Parameters
+    ----------
+    M : (m, n) array_like
+    W : (r,) array_like of int, or (m, r) array_like
+        The indices of the chosen columns of M, or the columns themselves.
+    H : (r, n) array_like, optional
+        Use these coefficients instead of the best ones.
+
+    Examples
+    --------
+    >>> from selfdict.metrics import relative_error
+    >>> relative_error([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [0, 1])
+    0.0
+    """
+    M = as_matrix(M)
+    U = np.asarray(W)
+    if U.ndim == 1:
+        if U.dtype.kind not in "iu":
+            raise TypeError(f"a vector W must hold column indices, got dtype {U.dtype}")
+        U = M[:, U]
+    if H is None:
+        H = nnls(U, M)
+    total = float(np.sqrt(np.einsum("ij,ij->", M, M, dtype=np.float64)))
+    error = float(np.linalg.norm(column_residuals(U, M, H)))
+    return error / total if total > 0 else 0.0
+
+
+def index_recovery(K: ArrayLike, K_true: ArrayLike) -> float:
+    """Return the share of the true indices that were found, between 0 and 1.
+
+    Examples
+    --------
+    >>> from selfdict.metrics import index_recovery
+    >>> index_recovery([3, 1, 7], [1, 2, 3, 4])
+    0.5
+    """
+    true = np.unique(np.asarray(K_true))
+    if true.size == 0:
+        raise ValueError("K_true must not be empty")
+    return float(np.isin(true, np.asarray(K)).mean())

@@ -1,0 +1,133 @@
+"""How far from optimal a feasible X can be at most: the dual bound of model (6), for any Solution.
+
+Ω is compact, so the Lagrange dual is finite for every θ ∈ R^{m×n}. With V = Mᵀθ and the weights s_j of
+the columns,
+
+    D(θ) = ⟨θ, M⟩ − ½ Σ_j ‖θ_j‖²/s_j − Σ_i max(0, σ_i(θ) − μ p_i),
+    σ_i(θ) = V_ii + Σ_{j≠i} (w_j/w_i) max(0, V_ij),
+
+is a lower bound on (6): the max is the support function of row i of Ω, reached at its vertices. For
+θ_j = c s_j r_j with the residual R = M − M X, σ is proportional to c, so one pass over MᵀR gives the bound for every
+c ≥ 0, and the best c is found exactly. For model (4) the quadratic term becomes ε‖θ‖ and μ is 1.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfdict._validation import Array, as_matrix, as_vector
+from selfdict.kernels.projection import ROWS_PER_SLICE, positive_row_sums
+from selfdict.kernels.threads import for_slices
+from selfdict.model.omega import column_norms
+from selfdict.model.solution import Solution
+
+BLOCK_BYTES = 8 << 20
+
+
+def row_scores(M: Array, theta: Array, w: Array) -> Array:
+    """Return σ_i(θ) of every row i, by blocks of rows of MᵀΘ, in float64.
+
+    Parameters
+    ----------
+    M : (m, n) ndarray
+    theta : (m, n) ndarray of float64
+    w : (n,) ndarray of float64
+    """
+    n = M.shape[1]
+    scores = np.empty(n)
+    rows = max(1, BLOCK_BYTES // (8 * n))
+    V = np.empty((min(rows, n), n))
+    for first in range(0, n, rows):
+        size = min(rows, n - first)
+        np.matmul(M[:, first : first + size].T.astype(np.float64, copy=False), theta, out=V[:size])
+        for_slices(
+            lambda a, b, first=first: positive_row_sums(V, w, first, a, b, scores),  # type: ignore[misc]
+            size,
+            ROWS_PER_SLICE,
+        )
+    return scores
+
+
+def best_scaling(linear: float, quadratic: float, scores: Array, penalty: Array) -> tuple[float, float]:
+    """Maximise c·linear − ½c²·quadratic − Σ_i max(0, c·scores_i − penalty_i) over c ≥ 0, exactly.
+
+    Returns
+    -------
+    (c, value)
+        The maximiser and the maximum. The function is concave with a kink at each penalty_i/scores_i.
+    """
+    positive = scores > 0
+    kinks = penalty[positive] / scores[positive]
+    order = np.argsort(kinks, kind="stable")
+    kinks = np.append(kinks[order], np.inf)
+    slope = linear - np.concatenate([[0.0], np.cumsum(scores[positive][order])])  # slope on the k-th piece, at c = 0
+    # the first piece at whose right end the derivative is no longer positive holds the maximiser
+    with np.errstate(invalid="ignore"):
+        ends = slope - np.where(quadratic > 0, kinks * quadratic, 0.0)
+    piece = int(np.argmax(ends <= 0)) if (ends <= 0).any() else len(kinks) - 1
+    left = kinks[piece - 1] if piece else 0.0
+    c = min(max(slope[piece] / quadratic if quadratic > 0 else left, left), kinks[piece])
+    if not np.isfinite(c):
+        c = left
+    excess = float(np.maximum(c * scores - penalty, 0.0).sum())
+    return float(c), float(c * linear - 0.5 * c * c * quadratic - excess)
+
+
+def residual(M: Array, solution: Solution) -> Array:
+    """Return R = M − M X in float64, from the non-zero rows of X."""
+    R = M.astype(np.float64)
+    if solution.support.size:
+        R -= M[:, solution.support].astype(np.float64) @ solution.coef.astype(np.float64, copy=False)
+    return R
+
+
+def certify(M: ArrayLike, solution: Solution) -> Solution:
+    """Return ``solution`` with its objective, a dual bound and the relative gap, all computed in float64.
+
+    The cost is one product MᵀR, taken in blocks; n×n numbers are never held. The bound is a proof: whatever
+    the optimum of model (6) (or of model (4), if ``solution.epsilon`` is set) is, it is not below ``dual_bound``.
+
+    Parameters
+    ----------
+    M : (m, n) array_like
+        The data the solution belongs to.
+    solution : Solution
+        Any feasible X, from a solver of this package or :meth:`Solution.from_matrix`.
+
+    Returns
+    -------
+    Solution
+        A copy with ``objective``, ``dual_bound`` and ``gap`` = (objective − dual_bound)/objective filled in.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict import Solution, certify
+    >>> M = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])
+    >>> X = np.array([[0.8, 0.0, 0.4], [0.0, 0.8, 0.4], [0.0, 0.0, 0.0]])
+    >>> solution = certify(M, Solution.from_matrix(X, mu=0.25))
+    >>> round(solution.objective, 3), round(solution.gap, 3)
+    (0.45, 0.0)
+    """
+    M = as_matrix(M)
+    n = M.shape[1]
+    if solution.diagonal.shape != (n,):
+        raise ValueError(f"the solution belongs to {solution.diagonal.shape[0]} points, M has {n}")
+    w = as_vector(solution.weights, n, "weights", np.float64, default=column_norms(M))
+    p = as_vector(solution.p, n, "p", np.float64, default=np.ones(n))
+    R = residual(M, solution)
+    trace = float(p @ solution.diagonal.astype(np.float64, copy=False))
+    theta = R if solution.sample_weight is None else R * as_vector(solution.sample_weight, n, "sample_weight", R.dtype)
+    linear, quadratic = float(np.einsum("ij,ij->", theta, M, dtype=np.float64)), float(np.vdot(theta, R))
+    scores = row_scores(M, theta, w)
+    if solution.epsilon is None:
+        if not solution.mu >= 0:
+            raise ValueError(f"the solution's mu must be ≥ 0 to certify model (6), got {solution.mu}")
+        objective = 0.5 * quadratic + solution.mu * trace
+        _, bound = best_scaling(linear, quadratic, scores, solution.mu * p)
+    else:
+        objective = trace
+        _, bound = best_scaling(linear - solution.epsilon * np.sqrt(quadratic), 0.0, scores, p)
+    gap = max(0.0, (objective - bound) / objective) if objective > 0 else 0.0
+    return replace(solution, objective=objective, dual_bound=bound, gap=gap)

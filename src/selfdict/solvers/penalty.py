@@ -1,0 +1,55 @@
+"""How the penalty μ of model (6) is chosen."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfdict._validation import as_matrix, as_rank, as_scalar, as_vector
+from selfdict.abundances import column_residuals, nnls
+from selfdict.select.spa import spa
+
+RELATIVE_OFFSET = 1e-6
+
+
+def mu_heuristic(
+    M: ArrayLike,
+    r: int,
+    p: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    offset: float | None = None,
+) -> float:
+    """Return the paper's μ, which balances the two terms of model (6) at a first guess of the r columns.
+
+    μ = (Σ_j s_j ‖m_j − M(:,K) h_j‖² + offset) / Σ_{i∈K} p_i, where K comes from SPA and H ≥ 0 is optimal.
+
+    Parameters
+    ----------
+    M : (m, n) array_like
+    r : int
+        The number of columns sought.
+    p : (n,) array_like, optional
+        The weights of the diagonal; by default ones.
+    sample_weight : (n,) array_like, optional
+        Weights s_j of the columns in the residual.
+    offset : float, optional
+        Keeps μ positive on data without noise. By default 1e-6 Σ_j s_j ‖m_j‖², which scales with the data; the
+        authors' program adds 1e-3 whatever the unit of M is: ``offset=1e-3`` does the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict import mu_heuristic
+    >>> M = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])
+    >>> bool(np.isclose(mu_heuristic(M, 2), 1e-6 * 2.5 / 2))
+    True
+    """
+    M = as_matrix(M)
+    n = M.shape[1]
+    r = as_rank(r, n)
+    p = as_vector(p, n, "p", np.float64, default=np.ones(n), positive=True)
+    s = as_vector(sample_weight, n, "sample_weight", np.float64, default=np.ones(n))
+    K = spa(M, r)
+    square = float(s @ column_residuals(M[:, K], M, nnls(M[:, K], M)) ** 2)
+    if offset is None:
+        offset = RELATIVE_OFFSET * float(s @ np.einsum("ij,ij->j", M, M, dtype=np.float64))
+    return (square + as_scalar(offset, "offset")) / float(p[K].sum())

@@ -1,0 +1,110 @@
+"""The dual bound: weak duality as a property, tightness at the authors' optima."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import naive
+import reference
+from selfdict import Solution, certify, conic, project_omega
+from selfdict.datasets import make_mixtures
+from selfdict.model.certificate import best_scaling, row_scores
+
+
+@pytest.mark.parametrize("case", reference.CASES)
+def test_gap_at_the_authors_optimum(case):
+    data = reference.load(case)
+    point = Solution.from_matrix(data["Xopt"], mu=float(data["mu_final"]), p=data["p"], weights=data["w"])
+    solution = certify(data["M"], point)
+    assert 0 <= solution.gap <= 1e-6
+    assert solution.objective == pytest.approx(float(data["fopt"]), rel=1e-12)
+
+
+@given(st.integers(0, 10_000), st.floats(0, 2), st.booleans())
+def test_weak_duality_at_random_feasible_points(seed, mu, weighted):
+    """No feasible point, at whatever weights, zero columns and signs, lies below a bound from another one."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 8))
+    M = rng.normal(0.3, 1.0, (int(rng.integers(1, 6)), n))
+    M[:, rng.random(n) < 0.15] = 0.0
+    w, p = np.abs(M).sum(axis=0), rng.uniform(0.5, 1.5, n)
+    s = rng.uniform(0, 2, n) if weighted else None
+    solutions = []
+    for _ in range(3):
+        X = project_omega(rng.normal(0.2, 0.5, (n, n)), w)
+        solutions.append(certify(M, Solution.from_matrix(X, mu=mu, p=p, weights=w, sample_weight=s)))
+    assert min(v.gap for v in solutions) >= 0
+    best = min(v.objective for v in solutions)
+    assert all(v.dual_bound <= best * (1 + 1e-12) + 1e-12 for v in solutions)
+    ones = np.ones(n)
+    expected = naive.dual_bound(M, solutions[0].toarray(), mu, p, w, ones if s is None else s)
+    assert solutions[0].dual_bound >= expected - 1e-9 * (1 + abs(expected))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bound_is_below_the_exact_optimum_and_near_it_at_the_optimum(seed):
+    rng = np.random.default_rng(seed)
+    M, s = rng.normal(0.5, 1, (6, 9)), rng.uniform(0.2, 2, 9)
+    exact = conic(M, mu=0.3, sample_weight=s)
+    assert exact.gap <= 1e-6
+    X = project_omega(exact.toarray() + 0.05 * rng.normal(size=(9, 9)), np.abs(M).sum(axis=0))
+    rough = certify(M, Solution.from_matrix(X, mu=0.3, sample_weight=s))
+    assert rough.dual_bound <= exact.objective <= rough.objective
+
+
+def test_constrained_model_has_a_bound_too():
+    M = make_mixtures(8, 12, 3, noise=0.05, random_state=0)[0]
+    exact = conic(M, epsilon=0.5)
+    X = project_omega(exact.toarray() + 0.02, np.abs(M).sum(axis=0))
+    epsilon = float(np.linalg.norm(M - M @ X))
+    rough = certify(M, Solution.from_matrix(X, epsilon=epsilon))
+    assert rough.dual_bound <= conic(M, epsilon=epsilon).objective + 1e-7
+    assert rough.objective == pytest.approx(np.trace(X))
+
+
+def test_scores_equal_the_whole_matrix_for_many_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    M, theta = rng.normal(size=(7, 200)), rng.normal(size=(7, 200))
+    w = np.abs(M).sum(axis=0)
+    w[3] = 0.0
+    monkeypatch.setattr("selfdict.model.certificate.BLOCK_BYTES", 8 * 200 * 30)
+    np.testing.assert_allclose(row_scores(M, theta, w), naive.row_scores(M, theta, w), rtol=1e-12, atol=1e-12)
+
+
+@given(
+    st.floats(0, 5),
+    st.floats(0, 5),
+    arrays(float, 5, elements=st.floats(-2, 2)),
+    arrays(float, 5, elements=st.floats(0, 2)),
+)
+def test_best_scaling_is_the_best(linear, quadratic, scores, penalty):
+    if quadratic < 1e-3:
+        quadratic = 0.0
+        linear = min(linear, scores[scores > 0].sum())  # else the function has no maximum
+    c, value = best_scaling(linear, quadratic, scores, penalty)
+
+    def dual(c):
+        return c * linear - 0.5 * c * c * quadratic - np.maximum(c * scores - penalty, 0).sum()
+
+    assert value == pytest.approx(dual(c))
+    assert value >= max(dual(v) for v in np.linspace(0, 10, 301)) - 1e-9
+
+
+def test_float32_data_is_certified_in_float64():
+    M = make_mixtures(20, 50, 4, noise=0.02, random_state=0)[0]
+    exact = conic(M[:, :30], mu=0.1)
+    M32 = M[:, :30].astype(np.float32)
+    coef = exact.coef.astype(np.float32)
+    single = certify(M32, Solution(exact.support, coef, exact.diagonal.astype(np.float32), np.nan, mu=0.1))
+    assert single.gap <= 1e-4
+    assert single.objective == pytest.approx(exact.objective, rel=1e-5)
+
+
+def test_bad_input():
+    M = np.eye(3)
+    with pytest.raises(ValueError, match="belongs to 2 points, M has 3"):
+        certify(M, Solution.from_matrix(np.eye(2), mu=0.1))
+    with pytest.raises(ValueError, match="mu must be"):
+        certify(M, Solution.from_matrix(np.eye(3)))

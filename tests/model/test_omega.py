@@ -1,0 +1,181 @@
+"""The projection onto Ω against an interior-point solver, the heap of the paper, and its own theorems."""
+
+import clarabel
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import naive
+from selfdict import project_omega
+
+
+def project_by_clarabel(x, w, i, upper=1.0):
+    """Solve min ½‖z − x‖² over Ω_i as a QP."""
+    n = len(x)
+    if w[i] == 0:
+        return np.zeros(n)
+    scale = w.max()
+    A = [-sp.eye(n), sp.csc_matrix(([1.0], ([0], [i])), shape=(1, n))]
+    b = [np.zeros(n), [upper]]
+    others = [j for j in range(n) if j != i]
+    if others:
+        rows = np.arange(len(others))
+        bound = sp.csc_matrix((np.full(len(others), w[i] / scale), (rows, others)), shape=(len(others), n))
+        gate = sp.csc_matrix((-w[others] / scale, (rows, np.full(len(others), i))), shape=(len(others), n))
+        A.append(bound + gate)
+        b.append(np.zeros(len(others)))
+    A, b = sp.csc_matrix(sp.vstack(A)), np.concatenate(b)
+    cones = [clarabel.NonnegativeConeT(len(b))]
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    # strong convexity: a duality gap of 5e-13 is an error of 1e-6; ask for as much as rounding allows
+    for tolerance in (1e-14, 1e-13, 5e-13):
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        result = clarabel.DefaultSolver(sp.eye(n, format="csc"), -x, A, b, cones, settings).solve()
+        if result.status == clarabel.SolverStatus.Solved:
+            return np.array(result.x)
+    raise AssertionError(f"Clarabel could not project {x} with weights {w}")
+
+
+def random_rows(count, seed):
+    """Yield rows with every edge case: negative and large own entries, large bounds, ties, zero weights, n = 1."""
+    rng = np.random.default_rng(seed)
+    for k in range(count):
+        n = 1 if k % 50 == 0 else int(rng.integers(2, 12))
+        i = int(rng.integers(n))
+        w = rng.random(n) + 0.05
+        x = rng.normal(0.2, 0.6, n)
+        match k % 8:
+            case 1:
+                x[i] = -rng.random()
+            case 2:
+                x[i] = 1 + rng.random()
+            case 3:
+                x = np.where(np.arange(n) == i, x, (1 + rng.random(n)) * w / w[i])
+            case 4:
+                w[:] = 1.0
+                x = np.round(x, 1)
+            case 5:
+                w[rng.integers(n)] = 0.0
+            case 6:
+                x = -np.abs(x)
+        yield x, w, i
+
+
+def test_projection_agrees_with_clarabel_on_a_thousand_rows():
+    for x, w, i in random_rows(1000, seed=0):
+        expected = project_by_clarabel(x, w, i)
+        np.testing.assert_allclose(project_omega(x[None], w, rows=[i])[0], expected, atol=1e-6)
+
+
+def test_projection_agrees_with_the_heap():
+    for x, w, i in random_rows(1000, seed=1):
+        for upper in (1.0, 0.3):
+            expected = naive.project_row_heap(x, w, i, upper)
+            np.testing.assert_allclose(project_omega(x[None], w, rows=[i], upper=upper)[0], expected, atol=1e-12)
+
+
+def test_the_printed_listing_is_wrong_where_ours_is_right():
+    x, w = np.array([0.2, 0.9, 0.3]), np.ones(3)
+    np.testing.assert_allclose(naive.project_row_printed(x, w, 0), [1.4 / 3] * 3)
+    np.testing.assert_allclose(project_by_clarabel(x, w, 0), [0.55, 0.55, 0.3], atol=1e-6)
+    np.testing.assert_allclose(project_omega(x[None], w, rows=[0]), [[0.55, 0.55, 0.3]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_rows_in_parallel_and_in_place(dtype):
+    rng = np.random.default_rng(2)
+    n = 300
+    X = rng.normal(0, 0.2, (n, n)).astype(dtype)
+    w = rng.uniform(0.1, 10, n).astype(dtype)
+    expected = naive.project_omega(X.astype(float), w.astype(float))
+    before = X.copy()
+    Z = project_omega(X, w)
+    assert Z.dtype == dtype
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_allclose(Z, expected, atol=1e-12 if dtype == np.float64 else 2e-6)
+    assert project_omega(X, w, out=X) is X
+    np.testing.assert_array_equal(X, Z)
+
+
+def test_any_subset_of_rows_in_any_order():
+    rng = np.random.default_rng(3)
+    X, w = rng.normal(0, 1, (20, 20)), rng.random(20)
+    rows = [7, 3, 19, 3]
+    np.testing.assert_array_equal(project_omega(X[rows], w, rows=rows), project_omega(X, w)[rows])
+
+
+def test_zero_weights_give_zero_rows_and_columns():
+    X = np.full((3, 3), 0.5)
+    Z = project_omega(X, [1.0, 0.0, 2.0])
+    assert not Z[1].any()
+    assert not Z[:, 1].any()
+    assert np.isfinite(Z).all()
+    assert not project_omega(X, np.zeros(3)).any()
+
+
+N = 6
+rows = arrays(float, N, elements=st.floats(-3, 3, allow_subnormal=False))
+weights = arrays(float, N, elements=st.floats(0, 5, allow_subnormal=False).map(lambda v: 0.0 if v < 1e-6 else v))
+
+
+def feasible(z, w, i):
+    t = z[i]
+    return (z >= 0).all() and t <= 1 and (w[i] * np.delete(z, i) <= np.delete(w, i) * t * (1 + 1e-12) + 1e-300).all()
+
+
+@given(rows, weights, st.integers(0, N - 1))
+def test_result_is_feasible_and_a_fixed_point(x, w, i):
+    z = project_omega(x[None], w, rows=[i])[0]
+    assert feasible(z, w, i)
+    np.testing.assert_allclose(project_omega(z[None], w, rows=[i])[0], z, atol=1e-12)
+
+
+@given(rows, rows, weights, st.integers(0, N - 1))
+def test_projection_is_non_expansive(x, y, w, i):
+    px, py = (project_omega(v[None], w, rows=[i])[0] for v in (x, y))
+    assert np.linalg.norm(px - py) <= np.linalg.norm(x - y) + 1e-9
+
+
+@given(rows, rows, weights, st.integers(0, N - 1))
+def test_variational_inequality(x, y, w, i):
+    """⟨x − Px, z − Px⟩ ≤ 0 for every feasible z characterises the projection."""
+    px, z = (project_omega(v[None], w, rows=[i])[0] for v in (x, y))
+    if w[i] == 0:
+        return  # the set is {0} there
+    assert (x - px) @ (z - px) <= 1e-9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(X=[[np.nan]], w=[1.0]), "NaN or infinity"),
+        (dict(X=[[np.inf]], w=[1.0]), "NaN or infinity"),
+        (dict(X=[1.0], w=[1.0]), "2 dimensions"),
+        (dict(X=[[1.0, 2.0]], w=[1.0, 1.0]), "square"),
+        (dict(X=[[1.0, 2.0]], w=[1.0, 1.0], rows=[2]), "between 0 and 1"),
+        (dict(X=[[1.0, 2.0]], w=[1.0, 1.0], rows=[0, 1]), "rows must name 1"),
+        (dict(X=[[1.0]], w=[-1.0]), "must not be negative"),
+        (dict(X=[[1.0]], w=[1.0, 2.0]), "shape"),
+        (dict(X=[[1.0]], w=[np.nan]), "NaN or infinity"),
+        (dict(X=[[1.0]], w=[1.0], upper=-1.0), "upper"),
+        (dict(X=[[1.0]], w=[1.0], out=np.zeros((1, 1), np.float32)), "out must be"),
+    ],
+)
+def test_bad_input_is_a_clear_value_error(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        project_omega(**arguments)
+
+
+@pytest.mark.parametrize("X", [[[1j]], np.array([["a"]]), np.array([[None]])])
+def test_wrong_kind_of_numbers_is_a_type_error(X):
+    with pytest.raises(TypeError, match="real numbers"):
+        project_omega(X, [1.0])
+
+
+def test_rows_must_be_integers():
+    with pytest.raises(TypeError, match="rows must hold integers"):
+        project_omega([[1.0]], [1.0], rows=[0.0])

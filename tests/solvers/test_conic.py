@@ -1,0 +1,108 @@
+"""The exact models, and Theorem 2 of the paper."""
+
+import numpy as np
+import pytest
+
+import naive
+import reference
+from selfdict import Status, conic
+from selfdict.datasets import make_midpoints
+
+
+@pytest.mark.parametrize("case", reference.CASES)
+def test_penalised_model_reaches_the_authors_optimum(case):
+    data = reference.load(case)
+    solution = conic(data["M"], mu=float(data["mu_final"]), p=data["p"], w=data["w"])
+    assert solution.objective == pytest.approx(float(data["fopt"]), rel=1e-6)
+    assert solution.gap <= 1e-6
+    assert solution.status is Status.EXACT
+
+
+def test_constrained_model_is_feasible_certified_and_finds_the_pure_columns():
+    M, _, indices = make_midpoints(20, 5, noise=0.1, random_state=0)
+    solution = conic(M, epsilon=0.1)
+    X = solution.toarray()
+    assert np.linalg.norm(M - M @ X) <= 0.1 + 1e-6
+    np.testing.assert_allclose(naive.project_omega(X, np.abs(M).sum(axis=0)), X, atol=1e-9)
+    assert solution.gap <= 1e-5
+    assert set(np.argsort(-solution.diagonal)[:5]) == set(indices)
+
+
+def test_constrained_and_penalised_models_meet():
+    """With the residual of the penalised optimum as ε, both have the same trace."""
+    M, _, _ = make_midpoints(20, 5, noise=0.3, random_state=1)
+    penalised = conic(M, mu=0.02)
+    residual = np.linalg.norm(M - M @ penalised.toarray())
+    assert conic(M, epsilon=residual).objective == pytest.approx(penalised.diagonal.sum(), rel=1e-5)
+
+
+def raise_diagonal(X):
+    """The transformation in the proof of Theorem 2, with the factor (1 − X_ij)/(1 − X_ii) that keeps the residual.
+
+    Where the largest entry of row i is off the diagonal, column i becomes the mixture of itself and e_i that
+    has that entry on the diagonal: its residual only shrinks.
+    """
+    X = X.copy()
+    for i in range(len(X)):
+        top = X[i].max()
+        if top > X[i, i]:
+            X[:, i] *= (1 - top) / (1 - X[i, i])
+            X[i, i] = top
+    return X
+
+
+def residual(M, X):
+    return np.linalg.norm(M - M @ X, axis=0).sum()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_theorem_2(seed):
+    M, _, _ = make_midpoints(8, 4, noise=0.2, random_state=seed)
+    M /= M.sum(axis=0)
+    epsilon = 0.15
+    l1inf, trace = (conic(M, epsilon=epsilon, model=model) for model in ("l1inf", "trace"))
+    assert l1inf.objective == pytest.approx(trace.objective, rel=1e-6)
+    X = raise_diagonal(l1inf.toarray())
+    assert (np.diagonal(X)[:, None] + 1e-7 >= X).all()
+    assert residual(M, X) <= epsilon * (1 + 1e-6)
+    assert np.trace(X) == pytest.approx(trace.objective, rel=1e-6)
+
+
+def test_the_printed_factor_of_theorem_2_does_not_keep_the_residual():
+    """Raising X_ii to X_ij with the factor X_ii/X_ij, as printed, can raise the residual of column i."""
+    M = np.array([[1.0, 0.6, 0.6], [0.0, 0.4, 0.4]])  # m_2 is m_1 again
+    X = np.array([[1.0, 0.0, 0.0], [0.0, 0.4, 0.8], [0.0, 0.6, 0.2]])
+    assert residual(M, X) == pytest.approx(0.0, abs=1e-12)
+    printed = X.copy()
+    printed[:, 1] *= X[1, 1] / X[1, 2]
+    printed[1, 1] = X[1, 2]
+    assert residual(M, printed) > 0.05
+    assert residual(M, raise_diagonal(X)) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "either mu or epsilon"),
+        (dict(mu=1.0, epsilon=1.0), "either mu or epsilon"),
+        (dict(mu=1.0, model="lasso"), "model must be"),
+        (dict(mu=1.0, model="trace"), "takes epsilon"),
+        (dict(epsilon=1.0, sample_weight=np.ones(2)), "belongs to the penalised model"),
+        (dict(epsilon=-1.0), "epsilon must be"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        conic(np.eye(2), **arguments)
+
+
+def test_too_many_points_names_the_other_solvers():
+    with pytest.raises(ValueError, match="use working_set or fast_gradient"):
+        conic(np.ones((2, 301)), mu=1.0)
+
+
+def test_zero_columns_stay_out():
+    M = np.array([[1.0, 0.0, 0.5], [0.0, 0.0, 0.5]])
+    X = conic(M, mu=0.05).toarray()
+    assert not X[1].any()
+    assert not X[:, 1].any()
