@@ -166,4 +166,5 @@ def _georeferenced(values: Array, wavelength: Array, good: Array) -> "xr.DataArr
         attrs={"_FillValue": NODATA},
         name="reflectance",
     )
-    return scene.rio.write_transform(transform).rio.write_crs("EPSG:32633")
+    placed: xr.DataArray = scene.rio.write_transform(transform).rio.write_crs("EPSG:32633")
+    return placed

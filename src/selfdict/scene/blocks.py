@@ -60,9 +60,7 @@ def used_bands(scene: xr.DataArray, drop_bad_bands: bool) -> Array:
     if drop_bad_bands and "good_band" in scene.coords:
         good = scene["good_band"].values.astype(bool)
         if not good.any():
-            raise ValueError(
-                "all bands are marked as bad; pass drop_bad_bands=False to use them all the same"
-            )
+            raise ValueError("all bands are marked as bad; pass drop_bad_bands=False to use them all the same")
         return good
     return np.ones(scene.sizes["band"], dtype=bool)
 
@@ -83,9 +81,7 @@ def with_mask(scene: xr.DataArray, mask: ArrayLike | None) -> xr.DataArray:
     return scene.assign_coords(valid=(("y", "x"), valid))
 
 
-def valid_mask(
-    scene: xr.DataArray, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False
-) -> xr.DataArray:
+def valid_mask(scene: xr.DataArray, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False) -> xr.DataArray:
     """Return which pixels can be used, reading the scene a block at a time.
 
     A pixel is left out when a used band is NaN or infinite, when a used band holds the no-data value
@@ -160,7 +156,6 @@ def matrix(
 
 def map_of(scene: xr.DataArray, values: Array, name: str, **leading: ArrayLike) -> xr.DataArray:
     """Return an array on the scene's grid with its map coordinates and CRS; ``leading``: a first dim."""
-    coords = {
-        key: scene.coords[key] for key in ("y", "x", "spatial_ref", "lat", "lon") if key in scene.coords
-    }
-    return xr.DataArray(values, dims=(*leading, "y", "x"), coords={**leading, **coords}, name=name)
+    coords = {key: scene.coords[key] for key in ("y", "x", "spatial_ref", "lat", "lon") if key in scene.coords}
+    attrs = {"_FillValue": np.nan} if values.dtype.kind == "f" else {}
+    return xr.DataArray(values, dims=(*leading, "y", "x"), coords={**leading, **coords}, name=name, attrs=attrs)

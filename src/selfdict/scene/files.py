@@ -82,9 +82,7 @@ def read_scene(
         raise
     except Exception as error:  # whatever a library says about a damaged file becomes one line with its name
         first_line = (str(error).splitlines() or [""])[0]
-        raise SceneError(
-            path, f"cannot be read as {module.NAME}: {first_line or type(error).__name__}"
-        ) from error
+        raise SceneError(path, f"cannot be read as {module.NAME}: {first_line or type(error).__name__}") from error
     if bands is not None:
         scene = _select_bands(scene, bands, path)
     if drop_bad_bands and "good_band" in scene.coords:
@@ -129,9 +127,7 @@ def write_scene(
     target = Path(path)
     module = _module(format or format_of(target))
     if not hasattr(module, "write"):
-        raise SceneError(
-            target, f"scenes are not written as {module.NAME}; use ENVI, GeoTIFF, NetCDF or zarr"
-        )
+        raise SceneError(target, f"scenes are not written as {module.NAME}; use ENVI, GeoTIFF, NetCDF or zarr")
     with staged(target, overwrite=overwrite) as temporary:
         module.write(_as_bands(scene), temporary, **options)
     return target
@@ -198,9 +194,7 @@ def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path)
     else:
         index = np.asarray(list(bands), dtype=int)
         if index.size and not (index.min() >= 0 and index.max() < n_bands):
-            raise SceneError(
-                path, f"bands must lie between 0 and {n_bands - 1}, got {index.min()} to {index.max()}"
-            )
+            raise SceneError(path, f"bands must lie between 0 and {n_bands - 1}, got {index.min()} to {index.max()}")
         if scene.chunks is None and scene.nbytes > BLOCK_BYTES:
             # Picking from a mapped array would load it: let dask pick from a few rows at a time.
             rows = max(1, BLOCK_BYTES * scene.sizes["y"] // scene.nbytes)

@@ -147,9 +147,7 @@ def build_scene(
             continue
         column = np.asarray(given).astype(dtype)
         if column.shape != (n_bands,):
-            raise ValueError(
-                f"{key} must have one entry for each of the {n_bands} bands, got shape {column.shape}"
-            )
+            raise ValueError(f"{key} must have one entry for each of the {n_bands} bands, got shape {column.shape}")
         scene = scene.assign_coords({key: ("band", column, {"units": units} if units else {})})
     if nodata is not None:
         scene.attrs["_FillValue"] = nodata
@@ -178,26 +176,35 @@ def georeference(scene: xr.DataArray, crs: Any, transform: Any) -> xr.DataArray:
     return scene
 
 
-def transform_of(scene: xr.DataArray) -> Any:
+def transform_of(scene: xr.DataArray) -> Affine | None:
     """Return the affine transform from (column, row) to the map, or None.
 
     It follows ``isel``: the stored transform is moved and stretched by the ``x`` and ``y`` that are left.
+    Without a stored one, equally spaced ``x`` and ``y`` give it.
     """
-    if "spatial_ref" not in scene.coords or "GeoTransform" not in scene["spatial_ref"].attrs:
-        return None
-    stored = Affine.from_gdal(*(float(v) for v in str(scene["spatial_ref"].attrs["GeoTransform"]).split()))
-    if "x" not in scene.coords or "y" not in scene.coords:
-        return stored
-    rotated = bool(stored.b or stored.d)
-    x, y = scene["x"].values, scene["y"].values
-    step_x = (x[-1] - x[0]) / (x.size - 1) if x.size > 1 else (1.0 if rotated else stored.a)
-    step_y = (y[-1] - y[0]) / (y.size - 1) if y.size > 1 else (1.0 if rotated else stored.e)
-    x0, y0 = float(x[0] - step_x / 2), float(y[0] - step_y / 2)
-    if rotated:
+    stored = None
+    if "spatial_ref" in scene.coords and "GeoTransform" in scene["spatial_ref"].attrs:
+        stored = Affine.from_gdal(*map(float, str(scene["spatial_ref"].attrs["GeoTransform"]).split()))
+    rotated = stored is not None and bool(stored.b or stored.d)
+    grid = []
+    for dim, step in (("x", stored and stored.a), ("y", stored and stored.e)):
+        if dim not in scene.coords or (scene.sizes[dim] < 2 and step is None):
+            return stored
+        centres = scene[dim].values.astype(float)
+        if centres.size < 2:
+            step = 1.0 if rotated else step
+        else:
+            step = float(centres[-1] - centres[0]) / (centres.size - 1)
+            if step == 0 or not np.allclose(np.diff(centres), step, rtol=1e-3, atol=0):
+                return stored
+        grid += [step, float(centres[0]) - step / 2]
+    step_x, x0, step_y, y0 = grid
+    if stored is not None and rotated:
         x0, y0 = to_map(stored, x0, y0)
         return Affine(stored.a * step_x, stored.b * step_y, x0, stored.d * step_x, stored.e * step_y, y0)
-    here = Affine(float(step_x), 0.0, x0, 0.0, float(step_y), y0)
-    return stored if here.almost_equals(stored, 1e-6 * abs(stored.a)) else here
+    here = Affine(step_x, 0.0, x0, 0.0, step_y, y0)
+    # Centres have been rounded: the stored numbers are better where both agree.
+    return stored if stored is not None and here.almost_equals(stored, 1e-6 * abs(stored.a)) else here
 
 
 def to_map(transform: Affine, column: Any, row: Any) -> tuple[Any, Any]:
@@ -239,6 +246,11 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
         raise ValueError(f"a scene must not be empty, got shape {scene.shape}")
     if scene.dtype.kind not in "biuf":
         raise TypeError(f"a scene must hold real numbers, got dtype {scene.dtype}")
+    mapping = scene.rio.grid_mapping
+    if mapping != "spatial_ref" and mapping in scene.coords:
+        scene = scene.rename({mapping: "spatial_ref"})
+        scene.attrs = {key: value for key, value in scene.attrs.items() if key != "grid_mapping"}
+        scene.encoding = scene.encoding | {"grid_mapping": "spatial_ref"}
     return scene.transpose(*DIMS)
 
 

@@ -49,6 +49,4 @@ def format_of(path: Path) -> str:
         return _SUFFIXES[suffix]
     if path.with_suffix(".hdr").is_file() or path.with_name(path.name + ".hdr").is_file():
         return "envi"
-    raise SceneError(
-        path, f"the format of {suffix or 'a file without suffix'} is not known; name it by format=…"
-    )
+    raise SceneError(path, f"the format of {suffix or 'a file without suffix'} is not known; name it by format=…")

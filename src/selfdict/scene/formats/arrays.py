@@ -50,9 +50,7 @@ def scene_from_arrays(
     """
     if variable is not None and variable not in shapes:
         raise SceneError(path, f"no numeric array is called {variable!r}; there are: {_names(shapes)}")
-    flat = (
-        [variable] if variable in _FLAT else [name for name in _FLAT if name in shapes and variable is None]
-    )
+    flat = [variable] if variable in _FLAT else [name for name in _FLAT if name in shapes and variable is None]
     if flat and len(shapes[flat[0]]) == 2:
         values = _unfold(path, flat[0], shapes, load)
     else:
@@ -81,9 +79,7 @@ def order_axes(path: Path, values: Array, layout: str | None) -> Array:
     return values.transpose([axes.index(dim) for dim in DIMS])
 
 
-def _unfold(
-    path: Path, name: str, shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], Array]
-) -> Array:
+def _unfold(path: Path, name: str, shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], Array]) -> Array:
     sizes = {}
     for key in ("nRow", "nCol"):
         if key not in shapes or int(np.prod(shapes[key])) != 1:
@@ -91,9 +87,7 @@ def _unfold(
         sizes[key] = int(load(key).ravel()[0])
     n_bands, n_pixels = shapes[name]
     if min(sizes.values()) < 1 or sizes["nRow"] * sizes["nCol"] != n_pixels:
-        raise SceneError(
-            path, f"nRow {sizes['nRow']} × nCol {sizes['nCol']} is not the {n_pixels} columns of {name}"
-        )
+        raise SceneError(path, f"nRow {sizes['nRow']} × nCol {sizes['nCol']} is not the {n_pixels} columns of {name}")
     return load(name).reshape(n_bands, sizes["nCol"], sizes["nRow"]).transpose(0, 2, 1)
 
 

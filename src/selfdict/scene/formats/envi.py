@@ -68,9 +68,7 @@ def write(scene: xr.DataArray, path: Path, *, interleave: str = "bsq", byte_orde
         raise ValueError(f"byte_order must be 'little' or 'big', got {byte_order!r}")
     if scene.attrs.get("add_offset", 0) != 0:
         raise SceneError(path, "an ENVI header keeps no add_offset; apply it first or write NetCDF")
-    header, data = (
-        (path, path.with_suffix(".img")) if path.suffix == ".hdr" else (path.with_suffix(".hdr"), path)
-    )
+    header, data = (path, path.with_suffix(".img")) if path.suffix == ".hdr" else (path.with_suffix(".hdr"), path)
     scene = fill_masked(scene, path)
     native = np.dtype(_WIDER.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
     if native not in _CODES:
@@ -131,18 +129,14 @@ def _data_file(header: Path, fields: dict[str, str]) -> Path:
     named = fields.get("data file")
     if named:
         if named in (".", "..") or any(mark in named for mark in "/\\:\0"):
-            raise SceneError(
-                header, f"'data file' must name a file in the same folder, the header says {named[:80]!r}"
-            )
+            raise SceneError(header, f"'data file' must name a file in the same folder, the header says {named[:80]!r}")
         choices = [header.with_name(named)]
     else:
         choices = [header.with_suffix(suffix) for suffix in _DATA_SUFFIXES]
     for data in choices:
         if data.is_file():
             return data
-    raise SceneError(
-        header, f"the data file is missing: looked for {', '.join(data.name for data in choices)}"
-    )
+    raise SceneError(header, f"the data file is missing: looked for {', '.join(data.name for data in choices)}")
 
 
 def _map_values(header: Path, data: Path, fields: dict[str, str], shape: tuple[int, int, int]) -> Array:

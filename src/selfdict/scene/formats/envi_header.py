@@ -31,9 +31,7 @@ def read_header(path: Path) -> dict[str, str]:
     return fields
 
 
-def integer(
-    path: Path, fields: Mapping[str, str], name: str, *, minimum: int, default: int | None = None
-) -> int:
+def integer(path: Path, fields: Mapping[str, str], name: str, *, minimum: int, default: int | None = None) -> int:
     """Return a field that must be a whole number ≥ minimum."""
     text = fields.get(name)
     if text is None and default is not None:

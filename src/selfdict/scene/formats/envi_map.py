@@ -31,13 +31,9 @@ def read_map(path: Path, fields: Mapping[str, str]) -> tuple[CRS | None, Affine 
         options = dict(entry.split("=", 1) for entry in entries[7:] if "=" in entry)
         rotation = math.radians(float(options.get("rotation", 0)))
     except ValueError:
-        raise SceneError(
-            path, f"'map info' must hold numbers, the header says {', '.join(entries)[:80]!r}"
-        ) from None
+        raise SceneError(path, f"'map info' must hold numbers, the header says {', '.join(entries)[:80]!r}") from None
     if not all(map(math.isfinite, (x_pixel, y_pixel, x, y, dx, dy, rotation))) or dx == 0 or dy == 0:
-        raise SceneError(
-            path, f"'map info' must hold finite numbers, the header says {', '.join(entries)[:80]!r}"
-        )
+        raise SceneError(path, f"'map info' must hold finite numbers, the header says {', '.join(entries)[:80]!r}")
     cos, sin = (math.cos(rotation), math.sin(rotation)) if rotation else (1.0, 0.0)
     # The reference pixel counts from 1, and 1 is the outer corner of the first pixel.
     linear = Affine(cos * dx, sin * dy, 0.0, sin * dx, -cos * dy, 0.0)
@@ -68,9 +64,7 @@ def _map_info(crs: Any, transform: Affine) -> str:
         0,
     )
     if not again.almost_equals(Affine(transform.a, transform.b, 0, transform.d, transform.e, 0), 1e-9 * dx):
-        raise ValueError(
-            f"an ENVI header can turn a grid, not shear or mirror it: transform {tuple(transform)[:6]}"
-        )
+        raise ValueError(f"an ENVI header can turn a grid, not shear or mirror it: transform {tuple(transform)[:6]}")
     name, rest = "Arbitrary", []
     if crs is not None:
         name = "Geographic Lat/Lon" if crs.is_geographic else "Projected"
@@ -80,9 +74,7 @@ def _map_info(crs: Any, transform: Affine) -> str:
         rest.append("units=Degrees" if crs.is_geographic else "units=Meters")
     if rotation:
         rest.append(f"rotation={math.degrees(rotation)!r}")
-    return (
-        f"{{{', '.join([name, '1', '1', repr(transform.c), repr(transform.f), repr(dx), repr(dy), *rest])}}}"
-    )
+    return f"{{{', '.join([name, '1', '1', repr(transform.c), repr(transform.f), repr(dx), repr(dy), *rest])}}}"
 
 
 def _utm_zone(crs: Any) -> tuple[int, str] | None:

@@ -35,9 +35,7 @@ def _read_archive(path: Path, variable: str | None, layout: str | None) -> xr.Da
                 shape, dtype = _header(member)
             declared = int(np.prod(shape, dtype=object)) * dtype.itemsize
             if declared > info.file_size or info.file_size > _DEFLATE * info.compress_size + 1024:
-                raise SceneError(
-                    path, f"{info.filename} declares {declared} bytes, more than the file can hold"
-                )
+                raise SceneError(path, f"{info.filename} declares {declared} bytes, more than the file can hold")
             if dtype.kind in "biuf":
                 shapes[info.filename.removesuffix(".npy")] = shape
     with np.load(path, allow_pickle=False) as arrays:
@@ -46,8 +44,6 @@ def _read_archive(path: Path, variable: str | None, layout: str | None) -> xr.Da
 
 def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     version = np.lib.format.read_magic(member)
-    read_header = (
-        np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    )
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read_header(member)
     return shape, dtype

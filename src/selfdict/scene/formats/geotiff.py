@@ -1,0 +1,132 @@
+"""GeoTIFF through rasterio, read lazily by groups of rows."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rasterio
+import xarray as xr
+from rasterio.errors import NotGeoreferencedWarning
+from rasterio.windows import Window
+
+from selfdict._validation import Array
+from selfdict.scene.blocks import row_blocks
+from selfdict.scene.errors import SceneError
+from selfdict.scene.formats.common import check_declared_size, fill_masked, lazy_cube, uniform
+from selfdict.scene.model import build_scene, crs_of, to_nanometres, transform_of
+
+NAME = "GeoTIFF"
+_WIDER = {"?": "u1", "e": "f4"}  # dtypes TIFF lacks, and what holds them without loss
+
+
+def read(path: Path) -> xr.DataArray:
+    """Read a GeoTIFF; wavelengths come from the tags of its bands, as GDAL writes them."""
+    with _open(path) as file:
+        if len(set(file.dtypes)) > 1 or np.dtype(file.dtypes[0]).kind not in "iuf":
+            raise SceneError(path, f"holds {', '.join(sorted(set(file.dtypes)))}; a scene has one real data type")
+        shape, dtype = (file.count, file.height, file.width), np.dtype(file.dtypes[0])
+        check_declared_size(path, int(np.prod(shape, dtype=object)) * dtype.itemsize, path.stat().st_size)
+        transform = None if file.transform.is_identity else file.transform
+        tags = [file.tags(band) for band in file.indexes]
+        imagery = [file.tags(band, ns="IMAGERY") for band in file.indexes]
+        names = [name or "" for name in file.descriptions]
+        scene = build_scene(
+            lazy_cube(path, shape, dtype, _Reader(path), chunk_rows=file.block_shapes[0][0]),
+            wavelength=_numbers(tags, "wavelength", imagery, "CENTRAL_WAVELENGTH_UM"),
+            fwhm=_numbers(tags, "fwhm", imagery, "FWHM_UM"),
+            good_band=[tag["good_band"] != "0" for tag in tags] if all("good_band" in tag for tag in tags) else None,
+            band_name=names if any(names) else None,
+            crs=file.crs,
+            transform=transform,
+            nodata=_nodata(file.nodatavals[0], dtype),
+        )
+        scale, offset = uniform(path, file.scales, "scale"), uniform(path, file.offsets, "offset")
+    if scale != 1:
+        scene.attrs["scale_factor"] = scale
+    if offset != 0:
+        scene.attrs["add_offset"] = offset
+    return scene
+
+
+def write(scene: xr.DataArray, path: Path) -> None:
+    """Write a GeoTIFF, bands one after the other, losslessly packed."""
+    scene = fill_masked(scene, path)
+    n_bands, n_rows, n_columns = scene.shape
+    dtype: np.dtype[Any] = np.dtype(_WIDER.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
+    if rasterio.dtypes.check_dtype(dtype) is False:
+        raise SceneError(path, f"GeoTIFF has no data type for {scene.dtype}")
+    nodata = scene.attrs.get("_FillValue")
+    if nodata is not None and not rasterio.dtypes.in_dtype_range(nodata, dtype):
+        raise SceneError(path, f"the no-data value {nodata} does not fit {dtype}")
+    profile = {
+        "driver": "GTiff",
+        "count": n_bands,
+        "height": n_rows,
+        "width": n_columns,
+        "dtype": dtype,
+        "crs": crs_of(scene),
+        "transform": transform_of(scene),
+        "nodata": nodata,
+        "interleave": "band",
+        "compress": "deflate",
+        "bigtiff": "if_safer",
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotGeoreferencedWarning)
+        with rasterio.open(path, "w", **profile) as file:
+            for start, stop in row_blocks(scene):
+                block = scene.isel(y=slice(start, stop)).values.astype(dtype)
+                file.write(block, window=Window(0, start, n_columns, stop - start))
+            file.scales = (float(scene.attrs.get("scale_factor", 1)),) * n_bands
+            file.offsets = (float(scene.attrs.get("add_offset", 0)),) * n_bands
+            for band in range(n_bands):
+                file.update_tags(band + 1, **_tags(scene, band))
+                if "band_name" in scene.coords:
+                    file.set_band_description(band + 1, str(scene["band_name"].values[band]))
+
+
+class _Reader:
+    """Reads a window; opens the file anew each time, so that the scene can go to other threads and processes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __call__(self, bands: slice, rows: slice, columns: slice) -> Array:
+        window = Window(columns.start, rows.start, columns.stop - columns.start, rows.stop - rows.start)
+        with _open(self.path) as file:
+            values: Array = file.read(list(range(bands.start + 1, bands.stop + 1)), window=window)
+            return values
+
+
+def _open(path: Path) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotGeoreferencedWarning)
+        # Only this driver: a file of another kind under this name could point to files elsewhere.
+        return rasterio.open(path, driver="GTiff")
+
+
+def _nodata(value: float | None, dtype: np.dtype[Any]) -> float | None:
+    if value is not None and dtype.kind in "iu" and float(value).is_integer():
+        return int(value)
+    return value
+
+
+def _numbers(tags: list[dict[str, str]], name: str, imagery: list[dict[str, str]], imagery_name: str) -> Array | None:
+    """Return a number for each band in nm, from its own tags or from GDAL's imagery tags, or None."""
+    if all(name in tag for tag in tags):
+        units = tags[0].get("wavelength_units")
+        return to_nanometres([float(tag[name]) for tag in tags], units)
+    if all(imagery_name in tag for tag in imagery):
+        return to_nanometres([float(tag[imagery_name]) for tag in imagery], "um")
+    return None
+
+
+def _tags(scene: xr.DataArray, band: int) -> dict[str, str]:
+    tags: dict[str, str] = {}
+    for key in ("wavelength", "fwhm"):
+        if key in scene.coords:
+            tags |= {key: repr(float(scene[key].values[band])), "wavelength_units": "Nanometers"}
+    if "good_band" in scene.coords:
+        tags["good_band"] = str(int(scene["good_band"].values[band]))
+    return tags

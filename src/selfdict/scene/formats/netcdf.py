@@ -1,0 +1,44 @@
+"""NetCDF: the CF conventions through xarray; files of the EMIT mission have their own reader."""
+
+from functools import partial
+from pathlib import Path
+
+import h5py
+import xarray as xr
+
+from selfdict.scene.errors import SceneError
+from selfdict.scene.formats import emit
+from selfdict.scene.formats.cf import OPEN, dataset_from_scene, scene_from_dataset
+from selfdict.scene.formats.hdf5 import plain_dataset
+
+NAME = "NetCDF"
+
+
+def read(path: Path, *, variable: str | None = None, ortho: bool = True) -> xr.DataArray:
+    """Read a variable with three dims; ``ortho`` is for EMIT files, see there."""
+    hdf5 = h5py.is_hdf5(path)
+    if hdf5:
+        with h5py.File(path, "r") as file:
+            for name, node in file.items():
+                if not isinstance(node, h5py.Group) and plain_dataset(file, name) is None:
+                    raise SceneError(path, f"{name} takes its values from another file")
+        if emit.is_emit(path):
+            return emit.read(path, ortho=ortho)
+    else:
+        with path.open("rb") as start:
+            if start.read(3) != b"CDF":
+                raise SceneError(path, "is not a NetCDF file: neither HDF5 nor NetCDF 3")
+    reopen = partial(xr.open_dataset, path, engine="h5netcdf" if hdf5 else "scipy", **OPEN)
+    with reopen() as dataset:
+        return scene_from_dataset(path, dataset, reopen, path.stat().st_size, variable)
+
+
+def write(scene: xr.DataArray, path: Path) -> None:
+    """Write NetCDF 4; a mask stays what it is, the coordinate ``valid``."""
+    dataset, encoding = dataset_from_scene(scene)
+    (name,) = dataset.data_vars
+    encoding.setdefault(name, {})
+    n_bands, n_rows, n_columns = dataset[name].shape
+    chunks = (n_bands, min(16, n_rows), min(64, n_columns))  # whole spectra, about 1 MB of them
+    encoding[name] |= {"zlib": True, "complevel": 1, "chunksizes": chunks}
+    dataset.to_netcdf(path, engine="h5netcdf", encoding=encoding)
