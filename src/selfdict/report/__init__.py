@@ -1,6 +1,6 @@
 """The report of an unmixed scene, and the same plots for papers."""
 
-from selfdict.report.data import MethodResult, ReportData, report_data
+from selfdict.report.data import MethodResult, ReportData, method_result, report_data
 from selfdict.report.html import render_report, write_report
 from selfdict.report.plots import plot_abundances, plot_residual, plot_scene, plot_spectra, plot_weights
 from selfdict.report.words import Certificate
@@ -9,6 +9,7 @@ __all__ = [
     "Certificate",
     "MethodResult",
     "ReportData",
+    "method_result",
     "plot_abundances",
     "plot_residual",
     "plot_scene",

@@ -55,8 +55,7 @@ def nice_axis(low: float, high: float, n_ticks: int = 6, *, widen: bool = False)
         low, high = first * step, last * step
     values = [k * step for k in range(first, last + 1) if low - 1e-9 * step <= k * step <= high + 1e-9 * step]
     ticks = tuple(
-        Tick(100 * (v - low) / (high - low), f"{v:.6g}".replace("-0", "0") if v == 0 else f"{v:.6g}")
-        for v in values
+        Tick(100 * (v - low) / (high - low), f"{v:.6g}".replace("-0", "0") if v == 0 else f"{v:.6g}") for v in values
     )
     return Axis(low, high, ticks)
 

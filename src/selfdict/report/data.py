@@ -107,7 +107,7 @@ def report_data(
     result: "UnmixResult",
     *,
     title: str = "Scene",
-    comparison: Sequence["UnmixResult"] = (),
+    comparison: Sequence[MethodResult] = (),
     parameters: Mapping[str, Any] | None = None,
     command: str = "",
 ) -> ReportData:
@@ -121,8 +121,8 @@ def report_data(
         What :func:`selfdict.scene.unmix` found in it.
     title : str
         The name of the scene.
-    comparison : sequence of UnmixResult
-        The same scene unmixed by other methods.
+    comparison : sequence of MethodResult
+        The same scene unmixed by other methods, see :func:`method_result`.
     parameters : mapping, optional
         What the table of parameters shows; default: those of the result.
     command : str
@@ -180,13 +180,15 @@ def report_data(
             n_candidates=len(solution.diagonal),
             n_support=len(solution.support),
         ),
-        comparison=[
-            MethodResult(_method_name(other), other.relative_error, other.seconds["select"], other.pixels)
-            for other in comparison
-        ],
+        comparison=comparison,
         parameters=result.parameters if parameters is None else parameters,
         command=command,
     )
+
+
+def method_result(result: "UnmixResult") -> MethodResult:
+    """Return what the comparison shows of a result, without its maps; the seconds are those of the choice."""
+    return MethodResult(_method_name(result), result.relative_error, result.seconds["select"], result.pixels)
 
 
 def _method_name(result: "UnmixResult") -> str:

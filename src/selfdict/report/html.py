@@ -63,9 +63,7 @@ def _package_text(name: str) -> str:
 def _printable(value: Any) -> Any:
     """Replace what no page can show: control characters, direction overrides, undecodable bytes of names."""
     if isinstance(value, str) and not hasattr(value, "__html__"):
-        return re.sub(
-            r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "\ufffd", value
-        )
+        return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "\ufffd", value)
     return value
 
 
@@ -196,9 +194,7 @@ def _bars(d: ReportData, colours: list[str]) -> tuple[list[dict[str, Any]], Axis
     others = d.other_weights[:_MAX_BARS]
     axis = nice_axis(0.0, float(max(d.weights.max(), others.max(initial=0.0))) or 1.0, 4, widen=True)
     chosen = len(d.weights)
-    unit = 100 / max(
-        2 * chosen + 1 + len(others), 24
-    )  # a chosen pixel's bar is twice as wide: it has a number
+    unit = 100 / max(2 * chosen + 1 + len(others), 24)  # a chosen pixel's bar is twice as wide: it has a number
     bars = []
     for k, weight in enumerate([*d.weights, *others]):
         own = k < chosen

@@ -1,0 +1,125 @@
+"""The text of the report: its size, its words, and input at the edges."""
+
+import re
+
+import numpy as np
+import pytest
+from report_sample import make_data
+
+from selfdict.report import Certificate, render_report, write_report
+from selfdict.report.charts import label_places, nice_axis, svg_path
+from selfdict.report.palette import line_styles
+from selfdict.report.words import certificate_paragraphs, percent
+
+
+def test_stays_small_even_for_noise():
+    # noise compresses worst; 300 x 300 with twelve materials
+    page = render_report(make_data(r=12, shape=(300, 300), n_bands=224))
+    assert len(page.encode()) < 5_000_000
+
+
+def test_large_scene_is_thinned_and_says_so():
+    page = render_report(make_data(shape=(900, 450)))
+    assert 'viewBox="0 0 150 300"' in page
+    assert "every 3th" not in page
+    assert "Shown at one pixel in 3 along each side" in page
+
+
+def test_refers_to_nothing_outside():
+    page = render_report(make_data())
+    assert re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', page) == []
+    assert "http" not in page.replace("http-equiv", "")
+    assert "@import" not in page
+    assert "url(" not in page
+
+
+def test_undecodable_names_can_be_written(tmp_path):
+    # b"\xff" in a file name reaches Python as a lone surrogate, which UTF-8 cannot hold
+    data = make_data(title="a\udcff\x1b[31m\u202eb", parameters={"File": "\udcff"}, band_labels=["\udcff"] * 40)
+    text = write_report(data, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "a\ufffd\ufffd[31m\ufffdb" in text
+    assert "\x1b" not in text
+
+
+def test_method_without_proof_shows_no_weights():
+    page = render_report(make_data(certificate=None, method="SPA", comparison=[]))
+    assert "SPA picks the pure pixels without proving anything" in page
+    assert '<div class="plot bars"' not in page
+    assert 'id="comparison"' not in page
+    assert "Certified gap" not in page
+
+
+def test_gaps_and_constant_data():
+    endmembers = np.full((40, 3), 0.5)
+    endmembers[3:6, 0] = np.nan
+    page = render_report(make_data(endmembers=endmembers, residual=np.zeros((20, 30))))
+    assert "NaN" not in page
+    assert "nan" not in re.findall(r' d="[^"]*"', page)[0]
+
+
+def test_one_pixel_one_band():
+    data = make_data(r=1, shape=(3, 1), n_bands=1, comparison=[])
+    assert "1 pure pixel reproduces" in render_report(data)
+
+
+def test_certificate_in_words():
+    words = " ".join(certificate_paragraphs(Certificate(2.0, 1.9, 0.05, 0.1, "", 500, 31), "FGNSR-500", 9025))
+    assert "500 candidates that stand for all 9,025 pixels" in words
+    assert "at most 5 % away" in words
+    open_end = Certificate(2.0, -np.inf, np.inf, 0.1, "", 9025, 31)
+    words = " ".join(certificate_paragraphs(open_end, "FGNSR", 9025))
+    assert "all 9,025 pixels at once" in words
+    assert "nothing is proved" in words
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0 %"),
+        (1e-9, "less than 0.001 %"),
+        (0.00012, "0.012 %"),
+        (0.05, "5 %"),
+        (0.123, "12.3 %"),
+        (np.inf, "unknown"),
+    ],
+)
+def test_percent(share, text):
+    assert percent(share) == text
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (400.0, 2500.0), (-3e-7, 2e-7), (0.0, 1e9), (5.0, 5.0)])
+def test_ticks_are_round_and_inside(low, high):
+    axis = nice_axis(low, high)
+    assert 3 <= len(axis.ticks) <= 12
+    assert all(-1e-6 <= tick.place <= 100 + 1e-6 for tick in axis.ticks)
+    values = [float(tick.label) for tick in axis.ticks]
+    assert axis.place(np.array(values)) == pytest.approx([tick.place for tick in axis.ticks], abs=1e-3)
+
+
+def test_dropped_bands_are_not_bridged():
+    x = np.array([0.0, 1, 2, 3, 50, 51, 52])
+    assert svg_path(x, np.zeros(7)).count("M") == 2
+
+
+def test_labels_keep_clear_of_points_and_edges():
+    points = np.array([[1.0, 1.0], [50.0, 50.0], [52.0, 50.0], [99.0, 99.0]])
+    labels = label_places(points, 100, 100, 5.0)
+    assert (labels > 0).all()
+    assert (labels < 100).all()
+    distances = np.linalg.norm(labels[:, None] - np.vstack([points, labels])[None], axis=2)
+    assert distances[distances > 0].min() > 3
+
+
+def test_colours_differ_for_colour_blind_readers():
+    # linear RGB seen by protanopes and deuteranopes (Viénot, Brettel & Mollon 1999)
+    rgb = np.array([[int(s.colour[k : k + 2], 16) / 255 for k in (1, 3, 5)] for s in line_styles(7)]) ** 2.2
+    protan = np.array([[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]])
+    deutan = np.array([[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]])
+    for seen in (rgb @ protan.T, rgb @ deutan.T):
+        shade = np.clip(seen, 0, 1) ** (1 / 2.2)
+        distances = np.linalg.norm(shade[:, None] - shade[None], axis=2)
+        assert distances[np.triu_indices(7, 1)].min() > 0.1
+
+
+def test_line_styles_do_not_repeat():
+    assert len(set(line_styles(28))) == 28

@@ -1,0 +1,148 @@
+"""The report as a reader meets it: in a real browser, with mouse, keyboard, phone and printer."""
+
+import pytest
+from report_sample import make_data
+
+from selfdict.report import MethodResult, write_report
+
+pytestmark = pytest.mark.browser
+HOSTILE = (
+    "</script></style><script>window.hacked = 1</script><img src=http://evil.test/x onerror='hacked=1'>\"'&{{7*7}}"
+)
+
+
+class Visit:
+    """An open report and everything it did that it should not have done."""
+
+    def __init__(self, browser, path, width=1280, height=900):
+        self.page = browser.new_page(viewport={"width": width, "height": height})
+        self.faults = []
+        self.page.on("console", lambda message: self.faults.append(f"console: {message.text}"))
+        self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        self.page.on("dialog", lambda dialog: self.faults.append("dialog"))
+        self.page.on("request", self._on_request)
+        self.path = path
+        self.page.goto(path.as_uri())
+
+    def _on_request(self, request):
+        if not request.url.startswith("data:") and request.url != self.path.as_uri():
+            self.faults.append(f"request: {request.url}")
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    visits = []
+
+    def open_report(data, **size):
+        visits.append(Visit(browser, write_report(data, tmp_path / "report.html"), **size))
+        return visits[-1].page
+
+    yield open_report
+    for opened in visits:
+        assert opened.faults == []
+        opened.page.close()
+
+
+def test_everything_is_visible(visit):
+    page = visit(make_data())
+    assert page.title() == "cube.hdr · unmixing report"
+    assert page.locator("path.line").count() == 3
+    for line in page.locator("path.line").all():
+        box = line.bounding_box()
+        assert box["width"] > 400
+        assert box["height"] > 50
+    images = page.locator("img").all()
+    assert len(images) == 4  # three abundance maps and the residual
+    for image in images:
+        assert image.is_visible()
+        assert image.evaluate("image => [image.complete, image.naturalWidth, image.naturalHeight]") == [True, 30, 20]
+    assert page.locator("svg.image .mark").count() == 3
+    assert page.locator(".bars rect").count() == 10
+    assert "0.004 %" in page.locator("#certificate").inner_text()
+
+
+def test_hover_reads_the_nearest_band(visit):
+    data = make_data()
+    page = visit(data)
+    plot = page.locator("#plot")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    band = 17
+    plot.hover(position={"x": box["width"] * band / 39 + 2, "y": 40})
+    assert page.locator("#readout").inner_text() == data.band_labels[band]
+    values = page.locator(".legend .value").all_inner_texts()
+    assert [float(v) for v in values] == pytest.approx(data.endmembers[band], rel=1e-3)
+    # the dots lie on the lines: at the height of their value between the lowest and the highest tick
+    dots = [dot.bounding_box() for dot in page.locator(".dot").all()]
+    heights = [(box["y"] + box["height"] - (dot["y"] + dot["height"] / 2)) / box["height"] for dot in dots]
+    assert heights == pytest.approx(data.endmembers[band], abs=0.01)
+    page.mouse.move(5, 5)
+    assert page.locator("#readout").inner_text() == "No band chosen"
+
+
+def test_keyboard_alone_reads_and_toggles(visit):
+    data = make_data()
+    page = visit(data)
+    page.locator("#plot").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    assert page.locator("#readout").inner_text() == data.band_labels[1]
+    page.keyboard.press("End")
+    assert page.locator("#plot").get_attribute("aria-valuenow") == "40"
+    assert data.band_labels[-1] in page.locator("#plot").get_attribute("aria-valuetext")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    first = page.locator(".legend button").first
+    assert first.get_attribute("aria-pressed") == "false"
+    assert not page.locator("path.line").first.is_visible()
+    assert first.locator(".value").inner_text() == ""
+    page.keyboard.press("Space")
+    assert page.locator("path.line").first.is_visible()
+
+
+def test_show_all_brings_hidden_lines_back(visit):
+    page = visit(make_data())
+    for button in page.locator(".legend button[data-k]").all():
+        button.click()
+    assert page.locator("path.line:visible").count() == 0
+    page.get_by_role("button", name="Show all").click()
+    assert page.locator("path.line:visible").count() == 3
+
+
+@pytest.mark.parametrize("r", [1, 12])
+def test_phone_needs_no_sideways_scrolling(visit, r):
+    page = visit(make_data(r=r, title="a_very_long_name_without_any_space_" * 4), width=360, height=740)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    for image in page.locator("img").all():
+        assert image.bounding_box()["width"] > 100
+
+
+def test_print_keeps_the_figures_and_drops_the_controls(visit):
+    page = visit(make_data())
+    page.emulate_media(media="print")
+    assert page.locator("nav").is_hidden()
+    assert page.locator("#all").is_hidden()
+    assert page.locator("path.line").first.is_visible()
+    assert page.locator("img").first.is_visible()
+
+
+def test_names_are_data(visit):
+    page = visit(
+        make_data(
+            title=HOSTILE,
+            method=HOSTILE,
+            band_labels=[HOSTILE] * 40,
+            false_colour_labels=[HOSTILE] * 3,
+            axis_label=HOSTILE,
+            crs=HOSTILE,
+            parameters={HOSTILE: HOSTILE},
+            command=HOSTILE,
+            comparison=[MethodResult(HOSTILE, 0.1, 1.0, make_data().pixels)],
+        )
+    )
+    assert page.evaluate("typeof window.hacked") == "undefined"
+    assert page.locator("h1").inner_text() == HOSTILE
+    page.locator("#plot").focus()
+    page.keyboard.press("Home")
+    assert page.locator("#readout").inner_text() == HOSTILE
+    assert page.locator("script").count() == 2
