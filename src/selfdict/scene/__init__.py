@@ -9,6 +9,7 @@ from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402
 from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402
 from selfdict.scene.errors import SceneError  # noqa: E402
 from selfdict.scene.files import read_scene, write_scene, write_spectra  # noqa: E402
+from selfdict.scene.georef import crs_of, transform_of  # noqa: E402
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
 from selfdict.scene.unmix import UnmixResult, unmix  # noqa: E402
 
@@ -18,8 +19,10 @@ __all__ = [
     "UnmixResult",
     "as_scene",
     "build_scene",
+    "crs_of",
     "matrix",
     "read_scene",
+    "transform_of",
     "unmix",
     "valid_mask",
     "write_scene",

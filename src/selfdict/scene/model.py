@@ -15,12 +15,13 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-import rioxarray  # noqa: F401  (registers DataArray.rio)
 import xarray as xr
-from affine import Affine
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
+from selfdict.scene.georef import crs_of as crs_of
+from selfdict.scene.georef import georeference
+from selfdict.scene.georef import transform_of as transform_of
 
 DIMS = ("band", "y", "x")
 _BAND_NAMES = {
@@ -154,70 +155,6 @@ def build_scene(
     if scale_factor is not None:
         scene.attrs["scale_factor"] = scale_factor
     return georeference(scene, crs, transform)
-
-
-def georeference(scene: xr.DataArray, crs: Any, transform: Any) -> xr.DataArray:
-    """Return the scene with CRS, transform and the coordinates of its pixel centres (either may be None).
-
-    Where the transform is rotated no map coordinate belongs to a whole column: ``x`` and ``y`` then
-    count pixels.
-    """
-    if transform is not None:
-        scale_x, scale_y, x0, y0 = transform.a, transform.e, transform.c, transform.f
-        if transform.b or transform.d:
-            scale_x, scale_y, x0, y0 = 1.0, 1.0, 0.0, 0.0
-        scene = scene.assign_coords(
-            x=x0 + scale_x * (np.arange(scene.sizes["x"]) + 0.5),
-            y=y0 + scale_y * (np.arange(scene.sizes["y"]) + 0.5),
-        )
-        scene = scene.rio.write_transform(transform)
-    if crs is not None:
-        scene = scene.rio.write_crs(crs)
-    return scene
-
-
-def transform_of(scene: xr.DataArray) -> Affine | None:
-    """Return the affine transform from (column, row) to the map, or None.
-
-    It follows ``isel``: the stored transform is moved and stretched by the ``x`` and ``y`` that are left.
-    Without a stored one, equally spaced ``x`` and ``y`` give it.
-    """
-    stored = None
-    if "spatial_ref" in scene.coords and "GeoTransform" in scene["spatial_ref"].attrs:
-        stored = Affine.from_gdal(*map(float, str(scene["spatial_ref"].attrs["GeoTransform"]).split()))
-    rotated = stored is not None and bool(stored.b or stored.d)
-    grid = []
-    for dim, step in (("x", stored and stored.a), ("y", stored and stored.e)):
-        if dim not in scene.coords or (scene.sizes[dim] < 2 and step is None):
-            return stored
-        centres = scene[dim].values.astype(float)
-        if centres.size < 2:
-            step = 1.0 if rotated else step
-        else:
-            step = float(centres[-1] - centres[0]) / (centres.size - 1)
-            if step == 0 or not np.allclose(np.diff(centres), step, rtol=1e-3, atol=0):
-                return stored
-        grid += [step, float(centres[0]) - step / 2]
-    step_x, x0, step_y, y0 = grid
-    if stored is not None and rotated:
-        x0, y0 = to_map(stored, x0, y0)
-        return Affine(stored.a * step_x, stored.b * step_y, x0, stored.d * step_x, stored.e * step_y, y0)
-    here = Affine(step_x, 0.0, x0, 0.0, step_y, y0)
-    # Centres have been rounded: the stored numbers are better where both agree.
-    return stored if stored is not None and here.almost_equals(stored, 1e-6 * abs(stored.a)) else here
-
-
-def to_map(transform: Affine, column: Any, row: Any) -> tuple[Any, Any]:
-    """Return the map coordinates x, y of grid positions; (0, 0) is the outer corner of the first pixel."""
-    return (
-        transform.a * column + transform.b * row + transform.c,
-        transform.d * column + transform.e * row + transform.f,
-    )
-
-
-def crs_of(scene: xr.DataArray) -> Any:
-    """Return the ``rasterio.crs.CRS`` of the scene, or None."""
-    return scene.rio.crs
 
 
 def as_scene(data: xr.DataArray) -> xr.DataArray:

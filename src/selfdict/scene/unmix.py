@@ -13,7 +13,8 @@ import selfdict
 from selfdict._validation import Array, as_generator, as_rank
 from selfdict.model.solution import Solution
 from selfdict.scene.blocks import block_matrix, float_dtype, map_of, row_blocks, used_bands, with_mask
-from selfdict.scene.model import as_scene, crs_of, to_map, transform_of
+from selfdict.scene.georef import crs_of, to_map, transform_of
+from selfdict.scene.model import as_scene
 
 METHODS = {"fgnsr": "FGNSR", "spa": "SPA", "snpa": "SNPA", "xray": "XRAY", "vca": "VCA", "h2nmf": "H2NMF"}
 _FIT_BYTES = 256 * 2**20  # what the method gets to see at most, unless max_pixels says otherwise

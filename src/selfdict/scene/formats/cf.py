@@ -10,7 +10,8 @@ import xarray as xr
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.common import check_declared_size, in_row_chunks, lazy_cube
-from selfdict.scene.model import DIMS, as_scene, build_scene, crs_of, to_nanometres, transform_of
+from selfdict.scene.georef import crs_of, transform_of
+from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres
 
 OPEN: dict[str, Any] = {"mask_and_scale": False, "decode_times": False, "decode_coords": "all", "cache": False}
 _COLUMNS = {

@@ -11,7 +11,8 @@ from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.common import fill_masked
 from selfdict.scene.formats.envi_header import format_header, integer, number, numbers, read_header, words
 from selfdict.scene.formats.envi_map import map_fields, read_map
-from selfdict.scene.model import build_scene, crs_of, to_nanometres, transform_of
+from selfdict.scene.georef import crs_of, transform_of
+from selfdict.scene.model import build_scene, to_nanometres
 
 NAME = "ENVI"
 _DTYPES = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: "i8", 15: "u8"}

@@ -10,7 +10,7 @@ from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
 from selfdict.scene.errors import SceneError
-from selfdict.scene.model import to_map
+from selfdict.scene.georef import to_map
 
 _UTM_DATUMS = {
     "WGS-84": 32600,

@@ -14,7 +14,8 @@ from selfdict._validation import Array
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.common import check_declared_size, fill_masked, lazy_cube, uniform
-from selfdict.scene.model import build_scene, crs_of, to_nanometres, transform_of
+from selfdict.scene.georef import crs_of, transform_of
+from selfdict.scene.model import build_scene, to_nanometres
 
 NAME = "GeoTIFF"
 _WIDER = {"?": "u1", "e": "f4"}  # dtypes TIFF lacks, and what holds them without loss
