@@ -34,9 +34,8 @@ def read_map(path: Path, fields: Mapping[str, str]) -> tuple[CRS | None, Affine 
         raise SceneError(path, f"'map info' must hold numbers, the header says {', '.join(entries)[:80]!r}") from None
     if not all(map(math.isfinite, (x_pixel, y_pixel, x, y, dx, dy, rotation))) or dx == 0 or dy == 0:
         raise SceneError(path, f"'map info' must hold finite numbers, the header says {', '.join(entries)[:80]!r}")
-    cos, sin = (math.cos(rotation), math.sin(rotation)) if rotation else (1.0, 0.0)
+    linear = _turned(dx, dy, rotation)
     # The reference pixel counts from 1, and 1 is the outer corner of the first pixel.
-    linear = Affine(cos * dx, sin * dy, 0.0, sin * dx, -cos * dy, 0.0)
     corner_x, corner_y = to_map(linear, x_pixel - 1, y_pixel - 1)
     transform = Affine(linear.a, linear.b, x - corner_x, linear.d, linear.e, y - corner_y)
     return _crs_from_text(fields) or _crs_from_map_info(entries), transform
@@ -55,15 +54,8 @@ def map_fields(crs: Any, transform: Affine | None) -> dict[str, object]:
 def _map_info(crs: Any, transform: Affine) -> str:
     dx, dy = math.hypot(transform.a, transform.d), math.hypot(transform.b, transform.e)
     rotation = math.atan2(transform.d, transform.a)
-    again = Affine(
-        math.cos(rotation) * dx,
-        math.sin(rotation) * dy,
-        0,
-        math.sin(rotation) * dx,
-        -math.cos(rotation) * dy,
-        0,
-    )
-    if not again.almost_equals(Affine(transform.a, transform.b, 0, transform.d, transform.e, 0), 1e-9 * dx):
+    here = Affine(transform.a, transform.b, 0.0, transform.d, transform.e, 0.0)
+    if not _turned(dx, dy, rotation).almost_equals(here, 1e-9 * dx):
         raise ValueError(f"an ENVI header can turn a grid, not shear or mirror it: transform {tuple(transform)[:6]}")
     name, rest = "Arbitrary", []
     if crs is not None:
@@ -71,10 +63,18 @@ def _map_info(crs: Any, transform: Affine) -> str:
         utm = _utm_zone(crs)
         if utm is not None:
             name, rest = "UTM", [str(utm[0]), utm[1], "WGS-84"]
+        elif crs.to_epsg() == 4326:
+            rest = ["WGS-84"]
         rest.append("units=Degrees" if crs.is_geographic else "units=Meters")
     if rotation:
         rest.append(f"rotation={math.degrees(rotation)!r}")
     return f"{{{', '.join([name, '1', '1', repr(transform.c), repr(transform.f), repr(dx), repr(dy), *rest])}}}"
+
+
+def _turned(dx: float, dy: float, rotation: float) -> Affine:
+    """Return a grid of these steps, north up, turned by ``rotation`` (radians); its corner is the origin."""
+    cos, sin = (math.cos(rotation), math.sin(rotation)) if rotation else (1.0, 0.0)
+    return Affine(cos * dx, sin * dy, 0.0, sin * dx, -cos * dy, 0.0)
 
 
 def _utm_zone(crs: Any) -> tuple[int, str] | None:

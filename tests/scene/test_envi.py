@@ -1,0 +1,222 @@
+"""ENVI against the `spectral` package and GDAL, neither of which was written here."""
+
+import os
+
+import numpy as np
+import pytest
+import rasterio.warp
+import spectral.io.envi as independent
+from affine import Affine
+from scene_sample import TRANSFORM, assert_same, full_scene
+
+from selfdict.scene import SceneError, build_scene, read_scene, transform_of, write_scene
+
+DTYPES = ["uint8", "int16", "int32", "float32", "float64", "uint16", "uint32", "int64", "uint64"]
+
+
+@pytest.mark.parametrize("byte_order", ["little", "big"])
+@pytest.mark.parametrize("interleave", ["bsq", "bil", "bip"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_spectral_reads_what_we_write(tmp_path, dtype, interleave, byte_order):
+    scene = full_scene(dtype, nodata=200)
+    header = write_scene(scene, tmp_path / "cube.hdr", interleave=interleave, byte_order=byte_order)
+    image = independent.open(header)
+    np.testing.assert_array_equal(np.asarray(image.open_memmap()).transpose(2, 0, 1), scene.values)
+    assert image.metadata["interleave"] == interleave
+    np.testing.assert_array_equal(image.bands.centers, scene.wavelength.values)
+    np.testing.assert_array_equal(image.bands.bandwidths, scene.fwhm.values)
+    assert image.bands.band_unit == "Nanometers"
+    assert image.metadata["band names"] == scene.band_name.values.tolist()
+    assert [int(good) for good in image.metadata["bbl"]] == [1, 1, 0, 1, 0]
+    assert float(image.metadata["data ignore value"]) == 200
+
+
+@pytest.mark.parametrize("byte_order", [0, 1])
+@pytest.mark.parametrize("interleave", ["bsq", "bil", "bip"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_we_read_what_spectral_writes(tmp_path, dtype, interleave, byte_order):
+    values = full_scene(dtype).values.transpose(1, 2, 0)
+    metadata = {"wavelength": [0.4, 0.5, 0.6, 1.0, 2.5], "wavelength units": "Micrometers", "bbl": [1, 0, 1, 1, 1]}
+    independent.save_image(
+        str(tmp_path / "cube.hdr"), values, dtype=dtype, interleave=interleave, byteorder=byte_order, metadata=metadata
+    )
+    scene = read_scene(tmp_path / "cube.hdr")
+    np.testing.assert_array_equal(scene.values, values.transpose(2, 0, 1))
+    assert scene.dtype == np.dtype(dtype).newbyteorder(">" if byte_order else "<")
+    np.testing.assert_array_equal(scene.wavelength.values, [400.0, 500.0, 600.0, 1000.0, 2500.0])
+    assert scene.good_band.values.tolist() == [True, False, True, True, True]
+
+
+@pytest.mark.parametrize("interleave", ["bsq", "bil", "bip"])
+@pytest.mark.parametrize("nodata", [None, -9999.0, np.nan])
+def test_round_trip(tmp_path, interleave, nodata):
+    scene = full_scene("float64", nodata)
+    write_scene(scene, tmp_path / "cube.img", interleave=interleave)
+    read = read_scene(tmp_path / "cube.img")
+    assert_same(read, scene)
+    assert isinstance(read.data, np.memmap)
+
+
+@pytest.mark.parametrize("crs", ["EPSG:32633", "EPSG:32733", "EPSG:4326", "EPSG:3035", None])
+def test_gdal_sees_the_same_place(tmp_path, crs):
+    values = np.ones((1, 4, 3), dtype=np.float32)
+    scene = build_scene(values, crs=crs, transform=TRANSFORM)
+    write_scene(scene, tmp_path / "cube.hdr")
+    with rasterio.open(tmp_path / "cube.img") as image:
+        if crs is not None:
+            point = ([10.0], [50.0]) if crs == "EPSG:4326" else ([500_000.0], [5_000_000.0])
+            np.testing.assert_allclose(rasterio.warp.transform(image.crs, crs, *point), point)
+        assert image.transform.almost_equals(TRANSFORM)
+    read = read_scene(tmp_path / "cube.hdr")
+    assert read.rio.crs == scene.rio.crs
+    assert transform_of(read) == TRANSFORM
+
+
+@pytest.mark.parametrize("degrees", [30.0, -100.0])
+def test_rotated_grid_as_gdal_has_it(tmp_path, degrees):
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    transform = Affine(2 * c, 2 * s, 100.0, 2 * s, -2 * c, 50.0)
+    write_scene(build_scene(np.ones((1, 4, 3)), crs="EPSG:32633", transform=transform), tmp_path / "cube.hdr")
+    with rasterio.open(tmp_path / "cube.img") as image:
+        assert image.transform.almost_equals(transform)
+    read = read_scene(tmp_path / "cube.hdr")
+    assert transform_of(read).almost_equals(transform)
+    crop = transform_of(read.isel(y=slice(1, None), x=slice(2, None)))
+    x, y = (4 * c + 2 * s + 100.0, 4 * s - 2 * c + 50.0)
+    assert crop.almost_equals(Affine(2 * c, 2 * s, x, 2 * s, -2 * c, y))
+
+
+def test_mirrored_grid_is_refused(tmp_path):
+    scene = build_scene(np.ones((1, 4, 3)), transform=Affine(2.0, 0.0, 0.0, 0.0, 2.0, 0.0))
+    with pytest.raises(ValueError, match="not shear or mirror"):
+        write_scene(scene, tmp_path / "cube.hdr")
+    assert list(tmp_path.iterdir()) == []
+
+
+def write_raw(folder, header, values):
+    (folder / "cube.img").write_bytes(values.tobytes())
+    (folder / "cube.hdr").write_text(header)
+    return folder / "cube.hdr"
+
+
+def test_details_of_the_header(tmp_path):
+    values = np.arange(24, dtype=">i2")
+    header = """ENVI
+; a comment = with an equals sign
+description = {a cube
+  over two lines}
+Samples=4
+lines   = 3
+bands = 2
+header offset = 10
+data type = 2
+interleave = BIL
+byte order = 1
+map info = {UTM, 1.5, 1.5, 500015, 4999985, 30, 30, 17, South, WGS-84, units=Meters}
+wavelength units = Micrometers
+wavelength = {
+ 0.45,
+ 0.55}
+fwhm = {0.01, 0.02}
+band names = {first, second}
+data ignore value = -1
+reflectance scale factor = 10000.0
+"""
+    scene = read_scene(write_raw(tmp_path, header, np.arange(-5, 24, dtype=">i2")))
+    np.testing.assert_array_equal(scene.values, values.reshape(3, 2, 4).transpose(1, 0, 2))
+    assert scene.wavelength.values.tolist() == [450.0, 550.0]
+    assert scene.wavelength.attrs["units"] == "nm"
+    assert scene.fwhm.values.tolist() == [10.0, 20.0]
+    assert scene.attrs == {"_FillValue": -1, "scale_factor": 1e-4}
+    assert scene.rio.crs.to_epsg() == 32717
+    assert tuple(transform_of(scene))[:6] == (30.0, 0.0, 500_000.0, 0.0, -30.0, 5_000_000.0)
+    assert scene.selfdict.matrix().max() == np.float32(23e-4)
+
+
+def test_the_data_file_may_be_named_anything_in_the_folder(tmp_path):
+    scene = full_scene("uint16")
+    write_scene(scene, tmp_path / "cube.hdr")
+    (tmp_path / "cube.img").rename(tmp_path / "other.bin")
+    with (tmp_path / "cube.hdr").open("a") as header:
+        header.write("data file = other.bin\n")
+    np.testing.assert_array_equal(read_scene(tmp_path / "cube.hdr").values, scene.values)
+
+
+def test_a_header_named_after_its_data_file(tmp_path):
+    scene = full_scene("uint16")
+    write_scene(scene, tmp_path / "cube.hdr")
+    (tmp_path / "cube.img").rename(tmp_path / "flight.7")
+    (tmp_path / "cube.hdr").rename(tmp_path / "flight.7.hdr")
+    for name in ("flight.7", "flight.7.hdr"):
+        np.testing.assert_array_equal(read_scene(tmp_path / name).values, scene.values)
+
+
+def test_names_that_a_header_cannot_hold(tmp_path):
+    scene = build_scene(np.ones((2, 1, 1)), band_name=["a, {b}", "c\nd"])
+    write_scene(scene, tmp_path / "cube.hdr")
+    assert read_scene(tmp_path / "cube.hdr").band_name.values.tolist() == ["a; (b)", "c d"]
+
+
+GOOD = {"samples": 2, "lines": 2, "bands": 3, "data type": 1, "interleave": "bsq", "byte order": 0}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"lines": 3}, "cut short: 12 bytes, the header declares 18"),
+        ({"lines": 1}, "longer than its header says: 12 bytes, the header declares 6"),
+        ({"bands": 1000}, "cut short"),
+        ({"bands": 10**17, "lines": 10**17, "samples": 10**17}, "cut short"),
+        ({"samples": 0, "lines": 0}, "'lines' must be a whole number ≥ 1"),
+        ({"bands": -3}, "'bands' must be a whole number"),
+        ({"samples": "two"}, "'samples' must be a whole number"),
+        ({"samples": None}, "no field 'samples'"),
+        ({"data type": 6}, "complex"),
+        ({"data type": 9}, "complex"),
+        ({"data type": 77}, "'data type' 77 is not known"),
+        ({"interleave": "zigzag"}, "'interleave' must be"),
+        ({"byte order": 2}, "'byte order' must be 0 or 1"),
+        ({"header offset": 1}, "cut short"),
+        ({"header offset": -1}, "'header offset' must be"),
+        ({"file compression": 1}, "compressed"),
+        ({"wavelength": "{1, 2}"}, "'wavelength' lists 2 values for 3 bands"),
+        ({"wavelength": "{1, 2, x}"}, "'wavelength' must be a list of numbers"),
+        ({"data ignore value": "none"}, "'data ignore value' must be a number"),
+        ({"reflectance scale factor": 0}, "must be positive"),
+        ({"map info": "{UTM, 1, 1, x, 2, 3, 4}"}, "'map info' must hold numbers"),
+        ({"map info": "{UTM, 1, 1, 0, 0, inf, 4}"}, "'map info' must hold finite numbers"),
+        ({"data file": "/etc/passwd"}, "must name a file in the same folder"),
+        ({"data file": "../cube.img"}, "must name a file in the same folder"),
+        ({"data file": "..\\cube.img"}, "must name a file in the same folder"),
+        ({"data file": ".."}, "must name a file in the same folder"),
+        ({"data file": "gone.img"}, "missing: looked for gone.img"),
+    ],
+)
+def test_broken_headers(tmp_path, change, reason):
+    fields = {key: value for key, value in (GOOD | change).items() if value is not None}
+    header = "ENVI\n" + "".join(f"{key} = {value}\n" for key, value in fields.items())
+    path = write_raw(tmp_path, header, np.arange(12, dtype=np.uint8))
+    with pytest.raises(SceneError, match=reason) as caught:
+        read_scene(path)
+    assert "\n" not in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_not_a_header(tmp_path):
+    (tmp_path / "a.hdr").write_text("#!/bin/sh\nsamples = 1\n")
+    with pytest.raises(SceneError, match="not an ENVI header"):
+        read_scene(tmp_path / "a.hdr")
+    (tmp_path / "b.hdr").write_bytes(b"ENVI\n" + bytes(range(256)) * 10)
+    with pytest.raises(SceneError, match="data file is missing"):
+        read_scene(tmp_path / "b.hdr")
+    (tmp_path / "c.img").write_bytes(b"12")
+    with pytest.raises(SceneError, match=r"no ENVI header c\.hdr beside it"):
+        read_scene(tmp_path / "c.img")
+
+
+def test_a_fifo_is_no_data_file(tmp_path):
+    write_raw(tmp_path, "ENVI\nsamples=1\nlines=1\nbands=1\ndata type=1\n", np.zeros(1, np.uint8))
+    (tmp_path / "cube.img").unlink()
+    os.mkfifo(tmp_path / "cube.img")
+    with pytest.raises(SceneError, match="missing"):
+        read_scene(tmp_path / "cube.hdr")
