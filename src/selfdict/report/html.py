@@ -41,6 +41,7 @@ def render_report(data: ReportData) -> str:
         finalize=_printable,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     script = _package_text("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,0 +1,20 @@
+"""The ``selfdict`` command. Exit codes: 0 fine, 2 bad input or usage, 130 interrupted."""
+
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line with ``arguments`` (default: those of the process) and exit with its code."""
+    from selfdict._optional import optional
+
+    try:
+        optional("typer")
+        optional("rich")
+        from selfdict.cli.app import app
+    except ModuleNotFoundError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    app(args=None if arguments is None else list(arguments), prog_name="selfdict")

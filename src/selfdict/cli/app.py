@@ -1,0 +1,286 @@
+"""The commands: what they are called, their options, and what they print."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import selfdict
+from selfdict.cli.console import Bars, ends_well, say, say_json, say_table
+from selfdict.cli.source import Source
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Find the pure pixels of a hyperspectral scene, and how much of each every pixel holds.",
+    epilog="Exit codes: 0 fine, 2 bad input or usage, 130 interrupted.",
+)
+
+
+class Method(StrEnum):
+    """How pure pixels are chosen."""
+
+    FGNSR = "fgnsr"
+    SPA = "spa"
+    SNPA = "snpa"
+    XRAY = "xray"
+    VCA = "vca"
+    H2NMF = "h2nmf"
+
+
+class Abundances(StrEnum):
+    """How shares are computed."""
+
+    NNLS = "nnls"
+    FCLS = "fcls"
+
+
+class Format(StrEnum):
+    """What maps are written as."""
+
+    ENVI = "envi"
+    GEOTIFF = "geotiff"
+    NETCDF = "netcdf"
+    ZARR = "zarr"
+
+
+File = Annotated[Path, typer.Argument(help="ENVI, GeoTIFF, MATLAB, NetCDF, zarr or NumPy file.", show_default=False)]
+Rank = Annotated[int, typer.Option("--rank", "-r", min=1, help="Number of materials.", show_default=False)]
+Bands = Annotated[
+    str | None, typer.Option(help="Bands to use, such as 1-103,109-149 (counted from 1).", show_default=False)
+]
+DropBad = Annotated[bool, typer.Option("--drop-bad-bands", help="Leave out bands the file marks as bad.")]
+Mask = Annotated[Path | None, typer.Option(help="File with one band; pixels not 0 are left out.", show_default=False)]
+Roi = Annotated[
+    str | None,
+    typer.Option(help="Rows and columns to use, such as 10:60,20:80 (counted from 0).", show_default=False),
+]
+Variable = Annotated[
+    str | None, typer.Option(help="Which array of a .mat, .npz, NetCDF or zarr file.", show_default=False)
+]
+Candidates = Annotated[str, typer.Option(help="fgnsr: choose among so many cluster representatives, or 'all' pixels.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="At most so many threads; default: all cores.", show_default=False)
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(min=0.0, help="fgnsr: stop the solver after so many seconds.", show_default=False),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace older output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    if version:
+        say(f"selfdict {selfdict.__version__}")
+        raise typer.Exit
+
+
+@app.command()
+@ends_well
+def demo(
+    output: Output = Path("selfdict-demo"),
+    real: Annotated[bool, typer.Option("--real", help="The real Indian Pines scene (needs tensorly).")] = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Unmix a scene that comes with the program, and write a report."""
+    from selfdict.cli.demo import demo_scene
+    from selfdict.cli.folder import whole_folder
+    from selfdict.cli.run import Request, unmix_into
+    from selfdict.scene import write_scene
+
+    with whole_folder(output, force=force) as folder, Bars(quiet or json) as bars:
+        scene, r, title = demo_scene(real)
+        path = write_scene(scene, folder / "scene.hdr")
+        source = Source(path, drop_bad_bands=True, name=str(output / path.name))
+        record = unmix_into(folder, Request(source, r), bars, title=title)
+    _say_run(record, output, quiet, json)
+
+
+@app.command()
+@ends_well
+def unmix(
+    file: File,
+    rank: Rank,
+    output: Output,
+    method: Annotated[Method, typer.Option(help="How pure pixels are chosen.")] = Method.FGNSR,
+    candidates: Candidates = "500",
+    mu: Annotated[str, typer.Option(help="fgnsr: the penalty, a number or 'auto'.")] = "auto",
+    abundances: Annotated[
+        Abundances, typer.Option(help="Non-negative shares, or shares that also sum to one (fcls).")
+    ] = Abundances.NNLS,
+    bands: Bands = None,
+    drop_bad_bands: DropBad = False,
+    mask: Mask = None,
+    roi: Roi = None,
+    variable: Variable = None,
+    format: Annotated[
+        Format | None, typer.Option(help="Format of the maps; default: that of the input.", show_default=False)
+    ] = None,
+    time_limit: TimeLimit = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    compare: Annotated[bool, typer.Option(help="Compare with SPA and VCA in the report.")] = True,
+    force: Force = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Find pure pixels and abundances; write maps, spectra and a report."""
+    from selfdict.cli.folder import whole_folder
+    from selfdict.cli.run import Request, unmix_into
+
+    request = Request(
+        source=Source(file, bands, drop_bad_bands, mask, roi, variable),
+        r=rank,
+        method=method.value,
+        candidates=_parse_candidates(candidates),
+        mu=_parse_mu(mu),
+        abundances=abundances.value,
+        format=None if format is None else format.value,
+        time_limit=time_limit,
+        seed=seed,
+        threads=threads,
+        compare=compare,
+    )
+    request.source.read()  # a file that cannot be read is told before anything is made
+    with whole_folder(output, force=force) as folder, Bars(quiet or json) as bars:
+        record = unmix_into(folder, request, bars, title=file.name)
+    _say_run(record, output, quiet, json)
+
+
+@app.command()
+@ends_well
+def compare(
+    file: File,
+    rank: Rank,
+    bands: Bands = None,
+    drop_bad_bands: DropBad = False,
+    mask: Mask = None,
+    roi: Roi = None,
+    variable: Variable = None,
+    time_limit: TimeLimit = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Run every method on a scene, side by side."""
+    from selfdict.cli.run import Request, compare_methods
+
+    request = Request(
+        source=Source(file, bands, drop_bad_bands, mask, roi, variable),
+        r=rank,
+        time_limit=time_limit,
+        seed=seed,
+        threads=threads,
+    )
+    with Bars(quiet or json) as bars:
+        results = compare_methods(request, bars)
+    lines = [{"method": x.method, "relative_error": x.error, "seconds": x.seconds} for x in results]
+    if json:
+        say_json({"input": str(file), "r": rank, "methods": lines})
+        return
+    best = min(x.error for x in results)
+    rows = [(x.method, f"{100 * x.error:.2f}", "best" if x.error == best else "", f"{x.seconds:.2f}") for x in results]
+    say_table(("method", "relative error, %", "", "seconds"), rows, right=(1, 3))
+
+
+@app.command()
+@ends_well
+def rank(
+    file: File,
+    maximum: Annotated[int, typer.Option(min=1, help="Largest number of materials to look at.")] = 20,
+    bands: Bands = None,
+    drop_bad_bands: DropBad = False,
+    mask: Mask = None,
+    roi: Roi = None,
+    variable: Variable = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Suggest how many materials a scene holds."""
+    raise NotImplementedError
+
+
+@app.command()
+@ends_well
+def info(file: File, variable: Variable = None, json: Json = False) -> None:
+    """Say what a file holds."""
+    from selfdict.cli.describe import describe
+
+    facts = describe(Source(file, variable=variable))
+    if json:
+        say_json(facts)
+    else:
+        say_table(("", ""), [(name.replace("_", " "), _in_words(value)) for name, value in facts.items()])
+
+
+@app.command()
+@ends_well
+def convert(
+    file: File,
+    output: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
+    bands: Bands = None,
+    drop_bad_bands: DropBad = False,
+    mask: Mask = None,
+    roi: Roi = None,
+    variable: Variable = None,
+    format: Annotated[
+        Format | None, typer.Option(help="Default: by the name of the output.", show_default=False)
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a scene in another format; the name of the output says which."""
+    from selfdict.scene import write_scene
+
+    scene = Source(file, bands, drop_bad_bands, mask, roi, variable).read()
+    path = write_scene(scene, output, None if format is None else format.value, overwrite=force)
+    if not quiet:
+        say(str(path))
+
+
+def _parse_candidates(text: str) -> int | None:
+    if text == "all":
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise typer.BadParameter(f"must be a positive number or 'all', got {text!r}", param_hint="--candidates")
+    return int(text)
+
+
+def _parse_mu(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"must be a number or 'auto', got {text!r}", param_hint="--mu") from None
+
+
+def _say_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> None:
+    if json:
+        say_json(record)
+    elif not quiet:
+        gap = "" if record["gap"] is None else f", certified gap {100 * record['gap']:.3g} %"
+        say(
+            f"{len(record['pure_pixels'])} pure pixels in {record['seconds']['total']:.1f} s, "
+            f"relative error {100 * record['relative_error']:.3g} %{gap}"
+        )
+        say(str(output / "report.html"))
+
+
+def _in_words(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,40 @@
+"""What ``selfdict info`` says about a file."""
+
+from typing import Any
+
+from selfdict.cli.source import Source
+
+
+def describe(source: Source) -> dict[str, Any]:
+    """Return the facts about a scene; the pixels are read once, a block at a time, to count the valid ones."""
+    from selfdict.scene import valid_mask
+    from selfdict.scene.formats import format_of
+    from selfdict.scene.model import crs_of, transform_of
+
+    scene = source.read()
+    n_bands, n_rows, n_columns = scene.shape
+    wavelength = scene["wavelength"].values if "wavelength" in scene.coords else None
+    names = [str(name) for name in scene["band_name"].values] if "band_name" in scene.coords else None
+    crs, transform = crs_of(scene), transform_of(scene)
+    valid = int(valid_mask(scene).sum())
+    return {
+        "file": source.label,
+        "format": format_of(source.path),
+        "bands": n_bands,
+        "rows": n_rows,
+        "columns": n_columns,
+        "data_type": scene.dtype.name,
+        "size_in_memory_mb": round(scene.nbytes / 1e6, 3),
+        "first_wavelength_nm": None if wavelength is None else float(wavelength[0]),
+        "last_wavelength_nm": None if wavelength is None else float(wavelength[-1]),
+        "first_band_name": None if names is None else names[0],
+        "last_band_name": None if names is None else names[-1],
+        "bad_bands": int((~scene["good_band"].values.astype(bool)).sum()) if "good_band" in scene.coords else None,
+        "no_data_value": scene.attrs.get("_FillValue"),
+        "scale_factor": scene.attrs.get("scale_factor"),
+        "add_offset": scene.attrs.get("add_offset"),
+        "crs": None if crs is None else crs.to_string(),
+        "transform": None if transform is None else list(transform)[:6],
+        "valid_pixels": valid,
+        "valid_share": valid / (n_rows * n_columns),
+    }

@@ -1,0 +1,227 @@
+"""One run of ``unmix``: from a source to a folder of outputs."""
+
+import json
+import platform
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import selfdict
+from selfdict.cli.console import Bars, check_interrupted, finite
+from selfdict.cli.source import Source
+
+if TYPE_CHECKING:
+    from selfdict.report import MethodResult
+    from selfdict.scene import UnmixResult
+
+SUFFIXES = {"envi": ".hdr", "geotiff": ".tif", "netcdf": ".nc", "zarr": ".zarr"}
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "xarray", "rasterio")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to compute and how."""
+
+    source: Source
+    r: int
+    method: str = "fgnsr"
+    candidates: int | None = 500
+    mu: float | str = "auto"
+    abundances: str = "nnls"
+    format: str | None = None
+    time_limit: float | None = None
+    seed: int = 0
+    threads: int | None = None
+    compare: bool = True
+
+    def run(self, method: str, progress: Callable[[str, float], Any], callback: Any) -> "UnmixResult":
+        """Unmix the scene with ``method``."""
+        from selfdict.scene import SceneError, unmix
+
+        options: dict[str, Any] = {}
+        if method == "fgnsr":
+            options = {"candidates": self.candidates, "mu": self.mu, "callback": callback}
+            if self.time_limit is not None:
+                options["max_seconds"] = self.time_limit
+        try:
+            return unmix(
+                self.source.read(),
+                self.r,
+                method=method,
+                abundances=self.abundances,
+                random_state=self.seed,
+                progress=progress,
+                **options,
+            )
+        except SceneError:
+            raise
+        except ValueError as error:  # such as more materials than pixels: say in which file
+            raise SceneError(self.source.label, str(error)) from error
+
+    def command(self) -> str:
+        """Return the command that repeats this run."""
+        words = ["selfdict", "unmix", *self.source.arguments(), "-r", str(self.r), "--method", self.method]
+        if self.method == "fgnsr":
+            candidates = "all" if self.candidates is None else str(self.candidates)
+            words += ["--candidates", candidates, "--mu", str(self.mu)]
+        words += ["--abundances", self.abundances, "--seed", str(self.seed)]
+        for option, value in (("--format", self.format), ("--time-limit", self.time_limit)):
+            words += [] if value is None else [option, f"{value}"]
+        return shlex.join([*words, "-o", "OUTPUT"])
+
+
+def unmix_into(folder: Path, request: Request, bars: Bars, *, title: str) -> dict[str, Any]:
+    """Unmix a scene, write all outputs into ``folder``, and return what ``run.json`` holds."""
+    from selfdict.report import method_result, report_data, write_report
+    from selfdict.scene import write_scene, write_spectra
+    from selfdict.scene.formats import format_of
+
+    with selfdict.thread_limit(request.threads):
+        result = request.run(request.method, bars.steps(), bars.solver())
+        comparison = []
+        for method in ("spa", "vca") if request.compare else ():
+            if method != request.method:
+                other = request.run(method, bars.steps(f"{method.upper()}: "), None)
+                comparison.append(method_result(other))
+                del other  # its maps may be large
+
+    output = request.format or format_of(request.source.path)
+    output = output if output in SUFFIXES else "envi"
+    write_spectra(result.endmembers, folder / "endmembers.csv")
+    write_scene(result.abundances, folder / f"abundances{SUFFIXES[output]}", output)
+    write_scene(result.residual, folder / f"residual{SUFFIXES[output]}", output)
+    scene = request.source.read()
+    record = _record(request, result, comparison, scene.shape)
+    data = report_data(
+        scene,
+        result,
+        title=title,
+        comparison=comparison,
+        parameters=_parameters(request, result, record),
+        command=request.command(),
+    )
+    write_report(data, folder / "report.html")
+    text = json.dumps(finite(record), indent=2) + "\n"
+    (folder / "run.json").write_text(text, encoding="utf-8")
+    check_interrupted()
+    return record
+
+
+def compare_methods(request: Request, bars: Bars) -> "list[MethodResult]":
+    """Run every method of the paper's tables; FGNSR chooses among 100 and among 500 representatives."""
+    from selfdict.report import method_result
+    from selfdict.scene.unmix import METHODS
+
+    results = []
+    with selfdict.thread_limit(request.threads):
+        for method in [name for name in METHODS if name != "fgnsr"]:
+            result = request.run(method, bars.steps(f"{method.upper()}: "), None)
+            results.append(method_result(result))
+        for candidates in (100, 500):
+            prefix = f"FGNSR-{candidates}: "
+            here = replace(request, candidates=candidates)
+            result = here.run("fgnsr", bars.steps(prefix), bars.solver(prefix))
+            results.append(method_result(result))
+    return results
+
+
+def _record(
+    request: Request, result: "UnmixResult", comparison: "list[MethodResult]", shape: tuple[int, ...]
+) -> dict[str, Any]:
+    """Return everything needed to judge and to repeat the run."""
+    n_columns = shape[2]
+    solution = result.solution
+    first_row, first_column = request.source.first_pixel()
+    pixels = []
+    for k, (row, column) in enumerate(result.pixels.tolist()):
+        x, y = (None, None) if result.coordinates is None else result.coordinates[k].tolist()
+        pixels.append(
+            {"endmember": k + 1, "index": row * n_columns + column, "row": row, "column": column, "x": x, "y": y}
+        )
+    return {
+        "selfdict": selfdict.__version__,
+        "versions": {"python": platform.python_version()} | _versions(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": request.command(),
+        "input": {
+            "path": request.source.label,
+            "sha256": request.source.hashes(),
+            "bands": shape[0],
+            "rows": shape[1],
+            "columns": shape[2],
+            "first_row": first_row,
+            "first_column": first_column,
+        },
+        "parameters": _settings(request, result),
+        "seed": request.seed,
+        "threads": request.threads,
+        "crs": result.crs,
+        "pure_pixels": pixels,
+        "relative_error": result.relative_error,
+        "objective": None if solution is None else float(solution.objective),
+        "dual_bound": None if solution is None else float(solution.dual_bound),
+        "gap": result.gap,
+        "mu": None if solution is None else float(solution.mu),
+        "status": None if solution is None else solution.status.name.lower(),
+        "support": None if solution is None else len(solution.support),
+        "seconds": dict(result.seconds),
+        "comparison": [
+            {"method": other.method, "relative_error": other.error, "seconds": other.seconds} for other in comparison
+        ],
+    }
+
+
+def _settings(request: Request, result: "UnmixResult") -> dict[str, Any]:
+    """Return the settings of the method and of the reading, which has dropped the bands already."""
+    source = request.source
+    return {
+        **{key: value for key, value in result.parameters.items() if key != "callback"},
+        "drop_bad_bands": source.drop_bad_bands,
+        "bands": source.bands,
+        "roi": source.roi,
+        "mask": None if source.mask is None else str(source.mask),
+        "variable": source.variable,
+        "time_limit": request.time_limit,
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _parameters(request: Request, result: "UnmixResult", record: dict[str, Any]) -> dict[str, str]:
+    """Return the table of parameters of the report, in words."""
+    shape = record["input"]
+    rows = {
+        "File": request.source.label,
+        "Size": f"{shape['rows']} × {shape['columns']} pixels, {shape['bands']} bands",
+        "Region": request.source.roi,
+        "Bands": request.source.bands,
+        "Mask": request.source.mask,
+        "Bad bands": "dropped" if request.source.drop_bad_bands else "used",
+        "Method": request.method,
+        "Number of materials": request.r,
+    }
+    if result.solution is not None:
+        candidates = result.parameters.get("candidates")
+        rows["Candidates"] = f"{candidates} cluster representatives" if candidates else "all pixels"
+        rows["Penalty μ"] = f"{result.solution.mu:.4g}" + (" (chosen by the program)" if request.mu == "auto" else "")
+    fcls = "non-negative and summing to one (fcls)"
+    rows |= {
+        "Abundances": fcls if request.abundances == "fcls" else "non-negative (nnls)",
+        "Seed": request.seed,
+        "Made": record["created"],
+        "Versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
+    }
+    rows |= {f"SHA-256 of {name}": digest for name, digest in list(record["input"]["sha256"].items())[:4]}
+    return {name: str(value) for name, value in rows.items() if value is not None}

@@ -1,0 +1,141 @@
+"""The other commands: info, convert, compare, rank, demo; hostile names; a quick start."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import selfdict
+from selfdict.cli.app import app
+from selfdict.datasets import make_scene
+from selfdict.scene import build_scene, read_scene, write_scene
+
+HOSTILE = "[red]<b>x</b></script>[/]\x1b]0;title\x07"
+
+
+@pytest.fixture(scope="module")
+def cube(tmp_path_factory):
+    scene = make_scene(shape=(16, 18), n_bands=30, n_endmembers=3, n_outliers=0, random_state=0).scene
+    return write_scene(scene, tmp_path_factory.mktemp("scene") / "cube.hdr")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(word) for word in arguments])
+
+
+def test_help_starts_without_the_heavy_libraries():
+    code = (
+        "import sys; from selfdict.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "heavy = {'numpy', 'scipy', 'numba', 'sklearn', 'xarray', 'matplotlib', 'rasterio', 'jinja2'}\n"
+        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert "unmix" in result.stdout
+
+
+def test_missing_typer_is_met_with_a_hint():
+    code = "import sys; sys.modules['typer'] = None; from selfdict.cli import main; main(['--help'])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 2
+    assert result.stderr.strip() == "error: this needs typer, which is not installed: pip install 'selfdict[cli]'"
+
+
+def test_version():
+    assert run("--version").stdout == f"selfdict {selfdict.__version__}\n"
+
+
+def test_info(cube):
+    facts = json.loads(run("info", cube, "--json").stdout)
+    assert (facts["bands"], facts["rows"], facts["columns"]) == (30, 16, 18)
+    assert facts["crs"] == "EPSG:32633"
+    assert facts["valid_pixels"] == 12 * 14
+    assert facts["no_data_value"] == -9999
+    assert "EPSG:32633" in run("info", cube).stdout
+
+
+def test_convert_keeps_what_the_scene_knows(cube, tmp_path):
+    target = tmp_path / "copy.nc"
+    result = run("convert", cube, target, "--bands", "2-11")
+    assert result.exit_code == 0
+    assert result.stdout == f"{target}\n"
+    before, after = read_scene(cube), read_scene(target)
+    np.testing.assert_array_equal(after.values, before.values[1:11])
+    np.testing.assert_array_equal(after["wavelength"].values, before["wavelength"].values[1:11])
+    assert run("convert", cube, target).exit_code == 2
+    assert run("convert", cube, target, "--force").exit_code == 0
+    assert read_scene(target).sizes["band"] == 30
+
+
+def test_compare_runs_every_method(cube):
+    result = run("compare", cube, "-r", 3, "--json")
+    assert result.exit_code == 0, result.output
+    lines = json.loads(result.stdout)["methods"]
+    names = [line["method"] for line in lines]
+    assert names == ["SPA", "SNPA", "XRAY", "VCA", "H2NMF", "FGNSR-100", "FGNSR"]
+    errors = {line["method"]: line["relative_error"] for line in lines}
+    assert errors["FGNSR"] <= errors["VCA"] + 1e-3
+    table = run("compare", cube, "-r", 3, "--quiet").stdout
+    assert "best" in table
+    assert "H2NMF" in table
+
+
+def test_rank_finds_the_number_of_materials(cube):
+    facts = json.loads(run("rank", cube, "--drop-bad-bands", "--json").stdout)
+    assert facts["rank"] == 3
+    assert "3" in run("rank", cube).stdout
+
+
+def test_names_from_files_are_data(tmp_path):
+    folder = tmp_path / "[bold]odd[/] name"
+    folder.mkdir()
+    scene = build_scene(np.random.default_rng(0).random((5, 8, 9)), band_name=[HOSTILE.replace(",", "")] * 5)
+    path = write_scene(scene, folder / "a<img src=x>.nc")
+    shown = run("info", path)
+    assert shown.exit_code == 0
+    assert "\x1b" not in shown.output
+    assert "[red]<b>x</b></script>[/]" in shown.output
+    done = run("unmix", path, "-r", 2, "-o", folder / "out [1]", "--method", "spa", "--no-compare")
+    assert done.exit_code == 0, done.output
+    page = (folder / "out [1]" / "report.html").read_text(encoding="utf-8")
+    assert "<img src=x>" not in page
+    assert "<b>x</b>" not in page
+    assert page.count("</script>") == 2
+    missing = run("info", folder / "\x1b[31mmissing\n.nc")
+    assert missing.exit_code == 2
+    assert "\x1b" not in missing.stderr
+    assert len(missing.stderr.splitlines()) == 1
+
+
+def test_undecodable_file_name(cube, tmp_path):
+    path = tmp_path / "odd\udcff.npy"
+    np.save(path, np.moveaxis(read_scene(cube).values, 0, -1))
+    done = run("unmix", path, "-r", 2, "-o", tmp_path / "out", "--method", "spa", "--no-compare", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["input"]["path"] == str(path)
+
+
+def test_demo(tmp_path):
+    out = tmp_path / "demo"
+    result = run("demo", "--output", out)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-1] == str(out / "report.html")
+    record = json.loads((out / "run.json").read_text())
+    assert record["input"]["path"] == str(out / "scene.hdr")
+    assert record["relative_error"] < min(line["relative_error"] for line in record["comparison"])
+    assert run("demo", "--output", out).exit_code == 2
+
+
+def test_real_demo_reads_the_cube_of_tensorly():
+    from selfdict.cli.demo import demo_scene
+
+    scene, r, title = demo_scene(real=True)
+    assert scene.shape == (200, 145, 145)
+    assert r == 8
+    assert "Indian Pines" in title
+    assert float(scene.mean()) == pytest.approx((2652.4 - 1000) / 500, abs=0.01)

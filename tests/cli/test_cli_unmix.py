@@ -1,0 +1,180 @@
+"""``selfdict unmix``: the same result from every format, whole outputs, one-line errors."""
+
+import csv
+import hashlib
+import json
+
+import numpy as np
+import pytest
+import scipy.io
+from typer.testing import CliRunner
+
+from selfdict.cli.app import app
+from selfdict.datasets import make_scene
+from selfdict.scene import read_scene, unmix, write_scene
+
+WHOLE = {"endmembers.csv", "report.html", "run.json"}
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return make_scene(shape=(18, 22), n_bands=40, n_endmembers=4, n_outliers=0, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def cube(truth, tmp_path_factory):
+    return write_scene(truth.scene, tmp_path_factory.mktemp("scene") / "cube.hdr")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(word) for word in arguments])
+
+
+def unmix_json(*arguments):
+    result = run("unmix", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
+    out = tmp_path / "out"
+    record = unmix_json(cube, "-r", 4, "-o", out, "--candidates", "all", "--seed", 5)
+    assert {path.name for path in out.iterdir()} == WHOLE | {
+        "abundances.hdr",
+        "abundances.img",
+        "residual.hdr",
+        "residual.img",
+    }
+    assert json.loads((out / "run.json").read_text()) == record
+    assert record["seed"] == 5
+    for name, digest in record["input"]["sha256"].items():
+        assert hashlib.sha256((cube.parent / name).read_bytes()).hexdigest() == digest
+    assert set(record["input"]["sha256"]) == {"cube.hdr", "cube.img"}
+    assert record["objective"] >= record["dual_bound"]
+    assert 0 <= record["gap"] < 0.05
+
+    # the pure pixels: their place in the image, on the map, and their spectra
+    for pixel in record["pure_pixels"]:
+        assert pixel["index"] == pixel["row"] * 22 + pixel["column"]
+        assert pixel["x"] == 500_000 + 30 * (pixel["column"] + 0.5)
+        assert pixel["y"] == 5_200_000 - 30 * (pixel["row"] + 0.5)
+    with (out / "endmembers.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for pixel in record["pure_pixels"]:
+        column = [float(row[f"endmember_{pixel['endmember']}"]) for row in rows]
+        np.testing.assert_allclose(column, truth.scene.values[:, pixel["row"], pixel["column"]], rtol=1e-6)
+
+    # the maps explain the scene as well as the record says
+    maps = read_scene(out / "abundances.hdr").values
+    inside = np.isfinite(maps[0])
+    spectra = np.array([[float(row[f"endmember_{k}"]) for k in range(1, 5)] for row in rows])
+    M = np.maximum(truth.scene.values[:, inside], 0)
+    error = np.linalg.norm(M - spectra @ maps[:, inside]) / np.linalg.norm(M)
+    assert error == pytest.approx(record["relative_error"], rel=1e-4)
+
+
+def formats(scene, folder):
+    """Yield the scene in every format: the file, and how its maps are written."""
+    for name, ending in (("a.hdr", ".hdr"), ("b.tif", ".tif"), ("c.nc", ".nc"), ("d.zarr", ".zarr")):
+        yield write_scene(scene, folder / name), ending
+    np.save(folder / "e.npy", np.moveaxis(scene.values, 0, -1))
+    yield folder / "e.npy", ".hdr"
+    scipy.io.savemat(folder / "f.mat", {"cube": np.moveaxis(scene.values, 0, -1)})
+    yield folder / "f.mat", ".hdr"
+
+
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_every_format_gives_the_same_pixels_and_maps(truth, tmp_path):
+    scene = truth.scene.isel(y=slice(2, -2), x=slice(2, -2))  # .npy and .mat keep no no-data value
+    expected = unmix(scene, 4, candidates=None, random_state=0)
+    for path, ending in formats(scene, tmp_path):
+        out = tmp_path / f"out-{path.suffix[1:]}"
+        record = unmix_json(path, "-r", 4, "-o", out, "--candidates", "all", "--no-compare")
+        pixels = [[pixel["row"], pixel["column"]] for pixel in record["pure_pixels"]]
+        assert pixels == expected.pixels.tolist(), path.name
+        maps = read_scene(out / f"abundances{ending}").values
+        np.testing.assert_allclose(maps, expected.abundances.values, atol=1e-5, err_msg=path.name)
+        residual = read_scene(out / f"residual{ending}").values[0]
+        np.testing.assert_allclose(residual, expected.residual.values, atol=1e-5, err_msg=path.name)
+
+
+def test_part_of_a_scene(truth, cube, tmp_path):
+    mask = np.zeros((18, 22), dtype=np.uint8)
+    mask[:, 12:] = 1
+    np.save(tmp_path / "mask.npy", mask[..., None])
+    part = ["--roi", "4:16,3:20", "--bands", "1-30", "--drop-bad-bands", "--mask", tmp_path / "mask.npy"]
+    out = tmp_path / "out"
+    record = unmix_json(cube, "-r", 2, "-o", out, "--method", "spa", "--no-compare", *part)
+    good = truth.scene["good_band"].values[:30]
+    assert record["input"]["bands"] == good.sum()
+    assert (record["input"]["rows"], record["input"]["columns"]) == (12, 17)
+    assert (record["input"]["first_row"], record["input"]["first_column"]) == (4, 3)
+    assert record["parameters"]["drop_bad_bands"] is True
+    assert all(pixel["column"] + 3 < 12 for pixel in record["pure_pixels"])
+    maps = read_scene(out / "abundances.hdr").values
+    np.testing.assert_array_equal(np.isnan(maps[0]), mask[4:16, 3:20] == 1)
+    assert "--roi 4:16,3:20" in record["command"]
+
+
+def test_options_reach_the_solver(cube, tmp_path):
+    record = unmix_json(
+        cube, "-r", 3, "-o", tmp_path / "a", "--candidates", 60, "--mu", 0.05, "--abundances", "fcls",
+        "--format", "netcdf", "--threads", 1, "--time-limit", 30,
+    )  # fmt: skip
+    assert record["parameters"]["candidates"] == 60
+    assert record["mu"] == pytest.approx(0.05)
+    assert [line["method"] for line in record["comparison"]] == ["SPA", "VCA"]
+    sums = read_scene(tmp_path / "a" / "abundances.nc").values.sum(axis=0)
+    np.testing.assert_allclose(sums[np.isfinite(sums)], 1, atol=1e-5)
+
+
+def test_same_seed_same_bytes(cube, tmp_path):
+    for name in "ab":
+        unmix_json(cube, "-r", 3, "-o", tmp_path / name, "--method", "vca", "--seed", 9, "--no-compare")
+    for file in ("endmembers.csv", "abundances.img"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+
+
+def test_summary_ends_with_the_report(cube, tmp_path):
+    result = run("unmix", cube, "-r", 3, "-o", tmp_path / "out", "--method", "spa", "--no-compare")
+    assert result.stdout.splitlines()[-1] == str(tmp_path / "out" / "report.html")
+    quiet = run("unmix", cube, "-r", 3, "-o", tmp_path / "q", "--method", "spa", "--no-compare", "--quiet")
+    assert (quiet.exit_code, quiet.output) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["-r", "1000"], "r must lie between 1"),
+        (["-r", "3", "--roi", "rows"], "--roi must be"),
+        (["-r", "3", "--roi", "50:60,:"], "holds no pixel"),
+        (["-r", "3", "--bands", "0-5"], "--bands must be"),
+        (["-r", "3", "--bands", "900"], "bands must lie"),
+        (["-r", "3", "--mask", "nowhere.npy"], "nowhere.npy: no such file"),
+        (["-r", "3", "--mu", "-1"], "mu must be"),
+    ],
+)
+def test_bad_requests_write_nothing(cube, tmp_path, words, reason):
+    result = run("unmix", cube, "-o", tmp_path / "out", *words)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert reason in line
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [["-r", "0"], ["-r", "3", "--candidates", "few"], ["-r", "3", "--mu", "x"], []])
+def test_bad_usage(cube, tmp_path, words):
+    result = run("unmix", cube, "-o", tmp_path / "out", *words)
+    assert result.exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_broken_file_is_one_line(tmp_path):
+    (tmp_path / "bad.hdr").write_text("just some text\n")
+    result = run("unmix", tmp_path / "bad.hdr", "-r", 3, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert "bad.hdr: " in line
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.hdr"]
