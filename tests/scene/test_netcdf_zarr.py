@@ -1,0 +1,162 @@
+"""NetCDF and zarr against xarray, h5py and zarr themselves."""
+
+import json
+import shutil
+
+import h5py
+import numpy as np
+import pytest
+import xarray as xr
+import zarr
+from scene_sample import assert_same, full_scene
+
+from selfdict.scene import SceneError, build_scene, read_scene, transform_of, write_scene
+
+DTYPES = ["uint8", "int16", "int32", "float32", "float64", "uint16", "uint32", "int64", "uint64"]
+
+
+def open_independently(path):
+    if path.suffix == ".nc":
+        with h5py.File(path) as file:
+            return file["reflectance"][()], dict(file["reflectance"].attrs), file["wavelength"][()]
+    group = zarr.open_group(path, mode="r")
+    return group["reflectance"][:], dict(group["reflectance"].attrs), group["wavelength"][:]
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+@pytest.mark.parametrize(("dtype", "nodata"), [*((dtype, 200) for dtype in DTYPES), ("float32", None), ("int16", None)])
+def test_round_trip(tmp_path, dtype, nodata, suffix):
+    scene = full_scene(dtype, nodata)
+    scene.attrs |= {"scale_factor": 0.5, "add_offset": 2.0}
+    path = write_scene(scene, tmp_path / f"cube{suffix}")
+    values, attributes, wavelength = open_independently(path)
+    np.testing.assert_array_equal(values, scene.values)
+    np.testing.assert_array_equal(wavelength, scene.wavelength.values)
+    assert attributes["grid_mapping"] == "spatial_ref"
+    assert_same(read_scene(path), scene)
+    with xr.open_dataset(path, engine="h5netcdf" if suffix == ".nc" else "zarr", decode_coords="all") as dataset:
+        physical = np.where(scene.values == (np.inf if nodata is None else nodata), np.nan, scene.values * 0.5 + 2.0)
+        np.testing.assert_allclose(dataset["reflectance"].values, physical, rtol=1e-6)
+        assert dataset["reflectance"].rio.crs.to_epsg() == 32633
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+def test_a_mask_survives(tmp_path, suffix):
+    mask = np.zeros((6, 7), dtype=bool)
+    mask[2, 3] = True
+    scene = full_scene().assign_coords(valid=(("y", "x"), ~mask))
+    read = read_scene(write_scene(scene, tmp_path / f"cube{suffix}"))
+    np.testing.assert_array_equal(read["valid"].values, ~mask)
+    np.testing.assert_array_equal(read.selfdict.valid().values, ~mask)
+
+
+def other_peoples_dataset():
+    values = np.arange(2 * 3 * 4, dtype=np.int16).reshape(3, 4, 2)
+    data = xr.DataArray(
+        values,
+        dims=("lat", "lon", "wavelength"),
+        coords={
+            "lat": [50.0, 49.5, 49.0],
+            "lon": [10.0, 10.5, 11.0, 11.5],
+            "wavelength": ("wavelength", [0.5, 0.6], {"units": "um"}),
+        },
+        attrs={"_FillValue": np.int16(-1), "scale_factor": 0.001},
+    )
+    return xr.Dataset({"rfl": data, "quality": (("lat", "lon"), np.zeros((3, 4)))})
+
+
+@pytest.mark.parametrize("kind", ["nc4", "nc3", "zarr2", "zarr3"])
+def test_other_peoples_datasets(tmp_path, kind):
+    dataset = other_peoples_dataset()
+    path = tmp_path / ("cube.nc" if kind.startswith("nc") else "cube.zarr")
+    if kind == "nc4":
+        dataset.to_netcdf(path, engine="h5netcdf")
+    elif kind == "nc3":
+        dataset.to_netcdf(path, engine="scipy", format="NETCDF3_CLASSIC")
+    else:
+        dataset.to_zarr(path, zarr_format=int(kind[-1]), consolidated=False)
+    scene = read_scene(path)
+    assert scene.dims == ("band", "y", "x")
+    np.testing.assert_array_equal(scene.values, dataset["rfl"].values.transpose(2, 0, 1))
+    assert scene.wavelength.values.tolist() == [500.0, 600.0]
+    assert scene.attrs == {"_FillValue": -1, "scale_factor": 0.001}
+    assert scene.rio.crs.to_epsg() == 4326
+    assert tuple(transform_of(scene))[:6] == (0.5, 0.0, 9.75, 0.0, -0.5, 50.25)
+
+
+def test_several_cubes_need_a_name(tmp_path):
+    dataset = other_peoples_dataset()
+    dataset["uncertainty"] = dataset["rfl"] * 0
+    dataset.to_netcdf(tmp_path / "cube.nc", engine="h5netcdf")
+    with pytest.raises(SceneError, match="there are: rfl, uncertainty"):
+        read_scene(tmp_path / "cube.nc")
+    assert read_scene(tmp_path / "cube.nc", variable="uncertainty").values.max() == 0
+    with pytest.raises(SceneError, match="no variable 'x'"):
+        read_scene(tmp_path / "cube.nc", variable="x")
+
+
+def test_broken_netcdf(tmp_path):
+    path = tmp_path / "cube.nc"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    with pytest.raises(SceneError, match=r"cube\.nc: "):
+        read_scene(path)
+    path.write_text("plain text")
+    with pytest.raises(SceneError, match="neither HDF5 nor NetCDF 3"):
+        read_scene(path)
+    path.write_bytes(b"CDF\x01" + bytes(10))
+    with pytest.raises(SceneError, match="cannot be read as NetCDF"):
+        read_scene(path)
+    path.unlink()
+    write_scene(build_scene(np.random.default_rng(0).random((20, 30, 40))), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(SceneError, match=r"cube\.nc"):
+        read_scene(path).selfdict.matrix()
+
+
+def test_values_from_another_file_are_refused(tmp_path):
+    (tmp_path / "secret.bin").write_bytes(bytes(8 * 24))
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        file.create_dataset("cube", (2, 3, 4), "f8", external=[(str(tmp_path / "secret.bin"), 0, 8 * 24)])
+    with h5py.File(tmp_path / "b.nc", "w") as file:
+        file["cube"] = h5py.ExternalLink("a.nc", "cube")
+    for name in ("a.nc", "b.nc"):
+        with pytest.raises(SceneError, match="another file"):
+            read_scene(tmp_path / name)
+
+
+def test_a_huge_size_is_refused_before_anything_is_allocated(tmp_path):
+    with h5py.File(tmp_path / "cube.nc", "w") as file:
+        for name, size in (("band", 1000), ("y", 10**5), ("x", 10**5)):
+            file.create_dataset(name, (size,), "f4").make_scale(name)
+        cube = file.create_dataset("cube", (1000, 10**5, 10**5), "f8", chunks=(1, 100, 100))
+        for axis, name in enumerate(("band", "y", "x")):
+            cube.dims[axis].attach_scale(file[name])
+    with pytest.raises(SceneError, match="declares 80000000000000 bytes"):
+        read_scene(tmp_path / "cube.nc")
+
+
+def test_broken_zarr(tmp_path):
+    path = tmp_path / "cube.zarr"
+    path.write_text("a file")
+    with pytest.raises(SceneError, match="a folder, this is a file"):
+        read_scene(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(SceneError, match="cannot be read as zarr"):
+        read_scene(path)
+    shutil.rmtree(path)
+    write_scene(full_scene(), path)
+    (chunk,) = (path / "reflectance").glob("0*")
+    chunk.write_bytes(b"damaged")
+    with pytest.raises(SceneError, match="the data cannot be read"):
+        read_scene(path).selfdict.matrix()
+
+
+def test_pickled_values_are_refused(tmp_path):
+    path = write_scene(full_scene(), tmp_path / "cube.zarr")
+    metadata = json.loads((path / "x" / ".zarray").read_text())
+    metadata |= {"dtype": "|O", "filters": [{"id": "pickle", "protocol": 5}], "fill_value": None}
+    (path / "x" / ".zarray").write_text(json.dumps(metadata))
+    with pytest.raises(SceneError, match="pickled"):
+        read_scene(path)
