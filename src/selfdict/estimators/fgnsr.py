@@ -1,0 +1,208 @@
+"""FGNSR as a scikit-learn estimator."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from selfdict._validation import Array, as_rank
+from selfdict.estimators.base import SelfDictionaryEstimator
+from selfdict.model.solution import Callback, Progress, Solution
+from selfdict.select import Clusters, h2nmf, select_indices
+from selfdict.solvers import conic, fast_gradient, mu_heuristic
+from selfdict.solvers.problem import Target, jitter
+
+
+class FGNSR(SelfDictionaryEstimator):
+    """Select the points whose cone contains all the others, by nonnegative sparse regression with self dictionary.
+
+    Model (6) of the paper, min ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, is solved to a certified gap, and the
+    points are read out of X. X may contain negative entries.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        How many points to select.
+    solver : {"working_set", "fast_gradient", "conic"}, default="working_set"
+        How the model is solved: see :func:`selfdict.working_set`, :func:`selfdict.fast_gradient` and
+        :func:`selfdict.conic`. The latter two suit few points, or ``candidates``.
+    candidates : int, optional
+        Solve the model on so many cluster representatives only (H2NMF): 100 and 500 are FGNSR-100 and
+        FGNSR-500 of the paper. By default on all points.
+    weights : {"scaled", "residual"}, default="scaled"
+        How the sizes of the clusters enter, with ``candidates``. ``"scaled"``: each representative times the
+        root of its cluster's size, with all weights of Ω one, as in the authors' program. ``"residual"``: as weights of the
+        residuals, as in the text of the paper.
+    mu : "auto" or float, default="auto"
+        The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`.
+    target : ("residual", eps) or ("trace", value), optional
+        Steer the penalty until ‖M − MX‖_F is ``eps``, or the trace of X is ``value``.
+    postprocess : {"auto", "diagonal", "spa", "clusters", "exchange"}, default="auto"
+        How points are read out of X: see :func:`selfdict.select_indices`.
+    tol : float, default=1e-3
+        The certified relative gap at which the solver may stop.
+    max_iter : int, default=1000
+        Iteration limit of ``fast_gradient``.
+    max_seconds : float, optional
+        Time limit of the solver; the best point so far is used, with its true gap.
+    random_state : int, Generator or None, default=None
+        Seed of the vector p = 1 + 0.01(u − ½), u uniform, which tells duplicates apart.
+    verbose : bool, default=False
+        Print the solver's progress.
+    callback : callable, optional
+        Called with the solver's :class:`~selfdict.model.Progress`; a true result stops it.
+
+    Attributes
+    ----------
+    indices_ : (n_components,) ndarray of int
+        The selected rows of the training data.
+    components_ : (n_components, n_features) ndarray
+        These rows, ``X[indices_]``.
+    reconstruction_err_ : float
+        min_{H ≥ 0} ‖X − H components_‖_F / ‖X‖_F.
+    solution_ : Solution
+        The solution of the model; with ``candidates``, for the representatives.
+    mu_, gap_ : float
+        The penalty at the end, and the certified relative gap.
+    clusters_ : Clusters or None
+        The clusters, with ``candidates``.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Examples
+    --------
+    >>> from selfdict import FGNSR
+    >>> from selfdict.datasets import make_mixtures
+    >>> M, H, pure = make_mixtures(30, 200, 4, random_state=0)
+    >>> model = FGNSR(4, random_state=0).fit(M.T)
+    >>> sorted(model.indices_.tolist()) == sorted(pure.tolist())
+    True
+    >>> model.gap_ <= 1e-3
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SelfDictionaryEstimator._parameter_constraints,
+        "solver": [StrOptions({"working_set", "fast_gradient", "conic"})],
+        "candidates": [None, Interval(Integral, 1, None, closed="left")],
+        "weights": [StrOptions({"scaled", "residual"})],
+        "mu": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "target": [None, tuple, list],
+        "postprocess": [StrOptions({"auto", "diagonal", "spa", "clusters", "exchange"})],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "max_seconds": [None, Interval(Real, 0, None, closed="left")],
+        "verbose": ["boolean"],
+        "callback": [None, callable],
+    }
+
+    solution_: Solution
+    mu_: float
+    gap_: float
+    clusters_: Clusters | None
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: str = "fast_gradient",
+        candidates: int | None = None,
+        weights: str = "scaled",
+        mu: str | float = "auto",
+        target: Target | None = None,
+        postprocess: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+        callback: Callback | None = None,
+    ) -> None:
+        super().__init__(n_components, random_state=random_state)
+        self.solver = solver
+        self.candidates = candidates
+        self.weights = weights
+        self.mu = mu
+        self.target = target
+        self.postprocess = postprocess
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.verbose = verbose
+        self.callback = callback
+
+    def select(self, r: int) -> Array:
+        """Return the indices of r points, read out of the solution that ``fit`` found.
+
+        Parameters
+        ----------
+        r : int
+            Any rank; the model does not depend on it but through the heuristic for μ.
+
+        Returns
+        -------
+        (r,) ndarray of int
+        """
+        check_is_fitted(self)
+        as_rank(r, self._fit_M.shape[1])
+        return select_indices(self.solution_, r, self._fit_M, self.postprocess, clusters=self.clusters_)
+
+    def fit(self, X: ArrayLike, y: None = None) -> Self:
+        """Solve the model and select the points.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like
+            The data, one point a row. It is kept, not copied, for :meth:`select`.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+        """
+        super().fit(X)
+        return self
+
+    def _select(self, M: Array) -> Array:
+        self._fit_M = M
+        self.clusters_ = None if self.candidates is None else h2nmf(M, min(self.candidates, M.shape[1]))
+        model: dict[str, Any] = {}
+        if self.clusters_ is not None:
+            M, sizes = M[:, self.clusters_.indices], self.clusters_.sizes
+            if self.weights == "scaled":
+                M = M * np.sqrt(sizes).astype(M.dtype)
+                model["w"] = np.where(np.abs(M).any(axis=0), 1.0, 0.0)
+            else:
+                model["sample_weight"] = sizes
+        model["p"] = jitter(M.shape[1], np.random.default_rng() if self.random_state is None else self.random_state)
+        self.solution_ = self._solve(M, model)
+        self.mu_, self.gap_ = self.solution_.mu, self.solution_.gap
+        return self.select(self.n_components)
+
+    def _solve(self, M: Array, model: dict[str, Any]) -> Solution:
+        rank = min(self.n_components, M.shape[1])
+        mu = self.mu
+        if mu == "auto":
+            mu = mu_heuristic(M, rank, model["p"], sample_weight=model.get("sample_weight"))
+        if self.solver == "conic":
+            if self.target is None:
+                return conic(M, mu=float(mu), **model)
+            if self.target[0] != "residual" or "sample_weight" in model:
+                raise ValueError('the conic solver takes no target but ("residual", eps), without weighted residuals')
+            return conic(M, epsilon=self.target[1], **model)
+        options = dict(target=self.target, tol=self.tol, max_seconds=self.max_seconds, callback=self._report)
+        if self.solver == "fast_gradient":
+            return fast_gradient(M, float(mu), max_iter=self.max_iter, **options, **model)
+        raise AssertionError
+
+    def _report(self, progress: Progress) -> Any:
+        if self.verbose:
+            print(
+                f"[{type(self).__name__}] {progress.iteration:5d}: objective {progress.objective:.6g}, "
+                f"gap {progress.gap:.1e}, {progress.n_active} active, {progress.seconds:.1f} s"
+            )
+        return self.callback(progress) if self.callback is not None else None

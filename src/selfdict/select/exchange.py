@@ -1,0 +1,95 @@
+"""Exchange: replace one chosen column at a time by whichever candidate lowers the error most, until none does.
+
+Candidates are ranked on a few weighted points in a few directions, where a ranking of all of them is one small
+matrix product; only the best are tried exactly.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.abundances import nnls
+
+IMPROVEMENT = 1e-6  # relative; smaller ones are not worth a sweep
+BLOCK = 4096  # candidates ranked at a time
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well chosen candidates explain some points, all of them rotated onto q leading directions of the data.
+
+    ``points`` (q, k) have weights ``sizes`` (k,); ``candidates`` (q, c) may be chosen.
+    """
+
+    points: Array
+    sizes: Array
+    candidates: Array
+
+    @classmethod
+    def of(cls, M: Array, q: int, pool: Array, chosen: Array, sizes: Array) -> Self:
+        """Take the candidates ``pool`` and the points ``chosen`` of M, in the q leading directions of the points."""
+        points = M[:, chosen].astype(np.float64, copy=False)
+        sizes = sizes.astype(np.float64)
+        basis = np.linalg.eigh((points * sizes) @ points.T)[1][:, ::-1][:, : min(q, *M.shape)]
+        return cls(basis.T @ points, sizes, basis.T @ M[:, pool].astype(np.float64, copy=False))
+
+    def residual(self, K: Array) -> tuple[float, Array]:
+        """Return Σ_j s_j min_{h≥0} ‖d_j − D_K h‖² and the residuals (q, k), for candidates K."""
+        U = self.candidates[:, K]
+        R = self.points - U @ nnls(U, self.points) if K.size else self.points
+        return float(np.einsum("ij,ij,j->", R, R, self.sizes)), R
+
+    def promising(self, K: Array, trials: int) -> Array:
+        """Return the candidates likely to lower the error of K most when added: the best of two rankings.
+
+        The first is the gain with the coefficients of K held fixed, which the true gain exceeds; the second
+        lets them move freely, signs included.
+        """
+        D, R = self.candidates, self.residual(K)[1]
+        gain = np.empty(D.shape[1])
+        for a in range(0, len(gain), BLOCK):
+            products = np.maximum(D[:, a : a + BLOCK].T @ R, 0.0)
+            gain[a : a + BLOCK] = np.einsum("cj,cj,j->c", products, products, self.sizes)
+        gain[K] = 0.0
+        fixed = np.einsum("ij,ij->j", D, D)
+        span = np.linalg.qr(D[:, K])[0].T @ D
+        free = fixed - np.einsum("ij,ij->j", span, span)
+        best = []
+        for square in (fixed, free):
+            # what lies in the span of K up to rounding is no candidate
+            score = np.divide(gain, square, out=np.zeros_like(gain), where=square > 1e-8 * fixed)
+            top = np.argsort(-score, kind="stable")[:trials]
+            best.append(top[score[top] > 0])
+        return np.unique(np.concatenate(best))
+
+
+def grow(fit: Fit, r: int, K: Array, trials: int) -> Array:
+    """Add to K the candidate that lowers the error most until there are r, or until none lowers it."""
+    while K.size < r and (choices := fit.promising(K, trials)).size:
+        squares = [fit.residual(np.append(K, c))[0] for c in choices]
+        K = np.append(K, choices[int(np.argmin(squares))])
+    return K
+
+
+def exchange(judge: Fit, guide: Fit, K: Array, trials: int, max_trials: float = np.inf) -> tuple[Array, float]:
+    """Exchange one column at a time while that lowers the error of ``judge``; return the columns and that error.
+
+    ``guide`` ranks the candidates, which both share; K and the result are positions among them. At most about
+    ``max_trials`` exchanges are tried.
+    """
+    K = np.array(K)
+    square = judge.residual(K)[0]
+    place = unchanged = tried = 0
+    while unchanged < K.size and tried < max_trials:
+        rest = np.delete(K, place)
+        choices = guide.promising(rest, trials)
+        squares = [judge.residual(np.append(rest, c))[0] for c in choices]
+        tried += len(squares)
+        unchanged += 1
+        if squares and min(squares) < square * (1 - IMPROVEMENT):
+            best = int(np.argmin(squares))
+            K[place], square, unchanged = choices[best], squares[best], 1
+        place = (place + 1) % K.size
+    return K, square
