@@ -11,7 +11,8 @@ from selfdict.scene.errors import SceneError  # noqa: E402
 from selfdict.scene.files import read_scene, write_scene, write_spectra  # noqa: E402
 from selfdict.scene.georef import crs_of, transform_of  # noqa: E402
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
-from selfdict.scene.unmix import UnmixResult, unmix  # noqa: E402
+from selfdict.scene.result import UnmixResult  # noqa: E402
+from selfdict.scene.unmix import unmix  # noqa: E402
 
 __all__ = [
     "SceneError",

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from selfdict._validation import Array
 from selfdict.scene import blocks, files
 from selfdict.scene.model import as_scene
-from selfdict.scene.unmix import UnmixResult, unmix
+from selfdict.scene.result import UnmixResult
+from selfdict.scene.unmix import unmix
 
 
 @xr.register_dataarray_accessor("selfdict")  # type: ignore[no-untyped-call]  # xarray leaves it untyped

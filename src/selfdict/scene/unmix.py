@@ -1,8 +1,7 @@
 """From a scene to endmembers and abundance maps, a block of rows at a time."""
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,70 +10,14 @@ from numpy.typing import ArrayLike
 
 import selfdict
 from selfdict._validation import Array, as_generator, as_rank
-from selfdict.model.solution import Solution
 from selfdict.scene.blocks import block_matrix, float_dtype, map_of, row_blocks, used_bands, with_mask
 from selfdict.scene.georef import crs_of, to_map, transform_of
 from selfdict.scene.model import as_scene
+from selfdict.scene.result import UnmixResult
 
 METHODS = {"fgnsr": "FGNSR", "spa": "SPA", "snpa": "SNPA", "xray": "XRAY", "vca": "VCA", "h2nmf": "H2NMF"}
 _FIT_BYTES = 256 * 2**20  # what the method gets to see at most, unless max_pixels says otherwise
 _EXTREME = 4  # of each block, so many times r extreme pixels are kept whatever the sampling
-
-
-@dataclass(frozen=True)
-class UnmixResult:
-    """What :func:`unmix` found.
-
-    Attributes
-    ----------
-    endmembers : xarray.DataArray (endmember, band)
-        Spectra of the pure pixels, physical values; ``endmember`` counts from 1; wavelengths as in the scene.
-    pixels : (r, 2) ndarray of int
-        Row and column of each pure pixel, counted from 0.
-    coordinates : (r, 2) ndarray of float or None
-        Map coordinates x, y of the centres of these pixels; None for a scene without transform.
-    crs : str or None
-        The CRS of the coordinates as ``EPSG:…`` or WKT.
-    abundances : xarray.DataArray (endmember, y, x)
-        Nonnegative share of each endmember; NaN where there is no data.
-    residual : xarray.DataArray (y, x)
-        ‖m − U h‖ / ‖m‖ of each pixel; NaN where there is no data.
-    valid : xarray.DataArray (y, x) of bool
-        The pixels used.
-    relative_error : float
-        ‖M − U H‖_F / ‖M‖_F over all valid pixels (section 4.2 of the paper), as a fraction.
-    solution : Solution or None
-        The point of model (6) that FGNSR chose from, with its certificate; None for the other methods.
-    solution_pixels : (k, 2) ndarray of int or None
-        Row and column of the pixel behind each column of ``solution`` (the candidates, or all pixels fitted).
-    parameters : mapping
-        Method and settings as they were used.
-    seconds : mapping of str to float
-        Time of the steps ``read``, ``select``, ``abundances`` and of all together, ``total``.
-    """
-
-    endmembers: xr.DataArray
-    pixels: Array
-    coordinates: Array | None
-    crs: str | None
-    abundances: xr.DataArray
-    residual: xr.DataArray
-    valid: xr.DataArray
-    relative_error: float
-    solution: Solution | None
-    solution_pixels: Array | None
-    parameters: Mapping[str, Any]
-    seconds: Mapping[str, float]
-
-    @property
-    def n_valid(self) -> int:
-        """Number of pixels used."""
-        return int(self.valid.sum())
-
-    @property
-    def gap(self) -> float | None:
-        """The certified relative gap of the solution, None without one."""
-        return None if self.solution is None else float(self.solution.gap)
 
 
 def unmix(
@@ -148,29 +91,30 @@ def unmix(
     if abundances not in ("nnls", "fcls"):
         raise ValueError(f"abundances must be 'nnls' or 'fcls', got {abundances!r}")
     scene = with_mask(as_scene(scene), mask)
+    r = as_rank(r, scene.sizes["y"] * scene.sizes["x"])
     bands = used_bands(scene, drop_bad_bands)
     generator = as_generator(random_state)
     report = progress or (lambda step, share: None)
 
     points, flat, valid = _read(scene, bands, r, max_pixels, generator, report)
-    r = as_rank(r, points.shape[1])
+    as_rank(r, len(points))
     read = time.perf_counter()
 
     report("select", 0.0)
     settings: dict[str, Any] = {"candidates": candidates, "mu": mu} if method == "fgnsr" else {}
-    if settings and candidates is not None and candidates >= points.shape[1]:
+    if settings and candidates is not None and candidates >= len(points):
         settings["candidates"] = None
     seed = int(generator.integers(2**31))
     estimator = getattr(selfdict, METHODS[method])(r, random_state=seed, **settings, **options)
-    estimator.fit(points.T)
+    estimator.fit(points)
     report("select", 1.0)
     chosen = np.asarray(estimator.indices_)
-    U = points[:, chosen]
+    U = points[chosen].T
     solution = getattr(estimator, "solution_", None)
     solution_pixels = None
     if solution is not None:
-        columns = getattr(estimator, "candidates_", None)
-        solution_pixels = _rows_and_columns(flat if columns is None else flat[columns], scene)
+        clusters = estimator.clusters_
+        solution_pixels = _rows_and_columns(flat if clusters is None else flat[clusters.indices], scene)
     pixels = _rows_and_columns(flat[chosen], scene)
     del points, estimator
     selected = time.perf_counter()
@@ -185,7 +129,7 @@ def unmix(
         "r": r,
         "method": method,
         **settings,
-        **options,
+        **{key: value for key, value in options.items() if not callable(value)},
         "abundances": abundances,
         "drop_bad_bands": drop_bad_bands,
         "n_bands": int(bands.sum()),
@@ -227,33 +171,35 @@ def _read(
     generator: np.random.Generator,
     report: Callable[[str, float], Any],
 ) -> tuple[Array, Array, Array]:
-    """Return the pixels to fit as columns, their flat indices, and which pixels are valid (rows, columns)."""
+    """Return the pixels to fit as rows, their flat indices, and which pixels are valid (rows, columns)."""
     n_bands, (n_rows, n_columns) = int(bands.sum()), scene.shape[1:]
     n_pixels = n_rows * n_columns
     if max_pixels is None:
         max_pixels = max(1, _FIT_BYTES // (n_bands * float_dtype(scene).itemsize))
     share = min(1.0, max_pixels / n_pixels)
-    parts, indices, masks = [], [], []
-    for start, stop in row_blocks(scene):
+    blocks = list(row_blocks(scene))
+    n_extreme = 0 if share == 1 else min(_EXTREME * r, n_bands)
+    capacity = min(n_pixels, int(share * n_pixels) + n_extreme * len(blocks))
+    points = np.empty((capacity, n_bands), dtype=float_dtype(scene))
+    flat = np.empty(capacity, dtype=np.intp)
+    masks, count = [], 0
+    for start, stop in blocks:
         M, valid = block_matrix(scene, start, stop, bands)
-        keep = np.flatnonzero(valid)
-        np.maximum(M, 0, out=M)
-        if share < 1 and keep.size:
-            M = M[:, keep]
-            extreme = selfdict.spa(M, min(_EXTREME * r, *M.shape))
-            random = generator.choice(keep.size, int(share * keep.size), replace=False)
-            local = np.union1d(extreme, random)
-            parts.append(M[:, local])
-            keep = keep[local]
-        else:
-            parts.append(M[:, keep])
-        indices.append(keep + start * n_columns)
         masks.append(valid)
+        keep = np.flatnonzero(valid)
+        if keep.size:
+            M = np.maximum(M[:, keep], 0)
+            if share < 1:
+                extreme = selfdict.spa(M, min(n_extreme, keep.size))
+                thinned = np.union1d(extreme, generator.choice(keep.size, int(share * keep.size), replace=False))
+                M, keep = M[:, thinned], keep[thinned]
+            points[count : count + keep.size] = M.T
+            flat[count : count + keep.size] = keep + start * n_columns
+            count += keep.size
         report("read", stop / n_rows)
-    flat = np.concatenate(indices)
-    if flat.size == 0:
+    if count == 0:
         raise ValueError("the scene has no valid pixel: all are no-data, not finite, zero or masked")
-    return np.concatenate(parts, axis=1), flat, np.concatenate(masks).reshape(n_rows, n_columns)
+    return points[:count], flat[:count], np.concatenate(masks).reshape(n_rows, n_columns)
 
 
 def _abundances(

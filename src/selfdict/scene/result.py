@@ -1,0 +1,66 @@
+"""What unmixing a scene gives."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import xarray as xr
+
+from selfdict._validation import Array
+from selfdict.model.solution import Solution
+
+
+@dataclass(frozen=True)
+class UnmixResult:
+    """What :func:`unmix` found.
+
+    Attributes
+    ----------
+    endmembers : xarray.DataArray (endmember, band)
+        Spectra of the pure pixels, physical values; ``endmember`` counts from 1; wavelengths as in the scene.
+    pixels : (r, 2) ndarray of int
+        Row and column of each pure pixel, counted from 0.
+    coordinates : (r, 2) ndarray of float or None
+        Map coordinates x, y of the centres of these pixels; None for a scene without transform.
+    crs : str or None
+        The CRS of the coordinates as ``EPSG:…`` or WKT.
+    abundances : xarray.DataArray (endmember, y, x)
+        Nonnegative share of each endmember; NaN where there is no data.
+    residual : xarray.DataArray (y, x)
+        ‖m − U h‖ / ‖m‖ of each pixel; NaN where there is no data.
+    valid : xarray.DataArray (y, x) of bool
+        The pixels used.
+    relative_error : float
+        ‖M − U H‖_F / ‖M‖_F over all valid pixels (section 4.2 of the paper), as a fraction.
+    solution : Solution or None
+        The point of model (6) that FGNSR chose from, with its certificate; None for the other methods.
+    solution_pixels : (k, 2) ndarray of int or None
+        Row and column of the pixel behind each column of ``solution`` (the candidates, or all pixels fitted).
+    parameters : mapping
+        Method and settings as they were used.
+    seconds : mapping of str to float
+        Time of the steps ``read``, ``select``, ``abundances`` and of all together, ``total``.
+    """
+
+    endmembers: xr.DataArray
+    pixels: Array
+    coordinates: Array | None
+    crs: str | None
+    abundances: xr.DataArray
+    residual: xr.DataArray
+    valid: xr.DataArray
+    relative_error: float
+    solution: Solution | None
+    solution_pixels: Array | None
+    parameters: Mapping[str, Any]
+    seconds: Mapping[str, float]
+
+    @property
+    def n_valid(self) -> int:
+        """Number of pixels used."""
+        return int(self.valid.sum())
+
+    @property
+    def gap(self) -> float | None:
+        """The certified relative gap of the solution, None without one."""
+        return None if self.solution is None else float(self.solution.gap)

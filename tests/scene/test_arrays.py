@@ -1,0 +1,191 @@
+"""MATLAB and NumPy files: the community's layouts, and files that mean harm."""
+
+import pickle
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from selfdict.scene import SceneError, read_scene
+
+CUBE = np.random.default_rng(0).uniform(1, 100, (3, 4, 5))  # rows, columns, bands
+
+
+def flat(dtype="float64"):
+    """Return the cube as MATLAB's reshape(cube, nRow*nCol, nBand)' has it."""
+    return {"Y": CUBE.reshape(12, 5, order="F").T.astype(dtype), "nRow": 3.0, "nCol": 4.0}
+
+
+def write_v73(path, **arrays):
+    """Write arrays the way MATLAB 7.3 does: axes reversed."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, value in arrays.items():
+            file[name] = np.atleast_2d(value).T
+            file[name].attrs["MATLAB_class"] = np.bytes_("double")
+    with path.open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(512))
+
+
+@pytest.mark.parametrize("version", ["5", "5 compressed", "4", "7.3", "npz"])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint16", "float32", "float64"])
+def test_flat_layout(tmp_path, version, dtype):
+    path = tmp_path / "scene.mat"
+    if version == "npz":
+        path = tmp_path / "scene.npz"
+        np.savez_compressed(path, **flat(dtype))
+    elif version == "7.3":
+        write_v73(path, **flat(dtype))
+    elif version == "4" and dtype == "int16":
+        savemat(path, flat(dtype), format="4")
+    else:
+        savemat(path, flat(dtype), do_compression=version.endswith("compressed"))
+    scene = read_scene(path)
+    np.testing.assert_array_equal(scene.values, CUBE.transpose(2, 0, 1).astype(dtype))
+
+
+@pytest.mark.parametrize("kind", ["5", "7.3", "npz", "npy"])
+def test_cube_layout(tmp_path, kind):
+    path = tmp_path / {"npz": "scene.npz", "npy": "scene.npy"}.get(kind, "scene.mat")
+    extra = {"wavelength": np.array([0.4, 0.5, 0.6, 1.0, 2.5]), "maxValue": 200.0}
+    if kind == "npz":
+        np.savez(path, paviaU=CUBE, **extra)
+    elif kind == "npy":
+        np.save(path, CUBE)
+    elif kind == "5":
+        savemat(path, {"paviaU": CUBE, **extra})
+    else:
+        write_v73(path, paviaU=CUBE, **extra)
+    scene = read_scene(path)
+    np.testing.assert_array_equal(scene.values, CUBE.transpose(2, 0, 1))
+    if kind == "npy":
+        assert isinstance(scene.data, np.memmap)
+    else:
+        assert scene.wavelength.values.tolist() == [400.0, 500.0, 600.0, 1000.0, 2500.0]
+        np.testing.assert_allclose(scene.selfdict.matrix(), CUBE.reshape(12, 5).T / 200)
+
+
+def test_another_order_of_axes(tmp_path):
+    np.save(tmp_path / "scene.npy", CUBE)
+    scene = read_scene(tmp_path / "scene.npy", layout="x band y")
+    np.testing.assert_array_equal(scene.values, CUBE.transpose(1, 2, 0))
+    with pytest.raises(SceneError, match="layout must name the axes"):
+        read_scene(tmp_path / "scene.npy", layout="a b c")
+    np.save(tmp_path / "scene.npy", np.asfortranarray(CUBE))
+    np.testing.assert_array_equal(read_scene(tmp_path / "scene.npy").values, CUBE.transpose(2, 0, 1))
+
+
+def test_which_array(tmp_path):
+    savemat(tmp_path / "two.mat", {"a": CUBE, "b": 2 * CUBE})
+    with pytest.raises(SceneError, match=r"there are: a \(3, 4, 5\), b \(3, 4, 5\)"):
+        read_scene(tmp_path / "two.mat")
+    np.testing.assert_array_equal(read_scene(tmp_path / "two.mat", variable="b").values, 2 * CUBE.transpose(2, 0, 1))
+    with pytest.raises(SceneError, match="no numeric array is called 'c'"):
+        read_scene(tmp_path / "two.mat", variable="c")
+
+
+def test_sizes_that_do_not_fit(tmp_path):
+    savemat(tmp_path / "a.mat", flat() | {"nRow": 5.0})
+    with pytest.raises(SceneError, match="nRow 5 × nCol 4 is not the 12 columns of Y"):
+        read_scene(tmp_path / "a.mat")
+    savemat(tmp_path / "b.mat", {"Y": np.ones((5, 12))})
+    with pytest.raises(SceneError, match="no number nRow"):
+        read_scene(tmp_path / "b.mat")
+    savemat(tmp_path / "c.mat", {"cube": np.zeros((0, 0, 5))})
+    with pytest.raises(SceneError, match="must not be empty"):
+        read_scene(tmp_path / "c.mat")
+    savemat(tmp_path / "d.mat", {"cube": np.ones((2, 2, 2), dtype=complex)})
+    with pytest.raises(SceneError, match="real numbers"):
+        read_scene(tmp_path / "d.mat")
+
+
+def test_structs_cells_and_text_are_passed_over(tmp_path):
+    things = {"s": {"cube": CUBE}, "c": np.array([CUBE, "x"], dtype=object), "t": "text"}
+    savemat(tmp_path / "a.mat", things)
+    with pytest.raises(SceneError, match="expected one array of 3 axes"):
+        read_scene(tmp_path / "a.mat")
+    with pytest.raises(SceneError, match="no numeric array is called 's'"):
+        read_scene(tmp_path / "a.mat", variable="s")
+    savemat(tmp_path / "b.mat", things | {"cube": CUBE})
+    np.testing.assert_array_equal(read_scene(tmp_path / "b.mat").values, CUBE.transpose(2, 0, 1))
+
+
+@pytest.mark.parametrize("matlab_class", [3, 16, 17])  # object, function handle, opaque
+def test_objects_and_function_handles_are_not_read(tmp_path, matlab_class):
+    path = tmp_path / "scene.mat"
+    savemat(path, {"thing": {"cube": CUBE}})
+    changed = bytearray(path.read_bytes())
+    changed[144] = matlab_class  # the flags of the first matrix, after the file's header and two tags
+    path.write_bytes(changed)
+    for variable in (None, "thing"):
+        with pytest.raises(SceneError, match=r"scene\.mat: ") as caught:
+            read_scene(path, variable=variable)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_v73_file_cannot_read_another_file(tmp_path):
+    write_v73(tmp_path / "secret.mat", cube=CUBE)
+    with h5py.File(tmp_path / "a.mat", "w") as file:
+        file["cube"] = h5py.ExternalLink("secret.mat", "cube")
+        file.create_dataset("objects", (1,), dtype=h5py.ref_dtype)
+        file.create_group("struct")
+    with pytest.raises(SceneError, match="there are: none"):
+        read_scene(tmp_path / "a.mat")
+
+
+def test_damaged_matlab_files(tmp_path):
+    path = tmp_path / "scene.mat"
+    savemat(path, {"cube": CUBE})
+    whole = path.read_bytes()
+    path.write_bytes(whole[:300])
+    with pytest.raises(SceneError, match=r"scene\.mat: "):
+        read_scene(path)
+    path.write_bytes(b"MATLAB 5.0 MAT-file" + bytes(20))
+    with pytest.raises(SceneError, match="cannot be read as a MATLAB file"):
+        read_scene(path)
+    # the three sizes of the array follow the tag of the dimensions, 32 bytes into the matrix
+    huge = bytearray(whole)
+    huge[160:172] = np.array([10**6, 10**6, 5], dtype="<i4").tobytes()
+    path.write_bytes(huge)
+    with pytest.raises(SceneError, match="declares 40000000000000 bytes"):
+        read_scene(path)
+
+
+def test_nothing_is_unpickled(tmp_path):
+    path = tmp_path / "scene.npy"
+    np.save(path, np.array([print], dtype=object), allow_pickle=True)
+    with pytest.raises(SceneError, match="Python objects"):
+        read_scene(path)
+    path.write_bytes(pickle.dumps(CUBE))
+    with pytest.raises(SceneError, match="cannot be read as NumPy"):
+        read_scene(path)
+    np.savez(tmp_path / "scene.npz", cube=np.full((1, 1, 1), print, dtype=object))
+    with pytest.raises(SceneError, match="there are: none"):
+        read_scene(tmp_path / "scene.npz")
+
+
+def npy_bytes(shape, data=b"", dtype="<f8"):
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
+
+
+def test_numpy_files_that_lie(tmp_path):
+    path = tmp_path / "scene.npy"
+    path.write_bytes(npy_bytes((1000, 1000, 1000), bytes(100)))
+    with pytest.raises(SceneError, match=r"scene\.npy"):
+        read_scene(path)
+    path.write_bytes(b"")
+    with pytest.raises(SceneError, match=r"scene\.npy"):
+        read_scene(path)
+    archive = tmp_path / "scene.npz"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("cube.npy", npy_bytes((10**6, 10**6, 10**6), bytes(100)))
+    with pytest.raises(SceneError, match="declares 8000000000000000000 bytes"):
+        read_scene(archive)
+    archive.write_bytes(b"PK\x03\x04 no archive")
+    with pytest.raises(SceneError, match="cannot be read as NumPy"):
+        read_scene(archive)
+    np.savez(archive, cube=np.ones((2, 3)))
+    with pytest.raises(SceneError, match="expected one array of 3 axes"):
+        read_scene(archive)

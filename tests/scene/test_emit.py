@@ -1,0 +1,111 @@
+"""The layout of EMIT L2A files, built here group by group, and its look-up table to the map."""
+
+import h5py
+import numpy as np
+import pytest
+from scene_sample import full_scene
+
+from selfdict.scene import SceneError, crs_of, read_scene, transform_of, unmix, write_scene
+
+FILL = -9999.0
+# A grid turned by a quarter and larger than the swath; 0 marks what was not seen, a negative entry a filled gap.
+GLT_X = np.array([[0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, -3], [0, 0, 0, 0]], dtype=np.int32)
+GLT_Y = np.array([[0, 1, 1, 1], [0, 2, 2, 2], [0, 2, 2, -2], [0, 0, 0, 0]], dtype=np.int32)
+
+
+def write_emit(path, values, glt_x=GLT_X, glt_y=GLT_Y, **change):
+    """Write values (downtrack, crosstrack, bands) the way EMIT files do."""
+    n_bands = values.shape[2]
+    with h5py.File(path, "w") as file:
+        file.attrs["geotransform"] = np.array([-110.0, 0.5, 0.0, 40.0, 0.0, -0.25])
+        file.attrs["spatial_ref"] = (
+            'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],'
+            'PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],AUTHORITY["EPSG","4326"]]'
+        )
+        cube = file.create_dataset("reflectance", data=values.astype(np.float32), compression="gzip")
+        cube.attrs["_FillValue"] = np.array([FILL], dtype=np.float32)
+        bands = file.create_group("sensor_band_parameters")
+        bands["wavelengths"] = np.linspace(400, 2400, n_bands, dtype=np.float32)
+        bands["wavelengths"].attrs["units"] = "nm"
+        bands["fwhm"] = np.full(n_bands, 8.5, dtype=np.float32)
+        bands["good_wavelengths"] = (np.arange(n_bands) != 1).astype(np.float32)
+        location = file.create_group("location")
+        location["glt_x"], location["glt_y"] = glt_x, glt_y
+        location["lat"], location["lon"] = np.ones(values.shape[:2]), np.full(values.shape[:2], 2.0)
+        for name, value in change.items():
+            if name in file:
+                del file[name]
+            if value is not None:
+                file[name] = value
+    return path
+
+
+@pytest.fixture
+def swath():
+    return np.random.default_rng(0).uniform(0.1, 0.9, (2, 3, 4)).astype(np.float32)
+
+
+def test_on_the_map(tmp_path, swath):
+    scene = read_scene(write_emit(tmp_path / "emit.nc", swath))
+    expected = np.full((4, 4, 4), FILL, dtype=np.float32)
+    for row in range(4):
+        for column in range(4):
+            if GLT_X[row, column] != 0:
+                expected[:, row, column] = swath[abs(GLT_Y[row, column]) - 1, abs(GLT_X[row, column]) - 1]
+    np.testing.assert_array_equal(scene.values, expected)
+    assert crs_of(scene).to_epsg() == 4326
+    assert transform_of(scene).to_gdal() == (-110.0, 0.5, 0.0, 40.0, 0.0, -0.25)
+    assert scene.wavelength.values[[0, -1]].tolist() == [400.0, 2400.0]
+    assert scene.fwhm.values.tolist() == [8.5] * 4
+    assert scene.good_band.values.tolist() == [True, False, True, True]
+    np.testing.assert_array_equal(scene.selfdict.valid().values, GLT_X != 0)
+
+
+def test_in_sensor_geometry(tmp_path, swath):
+    scene = read_scene(write_emit(tmp_path / "emit.nc", swath), ortho=False)
+    np.testing.assert_array_equal(scene.values, swath.transpose(2, 0, 1))
+    assert scene.lon.values.tolist() == [[2.0] * 3] * 2
+    assert transform_of(scene) is None
+    read = read_scene(write_scene(scene, tmp_path / "copy.nc"))
+    np.testing.assert_array_equal(read.values, scene.values)
+    np.testing.assert_array_equal(read.lat.values, scene.lat.values)
+
+
+def test_a_large_map_is_gathered_tile_by_tile(tmp_path):
+    rng = np.random.default_rng(1)
+    swath = rng.uniform(0.1, 0.9, (50, 60, 3)).astype(np.float32)
+    glt_y, glt_x = rng.integers(0, 51, (150, 300)), rng.integers(0, 61, (150, 300))
+    scene = read_scene(write_emit(tmp_path / "emit.nc", swath, glt_x, glt_y))
+    seen = (glt_x > 0) & (glt_y > 0)
+    np.testing.assert_array_equal(scene.values[:, seen], swath[glt_y[seen] - 1, glt_x[seen] - 1].T)
+    assert (scene.values[:, ~seen] == FILL).all()
+    part = scene.isel(y=slice(70, 80), x=slice(100, 200))
+    np.testing.assert_array_equal(part.values, scene.values[:, 70:80, 100:200])
+
+
+def test_unmixing_leaves_bad_bands_out(tmp_path):
+    values = full_scene().values.transpose(1, 2, 0).copy()
+    values[:, :, 1] = FILL  # as EMIT fills the water vapour bands
+    rows, columns = np.mgrid[1:7, 1:8]
+    scene = read_scene(write_emit(tmp_path / "emit.nc", values, columns, rows))
+    with pytest.raises(ValueError, match="no valid pixel"):
+        unmix(scene, 2, method="spa")
+    result = unmix(scene, 2, method="spa", drop_bad_bands=True)
+    assert result.n_valid == 42
+    assert result.endmembers.wavelength.size == 4
+    assert result.crs == "EPSG:4326"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"location/glt_x": np.full((4, 4), 99)}, "the GLT points outside the 2 × 3 pixels"),
+        ({"location/glt_x": None}, "no dataset location/glt_x"),
+        ({"sensor_band_parameters/wavelengths": None}, "no dataset sensor_band_parameters/wavelengths"),
+        ({"sensor_band_parameters/wavelengths": np.arange(7.0)}, "wavelength must have one entry for each of the 4"),
+        ({"reflectance": np.zeros((3, 4))}, "reflectance must have 3 dims"),
+    ],
+)
+def test_broken_files(tmp_path, swath, change, reason):
+    with pytest.raises(SceneError, match=reason):
+        read_scene(write_emit(tmp_path / "emit.nc", swath, **change))
