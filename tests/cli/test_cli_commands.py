@@ -92,7 +92,7 @@ def test_rank_finds_the_number_of_materials(cube):
 
 
 def test_names_from_files_are_data(tmp_path):
-    folder = tmp_path / "[bold]odd[/] name"
+    folder = tmp_path / "[bold]odd[bold] name"
     folder.mkdir()
     scene = build_scene(np.random.default_rng(0).random((5, 8, 9)), band_name=[HOSTILE.replace(",", "")] * 5)
     path = write_scene(scene, folder / "a<img src=x>.nc")

@@ -1,5 +1,6 @@
 """The commands: what they are called, their options, and what they print."""
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -263,9 +264,12 @@ def _parse_mu(text: str) -> float | str:
     if text == "auto":
         return text
     try:
-        return float(text)
+        mu = float(text)
     except ValueError:
-        raise typer.BadParameter(f"must be a number or 'auto', got {text!r}", param_hint="--mu") from None
+        mu = math.nan
+    if not 0 <= mu < math.inf:
+        raise typer.BadParameter(f"must be a number that is not negative, or 'auto', got {text!r}", param_hint="--mu")
+    return mu
 
 
 def _say_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> None:
