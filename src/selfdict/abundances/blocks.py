@@ -1,37 +1,41 @@
-"""What ``nnls`` and ``fcls`` share: the columns of M, a block at a time, through the active-set kernel."""
+"""What ``nnls`` and ``fcls`` share: checks, and the columns of M, a block at a time, through the kernel."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix
 from selfdict.kernels.active_set import active_set
+from selfdict.kernels.blas import single_threaded_blas
 from selfdict.kernels.threads import for_slices
 
-_BLOCK_ENTRIES = 1 << 20  # 8 MiB of float64: large for BLAS, small for the cache
-_SLICE = 512
-_GRAM_CONDITION = 1e3  # the Gram form squares it, and 1e-16 · 1e6 still leaves ten digits
+_BLOCK_ENTRIES = 1 << 18  # 2 MiB of float64: it stays in cache, and the call from Python costs little beside it
+_GRAM_CONDITION = 1e3  # the Gram form squares it, and 1e-16 · 1e6 leaves ten digits
 
 
 class ColumnSolver:
-    """Solve min ‖y − R x‖ over x ≥ 0, and Σx = 1 if ``simplex``, where y = Pᵀm + offset, for blocks of columns m.
+    """Solve min ‖y − R x‖ over x ≥ 0, with Σx = 1 if ``simplex``, for y = Pᵀm + offset and many columns m.
 
     Parameters
     ----------
     R : (q, r) ndarray of float64
         Its columns are zero or of norm about one.
     P : (m, q) ndarray of float64
+        Takes a column of M to the rows of R.
     offset : (q,) ndarray of float64
+        What is added there.
     simplex : bool
+        Whether Σx = 1 must hold.
     """
 
     def __init__(self, R: Array, P: Array, offset: Array, *, simplex: bool) -> None:
-        self.R, self.P, self.offset, self.simplex = R, P, offset, simplex
+        self.Rt, self.G, self.Pt = np.ascontiguousarray(R.T), R.T @ R, np.ascontiguousarray(P.T)
+        self.offset, self.simplex = offset, simplex
         nonzero = R.any(axis=0)
         singular = np.linalg.svd(R[:, nonzero], compute_uv=False)
         self.stable = len(singular) < nonzero.sum() or not np.all(_GRAM_CONDITION * singular > singular[:1])
-        self.A = np.ascontiguousarray(R.T) if self.stable else R.T @ R
         # without x ≥ 0 the solution is affine in y: x = guess y + shift
         self.guess, self.shift = np.zeros(R.shape[::-1]), np.zeros(R.shape[1])
         self.guess[nonzero] = np.linalg.pinv(R[:, nonzero])
@@ -41,20 +45,30 @@ class ColumnSolver:
             self.guess -= np.outer(self.shift, self.guess.sum(axis=0))
 
     def __call__(self, M: Array, X0: Array | None = None) -> Array:
-        """Return the (n, r) solutions for the columns of M (m, n), starting at ``X0`` (n, r), which is overwritten."""
-        Y = M.T @ self.P
-        Y += self.offset
+        """Return the (n, r) solutions for the columns of M (m, n); ``X0`` (n, r) is a start and overwritten."""
+        Y = self.Pt @ M
+        Y += self.offset[:, None]
         if not np.isfinite(Y).all():
             raise ValueError("M contains NaN or infinity, or values too large to compute with")
-        X = Y @ self.guess.T + self.shift if X0 is None else X0
-        D = Y if self.stable else Y @ self.R
-        accept = X0 is None and not self.stable
-
-        def task(start: int, stop: int) -> None:
-            active_set(self.A, D, X, self.simplex, self.stable, accept, start, stop)
-
-        for_slices(task, X.shape[0], _SLICE)
+        n, warm = M.shape[1], X0 is not None
+        X = np.empty((n, len(self.Rt))) if X0 is None else X0
+        active_set(self.Rt, self.G, self.guess, self.shift, Y, X, self.simplex, self.stable, warm)
         return X
+
+
+def for_blocks(task: Callable[[slice, Array], Any], M: Array, block: int | None) -> None:
+    """Call ``task(columns, M[:, columns])``, in float64, for blocks of columns and on several threads."""
+    m, n = M.shape
+    size = min(max(_BLOCK_ENTRIES // m, 64), 4096) if block is None else block
+    if size < 1:
+        raise ValueError(f"block must be at least 1 column, got {block}")
+
+    def on_slice(start: int, stop: int) -> None:
+        columns = slice(start, stop)
+        task(columns, np.asarray(M[:, columns], dtype=np.float64))
+
+    with single_threaded_blas():
+        for_slices(on_slice, n, size)
 
 
 def check_pair(U: ArrayLike, M: ArrayLike) -> tuple[Array, Array, type]:
@@ -80,20 +94,7 @@ def check_out(out: Array | None, shape: tuple[int, int], dtype: type) -> Array:
     if out is None:
         return np.empty(shape, dtype=dtype)
     if not isinstance(out, np.ndarray) or out.dtype.kind != "f":
-        raise TypeError(
-            f"out must be an array of floating-point numbers, got {getattr(out, 'dtype', type(out))}"
-        )
+        raise TypeError(f"out must be an array of floating-point numbers, got {getattr(out, 'dtype', type(out))}")
     if out.shape != shape:
         raise ValueError(f"out must have shape {shape}, got {out.shape}")
     return out
-
-
-def column_blocks(M: Array, block: int | None) -> Iterator[tuple[slice, Array]]:
-    """Yield slices of columns and these columns of M as float64."""
-    m, n = M.shape
-    size = max(_SLICE, _BLOCK_ENTRIES // m) if block is None else block
-    if size < 1:
-        raise ValueError(f"block must be at least 1 column, got {block}")
-    for start in range(0, n, size):
-        columns = slice(start, min(start + size, n))
-        yield columns, np.asarray(M[:, columns], dtype=np.float64)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
-from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, check_start, column_blocks
+from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, check_start, for_blocks
 
 
 @overload
@@ -72,9 +72,9 @@ def fcls(
 
     Notes
     -----
-    Under Σh = 1, both U and M may be shifted by the mean endmember, and a row of ones put below both, without a change of
-    the problem. Afterwards the columns of U are linearly independent as soon as they are affinely so, and the active
-    sets work as for ``nnls``, with one multiplier for the sum. No penalty weight is involved.
+    Under Σh = 1, the mean endmember may be taken from U and M, and a row of ones put below both, without a change of
+    the solution. The columns of U are then linearly independent if they are affinely so, and the active sets work as
+    for ``nnls``, with one multiplier for the sum. No penalty weight is involved.
 
     Examples
     --------
@@ -100,12 +100,14 @@ def fcls(
     P = Q[:-1] / scale
     solver = ColumnSolver(R, P, Q[-1] - mean @ P, simplex=True)
     kkt = np.zeros(M.shape[1])
-    for columns, m in column_blocks(M, block):
-        X0 = None if H0 is None else _start(H0[:, columns], U.shape[1])
-        X = solver(m, X0)
+
+    def task(columns: slice, m: Array) -> None:
+        X = solver(m, None if H0 is None else _start(H0[:, columns], U.shape[1]))
         H[:, columns] = X[:, :r].T
         if return_kkt:
             kkt[columns] = _kkt_residuals(U, m, X.T)
+
+    for_blocks(task, M, block)
     return (H, kkt) if return_kkt else H
 
 

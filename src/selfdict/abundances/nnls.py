@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
-from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, check_start, column_blocks
+from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, check_start, for_blocks
 
 
 @overload
@@ -86,11 +86,14 @@ def nnls(
     R[:, norms == 0] = 0.0
     solver = ColumnSolver(R, Q, np.zeros(len(R)), simplex=False)
     kkt = np.zeros(M.shape[1])
-    for columns, m in column_blocks(M, block):
-        X0 = None if H0 is None else H0[:, columns].T * scale
-        H[:, columns] = (solver(m, X0) / scale).T
+
+    def task(columns: slice, m: Array) -> None:
+        X = solver(m, None if H0 is None else H0[:, columns].T * scale)
+        H[:, columns] = (X / scale).T
         if return_kkt:
-            kkt[columns] = _kkt_residuals(U, m, np.asarray(H[:, columns], dtype=np.float64))
+            kkt[columns] = _kkt_residuals(U, m, H[:, columns])
+
+    for_blocks(task, M, block)
     return (H, kkt) if return_kkt else H
 
 

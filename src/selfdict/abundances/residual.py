@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix
-from selfdict.abundances.blocks import check_pair, column_blocks
+from selfdict.abundances.blocks import check_pair, for_blocks
 
 
 def column_residuals(U: ArrayLike, M: ArrayLike, H: ArrayLike, *, block: int | None = None) -> Array:
@@ -37,9 +37,12 @@ def column_residuals(U: ArrayLike, M: ArrayLike, H: ArrayLike, *, block: int | N
     if H.shape != (U.shape[1], M.shape[1]):
         raise ValueError(f"H must have shape {(U.shape[1], M.shape[1])}, got {H.shape}")
     norms = np.empty(M.shape[1])
-    for columns, m in column_blocks(M, block):
+
+    def task(columns: slice, m: Array) -> None:
         residual = m - U @ H[:, columns]
         norms[columns] = np.sqrt(np.einsum("ij,ij->j", residual, residual))
+
+    for_blocks(task, M, block)
     if not np.isfinite(norms).all():
         raise ValueError("M or H contains NaN or infinity, or values too large to compute with")
     return norms

@@ -1,13 +1,14 @@
-"""Nonnegative least squares, with or without a sum-to-one row, by primal active sets: many right-hand sides.
+"""Nonnegative least squares, with or without Σx = 1, by active sets, for many right-hand sides.
 
-The free set F of a column grows and shrinks as in Lawson and Hanson's method. Its triangular factor L is kept
-row by row in the order in which indices entered, so an index that enters costs one new row, an index that
-leaves costs the rows behind it, and the rows that two neighbouring columns share are computed once.
+The free set F of a column grows and shrinks as in the method of Lawson and Hanson. The triangular factor of its
+columns, L Lᵀ = R_FᵀR_F, is kept row by row in the order in which the indices entered: one that enters costs a
+row, one that leaves costs the rows after it, and the rows that the next column needs too are computed once.
 
-Two forms share the loop. In Gram form, A = RᵀR and a row of D is c = Rᵀy: L is the Cholesky factor of A_FF.
-In the stable form, A = Rᵀ and a row of D is y itself: L comes from orthogonalising the columns R_F twice, which
-never squares the condition number.
+Two forms share the loop. The Gram form computes L as the Cholesky factor of (RᵀR)_FF and is the fast one. The
+stable form orthogonalises the columns of R_F, twice, and so never squares the condition number.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,132 +16,128 @@ from selfdict._validation import Array
 from selfdict.kernels.jit import jit
 
 _EPS = 2.0**-52
-_DEPENDENT = 1e-14  # a column this close (relative) to the span of the free ones cannot join them
+_DEPENDENT = 1e-14  # a column that is nearer, relatively, to the span of the free ones cannot join them
+
+
+class _Factor(NamedTuple):
+    """The factor of the free columns, row by row, and the least-squares solution on them."""
+
+    free: Array  # (r,) the indices, in order of entry
+    L: Array  # (r, r)
+    inverse: Array  # (r,) 1 / diag(L)
+    Q: Array  # (r, q) orthonormal rows with R_Fᵀ = L Q; empty in Gram form
+    e: Array  # (r,) L⁻¹ 1
+    z: Array  # (r,) L⁻¹ R_Fᵀy
+    u: Array  # (r,) z, less the part along e that breaks Σx = 1
+    s: Array  # (r,) L⁻ᵀu, the minimiser on the free set
 
 
 @jit
 def active_set(
-    A: Array, D: Array, X: Array, simplex: bool, stable: bool, accept: bool, start: int, stop: int
+    Rt: Array,
+    G: Array,
+    guess: Array,
+    shift: Array,
+    Y: Array,
+    X: Array,
+    simplex: bool,
+    stable: bool,
+    warm: bool,
 ) -> None:
-    """Replace rows ``start`` to ``stop`` of X, a start ≥ 0 where positive, by argmin ½‖y − R x‖² over x ≥ 0.
+    """Write argmin ‖y − R x‖ over x ≥ 0, for every column y of Y, into the rows of X.
 
     Parameters
     ----------
-    A : (r, r) or (r, q) ndarray of float64
-        RᵀR in Gram form, Rᵀ in stable form.
-    D : (n, r) or (n, q) ndarray of float64
-        One problem a row: Rᵀy in Gram form, y in stable form.
+    Rt : (r, q) ndarray of float64
+        Rᵀ, its rows zero or of norm about one.
+    G : (r, r) ndarray of float64
+        RᵀR.
+    guess, shift : (r, q) and (r,) ndarray of float64
+        The solution without x ≥ 0 is ``guess @ y + shift``; a poor one costs time only, if ``stable``.
+    Y : (q, n) ndarray of float64
+        One problem a column.
     X : (n, r) ndarray of float64
-        The start; entries ≤ 0 count as zero. Replaced by the solution.
+        The solutions; with ``warm``, first a start.
     simplex : bool
-        Whether Σx = 1 must hold. The columns of R are then linearly independent where they are affinely so
-        (the caller sees to it by a row of ones), and positive rows of X have sum one.
+        Whether Σx = 1 must hold. No row of Rt may then be zero.
     stable : bool
         Which of the two forms.
-    accept : bool
-        Whether X holds the unconstrained solutions, so that a row without negative entries is done.
-    start, stop : int
-        The slice of problems.
+    warm : bool
+        Whether the first free set is where X is positive, not where the guess is.
 
     Notes
     -----
-    The objective falls with every change of the free set, so no set comes twice and the loop ends; rounding
-    can break this only among sets of equal objective, and 10 (r + 1) changes a column stop that. X is
-    feasible at every moment.
+    Once x is feasible the objective falls with every change of the free set, so no set comes twice and the loop
+    ends. Rounding can break this only among sets whose objectives agree to the last digits; a cap of 10 (r + 1)
+    changes stops at one of them.
     """
-    r = X.shape[1]
-    L = np.empty((r, r))
-    inverse = np.empty(r)  # of the diagonal of L
-    Q = np.empty((r if stable else 0, D.shape[1]))
-    e = np.empty(r)  # L⁻¹ 1, for the sum-to-one row
-    z = np.empty(r)  # L⁻¹ c_F, or Qᵀy
-    s = np.empty(r)
-    w = np.empty(r)
-    residual = np.empty(D.shape[1])
+    r, q = Rt.shape
     free = np.full(r, -1)
-    n_rows = 0  # rows of L that belong to free[:n_rows]
-    for column in range(start, stop):
+    Q = np.empty((r if stable else 0, q))
+    factor = _Factor(free, np.empty((r, r)), np.empty(r), Q, np.empty(r), np.empty(r), np.empty(r), np.empty(r))
+    y = np.empty(q)
+    c = np.empty(r)
+    w = np.empty(r)
+    zero = np.zeros(r)
+    s = factor.s
+    rows = 0  # how many leading rows of the factor belong to free[:rows]
+    for column in range(Y.shape[1]):
         x = X[column]
-        d = D[column]
-        if accept and x.min() >= 0.0:
-            continue
-        k = 0
-        same = True
-        valid = 0
+        y[:] = Y[:, column]
+        if not warm:
+            _affine(guess, y, shift, x)
+            if not stable and x.min() >= 0.0:
+                continue
+        if not stable:
+            _affine(Rt, y, zero, c)
+        largest = 0.0
+        for i in range(q):
+            largest = max(largest, abs(y[i]))
+
+        k = 0  # the size of the free set
+        common = 0
         for i in range(r):
             if x[i] > 0.0:
-                same = same and k < n_rows and free[k] == i
-                valid += same
+                if common == k and k < rows and free[k] == i:
+                    common += 1
                 free[k] = i
                 k += 1
-            else:
-                x[i] = 0.0
-        n_rows = valid
+            x[i] = 0.0
+        rows = common
+        for t in range(rows):
+            _project(t, factor, y, c, stable)
         if simplex and k == 0:
             free[0] = 0
-            x[0] = 1.0
             k = 1
-            n_rows = 0
-        n_solved = 0  # entries of z that belong to this column and free set
-        size = np.abs(d).max()
-        changes = 0
-        entering = -1
-        while True:
-            position = n_rows
-            while position < k:
-                if _append(A, free, position, L, inverse, Q, e, simplex, stable):
-                    position += 1
-                    continue
-                x[free[position]] = 0.0
-                k -= 1
-                for t in range(position, k):
-                    free[t] = free[t + 1]
-            n_rows = k
-            _solve(d, free, n_solved, k, L, inverse, Q, e, z, s, simplex, stable)
-            n_solved = k
 
-            if entering >= 0 and (k == 0 or free[k - 1] != entering or s[k - 1] <= 0.0):
-                # dependent on the free columns, or its gradient was only rounding: the next best one
-                if k > 0 and free[k - 1] == entering:
+        feasible = False
+        entering = -1
+        tolerance = 0.0
+        for _ in range(10 * (r + 1)):
+            while rows < k:
+                if _append(rows, factor, Rt, G, y, c, simplex, stable):
+                    rows += 1
+                else:
+                    x[free[rows]] = 0.0
                     k -= 1
-                n_rows = k
-                n_solved = k
+                    free[rows:k] = free[rows + 1 : k + 1]
+            _minimise(k, factor, simplex)
+
+            appended = k > 0 and free[k - 1] == entering
+            if entering >= 0 and not (appended and s[k - 1] > 0.0):
+                # its gradient was positive by rounding only: try the next one
                 w[entering] = 0.0
+                k -= appended
+                rows = k
             else:
-                step = 1.0
-                blocking = -1
-                for t in range(k):
-                    if s[t] <= 0.0:
-                        ratio = x[free[t]] / (x[free[t]] - s[t])
-                        if blocking < 0 or ratio < step:
-                            step = ratio
-                            blocking = t
-                if blocking >= 0:
-                    first = k
-                    kept = 0
-                    for t in range(k):
-                        i = free[t]
-                        x[i] += step * (s[t] - x[i])
-                        if t == blocking or x[i] <= 0.0:
-                            x[i] = 0.0
-                            first = min(first, t)
-                        else:
-                            free[kept] = i
-                            kept += 1
+                kept, rows = _move(k, factor, x, feasible)
+                if kept < k:
                     k = kept
-                    n_rows = first
-                    n_solved = first
-                    changes += 1
                     entering = -1
-                    if changes > 10 * (r + 1):
-                        break
                     continue
-                total = 0.0
-                for t in range(k):
-                    x[free[t]] = s[t]
-                    total += s[t]
-                _gradient(A, d, free, k, x, residual, w, simplex, stable)
-                tolerance = 4.0 * _EPS * (size + total)
+                feasible = True
+                _gradient(k, factor, Rt, G, y, c, x, w, simplex, stable)
+                tolerance = 4.0 * _EPS * (largest + (0.0 if stable else x.sum()))
 
             entering = -1
             best = tolerance
@@ -148,104 +145,92 @@ def active_set(
                 if x[i] == 0.0 and w[i] > best:
                     best = w[i]
                     entering = i
-            changes += 1
-            if entering < 0 or changes > 10 * (r + 1):
+            if entering < 0:
                 break
             free[k] = entering
             k += 1
 
 
 @jit
-def _append(
-    A: Array,
-    free: Array,
-    k: int,
-    L: Array,
-    inverse: Array,
-    Q: Array,
-    e: Array,
-    simplex: bool,
-    stable: bool,
-) -> bool:
+def _affine(A: Array, y: Array, b: Array, out: Array) -> None:
+    """Write A y + b into ``out``."""
+    for i in range(A.shape[0]):
+        value = b[i]
+        for j in range(A.shape[1]):
+            value += A[i, j] * y[j]
+        out[i] = value
+
+
+@jit
+def _append(k: int, factor: _Factor, Rt: Array, G: Array, y: Array, c: Array, simplex: bool, stable: bool) -> bool:
     """Compute row k of the factor, for the index free[k]; False if its column depends on the earlier ones."""
-    a = A[free[k]]
+    free, L, inverse, Q, e = factor.free, factor.L, factor.inverse, factor.Q, factor.e
+    j = free[k]
+    row = L[k]
     if stable:
-        norm = np.sqrt(np.sum(a * a))
-        v = Q[k]
-        v[:] = a
-        L[k, :k] = 0.0
-        for _ in range(2):
+        q = Q[k]
+        q[:] = Rt[j]
+        norm = np.sqrt(np.sum(q * q))
+        row[:k] = 0.0
+        for _ in range(2):  # once leaves errors of the size of the condition number
             for t in range(k):
-                projection = 0.0
-                for i in range(v.size):
-                    projection += Q[t, i] * v[i]
-                for i in range(v.size):
-                    v[i] -= projection * Q[t, i]
-                L[k, t] += projection
-        pivot = np.sqrt(np.sum(v * v))
+                projection = np.sum(Q[t] * q)
+                q -= projection * Q[t]
+                row[t] += projection
+        pivot = np.sqrt(np.sum(q * q))
         if not pivot > _DEPENDENT * norm:
             return False
-        for i in range(v.size):
-            v[i] /= pivot
+        q /= pivot
     else:
-        square = a[free[k]]
+        square = G[j, j]
         for t in range(k):
-            value = a[free[t]]
+            value = G[j, free[t]]
             for i in range(t):
-                value -= L[k, i] * L[t, i]
-            L[k, t] = value * inverse[t]
-            square -= L[k, t] * L[k, t]
-        if not square > _DEPENDENT * a[free[k]]:
+                value -= row[i] * L[t, i]
+            row[t] = value * inverse[t]
+            square -= row[t] * row[t]
+        if not square > _DEPENDENT * G[j, j]:
             return False
         pivot = np.sqrt(square)
-    L[k, k] = pivot
+    row[k] = pivot
     inverse[k] = 1.0 / pivot
     if simplex:
         value = 1.0
         for t in range(k):
-            value -= L[k, t] * e[t]
+            value -= row[t] * e[t]
         e[k] = value * inverse[k]
+    _project(k, factor, y, c, stable)
     return True
 
 
 @jit
-def _solve(
-    d: Array,
-    free: Array,
-    start: int,
-    k: int,
-    L: Array,
-    inverse: Array,
-    Q: Array,
-    e: Array,
-    z: Array,
-    s: Array,
-    simplex: bool,
-    stable: bool,
-) -> None:
-    """Fill z from ``start`` on and s[:k], the minimiser on the free set without the signs."""
-    for t in range(start, k):
-        value = 0.0
-        if stable:
-            for i in range(d.size):
-                value += Q[t, i] * d[i]
-            z[t] = value
-        else:
-            for i in range(t):
-                value += L[t, i] * z[i]
-            z[t] = (d[free[t]] - value) * inverse[t]
+def _project(t: int, factor: _Factor, y: Array, c: Array, stable: bool) -> None:
+    """Compute z[t] from the rows up to t."""
+    L, Q, z = factor.L, factor.Q, factor.z
+    if stable:
+        z[t] = np.sum(Q[t] * y)
+    else:
+        value = c[factor.free[t]]
+        for i in range(t):
+            value -= L[t, i] * z[i]
+        z[t] = value * factor.inverse[t]
+
+
+@jit
+def _minimise(k: int, factor: _Factor, simplex: bool) -> None:
+    """Compute s, the minimiser on the free set without its signs."""
+    L, inverse, e, z, u, s = factor.L, factor.inverse, factor.e, factor.z, factor.u, factor.s
     multiplier = 0.0
     if simplex:
-        along = -1.0
+        excess = -1.0
         length = 0.0
         for t in range(k):
-            along += e[t] * z[t]
+            excess += e[t] * z[t]
             length += e[t] * e[t]
-        multiplier = along / length
-        for t in range(k):
-            s[t] = z[t] - multiplier * e[t]
-    else:
-        s[:k] = z[:k]
+        multiplier = excess / length
+    for t in range(k):
+        u[t] = z[t] - multiplier * e[t] if simplex else z[t]
+        s[t] = u[t]
     for t in range(k - 1, -1, -1):
         s[t] *= inverse[t]
         for i in range(t):
@@ -253,37 +238,63 @@ def _solve(
 
 
 @jit
+def _move(k: int, factor: _Factor, x: Array, feasible: bool) -> tuple[int, int]:
+    """Go from x towards s while x ≥ 0, and free no longer what is zero then; return the new k and valid rows.
+
+    A start that is not feasible yet goes to s at once, which mostly drops several wrong guesses together.
+    """
+    free, s = factor.free, factor.s
+    step = 1.0
+    blocking = -1
+    if feasible:
+        for t in range(k):
+            if s[t] <= 0.0:
+                length = x[free[t]] / (x[free[t]] - s[t])
+                if blocking < 0 or length < step:
+                    step = length
+                    blocking = t
+    kept = 0
+    rows = k
+    for t in range(k):
+        i = free[t]
+        x[i] = s[t] if blocking < 0 else x[i] + step * (s[t] - x[i])
+        if t == blocking or x[i] <= 0.0:
+            x[i] = 0.0
+            rows = min(rows, t)
+        else:
+            free[kept] = i
+            kept += 1
+    return kept, rows
+
+
+@jit
 def _gradient(
-    A: Array,
-    d: Array,
-    free: Array,
     k: int,
+    factor: _Factor,
+    Rt: Array,
+    G: Array,
+    y: Array,
+    c: Array,
     x: Array,
-    residual: Array,
     w: Array,
     simplex: bool,
     stable: bool,
 ) -> None:
-    """w = Rᵀ(y − R x), less its value on the free set where Σx = 1."""
+    """Compute w = Rᵀ(y − R x) at the minimiser x = s, less its value on the free set if Σx = 1."""
+    free, Q, u = factor.free, factor.Q, factor.u
     if stable:
-        residual[:] = d
-        for t in range(k):
-            residual -= x[free[t]] * A[free[t]]
-        for i in range(w.size):
-            value = 0.0
-            for j in range(residual.size):
-                value += A[i, j] * residual[j]
-            w[i] = value
+        residual = y.copy()
+        for t in range(k):  # through Q: R x itself would lose digits where x is large
+            residual -= u[t] * Q[t]
+        _affine(Rt, residual, np.zeros(x.size), w)
     else:
-        w[:] = d
+        w[:] = c
         for t in range(k):
             value = x[free[t]]
-            row = A[free[t]]
             for i in range(w.size):
-                w[i] -= value * row[i]
+                w[i] -= value * G[free[t], i]
     if simplex:
         level = 0.0
         for t in range(k):
             level += x[free[t]] * w[free[t]]
-        for i in range(w.size):
-            w[i] -= level
+        w -= level
