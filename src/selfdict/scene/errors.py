@@ -3,7 +3,7 @@
 import re
 from os import PathLike
 
-_NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 class SceneError(ValueError):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from affine import Affine
+from rasterio import Env
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
@@ -88,7 +89,8 @@ def _crs_from_text(fields: Mapping[str, str]) -> CRS | None:
     if not text:
         return None
     try:
-        crs = CRS.from_wkt(text)
+        with Env():  # else GDAL prints its errors
+            crs = CRS.from_wkt(text)
     except CRSError:  # a name GDAL does not know: the grid is still good
         return None
     # An ESRI string has no authority; where it is a well-known system the code says more than the string.

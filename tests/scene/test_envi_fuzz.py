@@ -1,0 +1,60 @@
+"""Any text as an ENVI header gives a scene that fits the data file, or a SceneError of one line."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from selfdict.scene import SceneError, read_scene
+
+KEYS = [
+    "samples", "lines", "bands", "header offset", "data type", "interleave", "byte order", "file compression",
+    "wavelength", "wavelength units", "fwhm", "bbl", "band names", "data ignore value", "data file",
+    "reflectance scale factor", "map info", "coordinate system string", "description",
+]  # fmt: skip
+WORDS = st.sampled_from(
+    ["0", "1", "2", "3", "4", "12", "-1", "1e9", "nan", "inf", "99999999999999999999", "bsq", "bil", "BIP", "cube.img",
+     "../cube.img", "/etc/passwd", "cube.hdr", "Micrometers", "{", "}", "{}", "{1, 2}", "{0.4, 0.5, }", "{<b>x</b>, y}",
+     "{UTM, 1, 1, 0, 0, 30, 30, 33, North, WGS-84}", "{UTM, 1, 1, 0, 0, 0, 0}", "{PROJCS[}", "{a\n, b}", "=", ""]
+)  # fmt: skip
+VALUES = WORDS | st.text(max_size=20) | st.integers(-5, 5).map(str) | st.floats().map(str)
+FIELDS = st.lists(st.tuples(st.sampled_from(KEYS) | st.text(max_size=8), VALUES), max_size=12)
+START = st.just("ENVI\nsamples = 2\nlines = 3\nbands = 2\ndata type = 1\n") | st.just("ENVI\n") | st.text(max_size=6)
+
+
+def check(header: bytes) -> None:
+    data = np.arange(1, 13, dtype=np.uint8).tobytes()
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "cube.img").write_bytes(data)
+        Path(folder, "cube.hdr").write_bytes(header)
+        scene = message = None
+        try:
+            scene = read_scene(Path(folder, "cube.hdr"))
+        except SceneError as error:
+            message = str(error)
+        if scene is None:
+            assert message.startswith(folder)
+            assert len(message.splitlines()) == 1
+        else:
+            assert scene.size * scene.dtype.itemsize <= max(12, len(header))
+            assert scene.values.shape == scene.shape
+
+
+@given(START, FIELDS)
+@example("ENVI\nsamples = 2\nlines = 3\nbands = 2\ndata type = 1\n", [])
+def test_fields(start, fields):
+    check((start + "".join(f"{key} = {value}\n" for key, value in fields)).encode("utf-8", "surrogatepass"))
+
+
+@given(st.binary(max_size=200))
+def test_bytes(data):
+    check(b"ENVI\n" + data)
+
+
+def test_the_plain_header_is_read():
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "cube.img").write_bytes(bytes(range(12)))
+        Path(folder, "cube.hdr").write_text("ENVI\nsamples = 2\nlines = 3\nbands = 2\ndata type = 1\n")
+        assert read_scene(Path(folder, "cube.hdr")).shape == (2, 3, 2)

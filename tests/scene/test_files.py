@@ -1,0 +1,225 @@
+"""The entry points: which part of a file is read, what is masked, and that writing is all or nothing."""
+
+import csv
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import xarray as xr
+from scene_sample import TRANSFORM, assert_same, full_scene
+
+from selfdict.scene import SceneError, as_scene, build_scene, read_scene, transform_of, write_scene, write_spectra
+
+SUFFIXES = [".hdr", ".tif", ".nc", ".zarr"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_part_of_a_file(tmp_path, suffix):
+    scene = full_scene("int16")
+    path = write_scene(scene, tmp_path / f"cube{suffix}")
+    part = read_scene(path, bands=[0, 2, 3], drop_bad_bands=True, roi=(slice(1, 5), slice(2, 4)))
+    np.testing.assert_array_equal(part.values, scene.values[[0, 3], 1:5, 2:4])
+    assert part.wavelength.values.tolist() == [400.5, 1000.0]
+    assert tuple(transform_of(part))[:6] == (30.0, 0.0, TRANSFORM.c + 60, 0.0, -20.0, TRANSFORM.f - 20)
+    again = read_scene(write_scene(part, tmp_path / f"part{suffix}"))
+    assert_same(again, part)
+    assert read_scene(path, bands=slice(1, 3)).shape == (2, 6, 7)
+
+
+def test_parts_that_are_not_there(tmp_path):
+    path = write_scene(full_scene(), tmp_path / "cube.hdr")
+    with pytest.raises(SceneError, match="between 0 and 4, got 0 to 5"):
+        read_scene(path, bands=[0, 5])
+    with pytest.raises(SceneError, match="no band is left"):
+        read_scene(path, bands=[])
+    with pytest.raises(SceneError, match="holds no pixel"):
+        read_scene(path, roi=(slice(6, 9), slice(0, 2)))
+
+
+def test_picking_bands_of_a_mapped_file_stays_lazy(tmp_path, monkeypatch):
+    monkeypatch.setattr("selfdict.scene.files.BLOCK_BYTES", 300)
+    scene = full_scene("float64")
+    part = read_scene(write_scene(scene, tmp_path / "cube.hdr"), bands=[4, 0])
+    assert part.chunks is not None
+    np.testing.assert_array_equal(part.values, scene.values[[4, 0]])
+
+
+MASKS = [*itertools.product(["no-data", "zero", "user", "file"], ["int16", "float32"]), ("NaN", "float32")]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(("kind", "dtype"), MASKS)
+def test_masks(tmp_path, suffix, dtype, kind):
+    scene = full_scene(dtype)
+    expected = np.ones((6, 7), dtype=bool)
+    expected[2, 1:4] = False
+    mask = None
+    if kind == "no-data":
+        scene.attrs["_FillValue"] = -1
+        scene.values[3, 2, 1:4] = -1  # one band is enough
+    elif kind == "NaN":
+        scene.values[3, 2, 1:4] = np.nan
+    elif kind == "zero":
+        scene.values[:, 2, 1:4] = 0
+        scene.values[0, 0, 0] = 0  # a single zero is a measurement
+    else:
+        mask = ~expected
+        if kind == "file":
+            mask = write_scene(xr.DataArray(mask, dims=("y", "x")), tmp_path / f"mask{suffix}")
+    path = write_scene(scene, tmp_path / f"cube{suffix}")
+    read = read_scene(path, mask=mask)
+    np.testing.assert_array_equal(read.selfdict.valid().values, expected)
+    M = read.selfdict.matrix()
+    assert M.dtype == np.float32
+    np.testing.assert_array_equal(M, scene.values[:, expected])
+    if mask is not None:  # a user's mask goes with the scene, as no-data where the format has no masks
+        if dtype == "int16" and suffix in (".hdr", ".tif"):
+            with pytest.raises(SceneError, match="need a no-data value"):
+                write_scene(read, tmp_path / f"again{suffix}")
+            read.attrs["_FillValue"] = -1
+        again = read_scene(write_scene(read, tmp_path / f"again{suffix}"))
+        np.testing.assert_array_equal(again.selfdict.valid().values, expected)
+
+
+def test_no_data_zero_and_no_data_out_of_range():
+    values = np.ones((2, 1, 3), dtype=np.uint8)
+    values[0, 0, 0] = 0
+    values[:, 0, 1] = 0
+    scene = build_scene(values, nodata=0)
+    assert scene.selfdict.valid().values.tolist() == [[True, False, True]]
+    scene.attrs["_FillValue"] = -9999
+    assert scene.selfdict.valid().values.tolist() == [[True, False, True]]
+
+
+def test_masks_of_the_wrong_shape(tmp_path):
+    path = write_scene(full_scene(), tmp_path / "cube.hdr")
+    with pytest.raises(ValueError, match=r"mask must be booleans of shape \(6, 7\)"):
+        read_scene(path, mask=np.zeros((7, 6), dtype=bool))
+    with pytest.raises(SceneError, match="a mask must have one band"):
+        read_scene(path, mask=path)
+
+
+def test_unknown_files(tmp_path):
+    with pytest.raises(SceneError, match="no such file"):
+        read_scene(tmp_path / "cube.hdr")
+    (tmp_path / "cube.jpeg").touch()
+    with pytest.raises(SceneError, match=r"the format of \.jpeg is not known"):
+        read_scene(tmp_path / "cube.jpeg")
+    with pytest.raises(ValueError, match="format must be one of envi"):
+        read_scene(tmp_path / "cube.jpeg", format="jpeg")
+    with pytest.raises(SceneError, match="not written as NumPy"):
+        write_scene(full_scene(), tmp_path / "cube.npy")
+    with pytest.raises(SceneError, match="cannot be written: No such file or directory"):
+        write_scene(full_scene(), tmp_path / "missing" / "cube.hdr")
+
+
+def test_a_format_by_name(tmp_path):
+    scene = full_scene()
+    path = write_scene(scene, tmp_path / "cube.something", "geotiff")
+    assert_same(read_scene(path, format="geotiff"), scene)
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".img"])
+def test_nothing_is_overwritten_unless_asked(tmp_path, suffix):
+    first, second = full_scene(seed=1), full_scene("int16", seed=2)
+    path = write_scene(first, tmp_path / f"cube{suffix}")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(SceneError, match="exists already"):
+        write_scene(second, path)
+    assert_same(read_scene(path), first)
+    write_scene(second, path, overwrite=True)
+    assert_same(read_scene(path), second)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_neither_file_of_a_pair_is_overwritten(tmp_path):
+    (tmp_path / "cube.img").write_text("precious")
+    with pytest.raises(SceneError, match=r"cube\.img: exists already"):
+        write_scene(full_scene(), tmp_path / "cube.hdr")
+    assert [file.name for file in tmp_path.iterdir()] == ["cube.img"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_failure_leaves_nothing(tmp_path, suffix):
+    def fail(block):
+        raise RuntimeError("the source broke")
+
+    scene = full_scene().chunk({"y": 2})
+    broken = scene.copy(data=scene.data.map_blocks(fail, dtype=scene.dtype))
+    with pytest.raises(RuntimeError, match="the source broke"):
+        write_scene(broken, tmp_path / f"cube{suffix}")
+    assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import sys, numpy as np
+from selfdict.scene import build_scene, write_scene
+scene = build_scene(np.full((20, 100, 100), float(sys.argv[2])))
+print("ready", flush=True)
+for k in range(10_000):
+    write_scene(scene * 0 + k, sys.argv[1], overwrite=True)
+"""
+
+
+@pytest.mark.parametrize("suffix", [".hdr", ".zarr"])
+def test_a_killed_writer_leaves_a_whole_file_or_none(tmp_path, suffix):
+    path = tmp_path / f"cube{suffix}"
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path), "1"], stdout=subprocess.PIPE, text=True)
+    with process:
+        assert process.stdout.readline() == "ready\n"
+        while not path.exists():
+            time.sleep(0.01)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGKILL)
+    visible = [file for file in os.listdir(tmp_path) if not file.startswith(".")]
+    if path.name in visible:
+        values = read_scene(path).values
+        assert values.shape == (20, 100, 100)
+        assert np.ptp(values) == 0
+    else:
+        with pytest.raises(SceneError):
+            read_scene(path)
+
+
+def test_spectra_as_csv(tmp_path):
+    spectra = xr.DataArray(
+        np.array([[0.1, 0.25], [1e-7, 3.0]], dtype=np.float32),
+        dims=("endmember", "band"),
+        coords={"endmember": [1, 2], "wavelength": ("band", [450.5, 550.0]), "band_name": ("band", ["a,b", '"q"'])},
+    )
+    path = write_spectra(spectra, tmp_path / "endmembers.csv")
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["band_name"] for row in rows] == ["a,b", '"q"']
+    assert [float(row["wavelength_nm"]) for row in rows] == [450.5, 550.0]
+    np.testing.assert_array_equal(np.float32([row["endmember_2"] for row in rows]), spectra.values[1])
+    with pytest.raises(SceneError, match="exists already"):
+        write_spectra(spectra, path)
+
+
+def test_scenes_made_by_others():
+    data = xr.DataArray(np.zeros((4, 5, 3)), dims=("Lat", "Lon", "bands"))
+    assert as_scene(data).dims == ("band", "y", "x")
+    with pytest.raises(ValueError, match="cannot tell which"):
+        as_scene(xr.DataArray(np.zeros((4, 5, 3)), dims=("a", "b", "c")))
+    with pytest.raises(ValueError, match="must have 3 dimensions"):
+        as_scene(xr.DataArray(np.zeros((4, 5)), dims=("y", "x")))
+    with pytest.raises(ValueError, match="must not be empty"):
+        as_scene(data.isel(Lat=slice(0, 0)))
+    with pytest.raises(TypeError, match="real numbers"):
+        as_scene(data.astype(complex))
+    with pytest.raises(TypeError, match="got ndarray"):
+        as_scene(data.values)
+
+
+def test_map_coordinates_without_a_stored_transform():
+    data = xr.DataArray(np.zeros((2, 3, 4)), dims=("band", "y", "x"))
+    assert transform_of(data) is None
+    data = data.assign_coords(x=[5.0, 7.0, 9.0, 11.0], y=[1.0, 0.0, -1.0])
+    assert tuple(transform_of(data))[:6] == (2.0, 0.0, 4.0, 0.0, -1.0, 1.5)
+    assert transform_of(data.assign_coords(x=[5.0, 7.0, 9.0, 12.0])) is None
