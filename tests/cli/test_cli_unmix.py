@@ -121,11 +121,21 @@ def test_options_reach_the_solver(cube, tmp_path):
         cube, "-r", 3, "-o", tmp_path / "a", "--candidates", 60, "--mu", 0.05, "--abundances", "fcls",
         "--format", "netcdf", "--threads", 1, "--time-limit", 30,
     )  # fmt: skip
-    assert record["parameters"]["candidates"] == 60
+    assert record["parameters"]["candidates"] == record["candidates"] == 60
     assert record["mu"] == pytest.approx(0.05)
     assert [line["method"] for line in record["comparison"]] == ["SPA", "VCA"]
     sums = read_scene(tmp_path / "a" / "abundances.nc").values.sum(axis=0)
     np.testing.assert_allclose(sums[np.isfinite(sums)], 1, atol=1e-5)
+
+
+def test_a_gap_left_open_is_said(cube, tmp_path):
+    result = run("unmix", cube, "-r", 3, "-o", tmp_path / "out", "--time-limit", 0, "--no-compare")
+    assert result.exit_code == 0, result.output
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["status"] == "max_seconds"
+    assert record["status_in_words"] in result.stdout
+    assert "Warning" not in result.stderr
+    assert "The time limit was reached" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
 def test_same_seed_same_bytes(cube, tmp_path):

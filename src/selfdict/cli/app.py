@@ -281,6 +281,8 @@ def _say_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> N
             f"{len(record['pure_pixels'])} pure pixels in {record['seconds']['total']:.1f} s, "
             f"relative error {100 * record['relative_error']:.3g} %{gap}"
         )
+        if record["status"] not in (None, "converged", "exact"):
+            say(record["status_in_words"])
         say(str(output / "report.html"))
 
 

@@ -3,6 +3,7 @@
 import json
 import platform
 import shlex
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -47,16 +48,21 @@ class Request:
             options = {"candidates": self.candidates, "mu": self.mu, "callback": callback}
             if self.time_limit is not None:
                 options["max_seconds"] = self.time_limit
+        from sklearn.exceptions import ConvergenceWarning
+
         try:
-            return unmix(
-                self.source.read(),
-                self.r,
-                method=method,
-                abundances=self.abundances,
-                random_state=self.seed,
-                progress=progress,
-                **options,
-            )
+            with warnings.catch_warnings():
+                # Record, report and summary say how the solver ended, and how large the gap is.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                return unmix(
+                    self.source.read(),
+                    self.r,
+                    method=method,
+                    abundances=self.abundances,
+                    random_state=self.seed,
+                    progress=progress,
+                    **options,
+                )
         except SceneError:
             raise
         except ValueError as error:  # such as more materials than pixels: say in which file
@@ -167,6 +173,8 @@ def _record(
         "gap": result.gap,
         "mu": None if solution is None else float(solution.mu),
         "status": None if solution is None else solution.status.name.lower(),
+        "status_in_words": None if solution is None else str(solution.status),
+        "candidates": None if solution is None else len(solution.diagonal),
         "support": None if solution is None else len(solution.support),
         "seconds": dict(result.seconds),
         "comparison": [
@@ -213,8 +221,8 @@ def _parameters(request: Request, result: "UnmixResult", record: dict[str, Any])
         "Number of materials": request.r,
     }
     if result.solution is not None:
-        candidates = result.parameters.get("candidates")
-        rows["Candidates"] = f"{candidates} cluster representatives" if candidates else "all pixels"
+        asked, found = result.parameters.get("candidates"), len(result.solution.diagonal)
+        rows["Candidates"] = f"{found} cluster representatives ({asked} asked for)" if asked else "all pixels"
         rows["Penalty μ"] = f"{result.solution.mu:.4g}" + (" (chosen by the program)" if request.mu == "auto" else "")
     fcls = "non-negative and summing to one (fcls)"
     rows |= {

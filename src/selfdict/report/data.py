@@ -192,9 +192,14 @@ def method_result(result: "UnmixResult") -> MethodResult:
 
 
 def _method_name(result: "UnmixResult") -> str:
-    """Return a name like the paper's: FGNSR-500 chooses from 500 candidates."""
-    candidates = result.parameters.get("candidates")
-    return str(result.parameters["method"]).upper() + (f"-{candidates}" if candidates else "")
+    """Return a name like the paper's: FGNSR-500 chose from 500 candidates.
+
+    The number is how many there were, not how many were asked for: a scene of few different pixels has fewer.
+    """
+    name = str(result.parameters["method"]).upper()
+    if result.solution is None or result.parameters.get("candidates") is None:
+        return name
+    return f"{name}-{len(result.solution.diagonal)}"
 
 
 def _band_labels(data: "xr.DataArray") -> list[str]:
