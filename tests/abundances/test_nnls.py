@@ -1,0 +1,201 @@
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import naive_abundances
+from selfdict import nnls, thread_limit
+
+
+def by_scipy(U, M):
+    return np.stack([scipy.optimize.nnls(U, m)[0] for m in M.T], axis=1)
+
+
+def problem(m, r, n, condition=None, seed=0):
+    """A random dictionary, of the given condition number, and columns that are mixtures, noise or both."""
+    rng = np.random.default_rng(seed)
+    U = rng.standard_normal((m, r))
+    if condition is not None:
+        left, _, right = np.linalg.svd(U, full_matrices=False)
+        U = left * np.geomspace(1, 1 / condition, min(m, r)) @ right
+    mixed = U @ (rng.random((r, n)) * (rng.random((r, n)) < 0.6)) * (np.arange(n) % 3 > 0)
+    return U, mixed + 0.1 * rng.standard_normal((m, n)) * (np.arange(n) % 3 < 2)
+
+
+def kkt_of_column(U, m, h):
+    """The largest violation of the optimality conditions, written out one index at a time."""
+    worst = 0.0
+    for i in range(U.shape[1]):
+        unit = np.linalg.norm(U[:, i]) * np.linalg.norm(m)
+        if unit > 0:
+            g = U[:, i] @ (m - U @ h) / unit
+            worst = max(worst, abs(g) if h[i] > 0 else g)
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("m", "r", "n"), [(20, 6, 300), (30, 1, 40), (1, 1, 20), (6, 6, 100), (50, 40, 60), (9, 3, 1), (150, 120, 5)]
+)
+def test_equals_scipy(m, r, n):
+    U, M = problem(m, r, n)
+    H, kkt = nnls(U, M, return_kkt=True)
+    np.testing.assert_allclose(H, by_scipy(U, M), rtol=0, atol=1e-9)
+    assert H.min() >= 0
+    assert kkt.max() < 1e-13
+
+
+@pytest.mark.parametrize("condition", [1e2, 0.9e3, 1.1e3, 1e4, 1e6, 1e8])
+@pytest.mark.parametrize("r", [5, 15])
+def test_equals_scipy_on_ill_conditioned_dictionaries(r, condition):
+    U, M = problem(25, r, 150, condition)
+    H, expected = nnls(U, M), by_scipy(U, M)
+    for h, h_scipy in zip(H.T, expected.T):
+        # rounding U alone moves the solution by this much, relatively, whatever the method
+        conditioning = np.linalg.cond(U[:, h > 0]) if h.any() else 1.0
+        tolerance = max(1e-9, 20 * np.finfo(float).eps * conditioning)
+        np.testing.assert_allclose(h, h_scipy, rtol=0, atol=tolerance * max(1.0, h.max()))
+
+
+def test_fits_as_well_as_scipy_when_almost_singular():
+    U, M = problem(25, 8, 200, condition=1e13)
+    H = nnls(U, M)
+    ours = np.linalg.norm(M - U @ H, axis=0)
+    theirs = np.linalg.norm(M - U @ by_scipy(U, M), axis=0)
+    assert np.all(ours <= theirs + 1e-8 * np.linalg.norm(M, axis=0))
+
+
+def test_units_of_the_columns_do_not_matter():
+    U, M = problem(20, 6, 100)
+    units = 10.0 ** np.array([-12, -8, 0, 3, 8, 12])
+    np.testing.assert_allclose(nnls(U * units, M) * units[:, None], nnls(U, M), rtol=0, atol=1e-12)
+
+
+@given(
+    U=hnp.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 5)), elements=st.integers(-2, 2)),
+    seed=st.integers(0, 10_000),
+)
+def test_small_integers_make_every_degenerate_case(U, seed):
+    """Duplicates, zero columns, rank deficiency, ties: the fit equals that of all supports tried, and KKT holds."""
+    M = np.random.default_rng(seed).integers(-3, 4, size=(U.shape[0], 4)).astype(float)
+    H, kkt = nnls(U, M, return_kkt=True)
+    assert H.min() >= 0
+    assert kkt.max() < 1e-13
+    assert not H[~U.any(axis=0)].any()
+    expected = np.stack([naive_abundances.nnls(U, m) for m in M.T], axis=1)
+    np.testing.assert_allclose(U @ H, U @ expected, atol=1e-12)
+
+
+@given(seed=st.integers(0, 10_000), r=st.integers(1, 5), extra=st.integers(0, 4), power=st.integers(-30, 30))
+def test_twin_and_scale(seed, r, extra, power):
+    U, M = problem(r + extra, r, 4, seed=seed)
+    expected = np.stack([naive_abundances.nnls(U, m) for m in M.T], axis=1)
+    atol = 1e-14 * np.linalg.cond(U) ** 2 * np.abs(M).max()
+    np.testing.assert_allclose(nnls(U, M), expected, rtol=0, atol=atol)
+    scale = 2.0**power
+    np.testing.assert_array_equal(nnls(U, scale * M), scale * nnls(U, M))
+
+
+def test_duplicates_in_a_dictionary_with_more_columns_than_rows():
+    U, M = problem(7, 5, 200)
+    doubled = np.hstack([U, U, U[:, ::-1], np.zeros((7, 2))])
+    H, kkt = nnls(doubled, M, return_kkt=True)
+    np.testing.assert_allclose(doubled @ H, U @ nnls(U, M), atol=1e-12)
+    assert kkt.max() < 1e-13
+    assert not H[-2:].any()
+
+
+def test_a_start_changes_nothing_but_the_way():
+    U, M = problem(20, 6, 100)
+    H = nnls(U, M)
+    rng = np.random.default_rng(1)
+    for start in (H, np.zeros_like(H), np.ones_like(H), rng.standard_normal(H.shape)):
+        given_start = start.copy()
+        np.testing.assert_allclose(nnls(U, M, H0=start), H, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(start, given_start)
+    bad = np.hstack([U, U[:, :2]])  # a start on dependent columns
+    H, kkt = nnls(bad, M, H0=np.ones((8, 100)), return_kkt=True)
+    assert kkt.max() < 1e-13
+
+
+def test_kkt_residuals_are_those_of_the_returned_matrix():
+    U, M = problem(20, 6, 50)
+    H, kkt = nnls(U.astype(np.float32), M.astype(np.float32), return_kkt=True)
+    U, M = U.astype(np.float32).astype(float), M.astype(np.float32).astype(float)
+    expected = [kkt_of_column(U, M[:, j], H[:, j].astype(float)) for j in range(50)]
+    np.testing.assert_allclose(kkt, expected, rtol=0, atol=1e-14)
+    assert 1e-10 < kkt.max() < 1e-6  # that of float32
+
+
+def test_float32_is_computed_in_float64():
+    U, M = problem(20, 6, 50)
+    U, M = U.astype(np.float32), M.astype(np.float32)
+    H = nnls(U, M)
+    assert H.dtype == np.float32
+    np.testing.assert_array_equal(H, nnls(U.astype(np.float64), M.astype(np.float64)).astype(np.float32))
+    assert nnls(U, M.astype(np.float64)).dtype == np.float64
+    assert nnls(U.astype(np.float16), M.astype(np.float16)).dtype == np.float32
+
+
+def test_memmap_in_and_out(tmp_path):
+    U, M = problem(20, 6, 1000)
+    expected = nnls(U, M)
+    for order in "CF":
+        stored = np.memmap(tmp_path / f"M{order}", dtype=np.float64, mode="w+", shape=M.shape, order=order)
+        stored[:] = M
+        out = np.memmap(tmp_path / f"H{order}", dtype=np.float64, mode="w+", shape=expected.shape)
+        for block in (1, 37, 1000, 5000):
+            out[:] = -1
+            assert nnls(U, stored, out=out, block=block) is out
+            np.testing.assert_allclose(out, expected, rtol=0, atol=1e-13)
+
+
+def test_same_bits_on_any_number_of_threads():
+    U, M = problem(20, 6, 30_000)
+    with thread_limit(1):
+        alone = nnls(U, M)
+    np.testing.assert_array_equal(nnls(U, M), alone)
+
+
+def test_a_zero_dictionary_and_zero_columns():
+    assert not nnls(np.zeros((3, 2)), np.ones((3, 4))).any()
+    U, M = problem(20, 6, 10)
+    M[:, 3] = 0
+    H, kkt = nnls(U, M, return_kkt=True)
+    assert not H[:, 3].any()
+    assert kkt[3] == 0
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_that_are_not_finite(value, dtype):
+    U, M = problem(20, 6, 10)
+    U[4] = 0
+    M = M.astype(dtype)
+    M[4, 7] = value
+    with pytest.raises(ValueError, match="M contains NaN or infinity"):
+        nnls(U, M)
+    U[0, 0] = value
+    with pytest.raises(ValueError, match="U contains NaN or infinity"):
+        nnls(U, np.ones((20, 3)))
+
+
+@pytest.mark.parametrize(
+    ("U", "M", "options", "error", "words"),
+    [
+        (np.ones((3, 2)), np.ones((4, 5)), {}, ValueError, "equally many rows"),
+        (np.ones(3), np.ones((3, 5)), {}, ValueError, "U must have 2 dimensions"),
+        (np.ones((3, 2)), np.ones(3), {}, ValueError, "M must have 2 dimensions"),
+        (np.ones((3, 2)), np.ones((3, 0)), {}, ValueError, "M must not be empty"),
+        (np.ones((3, 2)), 1j * np.ones((3, 5)), {}, TypeError, "real numbers, got dtype complex128"),
+        (np.ones((3, 2)), np.full((3, 5), "a", dtype=object), {}, TypeError, "real numbers, got dtype object"),
+        (np.ones((3, 2)), np.ones((3, 5)), {"H0": np.ones((2, 4))}, ValueError, r"H0 must have shape \(2, 5\)"),
+        (np.ones((3, 2)), np.ones((3, 5)), {"out": np.ones((5, 2))}, ValueError, r"out must have shape \(2, 5\)"),
+        (np.ones((3, 2)), np.ones((3, 5)), {"out": np.ones((2, 5), int)}, TypeError, "out must be an array of float"),
+        (np.ones((3, 2)), np.ones((3, 5)), {"block": 0}, ValueError, "block must be at least 1"),
+    ],
+)
+def test_bad_input(U, M, options, error, words):
+    with pytest.raises(error, match=words):
+        nnls(U, M, **options)
