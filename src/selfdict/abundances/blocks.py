@@ -1,15 +1,14 @@
 """What ``nnls`` and ``fcls`` share: checks, and the columns of M, a block at a time, through the kernel."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import ThreadpoolController
 
 from selfdict._validation import Array, as_matrix
 from selfdict.kernels.active_set import active_set
+from selfdict.kernels.blas import single_threaded_blas
 from selfdict.kernels.threads import for_slices
 
 _BLOCK_ENTRIES = 1 << 18  # 2 MiB of float64: it stays in cache, and the call from Python costs little beside it
@@ -69,14 +68,8 @@ def for_blocks(task: Callable[[slice, Array], Any], M: Array, block: int | None)
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite will be an error, not a warning
             task(columns, np.asarray(M[:, columns], dtype=np.float64))
 
-    # the blocks share the threads already; BLAS would make each product wait for all of them
-    with _libraries().limit(limits=1, user_api="blas"):
+    with single_threaded_blas():
         for_slices(on_slice, n, size)
-
-
-@cache
-def _libraries() -> Any:
-    return ThreadpoolController()  # a search through what is loaded, a millisecond: once
 
 
 def check_pair(U: ArrayLike, M: ArrayLike) -> tuple[Array, Array, type]:
