@@ -65,7 +65,11 @@ def test_one_pixel_one_band():
 def test_certificate_in_words():
     words = " ".join(certificate_paragraphs(Certificate(2.0, 1.9, 0.05, 0.1, "", 500, 31), "FGNSR-500", 9025))
     assert "500 candidates that stand for all 9,025 pixels" in words
-    assert "at most 5 % away" in words
+    assert "at most 5 % smaller" in words
+    assert "better weights may exist" in words
+    words = " ".join(certificate_paragraphs(Certificate(2.0, 1.999, 5e-4, 0.1, "", 500, 31), "FGNSR-500", 9025))
+    assert "the best there are" in words
+    assert "better weights may exist" not in words
     open_end = Certificate(2.0, -np.inf, np.inf, 0.1, "", 9025, 31)
     words = " ".join(certificate_paragraphs(open_end, "FGNSR", 9025))
     assert "all 9,025 pixels at once" in words

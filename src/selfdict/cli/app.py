@@ -104,7 +104,7 @@ def demo(
         scene, r, title = demo_scene(real)
         path = write_scene(scene, folder / "scene.hdr")
         source = Source(path, drop_bad_bands=True, name=str(output / path.name))
-        record = unmix_into(folder, Request(source, r), bars, title=title)
+        record = unmix_into(folder, source.read(), Request(source, r), bars, title=title)
     _say_run(record, output, quiet, json)
 
 
@@ -153,9 +153,9 @@ def unmix(
         threads=threads,
         compare=compare,
     )
-    request.source.read()  # a file that cannot be read is told before anything is made
+    scene = request.source.read()
     with whole_folder(output, force=force) as folder, Bars(quiet or json) as bars:
-        record = unmix_into(folder, request, bars, title=file.name)
+        record = unmix_into(folder, scene, request, bars, title=file.name)
     _say_run(record, output, quiet, json)
 
 
@@ -186,7 +186,7 @@ def compare(
         threads=threads,
     )
     with Bars(quiet or json) as bars:
-        results = compare_methods(request, bars)
+        results = compare_methods(request.source.read(), request, bars)
     lines = [{"method": x.method, "relative_error": x.error, "seconds": x.seconds} for x in results]
     if json:
         say_json({"input": str(file), "r": rank, "methods": lines})

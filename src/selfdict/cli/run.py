@@ -16,6 +16,8 @@ from selfdict.cli.console import Bars, check_interrupted, finite
 from selfdict.cli.source import Source
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from selfdict.report import MethodResult
     from selfdict.scene import UnmixResult
 
@@ -39,8 +41,10 @@ class Request:
     threads: int | None = None
     compare: bool = True
 
-    def run(self, method: str, progress: Callable[[str, float], Any], callback: Any) -> "UnmixResult":
-        """Unmix the scene with ``method``."""
+    def run(
+        self, scene: "xr.DataArray", method: str, progress: Callable[[str, float], Any], callback: Any
+    ) -> "UnmixResult":
+        """Unmix the scene that was read from the source, with ``method``."""
         from selfdict.scene import SceneError, unmix
 
         options: dict[str, Any] = {}
@@ -55,7 +59,7 @@ class Request:
                 # Record, report and summary say how the solver ended, and how large the gap is.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 return unmix(
-                    self.source.read(),
+                    scene,
                     self.r,
                     method=method,
                     abundances=self.abundances,
@@ -80,18 +84,18 @@ class Request:
         return shlex.join([*words, "-o", "OUTPUT"])
 
 
-def unmix_into(folder: Path, request: Request, bars: Bars, *, title: str) -> dict[str, Any]:
+def unmix_into(folder: Path, scene: "xr.DataArray", request: Request, bars: Bars, *, title: str) -> dict[str, Any]:
     """Unmix a scene, write all outputs into ``folder``, and return what ``run.json`` holds."""
     from selfdict.report import method_result, report_data, write_report
     from selfdict.scene import write_scene, write_spectra
     from selfdict.scene.formats import format_of
 
     with selfdict.thread_limit(request.threads):
-        result = request.run(request.method, bars.steps(), bars.solver())
+        result = request.run(scene, request.method, bars.steps(), bars.solver())
         comparison = []
         for method in ("spa", "vca") if request.compare else ():
             if method != request.method:
-                other = request.run(method, bars.steps(f"{method.upper()}: "), None)
+                other = request.run(scene, method, bars.steps(f"{method.upper()}: "), None)
                 comparison.append(method_result(other))
                 del other  # its maps may be large
 
@@ -100,7 +104,6 @@ def unmix_into(folder: Path, request: Request, bars: Bars, *, title: str) -> dic
     write_spectra(result.endmembers, folder / "endmembers.csv")
     write_scene(result.abundances, folder / f"abundances{SUFFIXES[output]}", output)
     write_scene(result.residual, folder / f"residual{SUFFIXES[output]}", output)
-    scene = request.source.read()
     record = _record(request, result, comparison, scene.shape)
     data = report_data(
         scene,
@@ -117,7 +120,7 @@ def unmix_into(folder: Path, request: Request, bars: Bars, *, title: str) -> dic
     return record
 
 
-def compare_methods(request: Request, bars: Bars) -> "list[MethodResult]":
+def compare_methods(scene: "xr.DataArray", request: Request, bars: Bars) -> "list[MethodResult]":
     """Run every method of the paper's tables; FGNSR chooses among 100 and among 500 representatives."""
     from selfdict.report import method_result
     from selfdict.scene.unmix import METHODS
@@ -125,12 +128,12 @@ def compare_methods(request: Request, bars: Bars) -> "list[MethodResult]":
     results = []
     with selfdict.thread_limit(request.threads):
         for method in [name for name in METHODS if name != "fgnsr"]:
-            result = request.run(method, bars.steps(f"{method.upper()}: "), None)
+            result = request.run(scene, method, bars.steps(f"{method.upper()}: "), None)
             results.append(method_result(result))
         for candidates in (100, 500):
             prefix = f"FGNSR-{candidates}: "
             here = replace(request, candidates=candidates)
-            result = here.run("fgnsr", bars.steps(prefix), bars.solver(prefix))
+            result = here.run(scene, "fgnsr", bars.steps(prefix), bars.solver(prefix))
             results.append(method_result(result))
     return results
 

@@ -79,7 +79,8 @@ def _context(d: ReportData) -> dict[str, Any]:
     x_axis = nice_axis(float(d.band_positions.min()), float(d.band_positions.max()), 8)
     y_axis = nice_axis(min(0.0, float(finite.min())), float(finite.max()), 5, widen=True)
     abundance_axis, abundance_over = _scale(d.abundances, d.mask, at_least=1.0)
-    residual_axis, residual_over = _scale(d.residual[None], d.mask)
+    residual = 100 * d.residual
+    residual_axis, residual_over = _scale(residual[None], d.mask)
     markers = _markers(d, x_axis, y_axis, abundance_axis.high, thinned)
     comparison = _comparison(d)
     bars, bar_axis = _bars(d, [m["colour"] for m in markers])
@@ -89,7 +90,7 @@ def _context(d: ReportData) -> dict[str, Any]:
         ("Materials", str(r), f"chosen by {d.method}"),
         ("Relative error", words.percent(d.error), "of the whole scene"),
         ("Pixels", f"{n_valid:,}", f"with data, of {d.mask.size:,}"),
-        ("Bands", str(len(d.band_labels)), d.axis_label),
+        ("Bands", str(len(d.band_labels)), f"{d.axis_label}: {x_axis.low:.5g} to {x_axis.high:.5g}"),
         ("Time", words.seconds(d.seconds), "to unmix"),
     ]
     if d.certificate is not None:
@@ -124,7 +125,7 @@ def _context(d: ReportData) -> dict[str, Any]:
         "residual_axis": residual_axis,
         "residual_over": residual_over,
         "residual_gradient": css_gradient(RESIDUAL_MAP),
-        "residual_png": map_png(thin_out(d.residual, _LONGEST), mask, residual_axis.high, RESIDUAL_MAP),
+        "residual_png": map_png(thin_out(residual, _LONGEST), mask, residual_axis.high, RESIDUAL_MAP),
         "residual_text": words.residual_sentence(d.error, r),
         "residual_rows": [
             ("Median pixel", words.percent(float(np.median(inside)))),

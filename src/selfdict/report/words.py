@@ -3,6 +3,9 @@
 import math
 from dataclasses import dataclass
 
+CLOSE = 0.01
+"""The largest gap at which the report calls the weights the best there are."""
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -75,14 +78,20 @@ def certificate_paragraphs(certificate: Certificate | None, method: str, n_pixel
         "This balance is measured by one number, the objective; smaller is better. The weights found here "
         f"reach {c.objective:.6g}"
     )
-    if math.isfinite(c.gap):
-        proof += (
-            f". The program also proved that no weights whatsoever can get below {c.dual_bound:.6g}. The "
-            f"result is therefore at most {percent(c.gap)} away from the best possible one: it is no lucky "
-            "or unlucky guess, and running the program longer cannot improve it by more than that."
-        )
-    else:
+    if not math.isfinite(c.gap):
         proof += ", but no bound on the best possible value was computed: nothing is proved about them."
+    else:
+        proof += (
+            f". The program also proved that no weights whatsoever can get below {c.dual_bound:.6g}: the best "
+            f"possible value is at most {percent(c.gap)} smaller than the one reached. "
+        )
+        if c.gap <= CLOSE:
+            proof += "So these weights are, for practical purposes, the best there are, and no lucky guess."
+        else:
+            proof += (
+                "That leaves room: better weights may exist. Let the program run longer, or give it fewer "
+                "candidates, before you rely on them."
+            )
     limits = (
         "What the proof covers: the weights. The pure pixels shown here are then chosen with their help so "
         "that the whole scene is reconstructed with a small error; that last choice is a search without "
