@@ -130,7 +130,7 @@ def _patches(shape: tuple[int, int], n: int, rng: np.random.Generator) -> Array:
     fields = np.stack(
         [gaussian_filter(rng.standard_normal(shape), max(1.0, min(shape) / 16)) for _ in range(n)]
     )
-    fields *= 8 / fields.std()
+    fields *= 5 / fields.std()
     shares: Array = np.exp(fields - fields.max(axis=0))
     shares /= shares.sum(axis=0)
     return shares

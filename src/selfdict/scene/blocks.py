@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 from selfdict._validation import Array
 from selfdict.scene.model import as_scene
 
-BLOCK_BYTES = 32 * 2**20
+BLOCK_BYTES = 32 * 2**20  # of stored values read at a time
 
 
-def row_blocks(scene: xr.DataArray, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of groups of rows of at most ``block_bytes``; whole chunks where there are any."""
+def row_blocks(scene: xr.DataArray) -> Iterator[tuple[int, int]]:
+    """Yield (start, stop) of groups of rows of at most ``BLOCK_BYTES``; whole chunks where there are any."""
     n_bands, n_rows, n_columns = scene.shape
-    rows = max(1, block_bytes // max(1, n_bands * n_columns * scene.dtype.itemsize))
+    rows = max(1, BLOCK_BYTES // max(1, n_bands * n_columns * scene.dtype.itemsize))
     if scene.chunks is not None:
         chunk = scene.chunks[1][0]
         rows = max(chunk, rows // chunk * chunk)

@@ -190,7 +190,7 @@ def _read(
         if keep.size:
             M = np.maximum(M[:, keep], 0)
             if share < 1:
-                extreme = selfdict.spa(M, min(n_extreme, keep.size))
+                extreme = selfdict.spa(M, min(n_extreme, keep.size), allow_fewer=True)
                 thinned = np.union1d(extreme, generator.choice(keep.size, int(share * keep.size), replace=False))
                 M, keep = M[:, thinned], keep[thinned]
             points[count : count + keep.size] = M.T

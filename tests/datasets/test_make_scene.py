@@ -1,0 +1,73 @@
+"""The generated scene is what it says it is."""
+
+import numpy as np
+import pytest
+
+from selfdict.datasets import make_scene
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return make_scene((30, 40), n_bands=60, n_endmembers=4, noise=0.01, border=3, random_state=0)
+
+
+def test_the_pixels_are_mixtures_with_the_noise_asked_for(truth):
+    assert (truth.abundances >= 0).all()
+    np.testing.assert_allclose(truth.abundances.sum(axis=0), 1)
+    clean = np.einsum("kb,kij->bij", truth.endmembers, truth.abundances)
+    inside = np.zeros((30, 40), dtype=bool)
+    inside[3:-3, 3:-3] = True
+    inside[tuple(truth.outliers.T)] = False
+    error = (truth.scene.values - clean)[:, inside]
+    good = truth.scene.good_band.values
+    assert error[good].std() == pytest.approx(0.01 * clean.mean(), rel=0.02)
+    assert error[~good].std() == pytest.approx(0.05 * clean.mean(), rel=0.05)
+    assert abs(error.mean()) < 1e-3
+
+
+def test_pure_pixels_lie_inside(truth):
+    for k, (row, column) in enumerate(truth.pixels):
+        np.testing.assert_array_equal(truth.abundances[:, row, column], np.eye(4)[k])
+        assert 3 <= row < 27
+        assert 3 <= column < 37
+
+
+def test_the_border_and_the_outliers(truth):
+    missing = (truth.scene.values == truth.scene.attrs["_FillValue"]).all(axis=0)
+    assert missing.sum() == 30 * 40 - 24 * 34
+    clean = np.einsum("kb,kij->bij", truth.endmembers, truth.abundances)
+    for row, column in truth.outliers:
+        assert (truth.scene.values[:, row, column] > 1.4 * clean[:, row, column]).sum() >= 3
+        assert (row, column) not in {tuple(pixel) for pixel in truth.pixels}
+
+
+def test_abundances_are_coherent_and_spectra_smooth(truth):
+    across = np.abs(np.diff(truth.abundances, axis=2)).mean()
+    shuffled = np.random.default_rng(0).permuted(truth.abundances.reshape(4, -1), axis=1)
+    assert across < 0.5 * np.abs(np.diff(shuffled, axis=1)).mean()
+    assert np.abs(np.diff(truth.endmembers, n=2, axis=1)).max() < 0.2
+    assert (truth.endmembers > 0).all()
+    assert (truth.endmembers <= 1).all()
+
+
+def test_it_lies_somewhere(truth):
+    assert truth.scene.rio.crs.to_epsg() == 32633
+    assert truth.scene.x.values[1] - truth.scene.x.values[0] == 30
+    assert truth.scene.wavelength.values[[0, -1]].tolist() == [400.0, 2500.0]
+    assert truth.scene.wavelength.attrs["units"] == "nm"
+    assert truth.scene.dtype == np.float32
+
+
+def test_seeds():
+    first, second, other = (make_scene((12, 12), random_state=seed).scene.values for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, second)
+    assert (first != other).any()
+
+
+def test_bad_requests():
+    with pytest.raises(ValueError, match="leaves no pixel inside a border of 2"):
+        make_scene((4, 10))
+    with pytest.raises(ValueError, match="n_endmembers must lie between"):
+        make_scene((6, 6), n_endmembers=5, border=2)
+    with pytest.raises(ValueError, match="noise must be"):
+        make_scene((12, 12), noise=-1)

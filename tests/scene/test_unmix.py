@@ -1,0 +1,182 @@
+"""Unmixing a scene: the same as the parts put together by hand, whatever the file and the size of the blocks."""
+
+import dataclasses
+import tracemalloc
+
+import numpy as np
+import pytest
+from affine import Affine
+from scipy.optimize import nnls as independent_nnls
+
+from selfdict.datasets import make_scene
+from selfdict.scene import build_scene, matrix, read_scene, unmix, valid_mask, write_scene
+from selfdict.select import spa
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return make_scene((20, 24), n_bands=30, n_endmembers=3, noise=0.001, n_outliers=0, random_state=0)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 30 * 24 * 4 * 3)
+
+
+@pytest.mark.parametrize("abundances", ["nnls", "fcls"])
+def test_the_parts_put_together(truth, small_blocks, abundances):
+    result = unmix(truth.scene, 3, method="spa", abundances=abundances)
+    M = matrix(truth.scene, clip=True).astype(float)
+    valid = valid_mask(truth.scene).values
+    pixels = np.argwhere(valid)[spa(M, 3)]
+    np.testing.assert_array_equal(result.pixels, pixels)
+    U = M[:, spa(M, 3)]
+    np.testing.assert_allclose(result.endmembers.values, U.T, rtol=1e-6)
+    H = result.abundances.values[:, valid]
+    assert (H >= 0).all()
+    if abundances == "nnls":
+        expected = np.stack([independent_nnls(U, m)[0] for m in M.T], axis=1)
+        np.testing.assert_allclose(H, expected, atol=1e-5)
+    else:
+        np.testing.assert_allclose(H.sum(axis=0), 1, atol=1e-5)
+    residual = np.linalg.norm(M - U @ H, axis=0)
+    np.testing.assert_allclose(result.residual.values[valid], residual / np.linalg.norm(M, axis=0), atol=1e-6)
+    assert result.relative_error == pytest.approx(np.linalg.norm(residual) / np.linalg.norm(M), rel=1e-3)
+    np.testing.assert_array_equal(result.valid.values, valid)
+    assert np.isnan(result.abundances.values[:, ~valid]).all()
+    assert np.isnan(result.residual.values[~valid]).all()
+    assert result.solution is None
+    assert result.gap is None
+
+
+def test_the_truth_is_found(truth):
+    result = unmix(truth.scene, 3, method="spa", abundances="fcls", drop_bad_bands=True)
+    good = truth.scene.good_band.values
+    np.testing.assert_array_equal(result.endmembers.wavelength.values, truth.scene.wavelength.values[good])
+    order = [int(np.argmax(truth.abundances[:, row, column])) for row, column in result.pixels]
+    assert sorted(order) == [0, 1, 2]
+    valid = result.valid.values
+    np.testing.assert_allclose(result.abundances.values[:, valid], truth.abundances[order][:, valid], atol=0.05)
+    np.testing.assert_allclose(result.endmembers.values, truth.endmembers[order][:, good], atol=0.02)
+
+
+def test_fgnsr_with_its_certificate(truth):
+    result = unmix(truth.scene, 3, candidates=40, random_state=0)
+    assert result.solution_pixels.shape == (40, 2)
+    assert result.solution.diagonal.shape == (40,)
+    assert result.gap == result.solution.gap
+    assert np.isfinite(result.gap)
+    assert result.parameters["candidates"] == 40
+    purity = [truth.abundances[:, row, column].max() for row, column in result.pixels]
+    assert min(purity) > 0.9
+    again = unmix(truth.scene, 3, candidates=40, random_state=0)
+    np.testing.assert_array_equal(again.pixels, result.pixels)
+    np.testing.assert_array_equal(again.abundances.values, result.abundances.values)
+
+
+@pytest.mark.parametrize("name", ["cube.hdr", "bip.hdr", "big.hdr", "cube.tif", "cube.nc", "cube.zarr", "cube.npy"])
+def test_every_format_gives_the_same(tmp_path, truth, name):
+    expected = unmix(truth.scene, 3, candidates=40, random_state=0)
+    if name == "cube.npy":
+        np.save(tmp_path / name, truth.scene.values.transpose(1, 2, 0))
+        scene = read_scene(tmp_path / name)
+        scene.attrs["_FillValue"] = truth.scene.attrs["_FillValue"]
+    else:
+        options = {"bip.hdr": {"interleave": "bip"}, "big.hdr": {"byte_order": "big"}}.get(name, {})
+        scene = read_scene(write_scene(truth.scene, tmp_path / name, **options))
+        assert unmix(scene, 3, method="spa").crs == "EPSG:32633"
+    result = unmix(scene, 3, candidates=40, random_state=0)
+    np.testing.assert_array_equal(result.pixels, expected.pixels)
+    np.testing.assert_array_equal(result.abundances.values, expected.abundances.values)
+    np.testing.assert_array_equal(result.residual.values, expected.residual.values)
+    assert result.relative_error == expected.relative_error
+
+
+def test_thinning_keeps_the_extreme_pixels(small_blocks):
+    truth = make_scene((40, 24), n_bands=30, n_endmembers=4, noise=0, n_outliers=0, random_state=1)
+    result = unmix(truth.scene, 4, method="spa", max_pixels=40, random_state=0)
+    assert result.parameters["n_fitted"] < 300 < result.n_valid
+    assert {tuple(pixel) for pixel in result.pixels} == {tuple(pixel) for pixel in truth.pixels}
+    assert result.relative_error < 1e-5
+
+
+def test_a_mapped_file_is_not_loaded(tmp_path, monkeypatch):
+    monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 2**18)
+    values = np.random.default_rng(0).random((50, 400, 200), dtype=np.float32)  # 16 MB
+    path = write_scene(build_scene(values), tmp_path / "cube.hdr")
+    scene = read_scene(path)
+    unmix(scene.isel(y=slice(0, 9)), 2, method="spa")  # compile
+    tracemalloc.start()
+    try:
+        result = unmix(scene, 2, method="spa", max_pixels=1000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert result.n_valid == 80_000
+    assert peak < 8e6
+
+
+def test_map_coordinates(truth):
+    result = unmix(truth.scene, 3, method="spa")
+    for (row, column), (x, y) in zip(result.pixels, result.coordinates):
+        assert truth.scene.x.values[column] == x
+        assert truth.scene.y.values[row] == y
+    assert result.crs == "EPSG:32633"
+    turned = Affine(0.6, 0.8, 10.0, 0.8, -0.6, 20.0)
+    scene = build_scene(truth.scene.values, transform=turned, nodata=-9999)
+    result = unmix(scene.isel(y=slice(5, None), x=slice(3, None)), 3, method="spa")
+    rows, columns = result.pixels.T + np.array([[5.5], [3.5]])
+    expected = np.stack([0.6 * columns + 0.8 * rows + 10, 0.8 * columns - 0.6 * rows + 20], axis=1)
+    np.testing.assert_allclose(result.coordinates, expected)
+    assert result.crs is None
+    plain = unmix(build_scene(truth.scene.values, nodata=-9999), 3, method="spa")
+    assert plain.coordinates is None
+
+
+def test_masks_and_the_accessor(truth):
+    mask = np.zeros((20, 24), dtype=bool)
+    mask[:, :12] = True
+    result = truth.scene.selfdict.unmix(3, method="spa", mask=mask)
+    assert (result.pixels[:, 1] >= 12).all()
+    assert np.isnan(result.abundances.values[:, :, :12]).all()
+    renamed = truth.scene.rename(band="bands", y="rows", x="cols").transpose("rows", "cols", "bands")
+    again = renamed.selfdict.unmix(3, method="spa", mask=mask)
+    np.testing.assert_array_equal(again.abundances.values, result.abundances.values)
+
+
+def test_progress_and_times(truth, small_blocks):
+    steps = []
+    result = unmix(truth.scene, 3, method="spa", progress=lambda step, share: steps.append((step, share)))
+    assert [step for step, share in steps if share == 1.0] == ["read", "select", "abundances"]
+    shares = [share for step, share in steps if step == "abundances"]
+    assert shares == sorted(shares)
+    assert len(shares) > 3
+    parts = sum(result.seconds[step] for step in ("read", "select", "abundances"))
+    assert result.seconds["total"] == pytest.approx(parts)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.relative_error = 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"method": "magic"}, "method must be one of fgnsr, spa"),
+        ({"method": "spa", "abundances": "magic"}, "abundances must be 'nnls' or 'fcls'"),
+        ({"method": "spa", "mask": np.ones((20, 24), dtype=bool)}, "no valid pixel"),
+        ({"method": "spa", "mask": np.ones((3, 3), dtype=bool)}, "mask must be booleans"),
+    ],
+)
+def test_bad_requests(truth, options, reason):
+    with pytest.raises(ValueError, match=reason):
+        unmix(truth.scene, 3, **options)
+
+
+def test_more_endmembers_than_pixels(truth):
+    with pytest.raises(ValueError, match="between 1 and the number of points, 4, got 5"):
+        unmix(truth.scene.isel(y=slice(5, 7), x=slice(5, 7)), 5, method="spa")
+
+
+def test_all_bands_bad(truth):
+    scene = truth.scene.assign_coords(good_band=("band", np.zeros(30, dtype=bool)))
+    with pytest.raises(ValueError, match="all bands are marked as bad"):
+        unmix(scene, 3, method="spa", drop_bad_bands=True)
