@@ -1,16 +1,18 @@
 """FGNSR as a scikit-learn estimator."""
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from selfdict._validation import Array, as_rank
 from selfdict.estimators.base import SelfDictionaryEstimator
-from selfdict.model.solution import Callback, Progress, Solution
+from selfdict.model.solution import Callback, Progress, Solution, Status
 from selfdict.select import Clusters, h2nmf, select_indices
 from selfdict.solvers import conic, fast_gradient, mu_heuristic
 from selfdict.solvers.problem import Target, jitter
@@ -67,6 +69,8 @@ class FGNSR(SelfDictionaryEstimator):
         The solution of the model; with ``candidates``, for the representatives.
     mu_, gap_ : float
         The penalty at the end, and the certified relative gap.
+    n_iter_ : int
+        Iterations of the solver.
     clusters_ : Clusters or None
         The clusters, with ``candidates``.
     n_features_in_ : int
@@ -102,6 +106,7 @@ class FGNSR(SelfDictionaryEstimator):
     solution_: Solution
     mu_: float
     gap_: float
+    n_iter_: int
     clusters_: Clusters | None
 
     def __init__(
@@ -180,7 +185,9 @@ class FGNSR(SelfDictionaryEstimator):
                 model["sample_weight"] = sizes
         model["p"] = jitter(M.shape[1], np.random.default_rng() if self.random_state is None else self.random_state)
         self.solution_ = self._solve(M, model)
-        self.mu_, self.gap_ = self.solution_.mu, self.solution_.gap
+        self.mu_, self.gap_, self.n_iter_ = self.solution_.mu, self.solution_.gap, max(1, self.solution_.n_iter)
+        if self.tol > 0 and self.solution_.status is Status.MAX_ITER:
+            warnings.warn(f"{self.solution_.status} The gap is {self.gap_:.1e}.", ConvergenceWarning, stacklevel=4)
         return self.select(self.n_components)
 
     def _solve(self, M: Array, model: dict[str, Any]) -> Solution:

@@ -29,7 +29,12 @@ def n_threads() -> int:
 
 @contextmanager
 def thread_limit(limit: int | None) -> Iterator[None]:
-    """Let kernels and BLAS use at most ``limit`` threads inside the ``with`` block (None: no change).
+    """Let kernels and BLAS use at most ``limit`` threads inside the ``with`` block.
+
+    Parameters
+    ----------
+    limit : int or None
+        At least 1; None changes nothing.
 
     Examples
     --------

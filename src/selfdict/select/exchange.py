@@ -56,12 +56,13 @@ class Fit:
         fixed = np.einsum("ij,ij->j", D, D)
         span = np.linalg.qr(D[:, K])[0].T @ D
         free = fixed - np.einsum("ij,ij->j", span, span)
+        rounding = 1e-24 * np.einsum("ij,ij,j->", self.points, self.points, self.sizes)
         best = []
         for square in (fixed, free):
             # what lies in the span of K up to rounding is no candidate
             score = np.divide(gain, square, out=np.zeros_like(gain), where=square > 1e-8 * fixed)
             top = np.argsort(-score, kind="stable")[:trials]
-            best.append(top[score[top] > 0])
+            best.append(top[score[top] > rounding])
         return np.unique(np.concatenate(best))
 
 

@@ -11,6 +11,7 @@ from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.metrics import relative_error
 from selfdict.model.omega import column_norms
 from selfdict.model.solution import Solution
+from selfdict.select._columns import enough
 from selfdict.select.exchange import Fit, exchange, grow
 from selfdict.select.h2nmf import Clusters, h2nmf
 from selfdict.select.spa import spa
@@ -53,6 +54,11 @@ def select_indices(
     (r,) ndarray of int
         Distinct indices, the most important first (for ``"exchange"``: in no particular order). If the support
         has fewer than r rows, columns that lower the error most are added.
+
+    Raises
+    ------
+    ValueError
+        If fewer than r columns suffice to explain all of M exactly.
 
     Examples
     --------
@@ -115,15 +121,11 @@ _READERS: dict[str, Callable[[Solution, int, Array], Array]] = {
 
 
 def _complete(K: Array, r: int, M: Array) -> Array:
-    """Fill K up to r distinct columns: those that lower the error most, then the largest, whatever they add."""
+    """Fill K up to r columns with those that lower the error most."""
     if K.size < r:
         everything = np.arange(M.shape[1])
         K = grow(Fit.of(M, M.shape[0], everything, everything, np.ones(M.shape[1])), r, K, TRIALS)
-    if K.size < r:
-        rest = np.setdiff1d(np.arange(M.shape[1]), K)
-        norms = np.einsum("ij,ij->j", M[:, rest], M[:, rest])
-        K = np.append(K, rest[np.argsort(-norms, kind="stable")[: r - K.size]])
-    return K
+    return enough(K.tolist(), r, "the cone of so many columns contains all the others")
 
 
 def _exchange(solution: Solution, r: int, M: Array, points: Array, clusters: Clusters | None) -> Array:

@@ -26,7 +26,7 @@ def mu_heuristic(
     ----------
     M : (m, n) array_like
     r : int
-        The number of columns sought.
+        The number of columns sought; as many as the rank of M allows are used.
     p : (n,) array_like, optional
         The weights of the diagonal; by default ones.
     sample_weight : (n,) array_like, optional
@@ -48,7 +48,9 @@ def mu_heuristic(
     r = as_rank(r, n)
     p = as_vector(p, n, "p", np.float64, default=np.ones(n), positive=True)
     s = as_vector(sample_weight, n, "sample_weight", np.float64, default=np.ones(n))
-    K = spa(M, r)
+    K = spa(M, r, allow_fewer=True)
+    if K.size == 0:
+        return 0.0  # M = 0: any penalty will do
     square = float(s @ column_residuals(M[:, K], M, nnls(M[:, K], M)) ** 2)
     if offset is None:
         offset = RELATIVE_OFFSET * float(s @ np.einsum("ij,ij->j", M, M, dtype=np.float64))

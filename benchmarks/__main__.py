@@ -1,0 +1,25 @@
+"""Run the benchmarks: ``python -m benchmarks [NAME …] [--quick] [--data DIR]``."""
+
+import argparse
+import inspect
+from importlib import import_module
+
+NAMES = ("fast_gradient", "abundances", "peers", "working_set")
+
+
+def main() -> None:
+    """Parse the command line and run what it names."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed, as ratios taken in one run.")
+    parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="which to run; all by default")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
+    parser.add_argument("--data", help="folder with real scenes as .npz files (Y, scale)")
+    arguments = parser.parse_args()
+    for name in arguments.names or NAMES:
+        run = import_module(f"benchmarks.{name}").run
+        options = {"quick": arguments.quick, "data": arguments.data}
+        run(**{key: options[key] for key in inspect.signature(run).parameters})
+        print()
+
+
+if __name__ == "__main__":
+    main()

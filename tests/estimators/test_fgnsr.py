@@ -1,0 +1,144 @@
+"""FGNSR as an estimator: scikit-learn's own checks, other ranks, candidates, and what it must refuse."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from selfdict import FGNSR, Status, conic
+from selfdict.datasets import make_midpoints, make_mixtures
+from selfdict.metrics import index_recovery
+
+
+@parametrize_with_checks([FGNSR(), FGNSR(solver="fast_gradient", max_iter=50, tol=0), FGNSR(candidates=10)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def mixtures():
+    return make_mixtures(30, 300, 4, noise=0.005, random_state=0)
+
+
+@pytest.mark.parametrize("solver", ["working_set", "fast_gradient"])
+@pytest.mark.parametrize("postprocess", ["auto", "diagonal", "spa", "clusters", "exchange"])
+def test_finds_the_pure_points(mixtures, solver, postprocess):
+    M, _, pure = mixtures
+    model = FGNSR(4, solver=solver, postprocess=postprocess, max_iter=300, tol=0 if solver == "fast_gradient" else 1e-3, random_state=0).fit(M.T)
+    # a nearly pure point may stand for a pure one, at the noise level
+    assert model.reconstruction_err_ < 0.02
+    np.testing.assert_array_equal(model.components_, M.T[model.indices_])
+    assert len(set(model.indices_)) == 4
+
+
+def test_conic_solver_and_dynamic_penalty_recover_noisy_middle_points():
+    M, _, pure = make_midpoints(20, 5, noise=0.2, random_state=0)
+    for options in (dict(solver="conic"), dict(solver="fast_gradient", max_iter=2000, tol=0)):
+        model = FGNSR(5, target=("residual", 0.2), postprocess="diagonal", random_state=0, **options).fit(M.T)
+        assert index_recovery(model.indices_, pure) == 1.0
+    assert FGNSR(5, solver="conic", random_state=0).fit(M.T).solution_.status is Status.EXACT
+
+
+def test_one_fit_serves_all_ranks(mixtures):
+    M, _, _ = mixtures
+    model = FGNSR(4, random_state=0).fit(M.T)
+    for r in (1, 3, 6):
+        K = model.select(r)
+        assert len(set(K)) == r
+    with pytest.raises(ValueError, match="between 1 and the number of points, 300"):
+        model.select(301)
+    with pytest.raises(TypeError, match="integer"):
+        model.select(2.5)
+
+
+@pytest.mark.parametrize("weights", ["scaled", "residual"])
+def test_candidates_solve_on_representatives_and_name_points_of_all_data(mixtures, weights):
+    M, _, _ = mixtures
+    model = FGNSR(4, candidates=50, weights=weights, random_state=0).fit(M.T)
+    assert model.clusters_.indices.size == 50
+    assert model.solution_.diagonal.size == 50
+    assert model.gap_ <= 1e-3
+    assert model.indices_.max() < 300
+    assert model.reconstruction_err_ < 0.02
+
+
+def test_residual_weights_solve_the_weighted_model():
+    M = make_mixtures(10, 80, 3, noise=0.02, random_state=1)[0]
+    model = FGNSR(3, candidates=20, weights="residual", tol=1e-6, random_state=0).fit(M.T)
+    C, sizes = M[:, model.clusters_.indices], model.clusters_.sizes
+    exact = conic(C, mu=model.mu_, p=model.solution_.p, sample_weight=sizes)
+    assert model.solution_.objective == pytest.approx(exact.objective, rel=1e-5)
+
+
+def test_same_seed_same_result_and_float32_stays(mixtures):
+    X = mixtures[0].T.astype(np.float32)
+    first, again = (FGNSR(4, random_state=3).fit(X) for _ in range(2))
+    np.testing.assert_array_equal(first.indices_, again.indices_)
+    np.testing.assert_array_equal(first.solution_.coef, again.solution_.coef)
+    assert first.components_.dtype == first.transform(X).dtype == np.float32
+
+
+def test_negative_data_is_welcome():
+    M = np.random.default_rng(0).normal(size=(8, 40))
+    model = FGNSR(3, random_state=0).fit(M.T)
+    assert model.reconstruction_err_ < 1
+    assert (model.transform(M.T) >= 0).all()
+
+
+def test_abundances_reconstruct_the_data(mixtures):
+    M, _, _ = mixtures
+    model = FGNSR(4, random_state=0)
+    H = model.fit_transform(M.T)
+    error = np.linalg.norm(model.inverse_transform(H) - M.T) / np.linalg.norm(M)
+    assert error == pytest.approx(model.reconstruction_err_, rel=1e-6)
+
+
+def test_progress_goes_to_the_callback_and_the_screen(mixtures, capsys):
+    seen = []
+    model = FGNSR(4, callback=lambda progress: seen.append(progress) or True, verbose=True, random_state=0)
+    model.fit(mixtures[0].T)
+    assert len(seen) == 1
+    assert model.solution_.status is Status.STOPPED_BY_CALLBACK
+    assert "gap" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("X", "at_most"),
+    [(np.zeros((6, 3)), 0), (np.ones((6, 3)), 1), (np.tile([[1.0, 2.0, 3.0]], (6, 1)), 1), (np.eye(6, 3), 3)],
+)
+def test_more_components_than_the_data_holds(X, at_most):
+    """All-zero, constant and duplicate points: as many components as there are rays, and an error beyond."""
+    with pytest.raises(ValueError, match=f"r must be at most {at_most} for this M"):
+        FGNSR(4, random_state=0).fit(X)
+    if at_most:
+        assert FGNSR(at_most, random_state=0).fit(X).reconstruction_err_ < 1e-7
+
+
+def test_one_point():
+    model = FGNSR(1, random_state=0).fit([[3.0, 4.0]])
+    assert model.indices_.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "message"),
+    [
+        (dict(n_components=4), np.eye(3), "n_components=4 must be at most n_samples=3"),
+        (dict(n_components=0), np.eye(3), "n_components"),
+        (dict(solver="simplex"), np.eye(3), "solver"),
+        (dict(mu=-1.0), np.eye(3), "mu"),
+        (dict(mu="tiny"), np.eye(3), "mu"),
+        (dict(target=("rank", 3)), np.eye(3), "target must be"),
+        (dict(solver="conic", target=("trace", 3.0)), np.eye(3), "conic solver takes no target"),
+        (dict(candidates=0), np.eye(3), "candidates"),
+        ({}, np.full((3, 3), np.nan), "NaN"),
+        ({}, np.zeros(3), "2D array"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(options, X, message):
+    with pytest.raises(ValueError, match=message):
+        FGNSR(**{"n_components": 2, **options}).fit(X)
+
+
+def test_a_run_that_has_not_converged_says_so(mixtures):
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        FGNSR(4, solver="fast_gradient", max_iter=2, random_state=0).fit(mixtures[0].T)
