@@ -28,14 +28,13 @@ def project_row(z: Array, w: Array, i: int, upper: float, guess: float) -> float
     t = min(max(guess, lowest), upper)
     first = True
     while True:
-        # z's own precision on both sides of the comparison; sums in float64
         threshold = z.dtype.type(t) / wi
         num = 0.0
         den = 0.0
-        for j in range(n):
-            if z[j] > w[j] * threshold:
-                num += float(w[j]) * float(z[j])
-                den += float(w[j]) * float(w[j])
+        for j in range(n):  # a selected weight instead of a branch: LLVM turns this into SIMD
+            active = w[j] if z[j] > w[j] * threshold else w.dtype.type(0.0)
+            num += active * z[j]
+            den += active * w[j]
         new = min(max(wi * (wi * own + num) / (wi * wi + den), lowest), upper)
         if new == t or (not first and new < t):
             break
@@ -46,7 +45,9 @@ def project_row(z: Array, w: Array, i: int, upper: float, guess: float) -> float
         return 0.0
     ratio = z.dtype.type(t) / wi
     for j in range(n):
-        z[j] = min(z[j], w[j] * ratio) if z[j] > 0.0 else 0.0
+        bound = w[j] * ratio
+        value = z[j] if z[j] < bound else bound
+        z[j] = value if value > 0.0 else z.dtype.type(0.0)
     z[i] = t
     return t
 
