@@ -1,0 +1,55 @@
+"""Which rows of X should open: their scores, in tiles, for any rows and any columns.
+
+With the residual R = M − M X and θ_j = s_j r_j, row i may stay zero iff
+
+    σ_i = m_iᵀθ_i + Σ_{j≠i} (w_j/w_i) max(0, m_iᵀθ_j) ≤ μ p_i.
+
+With rows and columns scaled to w = 1 this is, apart from the own column, a plain sum of positive parts. It
+is taken of tiles that are still in the cache of the core that multiplied them.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.kernels.blas import single_threaded_blas
+from selfdict.kernels.screening import add_positive_sums
+from selfdict.kernels.threads import for_slices
+
+ROWS, COLUMNS = 256, 1024  # of a tile
+
+
+def positive_sums(M: Array, w: Array, theta: Array, rows: Array | None, dtype: Any) -> Array:
+    """Return Σ_j max(0, (m_i/w_i)ᵀθ_j) for the rows i; the product is taken in ``dtype``, the sum in float64.
+
+    Parameters
+    ----------
+    M : (m, n) ndarray
+    w : (n,) ndarray
+        Positive weights.
+    theta : (m, l) ndarray of float64
+    rows : (k,) ndarray of int or None
+        The rows to score; None for all n.
+    dtype : float32 or float64
+    """
+    count = M.shape[1] if rows is None else len(rows)
+    unit = 1.0
+    if dtype == np.float32:  # far from overflow, whatever the unit of M
+        unit = float(np.abs(theta).max(initial=0.0)) or 1.0
+        theta = (theta / unit).astype(np.float32)
+    sums = np.zeros(count)
+
+    def task(start: int, stop: int) -> None:
+        index = slice(start, stop) if rows is None else rows[start:stop]
+        left = np.ascontiguousarray((M[:, index] / w[index]).T, dtype=dtype)
+        buffer = np.empty((stop - start) * min(COLUMNS, theta.shape[1]), dtype)
+        for first in range(0, theta.shape[1], COLUMNS):
+            right = theta[:, first : first + COLUMNS]
+            V = buffer[: len(left) * right.shape[1]].reshape(len(left), -1)
+            np.matmul(left, right, out=V)
+            add_positive_sums(V, sums[start:stop])
+
+    with single_threaded_blas():
+        for_slices(task, count, ROWS)
+    return unit * sums

@@ -1,0 +1,230 @@
+"""The search behind :func:`selfdict.working_set`: samples of columns, a working set of rows, screening, the bound."""
+
+import time
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.certificate import best_scaling
+from selfdict.model.solution import Callback, Progress, Status
+from selfdict.select.spa import spa
+from selfdict.solvers.newton_gates import Gates
+from selfdict.solvers.problem import Problem, Target
+from selfdict.solvers.screening import positive_sums
+from selfdict.solvers.steering import find_penalty
+
+SMALL = 4000  # columns that need no sample, and rows that are screened all at each step
+SAMPLING = 8  # a sample is so many times smaller than what it stands for, the likely rows than all
+SAMPLE_TOL = 1e-2  # gap to which a sample is solved: its optimum is not the scene's
+START = 10  # atoms of the first working set, and the least number to add
+ROUNDING = 1e-10  # violations below this part of the penalty count as none
+TARGET_TOL = 1e-3  # relative
+IDLE = 5  # steps without progress before the search gives up
+
+
+class Stop(Exception):
+    """Raised between two steps when the time is up or the callback asks for the end."""
+
+    def __init__(self, status: Status) -> None:
+        self.status = status
+
+
+class Search:
+    """The state of a search: the best point as (atoms, gates), the bound for the current μ, and the history."""
+
+    def __init__(self, problem: Problem, tol: float, max_seconds: float | None, callback: Callback | None) -> None:
+        self.tol, self.callback = tol, callback
+        self.started = time.perf_counter()
+        self.deadline = np.inf if max_seconds is None else self.started + max_seconds
+        self.valid = np.flatnonzero(problem.w > 0)  # the other rows and columns of X are zero
+        everything = len(self.valid) == len(problem.w)
+        self.M = problem.M if everything else problem.M[:, self.valid]
+        self.w, self.s, self.p = (v[self.valid].astype(np.float64) for v in (problem.w, problem.s, problem.p))
+        square = float(problem.s.astype(np.float64) @ squared_norms(problem.M))
+        self.constant = 0.0 if everything else 0.5 * (square - float(self.s @ squared_norms(self.M)))
+        self.point = np.empty(0, np.int64), np.empty(0)  # replaced as one: an interruption finds it whole
+        self.likely: Array | None = None  # rows that may open; None: any
+        self.set_mu(problem.mu)
+        self.objective, self.residual, self.trace = 0.5 * square, float(np.sqrt(square)), 0.0
+        names = ("objective", "dual_bound", "gap", "mu", "n_active", "seconds")
+        self.history: dict[str, list[float]] = {name: [] for name in names}
+
+    def set_mu(self, mu: float) -> None:
+        """Take another μ; the bound starts anew from that of θ = 0."""
+        self.mu, self.penalty, self.bound = mu, mu * self.p, self.constant
+        self.violation = mu * float(self.p.mean()) if len(self.p) else 0.0
+
+    @property
+    def gap(self) -> float:
+        """The certified relative gap of the current point."""
+        return max(0.0, (self.objective - self.bound) / self.objective) if self.objective > 0 else 0.0
+
+    def solve(self, target: Target | None, warm: bool) -> tuple[Gates, Status]:
+        """Go through the samples of the columns (unless ``warm``) to all of them; return these and how it ended."""
+        for columns in [] if warm else samples(len(self.valid)):
+            self.steer(self.open_gates(columns), target)
+        gates = self.open_gates(None)
+        return gates, self.steer(gates, target)
+
+    def open_gates(self, columns: Array | None) -> Gates:
+        """Return the working set at the current point for the given columns; the first atoms come from SPA."""
+        share = 1.0 if columns is None else len(self.valid) / len(columns)
+        gates = Gates(self.M, self.w, self.s * share, columns)
+        atoms, t = self.point
+        if len(atoms) == 0:
+            first = spa(gates.Y, min(START, *gates.Y.shape), allow_fewer=True)
+            atoms, t = first if columns is None else columns[first], np.full(len(first), 0.5)
+        gates.change(np.zeros(0, bool), atoms, t)
+        return gates
+
+    def steer(self, gates: Gates, target: Target | None) -> Status:
+        """Solve for the columns of ``gates``, at the current μ or at the one that meets the target."""
+        tol = self.tol if gates.columns is None else max(self.tol, SAMPLE_TOL)
+        if target is None:
+            return self.descend(gates, tol)
+        kind, value = target
+        status = Status.MAX_ITER
+
+        def excess(mu: float, thorough: bool = False) -> float:
+            nonlocal status
+            if mu != self.mu:
+                self.set_mu(mu)
+            status = self.descend(gates, tol, thorough)
+            attained = self.trace / value if kind == "trace" else value / max(self.residual, 1e-300)
+            return float(np.log(max(attained, 1e-300)))
+
+        met = find_penalty(excess, self.mu, TARGET_TOL)
+        if gates.columns is not None:
+            return status
+        if abs(excess(self.mu, thorough=True)) > TARGET_TOL:  # more rows have opened
+            met = find_penalty(lambda mu: excess(mu, thorough=True), self.mu, TARGET_TOL)
+        return status if met else Status.MAX_ITER
+
+    def descend(self, gates: Gates, tol: float, thorough: bool = True) -> Status:
+        """Newton on the working set, screening, new atoms: until the gap is at most ``tol``.
+
+        As long as a likely row violates optimality only these are screened. When none does, all rows are
+        (unless not ``thorough``), which gives a dual bound: on all columns of M, the certificate.
+        """
+        whole = gates.columns is None
+        bound, best, idle = 0.0, np.inf, 0
+        while True:
+            gates.newton(self.penalty[gates.atoms], 0.1 * self.violation, self.check)
+            self.point = gates.atoms, gates.t
+            view = View(gates, self.penalty)
+            objective = view.objective + (self.constant if whole else 0.0)
+            self.residual, self.trace = float(np.sqrt(max(0.0, view.quadratic))), float(gates.t.sum())
+            if whole:
+                self.objective = objective
+            rows = self.likely
+            scores, lower = view.screen(rows)
+            settled = view.objective - lower <= 0.3 * tol * view.objective
+            if rows is not None and (settled or not (scores > (1 + ROUNDING) * self.penalty[rows]).any()):
+                if not thorough:
+                    return Status.CONVERGED
+                rows = None
+                scores, lower = view.screen(None)
+            done = False
+            if rows is None:
+                rows = np.arange(len(scores))
+                bound = max(bound, lower)
+                done = view.objective - bound <= tol * objective
+                if whole:
+                    self.bound = max(self.bound, lower + self.constant)
+                self.likely = likely_rows(scores / self.penalty) if view.objective - bound < 0.3 * objective else None
+            if whole:
+                self.record()
+            self.report(len(gates.atoms))
+            if done:
+                return Status.CONVERGED
+            idle = idle + 1 if objective >= best * (1 - 1e-14) else 0
+            best = min(best, objective)
+            keep = gates.t > 0
+            new, violation = worst(scores, self.penalty[rows], rows, gates.atoms[keep], max(START, keep.sum() // 2))
+            self.violation = violation if len(new) else 0.01 * self.violation
+            if idle >= IDLE or self.violation < 1e-15 * self.mu:
+                return Status.STALLED
+            gates.change(keep, new)
+
+    def check(self) -> None:
+        """Stop if the time is up."""
+        if time.perf_counter() > self.deadline:
+            raise Stop(Status.MAX_SECONDS)
+
+    def record(self) -> None:
+        """Add the current point to the history."""
+        seconds = time.perf_counter() - self.started
+        values = self.objective, self.bound, self.gap, self.mu, len(self.point[0]), seconds
+        for name, value in zip(self.history, values, strict=True):
+            self.history[name].append(value)
+
+    def report(self, n_active: int) -> None:
+        """Tell the callback; stop if it says so or if the time is up."""
+        seconds = time.perf_counter() - self.started
+        step = len(self.history["objective"]) - 1
+        if self.callback is not None and self.callback(
+            Progress(step, self.objective, self.gap, seconds, self.mu, self.residual, self.trace, n_active)
+        ):
+            raise Stop(Status.STOPPED_BY_CALLBACK)
+        self.check()
+
+    def certify(self) -> Gates:
+        """Fit all columns to the current point and bound it, whatever state the search was left in."""
+        gates = self.open_gates(None)
+        gates.evaluate(gates.t)
+        view = View(gates, self.penalty)
+        self.objective = view.objective + self.constant
+        self.bound = max(self.bound, view.screen(None)[1] + self.constant)
+        self.record()
+        return gates
+
+
+class View:
+    """The residual of a working set's fit, ready for screening."""
+
+    def __init__(self, gates: Gates, penalty: Array) -> None:
+        self.gates, self.penalty = gates, penalty
+        R = gates.residual()
+        inner = gates.s * np.einsum("ij,ij->j", R, gates.Y)
+        self.linear, self.quadratic = float(inner.sum()), float(gates.s @ squared_norms(R))
+        self.objective = 0.5 * self.quadratic + float(penalty[gates.atoms] @ gates.t)
+        self.own = inner if gates.columns is None else None
+        R *= gates.s * gates.scale
+        self.theta = R
+
+    def screen(self, rows: Array | None) -> tuple[Array, float]:
+        """Return the scores of the rows, and the best dual value as far as these rows are concerned."""
+        gates = self.gates
+        dtype = np.float64 if gates.columns is None else np.float32  # a sample is no proof anyway
+        scores = positive_sums(gates.M, gates.w, self.theta, rows, dtype)
+        which = slice(None) if rows is None else rows
+        if self.own is not None:
+            scores += np.minimum(self.own[which], 0.0)
+        return scores, best_scaling(self.linear, self.quadratic, scores, self.penalty[which])[1]
+
+
+def samples(n: int) -> list[Array]:
+    """Return samples of the n columns, the smallest first: one column out of each run of 8, of 64, …"""
+    rng = np.random.default_rng(0)
+    runs = []
+    size = n
+    while size > SMALL:
+        size = -(-size // SAMPLING)
+        edges = np.linspace(0, n, size + 1).astype(np.int64)
+        runs.append(edges[:-1] + (rng.random(size) * np.diff(edges)).astype(np.int64))
+    return runs[::-1]
+
+
+def likely_rows(ratio: Array) -> Array | None:
+    """Return the rows nearest to opening, in order, an eighth of all; None if there are few anyway."""
+    n = len(ratio)
+    return None if n <= SMALL else np.sort(np.argpartition(-ratio, n // SAMPLING)[: n // SAMPLING])
+
+
+def worst(scores: Array, penalty: Array, rows: Array, atoms: Array, count: int) -> tuple[Array, float]:
+    """Return the rows outside ``atoms`` that violate optimality most, and the largest violation."""
+    violation = np.where(np.isin(rows, atoms), -np.inf, scores - penalty)
+    order = np.argsort(-violation, kind="stable")[:count]
+    order = order[violation[order] > ROUNDING * penalty[order]]
+    return rows[order], float(violation[order].max(initial=0.0))

@@ -1,0 +1,145 @@
+"""Whole scenes, with a proof: model (6) by a working set of rows and Newton's method on their gates."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfdict._validation import Array, as_scalar
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.certificate import residual
+from selfdict.model.solution import Callback, Solution, Status
+from selfdict.solvers.problem import Problem, Target, check_target
+from selfdict.solvers.search import Search, Stop
+
+
+def working_set(
+    M: ArrayLike,
+    mu: float,
+    *,
+    p: ArrayLike | None = None,
+    w: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    target: Target | None = None,
+    X0: ArrayLike | Solution | None = None,
+    tol: float = 1e-3,
+    max_seconds: float | None = None,
+    random_state: Any = None,
+    callback: Callback | None = None,
+) -> Solution:
+    """Minimise ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, model (6), for many points, with a certificate.
+
+    At the optimum few rows of X are open. A working set of rows is solved by Newton's method on their
+    diagonal entries; the other rows are screened in blocks, those that would lower the objective join, and
+    rows that close leave. Large scenes are solved on samples of their columns first, which finds most of the
+    rows. The dual bound is that of all rows and columns of M, in float64; n×n numbers are never held.
+
+    Parameters
+    ----------
+    M : (m, n) array_like
+        The data, a point a column. Entries may be negative.
+    mu : float
+        The penalty μ ≥ 0; with ``target`` its first value, > 0. See :func:`mu_heuristic`.
+    p : (n,) array_like, optional
+        Positive weights of the diagonal. By default ones, or 1 + 0.01(u − ½) with u uniform if
+        ``random_state`` is given.
+    w : (n,) array_like, optional
+        Weights of Ω; by default the ℓ1 norms of the columns of M.
+    sample_weight : (n,) array_like, optional
+        Weights s_j ≥ 0 of the columns in the residual ½ Σ_j s_j ‖m_j − M x_j‖².
+    target : ("residual", eps) or ("trace", value), optional
+        Look for the μ at which ‖M − MX‖_F is ``eps``, or the trace of X is ``value``, to 1e-3 relative.
+    X0 : Solution or (n, n) array_like, optional
+        Where to start: its open rows with their diagonal entries. The columns are fitted anew.
+    tol : float
+        Stop when the certified relative gap is at most ``tol``. 0 means: no early stop, go on until no row
+        violates the optimality conditions or the objective no longer falls.
+    max_seconds : float, optional
+        Time limit; what has been found then is certified, which takes another pass over MᵀM.
+    random_state : int, Generator or None
+        Seed of the default p.
+    callback : callable, optional
+        Called with a :class:`~selfdict.model.Progress` after each step, also while a sample is solved (as
+        iteration 0); a true result stops.
+
+    Returns
+    -------
+    Solution
+        The best point found, certified. ``history`` has ``objective``, ``dual_bound``, ``gap``, ``mu``,
+        ``n_active`` and ``seconds``; for one μ the objective never rises and the bound never falls.
+
+    Notes
+    -----
+    For μ = 0 the identity is optimal and is returned at once: n×n numbers in that case.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict import working_set
+    >>> M = np.array([[1.0, 0.0, 0.5, 0.7], [0.0, 1.0, 0.5, 0.3]])
+    >>> solution = working_set(M, 0.1, tol=1e-6)
+    >>> solution.support, solution.gap <= 1e-6
+    (array([0, 1]), True)
+    """
+    problem = Problem.check(M, mu, p, w, sample_weight, random_state)
+    target = check_target(target)
+    if target is not None and problem.mu == 0:
+        raise ValueError("mu must be > 0 when it is steered to a target, got 0")
+    limit = None if max_seconds is None else as_scalar(max_seconds, "max_seconds")
+    search = Search(problem, as_scalar(tol, "tol"), limit, callback)
+    search.record()
+    if problem.mu == 0 or len(search.valid) == 0:
+        search.objective = search.bound  # M X = M in every column that counts
+        search.record()
+        return _solution(problem, search, search.valid, np.eye(len(search.valid)), Status.CONVERGED)
+    if X0 is not None:
+        search.point = _start(X0, search.valid, problem)
+    try:
+        gates, status = search.solve(target, warm=X0 is not None)
+    except Stop as stop:
+        gates, status = search.certify(), stop.status
+    except KeyboardInterrupt:
+        gates, status = search.certify(), Status.INTERRUPTED
+    rows = np.flatnonzero(gates.t > 0)
+    rows = rows[np.argsort(gates.atoms[rows])]
+    atoms = gates.atoms[rows]
+    X = gates.Z[:, rows].T * (search.w / search.w[atoms, None])
+    return _solution(problem, search, search.valid[atoms], X, status)
+
+
+def _start(X0: ArrayLike | Solution, valid: Array, problem: Problem) -> tuple[Array, Array]:
+    """Return the open rows of X0, as positions in ``valid``, with their diagonal entries."""
+    given = X0 if isinstance(X0, Solution) else Solution.from_matrix(X0)
+    if given.diagonal.shape != problem.w.shape:
+        raise ValueError(f"X0 belongs to {given.diagonal.shape[0]} points, M has {len(problem.w)}")
+    t = np.clip(given.diagonal[valid].astype(np.float64), 0.0, 1.0)
+    return np.flatnonzero(t > 0), t[t > 0]
+
+
+def _solution(problem: Problem, search: Search, support: Array, X: Array, status: Status) -> Solution:
+    """Return the rows X of the columns that count as a Solution in M's dtype, with its objective and the bound."""
+    n = len(problem.w)
+    coef = np.zeros((len(support), n), dtype=problem.M.dtype)
+    coef[:, search.valid] = X
+    diagonal = np.zeros(n, dtype=coef.dtype)
+    diagonal[support] = coef[np.arange(len(support)), support]
+    point = Solution(
+        support=support,
+        coef=coef,
+        diagonal=diagonal,
+        objective=search.objective,
+        dual_bound=search.bound,
+        mu=search.mu,
+        weights=problem.w,
+        p=problem.p,
+        sample_weight=problem.s if problem.weighted else None,
+        n_iter=len(search.history["objective"]) - 1,
+        status=status,
+        history={name: np.asarray(values) for name, values in search.history.items()},
+    )
+    # of the entries as they are returned: float32 may have rounded them
+    square = float(problem.s.astype(np.float64) @ squared_norms(residual(problem.M, point)))
+    objective = 0.5 * square + search.mu * float(problem.p.astype(np.float64) @ diagonal.astype(np.float64))
+    gap = max(0.0, (objective - search.bound) / objective) if objective > 0 else 0.0
+    return replace(point, objective=objective, gap=gap)

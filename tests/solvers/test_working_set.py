@@ -1,0 +1,341 @@
+"""The certified solver against its slow twins, the authors' optima and the exact solver."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive_gates
+import reference
+from selfdict import Solution, Status, certify, conic, mu_heuristic, thread_limit
+from selfdict.datasets import make_midpoints, make_mixtures
+from selfdict.kernels.gates import fit_columns
+from selfdict.solvers import search
+from selfdict.solvers.newton_gates import Gates, newton_target
+from selfdict.solvers.screening import positive_sums
+from selfdict.solvers.working_set import working_set
+
+
+def scene(n=120, r=4, noise=0.02, seed=0, m=12):
+    M = np.maximum(make_mixtures(m, n, r, noise=noise, random_state=seed)[0], 0)
+    return M, mu_heuristic(M, r)
+
+
+def assert_feasible(solution, w):
+    X = solution.toarray().astype(float)
+    t = np.diagonal(X)
+    slack = 1e-12 if solution.coef.dtype == np.float64 else 1e-6
+    assert (X >= 0).all()
+    assert (t <= 1).all()
+    assert (w[:, None] * X <= w * t[:, None] + slack * (1 + w.max()) * max(1, w.max())).all()
+
+
+def assert_sound(M, solution, optimum=None):
+    """The history is monotone, its bounds hold, and the certificate is that of an independent computation."""
+    history = solution.history
+    assert len({len(values) for values in history.values()}) == 1
+    same_mu = np.diff(history["mu"]) == 0
+    assert (np.diff(history["objective"])[same_mu] <= 1e-12 * history["objective"][0]).all()
+    assert (np.diff(history["dual_bound"])[same_mu] >= 0).all()
+    assert (history["dual_bound"] <= history["objective"] * (1 + 1e-12)).all()
+    if optimum is not None:
+        assert (history["dual_bound"] <= optimum * (1 + 1e-7) + 1e-9).all()
+        assert (history["objective"] >= optimum * (1 - 1e-7) - 1e-9).all()
+    again = certify(M, solution)
+    assert again.objective == pytest.approx(solution.objective, rel=1e-12, abs=1e-300)
+    assert solution.dual_bound >= again.dual_bound - 1e-9 * abs(again.objective)
+
+
+# the kernels
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_columns_agree_with_enumeration_of_all_active_sets(seed):
+    rng = np.random.default_rng(seed)
+    k, n = 4, 12
+    D, Y = rng.random((6, k)), rng.random((6, n))
+    t, weight = rng.uniform(0.05, 0.6, k), rng.random(n)
+    own = np.full(n, -1)
+    own[:2] = [1, 3]
+    Y[:, :2] = D[:, [1, 3]]
+    G, C = D.T @ D, Y.T @ D
+    Z, state = np.zeros((n, k)), np.zeros((n, k), np.int8)
+    for _ in range(2):  # cold, then warm
+        found = fit_columns(G, C, weight, t, own, Z, state, 0, n)
+        for ours, twin in zip(found, naive_gates.fit_columns(G, C, weight, t, own), strict=True):
+            np.testing.assert_allclose(ours, twin, atol=1e-10)
+
+
+def test_warm_start_from_other_gates_ends_at_the_same_columns():
+    rng = np.random.default_rng(0)
+    D, Y = rng.random((8, 5)), rng.random((8, 40))
+    G, C, weight, own = D.T @ D, Y.T @ D, np.ones(40), np.full(40, -1)
+    Z, state = np.zeros((40, 5)), np.zeros((40, 5), np.int8)
+    for _ in range(5):
+        t = rng.random(5) * (rng.random(5) < 0.8)
+        fit_columns(G, C, weight, t, own, Z, state, 0, 40)
+        cold = np.zeros((40, 5))
+        fit_columns(G, C, weight, t, own, cold, np.zeros((40, 5), np.int8), 0, 40)
+        np.testing.assert_allclose(Z, cold, atol=1e-10)
+
+
+def test_gradient_and_hessian_are_those_of_the_value():
+    M, _ = scene(60)
+    gates = Gates(M, np.abs(M).sum(axis=0), np.ones(60))
+    gates.change(np.zeros(0, bool), np.array([3, 10, 20, 40, 50]), 0.3)
+    t = np.array([0.2, 0.35, 0.1, 0.4, 0.25])
+    _, gradient, hessian = gates.evaluate(t)
+    h = 1e-6
+    for i, e in enumerate(np.eye(5)):
+        up, down = gates.evaluate(t + h * e), gates.evaluate(t - h * e)
+        assert (up[0] - down[0]) / (2 * h) == pytest.approx(gradient[i], rel=1e-5, abs=1e-7)
+        np.testing.assert_allclose(
+            (up[1] - down[1]) / (2 * h), hessian[i], rtol=1e-2, atol=1e-2 * np.abs(hessian).max()
+        )
+
+
+def test_newton_target_solves_the_box_problem():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        A = rng.normal(size=(7, 4))
+        H, g, t = A.T @ A, rng.normal(size=4) * 3, rng.random(4)
+        x = newton_target(H, g, t)
+        slope = g + H @ (x - t)
+        assert (x >= 0).all()
+        assert (x <= 1).all()
+        np.testing.assert_allclose(np.clip(x - slope, 0, 1), x, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rows", [None, np.array([0, 7, 300, 301])])
+def test_positive_sums_in_tiles(dtype, rows):
+    rng = np.random.default_rng(0)
+    M, theta = rng.normal(size=(5, 303)), rng.normal(size=(5, 1100)) * 1e30
+    w = rng.uniform(0.5, 2, 303)
+    sums = positive_sums(M.astype(dtype), w, theta, rows, dtype)
+    expected = np.maximum((M / w).T @ theta, 0).sum(axis=1)
+    np.testing.assert_allclose(
+        sums, expected if rows is None else expected[rows], rtol=1e-5 if dtype == np.float32 else 1e-12
+    )
+
+
+def test_scores_are_those_of_the_definition():
+    M, mu = scene(30)
+    w, s = np.abs(M).sum(axis=0), np.random.default_rng(0).uniform(0.5, 2, 30)
+    gates = Gates(M, w, s)
+    gates.change(np.zeros(0, bool), np.array([2, 9, 17]), 0.4)
+    gates.evaluate(gates.t)
+    scores, _ = search.View(gates, np.full(30, mu)).screen(None)
+    np.testing.assert_allclose(scores, naive_gates.scores(M, w, gates.residual() * s, True), rtol=1e-10)
+
+
+# the solver
+
+
+@pytest.mark.parametrize("case", reference.CASES)
+def test_reaches_the_optimum_of_the_authors_cases(case):
+    data = reference.load(case)
+    solution = working_set(data["M"], float(data["mu_final"]), p=data["p"], w=data["w"], tol=1e-8)
+    assert solution.objective == pytest.approx(float(data["fopt"]), rel=1e-7)
+    assert solution.gap <= 1e-8
+    assert solution.status is Status.CONVERGED
+    assert_feasible(solution, data["w"])
+    assert_sound(data["M"], solution, float(data["fopt"]))
+
+
+@st.composite
+def problems(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    m, n = draw(st.integers(1, 5)), draw(st.integers(1, 9))
+    M = rng.normal(size=(m, n)) if draw(st.booleans()) else rng.random((m, n))
+    if draw(st.booleans()):
+        M = np.hstack([M, M[:, : n // 2 + 1]])
+    if draw(st.booleans()):
+        M[:, rng.integers(M.shape[1])] = 0
+    n = M.shape[1]
+    s = rng.uniform(0, 2, n) * (rng.random(n) < 0.9) if draw(st.booleans()) else None
+    p = rng.uniform(0.5, 1.5, n) if draw(st.booleans()) else None
+    w = rng.uniform(0.5, 2, n) if draw(st.booleans()) else None
+    return M, 10.0 ** draw(st.floats(-3, 1)), dict(s=s, p=p, w=w)
+
+
+@given(problems())
+@settings(max_examples=60)
+def test_optimal_feasible_and_bounded_at_every_step(problem):
+    M, mu, vectors = problem
+    arguments = dict(p=vectors["p"], w=vectors["w"], sample_weight=vectors["s"])
+    exact = conic(M, mu=mu, **arguments)
+    solution = working_set(M, mu, **arguments, tol=1e-7)
+    assert solution.objective == pytest.approx(exact.objective, rel=1e-6, abs=1e-7)
+    assert solution.gap <= 1e-7
+    assert_feasible(solution, np.abs(M).sum(axis=0) if vectors["w"] is None else vectors["w"])
+    assert_sound(M, solution, exact.objective)
+
+
+def test_samples_and_likely_rows_lead_to_the_same_optimum(monkeypatch):
+    M, mu = scene(500, noise=0.03)
+    plain = working_set(M, mu, tol=1e-6)
+    monkeypatch.setattr(search, "SMALL", 20)
+    assert [len(columns) for columns in search.samples(500)] == [8, 63]
+    iterations = []
+    solution = working_set(M, mu, tol=1e-6, callback=lambda progress: iterations.append(progress.iteration))
+    assert iterations[0] == 0
+    assert iterations[-1] == solution.n_iter
+    assert solution.gap <= 1e-6
+    assert solution.objective == pytest.approx(plain.objective, rel=2e-6)
+    assert_feasible(solution, np.abs(M).sum(axis=0))
+    assert_sound(M, solution)
+
+
+def test_without_early_stop_it_ends_where_nothing_is_left_to_gain():
+    M, mu = scene(200)
+    solution = working_set(M, mu, tol=0)
+    assert solution.gap <= 1e-9
+    assert solution.status in (Status.CONVERGED, Status.STALLED)
+
+
+def test_float32_is_certified_in_float64():
+    M, mu = scene(300)
+    solution = working_set(M.astype(np.float32), mu, tol=1e-4)
+    assert solution.coef.dtype == np.float32
+    assert solution.gap <= 1.1e-4
+    assert_feasible(solution, np.abs(M.astype(np.float32)).sum(axis=0))
+    assert_sound(M.astype(np.float32), solution)
+    assert solution.objective == pytest.approx(working_set(M, mu, tol=1e-6).objective, rel=1e-4)
+
+
+def test_same_bits_again_and_on_one_thread():
+    M, mu = scene(700, noise=0.05)
+    first, second = (working_set(M, mu, random_state=1) for _ in range(2))
+    with thread_limit(1):
+        third = working_set(M, mu, random_state=1)
+    for other in (second, third):
+        np.testing.assert_array_equal(first.coef, other.coef)
+        np.testing.assert_array_equal(first.history["objective"], other.history["objective"])
+
+
+def test_the_unit_of_the_data_does_not_matter():
+    M, mu = scene(150)
+    one, other = working_set(M, mu, tol=1e-8), working_set(M * 1e-6, mu * 1e-12, tol=1e-8)
+    np.testing.assert_allclose(one.toarray(), other.toarray(), atol=1e-6)
+
+
+DEGENERATE = {
+    "every pixel twice": (lambda M: np.repeat(M, 2, axis=1), 1.0),
+    "rank one": (lambda M: np.outer(M[:, 0], np.linspace(0.1, 3, 40)), 1.0),
+    "zero pixels": (lambda M: np.hstack([np.zeros((len(M), 3)), M]), 1.0),
+    "one pixel": (lambda M: M[:, :1], 1.0),
+    "one zero pixel": (lambda M: np.zeros((4, 1)), 1.0),
+    "constant": (lambda M: np.ones((5, 30)), 1.0),
+    "all zero": (lambda M: np.zeros((5, 30)), 1.0),
+    "no penalty": (lambda M: M, 0.0),
+    "hardly any penalty": (lambda M: M, 1e-6),
+    "all closed": (lambda M: M, 1e9),
+    "one band": (lambda M: M[:1], 1.0),
+    "scales over four decades": (lambda M: M * 10.0 ** np.linspace(-4, 0, M.shape[1]), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_degenerate_data_ends_right_and_certified(name):
+    change, factor = DEGENERATE[name]
+    M, mu = scene(40, noise=0.02)
+    M, mu = change(M), factor * mu
+    solution = working_set(M, mu, tol=1e-6)
+    exact = conic(M, mu=mu)
+    assert solution.status is Status.CONVERGED
+    assert solution.gap <= 1e-6
+    assert solution.objective == pytest.approx(exact.objective, rel=1e-5, abs=1e-7)
+    assert_feasible(solution, np.abs(M).sum(axis=0))
+    assert_sound(M, solution)
+    if name == "all closed":
+        assert len(solution.support) == 0
+    if name == "no penalty":
+        np.testing.assert_array_equal(solution.toarray(), np.eye(M.shape[1]))
+
+
+def interrupt(progress):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("small", [50, 4000], ids=["in a sample", "on all columns"])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (dict(callback=interrupt), Status.INTERRUPTED),
+        (dict(callback=lambda progress: True), Status.STOPPED_BY_CALLBACK),
+        (dict(max_seconds=0.0), Status.MAX_SECONDS),
+    ],
+)
+def test_stopped_early_it_returns_a_feasible_point_with_its_true_gap(arguments, status, small, monkeypatch):
+    monkeypatch.setattr(search, "SMALL", small)
+    M, mu = scene(300)
+    solution = working_set(M, mu, tol=1e-9, **arguments)
+    assert solution.status is status
+    assert 0 < solution.gap < 1
+    assert_feasible(solution, np.abs(M).sum(axis=0))
+    assert_sound(M, solution, working_set(M, mu, tol=1e-8).objective)
+
+
+def test_progress_tells_gap_objective_and_atoms():
+    M, mu = scene(200)
+    seen = []
+    solution = working_set(M, mu, tol=1e-6, callback=seen.append)
+    assert seen[-1].gap == pytest.approx(solution.gap, rel=1e-3, abs=1e-12)
+    assert seen[-1].objective == pytest.approx(solution.objective, rel=1e-12)
+    assert seen[-1].n_active >= len(solution.support)
+    assert [progress.iteration for progress in seen] == list(range(1, solution.n_iter + 1))
+    assert np.linalg.norm(M - M[:, solution.support] @ solution.coef) == pytest.approx(seen[-1].residual, rel=1e-9)
+
+
+def test_warm_start_starts_where_the_other_run_ended():
+    M, mu = scene(200, noise=0.05)
+    given = working_set(M, 1.1 * mu, tol=1e-6)
+    for X0 in (given, given.toarray()):
+        solution = working_set(M, mu, X0=X0, tol=1e-6)
+        start = certify(M, Solution.from_matrix(given.toarray(), mu=mu)).objective
+        assert solution.history["objective"][1] <= start * (1 + 1e-12)
+        assert solution.gap <= 1e-6
+
+
+@pytest.mark.parametrize("small", [50, 4000])
+@pytest.mark.parametrize("target", [("residual", 0.6), ("residual", 1.5), ("trace", 2.0), ("trace", 3.0)])
+def test_steered_to_a_target_with_a_certificate_for_the_final_penalty(target, small, monkeypatch):
+    monkeypatch.setattr(search, "SMALL", small)
+    M, mu = scene(300, noise=0.03)
+    solution = working_set(M, mu, target=target, tol=1e-4)
+    assert solution.status is Status.CONVERGED
+    residual = np.linalg.norm(M - M[:, solution.support] @ solution.coef)
+    attained = residual if target[0] == "residual" else solution.diagonal.sum()
+    assert attained == pytest.approx(target[1], rel=1.1e-3)
+    assert solution.gap <= 1e-4
+    assert_sound(M, solution)
+    fixed = working_set(M, solution.mu, tol=1e-5)
+    assert solution.objective == pytest.approx(fixed.objective, rel=2e-4)
+
+
+def test_a_target_out_of_reach_is_said_so():
+    M, mu = scene(40)
+    solution = working_set(M, mu, target=("residual", 10 * np.linalg.norm(M)))
+    assert solution.status is Status.MAX_ITER
+    assert len(solution.support) == 0
+
+
+def test_recovers_the_middle_points_that_the_exact_model_recovers():
+    M, _, indices = make_midpoints(30, 6, noise=0.1, random_state=0)
+    solution = working_set(M, mu_heuristic(M, 6), tol=1e-6)
+    assert set(np.argsort(-solution.diagonal)[:6]) == set(indices)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(mu=0.0, target=("trace", 2.0)), "mu must be > 0"),
+        (dict(mu=1.0, X0=np.eye(3)), "X0 belongs to 3 points, M has 4"),
+        (dict(mu=1.0, target=("norm", 2.0)), "target must be"),
+        (dict(mu=1.0, tol=-1.0), "tol must be"),
+    ],
+)
+def test_bad_usage_is_refused_in_one_sentence(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        working_set(np.ones((2, 4)), **arguments)
