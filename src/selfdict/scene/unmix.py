@@ -16,8 +16,8 @@ from selfdict.scene.model import as_scene
 from selfdict.scene.result import UnmixResult
 
 METHODS = {"fgnsr": "FGNSR", "spa": "SPA", "snpa": "SNPA", "xray": "XRAY", "vca": "VCA", "h2nmf": "H2NMF"}
-_FIT_BYTES = 256 * 2**20  # what the method gets to see at most, unless max_pixels says otherwise
-_EXTREME = 4  # of each block, so many times r extreme pixels are kept whatever the sampling
+_FIT_BYTES = 128 * 2**20  # what the method gets to see at most, unless max_pixels says otherwise
+_EXTREME = 3  # of each block, so many times r extreme pixels are kept whatever the sampling
 
 
 def unmix(
@@ -60,7 +60,7 @@ def unmix(
     drop_bad_bands : bool
         Leave out the bands marked as bad.
     max_pixels : int, optional
-        The most pixels the method gets to see; by default as many as fill 256 MiB.
+        The most pixels the method gets to see; by default as many as fill 128 MiB.
     random_state : None, int or numpy.random.Generator
         Same seed, same result.
     progress : callable, optional
@@ -190,7 +190,8 @@ def _read(
         if keep.size:
             M = np.maximum(M[:, keep], 0)
             if share < 1:
-                extreme = selfdict.spa(M, min(n_extreme, keep.size), allow_fewer=True)
+                # float64: where only noise is left, SPA must compare many residuals of nearly one size
+                extreme = selfdict.spa(M.astype(np.float64), min(n_extreme, keep.size), allow_fewer=True)
                 thinned = np.union1d(extreme, generator.choice(keep.size, int(share * keep.size), replace=False))
                 M, keep = M[:, thinned], keep[thinned]
             points[count : count + keep.size] = M.T
