@@ -18,3 +18,83 @@ def spa(M, r):
         u = R[:, k] / np.linalg.norm(R[:, k])
         R = R - np.outer(u, u @ R)
     return selected
+
+
+def h2nmf(M, n_clusters):
+    """Every leaf is tried as soon as it exists, with a full SVD; labels, representatives, splits by node."""
+    M = np.maximum(M.astype(np.float64), 0)
+    leaves = {0: np.arange(M.shape[1])}
+    tried = {}
+    splits = []
+    while len(leaves) < n_clusters:
+        for node, columns in leaves.items():
+            if node not in tried:
+                tried[node] = try_split(M, columns)
+        node = max(leaves, key=lambda node: (tried[node][0], -node))
+        if tried[node][0] < 0:
+            break
+        del leaves[node]
+        for new, columns in enumerate(tried[node][1:], start=2 * len(splits) + 1):
+            leaves[new] = columns
+        splits.append(node)
+    labels = np.empty(M.shape[1], dtype=int)
+    indices = []
+    for label, node in enumerate(sorted(leaves)):
+        labels[leaves[node]] = label
+        indices.append(representative(M, leaves[node]))
+    return labels, indices, splits
+
+
+def largest_eigenvalue(A):
+    return np.linalg.norm(A, 2) ** 2
+
+
+def try_split(M, columns):
+    """Return the gain and the two parts, or −1 where the columns cannot be divided."""
+    A = M[:, columns]
+    U, S, Vt = np.linalg.svd(A, full_matrices=False)
+    if columns.size < 2 or len(S) < 2 or S[1] ** 2 <= 1e-13 * S[0] ** 2:
+        return (-1,)
+    Z = S[:2, None] * Vt[:2]
+    W = np.maximum(U[:, :2] @ Z[:, spa(Z, 2)], 0)
+    x = []
+    for a in A.T:
+        h = nnls_two(W, a)
+        x.append(h[0] / (h[0] + h[1] + 1e-16))
+    x = np.array(x)
+    costs = []
+    grid = [0.01 * i for i in range(101)]
+    for delta in grid:
+        F = np.mean(x <= delta)
+        low, high = max(delta - 0.05, 0), min(delta + 0.05, 1)
+        g = np.mean((x >= low) & (x <= high)) / (high - low)
+        costs.append(-np.log(F * (1 - F)) + np.exp(g) if 0 < F < 1 else np.inf)
+    first = x >= grid[int(np.argmin(costs))]
+    if first.all() or not first.any():
+        return (-1,)
+    parts = columns[first], columns[~first]
+    gain = sum(largest_eigenvalue(M[:, part]) for part in parts) - largest_eigenvalue(A)
+    return gain, *parts
+
+
+def nnls_two(W, a):
+    """Exact nonnegative least squares on two columns: the best of the four supports."""
+    candidates = [np.zeros(2)]
+    for i in range(2):
+        h = np.zeros(2)
+        h[i] = max(0, W[:, i] @ a / (W[:, i] @ W[:, i]))
+        candidates.append(h)
+    h = np.linalg.lstsq(W, a, rcond=None)[0]
+    if h.min() >= 0:
+        candidates.append(h)
+    return min(reversed(candidates), key=lambda h: np.linalg.norm(a - W @ h))
+
+
+def representative(M, columns):
+    u = np.abs(np.linalg.svd(M[:, columns], full_matrices=False)[0][:, 0])
+    u = u - u.mean()
+    cosines = []
+    for a in M[:, columns].T:
+        a = a - a.mean()
+        cosines.append(a @ u / (np.linalg.norm(a) * np.linalg.norm(u)))
+    return int(columns[np.argmax(cosines)])

@@ -1,0 +1,114 @@
+"""The steps by which rank-two NMF divides some columns of a matrix in two; negative entries are read as zero."""
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.kernels.jit import jit
+
+
+@jit
+def gather(M: Array, columns: Array, out: Array, start: int, stop: int) -> None:
+    """Set ``out[t]`` to max(M[:, columns[t]], 0) for t in [start, stop); ``out`` is (k, m)."""
+    m = M.shape[0]
+    if abs(M.strides[0]) < abs(M.strides[1]):  # columns lie in one piece
+        for t in range(start, stop):
+            j = columns[t]
+            for i in range(m):
+                a = M[i, j]
+                out[t, i] = 0.0 if a < 0.0 else a
+    else:
+        for i in range(m):
+            for t in range(start, stop):
+                a = M[i, columns[t]]
+                out[t, i] = 0.0 if a < 0.0 else a
+
+
+@jit
+def project(M: Array, columns: Array, U: Array, out: Array, start: int, stop: int) -> None:
+    """Set ``out[:, t]`` to (u₁ᵀa, u₂ᵀa, aᵀa) with a = max(M[:, columns[t]], 0), for t in [start, stop).
+
+    U is (2, m), ``out`` (3, k), both float64.
+    """
+    m = M.shape[0]
+    if abs(M.strides[0]) < abs(M.strides[1]):
+        for t in range(start, stop):
+            j = columns[t]
+            first = second = square = 0.0
+            for i in range(m):
+                a = float(M[i, j])
+                a = 0.0 if a < 0.0 else a
+                first += U[0, i] * a
+                second += U[1, i] * a
+                square += a * a
+            out[0, t], out[1, t], out[2, t] = first, second, square
+    else:
+        out[:, start:stop] = 0.0
+        for i in range(m):
+            u, v = U[0, i], U[1, i]
+            for t in range(start, stop):
+                a = float(M[i, columns[t]])
+                a = 0.0 if a < 0.0 else a
+                out[0, t] += u * a
+                out[1, t] += v * a
+                out[2, t] += a * a
+
+
+@jit
+def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
+    """SPA with r = 2 on the columns of Z (2 or more, k), of which the first two rows count.
+
+    The residual in the plane is a cross product; among residuals within ``tie`` relative the larger norm wins.
+    """
+    k = Z.shape[1]
+    first = 0
+    largest = -1.0
+    for t in range(k):
+        norm = Z[0, t] * Z[0, t] + Z[1, t] * Z[1, t]
+        if norm > largest:
+            first, largest = t, norm
+    p, q = Z[0, first], Z[1, first]
+    residual = 0.0
+    for t in range(k):
+        cross = Z[0, t] * q - Z[1, t] * p
+        residual = max(residual, cross * cross)
+    second = 0
+    largest = -1.0
+    for t in range(k):
+        cross = Z[0, t] * q - Z[1, t] * p
+        norm = Z[0, t] * Z[0, t] + Z[1, t] * Z[1, t]
+        if cross * cross >= (1.0 - tie) * residual and norm > largest:
+            second, largest = t, norm
+    return first, second
+
+
+@jit
+def shares(left: Array, right: Array, x: Array) -> None:
+    """Set x to h₁/(h₁ + h₂) for each column of H = argmin ‖A − W H‖ over H ≥ 0.
+
+    ``left`` is WᵀW (2, 2), ``right`` is WᵀA (2 or more rows, k). Where A has a zero column, x is 0.
+    """
+    a, b, d = left[0, 0], left[0, 1], left[1, 1]
+    rank_one = a * d - b * b <= 1e-15 * a * d
+    for t in range(x.size):
+        p, q = right[0, t], right[1, t]
+        # The solution without signs, times the determinant, which cancels in the share.
+        h1, h2 = d * p - b * q, a * q - b * p
+        if rank_one or h1 < 0.0 or h2 < 0.0:  # the better column of W alone
+            x[t] = 1.0 if p * np.sqrt(d) >= q * np.sqrt(a) else 0.0
+        else:
+            x[t] = h1 / (h1 + h2) if h1 > 0.0 else 0.0
+
+
+@jit
+def count_below(x: Array, edges: Array, first: Array) -> Array:
+    """Return how many entries of x ∈ [0, 1] are ≤ each of the increasing edges.
+
+    ``first[i]`` is an edge, of increasing position, at or before those that entries from i/100 on can reach.
+    """
+    counts = np.zeros(edges.size + 1, dtype=np.int64)
+    for value in x:
+        position = first[int(100.0 * value)]
+        while position < edges.size and edges[position] < value:
+            position += 1
+        counts[position] += 1
+    return np.cumsum(counts)[:-1]

@@ -1,0 +1,205 @@
+"""Hierarchical clustering by rank-two NMF."""
+
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfdict._validation import Array, as_matrix, as_rank
+from selfdict.kernels.blas import single_threaded_blas
+from selfdict.kernels.leading_eigen import leading_eigenpairs
+from selfdict.kernels.threads import for_slices
+from selfdict.select._columns import finite_squared_norms
+from selfdict.select.rank_two import divide, gram, products
+
+_SAME_DIRECTION = 1e-13  # columns with λ₂ below this share of λ₁ are multiples of one column
+_SUBTRACT = 1e-2  # down to this share of the trace that was added up, a Gram matrix may come from subtraction
+_REWRITE = 1 << 28  # bytes of M up to which a copy with its columns in one piece is held
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """A partition of the columns of M, with one representative each.
+
+    Attributes
+    ----------
+    labels : (n,) ndarray of int
+        The cluster of each column, 0 … C − 1.
+    indices : (C,) ndarray of int
+        For each cluster the column of M that represents it.
+    sizes : (C,) ndarray of int
+        For each cluster the number of its columns.
+    tree : (C − 1,) ndarray of int
+        The splits in the order in which they were made. Node 0 holds all columns; split t divides node ``tree[t]``
+        into the nodes 2t + 1 and 2t + 2. The clusters are the nodes never divided, in increasing order.
+    """
+
+    labels: Array
+    indices: Array
+    sizes: Array
+    tree: Array
+
+
+def h2nmf(M: ArrayLike, n_clusters: int, *, previous: Clusters | None = None) -> Clusters:
+    """Cluster the columns of M hierarchically by rank-two NMF (H2NMF).
+
+    Each step divides in two the cluster whose division lowers most the error of approximating every cluster by
+    rank one. Negative entries of M count as zero.
+
+    Parameters
+    ----------
+    M : (m, n) array_like
+        Data points are columns; also a ``np.memmap``. Any memory order, but columns that lie in one piece are read
+        much faster; a matrix stored by rows is first copied to that order if it is no larger than 256 MiB.
+    n_clusters : int
+        How many clusters to make.
+    previous : Clusters, optional
+        An earlier result for the same M with at most ``n_clusters`` clusters, from which to go on.
+
+    Returns
+    -------
+    Clusters
+        Fewer than ``n_clusters`` if no cluster can be divided further: columns that are multiples of one another
+        are never put apart.
+
+    Notes
+    -----
+    With λ₁ ≥ λ₂ the leading eigenvalues of A Aᵀ for the columns A of a cluster, a division into A₁, A₂ gains
+    λ₁(A₁) + λ₁(A₂) − λ₁(A), and never more than λ₂(A): the rank-one approximations of the parts are together one of
+    rank two of A. So a cluster is tried only when its λ₂ is at least the best gain known.
+
+    A Aᵀ is computed for the smaller part; the larger one's is the difference to the whole. Each column is
+    therefore read O(log C) times where the parts are balanced.
+
+    Examples
+    --------
+    >>> import selfdict
+    >>> M = [[1.0, 0.9, 0.1, 0.0], [0.0, 0.2, 0.9, 1.0], [0.5, 0.5, 0.5, 0.6]]
+    >>> selfdict.h2nmf(M, 2).labels
+    array([0, 0, 1, 1])
+    """
+    M = as_matrix(M, finite=False)
+    n_clusters = as_rank(n_clusters, M.shape[1], "n_clusters")
+    splits, parts = _start(M.shape[1], n_clusters, previous)
+    finite_squared_norms(M)
+    M = _by_columns(np.asarray(M))
+    with single_threaded_blas():
+        leaves = _grow(M, n_clusters, splits, parts)
+    return _describe(M, leaves, splits)
+
+
+def _grow(M: Array, n_clusters: int, splits: list[int], parts: dict[int, Array]) -> "dict[int, _Leaf]":
+    """Divide leaves until there are enough, or none can be divided; append to ``splits``, return them by node."""
+    leaves = {node: _Leaf.of(columns, gram(M, columns)) for node, columns in parts.items()}
+    # The largest gain or bound first; among equals a bound before a gain, then the older node.
+    queue = [(-leaf.bound, False, node) for node, leaf in leaves.items() if leaf.bound > 0]
+    heapify(queue)
+    while len(leaves) < n_clusters and queue:
+        _, tried, node = heappop(queue)
+        leaf = leaves[node]
+        if tried:
+            del leaves[node]
+            for new, child in enumerate(leaf.children, start=2 * len(splits) + 1):
+                leaves[new] = child
+                if child.bound > 0:
+                    heappush(queue, (-child.bound, False, new))
+            splits.append(node)
+        else:
+            leaf.children = _divide(M, leaf)
+            leaf.gram = None
+            if leaf.children:
+                heappush(queue, (-leaf.gain, True, node))
+    return leaves
+
+
+def _by_columns(M: Array) -> Array:
+    """Return M with each column in one piece, unless it is too large for a copy.
+
+    The columns of a leaf lie scattered: in a matrix stored by rows, each number read costs a whole cache line.
+    """
+    if abs(M.strides[0]) <= abs(M.strides[1]) or M.nbytes > _REWRITE:
+        return M
+    out = np.empty_like(M, order="F")
+    for_slices(lambda a, b: np.copyto(out[:, a:b], M[:, a:b]), M.shape[1], 8192)
+    return out
+
+
+@dataclass
+class _Leaf:
+    """Some columns A of M, the two leading eigenpairs of A Aᵀ, and the parts A would be divided into."""
+
+    columns: Array
+    eigenvalues: Array
+    U: Array
+    gram: Array | None
+    summed: float  # the trace of the Gram matrix that was added up and from which this one was subtracted
+    children: "tuple[_Leaf, ...]" = ()
+
+    @classmethod
+    def of(cls, columns: Array, G: Array, summed: float = 0.0) -> Self:
+        eigenvalues, U = leading_eigenpairs(G)
+        # A leaf of few columns takes less room than its Gram matrix, which is soon computed again.
+        gram = G if columns.size > G.shape[0] else None
+        return cls(columns, eigenvalues, U, gram, summed or float(np.trace(G)))
+
+    @property
+    def bound(self) -> float:
+        """What a division can gain at most, rounded up; zero where the columns are multiples of one another."""
+        first, second = self.eigenvalues
+        return float(second + 1e-14 * first) if second > _SAME_DIRECTION * first else 0.0
+
+    @property
+    def gain(self) -> float:
+        return float(sum(child.eigenvalues[0] for child in self.children) - self.eigenvalues[0])
+
+
+def _divide(M: Array, leaf: _Leaf) -> tuple[_Leaf, ...]:
+    """Return the two parts of a leaf, or nothing where one would be empty."""
+    first = divide(M, leaf.columns, leaf.U)
+    parts = [leaf.columns[first], leaf.columns[~first]]
+    if min(part.size for part in parts) == 0:
+        return ()
+    small = int(parts[1].size < parts[0].size)
+    grams, summed = [gram(M, parts[small])] * 2, [0.0, 0.0]
+    if leaf.gram is not None and np.trace(leaf.gram) - np.trace(grams[small]) > _SUBTRACT * leaf.summed:
+        grams[1 - small] = leaf.gram - grams[small]
+        summed[1 - small] = leaf.summed
+    else:
+        grams[1 - small] = gram(M, parts[1 - small])
+    return tuple(for_slices(lambda k, _: _Leaf.of(parts[k], grams[k], summed[k]), 2, 1))
+
+
+def _start(n: int, n_clusters: int, previous: Clusters | None) -> tuple[list[int], dict[int, Array]]:
+    """Return the splits already made and the columns of each leaf, by its node."""
+    if previous is None:
+        return [], {0: np.arange(n)}
+    if previous.labels.shape != (n,):
+        raise ValueError(f"previous holds labels of {previous.labels.size} columns, but M has {n}")
+    if previous.sizes.size > n_clusters:
+        raise ValueError(f"n_clusters must be at least the {previous.sizes.size} of previous, got {n_clusters}")
+    splits = previous.tree.tolist()
+    nodes = sorted(set(range(2 * len(splits) + 1)) - set(splits))
+    order = np.argsort(previous.labels, kind="stable")
+    return splits, dict(zip(nodes, np.split(order, np.cumsum(previous.sizes)[:-1])))
+
+
+def _describe(M: Array, leaves: dict[int, _Leaf], splits: list[int]) -> Clusters:
+    labels = np.empty(M.shape[1], dtype=np.intp)
+    indices = []
+    for label, node in enumerate(sorted(leaves)):
+        leaf = leaves[node]
+        labels[leaf.columns] = label
+        indices.append(leaf.columns[_most_typical(M, leaf)])
+    return Clusters(labels, np.array(indices), np.bincount(labels), np.array(splits, dtype=np.intp))
+
+
+def _most_typical(M: Array, leaf: _Leaf) -> int:
+    """Return the position of the column with the least mean-removed angle to the first singular vector."""
+    direction = np.abs(leaf.U[:, 0])
+    direction -= direction.mean()
+    along, total, square = products(M, leaf.columns, np.column_stack([direction, np.ones_like(direction)]))
+    spread = np.sqrt(np.maximum(square - total**2 / M.shape[0], 0.0))
+    # A constant column has no angle; it is typical only where all are constant.
+    return int(np.argmax(np.divide(along, spread, out=np.full_like(along, -np.inf), where=spread > 0)))

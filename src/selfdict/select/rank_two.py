@@ -1,0 +1,66 @@
+"""How H2NMF divides a set of columns in two: rank-two NMF, then a threshold on the shares."""
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.kernels.rank_two import count_below, extreme_pair, gather, project, shares
+from selfdict.kernels.threads import for_slices
+from selfdict.select._columns import TIE
+
+_BLOCK = 1 << 15
+_SLICE = 2048
+_GRID = 0.01 * np.arange(101)
+_LOW, _HIGH = np.maximum(_GRID - 0.05, 0.0), np.minimum(_GRID + 0.05, 1.0)
+_BELOW_LOW = np.nextafter(_LOW, -1.0)  # x < low is x ≤ the next smaller number
+_EDGES = np.unique(np.concatenate([_GRID, _HIGH, _BELOW_LOW]))
+_FROM = np.searchsorted(_EDGES, _GRID - 1e-9)  # where to begin looking for x in [grid, grid + 0.01)
+_AT_GRID, _AT_HIGH, _AT_LOW = (np.searchsorted(_EDGES, values) for values in (_GRID, _HIGH, _BELOW_LOW))
+
+
+def gram(M: Array, columns: Array) -> Array:
+    """Return A Aᵀ (m, m) in float64 for A = max(M[:, columns], 0), a block of columns at a time."""
+
+    def task(start: int, stop: int) -> Array:
+        rows = np.empty((stop - start, M.shape[0]))
+        gather(M, block[start:stop], rows, 0, stop - start)
+        product: Array = rows.T @ rows
+        return product
+
+    G = np.zeros((M.shape[0], M.shape[0]))
+    for start in range(0, columns.size, _BLOCK):
+        block = columns[start : start + _BLOCK]
+        for part in for_slices(task, block.size, _SLICE):
+            G += part
+    return G
+
+
+def products(M: Array, columns: Array, U: Array) -> Array:
+    """Return u₁ᵀa, u₂ᵀa and aᵀa as the rows of a (3, k) array, for the columns a of max(M[:, columns], 0)."""
+    rows = np.ascontiguousarray(U.T)
+    out = np.empty((3, columns.size))
+    for_slices(lambda a, b: project(M, columns, rows, out, a, b), columns.size, _SLICE)
+    return out
+
+
+def divide(M: Array, columns: Array, U: Array) -> Array:
+    """Say which columns go to the first part; U (m, 2) holds their two leading left singular vectors."""
+    Z = products(M, columns, U)
+    pair = Z[:2, extreme_pair(Z, TIE)]
+    W = U @ pair
+    # Without a negative entry the clipping changes nothing, and WᵀA follows from Z.
+    right = pair.T @ Z[:2] if (W >= 0).all() else products(M, columns, np.maximum(W, 0))
+    W = np.maximum(W, 0)
+    x = np.empty(columns.size)
+    shares(W.T @ W, right, x)
+    return np.asarray(x >= _threshold(x))
+
+
+def _threshold(x: Array) -> float:
+    """Return the δ of the grid that balances the two parts and lies where few x are."""
+    counts = count_below(x, _EDGES, _FROM)
+    below = counts[_AT_GRID] / x.size
+    # Thresholds with equal counts are common; the authors' order of operations decides between them.
+    near = (counts[_AT_HIGH] - counts[_AT_LOW]) / x.size / (_HIGH - _LOW)
+    with np.errstate(divide="ignore"):
+        cost = -np.log(below * (1 - below)) + np.exp(near)
+    return float(_GRID[np.argmin(cost)])

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive_select
+from selfdict.kernels.leading_eigen import leading_eigenpairs
+from selfdict.kernels.rank_two import count_below, extreme_pair, gather, project, shares
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_gather_and_project(dtype, order):
+    rng = np.random.default_rng(0)
+    M = np.asarray(rng.standard_normal((7, 30)), dtype=dtype, order=order)
+    U = rng.standard_normal((2, 7))
+    columns = np.array([3, 4, 11, 29, 0])
+    A = np.maximum(M[:, columns], 0).astype(np.float64)
+    rows, out = np.full((5, 7), np.nan), np.full((3, 5), np.nan)
+    gather(M, columns, rows, 1, 4)
+    project(M, columns, U, out, 1, 4)
+    np.testing.assert_array_equal(rows[1:4], A.T[1:4])
+    np.testing.assert_allclose(out[:, 1:4], np.vstack([U @ A, (A**2).sum(axis=0)])[:, 1:4], rtol=1e-12)
+    assert np.isnan(rows[[0, 4]]).all()
+    assert np.isnan(out[:, [0, 4]]).all()
+
+
+@given(st.integers(0, 10**6))
+def test_extreme_pair_is_spa(seed):
+    Z = np.random.default_rng(seed).standard_normal((2, 20)).round(1)
+    assert list(extreme_pair(Z, 1e-6)) == naive_select.spa(Z, 2)
+
+
+@given(st.integers(0, 10**6))
+def test_shares_are_those_of_nonnegative_least_squares(seed):
+    rng = np.random.default_rng(seed)
+    W = rng.random((5, 2))
+    A = np.hstack([W, rng.random((5, 20)), np.zeros((5, 1))])
+    x = np.empty(23)
+    shares(W.T @ W, W.T @ A, x)
+    for share, a in zip(x, A.T):
+        h = naive_select.nnls_two(W, a)
+        np.testing.assert_allclose(share, h[0] / (h[0] + h[1] + 1e-16), atol=1e-9)
+
+
+def test_shares_for_a_dictionary_of_rank_one():
+    x = np.empty(2)
+    W = np.array([[1.0, 2.0], [1.0, 2.0]])
+    shares(W.T @ W, W.T @ np.eye(2), x)
+    assert set(x) <= {0.0, 1.0}
+
+
+def test_count_below():
+    rng = np.random.default_rng(0)
+    grid = 0.01 * np.arange(101)
+    edges = np.unique(np.concatenate([grid, np.nextafter(grid, 2), np.nextafter(grid, -1)]))
+    x = np.concatenate([rng.random(500), edges[1:-1]])
+    first = np.searchsorted(edges, grid - 1e-9)
+    np.testing.assert_array_equal(count_below(x, edges, first), [(x <= edge).sum() for edge in edges])
+
+
+def assert_leading_eigenpairs(G):
+    values, vectors = leading_eigenpairs(G)
+    expected = np.linalg.eigvalsh(G)[::-1][:2]
+    scale = max(expected[0], 1e-300)
+    np.testing.assert_allclose(values[: len(expected)] / scale, expected / scale, atol=1e-13)
+    live = values > 1e-12 * scale
+    np.testing.assert_allclose(G @ vectors[:, live] / scale, vectors[:, live] * values[live] / scale, atol=1e-13)
+    np.testing.assert_allclose(vectors[:, live].T @ vectors[:, live], np.eye(live.sum()), atol=1e-12)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 60), st.sampled_from([0.0, 0.3, 3.0]))
+def test_leading_eigenpairs(seed, m, k, decay):
+    rng = np.random.default_rng(seed)
+    A = rng.random((m, k)) * np.exp(-decay * np.arange(k))
+    assert_leading_eigenpairs(A @ A.T)
+
+
+@pytest.mark.parametrize(
+    "G",
+    [
+        np.zeros((3, 3)),
+        np.eye(6),
+        np.diag([2.0, 2.0, 1.0, 0.0]),
+        np.diag([2.0, 1.0, 1.0, 1.0]),
+        np.ones((4, 4)),
+        np.array([[5.0]]),
+        np.diag(np.linspace(1, 1.001, 150)),  # no gap: the dense way
+    ],
+)
+def test_leading_eigenpairs_without_a_gap(G):
+    assert_leading_eigenpairs(G)

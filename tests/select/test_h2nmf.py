@@ -1,0 +1,150 @@
+import dataclasses
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive_select
+from selfdict import h2nmf
+from selfdict.select.rank_two import gram
+
+
+def pixels(seed=0, m=15, n=400, r=5, noise=0.01):
+    rng = np.random.default_rng(seed)
+    M = rng.random((m, r)) @ rng.dirichlet(np.full(r, 0.5), n).T * rng.uniform(0.3, 1, n)
+    return np.maximum(M + noise * rng.standard_normal(M.shape), 0)
+
+
+def assert_same(clusters, expected):
+    for field in dataclasses.fields(clusters):
+        np.testing.assert_array_equal(getattr(clusters, field.name), getattr(expected, field.name))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_same_as_trying_every_leaf(seed, order, dtype):
+    M = np.asarray(pixels(seed), dtype=dtype, order=order)
+    labels, indices, splits = naive_select.h2nmf(M, 40)
+    clusters = h2nmf(M, 40)
+    np.testing.assert_array_equal(clusters.labels, labels)
+    np.testing.assert_array_equal(clusters.indices, indices)
+    np.testing.assert_array_equal(clusters.tree, splits)
+    np.testing.assert_array_equal(clusters.sizes, np.bincount(labels))
+
+
+def test_more_bands_than_pixels():
+    M = pixels(m=60, n=30)
+    labels, indices, _ = naive_select.h2nmf(M, 20)
+    clusters = h2nmf(M, 20)
+    np.testing.assert_array_equal(clusters.labels, labels)
+    np.testing.assert_array_equal(clusters.indices, indices)
+
+
+def test_negative_entries_count_as_zero():
+    M = pixels() - 0.1
+    assert (M < 0).any()
+    assert_same(h2nmf(M, 25), h2nmf(np.maximum(M, 0), 25))
+
+
+def test_scale_does_not_matter():
+    M = pixels()
+    assert_same(h2nmf(2.0**-40 * M, 25), h2nmf(M, 25))
+
+
+def test_deeper_from_an_earlier_result():
+    M = pixels(n=600)
+    whole = h2nmf(M, 60)
+    assert_same(h2nmf(M, 60, previous=h2nmf(M, 7)), whole)
+    assert_same(h2nmf(M, 60, previous=whole), whole)
+    # The tree says how the first clusters were divided.
+    shallow = h2nmf(M, 7)
+    np.testing.assert_array_equal(shallow.tree, whole.tree[:6])
+    assert all(len(np.unique(shallow.labels[whole.labels == label])) == 1 for label in range(60))
+    with pytest.raises(ValueError, match="at least the 60 of previous, got 7"):
+        h2nmf(M, 7, previous=whole)
+    with pytest.raises(ValueError, match="labels of 600 columns, but M has 599"):
+        h2nmf(M[:, 1:], 70, previous=whole)
+
+
+def test_memmap_and_a_matrix_too_large_to_copy(tmp_path, monkeypatch):
+    M = pixels()
+    np.save(tmp_path / "M.npy", M)
+    expected = h2nmf(M, 30)
+    monkeypatch.setattr(sys.modules["selfdict.select.h2nmf"], "_REWRITE", 0)
+    assert_same(h2nmf(np.load(tmp_path / "M.npy", mmap_mode="r"), 30), expected)
+
+
+def test_gram_by_blocks(monkeypatch):
+    M = pixels() - 0.1
+    columns = np.arange(3, 400, 2)
+    monkeypatch.setattr("selfdict.select.rank_two._BLOCK", 64)
+    monkeypatch.setattr("selfdict.select.rank_two._SLICE", 16)
+    A = np.maximum(M[:, columns], 0)
+    np.testing.assert_allclose(gram(M, columns), A @ A.T, rtol=1e-13)
+
+
+@given(st.integers(0, 10**6))
+def test_no_division_gains_more_than_the_second_eigenvalue(seed):
+    """The bound by which leaves are left untried."""
+    rng = np.random.default_rng(seed)
+    A = rng.random((6, 12)) * rng.random(12) ** 3
+    first = rng.random(12) < rng.random()
+    parts = [np.linalg.eigvalsh(P @ P.T)[-1] for P in (A[:, first], A[:, ~first])]
+    second, largest = np.linalg.eigvalsh(A @ A.T)[-2:]
+    assert -1e-12 * largest <= sum(parts) - largest <= second + 1e-12 * largest
+
+
+def test_duplicates_stay_together():
+    M = np.repeat(pixels(n=5), 40, axis=1)
+    clusters = h2nmf(M, 50)
+    assert clusters.sizes.tolist() == [40] * 5
+    assert clusters.tree.size == 4
+    np.testing.assert_array_equal(clusters.indices % 40, 0)
+
+
+def test_multiples_of_one_column_are_one_cluster():
+    M = np.outer([1.0, 2.0, 4.0], np.arange(1.0, 9.0))
+    clusters = h2nmf(M, 3)
+    assert clusters.sizes.tolist() == [8]
+    assert h2nmf([[1.0, 2.0, 3.0]], 3).sizes.tolist() == [3]
+
+
+def test_two_orthogonal_groups_of_equal_size():
+    """The leading eigenvalue is double."""
+    clusters = h2nmf(np.repeat(np.eye(2), 3, axis=1), 2)
+    assert len(set(clusters.labels[:3])) == len(set(clusters.labels[3:])) == 1
+    assert clusters.labels[0] != clusters.labels[3]
+
+
+def test_zero_columns():
+    assert h2nmf(np.zeros((3, 5)), 2).sizes.tolist() == [5]
+    M = np.hstack([pixels(n=50), np.zeros((15, 20))])
+    clusters = h2nmf(M, 10)
+    assert clusters.sizes.sum() == 70
+    assert len(set(clusters.labels[50:])) == 1
+
+
+def test_one_pixel():
+    clusters = h2nmf([[3.0], [1.0]], 1)
+    assert (clusters.labels, clusters.indices, clusters.sizes) == ([0], [0], [1])
+    assert clusters.tree.size == 0
+
+
+@pytest.mark.parametrize(
+    ("M", "n_clusters", "error", "message"),
+    [
+        (np.array([[1.0, np.nan]]), 1, ValueError, "NaN or infinity"),
+        (np.array([[1.0, -np.inf]]), 1, ValueError, "NaN or infinity"),
+        (np.ones(3), 1, ValueError, "2 dimensions"),
+        (np.ones((2, 3)), 4, ValueError, "n_clusters must lie between 1 and the number of points, 3, got 4"),
+        (np.ones((2, 3)), 0, ValueError, "got 0"),
+        (np.ones((2, 3), dtype=complex), 1, TypeError, "complex128"),
+        (np.ones((2, 3), dtype=object), 1, TypeError, "object"),
+    ],
+)
+def test_bad_input(M, n_clusters, error, message):
+    with pytest.raises(error, match=message):
+        h2nmf(M, n_clusters)
