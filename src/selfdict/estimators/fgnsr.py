@@ -14,7 +14,7 @@ from selfdict._validation import Array, as_rank
 from selfdict.estimators.base import SelfDictionaryEstimator
 from selfdict.model.solution import Callback, Progress, Solution, Status
 from selfdict.select import Clusters, h2nmf, select_indices
-from selfdict.solvers import conic, fast_gradient, mu_heuristic
+from selfdict.solvers import conic, fast_gradient, mu_heuristic, working_set
 from selfdict.solvers.problem import Target, jitter
 
 
@@ -113,7 +113,7 @@ class FGNSR(SelfDictionaryEstimator):
         self,
         n_components: int = 2,
         *,
-        solver: str = "fast_gradient",
+        solver: str = "working_set",
         candidates: int | None = None,
         weights: str = "scaled",
         mu: str | float = "auto",
@@ -204,7 +204,7 @@ class FGNSR(SelfDictionaryEstimator):
         options = dict(target=self.target, tol=self.tol, max_seconds=self.max_seconds, callback=self._report)
         if self.solver == "fast_gradient":
             return fast_gradient(M, float(mu), max_iter=self.max_iter, **options, **model)
-        raise AssertionError
+        return working_set(M, float(mu), **options, **model)
 
     def _report(self, progress: Progress) -> Any:
         if self.verbose:
