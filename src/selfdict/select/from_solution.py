@@ -95,7 +95,7 @@ def _spa(solution: Solution, r: int, M: Array) -> Array:
 
 
 def _clusters(solution: Solution, r: int, M: Array) -> Array:
-    """Merge near columns of the support until the r heaviest groups hold r/(r+1) of all weight."""
+    """Merge near columns of the support until each of the r heaviest groups has 1/(r+1) of all weight."""
     support = solution.support
     if support.size <= r:
         return support[np.argsort(-solution.diagonal[support], kind="stable")]
@@ -107,7 +107,7 @@ def _clusters(solution: Solution, r: int, M: Array) -> Array:
         labels = scipy.cluster.hierarchy.fcluster(tree, count, criterion="maxclust")
         total = np.bincount(labels, weights=weight)
         heaviest = np.argsort(-total, kind="stable")[:r]
-        if total[heaviest].sum() >= r / (r + 1) * total.sum():
+        if total[heaviest].min() >= total.sum() / (r + 1):
             break
     members = [np.flatnonzero(labels == label) for label in heaviest]
     return support[[m[np.argmax(weight[m])] for m in members if m.size]]
