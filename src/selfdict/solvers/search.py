@@ -80,25 +80,30 @@ class Search:
 
     def steer(self, gates: Gates, target: Target | None) -> Status:
         """Solve for the columns of ``gates``, at the current μ or at the one that meets the target."""
-        tol = self.tol if gates.columns is None else max(self.tol, SAMPLE_TOL)
+        whole = gates.columns is None
+        tol = self.tol if whole else max(self.tol, SAMPLE_TOL)
         if target is None:
             return self.descend(gates, tol)
         kind, value = target
-        status = Status.MAX_ITER
+        status, accuracy = Status.MAX_ITER, TARGET_TOL if whole else SAMPLE_TOL
 
         def excess(mu: float, thorough: bool = False) -> float:
             nonlocal status
             if mu != self.mu:
+                if abs(np.log(mu / self.mu)) > 0.1:  # other rows become likely
+                    self.likely = None
                 self.set_mu(mu)
-            status = self.descend(gates, tol, thorough)
+            self.violation = 0.01 * accuracy * mu  # the quantity itself is wanted, not only the objective
+            status = self.descend(gates, min(tol, 0.1 * accuracy), thorough)
             attained = self.trace / value if kind == "trace" else value / max(self.residual, 1e-300)
             return float(np.log(max(attained, 1e-300)))
 
-        met = find_penalty(excess, self.mu, TARGET_TOL)
-        if gates.columns is not None:
-            return status
-        if abs(excess(self.mu, thorough=True)) > TARGET_TOL:  # more rows have opened
-            met = find_penalty(lambda mu: excess(mu, thorough=True), self.mu, TARGET_TOL)
+        first = self.mu
+        met = find_penalty(excess, first, 0.5 * accuracy)
+        if whole and abs(excess(self.mu, thorough=True)) > accuracy and met:  # more rows have opened
+            met = find_penalty(lambda mu: excess(mu, thorough=True), self.mu, accuracy)
+        if not whole and not met:  # a sample may be too small for the target
+            self.set_mu(first)
         return status if met else Status.MAX_ITER
 
     def descend(self, gates: Gates, tol: float, thorough: bool = True) -> Status:

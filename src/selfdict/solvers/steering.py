@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 LIMIT = 40  # evaluations
-FARTHEST = 3.0  # step in log μ while only one side is known
+STEP = 3.0  # longest step in log μ
+RANGE = 15.0  # how far log μ may go from its start
 
 
 def find_penalty(excess: Callable[[float], float], mu: float, tol: float) -> bool:
@@ -23,7 +24,7 @@ def find_penalty(excess: Callable[[float], float], mu: float, tol: float) -> boo
     >>> round(seen[-1], 2)
     2.0
     """
-    x = float(np.log(mu))
+    start = x = float(np.log(mu))
     low, high = -np.inf, np.inf  # μ too small, μ too large
     points: list[tuple[float, float]] = []
     for _ in range(LIMIT):
@@ -33,12 +34,14 @@ def find_penalty(excess: Callable[[float], float], mu: float, tol: float) -> boo
         low, high = (max(low, x), high) if value > 0 else (low, min(high, x))
         points.append((x, value))
         step = 2 * value
-        if len(points) > 1:
-            (x0, v0), (x1, v1) = points[-2:]
-            step = value * (x1 - x0) / (v0 - v1) if v0 != v1 else 2 * step
-        x += float(np.clip(step, -FARTHEST, FARTHEST))
+        if len(points) > 1 and points[-2][1] != value:
+            x0, v0 = points[-2]
+            step = value * (x - x0) / (v0 - value)
+        elif len(points) > 1:  # flat
+            step = np.copysign(STEP, value)
+        x += float(np.clip(step, -STEP, STEP))
         if not low < x < high:
-            x = (low + high) / 2 if np.isfinite(high - low) else points[-1][0] + np.copysign(FARTHEST, value)
-        if high - low < 1e-12:  # the quantity jumps here
+            x = (low + high) / 2 if np.isfinite(high - low) else points[-1][0] + float(np.copysign(STEP, value))
+        if high - low < 1e-12 or abs(x - start) > RANGE:  # a jump, or out of reach
             break
     return False
