@@ -202,6 +202,27 @@ def test_broken_headers(tmp_path, change, reason):
     assert str(tmp_path) in str(caught.value)
 
 
+def test_names_with_commas_are_given_up(tmp_path):
+    header = "ENVI\nsamples = 2\nlines = 2\nbands = 3\ndata type = 1\nband names = {a, b, c (1, 2)}\n"
+    scene = read_scene(write_raw(tmp_path, header, np.arange(12, dtype=np.uint8)))
+    assert "band_name" not in scene.coords
+
+
+@pytest.mark.parametrize(("units", "factor"), [("", 1.0), ("wavelength units = nm\n", 1000.0)])
+def test_wavelengths_without_a_unit(tmp_path, units, factor):
+    header = f"ENVI\nsamples = 2\nlines = 2\nbands = 2\ndata type = 1\n{units}"
+    header += f"wavelength = {{{0.4 * factor}, {2.5 * factor}}}\nfwhm = {{{0.01 * factor}, {0.02 * factor}}}\n"
+    scene = read_scene(write_raw(tmp_path, header, np.arange(8, dtype=np.uint8)))
+    assert scene.wavelength.values.tolist() == [400.0, 2500.0]
+    assert scene.fwhm.values.tolist() == [10.0, 20.0]
+
+
+def test_units_of_no_length_leave_no_wavelengths(tmp_path):
+    header = "ENVI\nsamples = 2\nlines = 2\nbands = 2\ndata type = 1\nwavelength units = Index\nwavelength = {1, 2}\n"
+    scene = read_scene(write_raw(tmp_path, header, np.arange(8, dtype=np.uint8)))
+    assert "wavelength" not in scene.coords
+
+
 def test_not_a_header(tmp_path):
     (tmp_path / "a.hdr").write_text("#!/bin/sh\nsamples = 1\n")
     with pytest.raises(SceneError, match="not an ENVI header"):

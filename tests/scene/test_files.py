@@ -3,6 +3,7 @@
 import csv
 import itertools
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -116,6 +117,17 @@ def test_unknown_files(tmp_path):
         write_scene(full_scene(), tmp_path / "cube.npy")
     with pytest.raises(SceneError, match="cannot be written: No such file or directory"):
         write_scene(full_scene(), tmp_path / "missing" / "cube.hdr")
+
+
+def test_options_of_another_format(tmp_path):
+    path = write_scene(full_scene(), tmp_path / "cube.hdr")
+    with pytest.raises(SceneError, match="ENVI is read without the option variable"):
+        read_scene(path, variable="cube")
+
+
+def test_the_error_travels_between_processes():
+    error = pickle.loads(pickle.dumps(SceneError("cube\n.hdr", "is\x1b[31m red\u2028")))
+    assert (error.path, error.reason, str(error)) == ("cube\n.hdr", "is [31m red ", "cube .hdr: is [31m red ")
 
 
 def test_a_format_by_name(tmp_path):

@@ -84,6 +84,19 @@ def test_other_peoples_datasets(tmp_path, kind):
     assert tuple(transform_of(scene))[:6] == (0.5, 0.0, 9.75, 0.0, -0.5, 50.25)
 
 
+def test_widths_without_a_unit_follow_the_wavelengths(tmp_path):
+    for unit, factor in (("um", 1.0), (None, 1.0), ("nm", 1000.0)):
+        dataset = other_peoples_dataset().rename(wavelength="bands")
+        dataset = dataset.drop_vars("bands").assign_coords(wavelengths=("bands", np.array([0.5, 0.6]) * factor))
+        dataset["fwhm"] = ("bands", np.array([0.01, 0.02]) * factor)
+        if unit:
+            dataset["wavelengths"].attrs["units"] = unit
+        dataset.to_netcdf(tmp_path / f"{unit}.nc", engine="h5netcdf")
+        scene = read_scene(tmp_path / f"{unit}.nc")
+        assert scene.wavelength.values.tolist() == [500.0, 600.0]
+        assert scene.fwhm.values.tolist() == [10.0, 20.0]
+
+
 def test_several_cubes_need_a_name(tmp_path):
     dataset = other_peoples_dataset()
     dataset["uncertainty"] = dataset["rfl"] * 0
@@ -151,6 +164,15 @@ def test_broken_zarr(tmp_path):
     chunk.write_bytes(b"damaged")
     with pytest.raises(SceneError, match="the data cannot be read"):
         read_scene(path).selfdict.matrix()
+
+
+def test_links_out_of_a_store_are_refused(tmp_path):
+    path = write_scene(full_scene(), tmp_path / "cube.zarr")
+    (chunk,) = (path / "reflectance").glob("0*")
+    chunk.rename(tmp_path / "elsewhere")
+    chunk.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SceneError, match="link to another place"):
+        read_scene(path)
 
 
 def test_pickled_values_are_refused(tmp_path):

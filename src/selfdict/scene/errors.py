@@ -28,3 +28,7 @@ class SceneError(ValueError):
         self.path = str(path)
         self.reason = _NOT_PRINTABLE.sub(" ", reason)[:500]
         super().__init__(f"{_NOT_PRINTABLE.sub(' ', self.path)}: {self.reason}")
+
+    def __reduce__(self) -> tuple[type["SceneError"], tuple[str, str]]:
+        """Pickle by both arguments: errors come back from other processes."""
+        return SceneError, (self.path, self.reason)

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterable
 from importlib import import_module
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,8 @@ def read_scene(
     if not path.exists():
         raise SceneError(path, "no such file")
     module = _module(format or format_of(path))
+    if unknown := options.keys() - signature(module.read).parameters.keys():
+        raise SceneError(path, f"{module.NAME} is read without the option {', '.join(sorted(unknown))}")
     try:
         scene = as_scene(module.read(path, **options))
     except (SceneError, ModuleNotFoundError):
@@ -129,7 +132,10 @@ def write_scene(
     if not hasattr(module, "write"):
         raise SceneError(target, f"scenes are not written as {module.NAME}; use ENVI, GeoTIFF, NetCDF or zarr")
     with staged(target, overwrite=overwrite) as temporary:
-        module.write(_as_bands(scene), temporary, **options)
+        try:
+            module.write(_as_bands(scene), temporary, **options)
+        except OSError as error:
+            raise SceneError(target, f"cannot be written: {error}") from error
     return target
 
 

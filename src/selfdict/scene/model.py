@@ -70,8 +70,21 @@ _TO_NM = {
 }
 
 
-def to_nanometres(values: ArrayLike, units: str | None) -> Array | None:
-    """Return wavelengths in nm; numbers below 100 without a unit are taken for µm; None for other units.
+def unit_of(wavelength: ArrayLike, units: str | None) -> str:
+    """Return the unit named, or a guess where none is: wavelengths below 100 are micrometres.
+
+    Examples
+    --------
+    >>> unit_of([0.4, 2.5], None)
+    'um'
+    """
+    if units and units.strip().lower() != "unknown":
+        return units
+    return "um" if np.nanmax(np.asarray(wavelength, dtype=np.float64), initial=0.0) < 100 else "nm"
+
+
+def to_nanometres(values: ArrayLike, units: str) -> Array | None:
+    """Return wavelengths in nm, or None where the unit is not one of length.
 
     Examples
     --------
@@ -79,13 +92,9 @@ def to_nanometres(values: ArrayLike, units: str | None) -> Array | None:
     >>> to_nanometres([0.4, 2.5], "Micrometers")
     array([ 400., 2500.])
     """
-    wavelength = np.asarray(values, dtype=np.float64)
-    unit = (units or "").strip().lower()
-    if unit in ("", "unknown"):
-        factor: float | None = 1e3 if np.nanmax(wavelength, initial=0.0) < 100 else 1.0
-    else:
-        factor = _TO_NM.get(unit, _TO_NM.get(unit.removesuffix("s")))
-    return None if factor is None else np.round(wavelength * factor, 6)
+    unit = units.strip().lower()
+    factor = _TO_NM.get(unit, _TO_NM.get(unit.removesuffix("s")))
+    return None if factor is None else np.round(np.asarray(values, dtype=np.float64) * factor, 6)
 
 
 def build_scene(
@@ -203,7 +212,8 @@ def _rename_dims(scene: xr.DataArray) -> xr.DataArray:
     wavelength = None
     if band in scene.coords and band != "band":
         if str(band).lower() in ("wavelength", "wavelengths", "wl", "lambda"):
-            wavelength = to_nanometres(scene[band].values, scene[band].attrs.get("units"))
+            values = scene[band].values
+            wavelength = to_nanometres(values, unit_of(values, scene[band].attrs.get("units")))
         scene = scene.drop_vars([band])
     scene = scene.rename({old: new for old, new in names.items() if old != new})
     if wavelength is not None:

@@ -9,7 +9,7 @@ import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
-from selfdict.scene.model import DIMS, build_scene, to_nanometres
+from selfdict.scene.model import DIMS, build_scene, to_nanometres, unit_of
 
 _FLAT = ("Y", "V")
 _WAVELENGTH = {
@@ -65,7 +65,8 @@ def scene_from_arrays(
     wavelength = None
     for name, units in _WAVELENGTH.items():
         if name in shapes and int(np.prod(shapes[name])) == values.shape[0]:
-            wavelength = to_nanometres(load(name).ravel(), units)
+            listed = load(name).ravel()
+            wavelength = to_nanometres(listed, unit_of(listed, units))
     return build_scene(values, wavelength=wavelength, scale_factor=_scale(shapes, load))
 
 

@@ -9,9 +9,9 @@ import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.common import check_declared_size, in_row_chunks, lazy_cube
+from selfdict.scene.formats.common import LAZY, check_declared_size, in_row_chunks, lazy_cube
 from selfdict.scene.georef import crs_of, transform_of
-from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres
+from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres, unit_of
 
 OPEN: dict[str, Any] = {"mask_and_scale": False, "decode_times": False, "decode_coords": "all", "cache": False}
 _COLUMNS = {
@@ -44,7 +44,7 @@ def scene_from_dataset(
     data = dataset[name]
     if data.dtype.kind not in "biuf":
         raise SceneError(path, f"{name} holds {data.dtype}, not real numbers")
-    check_declared_size(path, data.size * data.dtype.itemsize, held)
+    check_declared_size(path, data.size * data.dtype.itemsize, held, LAZY)
     named = as_scene(data)  # dims by their usual names; nothing is read
     original = _original_dims(data)
 
@@ -55,16 +55,10 @@ def scene_from_dataset(
 
     chunk_rows = data.encoding.get("preferred_chunks", {}).get(original["y"], 1)
     values = lazy_cube(path, named.shape, data.dtype, load, chunk_rows=chunk_rows)  # type: ignore[arg-type]  # 3 sizes
-    columns = {key: _column(dataset, original["band"], key, data.sizes[original["band"]]) for key in _COLUMNS}
-    if columns["wavelength"] is None and "wavelength" in named.coords:
+    columns = _columns(dataset, original["band"])
+    if "wavelength" not in columns and "wavelength" in named.coords:
         columns["wavelength"] = named["wavelength"].values
-    scene = build_scene(
-        values,
-        **columns,
-        crs=_crs(data, original),
-        transform=transform_of(named),
-        name=name,
-    )
+    scene = build_scene(values, **columns, crs=_crs(data, original), transform=transform_of(named), name=name)
     for key in ("_FillValue", "scale_factor", "add_offset"):
         if key in data.attrs:
             scene.attrs[key] = np.asarray(data.attrs[key]).item()
@@ -115,14 +109,22 @@ def _original_dims(data: xr.DataArray) -> dict[str, Hashable]:
     return {dim: data.dims[size - 1] for dim, size in zip(DIMS, sizes)}
 
 
-def _column(dataset: xr.Dataset, band: Hashable, key: str, n_bands: int) -> Any:
-    for name in _COLUMNS[key]:
-        if name in dataset.variables and dataset[name].dims == (band,) and dataset[name].size == n_bands:
-            values = dataset[name].values
-            if key in ("wavelength", "fwhm"):
-                return to_nanometres(values, dataset[name].attrs.get("units"))
-            return values != 0 if key == "good_band" else values.astype(str)
-    return None
+def _columns(dataset: xr.Dataset, band: Hashable) -> dict[str, Any]:
+    """Return what the dataset says about its bands, by the names a scene uses."""
+    found = {}
+    for key, names in _COLUMNS.items():
+        for name in names:
+            if key not in found and name in dataset.variables and dataset[name].dims == (band,):
+                found[key] = dataset[name]
+    columns: dict[str, Any] = {key: data.values for key, data in found.items()}
+    if "wavelength" in found:
+        unit = unit_of(columns["wavelength"], found["wavelength"].attrs.get("units"))
+        for key in ("wavelength", "fwhm"):
+            if key in found:
+                columns[key] = to_nanometres(columns[key], found[key].attrs.get("units", unit))
+    if "good_band" in found:
+        columns["good_band"] = columns["good_band"] != 0
+    return columns
 
 
 def _crs(data: xr.DataArray, original: dict[str, Hashable]) -> Any:

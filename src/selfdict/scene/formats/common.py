@@ -12,13 +12,14 @@ from selfdict._validation import Array
 from selfdict.scene.blocks import BLOCK_BYTES
 from selfdict.scene.errors import SceneError
 
-_MAX_PACKED = 1100  # zlib packs at most 1032 bytes into one
+ZLIB = 1100  # zlib packs at most 1032 bytes into one
+LAZY = 100_000  # other codecs pack tighter, and what is read by groups of rows need not fit in memory
 _SMALL = 2**26
 
 
-def check_declared_size(path: Path, declared: int, held: int) -> None:
+def check_declared_size(path: Path, declared: int, held: int, packed: int = ZLIB) -> None:
     """Refuse an array that is far larger than what the file could hold, before anything is allocated."""
-    if declared > _SMALL and declared > _MAX_PACKED * held:
+    if declared > _SMALL and declared > packed * held:
         raise SceneError(path, f"declares {declared} bytes of data but holds {held}")
 
 

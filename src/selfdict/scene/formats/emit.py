@@ -10,7 +10,7 @@ from affine import Affine
 
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.common import check_declared_size, lazy_cube
+from selfdict.scene.formats.common import LAZY, check_declared_size, lazy_cube
 from selfdict.scene.formats.hdf5 import plain_dataset
 from selfdict.scene.model import build_scene, to_nanometres
 
@@ -34,7 +34,7 @@ def read(path: Path, *, ortho: bool = True) -> xr.DataArray:
         cube = _dataset(path, file, _CUBE)
         if cube.ndim != 3 or cube.dtype.kind not in "iuf":
             raise SceneError(path, f"reflectance must have 3 dims of real numbers, got {cube.dtype} {cube.shape}")
-        check_declared_size(path, cube.size * cube.dtype.itemsize, cube.id.get_storage_size())
+        check_declared_size(path, cube.size * cube.dtype.itemsize, cube.id.get_storage_size(), LAZY)
         wavelengths = _dataset(path, file, f"{_BANDS}/wavelengths")
         units = _text(wavelengths.attrs.get("units", "nm"))
         about: dict[str, Any] = {"wavelength": to_nanometres(wavelengths[()], units)}

@@ -12,7 +12,7 @@ from selfdict.scene.formats.common import fill_masked
 from selfdict.scene.formats.envi_header import format_header, integer, number, numbers, read_header, words
 from selfdict.scene.formats.envi_map import map_fields, read_map
 from selfdict.scene.georef import crs_of, transform_of
-from selfdict.scene.model import build_scene, to_nanometres
+from selfdict.scene.model import build_scene, to_nanometres, unit_of
 
 NAME = "ENVI"
 _DTYPES = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: "i8", 15: "u8"}
@@ -36,11 +36,10 @@ def read(path: Path) -> xr.DataArray:
     )
     values = _map_values(header, data, fields, shape)
 
-    units = fields.get("wavelength units")
     wavelength, fwhm = (numbers(header, fields, key, n_bands) for key in ("wavelength", "fwhm"))
-    if not units and wavelength is not None:  # both lists are in one unit, and only the first shows which
-        units = "um" if np.nanmax(wavelength) < 100 else "nm"
+    units = unit_of([] if wavelength is None else wavelength, fields.get("wavelength units"))
     good = numbers(header, fields, "bbl", n_bands)
+    names = words(fields, "band names")
     nodata = number(header, fields, "data ignore value")
     if nodata is not None and values.dtype.kind in "iu" and nodata.is_integer():
         nodata = int(nodata)
@@ -53,7 +52,7 @@ def read(path: Path) -> xr.DataArray:
         wavelength=None if wavelength is None else to_nanometres(wavelength, units),
         fwhm=None if fwhm is None else to_nanometres(fwhm, units),
         good_band=None if good is None else good != 0,
-        band_name=words(header, fields, "band names", n_bands),
+        band_name=names if len(names) == n_bands else None,  # a name may hold commas: then none is known
         crs=crs,
         transform=transform,
         nodata=nodata,

@@ -53,23 +53,21 @@ def number(path: Path, fields: Mapping[str, str], name: str) -> float | None:
         raise SceneError(path, f"'{name}' must be a number, the header says {fields[name][:40]!r}") from None
 
 
-def words(path: Path, fields: Mapping[str, str], name: str, n: int) -> list[str] | None:
-    """Return a field that must be a list of n words, or None where there is no such field."""
-    if not fields.get(name):
-        return None
-    entries = [" ".join(entry.split()) for entry in fields[name].split(",")]
-    if len(entries) == n + 1 and not entries[-1]:  # a comma after the last entry
+def words(fields: Mapping[str, str], name: str) -> list[str]:
+    """Return a field that is a list, entry by entry; empty where there is no such field."""
+    entries = [" ".join(entry.split()) for entry in fields.get(name, "").split(",")]
+    if not entries[-1]:  # a comma after the last entry, or no field
         entries.pop()
-    if len(entries) != n:
-        raise SceneError(path, f"'{name}' lists {len(entries)} values for {n} bands")
     return entries
 
 
 def numbers(path: Path, fields: Mapping[str, str], name: str, n: int) -> Array | None:
     """Return a field that must be a list of n numbers, or None where there is no such field."""
-    entries = words(path, fields, name, n)
-    if entries is None:
+    entries = words(fields, name)
+    if not entries:
         return None
+    if len(entries) != n:
+        raise SceneError(path, f"'{name}' lists {len(entries)} values for {n} bands")
     try:
         return np.array([float(entry) for entry in entries])
     except ValueError:

@@ -13,9 +13,9 @@ from rasterio.windows import Window
 from selfdict._validation import Array
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.common import check_declared_size, fill_masked, lazy_cube, uniform
+from selfdict.scene.formats.common import LAZY, check_declared_size, fill_masked, lazy_cube, uniform
 from selfdict.scene.georef import crs_of, transform_of
-from selfdict.scene.model import build_scene, to_nanometres
+from selfdict.scene.model import build_scene, to_nanometres, unit_of
 
 NAME = "GeoTIFF"
 _WIDER = {"?": "u1", "e": "f4"}  # dtypes TIFF lacks, and what holds them without loss
@@ -27,7 +27,7 @@ def read(path: Path) -> xr.DataArray:
         if len(set(file.dtypes)) > 1 or np.dtype(file.dtypes[0]).kind not in "iuf":
             raise SceneError(path, f"holds {', '.join(sorted(set(file.dtypes)))}; a scene has one real data type")
         shape, dtype = (file.count, file.height, file.width), np.dtype(file.dtypes[0])
-        check_declared_size(path, int(np.prod(shape, dtype=object)) * dtype.itemsize, path.stat().st_size)
+        check_declared_size(path, int(np.prod(shape, dtype=object)) * dtype.itemsize, path.stat().st_size, LAZY)
         transform = None if file.transform.is_identity else file.transform
         tags = [file.tags(band) for band in file.indexes]
         imagery = [file.tags(band, ns="IMAGERY") for band in file.indexes]
@@ -116,8 +116,8 @@ def _nodata(value: float | None, dtype: np.dtype[Any]) -> float | None:
 def _numbers(tags: list[dict[str, str]], name: str, imagery: list[dict[str, str]], imagery_name: str) -> Array | None:
     """Return a number for each band in nm, from its own tags or from GDAL's imagery tags, or None."""
     if all(name in tag for tag in tags):
-        units = tags[0].get("wavelength_units")
-        return to_nanometres([float(tag[name]) for tag in tags], units)
+        wavelength = [float(tag.get("wavelength", "nan")) for tag in tags]
+        return to_nanometres([float(tag[name]) for tag in tags], unit_of(wavelength, tags[0].get("wavelength_units")))
     if all(imagery_name in tag for tag in imagery):
         return to_nanometres([float(tag[imagery_name]) for tag in imagery], "um")
     return None

@@ -16,8 +16,7 @@ def read(path: Path, *, variable: str | None = None) -> xr.DataArray:
     """Read a variable with three dims."""
     if not path.is_dir():
         raise SceneError(path, "a zarr store is a folder, this is a file")
-    held = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    _refuse_pickles(path)
+    held = _check_files(path)
     consolidated = (path / ".zmetadata").is_file()
     reopen = partial(xr.open_dataset, path, engine="zarr", consolidated=consolidated, **OPEN)
     with reopen() as dataset:
@@ -30,10 +29,15 @@ def write(scene: xr.DataArray, path: Path) -> None:
     dataset.to_zarr(path, mode="w-", zarr_format=2, consolidated=True, encoding=encoding)
 
 
-def _refuse_pickles(path: Path) -> None:
-    """Refuse a store with pickled values: to read them would run whatever its author wrote."""
-    for name in (".zmetadata", ".zarray", "zarr.json"):
-        for file in path.rglob(name):
-            codecs = json.dumps(json.loads(file.read_text(encoding="utf-8")))
-            if '"pickle"' in codecs:
+def _check_files(path: Path) -> int:
+    """Return the bytes in the store; refuse links out of it, and pickles, which run what their author wrote."""
+    held = 0
+    for file in path.rglob("*"):
+        if file.is_symlink():
+            raise SceneError(path, f"{file.relative_to(path)} is a link to another place")
+        held += file.stat().st_size
+        if file.name in (".zmetadata", ".zarray", "zarr.json"):
+            metadata = json.dumps(json.loads(file.read_text(encoding="utf-8")))
+            if '"pickle"' in metadata:
                 raise SceneError(path, f"{file.relative_to(path)} asks for pickled values, which are not read")
+    return held
