@@ -8,7 +8,7 @@ import pytest
 from selfdict import Solution, fast_gradient, h2nmf, select_indices, working_set
 from selfdict.datasets import make_mixtures
 from selfdict.metrics import relative_error
-from selfdict.select.exchange import Fit, exchange, grow
+from selfdict.select.exchange import Budget, Fit, exchange, grow, kick
 
 METHODS = ("auto", "diagonal", "spa", "clusters", "exchange")
 
@@ -72,15 +72,18 @@ def test_exchange_never_raises_the_error_and_respects_its_bound():
     M = make_mixtures(30, 200, 5, noise=0.05, random_state=0)[0]
     everything = np.arange(200)
     fit = Fit.of(M, 12, everything, everything, np.ones(200))
-    start = grow(fit, 5, np.array([0, 1]), 4)
+    start = grow(fit, 5, np.array([0, 1]), 4, Budget())
     assert start[:2].tolist() == [0, 1]
     before = fit.residual(start)[0]
-    K, after = exchange(fit, fit, start, 4)
+    K, after = exchange(fit, fit, start, 4, Budget())
     assert after <= before
     assert after == pytest.approx(fit.residual(K)[0])
-    same, unchanged = exchange(fit, fit, start, 4, max_trials=0)
+    same, unchanged = exchange(fit, fit, start, 4, Budget(0))
     assert same.tolist() == start.tolist()
     assert unchanged == before
+    kicked, lowest = kick(fit, K, after, 4, Budget())
+    assert lowest <= after
+    assert lowest == pytest.approx(fit.residual(kicked)[0])
 
 
 def test_exchange_reaches_columns_outside_the_support_and_the_representatives():

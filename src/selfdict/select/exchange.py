@@ -5,6 +5,7 @@ matrix product; only the best are tried exactly.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Self
 
 import numpy as np
@@ -66,31 +67,53 @@ class Fit:
         return np.unique(np.concatenate(best))
 
 
-def grow(fit: Fit, r: int, K: Array, trials: int) -> Array:
+@dataclass
+class Budget:
+    """How many more choices may be tried exactly: bounds the work, the same on every machine."""
+
+    left: float = np.inf
+
+
+def grow(fit: Fit, r: int, K: Array, trials: int, budget: Budget) -> Array:
     """Add to K the candidate that lowers the error most until there are r, or until none lowers it."""
     while K.size < r and (choices := fit.promising(K, trials)).size:
         squares = [fit.residual(np.append(K, c))[0] for c in choices]
+        budget.left -= len(squares)
         K = np.append(K, choices[int(np.argmin(squares))])
     return K
 
 
-def exchange(judge: Fit, guide: Fit, K: Array, trials: int, max_trials: float = np.inf) -> tuple[Array, float]:
+def exchange(judge: Fit, guide: Fit, K: Array, trials: int, budget: Budget) -> tuple[Array, float]:
     """Exchange one column at a time while that lowers the error of ``judge``; return the columns and that error.
 
-    ``guide`` ranks the candidates, which both share; K and the result are positions among them. At most about
-    ``max_trials`` exchanges are tried.
+    ``guide`` ranks the candidates, which both share; K and the result are positions among them.
     """
     K = np.array(K)
     square = judge.residual(K)[0]
-    place = unchanged = tried = 0
-    while unchanged < K.size and tried < max_trials:
+    place = unchanged = 0
+    while unchanged < K.size and budget.left > 0:
         rest = np.delete(K, place)
         choices = guide.promising(rest, trials)
         squares = [judge.residual(np.append(rest, c))[0] for c in choices]
-        tried += len(squares)
+        budget.left -= len(squares)
         unchanged += 1
         if squares and min(squares) < square * (1 - IMPROVEMENT):
             best = int(np.argmin(squares))
             K[place], square, unchanged = choices[best], squares[best], 1
         place = (place + 1) % K.size
+    return K, square
+
+
+def kick(fit: Fit, K: Array, square: float, trials: int, budget: Budget) -> tuple[Array, float]:
+    """Leave a local minimum: drop each pair in turn, grow, exchange; go on from whatever is better."""
+    pairs = list(combinations(range(K.size), 2))
+    since = 0
+    while since < len(pairs) and budget.left > 0:
+        rest = np.delete(K, pairs[since])
+        grown = grow(fit, K.size, rest, trials, budget)
+        since += 1
+        if grown.size == K.size:
+            other, lower = exchange(fit, fit, grown, trials, budget)
+            if lower < square * (1 - IMPROVEMENT):
+                K, square, since = other, lower, 0
     return K, square

@@ -12,14 +12,15 @@ from selfdict.metrics import relative_error
 from selfdict.model.omega import column_norms
 from selfdict.model.solution import Solution
 from selfdict.select._columns import enough
-from selfdict.select.exchange import Fit, exchange, grow
+from selfdict.select.exchange import Budget, Fit, exchange, grow, kick
 from selfdict.select.h2nmf import Clusters, h2nmf
 from selfdict.select.spa import spa
 
 N_POINTS = 500  # clusters that stand for the data where nobody handed in others
 MAX_JUDGED = 20_000  # columns on which an exchange is judged
-JUDGED_BUDGET = 8_000_000  # columns fitted in all while polishing
-TRIALS = 8
+SEARCH_TRIALS = 6_000  # choices fitted to the representatives
+POLISH_COLUMNS = 4_000_000  # columns fitted in all while polishing
+TRIALS = 8  # candidates tried a place, from each of two rankings
 POLISH_TRIALS = 4
 DIRECTIONS = 16  # more directions than r in which candidates are compared
 
@@ -124,7 +125,7 @@ def _complete(K: Array, r: int, M: Array) -> Array:
     """Fill K up to r columns with those that lower the error most."""
     if K.size < r:
         everything = np.arange(M.shape[1])
-        K = grow(Fit.of(M, M.shape[0], everything, everything, np.ones(M.shape[1])), r, K, TRIALS)
+        K = grow(Fit.of(M, M.shape[0], everything, everything, np.ones(M.shape[1])), r, K, TRIALS, Budget())
     return enough(K.tolist(), r, "the cone of so many columns contains all the others")
 
 
@@ -134,21 +135,23 @@ def _exchange(solution: Solution, r: int, M: Array, points: Array, clusters: Clu
         clusters = h2nmf(M, N_POINTS)
     chosen, sizes = (np.arange(n), np.ones(n)) if clusters is None else (clusters.indices, clusters.sizes)
     starts = [points[reader(solution, r, M[:, points])] for reader in _READERS.values()]
+    starts += [chosen[spa(M[:, chosen], r, allow_fewer=True)], np.empty(0, dtype=np.int64)]
 
     # among the support and the representatives, fitted to the representatives
     pool = np.union1d(points[solution.support], chosen)
     small = Fit.of(M, r + DIRECTIONS, pool, chosen, sizes)
-    positions = [grow(small, r, np.searchsorted(pool, K), TRIALS) for K in (*starts, np.empty(0, dtype=np.int64))]
-    found = [exchange(small, small, K, TRIALS) for K in positions if K.size == r]
+    budget = Budget(SEARCH_TRIALS)
+    grown = [grow(small, r, np.searchsorted(pool, K), TRIALS, budget) for K in starts]
+    found = [exchange(small, small, K, TRIALS, budget) for K in grown if K.size == r]
     if not found:
         return _complete(starts[0], r, M)
-    best = [pool[K] for K, _ in sorted(found, key=lambda pair: pair[1])[:2]]
+    K, _ = kick(small, *min(found, key=lambda pair: pair[1]), TRIALS, budget)
 
     # among all columns, fitted to all (or to evenly spaced ones, if they are many)
     every = np.flatnonzero(np.abs(M).any(axis=0))
     judged = every[:: -(-every.size // MAX_JUDGED)]
     judge = Fit.of(M, r + DIRECTIONS, every, judged, np.ones(judged.size))
     guide = Fit.of(M, r + DIRECTIONS, every, chosen, sizes)
-    budget = JUDGED_BUDGET / judged.size
-    polished, _ = exchange(judge, guide, np.searchsorted(every, best[0]), POLISH_TRIALS, budget)
-    return min([*best, every[polished]], key=lambda K: relative_error(M, K))
+    budget = Budget(POLISH_COLUMNS / judged.size)
+    polished, _ = exchange(judge, guide, np.searchsorted(every, pool[K]), POLISH_TRIALS, budget)
+    return min([pool[K], every[polished]], key=lambda K: relative_error(M, K))
