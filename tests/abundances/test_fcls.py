@@ -110,6 +110,18 @@ def test_ill_conditioned_endmembers(condition):
     assert kkt.max() < 1e-13
 
 
+@pytest.mark.parametrize("spread", [0.0, 1e-14, 1e-10, 1e-5])
+def test_endmembers_that_almost_coincide(spread):
+    """Seen from them every pixel is far away, which must not cost the sums their digits."""
+    rng = np.random.default_rng(0)
+    for r in range(1, 5):
+        U = rng.random((7, 1)) + spread * rng.standard_normal((7, r))
+        for at_most in (False, True):
+            H, kkt = fcls(U, rng.standard_normal((7, 50)), at_most=at_most, return_kkt=True)
+            check_feasible(H, at_most)
+            assert kkt.max() < 1e-13
+
+
 def test_vertices_and_one_endmember():
     U, _ = problem(20, 6, 1)
     np.testing.assert_allclose(fcls(U, U), np.eye(6), atol=1e-13)

@@ -193,7 +193,8 @@ def test_values_that_are_not_finite(value, dtype):
         (np.ones((3, 2)), np.ones((3, 5)), {"H0": np.ones((2, 4))}, ValueError, r"H0 must have shape \(2, 5\)"),
         (np.ones((3, 2)), np.ones((3, 5)), {"out": np.ones((5, 2))}, ValueError, r"out must have shape \(2, 5\)"),
         (np.ones((3, 2)), np.ones((3, 5)), {"out": np.ones((2, 5), int)}, TypeError, "out must be an array of float"),
-        (np.ones((3, 2)), np.ones((3, 5)), {"block": 0}, ValueError, "block must be at least 1"),
+        (np.ones((3, 2)), np.ones((3, 5)), {"block": 0}, ValueError, "block must be a number of columns, at least 1"),
+        (np.ones((3, 2)), np.ones((3, 5)), {"block": 2.5}, ValueError, "block must be a number of columns, at least 1"),
     ],
 )
 def test_bad_input(U, M, options, error, words):

@@ -1,6 +1,7 @@
 """What ``nnls`` and ``fcls`` share: checks, and the columns of M, a block at a time, through the kernel."""
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -59,9 +60,9 @@ class ColumnSolver:
 def for_blocks(task: Callable[[slice, Array], Any], M: Array, block: int | None) -> None:
     """Call ``task(columns, M[:, columns])``, in float64, for blocks of columns and on several threads."""
     m, n = M.shape
-    size = min(max(_BLOCK_ENTRIES // m, 64), 4096) if block is None else block
-    if size < 1:
-        raise ValueError(f"block must be at least 1 column, got {block}")
+    if block is not None and (not isinstance(block, Integral) or block < 1):
+        raise ValueError(f"block must be a number of columns, at least 1, got {block!r}")
+    size = block or min(max(_BLOCK_ENTRIES // m, 64), 4096)
 
     def on_slice(start: int, stop: int) -> None:
         columns = slice(start, stop)

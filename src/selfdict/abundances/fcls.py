@@ -53,7 +53,8 @@ def fcls(
         Let the sums be at most one instead: the projection onto the hull of U and the origin that SNPA uses. It equals
         ``nnls`` where that has a sum of at most one and ``fcls`` elsewhere.
     H0 : (r, n) array_like, optional
-        A start, such as the solution of a nearby problem. It changes the time, not the solution.
+        A start, such as the solution of a nearby problem; only where it is positive counts.
+        It changes the time, not the solution.
     out : (r, n) ndarray of floats, optional
         Where to write H, for example a ``np.memmap``.
     block : int, optional
@@ -72,7 +73,7 @@ def fcls(
 
     Notes
     -----
-    Under Σh = 1, the mean endmember may be taken from U and M, and a row of ones put below both, without a change of
+    Under Σh = 1, one endmember may be subtracted from U and M, and a row of ones put below both, without a change of
     the solution. The columns of U are then linearly independent if they are affinely so, and the active sets work as
     for ``nnls``, with one multiplier for the sum. No penalty weight is involved.
 
@@ -92,13 +93,14 @@ def fcls(
     H0, H = check_start(H0, shape), check_out(out, shape, dtype)
     if at_most:  # the slack is the abundance of one more endmember, the origin
         U = np.column_stack([U, np.zeros(len(U))])
-    mean = U.mean(axis=1)
-    centred = U - mean[:, None]
+    # the endmember in the middle; the mean itself would differ from equal endmembers by rounding
+    origin = U[:, np.linalg.norm(U - U.mean(axis=1, keepdims=True), axis=0).argmin()]
+    centred = U - origin[:, None]
     scale = np.linalg.norm(centred, axis=0).max()
     scale = scale if scale > 0 else 1.0
     Q, R = np.linalg.qr(np.vstack([centred / scale, np.ones(U.shape[1])]))
     P = Q[:-1] / scale
-    solver = ColumnSolver(R, P, Q[-1] - mean @ P, simplex=True)
+    solver = ColumnSolver(R, P, Q[-1] - origin @ P, simplex=True)
     kkt = np.zeros(M.shape[1])
 
     def task(columns: slice, m: Array) -> None:

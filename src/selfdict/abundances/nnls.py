@@ -48,7 +48,8 @@ def nnls(
     M : (m, n) array_like
         One right-hand side a column; a ``np.memmap`` is read a block of columns at a time.
     H0 : (r, n) array_like, optional
-        A start, such as the solution of a nearby problem. It changes the time, not the solution.
+        A start, such as the solution of a nearby problem; only where it is positive counts.
+        It changes the time, not the solution.
     out : (r, n) ndarray of floats, optional
         Where to write H, for example a ``np.memmap``.
     block : int, optional

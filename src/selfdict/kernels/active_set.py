@@ -129,13 +129,15 @@ def active_set(
                 for t in range(k):
                     e[t] = 1.0
                 _forward(L, inverse, k, e)
-                excess, length = -1.0, 0.0
+                length = 0.0
                 for t in range(k):
-                    excess += e[t] * z[t]
                     length += e[t] * e[t]
-                multiplier = excess / length
-                for t in range(k):
-                    z[t] -= multiplier * e[t]
+                for _ in range(2):  # once would leave a sum as far from one as y is large
+                    excess = -1.0
+                    for t in range(k):
+                        excess += e[t] * z[t]
+                    for t in range(k):
+                        z[t] -= excess / length * e[t]
             for t in range(k):
                 s[t] = z[t]
             _backward(L, inverse, k, s)
