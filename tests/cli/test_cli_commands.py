@@ -86,9 +86,10 @@ def test_compare_runs_every_method(cube):
 
 
 def test_rank_finds_the_number_of_materials(cube):
-    facts = json.loads(run("rank", cube, "--drop-bad-bands", "--json").stdout)
-    assert facts["rank"] == 3
-    assert "3" in run("rank", cube).stdout
+    ranks = json.loads(run("rank", cube, "--drop-bad-bands", "--json").stdout)
+    assert (ranks["hysime"], ranks["elbow"]) == (3, 3)
+    assert json.loads(run("rank", cube, "--max", 2, "--json").stdout)["hysime"] == 2
+    assert "HySime" in run("rank", cube).stdout
 
 
 def test_names_from_files_are_data(tmp_path):

@@ -200,18 +200,28 @@ def compare(
 @ends_well
 def rank(
     file: File,
-    maximum: Annotated[int, typer.Option(min=1, help="Largest number of materials to look at.")] = 20,
+    maximum: Annotated[int, typer.Option("--max", min=1, help="Largest number of materials to suggest.")] = 20,
     bands: Bands = None,
     drop_bad_bands: DropBad = False,
     mask: Mask = None,
     roi: Roi = None,
     variable: Variable = None,
-    seed: Seed = 0,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Suggest how many materials a scene holds."""
-    raise NotImplementedError
+    """Suggest how many materials a scene holds, in two ways."""
+    from selfdict.cli.describe import suggest_ranks
+
+    with selfdict.thread_limit(threads):
+        ranks = suggest_ranks(Source(file, bands, drop_bad_bands, mask, roi, variable), maximum)
+    if json:
+        say_json(ranks)
+        return
+    rows = [
+        ("noise (HySime)", str(ranks["hysime"]), "directions in which there is more signal than noise"),
+        ("elbow", str(ranks["elbow"]), "where a further pixel of SPA stops helping much"),
+    ]
+    say_table(("way", "materials", "what it counts"), rows, right=(1,))
 
 
 @app.command()

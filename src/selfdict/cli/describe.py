@@ -1,8 +1,11 @@
-"""What ``selfdict info`` says about a file."""
+"""What ``selfdict info`` and ``selfdict rank`` say about a file."""
 
 from typing import Any
 
+import selfdict
 from selfdict.cli.source import Source
+
+_RANK_BYTES = 2**29  # what the estimates of the rank get to see at most
 
 
 def describe(source: Source) -> dict[str, Any]:
@@ -38,3 +41,16 @@ def describe(source: Source) -> dict[str, Any]:
         "valid_pixels": valid,
         "valid_share": valid / (n_rows * n_columns),
     }
+
+
+def suggest_ranks(source: Source, maximum: int) -> dict[str, Any]:
+    """Return how many materials HySime and the elbow of SPA's errors suggest; of a large file, rows are skipped."""
+    from selfdict.scene import SceneError, matrix
+
+    scene = source.read()
+    step = -(-scene.size * 4 // _RANK_BYTES)
+    M = matrix(scene.isel(y=slice(None, None, step)), clip=True)
+    if M.shape[1] == 0:
+        raise SceneError(source.label, "the scene has no valid pixel")
+    ways = {way: selfdict.suggest_rank(M, r_max=min(maximum, *M.shape), method=way) for way in ("hysime", "elbow")}
+    return {"file": source.label, "every_nth_row": step, **ways}
