@@ -45,14 +45,14 @@ class ColumnSolver:
             self.shift = direction / direction.sum()
             self.guess -= np.outer(self.shift, self.guess.sum(axis=0))
 
-    def __call__(self, M: Array, X0: Array | None = None) -> Array:
-        """Return the (n, r) solutions for the columns of M (m, n); ``X0`` (n, r) is a start and overwritten."""
+    def __call__(self, M: Array, H0: Array | None = None) -> Array:
+        """Return the (n, r) solutions for the columns of M (m, n), from where ``H0`` (r, n) is positive."""
         Y = self.Pt @ M
         Y += self.offset[:, None]
         if not np.isfinite(Y).all():
             raise ValueError("M contains NaN or infinity, or values too large to compute with")
-        n, warm = M.shape[1], X0 is not None
-        X = np.empty((n, len(self.Rt))) if X0 is None else X0
+        warm = H0 is not None
+        X = np.empty((M.shape[1], len(self.Rt))) if H0 is None else np.array(H0.T, dtype=np.float64, order="C")
         active_set(self.Rt, self.G, self.guess, self.shift, Y, X, self.simplex, self.stable, warm)
         return X
 

@@ -53,12 +53,11 @@ def fcls(
         Let the sums be at most one instead: the projection onto the hull of U and the origin that SNPA uses. It equals
         ``nnls`` where that has a sum of at most one and ``fcls`` elsewhere.
     H0 : (r, n) array_like, optional
-        A start, such as the solution of a nearby problem; only where it is positive counts.
-        It changes the time, not the solution.
+        A start, such as the solution of a nearby problem. Only where it is positive counts, and only for the time.
     out : (r, n) ndarray of floats, optional
         Where to write H, for example a ``np.memmap``.
     block : int, optional
-        Columns read at a time; by default about 8 MiB of float64.
+        Columns that a thread reads at a time; by default about 2 MiB of float64.
     return_kkt : bool
         Whether to return the KKT residuals as well.
 
@@ -68,8 +67,8 @@ def fcls(
         float32 where U and M are both float32 (or smaller), else float64. The computation is in float64.
     kkt : (n,) ndarray of float64
         With ``return_kkt``: for column j the largest violation, over i, of g_i ≤ λ and, where h_i > 0, of g_i = λ,
-        with g = Uᵀ(m_j − U h_j) and λ = gᵀh_j, in units of a (a + ‖m_j‖) where a = max ‖u_i‖. With ``at_most``,
-        the slack 1 − Σh counts as the abundance of an endmember 0.
+        with g = Uᵀ(m_j − U h_j) and λ = gᵀh_j, in units of a (a + ‖m_j‖) where a = max ‖u_i‖, before H is rounded
+        to float32. With ``at_most``, the slack 1 − Σh counts as the abundance of an endmember 0.
 
     Notes
     -----
@@ -93,6 +92,7 @@ def fcls(
     H0, H = check_start(H0, shape), check_out(out, shape, dtype)
     if at_most:  # the slack is the abundance of one more endmember, the origin
         U = np.column_stack([U, np.zeros(len(U))])
+        H0 = None if H0 is None else np.vstack([H0, 1.0 - H0.sum(axis=0)])
     # the endmember in the middle; the mean itself would differ from equal endmembers by rounding
     origin = U[:, np.linalg.norm(U - U.mean(axis=1, keepdims=True), axis=0).argmin()]
     centred = U - origin[:, None]
@@ -104,20 +104,13 @@ def fcls(
     kkt = np.zeros(M.shape[1])
 
     def task(columns: slice, m: Array) -> None:
-        X = solver(m, None if H0 is None else _start(H0[:, columns], U.shape[1]))
+        X = solver(m, None if H0 is None else H0[:, columns])
         H[:, columns] = X[:, :r].T
         if return_kkt:
             kkt[columns] = _kkt_residuals(U, m, X.T)
 
     for_blocks(task, M, block)
     return (H, kkt) if return_kkt else H
-
-
-def _start(H0: Array, r: int) -> Array:
-    X0 = np.maximum(H0.T.astype(np.float64), 0.0)
-    if r > X0.shape[1]:
-        X0 = np.column_stack([X0, np.maximum(1.0 - X0.sum(axis=1), 0.0)])
-    return X0
 
 
 def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:

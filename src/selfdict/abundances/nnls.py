@@ -48,12 +48,11 @@ def nnls(
     M : (m, n) array_like
         One right-hand side a column; a ``np.memmap`` is read a block of columns at a time.
     H0 : (r, n) array_like, optional
-        A start, such as the solution of a nearby problem; only where it is positive counts.
-        It changes the time, not the solution.
+        A start, such as the solution of a nearby problem. Only where it is positive counts, and only for the time.
     out : (r, n) ndarray of floats, optional
         Where to write H, for example a ``np.memmap``.
     block : int, optional
-        Columns read at a time; by default about 8 MiB of float64.
+        Columns that a thread reads at a time; by default about 2 MiB of float64.
     return_kkt : bool
         Whether to return the KKT residuals as well.
 
@@ -63,7 +62,7 @@ def nnls(
         float32 where U and M are both float32 (or smaller), else float64. The computation is in float64.
     kkt : (n,) ndarray of float64
         With ``return_kkt``: for column j the largest violation, over i, of g_i ≤ 0 and, where h_i > 0, of g_i = 0,
-        with g = Uᵀ(m_j − U h_j), in units of ‖u_i‖ ‖m_j‖.
+        with g = Uᵀ(m_j − U h_j) for the h_j returned, in units of ‖u_i‖ ‖m_j‖.
 
     Notes
     -----
@@ -89,7 +88,7 @@ def nnls(
     kkt = np.zeros(M.shape[1])
 
     def task(columns: slice, m: Array) -> None:
-        X = solver(m, None if H0 is None else H0[:, columns].T * scale)
+        X = solver(m, None if H0 is None else H0[:, columns])
         H[:, columns] = (X / scale).T
         if return_kkt:
             kkt[columns] = _kkt_residuals(U, m, H[:, columns])

@@ -20,7 +20,7 @@ def column_residuals(U: ArrayLike, M: ArrayLike, H: ArrayLike, *, block: int | N
         May be a ``np.memmap``.
     H : (r, n) array_like
     block : int, optional
-        Columns read at a time; by default about 8 MiB of float64.
+        Columns that a thread reads at a time; by default about 2 MiB of float64.
 
     Returns
     -------
