@@ -126,11 +126,11 @@ def _spectra(wavelength: Array, n: int, rng: np.random.Generator) -> Array:
 
 
 def _patches(shape: tuple[int, int], n: int, rng: np.random.Generator) -> Array:
-    """Return n maps that sum to one: smooth random fields, the largest winning, softly at the edges."""
-    fields = np.stack(
-        [gaussian_filter(rng.standard_normal(shape), max(1.0, min(shape) / 16)) for _ in range(n)]
-    )
-    fields *= 5 / fields.std()
+    """Return n maps that sum to one: smooth random fields, coarse and fine, the largest winning softly."""
+    fields = np.zeros((n, *shape))
+    for width, weight in ((min(shape) / 16, 5.0), (min(shape) / 64, 1.5)):
+        parts = np.stack([gaussian_filter(rng.standard_normal(shape), max(0.7, width)) for _ in range(n)])
+        fields += weight / parts.std() * parts
     shares: Array = np.exp(fields - fields.max(axis=0))
     shares /= shares.sum(axis=0)
     return shares
