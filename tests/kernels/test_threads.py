@@ -1,0 +1,67 @@
+"""Slices on threads: order, limits, nesting, errors, forks."""
+
+import multiprocessing
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from selfdict import nnls, thread_limit
+from selfdict.kernels.threads import for_slices, n_threads
+
+
+def test_slices_cover_everything_once_in_order():
+    assert for_slices(lambda a, b: (a, b), 10, 4) == [(0, 4), (4, 8), (8, 10)]
+    assert for_slices(lambda a, b: (a, b), 0, 4) == []
+
+
+def test_limit_holds_inside_the_block_only():
+    before = n_threads()
+    with thread_limit(1):
+        assert n_threads() == 1
+        assert for_slices(lambda a, b: threading.current_thread() is threading.main_thread(), 8, 1) == [True] * 8
+    with thread_limit(None):
+        assert n_threads() == before
+    with pytest.raises(ValueError, match="at least 1, got 0"), thread_limit(0):
+        pass
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    rng = np.random.default_rng(0)
+    U, M = rng.random((20, 4)), rng.random((20, 30_000))
+    with thread_limit(1):
+        one = nnls(U, M)
+    with thread_limit(3):
+        np.testing.assert_array_equal(nnls(U, M), one)
+
+
+def test_a_task_may_come_back():
+    with thread_limit(2):
+        inner = for_slices(lambda a, b: sum(for_slices(lambda c, d: d - c, 10, 2)), 8, 1)
+    assert inner == [10] * 8
+
+
+def test_an_error_in_a_slice_reaches_the_caller():
+    def fail(a, b):
+        raise RuntimeError(f"slice {a}")
+
+    with pytest.raises(RuntimeError, match="slice 0"), thread_limit(2):
+        for_slices(fail, 4, 1)
+
+
+def _child(queue):
+    queue.put(sum(for_slices(lambda a, b: b - a, 100, 10)))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork on Windows")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_makes_its_own_threads():
+    with thread_limit(2):
+        for_slices(lambda a, b: None, 4, 1)
+        context = multiprocessing.get_context("fork")
+        queue = context.Queue()
+        process = context.Process(target=_child, args=(queue,))
+        process.start()
+        assert queue.get(timeout=30) == 100
+        process.join(30)
