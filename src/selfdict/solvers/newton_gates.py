@@ -107,6 +107,7 @@ class Gates:
         The objective never rises. ``check`` is called before each step and may raise.
         """
         f, g, H = self._objective(self.t, penalty)
+        rounding = np.finfo(float).eps * self.square
         while True:
             stuck = ((self.t <= 0) & (g > 0)) | ((self.t >= 1) & (g < 0))
             if np.abs(np.where(stuck, 0.0, g)).max(initial=0.0) <= tolerance:
@@ -115,6 +116,8 @@ class Gates:
                 check()
             step = newton_target(H, g, self.t) - self.t
             slope, length = float(g @ step), 1.0
+            if slope >= 0.0:
+                return f
             while True:
                 t = np.clip(self.t + length * step, 0.0, 1.0)
                 f_new, g, H = self._objective(t, penalty)
@@ -124,9 +127,9 @@ class Gates:
                 if length < _SHORTEST:
                     self.evaluate(self.t)
                     return f
-            stalled = f_new >= f
+            progress = f - f_new
             self.t, f = t, f_new
-            if stalled:
+            if progress <= rounding:
                 return f
 
     def _objective(self, t: Array, penalty: Array) -> tuple[float, Array, Array]:

@@ -17,7 +17,9 @@ from selfdict.solvers.steering import find_penalty
 SMALL = 4000  # columns that need no sample, and rows that are screened all at each step
 SAMPLING = 8  # a sample is so many times smaller than what it stands for, the likely rows than all
 SAMPLE_TOL = 1e-2  # gap to which a sample is solved: its optimum is not the scene's
-START = 10  # atoms of the first working set, and the least number to add
+START = 10  # atoms of the first working set
+ADD = 20  # atoms to add, if not half as many as are open
+INNER = 0.1  # the gradient on the working set goes down to this part of the worst violation outside
 ROUNDING = 1e-10  # violations below this part of the penalty count as none
 TARGET_TOL = 1e-3  # relative
 IDLE = 5  # steps without progress before the search gives up
@@ -113,47 +115,46 @@ class Search:
         (unless not ``thorough``), which gives a dual bound: on all columns of M, the certificate.
         """
         whole = gates.columns is None
+        constant = self.constant if whole else 0.0
         bound, best, idle = 0.0, np.inf, 0
         while True:
-            gates.newton(self.penalty[gates.atoms], 0.1 * self.violation, self.check)
-            self.point = gates.atoms, gates.t
+            gates.newton(self.penalty[gates.atoms], INNER * self.violation, lambda: self.keep(gates))
+            self.keep(gates)
             view = View(gates, self.penalty)
-            objective = view.objective + (self.constant if whole else 0.0)
-            self.residual, self.trace = float(np.sqrt(max(0.0, view.quadratic))), float(gates.t.sum())
+            objective = view.objective + constant
+            self.residual, self.trace = float(np.sqrt(view.quadratic)), float(gates.t.sum())
             if whole:
                 self.objective = objective
             rows = self.likely
             scores, lower = view.screen(rows)
-            settled = view.objective - lower <= 0.3 * tol * view.objective
-            if rows is not None and (settled or not (scores > (1 + ROUNDING) * self.penalty[rows]).any()):
+            new, violation = worst(scores, self.penalty, rows, gates)
+            if rows is not None and (len(new) == 0 or objective - constant - lower <= 0.3 * tol * objective):
                 if not thorough:
                     return Status.CONVERGED
                 rows = None
                 scores, lower = view.screen(None)
-            done = False
+                new, violation = worst(scores, self.penalty, None, gates)
             if rows is None:
-                rows = np.arange(len(scores))
-                bound = max(bound, lower)
-                done = view.objective - bound <= tol * objective
+                bound = max(bound, lower + constant)
                 if whole:
-                    self.bound = max(self.bound, lower + self.constant)
-                self.likely = likely_rows(scores / self.penalty) if view.objective - bound < 0.3 * objective else None
+                    self.bound = max(self.bound, bound)
+                # far from the optimum the scores say little about which rows will open
+                self.likely = likely_rows(scores / self.penalty) if objective - bound < 0.3 * objective else None
             if whole:
                 self.record()
             self.report(len(gates.atoms))
-            if done:
+            if rows is None and objective - bound <= tol * objective:
                 return Status.CONVERGED
             idle = idle + 1 if objective >= best * (1 - 1e-14) else 0
             best = min(best, objective)
-            keep = gates.t > 0
-            new, violation = worst(scores, self.penalty[rows], rows, gates.atoms[keep], max(START, keep.sum() // 2))
             self.violation = violation if len(new) else 0.01 * self.violation
             if idle >= IDLE or self.violation < 1e-15 * self.mu:
                 return Status.STALLED
-            gates.change(keep, new)
+            gates.change(gates.t > 0, new)
 
-    def check(self) -> None:
-        """Stop if the time is up."""
+    def keep(self, gates: Gates) -> None:
+        """Keep the point that a working set has reached; stop if the time is up."""
+        self.point = gates.atoms, gates.t
         if time.perf_counter() > self.deadline:
             raise Stop(Status.MAX_SECONDS)
 
@@ -165,21 +166,24 @@ class Search:
             self.history[name].append(value)
 
     def report(self, n_active: int) -> None:
-        """Tell the callback; stop if it says so or if the time is up."""
+        """Tell the callback; stop if it says so."""
         seconds = time.perf_counter() - self.started
         step = len(self.history["objective"]) - 1
         if self.callback is not None and self.callback(
             Progress(step, self.objective, self.gap, seconds, self.mu, self.residual, self.trace, n_active)
         ):
             raise Stop(Status.STOPPED_BY_CALLBACK)
-        self.check()
 
     def certify(self) -> Gates:
-        """Fit all columns to the current point and bound it, whatever state the search was left in."""
-        gates = self.open_gates(None)
-        gates.evaluate(gates.t)
-        view = View(gates, self.penalty)
-        self.objective = view.objective + self.constant
+        """Fit all columns to the point kept last and bound it, whatever state the search was left in."""
+        for atoms, t in (self.point, (self.point[0][:0], self.point[1][:0])):
+            gates = Gates(self.M, self.w, self.s)
+            gates.change(np.zeros(0, bool), atoms, t)
+            gates.evaluate(t)
+            view = View(gates, self.penalty)
+            self.point, self.objective = (atoms, t), view.objective + self.constant
+            if self.objective <= self.history["objective"][0]:  # else X = 0 is better than what a sample has led to
+                break
         self.bound = max(self.bound, view.screen(None)[1] + self.constant)
         self.record()
         return gates
@@ -227,9 +231,11 @@ def likely_rows(ratio: Array) -> Array | None:
     return None if n <= SMALL else np.sort(np.argpartition(-ratio, n // SAMPLING)[: n // SAMPLING])
 
 
-def worst(scores: Array, penalty: Array, rows: Array, atoms: Array, count: int) -> tuple[Array, float]:
-    """Return the rows outside ``atoms`` that violate optimality most, and the largest violation."""
-    violation = np.where(np.isin(rows, atoms), -np.inf, scores - penalty)
-    order = np.argsort(-violation, kind="stable")[:count]
-    order = order[violation[order] > ROUNDING * penalty[order]]
+def worst(scores: Array, penalty: Array, rows: Array | None, gates: Gates) -> tuple[Array, float]:
+    """Return the screened rows with closed gates that violate optimality most, and the largest violation."""
+    rows = np.arange(len(penalty)) if rows is None else rows
+    is_open = gates.t > 0
+    violation = np.where(np.isin(rows, gates.atoms[is_open]), -np.inf, scores - penalty[rows])
+    order = np.argsort(-violation, kind="stable")[: max(ADD, is_open.sum() // 2)]
+    order = order[violation[order] > ROUNDING * penalty[rows[order]]]
     return rows[order], float(violation[order].max(initial=0.0))

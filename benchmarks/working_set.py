@@ -1,0 +1,166 @@
+"""The certified solver on whole scenes: time in bare passes over MᵀM, certified gap, peak memory.
+
+A *bare pass* is the product MᵀM of the same data in float64, a block of rows at a time, thrown away: what any
+look at all rows costs at least. It is timed in the same run. The penalty is the paper's heuristic times a factor.
+
+The scenes are ``samson.npz``, ``jasper_ridge.npz`` and ``urban_sub4.npz`` (``Y`` bands × pixels, ``scale``), and
+``urban_gt_end6.npz`` with ``bundles_mua.npz`` for the mixed ones, in the folder given as ``data``.
+"""
+
+import ctypes
+import time
+from pathlib import Path
+
+import numpy as np
+
+from selfdict import Solution, fast_gradient, mu_heuristic, working_set
+from selfdict.datasets import make_mixtures
+from selfdict.solvers.problem import jitter
+
+FIXTURES = Path(__file__).parent.parent / "tests" / "fixtures"
+SCENES = (("samson", 3), ("jasper_ridge", 4), ("urban_sub4", 6))
+GROWTH = (1_000, 3_000, 10_000, 30_000, 94_249, 250_000)
+BLOCK = 1024
+
+
+def run(quick: bool = False, data: str | None = None) -> None:
+    """Print each line of the table; ``quick`` leaves out what takes minutes, no ``data`` the scenes."""
+    print("working_set: certified gap, time in bare passes over MᵀM (one pass in seconds), peak memory beyond M")
+    cases()
+    synthetic(iterations=50 if quick else 1000)
+    if data is None:
+        print("for the scenes name the folder that holds them: --data DIR")
+        return
+    for name, r in SCENES:
+        for factor in (1.0, 0.1):
+            with np.load(Path(data) / f"{name}.npz", allow_pickle=False) as file:
+                M = file["Y"] / float(file["scale"])
+            line(f"{name} {M.shape[0]}×{M.shape[1]}, factor {factor:g}", M, r, factor, tol=1e-4)
+    if not quick:
+        M = mixed_scene(data, 94_249)
+        line(f"mixed Urban {M.shape[0]}×{M.shape[1]}, factor 1", M, 6, 1.0, tol=1e-3, repeats=1)
+        del M
+        growth(data, GROWTH)
+
+
+def cases() -> None:
+    """Compare with the optima of the authors' test problems."""
+    for path in sorted(FIXTURES.glob("fgnsr_case_*.npz")):
+        with np.load(path, allow_pickle=False) as file:
+            solution = working_set(file["M"], float(file["mu_final"]), p=file["p"], w=file["w"], tol=1e-8)
+            off = abs(solution.objective / float(file["fopt"]) - 1)
+        print(f"{path.stem:34} gap {solution.gap:.1e}  {off:.1e} from fopt")
+
+
+def synthetic(iterations: int) -> None:
+    """Compare with Algorithm 1 on mixtures of 162×1000."""
+    M = np.maximum(make_mixtures(162, 1000, 6, noise=0.02, random_state=0)[0], 0.0)
+    p = jitter(1000, 0)
+    mu = mu_heuristic(M, 6, p)
+    ours, solution = fastest(lambda: working_set(M, mu, p=p, tol=1e-6), 3)
+    theirs, other = fastest(lambda: fast_gradient(M, mu, p=p, tol=0, max_iter=iterations), 1)
+    print(
+        f"{'synthetic 162×1000, factor 1':34} gap {solution.gap:.1e}  1/{theirs / ours:.0f} of the {theirs:.1f} s of "
+        f"{iterations} iterations of fast_gradient (gap {other.gap:.1e})"
+    )
+
+
+def line(
+    title: str, M: np.ndarray, r: int, factor: float, *, tol: float, repeats: int = 3
+) -> tuple[float, float, float]:
+    """Solve, print a line, return the seconds, the seconds of a bare pass, and the peak memory in MiB."""
+    p = jitter(M.shape[1], 0)
+    mu = factor * mu_heuristic(M, r, p, offset=0.0)
+    working_set(M[:, :500], mu, p=p[:500])  # compiled, if not yet in the cache
+    before = resident()
+    solution = working_set(M, mu, p=p, tol=tol)
+    peak = peak_resident() - before
+    seconds, bare = np.inf, np.inf
+    for _ in range(repeats):  # in turn, so that a busy moment hits both
+        bare = min(bare, fastest(lambda: bare_pass(M), 1)[0])
+        seconds = min(seconds, fastest(lambda: working_set(M, mu, p=p, tol=tol), 1)[0])
+    print(
+        f"{title:34} gap {solution.gap:.1e}  {seconds / bare:5.1f} passes ({bare:.2f} s)  {peak:6.0f} MiB  "
+        f"objective {solution.objective:.6f}, {len(solution.support)} rows, {solution.n_iter} steps",
+        flush=True,
+    )
+    return seconds, bare, peak
+
+
+def growth(data: str, sizes: tuple[int, ...], plot: str | None = None) -> None:
+    """Print time and memory for scenes of one kind and many sizes, with fitted exponents; plot them if asked."""
+    rows = []
+    for n in sizes:
+        M = mixed_scene(data, n)
+        rows.append((n, *line(f"mixed Urban {M.shape[0]}×{n}, tol 1e-3", M, 6, 1.0, tol=1e-3, repeats=1)))
+    table = np.log(np.array(rows))
+    for name, column in (("time", 1), ("bare pass", 2), ("memory", 3)):
+        print(f"{name} grows like n^{np.polyfit(table[:, 0], table[:, column], 1)[0]:.2f}")
+    if plot is not None:
+        import matplotlib.pyplot as plt
+
+        figure, axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
+        n, seconds, bare, peak = np.exp(table).T
+        axes[0].loglog(n, seconds, "o-", label="working_set to a gap of 1e-3")
+        axes[0].loglog(n, bare, "s--", label="one bare pass over MᵀM")
+        axes[0].set(xlabel="points n", ylabel="seconds")
+        axes[0].legend()
+        axes[1].loglog(n, peak, "o-")
+        axes[1].set(xlabel="points n", ylabel="peak memory beyond M, MiB")
+        figure.savefig(plot)
+
+
+def mixed_scene(data: str, n: int, noise: float = 0.01) -> np.ndarray:
+    """Mix n pixels by Urban's reference abundances out of its bundles of spectra, with 1% noise, 162 × n."""
+    rng = np.random.default_rng(0)
+    with np.load(Path(data) / "urban_gt_end6.npz", allow_pickle=False) as truth:
+        A, names = truth["A"], [str(name) for name in truth["names"]]
+    pixels = np.arange(n) if n == A.shape[1] else rng.choice(A.shape[1], n, replace=n > A.shape[1])
+    with np.load(Path(data) / "bundles_mua.npz", allow_pickle=False) as bundles:
+        M = np.zeros((162, n))
+        for k, short in enumerate(bundles["urban_names"]):
+            if str(short) not in names[k]:
+                raise ValueError(f"bundle {k + 1} is {short!r}, the reference endmember {names[k]!r}")
+            spectra = bundles[f"urban_lib{k + 1}"]
+            mixed = spectra[:, rng.integers(spectra.shape[1], size=n)]
+            mixed *= A[k, pixels]
+            M += mixed
+    N = rng.standard_normal(M.shape)
+    N *= noise * np.linalg.norm(M) / np.linalg.norm(N)
+    M += N
+    return np.maximum(M, 0.0, out=M)
+
+
+def bare_pass(M: np.ndarray) -> None:
+    """Multiply MᵀM a block of rows at a time."""
+    out = np.empty((BLOCK, M.shape[1]))
+    for a in range(0, M.shape[1], BLOCK):
+        block = M[:, a : a + BLOCK]
+        np.matmul(block.T, M, out=out[: block.shape[1]])
+
+
+def fastest(task, repeats: int) -> tuple[float, Solution]:
+    """Return the seconds of the quickest run, and what it returned."""
+    best = np.inf
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = task()
+        best = min(best, time.perf_counter() - start)
+    return best, result
+
+
+def resident() -> float:
+    """Give freed memory back, start the peak anew, and return what is resident, in MiB (Linux)."""
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
+    return _status("VmRSS")
+
+
+def peak_resident() -> float:
+    """Return the peak since the last call of :func:`resident`, in MiB."""
+    return _status("VmHWM")
+
+
+def _status(key: str) -> float:
+    text = Path("/proc/self/status").read_text()
+    return int(text.split(f"{key}:")[1].split()[0]) / 1024
