@@ -43,7 +43,7 @@ def test_parts_that_are_not_there(tmp_path):
 
 
 def test_picking_bands_of_a_mapped_file_stays_lazy(tmp_path, monkeypatch):
-    monkeypatch.setattr("selfdict.scene.files.BLOCK_BYTES", 300)
+    monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 300)
     scene = full_scene("float64")
     part = read_scene(write_scene(scene, tmp_path / "cube.hdr"), bands=[4, 0])
     assert part.chunks is not None

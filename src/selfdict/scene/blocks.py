@@ -1,6 +1,6 @@
 """A scene read a few rows at a time: as matrices with pixels as columns, and which pixels are valid."""
 
-from collections.abc import Iterator
+from uuid import uuid4
 
 import numpy as np
 import xarray as xr
@@ -12,15 +12,44 @@ from selfdict.scene.model import as_scene
 BLOCK_BYTES = 32 * 2**20  # of stored values read at a time
 
 
-def row_blocks(scene: xr.DataArray) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of groups of rows of at most ``BLOCK_BYTES``; whole chunks where there are any."""
+def blocks(scene: xr.DataArray) -> list[tuple[slice, slice]]:
+    """Return the rows and columns of the parts a scene is read in.
+
+    A part holds at most ``BLOCK_BYTES``, or one chunk where that is more: whole rows if the chunks allow it,
+    whole chunks always, so that none is read twice.
+    """
     n_bands, n_rows, n_columns = scene.shape
-    rows = max(1, BLOCK_BYTES // max(1, n_bands * n_columns * scene.dtype.itemsize))
+    chunk_rows, chunk_columns = (1, n_columns) if scene.chunks is None else map(max, scene.chunks[1:])
+    pixels = BLOCK_BYTES // (n_bands * scene.dtype.itemsize)
+    columns = n_columns
+    if chunk_rows * n_columns > pixels:
+        columns = max(1, pixels // chunk_rows // chunk_columns) * chunk_columns
+    rows = max(1, pixels // columns // chunk_rows) * chunk_rows
+    return [
+        (slice(top, min(top + rows, n_rows)), slice(left, min(left + columns, n_columns)))
+        for top in range(0, n_rows, rows)
+        for left in range(0, n_columns, columns)
+    ]
+
+
+def row_blocks(scene: xr.DataArray) -> list[slice]:
+    """Return the parts as whole rows, for writers, whatever their size."""
+    return [slice(rows.start, rows.stop) for rows, columns in blocks(scene) if columns.start == 0]
+
+
+def in_row_chunks(scene: xr.DataArray) -> xr.DataArray:
+    """Return the scene as a dask array, so that what follows works on a few rows at a time."""
     if scene.chunks is not None:
-        chunk = scene.chunks[1][0]
-        rows = max(chunk, rows // chunk * chunk)
-    for start in range(0, n_rows, rows):
-        yield start, min(start + rows, n_rows)
+        return scene
+    rows = row_blocks(scene)[0]
+    # a token of our own: dask would read all values to make one
+    return scene.chunk({"y": rows.stop}, token=uuid4().hex)
+
+
+def flat_indices(scene: xr.DataArray, rows: slice, columns: slice) -> Array:
+    """Return the positions of the pixels of a part in the whole scene, counted row by row."""
+    n_columns = scene.sizes["x"]
+    return (np.arange(rows.start, rows.stop)[:, None] * n_columns + np.arange(columns.start, columns.stop)).ravel()
 
 
 def float_dtype(scene: xr.DataArray) -> np.dtype[np.floating]:
@@ -28,14 +57,14 @@ def float_dtype(scene: xr.DataArray) -> np.dtype[np.floating]:
     return np.dtype(np.float64 if scene.dtype.kind == "f" and scene.dtype.itemsize > 4 else np.float32)
 
 
-def block_matrix(scene: xr.DataArray, start: int, stop: int, bands: Array) -> tuple[Array, Array]:
-    """Return rows [start, stop) as a matrix of physical values (bands, pixels) and which pixels hold data."""
-    raw = scene.isel(y=slice(start, stop)).values.reshape(scene.sizes["band"], -1)
+def block_matrix(scene: xr.DataArray, rows: slice, columns: slice, bands: Array) -> tuple[Array, Array]:
+    """Return a part as a matrix of physical values (bands, pixels), and which pixels hold data."""
+    raw = scene.isel(y=rows, x=columns).values.reshape(scene.sizes["band"], -1)
     if not bands.all():
         raw = raw[bands]
     valid = _holds_data(raw, scene.attrs.get("_FillValue"))
     if "valid" in scene.coords:
-        valid &= scene["valid"].values[start:stop].ravel().astype(bool)
+        valid &= scene["valid"].values[rows, columns].ravel().astype(bool)
     M = raw.astype(float_dtype(scene))
     if (scale := scene.attrs.get("scale_factor", 1)) != 1:
         M *= M.dtype.type(scale)
@@ -111,8 +140,10 @@ def valid_mask(scene: xr.DataArray, mask: ArrayLike | None = None, *, drop_bad_b
     """
     scene = with_mask(as_scene(scene), mask)
     bands = used_bands(scene, drop_bad_bands)
-    valid = np.concatenate([block_matrix(scene, a, b, bands)[1] for a, b in row_blocks(scene)])
-    return map_of(scene, valid.reshape(scene.shape[1:]), "valid")
+    valid = np.empty(scene.shape[1:], dtype=bool)
+    for part in blocks(scene):
+        valid[part] = block_matrix(scene, *part, bands)[1].reshape(valid[part].shape)
+    return map_of(scene, valid, "valid")
 
 
 def matrix(
@@ -146,11 +177,12 @@ def matrix(
     """
     scene = with_mask(as_scene(scene), mask)
     bands = used_bands(scene, drop_bad_bands)
-    parts = []
-    for start, stop in row_blocks(scene):
-        M, valid = block_matrix(scene, start, stop, bands)
+    parts, indices = [], []
+    for part in blocks(scene):
+        M, valid = block_matrix(scene, *part, bands)
         parts.append(M[:, valid])
-    M = np.concatenate(parts, axis=1)
+        indices.append(flat_indices(scene, *part)[valid])
+    M = np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(indices))]
     return np.maximum(M, 0, out=M) if clip else M
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict.scene.blocks import BLOCK_BYTES, with_mask
+from selfdict.scene.blocks import blocks, in_row_chunks, with_mask
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats import format_of
 from selfdict.scene.model import DIMS, as_scene
@@ -201,10 +201,8 @@ def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path)
         index = np.asarray(list(bands), dtype=int)
         if index.size and not (index.min() >= 0 and index.max() < n_bands):
             raise SceneError(path, f"bands must lie between 0 and {n_bands - 1}, got {index.min()} to {index.max()}")
-        if scene.chunks is None and scene.nbytes > BLOCK_BYTES:
-            # Picking from a mapped array would load it: let dask pick from a few rows at a time.
-            rows = max(1, BLOCK_BYTES * scene.sizes["y"] // scene.nbytes)
-            scene = scene.chunk({"y": rows}, token=f"{path.resolve()}-{path.stat().st_mtime_ns}")
+        if len(blocks(scene)) > 1:  # picking from a mapped array would load all of it
+            scene = in_row_chunks(scene)
         selected = scene.isel(band=index)
     if selected.size == 0:
         raise SceneError(path, "no band is left")

@@ -1,4 +1,4 @@
-"""From a scene to endmembers and abundance maps, a block of rows at a time."""
+"""From a scene to endmembers and abundance maps, a part at a time."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 import selfdict
 from selfdict._validation import Array, as_generator, as_rank
-from selfdict.scene.blocks import block_matrix, float_dtype, map_of, row_blocks, used_bands, with_mask
+from selfdict.scene.blocks import block_matrix, blocks, flat_indices, float_dtype, map_of, used_bands, with_mask
 from selfdict.scene.georef import crs_of, to_map, transform_of
 from selfdict.scene.model import as_scene
 from selfdict.scene.result import UnmixResult
@@ -37,7 +37,7 @@ def unmix(
 ) -> UnmixResult:
     """Find r pure pixels in a scene and how much of each every pixel holds.
 
-    The scene is read a block of rows at a time, twice: once for the pixels the method chooses from, once
+    The scene is read a part at a time, twice: once for the pixels the method chooses from, once
     for the abundances. A scene larger than ``max_pixels`` is thinned for the first: a random share of each
     block, and the extreme pixels of each block (found by SPA) always.
 
@@ -66,7 +66,7 @@ def unmix(
     progress : callable, optional
         Called with the step (``"read"``, ``"select"``, ``"abundances"``) and the share of it done.
     **options
-        Further parameters of the estimator (``solver``, ``postprocess``, …).
+        Further parameters of the estimator (``solver``, ``postprocess``, ``max_seconds``, ``callback``, …).
 
     Returns
     -------
@@ -177,16 +177,17 @@ def _read(
     if max_pixels is None:
         max_pixels = max(1, _FIT_BYTES // (n_bands * float_dtype(scene).itemsize))
     share = min(1.0, max_pixels / n_pixels)
-    blocks = list(row_blocks(scene))
+    parts = blocks(scene)
     n_extreme = 0 if share == 1 else min(_EXTREME * r, n_bands)
-    capacity = min(n_pixels, int(share * n_pixels) + n_extreme * len(blocks))
+    capacity = min(n_pixels, int(share * n_pixels) + n_extreme * len(parts))
     points = np.empty((capacity, n_bands), dtype=float_dtype(scene))
     flat = np.empty(capacity, dtype=np.intp)
-    masks, count = [], 0
-    for start, stop in blocks:
-        M, valid = block_matrix(scene, start, stop, bands)
-        masks.append(valid)
-        keep = np.flatnonzero(valid)
+    valid = np.empty((n_rows, n_columns), dtype=bool)
+    count = 0
+    for number, part in enumerate(parts, start=1):
+        M, holds_data = block_matrix(scene, *part, bands)
+        valid[part] = holds_data.reshape(valid[part].shape)
+        keep = np.flatnonzero(holds_data)
         if keep.size:
             M = np.maximum(M[:, keep], 0)
             if share < 1:
@@ -195,12 +196,16 @@ def _read(
                 thinned = np.union1d(extreme, generator.choice(keep.size, int(share * keep.size), replace=False))
                 M, keep = M[:, thinned], keep[thinned]
             points[count : count + keep.size] = M.T
-            flat[count : count + keep.size] = keep + start * n_columns
+            flat[count : count + keep.size] = flat_indices(scene, *part)[keep]
             count += keep.size
-        report("read", stop / n_rows)
+        report("read", number / len(parts))
     if count == 0:
         raise ValueError("the scene has no valid pixel: all are no-data, not finite, zero or masked")
-    return points[:count], flat[:count], np.concatenate(masks).reshape(n_rows, n_columns)
+    points, flat = points[:count], flat[:count]
+    if (np.diff(flat) < 0).any():  # parts side by side: the method shall see the same order whatever the file
+        order = np.argsort(flat)
+        points, flat = points[order], flat[order]
+    return points, flat, valid
 
 
 def _abundances(
@@ -213,27 +218,26 @@ def _abundances(
 ) -> tuple[Array, Array, float]:
     """Return the maps (r, rows, columns), the relative residual of each pixel, and of the whole scene."""
     solve = getattr(selfdict, method)
-    n_rows, n_columns = valid.shape
-    maps = np.full((U.shape[1], n_rows * n_columns), np.nan, dtype=U.dtype)
-    residual = np.full(n_rows * n_columns, np.nan, dtype=U.dtype)
+    maps = np.full((U.shape[1], *valid.shape), np.nan, dtype=U.dtype)
+    residual = np.full(valid.shape, np.nan, dtype=U.dtype)
     squared_error = squared_norm = 0.0
-    for start, stop in row_blocks(scene):
-        here = np.flatnonzero(valid[start:stop])
-        if here.size:
-            M = np.maximum(block_matrix(scene, start, stop, bands)[0][:, here], 0)
+    parts = blocks(scene)
+    for number, part in enumerate(parts, start=1):
+        here = valid[part]
+        if here.any():
+            M = np.maximum(block_matrix(scene, *part, bands)[0][:, here.ravel()], 0)
             H = solve(U, M)
             norms = np.einsum("ij,ij->j", M, M, dtype=np.float64)
             M -= U @ H
             errors = np.einsum("ij,ij->j", M, M, dtype=np.float64)
-            here += start * n_columns
-            maps[:, here] = H
+            maps[:, *part][:, here] = H
             # a pixel without any positive value is explained perfectly by nothing
-            residual[here] = np.sqrt(errors / np.where(norms > 0, norms, 1.0))
+            residual[part][here] = np.sqrt(errors / np.where(norms > 0, norms, 1.0))
             squared_error += errors.sum()
             squared_norm += norms.sum()
-        report("abundances", stop / n_rows)
+        report("abundances", number / len(parts))
     relative_error = float(np.sqrt(squared_error / squared_norm)) if squared_norm else 0.0
-    return maps.reshape(-1, n_rows, n_columns), residual.reshape(n_rows, n_columns), relative_error
+    return maps, residual, relative_error
 
 
 def _rows_and_columns(flat: Array, scene: xr.DataArray) -> Array:

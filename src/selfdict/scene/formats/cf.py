@@ -8,8 +8,9 @@ import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
+from selfdict.scene.blocks import in_row_chunks
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.common import LAZY, check_declared_size, in_row_chunks, lazy_cube
+from selfdict.scene.formats.common import LAZY, check_declared_size, lazy_cube
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres, unit_of
 
@@ -53,8 +54,9 @@ def scene_from_dataset(
             wanted = {original["band"]: bands, original["y"]: rows, original["x"]: columns}
             return again[name].isel(wanted).transpose(*wanted).values
 
-    chunk_rows = data.encoding.get("preferred_chunks", {}).get(original["y"], 1)
-    values = lazy_cube(path, named.shape, data.dtype, load, chunk_rows=chunk_rows)  # type: ignore[arg-type]  # 3 sizes
+    chunks = data.encoding.get("preferred_chunks", {})
+    packed = (chunks.get(original["y"], 1), chunks.get(original["x"], 1))
+    values = lazy_cube(path, named.shape, data.dtype, load, packed)  # type: ignore[arg-type]  # 3 sizes
     columns = _columns(dataset, original["band"])
     if "wavelength" not in columns and "wavelength" in named.coords:
         columns["wavelength"] = named["wavelength"].values

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
-from selfdict.scene.blocks import BLOCK_BYTES
+from selfdict.scene.blocks import BLOCK_BYTES, in_row_chunks
 from selfdict.scene.errors import SceneError
 
 ZLIB = 1100  # zlib packs at most 1032 bytes into one
@@ -48,20 +48,20 @@ def lazy_cube(
     shape: tuple[int, int, int],
     dtype: Any,
     load: Callable[[slice, slice, slice], Array],
-    *,
-    chunk_rows: int = 1,
-    chunks: tuple[int, int, int] | None = None,
+    packed: tuple[int, int] = (1, 1),
 ) -> Any:
-    """Return a dask array (band, y, x) of groups of rows that ``load(bands, rows, columns)`` reads when asked.
+    """Return a dask array (band, y, x) whose chunks ``load(bands, rows, columns)`` reads when asked.
 
-    The groups hold about 32 MiB and a multiple of ``chunk_rows``, the rows the file packs together.
+    They hold whole spectra, about 32 MiB of them, in multiples of the rows and columns the file packs together.
     """
     cube = _Cube(path, shape, dtype, load)
-    if chunks is None:
-        rows = BLOCK_BYTES // max(1, shape[0] * shape[2] * cube.dtype.itemsize)
-        chunks = (shape[0], min(shape[1], max(chunk_rows, rows // chunk_rows * chunk_rows, 1)), shape[2])
+    n_bands, n_rows, n_columns = shape
+    pixels = BLOCK_BYTES // max(1, n_bands * cube.dtype.itemsize)
+    columns = min(n_columns, max(1, pixels // packed[0] // packed[1]) * packed[1])
+    rows = min(n_rows, max(1, pixels // max(1, columns) // packed[0]) * packed[0])
     # name=False: a name from the data itself would read all of it
-    return dask.array.from_array(cube, chunks=chunks, name=False, lock=True, meta=np.empty((0, 0, 0), cube.dtype))
+    meta = np.empty((0, 0, 0), cube.dtype)
+    return dask.array.from_array(cube, chunks=(n_bands, rows, columns), name=False, lock=True, meta=meta)
 
 
 def uniform(path: Path, values: tuple[float, ...], name: str) -> float:
@@ -86,14 +86,8 @@ def fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
                 path, f"masked pixels of {scene.dtype} need a no-data value: set scene.attrs['_FillValue']"
             )
         fill = np.nan
-    keep = xr.DataArray(valid.values, dims=("y", "x"))
-    return in_row_chunks(scene).where(keep, scene.dtype.type(fill))
-
-
-def in_row_chunks(scene: xr.DataArray) -> xr.DataArray:
-    """Return the scene as a dask array of groups of rows, so that what follows works on a few at a time."""
-    if scene.chunks is not None:
-        return scene
-    values = scene.values
-    cube = lazy_cube(Path("."), scene.shape, scene.dtype, lambda *key: values[key])  # type: ignore[arg-type]  # 3 sizes
-    return scene.copy(data=cube)
+    try:
+        fill = scene.dtype.type(fill)
+    except OverflowError:
+        raise SceneError(path, f"the no-data value {fill} does not fit {scene.dtype}") from None
+    return in_row_chunks(scene).where(xr.DataArray(valid.values, dims=("y", "x")), fill)

@@ -16,7 +16,8 @@ from selfdict.scene.model import build_scene, to_nanometres
 
 _CUBE = "reflectance"
 _BANDS = "sensor_band_parameters"
-_TILE = (64, 128)  # rows and columns of the map gathered at a time: small, since the sensor's lines run aslant
+_TILE = (128, 128)  # pixels of the map gathered at a time: square, since the sensor's lines run aslant
+_CACHE = 256 * 2**20  # bytes of unpacked chunks kept: neighbouring tiles of the map share them
 
 
 def is_emit(path: Path) -> bool:
@@ -46,9 +47,8 @@ def read(path: Path, *, ortho: bool = True) -> xr.DataArray:
         if ortho:
             return _on_map(path, file, cube, fill, about)
         n_rows, n_columns, n_bands = cube.shape
-        chunk_rows = cube.chunks[0] if cube.chunks else 1
-        shape = (n_bands, n_rows, n_columns)
-        values = lazy_cube(path, shape, cube.dtype, _Swath(path), chunk_rows=chunk_rows)
+        packed = cube.chunks[:2] if cube.chunks else (1, 1)
+        values = lazy_cube(path, (n_bands, n_rows, n_columns), cube.dtype, _Swath(path), packed)
         scene = build_scene(values, nodata=fill, **about)
         for key in ("lat", "lon"):
             if f"location/{key}" in file:
@@ -65,9 +65,8 @@ def _on_map(path: Path, file: Any, cube: Any, fill: float, about: dict[str, Any]
     if transform is None or np.size(transform) != 6:
         raise SceneError(path, "has a GLT but no geotransform of 6 numbers")
     shape = (cube.shape[2], *glt.shape[1:])
-    chunks = (shape[0], min(_TILE[0], shape[1]), min(_TILE[1], shape[2]))
     return build_scene(
-        lazy_cube(path, shape, cube.dtype, _Gather(path, glt, fill), chunks=chunks),
+        lazy_cube(path, shape, cube.dtype, _Gather(path, glt, fill, cube.dtype), _TILE),
         crs=_text(file.attrs.get("spatial_ref", "EPSG:4326")),
         transform=Affine.from_gdal(*(float(value) for value in transform)),
         nodata=fill,
@@ -76,34 +75,36 @@ def _on_map(path: Path, file: Any, cube: Any, fill: float, about: dict[str, Any]
 
 
 class _Swath:
-    """Reads a window in sensor geometry."""
+    """Reads a window in sensor geometry; the file stays open, for its cache, but does not travel to others."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.cube: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "cube": None}
 
     def __call__(self, bands: slice, rows: slice, columns: slice) -> Array:
-        with h5py.File(self.path, "r") as file:
-            return np.asarray(file[_CUBE][rows, columns, bands]).transpose(2, 0, 1)
+        if self.cube is None:
+            self.cube = h5py.File(self.path, "r", rdcc_nbytes=_CACHE, rdcc_nslots=10_007)[_CUBE]
+        return np.asarray(self.cube[rows, columns, bands]).transpose(2, 0, 1)
 
 
 class _Gather:
     """Reads a window of the map: the part of the swath that its look-up table points to, then the pixels."""
 
-    def __init__(self, path: Path, glt: Array, fill: float) -> None:
-        self.read, self.glt, self.fill = _Swath(path), glt, fill
+    def __init__(self, path: Path, glt: Array, fill: float, dtype: Any) -> None:
+        self.read, self.glt, self.fill, self.dtype = _Swath(path), glt, fill, dtype
 
     def __call__(self, bands: slice, rows: slice, columns: slice) -> Array:
         row, column = self.glt[:, rows, columns]
         seen = (row >= 0) & (column >= 0)
-        if not seen.any():
-            with h5py.File(self.read.path, "r") as file:
-                dtype = file[_CUBE].dtype
-            return np.full((bands.stop - bands.start, *row.shape), self.fill, dtype)
-        row, column = row[seen], column[seen]
-        top, left = row.min(), column.min()
-        part = self.read(bands, slice(top, row.max() + 1), slice(left, column.max() + 1))
-        values = np.full((part.shape[0], *seen.shape), self.fill, part.dtype)
-        values[:, seen] = part[:, row - top, column - left]
+        values = np.full((bands.stop - bands.start, *seen.shape), self.fill, self.dtype)
+        if seen.any():
+            row, column = row[seen], column[seen]
+            top, left = row.min(), column.min()
+            part = self.read(bands, slice(top, row.max() + 1), slice(left, column.max() + 1))
+            values[:, seen] = part[:, row - top, column - left]
         return values
 
 

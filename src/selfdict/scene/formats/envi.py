@@ -76,11 +76,11 @@ def write(scene: xr.DataArray, path: Path, *, interleave: str = "bsq", byte_orde
     n_bands, n_rows, n_columns = scene.shape
     dtype = native.newbyteorder("<" if byte_order == "little" else ">")
     with data.open("wb") as file:
-        for start, stop in row_blocks(scene):
-            block = scene.isel(y=slice(start, stop)).values.astype(dtype)
+        for rows in row_blocks(scene):
+            block = scene.isel(y=rows).values.astype(dtype)
             if interleave == "bsq":
                 for band in range(n_bands):
-                    file.seek((band * n_rows + start) * n_columns * dtype.itemsize)
+                    file.seek((band * n_rows + rows.start) * n_columns * dtype.itemsize)
                     file.write(block[band].tobytes())
             else:
                 file.write(block.transpose(_ORDER[interleave]).tobytes())

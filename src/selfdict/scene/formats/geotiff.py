@@ -33,7 +33,7 @@ def read(path: Path) -> xr.DataArray:
         imagery = [file.tags(band, ns="IMAGERY") for band in file.indexes]
         names = [name or "" for name in file.descriptions]
         scene = build_scene(
-            lazy_cube(path, shape, dtype, _Reader(path), chunk_rows=file.block_shapes[0][0]),
+            lazy_cube(path, shape, dtype, _Reader(path), file.block_shapes[0]),
             wavelength=_numbers(tags, "wavelength", imagery, "CENTRAL_WAVELENGTH_UM"),
             fwhm=_numbers(tags, "fwhm", imagery, "FWHM_UM"),
             good_band=[tag["good_band"] != "0" for tag in tags] if all("good_band" in tag for tag in tags) else None,
@@ -55,7 +55,7 @@ def write(scene: xr.DataArray, path: Path) -> None:
     scene = fill_masked(scene, path)
     n_bands, n_rows, n_columns = scene.shape
     dtype: np.dtype[Any] = np.dtype(_WIDER.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
-    if rasterio.dtypes.check_dtype(dtype) is False:
+    if not rasterio.dtypes.check_dtype(dtype):
         raise SceneError(path, f"GeoTIFF has no data type for {scene.dtype}")
     nodata = scene.attrs.get("_FillValue")
     if nodata is not None and not rasterio.dtypes.in_dtype_range(nodata, dtype):
@@ -76,9 +76,9 @@ def write(scene: xr.DataArray, path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         with rasterio.open(path, "w", **profile) as file:
-            for start, stop in row_blocks(scene):
-                block = scene.isel(y=slice(start, stop)).values.astype(dtype)
-                file.write(block, window=Window(0, start, n_columns, stop - start))
+            for rows in row_blocks(scene):
+                block = scene.isel(y=rows).values.astype(dtype)
+                file.write(block, window=Window(0, rows.start, n_columns, rows.stop - rows.start))
             file.scales = (float(scene.attrs.get("scale_factor", 1)),) * n_bands
             file.offsets = (float(scene.attrs.get("add_offset", 0)),) * n_bands
             for band in range(n_bands):

@@ -1,0 +1,76 @@
+"""The parts a scene is read in: every pixel once, few bytes, whole chunks."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scene_sample import full_scene
+
+from selfdict.datasets import make_scene
+from selfdict.scene import blocks as module
+from selfdict.scene import build_scene, matrix, unmix, valid_mask
+from selfdict.scene.formats.common import lazy_cube
+
+
+@given(
+    st.tuples(st.integers(1, 4), st.integers(1, 20), st.integers(1, 20)),
+    st.none() | st.tuples(st.integers(1, 7), st.integers(1, 7)),
+    st.integers(1, 500),
+)
+def test_every_pixel_is_read_once(shape, chunks, block_bytes):
+    scene = build_scene(np.ones(shape, dtype=np.uint8))
+    if chunks is not None:
+        scene = scene.chunk({"y": chunks[0], "x": chunks[1]})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BLOCK_BYTES", block_bytes)
+        parts = module.blocks(scene)
+        rows = module.row_blocks(scene)
+    seen = np.zeros(shape[1:], dtype=int)
+    for part in parts:
+        seen[part] += 1
+        if chunks is None:
+            assert seen[part].size * shape[0] <= max(block_bytes, shape[0] * shape[2])
+        else:
+            assert part[0].start % min(chunks[0], shape[1]) == 0
+            assert part[1].start % min(chunks[1], shape[2]) == 0
+            assert seen[part].size * shape[0] <= max(block_bytes, shape[0] * chunks[0] * chunks[1])
+    assert (seen == 1).all()
+    assert [row for part in rows for row in range(part.start, part.stop)] == list(range(shape[1]))
+
+
+def test_chunks_side_by_side_change_nothing(monkeypatch):
+    truth = make_scene((20, 24), n_bands=30, n_endmembers=3, n_outliers=0, random_state=0)
+    whole = truth.scene
+    monkeypatch.setattr(module, "BLOCK_BYTES", 30 * 4 * 7 * 5)
+    tiled = whole.chunk({"y": 7, "x": 5})
+    assert len(module.blocks(tiled)) == 3 * 5
+    np.testing.assert_array_equal(valid_mask(tiled).values, valid_mask(whole).values)
+    np.testing.assert_array_equal(matrix(tiled), matrix(whole))
+    expected, result = (unmix(scene, 3, candidates=40, random_state=0) for scene in (whole, tiled))
+    np.testing.assert_array_equal(result.pixels, expected.pixels)
+    np.testing.assert_array_equal(result.solution_pixels, expected.solution_pixels)
+    np.testing.assert_allclose(result.abundances.values, expected.abundances.values, atol=1e-6)
+    np.testing.assert_allclose(result.residual.values, expected.residual.values, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "packed", "chunk"),
+    [
+        ((200, 5000, 5000), (1, 1), (200, 8, 5000)),  # rows
+        ((200, 5000, 5000), (256, 256), (200, 256, 256)),  # a tile is more than 32 MiB already
+        ((20, 5000, 5000), (256, 256), (20, 256, 1536)),  # several tiles side by side
+        ((2, 3, 4), (16, 64), (2, 3, 4)),
+    ],
+)
+def test_chunks_follow_the_file(tmp_path, shape, packed, chunk):
+    cube = lazy_cube(tmp_path, shape, "float32", lambda *key: None, packed)
+    assert cube.chunksize == chunk
+
+
+def test_chunks_of_a_mapped_array_are_made_without_reading_it(monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_BYTES", 5 * 7 * 4 * 2)
+    scene = full_scene()
+    chunked = module.in_row_chunks(scene)
+    assert chunked.chunks[1] == (2, 2, 2)
+    np.testing.assert_array_equal(chunked.values, scene.values)
+    assert module.in_row_chunks(chunked) is chunked
