@@ -66,6 +66,9 @@ def test_in_sensor_geometry(tmp_path, swath):
     np.testing.assert_array_equal(scene.values, swath.transpose(2, 0, 1))
     assert scene.lon.values.tolist() == [[2.0] * 3] * 2
     assert transform_of(scene) is None
+    result = unmix(scene, 2, method="spa")
+    assert result.crs == "EPSG:4326"
+    assert result.coordinates.tolist() == [[2.0, 1.0]] * 2
     read = read_scene(write_scene(scene, tmp_path / "copy.nc"))
     np.testing.assert_array_equal(read.values, scene.values)
     np.testing.assert_array_equal(read.lat.values, scene.lat.values)

@@ -130,6 +130,14 @@ def test_the_error_travels_between_processes():
     assert (error.path, error.reason, str(error)) == ("cube\n.hdr", "is [31m red ", "cube .hdr: is [31m red ")
 
 
+def test_a_missing_library_is_named_with_its_extra(tmp_path, monkeypatch):
+    path = write_scene(full_scene(), tmp_path / "cube.tif")
+    monkeypatch.delitem(sys.modules, "selfdict.scene.formats.geotiff")
+    monkeypatch.setitem(sys.modules, "rasterio", None)
+    with pytest.raises(ModuleNotFoundError, match=r"needs rasterio.*pip install 'selfdict\[io\]'"):
+        read_scene(path)
+
+
 def test_a_format_by_name(tmp_path):
     scene = full_scene()
     path = write_scene(scene, tmp_path / "cube.something", "geotiff")

@@ -12,9 +12,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from selfdict._optional import optional
 from selfdict.scene.blocks import blocks, in_row_chunks, with_mask
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats import format_of
+from selfdict.scene.formats import FORMATS, format_of
 from selfdict.scene.model import DIMS, as_scene
 from selfdict.scene.staging import staged
 
@@ -186,11 +187,13 @@ def write_spectra(spectra: xr.DataArray, path: str | PathLike[str], *, overwrite
 
 
 def _module(format: str) -> Any:
-    from selfdict.scene.formats import FORMATS
-
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(sorted(FORMATS))}, got {format!r}")
-    return import_module(f"selfdict.scene.formats.{FORMATS[format]}")
+    try:
+        return import_module(f"selfdict.scene.formats.{FORMATS[format]}")
+    except ModuleNotFoundError as error:
+        optional(error.name or "")  # says which extra brings it
+        raise
 
 
 def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path) -> xr.DataArray:

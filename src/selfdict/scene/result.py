@@ -21,7 +21,8 @@ class UnmixResult:
     pixels : (r, 2) ndarray of int
         Row and column of each pure pixel, counted from 0.
     coordinates : (r, 2) ndarray of float or None
-        Map coordinates x, y of the centres of these pixels; None for a scene without transform.
+        Map coordinates x, y of the centres of these pixels (longitude, latitude in sensor geometry); None for a
+        scene of no known place.
     crs : str or None
         The CRS of the coordinates as ``EPSG:…`` or WKT.
     abundances : xarray.DataArray (endmember, y, x)

@@ -246,9 +246,12 @@ def _rows_and_columns(flat: Array, scene: xr.DataArray) -> Array:
 
 def _coordinates(scene: xr.DataArray, pixels: Array) -> tuple[str | None, Array | None]:
     """Return the CRS as text and the map coordinates x, y of the centres of pixels, or None for either."""
+    rows, columns = pixels.T
     crs = crs_of(scene)
     transform = transform_of(scene)
-    if transform is None:
-        return (None if crs is None else crs.to_string()), None
-    x, y = to_map(transform, pixels[:, 1] + 0.5, pixels[:, 0] + 0.5)
-    return (None if crs is None else crs.to_string()), np.stack([x, y], axis=1)
+    if transform is not None:
+        x, y = to_map(transform, columns + 0.5, rows + 0.5)
+        return (None if crs is None else crs.to_string()), np.stack([x, y], axis=1)
+    if "lat" in scene.coords and "lon" in scene.coords:  # sensor geometry
+        return "EPSG:4326", np.stack([scene[key].values[rows, columns] for key in ("lon", "lat")], axis=1)
+    return (None if crs is None else crs.to_string()), None

@@ -3,6 +3,7 @@
 from functools import partial
 from pathlib import Path
 
+import h5netcdf  # noqa: F401  (xarray reads and writes with it)
 import h5py
 import xarray as xr
 

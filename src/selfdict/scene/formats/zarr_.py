@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import xarray as xr
+import zarr  # noqa: F401  (xarray reads and writes with it)
 
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.cf import OPEN, dataset_from_scene, scene_from_dataset
