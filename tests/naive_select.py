@@ -1,6 +1,9 @@
 """Slow, readable twins of the selection methods: explicit residuals, plain loops, dense linear algebra."""
 
+from itertools import combinations
+
 import numpy as np
+import scipy.optimize
 
 
 def first_largest(residuals, norms):
@@ -98,3 +101,58 @@ def representative(M, columns):
         a = a - a.mean()
         cosines.append(a @ u / (np.linalg.norm(a) * np.linalg.norm(u)))
     return int(columns[np.argmax(cosines)])
+
+
+def snpa(M, r):
+    M = M.astype(np.float64)
+    norms = [float(m @ m) for m in M.T]
+    residuals, selected = norms, []
+    for _ in range(r):
+        selected.append(first_largest(residuals, norms))
+        U = M[:, selected]
+        residuals = [float(np.sum((m - U @ at_most_one(U, m)) ** 2)) for m in M.T]
+    return selected
+
+
+def at_most_one(U, m):
+    """argmin ‖m − U h‖ over h ≥ 0, Σh ≤ 1, by trying every support, with and without Σh = 1."""
+    k = U.shape[1]
+    best = np.zeros(k)
+    for size in range(1, k + 1):
+        for support in map(list, combinations(range(k), size)):
+            A = U[:, support]
+            free = np.linalg.lstsq(A, m, rcond=None)[0]
+            system = np.block([[A.T @ A, np.ones((size, 1))], [np.ones((1, size)), np.zeros((1, 1))]])
+            tight = np.linalg.lstsq(system, np.append(A.T @ m, 1.0), rcond=None)[0][:size]
+            for h in (free, tight):
+                if h.min() >= 0 and h.sum() <= 1 + 1e-12:
+                    full = np.zeros(k)
+                    full[support] = h
+                    if np.linalg.norm(m - U @ full) < np.linalg.norm(m - U @ best):
+                        best = full
+    return best
+
+
+def xray(M, r):
+    M = M.astype(np.float64)
+    R, selected = M, []
+    for _ in range(r):
+        i = int(np.argmax([residual @ residual for residual in R.T]))
+        scores = [-np.inf if j in selected else R[:, i] @ m / np.abs(m).sum() for j, m in enumerate(M.T)]
+        selected.append(int(np.argmax(scores)))
+        U = M[:, selected]
+        R = M - U @ np.column_stack([scipy.optimize.nnls(U, m)[0] for m in M.T])
+    return selected
+
+
+def hysime(M):
+    """One regression a row, noise and signal formed as matrices."""
+    m, n = M.shape
+    W = np.empty_like(M)
+    for i in range(m):
+        others = np.delete(M, i, axis=0)
+        W[i] = M[i] - np.linalg.lstsq(others.T, M[i], rcond=None)[0] @ others
+    signal = M - W
+    E = np.linalg.svd(signal @ signal.T / n)[0]
+    noise = np.diag((W**2).mean(axis=1))
+    return sum(float(e @ (M @ M.T / n) @ e) > 2 * float(e @ noise @ e) for e in E.T)

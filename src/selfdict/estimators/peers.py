@@ -2,7 +2,7 @@
 
 from selfdict._validation import Array
 from selfdict.estimators.base import SelfDictionaryEstimator
-from selfdict.select import spa
+from selfdict.select import Clusters, h2nmf, snpa, spa, vca, xray
 
 
 class SPA(SelfDictionaryEstimator):
@@ -36,3 +36,150 @@ class SPA(SelfDictionaryEstimator):
 
     def _select(self, M: Array) -> Array:
         return spa(M, self.n_components)
+
+
+class SNPA(SelfDictionaryEstimator):
+    """Successive nonnegative projection algorithm: see :func:`selfdict.snpa`.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        How many points to select.
+    random_state : None
+        Not used: the method is deterministic.
+
+    Attributes
+    ----------
+    indices_ : (n_components,) ndarray of int
+        The selected rows of the training data, in order of selection.
+    components_ : (n_components, n_features) ndarray
+        These rows, ``X[indices_]``.
+    reconstruction_err_ : float
+        min_{H ≥ 0} ‖X − H components_‖_F / ‖X‖_F.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Examples
+    --------
+    >>> from selfdict import SNPA
+    >>> X = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.5]]
+    >>> SNPA(2).fit(X).indices_
+    array([0, 1])
+    """
+
+    def _select(self, M: Array) -> Array:
+        return snpa(M, self.n_components)
+
+
+class XRAY(SelfDictionaryEstimator):
+    """Extreme rays, variant "max": see :func:`selfdict.xray`.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        How many points to select.
+    random_state : None
+        Not used: the method is deterministic.
+
+    Attributes
+    ----------
+    indices_ : (n_components,) ndarray of int
+        The selected rows of the training data, in order of selection.
+    components_ : (n_components, n_features) ndarray
+        These rows, ``X[indices_]``.
+    reconstruction_err_ : float
+        min_{H ≥ 0} ‖X − H components_‖_F / ‖X‖_F.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Examples
+    --------
+    >>> from selfdict import XRAY
+    >>> X = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.5]]
+    >>> XRAY(2).fit(X).indices_
+    array([0, 1])
+    """
+
+    def _select(self, M: Array) -> Array:
+        return xray(M, self.n_components)
+
+
+class VCA(SelfDictionaryEstimator):
+    """Vertex component analysis: see :func:`selfdict.vca`.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        How many points to select.
+    random_state : int, numpy.random.Generator, RandomState or None
+        Seed of the random directions.
+
+    Attributes
+    ----------
+    indices_ : (n_components,) ndarray of int
+        The selected rows of the training data, in order of selection.
+    components_ : (n_components, n_features) ndarray
+        These rows, ``X[indices_]``.
+    reconstruction_err_ : float
+        min_{H ≥ 0} ‖X − H components_‖_F / ‖X‖_F.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Examples
+    --------
+    >>> from selfdict import VCA
+    >>> X = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.5]]
+    >>> sorted(VCA(2, random_state=0).fit(X).indices_.tolist())
+    [0, 1]
+    """
+
+    def _select(self, M: Array) -> Array:
+        return vca(M, self.n_components, self.random_state)
+
+
+class H2NMF(SelfDictionaryEstimator):
+    """Hierarchical clustering by rank-two NMF, one point for each cluster: see :func:`selfdict.h2nmf`.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        How many points to select.
+    random_state : None
+        Not used: the method is deterministic.
+
+    Attributes
+    ----------
+    indices_ : (n_components,) ndarray of int
+        The row that represents each cluster.
+    components_ : (n_components, n_features) ndarray
+        These rows, ``X[indices_]``.
+    labels_ : (n_samples,) ndarray of int
+        The cluster of each row.
+    clusters_ : Clusters
+        All of it: labels, representatives, sizes and tree.
+    reconstruction_err_ : float
+        min_{H ≥ 0} ‖X − H components_‖_F / ‖X‖_F.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Examples
+    --------
+    >>> from selfdict import H2NMF
+    >>> X = [[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [1.0, 0.1, 0.6]]
+    >>> H2NMF(2).fit(X).labels_
+    array([0, 1, 0])
+    """
+
+    clusters_: Clusters
+    labels_: Array
+
+    def _select(self, M: Array) -> Array:
+        self.clusters_ = h2nmf(M, self.n_components)
+        self.labels_ = self.clusters_.labels
+        found = self.clusters_.indices
+        if found.size < self.n_components:
+            raise ValueError(
+                f"n_components must be at most {found.size} for this X, got {self.n_components}: "
+                "no cluster can be divided further"
+            )
+        return found

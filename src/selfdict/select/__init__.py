@@ -2,6 +2,21 @@
 
 from selfdict.select.from_solution import select_indices
 from selfdict.select.h2nmf import Clusters, h2nmf
+from selfdict.select.rank import elbow, hysime, suggest_rank
+from selfdict.select.snpa import snpa
 from selfdict.select.spa import spa
+from selfdict.select.vca import vca
+from selfdict.select.xray import xray
 
-__all__ = ["Clusters", "h2nmf", "select_indices", "spa"]
+__all__ = [
+    "Clusters",
+    "elbow",
+    "h2nmf",
+    "hysime",
+    "select_indices",
+    "snpa",
+    "spa",
+    "suggest_rank",
+    "vca",
+    "xray",
+]

@@ -3,10 +3,13 @@
 import numpy as np
 
 from selfdict._validation import Array, all_finite
+from selfdict.kernels.blas import single_threaded_blas
 from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.threads import for_slices
 
 # Squared residual norms this close, relative, are ties.
 TIE = 1e-6
+_COLUMNS = 2048
 
 
 def finite_squared_norms(M: Array) -> Array:
@@ -35,3 +38,19 @@ def enough(selected: list[int], r: int, reason: str) -> Array:
     if len(selected) < r:
         raise ValueError(f"r must be at most {len(selected)} for this M, got {r}: {reason}")
     return np.array(selected, dtype=np.intp)
+
+
+def second_moments(M: Array) -> Array:
+    """Return M Mᵀ (m, m) in float64, a block of columns at a time."""
+    group = 64 * _COLUMNS
+
+    def product(start: int, stop: int) -> Array:
+        block = np.asarray(M[:, offset + start : offset + stop], dtype=np.float64)
+        return np.asarray(block @ block.T)
+
+    G = np.zeros((M.shape[0], M.shape[0]))
+    with single_threaded_blas():
+        for offset in range(0, M.shape[1], group):
+            for part in for_slices(product, min(group, M.shape[1] - offset), _COLUMNS):
+                G += part
+    return G

@@ -1,0 +1,67 @@
+"""The peers as estimators: scikit-learn's own checks, what fit leaves behind, and what it refuses."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import selfdict
+from selfdict import H2NMF, SNPA, SPA, VCA, XRAY
+from selfdict.datasets import make_mixtures
+
+ESTIMATORS = [SPA, SNPA, XRAY, VCA, H2NMF]
+
+
+@parametrize_with_checks([Estimator() for Estimator in ESTIMATORS])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_mixtures(12, 80, 4, noise=0.01, random_state=0)[0].T
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_what_fit_leaves_behind(Estimator, X):
+    model = Estimator(4, random_state=3).fit(X)
+    function = getattr(selfdict, Estimator.__name__.lower())
+    selected = function(X.T, 4, random_state=3) if Estimator is VCA else function(X.T, 4)
+    np.testing.assert_array_equal(model.indices_, selected.indices if Estimator is H2NMF else selected)
+    np.testing.assert_array_equal(model.components_, X[model.indices_])
+    H = np.array([nnls(model.components_.T, x)[0] for x in X])
+    np.testing.assert_allclose(model.transform(X), H, atol=1e-9)
+    np.testing.assert_array_equal(clone(model).fit_transform(X), model.transform(X))
+    np.testing.assert_allclose(model.inverse_transform(H), H @ model.components_)
+    expected = np.linalg.norm(X - H @ model.components_) / np.linalg.norm(X)
+    assert model.reconstruction_err_ == pytest.approx(expected, rel=1e-9)
+    assert model.n_features_in_ == 12
+    name = Estimator.__name__.lower()
+    assert model.get_feature_names_out().tolist() == [f"{name}{k}" for k in range(4)]
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_float32_stays(Estimator, X):
+    model = Estimator(3, random_state=0).fit(X.astype(np.float32))
+    assert model.components_.dtype == model.transform(X.astype(np.float32)).dtype == np.float32
+    assert model.inverse_transform(np.ones((1, 3), dtype=np.float32)).dtype == np.float32
+    assert Estimator(3).fit((100 * X).astype(int)).components_.dtype == np.float32
+
+
+def test_h2nmf_keeps_its_clusters(X):
+    model = H2NMF(5).fit(X)
+    np.testing.assert_array_equal(model.labels_, model.clusters_.labels)
+    np.testing.assert_array_equal(model.labels_[model.indices_], range(5))
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_refuses(Estimator, X):
+    with pytest.raises(ValueError, match="n_components=81 must be at most n_samples=80"):
+        Estimator(81).fit(X)
+    with pytest.raises(ValueError, match=r"'n_components' parameter .* must be an int in the range"):
+        Estimator(0).fit(X)
+    with pytest.raises(ValueError, match=r"at most [12] .* got 3"):
+        Estimator(3).fit(np.ones((10, 4)))
+    with pytest.raises(ValueError, match="X has 3 columns, expected n_components=2"):
+        Estimator(2).fit(X).inverse_transform(np.ones((1, 3)))

@@ -1,0 +1,122 @@
+"""SNPA, XRAY and VCA: slow twins, known answers, what they refuse."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive_select
+from selfdict import snpa, spa, vca, xray
+from selfdict.datasets import make_mixtures
+
+PEERS = [spa, snpa, xray, vca]
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.sampled_from([np.float32, np.float64]), st.sampled_from([1e-3, 0.1]))
+def test_same_as_the_twins(seed, dtype, noise):
+    M = make_mixtures(6, 30, 4, noise=noise, random_state=seed)[0].astype(dtype)
+    assert snpa(M, 4).tolist() == naive_select.snpa(M, 4)
+    assert xray(M, 4).tolist() == naive_select.xray(M, 4)
+
+
+@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_pure_columns_are_found_without_noise(peer, order, tmp_path):
+    M, _, pure = make_mixtures(12, 300, 5, random_state=1)
+    np.save(tmp_path / "M.npy", np.asarray(M, order=order))
+    assert set(peer(M, 5)) == set(pure)
+    assert set(peer(np.load(tmp_path / "M.npy", mmap_mode="r"), 5)) == set(pure)
+
+
+@pytest.mark.parametrize("peer", [snpa, xray])
+def test_more_rays_than_the_rank(peer):
+    """Four extreme rays in three dimensions."""
+    corners = np.array([[1.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, -1.0], [1.0, 1.0, 1.0, 1.0]])
+    M = np.hstack([corners @ np.random.default_rng(0).dirichlet(np.ones(4), 20).T, corners])
+    assert set(peer(M, 4)) == {20, 21, 22, 23}
+    with pytest.raises(ValueError, match="at most 4 for this M, got 5"):
+        peer(M, 5)
+
+
+@pytest.mark.parametrize("peer", [xray])
+def test_scaled_columns_do_not_matter_to_rays(peer):
+    M, _, pure = make_mixtures(12, 300, 5, random_state=1)
+    scaled = M * np.random.default_rng(0).uniform(0.1, 10, 300)
+    assert set(peer(scaled, 5)) == set(pure)
+
+
+def test_snpa_ties_go_to_the_larger_norm():
+    e = np.eye(3)
+    M = np.column_stack([2 * e[0], e[1], e[1] + 2 * e[0], e[1] * (1 + 1e-8)])
+    assert snpa(M, 1).tolist() == [2]
+    assert snpa(M[:, [0, 1, 3]], 2).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("snr", ["high", "low"])
+def test_vca_in_both_reductions(snr):
+    """Pure pixels far out are found by either reduction; a seed gives the same indices again."""
+    rng = np.random.default_rng(0)
+    W = np.eye(40)[:, :4] + 0.1
+    M = W @ np.hstack([np.eye(4), rng.dirichlet(np.full(4, 5.0), 500).T])
+    M += (1e-4 if snr == "high" else 0.08) * rng.standard_normal(M.shape)
+    for seed in range(5):
+        found = vca(M, 4, random_state=seed)
+        assert set(found) == {0, 1, 2, 3}
+        np.testing.assert_array_equal(vca(M, 4, random_state=np.random.default_rng(seed)), found)
+
+
+def test_vca_directions_are_orthogonal_to_what_is_selected():
+    """So no column is selected twice, whatever the seed."""
+    M = np.random.default_rng(0).random((6, 7))
+    for seed in range(20):
+        assert len(set(vca(M, 6, random_state=seed))) == 6
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_duplicates(peer):
+    M = np.repeat(np.random.default_rng(0).random((5, 3)), 20, axis=1)
+    assert {index // 20 for index in peer(M, 3)} == {0, 1, 2}
+    with pytest.raises(ValueError, match="at most 3 for this M, got 4"):
+        peer(M, 4)
+
+
+@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_zero_columns_are_never_selected(peer, dtype):
+    M = np.zeros((4, 10), dtype=dtype)
+    M[:, 3] = [1, 2, 0, 1]
+    M[:, 7] = [1, 0, 2, 1]
+    assert set(peer(M, 2)) == {3, 7}
+    with pytest.raises(ValueError, match="at most 2 for this M, got 3"):
+        peer(M, 3)
+    with pytest.raises(ValueError, match="at most 0 for this M, got 1"):
+        peer(np.zeros((3, 4), dtype=dtype), 1)
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_one_pixel_one_band(peer):
+    assert peer([[3.0]], 1).tolist() == [0]
+    assert peer([[1.0], [2.0]], 1).tolist() == [0]
+    # In one dimension all columns are one ray; the methods that look at norms take the longest.
+    assert peer([[1.0, 3.0, 2.0]], 1).tolist() == ([0] if peer is xray else [1])
+    with pytest.raises(ValueError, match=r"at most (1|the number of rows of M, 1),? for"):
+        peer([[1.0, 3.0, 2.0]], 2)
+
+
+@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.parametrize(
+    ("M", "r", "error", "message"),
+    [
+        (np.array([[1.0, np.nan]]), 1, ValueError, "NaN or infinity"),
+        (np.array([[1.0, np.inf]]), 1, ValueError, "NaN or infinity"),
+        (np.ones(3), 1, ValueError, "2 dimensions"),
+        (np.ones((2, 3)), 4, ValueError, "between 1 and the number of points, 3, got 4"),
+        (np.ones((2, 3)), 0, ValueError, "got 0"),
+        (np.ones((2, 3), dtype=complex), 1, TypeError, "complex128"),
+        (np.ones((2, 3), dtype=object), 1, TypeError, "object"),
+    ],
+)
+def test_bad_input(peer, M, r, error, message):
+    with pytest.raises(error, match=message):
+        peer(M, r)
