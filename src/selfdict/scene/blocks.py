@@ -1,4 +1,4 @@
-"""A scene read a few rows at a time: as matrices with pixels as columns, and which pixels are valid."""
+"""A scene read a part at a time: as matrices with pixels as columns, and which pixels are valid."""
 
 from uuid import uuid4
 
