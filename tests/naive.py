@@ -92,7 +92,7 @@ def dual_bound(M, X, mu, p, w, s):
 
 
 def fast_gradient(M, mu, p, w, n_iter, target=None, target_every=None):
-    """Algorithm 1 with the authors' restart and steering, one line of the paper a line; returns X and its objectives."""
+    """Algorithm 1 with the authors' restart and steering; returns X and its objectives."""
     n = M.shape[1]
     s = np.ones(n)
     L = np.linalg.norm(M, 2) ** 2

@@ -23,8 +23,9 @@ def mixtures():
 @pytest.mark.parametrize("solver", ["working_set", "fast_gradient"])
 @pytest.mark.parametrize("postprocess", ["auto", "diagonal", "spa", "clusters", "exchange"])
 def test_finds_the_pure_points(mixtures, solver, postprocess):
-    M, _, pure = mixtures
-    model = FGNSR(4, solver=solver, postprocess=postprocess, max_iter=300, tol=0 if solver == "fast_gradient" else 1e-3, random_state=0).fit(M.T)
+    M, _, _ = mixtures
+    options = dict(max_iter=300, tol=0) if solver == "fast_gradient" else {}
+    model = FGNSR(4, solver=solver, postprocess=postprocess, random_state=0, **options).fit(M.T)
     if postprocess != "diagonal":  # whose entries may all show one material
         # a nearly pure point may stand for a pure one, at the noise level
         assert model.reconstruction_err_ < 0.02

@@ -10,7 +10,8 @@ import naive
 import reference
 from selfdict import Solution, certify, conic, project_omega
 from selfdict.datasets import make_mixtures
-from selfdict.model.certificate import best_scaling, row_scores
+from selfdict.model.certificate import best_scaling
+from selfdict.model.screening import row_scores
 
 
 @pytest.mark.parametrize("case", reference.CASES)
@@ -64,12 +65,13 @@ def test_constrained_model_has_a_bound_too():
     assert rough.objective == pytest.approx(np.trace(X))
 
 
-def test_scores_equal_the_whole_matrix_for_many_blocks(monkeypatch):
+def test_scores_equal_the_whole_matrix_for_many_tiles(monkeypatch):
     rng = np.random.default_rng(0)
     M, theta = rng.normal(size=(7, 200)), rng.normal(size=(7, 200))
     w = np.abs(M).sum(axis=0)
     w[3] = 0.0
-    monkeypatch.setattr("selfdict.model.certificate.BLOCK_BYTES", 8 * 200 * 30)
+    monkeypatch.setattr("selfdict.model.screening.ROWS", 30)
+    monkeypatch.setattr("selfdict.model.screening.COLUMNS", 70)
     np.testing.assert_allclose(row_scores(M, theta, w), naive.row_scores(M, theta, w), rtol=1e-12, atol=1e-12)
 
 

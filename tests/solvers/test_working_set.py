@@ -10,9 +10,9 @@ import reference
 from selfdict import Solution, Status, certify, conic, mu_heuristic, thread_limit
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.kernels.gates import fit_columns
+from selfdict.model.screening import positive_sums
 from selfdict.solvers import search
 from selfdict.solvers.newton_gates import Gates, newton_target
-from selfdict.solvers.screening import positive_sums
 from selfdict.solvers.working_set import working_set
 
 

@@ -36,8 +36,8 @@ class FGNSR(SelfDictionaryEstimator):
         FGNSR-500 of the paper. By default on all points.
     weights : {"scaled", "residual"}, default="scaled"
         How the sizes of the clusters enter, with ``candidates``. ``"scaled"``: each representative times the
-        root of its cluster's size, with all weights of Ω one, as in the authors' program. ``"residual"``: as weights of the
-        residuals, as in the text of the paper.
+        root of its cluster's size, with all weights of Ω one, as in the authors' program. ``"residual"``: as
+        weights of the residuals, as in the text of the paper.
     mu : "auto" or float, default="auto"
         The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`.
     target : ("residual", eps) or ("trace", value), optional
@@ -64,7 +64,7 @@ class FGNSR(SelfDictionaryEstimator):
     components_ : (n_components, n_features) ndarray
         These rows, ``X[indices_]``.
     reconstruction_err_ : float
-        min_{H ≥ 0} ‖X − H components_‖_F / ‖X‖_F.
+        ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
     solution_ : Solution
         The solution of the model; with ``candidates``, for the representatives.
     mu_, gap_ : float
@@ -201,7 +201,9 @@ class FGNSR(SelfDictionaryEstimator):
             if self.target[0] != "residual" or "sample_weight" in model:
                 raise ValueError('the conic solver takes no target but ("residual", eps), without weighted residuals')
             return conic(M, epsilon=self.target[1], **model)
-        options = dict(target=self.target, tol=self.tol, max_seconds=self.max_seconds, callback=self._report)
+        options: dict[str, Any] = dict(
+            target=self.target, tol=self.tol, max_seconds=self.max_seconds, callback=self._report
+        )
         if self.solver == "fast_gradient":
             return fast_gradient(M, float(mu), max_iter=self.max_iter, **options, **model)
         return working_set(M, float(mu), **options, **model)

@@ -100,19 +100,3 @@ def gradient_step(
         if t > 0.0 or open_old[i]:
             Y_old[i] = v
         open_old[i] = t > 0.0
-
-
-@jit
-def positive_row_sums(V: Array, w: Array, first_row: int, start: int, stop: int, out: Array) -> None:
-    """For rows of V = MᵀΘ: out_i = V_ii + Σ_{j≠i} (w_j/w_i) max(0, V_ij), and 0 where w_i = 0."""
-    n = V.shape[1]
-    for a in range(start, stop):
-        i = first_row + a
-        if w[i] == 0.0:
-            out[i] = 0.0
-            continue
-        v = V[a]
-        total = 0.0
-        for j in range(n):
-            total += w[j] * max(v[j], 0.0)
-        out[i] = v[i] - max(v[i], 0.0) + total / w[i]

@@ -17,36 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_vector
-from selfdict.kernels.projection import ROWS_PER_SLICE, positive_row_sums
-from selfdict.kernels.threads import for_slices
 from selfdict.model.omega import column_norms
+from selfdict.model.screening import row_scores
 from selfdict.model.solution import Solution
-
-BLOCK_BYTES = 8 << 20
-
-
-def row_scores(M: Array, theta: Array, w: Array) -> Array:
-    """Return σ_i(θ) of every row i, by blocks of rows of MᵀΘ, in float64.
-
-    Parameters
-    ----------
-    M : (m, n) ndarray
-    theta : (m, n) ndarray of float64
-    w : (n,) ndarray of float64
-    """
-    n = M.shape[1]
-    scores = np.empty(n)
-    rows = max(1, BLOCK_BYTES // (8 * n))
-    V = np.empty((min(rows, n), n))
-    for first in range(0, n, rows):
-        size = min(rows, n - first)
-        np.matmul(M[:, first : first + size].T.astype(np.float64, copy=False), theta, out=V[:size])
-        for_slices(
-            lambda a, b, first=first: positive_row_sums(V, w, first, a, b, scores),  # type: ignore[misc]
-            size,
-            ROWS_PER_SLICE,
-        )
-    return scores
 
 
 def best_scaling(linear: float, quadratic: float, scores: Array, penalty: Array) -> tuple[float, float]:
@@ -57,7 +30,8 @@ def best_scaling(linear: float, quadratic: float, scores: Array, penalty: Array)
     (c, value)
         The maximiser and the maximum. The function is concave with a kink at each penalty_i/scores_i.
     """
-    positive = scores > 0
+    positive = 1e100 * scores > penalty  # c never comes near 1e100
+    positive &= scores > 0
     kinks = penalty[positive] / scores[positive]
     order = np.argsort(kinks, kind="stable")
     kinks = np.append(kinks[order], np.inf)

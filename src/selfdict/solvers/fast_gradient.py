@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from selfdict._validation import Array, as_scalar
 from selfdict.kernels.projection import ROWS_PER_SLICE, gradient_step
 from selfdict.kernels.residuals import extrapolate, subtract_and_square
 from selfdict.kernels.threads import for_slices
-from selfdict.model.certificate import best_scaling, certify, row_scores
+from selfdict.model.certificate import best_scaling, certify
 from selfdict.model.omega import project_omega
+from selfdict.model.screening import row_scores
 from selfdict.model.solution import Callback, Progress, Solution, Status
 from selfdict.solvers.problem import Problem, Target, check_target
 
@@ -201,7 +203,7 @@ class _Iterate:
         for first in range(0, n, rows):
             size = min(rows, n - first)
             np.matmul(M[:, first : first + size].T, self.E, out=V[:size])
-            for_slices(lambda a, b, first=first: advance(first, a, b), size, ROWS_PER_SLICE)  # type: ignore[misc]
+            for_slices(partial(advance, first), size, ROWS_PER_SLICE)
         self.Y, self.Y_old = self.Y_old, self.Y
         self.open, self.open_old = self.open_old, self.open
 

@@ -33,7 +33,7 @@ class Problem:
         s: ArrayLike | None,
         seed: Any = None,
     ) -> Self:
-        """Validate; w defaults to the ℓ1 norms of the columns, p to ones, or to random entries when ``seed`` is given."""
+        """Validate. w is by default the ℓ1 norms of the columns; p ones, or random if there is a ``seed``."""
         M = as_matrix(M)
         n = M.shape[1]
         return cls(

@@ -7,11 +7,11 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.certificate import best_scaling
+from selfdict.model.screening import positive_sums
 from selfdict.model.solution import Callback, Progress, Status
 from selfdict.select.spa import spa
 from selfdict.solvers.newton_gates import Gates
 from selfdict.solvers.problem import Problem, Target
-from selfdict.solvers.screening import positive_sums
 from selfdict.solvers.steering import find_penalty
 
 SMALL = 4000  # columns that need no sample, and rows that are screened all at each step

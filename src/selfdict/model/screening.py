@@ -20,6 +20,23 @@ from selfdict.kernels.threads import for_slices
 ROWS, COLUMNS = 256, 1024  # of a tile
 
 
+def row_scores(M: Array, theta: Array, w: Array) -> Array:
+    """Return σ_i(θ) of every row i in float64; 0 where w_i = 0.
+
+    Parameters
+    ----------
+    M : (m, n) ndarray
+    theta : (m, n) ndarray of float64
+    w : (n,) ndarray of float64
+    """
+    rows = np.flatnonzero(w > 0)
+    own = np.einsum("ij,ij->j", M, theta, dtype=np.float64)
+    scores = np.zeros(w.size)
+    scores[rows] = positive_sums(M, w, theta * w, None if rows.size == w.size else rows, np.float64)
+    scores[rows] += np.minimum(own[rows], 0.0)
+    return scores
+
+
 def positive_sums(M: Array, w: Array, theta: Array, rows: Array | None, dtype: Any) -> Array:
     """Return Σ_j max(0, (m_i/w_i)ᵀθ_j) for the rows i; the product is taken in ``dtype``, the sum in float64.
 
