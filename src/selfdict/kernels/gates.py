@@ -136,6 +136,7 @@ def solve_column(
         else:
             z[i] = 0.0
     rows = 0  # of L that belong to free[:rows]
+    entering = -1
     for _ in range(8 * k + 20):
         while rows < q:
             if _append(G, free, rows, L, inverse):
@@ -147,51 +148,60 @@ def solve_column(
                 free[a] = free[a + 1]
             _rest(G, t, i, z[i] > 0.5 * t[i], z, state, r)
         _solve(L, inverse, free, q, r, s)
-        step = 1.0
-        hit = -1
-        for a in range(q):
-            i = free[a]
-            if s[a] < 0.0:
-                length = z[i] / (z[i] - s[a])
-            elif s[a] > t[i]:
-                length = (t[i] - z[i]) / (s[a] - z[i])
-            else:
-                continue
-            if hit < 0 or length < step:
-                step = length
-                hit = a
-        for a in range(q):
-            i = free[a]
-            z[i] = s[a] if hit < 0 else min(max(z[i] + step * (s[a] - z[i]), 0.0), t[i])
-        if hit >= 0:
-            i = free[hit]
+        if entering >= 0 and (s[q - 1] <= 0.0 if z[entering] <= 0.0 else s[q - 1] >= t[entering]):
+            # the sign of its g was rounding: put it back for good
             q -= 1
-            for a in range(hit, q):
-                free[a] = free[a + 1]
-            rows = min(rows, hit)
-            _rest(G, t, i, s[hit] > t[i], z, state, r)
-            continue
-        for i in range(k):
-            g[i] = r[i]
-        for a in range(q):
-            v = z[free[a]]
-            row = G[free[a]]
-            for i in range(k):
-                g[i] -= v * row[i]
-        worst = tolerance
-        entering = -1
-        for i in range(k):
-            if state[i] == FREE or i == own or t[i] <= 0.0:
+            rows = q
+            _rest(G, t, entering, z[entering] > 0.0, z, state, r)
+            g[entering] = 0.0
+        else:
+            step = 1.0
+            hit = -1
+            for a in range(q):
+                i = free[a]
+                if s[a] < 0.0:
+                    length = z[i] / (z[i] - s[a])
+                elif s[a] > t[i]:
+                    length = (t[i] - z[i]) / (s[a] - z[i])
+                else:
+                    continue
+                if hit < 0 or length < step:
+                    step = length
+                    hit = a
+            for a in range(q):
+                i = free[a]
+                z[i] = s[a] if hit < 0 else min(max(z[i] + step * (s[a] - z[i]), 0.0), t[i])
+            entering = -1
+            if hit >= 0:
+                i = free[hit]
+                q -= 1
+                for a in range(hit, q):
+                    free[a] = free[a + 1]
+                rows = min(rows, hit)
+                _rest(G, t, i, s[hit] > t[i], z, state, r)
                 continue
-            v = g[i] if state[i] == ZERO else -g[i]
-            if v > worst:
-                worst = v
-                entering = i
-        if entering < 0:
-            break
-        free[q] = entering
-        if not _append(G, free, q, L, inverse):
-            break
+            for i in range(k):
+                g[i] = r[i]
+            for a in range(q):
+                v = z[free[a]]
+                row = G[free[a]]
+                for i in range(k):
+                    g[i] -= v * row[i]
+        while True:
+            worst = tolerance
+            entering = -1
+            for i in range(k):
+                if state[i] != FREE and i != own and t[i] > 0.0:
+                    v = g[i] if state[i] == ZERO else -g[i]
+                    if v > worst:
+                        worst = v
+                        entering = i
+            if entering < 0:
+                return q
+            free[q] = entering
+            if _append(G, free, q, L, inverse):
+                break
+            g[entering] = 0.0  # depends on the free ones, whose g is zero: so is its own
         if state[entering] == GATE:
             v = t[entering]
             for e in range(k):

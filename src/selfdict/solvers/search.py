@@ -22,6 +22,7 @@ ADD = 20  # atoms to add, if not half as many as are open
 INNER = 0.1  # the gradient on the working set goes down to this part of the worst violation outside
 ROUNDING = 1e-10  # violations below this part of the penalty count as none
 TARGET_TOL = 1e-3  # relative
+PARALLEL = 1e-12  # 1 − cosine below which two columns count as multiples
 IDLE = 5  # steps without progress before the search gives up
 
 
@@ -232,10 +233,18 @@ def likely_rows(ratio: Array) -> Array | None:
 
 
 def worst(scores: Array, penalty: Array, rows: Array | None, gates: Gates) -> tuple[Array, float]:
-    """Return the screened rows with closed gates that violate optimality most, and the largest violation."""
+    """Return the screened rows with closed gates that violate optimality most, and the largest violation.
+
+    Of rows that are multiples of each other only the first is taken: the others would share its gate.
+    """
     rows = np.arange(len(penalty)) if rows is None else rows
     is_open = gates.t > 0
     violation = np.where(np.isin(rows, gates.atoms[is_open]), -np.inf, scores - penalty[rows])
-    order = np.argsort(-violation, kind="stable")[: max(ADD, is_open.sum() // 2)]
+    count = max(ADD, int(is_open.sum()) // 2)
+    order = np.argsort(-violation, kind="stable")[: 4 * count]
     order = order[violation[order] > ROUNDING * penalty[rows[order]]]
+    D = gates.M[:, rows[order]].astype(np.float64)
+    D /= np.maximum(np.sqrt(squared_norms(D)), np.finfo(float).tiny)
+    same = np.triu(D.T @ D > 1 - PARALLEL, 1).any(axis=0)
+    order = order[~same][:count]
     return rows[order], float(violation[order].max(initial=0.0))
