@@ -66,10 +66,10 @@ def as_rank(r: Any, n: int, name: str = "r") -> int:
     """Return the number of columns to select, between 1 and n."""
     if not isinstance(r, numbers.Integral) or isinstance(r, bool):
         raise TypeError(f"{name} must be an integer, got {r!r}")
-    r = int(r)
-    if not 1 <= r <= n:
+    rank = int(r)
+    if not 1 <= rank <= n:
         raise ValueError(f"{name} must lie between 1 and the number of points, {n}, got {r}")
-    return r
+    return rank
 
 
 def as_scalar(value: Any, name: str, *, minimum: float = 0.0, strict: bool = False) -> float:

@@ -26,7 +26,7 @@ def test_finds_the_pure_points(mixtures, solver, postprocess):
     M, _, _ = mixtures
     options = dict(max_iter=300, tol=0) if solver == "fast_gradient" else {}
     model = FGNSR(4, solver=solver, postprocess=postprocess, random_state=0, **options).fit(M.T)
-    if postprocess != "diagonal":  # whose entries may all show one material
+    if solver == "working_set" or postprocess in ("auto", "spa", "exchange"):  # the weights of 300 iterations are rough
         # a nearly pure point may stand for a pure one, at the noise level
         assert model.reconstruction_err_ < 0.02
     np.testing.assert_array_equal(model.components_, M.T[model.indices_])

@@ -201,12 +201,10 @@ class FGNSR(SelfDictionaryEstimator):
             if self.target[0] != "residual" or "sample_weight" in model:
                 raise ValueError('the conic solver takes no target but ("residual", eps), without weighted residuals')
             return conic(M, epsilon=self.target[1], **model)
-        options: dict[str, Any] = dict(
-            target=self.target, tol=self.tol, max_seconds=self.max_seconds, callback=self._report
-        )
+        model |= dict(target=self.target, tol=self.tol, max_seconds=self.max_seconds, callback=self._report)
         if self.solver == "fast_gradient":
-            return fast_gradient(M, float(mu), max_iter=self.max_iter, **options, **model)
-        return working_set(M, float(mu), **options, **model)
+            return fast_gradient(M, float(mu), max_iter=self.max_iter, **model)
+        return working_set(M, float(mu), **model)
 
     def _report(self, progress: Progress) -> Any:
         if self.verbose:
