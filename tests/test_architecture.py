@@ -16,9 +16,23 @@ import pytest
 import selfdict
 
 SOURCE = Path(selfdict.__file__).parent
-ROOMS = ["kernels", "model", "abundances", "metrics", "select", "solvers", "estimators", "scene", "report", "cli"]
+ROOMS = [
+    "kernels",
+    "model",
+    "abundances",
+    "metrics",
+    "select",
+    "solvers",
+    "estimators",
+    "scene",
+    "report",
+    "experiments",
+    "cli",
+]
 BESIDE = {"datasets": "estimators"}
-MODULES = [info.name for info in pkgutil.walk_packages([str(SOURCE)], "selfdict.") if not info.name.endswith("__main__")]
+MODULES = [
+    info.name for info in pkgutil.walk_packages([str(SOURCE)], "selfdict.") if not info.name.endswith("__main__")
+]
 
 
 def room(module):
@@ -53,7 +67,9 @@ def python(code, **environment):
 
 def test_import_is_light_and_silent():
     """What makes an import slow is loaded on first use only."""
-    result = python("import sys, selfdict; print(sorted(set(sys.modules) & {'numba', 'sklearn', 'scipy', 'xarray', 'torch'}))")
+    result = python(
+        "import sys, selfdict; print(sorted(set(sys.modules) & {'numba', 'sklearn', 'scipy', 'xarray', 'torch'}))"
+    )
     assert result.stdout.strip() == "[]"
     assert result.stderr == ""
 

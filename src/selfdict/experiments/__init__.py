@@ -1,0 +1,56 @@
+"""Section 4 of the paper as commands: figures, tables, and an ablation of our own choices.
+
+Each experiment is a function from a :class:`~selfdict.experiments.outcome.Request` to an
+:class:`~selfdict.experiments.outcome.Outcome`; it is imported when it is run.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from selfdict.experiments.outcome import Outcome, Request, write_outcome
+
+__all__ = ["EXPERIMENTS", "Outcome", "Request", "run", "write_outcome"]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Where an experiment lives (``module.function``), and what it shows in one line."""
+
+    place: str
+    description: str
+
+
+EXPERIMENTS = {
+    "figure1": Experiment("midpoints.figure1", "middle points: index recovery over the noise level"),
+    "figure2": Experiment("midpoints.figure2", "scaled middle points, with normalised variants"),
+    "table1": Experiment("tables.table1", "cost, memory and run times of each method"),
+    "table2": Experiment("tables.table2", "errors on the Urban scene (needs --data)"),
+    "table3": Experiment("tables.table3", "errors on the San Diego airport scene (needs --data)"),
+    "table4": Experiment("tables.table4", "errors on the Terrain scene (needs --data)"),
+    "cuprite": Experiment("tables.cuprite", "the remark on the Cuprite scene (needs --data)"),
+    "scenes": Experiment("tables.scenes", "the rows of tables 2 to 4 on any scenes (needs --data)"),
+    "endmembers": Experiment("maps.endmembers", "figure 3: spectra of the pure pixels (needs --data)"),
+    "abundance-maps": Experiment("maps.abundance_maps", "figures 4 to 6: abundance maps (needs --data)"),
+    "ablation": Experiment("ablation.ablation", "what each choice inside FGNSR is worth"),
+}
+
+
+def run(name: str, request: Request) -> Outcome:
+    """Run an experiment by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`EXPERIMENTS`.
+    request : Request
+        Which data, which size, which seed.
+
+    Returns
+    -------
+    Outcome
+    """
+    if name not in EXPERIMENTS:
+        raise ValueError(f"no experiment is called {name!r}; there are: {', '.join(EXPERIMENTS)}")
+    module, function = EXPERIMENTS[name].place.split(".")
+    outcome: Outcome = getattr(import_module(f"selfdict.experiments.{module}"), function)(request)
+    return outcome

@@ -1,0 +1,233 @@
+"""Figures 1 and 2: how much noise each method bears on the middle points of section 4.1."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.datasets import make_midpoints
+from selfdict.estimators import FGNSR
+from selfdict.experiments import authors
+from selfdict.experiments.outcome import Outcome, Request, Row, subplots
+from selfdict.metrics import index_recovery, relative_error
+from selfdict.model import Solution
+from selfdict.report.palette import line_styles
+from selfdict.select import snpa, spa, xray
+from selfdict.solvers import conic, fast_gradient, mu_heuristic, working_set
+from selfdict.solvers.problem import jitter
+
+R = 10
+REPEATS = 25
+COARSE = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5)  # where the slow methods are tried, with fewer repeats
+SLOW_REPEATS = 5
+QUICK = (0.05, 0.15, 0.25, 0.4)
+QUICK_REPEATS = 3
+BROKEN = 0.95
+SMALLEST_RESIDUAL = 1e-3  # the target for data without noise
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One data set: M, the noise N in it, and the weights p of the diagonal."""
+
+    M: Array
+    N: Array
+    p: Array
+
+    @classmethod
+    def make(cls, noise: float, alpha: float | None, seed: list[int]) -> tuple["Trial", Array]:
+        """Return a data set and its true indices."""
+        M, _, true = make_midpoints(50, R, noise, alpha, random_state=np.random.default_rng(seed))
+        clean, _, _ = make_midpoints(50, R, 0.0, alpha, random_state=np.random.default_rng(seed))
+        return cls(M, M - clean, jitter(M.shape[1], np.random.default_rng([*seed, 1]))), true
+
+    @property
+    def noise(self) -> float:
+        """The noise level ε = ‖N‖_F, which the paper gives to the methods that ask for it."""
+        return float(np.linalg.norm(self.N))
+
+    @property
+    def mu(self) -> float:
+        """The heuristic penalty, with the authors' offset."""
+        return mu_heuristic(self.M, R, self.p, offset=1e-3)
+
+    @property
+    def target(self) -> tuple[str, float]:
+        """The noise level, as the residual to steer to."""
+        return "residual", max(self.noise, SMALLEST_RESIDUAL)
+
+    def normalised(self) -> "Trial":
+        """Return the same points with columns of ℓ1 norm one."""
+        norms = np.abs(self.M).sum(axis=0)
+        return Trial(self.M / norms, self.N / norms, self.p)
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a method selects, what it is called in the authors' results, whether it is slow or only for figure 2."""
+
+    select: Callable[[Trial], Array]
+    reference: str | None = None
+    slow: bool = False
+    normalised: bool = False
+
+
+def _largest(solution: Solution) -> Array:
+    """Return the r largest diagonal entries, as the paper does in section 4.1."""
+    return np.argsort(-solution.diagonal, kind="stable")[:R]
+
+
+def _heuristic(trial: Trial) -> Array:
+    return _largest(fast_gradient(trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0))
+
+
+def _dynamic(trial: Trial) -> Array:
+    steered = fast_gradient(trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0, target=trial.target, target_every=10)
+    return _largest(steered)
+
+
+def _certified(trial: Trial) -> Array:
+    return _largest(working_set(trial.M, trial.mu, p=trial.p, target=trial.target, tol=1e-6))
+
+
+METHODS = {
+    "SPA": Method(lambda trial: spa(trial.M, R), "SPA"),
+    "SNPA": Method(lambda trial: snpa(trial.M, R), "SNPA"),
+    "XRAY": Method(lambda trial: xray(trial.M, R), "XRAY"),
+    "FGNSR heuristic": Method(_heuristic, "FGNSR_heur"),
+    "FGNSR dynamic": Method(_dynamic, "FGNSR_dynres"),
+    "FGNSR certified": Method(_certified, "FGNSR_dynres"),
+    "exact SOCP": Method(lambda trial: _largest(conic(trial.M, epsilon=trial.noise, p=trial.p)), slow=True),
+    "FGNSR default": Method(lambda trial: np.asarray(FGNSR(R, random_state=0).fit(trial.M.T).indices_), slow=True),
+    "normalise, SPA": Method(lambda trial: spa(trial.normalised().M, R), "SPA_norm", normalised=True),
+    "normalise, FGNSR heuristic": Method(
+        lambda trial: _heuristic(trial.normalised()), "FGNSR_norm_heur", normalised=True
+    ),
+    "normalise, FGNSR dynamic": Method(lambda trial: _dynamic(trial.normalised()), "FGNSR_norm_dyn", normalised=True),
+}
+
+
+def figure1(request: Request) -> Outcome:
+    """Middle points: index recovery and approximation over the noise level."""
+    return _figure(request, "figure1", alpha=None)
+
+
+def figure2(request: Request) -> Outcome:
+    """Scaled middle points (α = 4), with the variants that normalise the columns first."""
+    return _figure(request, "figure2", alpha=4.0)
+
+
+def _figure(request: Request, name: str, alpha: float | None) -> Outcome:
+    scaled = alpha is not None
+    reference = authors.midpoints(scaled)
+    methods = {key: method for key, method in METHODS.items() if scaled or not method.normalised}
+    if request.quick:
+        methods = {key: method for key, method in methods.items() if key != "FGNSR default"}
+    rows = []
+    for theirs in reference:
+        noise = theirs["eps"]
+        if request.quick and noise not in QUICK:
+            continue
+        request.progress(f"{name}: noise {noise:g}")
+        for key, method in methods.items():
+            repeats = _repeats(method, noise, request.quick)
+            if repeats:
+                rows.append(_point(key, method, noise, alpha, repeats, request.seed) | _compare(method, theirs))
+    for row in rows:
+        row["z"] = _standard_errors_apart(row)
+    summary = [
+        _breakdown(key, [row for row in rows if row["method"] == key], method) for key, method in methods.items()
+    ]
+    notes = [f"{REPEATS} repeats a noise level ({SLOW_REPEATS} for the slow methods, at fewer levels)"]
+    if request.quick:
+        notes = [f"quick version: {QUICK_REPEATS} repeats a noise level"]
+    return Outcome({name: rows, f"{name}_breakdown": summary}, _draw(rows, list(methods)), notes)
+
+
+def _repeats(method: Method, noise: float, quick: bool) -> int:
+    if quick:
+        return QUICK_REPEATS if not method.slow or noise == QUICK[2] else 0
+    return REPEATS if not method.slow else SLOW_REPEATS if noise in COARSE else 0
+
+
+def _point(key: str, method: Method, noise: float, alpha: float | None, repeats: int, seed: int) -> Row:
+    """Return the mean measures of one method at one noise level; all methods see the same data sets."""
+    found = []
+    for repeat in range(repeats):
+        trial, true = Trial.make(noise, alpha, [seed, round(1000 * noise), repeat])
+        started = time.perf_counter()
+        K = method.select(trial)
+        seconds = time.perf_counter() - started
+        found.append((index_recovery(K, true), 1 - relative_error(trial.M, K), seconds))
+    values = np.array(found)
+    error = values.std(axis=0, ddof=1) / np.sqrt(repeats)
+    return {
+        "eps": noise,
+        "method": key,
+        "repeats": repeats,
+        "recovery": float(values[:, 0].mean()),
+        "recovery_se": float(error[0]),
+        "approximation": float(values[:, 1].mean()),
+        "approximation_se": float(error[1]),
+        "seconds": float(np.median(values[:, 2])),
+    }
+
+
+def _compare(method: Method, theirs: dict[str, float]) -> Row:
+    name = method.reference
+    if name is None:
+        return {"authors_recovery": None, "authors_se": None}
+    return {"authors_recovery": theirs[f"rec_{name}"], "authors_se": theirs[f"rec_se_{name}"]}
+
+
+def _standard_errors_apart(row: Row) -> float | None:
+    """Return how many standard errors of the difference our recovery lies above the authors'."""
+    if row["authors_recovery"] is None:
+        return None
+    difference = row["recovery"] - row["authors_recovery"]
+    if abs(difference) < 1e-12:
+        return 0.0
+    error = float(np.hypot(row["recovery_se"], row["authors_se"]))
+    return difference / error if error > 0 else float(np.copysign(np.inf, difference))
+
+
+def _breakdown(key: str, rows: list[Row], method: Method) -> Row:
+    """Return the first noise level at which a method recovers less than 95 %, ours and the authors'."""
+
+    def first(column: str) -> float | None:
+        return next((row["eps"] for row in rows if row[column] is not None and row[column] < BROKEN), None)
+
+    apart = [row["z"] for row in rows if row["z"] is not None]
+    return {
+        "method": key,
+        "breakdown": first("recovery"),
+        "authors_breakdown": first("authors_recovery"),
+        "least_z": min(apart, default=None),
+        "greatest_z": max(apart, default=None),
+        "median_seconds": float(np.median([row["seconds"] for row in rows])) if rows else None,
+    }
+
+
+def _draw(rows: list[Row], methods: list[str]) -> Any:
+    figure, axes = subplots(1, 2, 9.5, 4.0)
+    for ax, measure in zip(axes[0], ("recovery", "approximation"), strict=True):
+        for key, style in zip(methods, line_styles(len(methods)), strict=True):
+            points = [(row["eps"], row[measure]) for row in rows if row["method"] == key]
+            slow = METHODS[key].slow
+            ax.plot(
+                *zip(*points),
+                color=style.colour,
+                linestyle="none" if slow else (0, style.dash) if style.dash else "-",
+                marker="o" if slow else None,
+                fillstyle="none",
+                linewidth=1.3,
+                label=key,
+            )
+        ax.set_xlabel("noise level ε")
+    axes[0, 0].set_ylabel("share of true indices found")
+    axes[0, 1].set_ylabel("1 − relative error")
+    axes[0, 0].legend(frameon=False, fontsize="x-small")
+    return figure
