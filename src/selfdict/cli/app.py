@@ -104,7 +104,7 @@ def demo(
         scene, r, title = demo_scene(real)
         path = write_scene(scene, folder / "scene.hdr")
         source = Source(path, drop_bad_bands=True, name=str(output / path.name))
-        record = unmix_into(folder, source.read(), Request(source, r), bars, title=title)
+        record = unmix_into(folder, source.read(), Request(source, r, candidates=100), bars, title=title)
     _say_run(record, output, quiet, json)
 
 
@@ -286,10 +286,12 @@ def _say_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> N
     if json:
         say_json(record)
     elif not quiet:
-        gap = "" if record["gap"] is None else f", certified gap {100 * record['gap']:.3g} %"
+        from selfdict.report.words import percent, seconds
+
+        gap = "" if record["gap"] is None else f", certified gap {percent(record['gap'])}"
         say(
-            f"{len(record['pure_pixels'])} pure pixels in {record['seconds']['total']:.1f} s, "
-            f"relative error {100 * record['relative_error']:.3g} %{gap}"
+            f"{len(record['pure_pixels'])} pure pixels in {seconds(record['seconds']['total'])}, "
+            f"relative error {percent(record['relative_error'])}{gap}"
         )
         if record["status"] not in (None, "converged", "exact"):
             say(record["status_in_words"])
