@@ -14,6 +14,7 @@ from selfdict._validation import Array
 from selfdict.abundances import nnls
 
 IMPROVEMENT = 1e-6  # relative; smaller ones are not worth a sweep
+GOOD_ENOUGH = 1.05  # times the square no choice can fall below: no need to look further
 BLOCK = 4096  # candidates ranked at a time
 
 
@@ -41,6 +42,11 @@ class Fit:
         U = self.candidates[:, K]
         R = self.points - U @ nnls(U, self.points) if K.size else self.points
         return float(np.einsum("ij,ij,j->", R, R, self.sizes)), R
+
+    def limit(self, r: int) -> float:
+        """Return the error that no r vectors can fall below, of rank r without any sign: the SVD's."""
+        values = np.linalg.svd(self.points * np.sqrt(self.sizes), compute_uv=False)
+        return float((values[r:] ** 2).sum())
 
     def promising(self, K: Array, trials: int) -> Array:
         """Return the candidates likely to lower the error of K most when added: the best of two rankings.
@@ -107,8 +113,9 @@ def exchange(judge: Fit, guide: Fit, K: Array, trials: int, budget: Budget) -> t
 def kick(fit: Fit, K: Array, square: float, trials: int, budget: Budget) -> tuple[Array, float]:
     """Leave a local minimum: drop each pair in turn, grow, exchange; go on from whatever is better."""
     pairs = list(combinations(range(K.size), 2))
+    good_enough = GOOD_ENOUGH * fit.limit(K.size)
     since = 0
-    while since < len(pairs) and budget.left > 0:
+    while since < len(pairs) and budget.left > 0 and square > good_enough:
         rest = np.delete(K, pairs[since])
         grown = grow(fit, K.size, rest, trials, budget)
         since += 1

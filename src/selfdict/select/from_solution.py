@@ -12,7 +12,7 @@ from selfdict.metrics import relative_error
 from selfdict.model.omega import column_norms
 from selfdict.model.solution import Solution
 from selfdict.select._columns import enough
-from selfdict.select.exchange import Budget, Fit, exchange, grow, kick
+from selfdict.select.exchange import GOOD_ENOUGH, Budget, Fit, exchange, grow, kick
 from selfdict.select.h2nmf import Clusters, h2nmf
 from selfdict.select.spa import spa
 
@@ -141,11 +141,15 @@ def _exchange(solution: Solution, r: int, M: Array, points: Array, clusters: Clu
     pool = np.union1d(points[solution.support], chosen)
     small = Fit.of(M, r + DIRECTIONS, pool, chosen, sizes)
     budget = Budget(SEARCH_TRIALS)
-    grown = [grow(small, r, np.searchsorted(pool, K), TRIALS, budget) for K in starts]
-    found = [exchange(small, small, K, TRIALS, budget) for K in grown if K.size == r]
-    if not found:
+    K, square = np.empty(0, dtype=np.int64), np.inf
+    for start in starts:
+        grown = grow(small, r, np.searchsorted(pool, start), TRIALS, budget)
+        if grown.size == r and square > GOOD_ENOUGH * small.limit(r):
+            other, lower = exchange(small, small, grown, TRIALS, budget)
+            K, square = (other, lower) if lower < square else (K, square)
+    if not K.size:
         return _complete(starts[0], r, M)
-    K, _ = kick(small, *min(found, key=lambda pair: pair[1]), TRIALS, budget)
+    K, square = kick(small, K, square, TRIALS, budget)
 
     # among all columns, fitted to all (or to evenly spaced ones, if they are many)
     every = np.flatnonzero(np.abs(M).any(axis=0))
