@@ -71,8 +71,6 @@ def gradient_step(
     penalty: Array,
     w: Array,
     first_row: int,
-    start: int,
-    stop: int,
 ) -> None:
     """One step of Algorithm 1 on some rows: extrapolate, descend, project; ``Y_old`` receives the new rows.
 
@@ -82,7 +80,7 @@ def gradient_step(
     n = V.shape[1]
     one = V.dtype.type(step)
     b = V.dtype.type(beta)
-    for a in range(start, stop):
+    for a in range(V.shape[0]):
         i = first_row + a
         v = V[a]
         guess = 0.0

@@ -6,10 +6,10 @@ from selfdict.kernels.jit import jit
 
 @jit
 def subtract_and_square(M: Array, MX: Array, s: Array, start: int, stop: int) -> float:
-    """Turn rows ``start`` to ``stop`` of MX into R = M − MX; return Σ s_j R_ij² over them, summed in float64."""
+    """Turn columns ``start`` to ``stop`` of MX into R = M − MX; return Σ s_j R_ij² over them, summed in float64."""
     total = 0.0
-    for i in range(start, stop):
-        for j in range(M.shape[1]):
+    for i in range(M.shape[0]):
+        for j in range(start, stop):
             r = M[i, j] - MX[i, j]
             MX[i, j] = r
             total += s[j] * float(r) * float(r)
@@ -18,8 +18,8 @@ def subtract_and_square(M: Array, MX: Array, s: Array, start: int, stop: int) ->
 
 @jit
 def extrapolate(R: Array, R_old: Array, s: Array, beta: float, out: Array, start: int, stop: int) -> None:
-    """Set rows of ``out`` to (R + β(R − R_old)) diag(s)."""
+    """Set columns ``start`` to ``stop`` of ``out`` to (R + β(R − R_old)) diag(s)."""
     b = R.dtype.type(beta)
-    for i in range(start, stop):
-        for j in range(R.shape[1]):
+    for i in range(R.shape[0]):
+        for j in range(start, stop):
             out[i, j] = (R[i, j] + b * (R[i, j] - R_old[i, j])) * s[j]

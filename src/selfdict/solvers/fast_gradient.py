@@ -1,8 +1,6 @@
 """Algorithm 1 of the paper: the fast gradient method for model (6)."""
 
 import time
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from selfdict._validation import Array, as_scalar
-from selfdict.kernels.projection import ROWS_PER_SLICE, gradient_step
+from selfdict.kernels.blas import single_threaded_blas
+from selfdict.kernels.projection import gradient_step
 from selfdict.kernels.residuals import extrapolate, subtract_and_square
 from selfdict.kernels.threads import for_slices
 from selfdict.model.certificate import best_scaling, certify
@@ -22,8 +21,7 @@ from selfdict.solvers.problem import Problem, Target, check_target
 
 ALPHA_0 = 0.05
 CHECK_EVERY = 25  # iterations between two looks at the gap, each of which costs about half an iteration
-BLOCK_BYTES = 4 << 20
-SLICE_ENTRIES = 1 << 15
+ROWS, COLUMNS = 128, 512  # of a slice: as small as products allow, so that V stays in cache
 
 
 def fast_gradient(
@@ -102,25 +100,36 @@ def fast_gradient(
     if max_iter < 0:
         raise ValueError(f"max_iter must not be negative, got {max_iter}")
     L = squared_norm(problem.M) * problem.s.max() if lipschitz is None else as_scalar(lipschitz, "lipschitz")
+    with single_threaded_blas():  # products are taken inside slices
+        state = _Iterate(problem, L, target, _start(X0, problem))
+        try:
+            status = _iterate(state, target_every, max_iter, max_seconds, tol, callback)
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        return state.solution(status)
+
+
+def _iterate(
+    state: "_Iterate",
+    target_every: int | None,
+    max_iter: int,
+    max_seconds: float | None,
+    tol: float,
+    callback: Callback | None,
+) -> Status:
+    """Step until something says to stop; return what."""
     started = time.perf_counter()
-    state = _Iterate(problem, L, target, _start(X0, problem))
-    status = Status.MAX_ITER
-    try:
-        for k in range(1, max_iter + 1):
-            state.step(target_due=state.restarted if target_every is None else (k - 1) % target_every == 0 and k > 1)
-            if tol > 0 and k % CHECK_EVERY == 0 and (outcome := state.outcome(tol)) is not None:
-                status = outcome
-                break
-            seconds = time.perf_counter() - started
-            if callback is not None and callback(state.progress(k, seconds)):
-                status = Status.STOPPED_BY_CALLBACK
-                break
-            if max_seconds is not None and seconds > max_seconds:
-                status = Status.MAX_SECONDS
-                break
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-    return state.solution(status)
+    for k in range(1, max_iter + 1):
+        due = state.restarted if target_every is None else (k - 1) % target_every == 0 and k > 1
+        state.step(due)
+        if tol > 0 and k % CHECK_EVERY == 0 and (outcome := state.outcome(tol)) is not None:
+            return outcome
+        seconds = time.perf_counter() - started
+        if callback is not None and callback(state.progress(k, seconds)):
+            return Status.STOPPED_BY_CALLBACK
+        if max_seconds is not None and seconds > max_seconds:
+            return Status.MAX_SECONDS
+    return Status.MAX_ITER
 
 
 class _Iterate:
@@ -166,25 +175,24 @@ class _Iterate:
 
     def _residual(self) -> float:
         """Put M − MY into R, using the open rows of Y alone; return its weighted square."""
-        M, rows = self.M, np.flatnonzero(self.open)
-        if rows.size > 0.8 * self.open.size:
-            np.matmul(M, self.Y, out=self.R)
-        else:
-            np.matmul(M[:, rows], self.Y[rows], out=self.R)
-        return float(sum(self._over_bands(lambda a, b: subtract_and_square(M, self.R, self.problem.s, a, b))))
+        M, Y, rows = self.M, self.Y, np.flatnonzero(self.open)
+        if rows.size < 0.8 * self.open.size:
+            M, Y = M[:, rows], Y[rows]
 
-    def _over_bands(self, task: Callable[[int, int], Any]) -> list[Any]:
-        return for_slices(task, self.M.shape[0], max(1, SLICE_ENTRIES // self.M.shape[1]))
+        def task(start: int, stop: int) -> float:
+            np.matmul(M, Y[:, start:stop], out=self.R[:, start:stop])
+            return subtract_and_square(self.M, self.R, self.problem.s, start, stop)
+
+        return float(sum(for_slices(task, Y.shape[1], COLUMNS)))
 
     def _project(self) -> None:
-        """Y_old ← P_Ω(X − ∇F(X)/L) at the extrapolated X, a block of rows at a time; then swap."""
-        M, n, problem = self.M, self.M.shape[1], self.problem
-        self._over_bands(lambda a, b: extrapolate(self.R, self.R_old, problem.s, self.beta, self.E, a, b))
-        rows = max(ROWS_PER_SLICE, BLOCK_BYTES // (n * M.itemsize))
-        V = np.empty((min(rows, n), n), dtype=M.dtype)
-        penalty = M.dtype.type(self.mu) * problem.p
+        """Y_old ← P_Ω(X − ∇F(X)/L) at the extrapolated X, a slice of rows at a time; then swap."""
+        M, n, s = self.M, self.M.shape[1], self.problem.s
+        penalty = M.dtype.type(self.mu) * self.problem.p
+        for_slices(lambda a, b: extrapolate(self.R, self.R_old, s, self.beta, self.E, a, b), n, COLUMNS)
 
-        def advance(first: int, a: int, b: int) -> None:
+        def task(start: int, stop: int) -> None:
+            V = M[:, start:stop].T @ self.E  # stays in the cache of the core that projects it
             gradient_step(
                 V,
                 self.Y,
@@ -194,16 +202,11 @@ class _Iterate:
                 self.beta,
                 self.step_size,
                 penalty,
-                problem.w,
-                first,
-                a,
-                b,
+                self.problem.w,
+                start,
             )
 
-        for first in range(0, n, rows):
-            size = min(rows, n - first)
-            np.matmul(M[:, first : first + size].T, self.E, out=V[:size])
-            for_slices(partial(advance, first), size, ROWS_PER_SLICE)
+        for_slices(task, n, ROWS)
         self.Y, self.Y_old = self.Y_old, self.Y
         self.open, self.open_old = self.open_old, self.open
 
