@@ -76,7 +76,8 @@ def surroundings() -> Row:
     return {
         "selfdict": selfdict.__version__,
         "date": datetime.now().astimezone().isoformat(timespec="seconds"),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
         "versions": {package: version(package) for package in packages},
     }
 

@@ -1,0 +1,139 @@
+"""Tables 1 to 4 in their quick versions, the printed values, and the files scenes come from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from selfdict import FGNSR, h2nmf
+from selfdict.experiments import Request, authors, paper, rows, run, scenes, tables
+from selfdict.select import select_indices
+
+
+@pytest.fixture(scope="module")
+def table2():
+    return run("table2", Request(quick=True))
+
+
+def test_table2_fgnsr_beats_every_other_method(table2):
+    error = {row["method"]: row["relative_error"] for row in table2.tables["table2"]}
+    peers = {method: value for method, value in error.items() if not method.startswith("FGNSR")}
+    assert len(peers) == 15
+    assert error["FGNSR-40"] < min(peers.values())
+    assert error["FGNSR-100"] < min(peers.values())
+    assert error[rows.OURS] < min(peers.values())
+    assert error[rows.OURS] <= 1.01 * min(error.values())
+
+
+def test_table2_certifies_what_is_solved_to_the_end(table2):
+    gap = {row["method"]: row["gap"] for row in table2.tables["table2"]}
+    assert gap[rows.OURS] <= 1e-3
+    assert gap["FGNSR-100"] > 1e-3  # a thousand iterations are no optimum
+    assert gap["SPA"] is None
+
+
+def test_table2_leaves_out_printed_values_that_belong_to_another_scene(table2):
+    assert "paper_error" not in table2.tables["table2"][0]
+    assert "the printed values are left out" in table2.notes[-1]
+    summary = table2.tables["table2_summary"][0]
+    assert summary["svd_limit"] < summary["default"] < summary["best_peer"]
+
+
+def test_table1_measures_every_method_beside_its_printed_line():
+    lines = {row["method"]: row for row in run("table1", Request(quick=True)).tables["table1"]}
+    assert len(lines) == 6
+    assert lines["SNPA"]["paper_seconds"] == "0.10"
+    assert (
+        lines["SPA"]["peak_kib"]
+        < lines["FGNSR (working set)"]["peak_kib"]
+        < lines["FGNSR (1000 iterations)"]["peak_kib"]
+    )
+    assert all(0 < row["least_seconds"] <= row["mean_seconds"] for row in lines.values())
+
+
+def test_fgnsr_on_candidates_is_what_the_estimator_does():
+    scene = scenes.generated(4, size=22)
+    clusters = h2nmf(scene.M, 40)
+    K = select_indices(rows.fgnsr_on(scene.M, clusters, 4, 3), 4, scene.M, "spa", clusters=clusters)
+    options = dict(candidates=40, solver="fast_gradient", tol=0, postprocess="spa", random_state=3)
+    assert np.array_equal(K, FGNSR(4, **options).fit(scene.M.T).indices_)
+
+
+def test_svd_limit_is_the_error_of_the_truncated_svd():
+    M = np.random.default_rng(0).random((12, 30))
+    U, s, V = np.linalg.svd(M, full_matrices=False)
+    error = np.linalg.norm(M - (U[:, :3] * s[:3]) @ V[:3]) / np.linalg.norm(M)
+    assert rows.svd_limit(M, 3) == pytest.approx(100 * error)
+
+
+def test_printed_tables_are_complete_and_fgnsr_is_the_best_entry_of_each():
+    for scene in (paper.URBAN, paper.SAN_DIEGO, paper.TERRAIN):
+        assert len(scene.table) == 17
+        for r in scene.ranks:
+            errors = {method: scene.printed(method, r)[1] for method in scene.table}
+            assert min(errors, key=errors.get).startswith("FGNSR")
+    assert paper.URBAN.printed("FGNSR-500", 8) == (39.49, 4.08)
+    assert paper.URBAN.printed("FGNSR-500", 7) is None
+    assert paper.URBAN.printed("SPA-7", 6) is None
+
+
+def test_authors_results_belong_to_scenes_of_their_size():
+    results = authors.scene_results((162, 5929), 6)
+    assert min(error for error, _, _ in results.values()) == pytest.approx(4.786632)
+    assert set(results) >= {"SPA", "VCA-100 (mean of 10)", "FGNSR-500-spaX"}
+    assert authors.scene_results((162, 307 * 307), 6) == {}
+
+
+@pytest.fixture
+def small_urban(tmp_path, monkeypatch):
+    """A folder with a file called urban, and rows that need no computing."""
+    scene = scenes.generated(3, size=12, n_bands=20)
+    n = int(np.sqrt(scene.M.shape[1]))
+    np.savez(tmp_path / "urban.npz", Y=scene.M, nRow=n, nCol=n, M=scene.reference)
+    np.savez(tmp_path / "urban_truth.npz", M=scene.reference)
+
+    def stub(scene, r, seed, candidates):
+        for method in ("SPA", "H2NMF-100", rows.OURS):
+            yield rows.row(scene, r, method, np.arange(r), 0.0)
+
+    monkeypatch.setattr(tables, "scene_rows", stub)
+    return tmp_path
+
+
+def test_printed_values_stand_beside_ours_for_the_scene_of_the_paper(small_urban, monkeypatch):
+    scene = scenes.load(small_urban / "urban.npz")
+    monkeypatch.setattr(tables, "URBAN", replace(paper.URBAN, bands=scene.shape[0], pixels=scene.shape[1]))
+    lines = run("table2", Request(data=small_urban)).tables["table2"]
+    assert [(row["r"], row["method"], row["paper_error"]) for row in lines] == [
+        (6, "SPA", 9.58),
+        (6, "H2NMF-100", 7.11),
+        (6, rows.OURS, None),
+        (8, "SPA", 9.45),
+        (8, "H2NMF-100", 6.14),
+        (8, rows.OURS, None),
+    ]
+
+
+def test_a_scene_of_another_size_is_never_taken_for_the_papers(small_urban):
+    with pytest.raises(ValueError, match=r"no file in this folder is the Urban scene \(162 bands × 94,249 pixels\)"):
+        run("table2", Request(data=small_urban))
+    outcome = run("table2", Request(data=small_urban / "urban.npz", ranks=[2]))
+    assert "urban is not the Urban scene" in outcome.notes[-1]
+
+
+def test_scenes_takes_every_scene_of_a_folder_and_its_own_rank(small_urban):
+    lines = run("scenes", Request(data=small_urban)).tables["scenes"]
+    assert {(row["scene"], row["r"]) for row in lines} == {("urban", 3), ("urban", 5)}
+    assert all(row["mrsa"] is not None for row in lines)
+
+
+@pytest.mark.parametrize("name", ["table2", "table3", "table4", "cuprite", "scenes", "endmembers", "abundance-maps"])
+def test_without_data_it_says_which_file_is_wanted(name):
+    with pytest.raises(ValueError, match="--data"):
+        run(name, Request())
+
+
+def test_a_scene_without_reference_needs_a_rank(tmp_path):
+    np.savez(tmp_path / "field.npz", Y=np.random.default_rng(0).random((5, 12)), nRow=3, nCol=4)
+    with pytest.raises(ValueError, match="give it with --rank"):
+        run("scenes", Request(data=tmp_path))
