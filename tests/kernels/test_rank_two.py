@@ -5,24 +5,33 @@ from hypothesis import strategies as st
 
 import naive_select
 from selfdict.kernels.leading_eigen import leading_eigenpairs
-from selfdict.kernels.rank_two import count_below, extreme_pair, gather, project, shares
+from selfdict.kernels.rank_two import count_below, extreme_pair, gather, project, shares, swap_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_gather_and_project(dtype, order):
-    rng = np.random.default_rng(0)
-    M = np.asarray(rng.standard_normal((7, 30)), dtype=dtype, order=order)
-    U = rng.standard_normal((2, 7))
+def test_gather(dtype, order):
+    M = np.asarray(np.random.default_rng(0).standard_normal((20, 30)), dtype=dtype, order=order)
+    M[3, 4], M[0, 11], M[19, 29] = np.nan, np.inf, -np.inf
     columns = np.array([3, 4, 11, 29, 0])
-    A = np.maximum(M[:, columns], 0).astype(np.float64)
-    rows, out = np.full((5, 7), np.nan), np.full((3, 5), np.nan)
-    gather(M, columns, rows, 1, 4)
-    project(M, columns, U, out, 1, 4)
-    np.testing.assert_array_equal(rows[1:4], A.T[1:4])
-    np.testing.assert_allclose(out[:, 1:4], np.vstack([U @ A, (A**2).sum(axis=0)])[:, 1:4], rtol=1e-12)
-    assert np.isnan(rows[[0, 4]]).all()
-    assert np.isnan(out[:, [0, 4]]).all()
+    rows = np.empty((5, 20))
+    gather(M, columns, rows)
+    expected = np.maximum(M[:, columns].T, 0)
+    expected[3, 19] = np.nan
+    np.testing.assert_array_equal(rows, expected)
+
+
+def test_project():
+    rng = np.random.default_rng(0)
+    rows, U, out = rng.random((5, 7)), rng.standard_normal((2, 7)), np.empty((3, 5))
+    project(rows, U, out)
+    np.testing.assert_allclose(out, [rows @ U[0], rows @ U[1], (rows**2).sum(axis=1)], rtol=1e-12)
+
+
+def test_swap_rows():
+    rows = np.arange(12.0).reshape(6, 2)
+    swap_rows(rows, np.array([0, 1, 2]), np.array([5, 3, 4]), 0, 2)
+    np.testing.assert_array_equal(rows[:, 0] / 2, [5, 3, 2, 1, 4, 0])
 
 
 @given(st.integers(0, 10**6))

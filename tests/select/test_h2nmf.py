@@ -1,5 +1,4 @@
 import dataclasses
-import sys
 
 import numpy as np
 import pytest
@@ -8,6 +7,7 @@ from hypothesis import strategies as st
 
 import naive_select
 from selfdict import h2nmf
+from selfdict.select.leaf_columns import HeldColumns, ScatteredColumns, leaf_columns
 from selfdict.select.rank_two import gram
 
 
@@ -69,21 +69,41 @@ def test_deeper_from_an_earlier_result():
         h2nmf(M[:, 1:], 70, previous=whole)
 
 
-def test_memmap_and_a_matrix_too_large_to_copy(tmp_path, monkeypatch):
-    M = pixels()
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_memmap_too_large_to_copy(order, tmp_path, monkeypatch):
+    M = np.asarray(pixels(), order=order)
     np.save(tmp_path / "M.npy", M)
     expected = h2nmf(M, 30)
-    monkeypatch.setattr(sys.modules["selfdict.select.h2nmf"], "_REWRITE", 0)
+    monkeypatch.setattr("selfdict.select.leaf_columns._HOLD", 0)
     assert_same(h2nmf(np.load(tmp_path / "M.npy", mmap_mode="r"), 30), expected)
 
 
-def test_gram_by_blocks(monkeypatch):
+@pytest.mark.parametrize("hold", [0, 1 << 30])
+def test_leaf_columns(hold, monkeypatch):
+    """Divided and divided again, they stay the columns their indices say."""
+    monkeypatch.setattr("selfdict.select.leaf_columns._HOLD", hold)
     M = pixels() - 0.1
-    columns = np.arange(3, 400, 2)
+    rng = np.random.default_rng(0)
+    groups = np.split(rng.permutation(400), [100, 130])
+    whole = leaf_columns(M, groups)
+    assert all(isinstance(part, HeldColumns if hold else ScatteredColumns) for part in whole)
+    parts = list(whole)
+    for _ in range(3):
+        parts = [half for part in parts for half in part.divide(rng.random(part.indices.size) < 0.3)]
+    assert sorted(np.concatenate([part.indices for part in parts])) == list(range(400))
+    for part in [*whole, *parts]:
+        n = part.indices.size
+        np.testing.assert_array_equal(part.rows(0, n), np.maximum(M[:, part.indices], 0).T)
+        np.testing.assert_array_equal(part.rows(n // 3, n), part.rows(0, n)[n // 3 :])
+    for group, part in zip(groups, whole):
+        assert set(group) == set(part.indices)
+
+
+def test_gram_by_blocks(monkeypatch):
     monkeypatch.setattr("selfdict.select.rank_two._BLOCK", 64)
-    monkeypatch.setattr("selfdict.select.rank_two._SLICE", 16)
-    A = np.maximum(M[:, columns], 0)
-    np.testing.assert_allclose(gram(M, columns), A @ A.T, rtol=1e-13)
+    monkeypatch.setattr("selfdict.select.rank_two.SLICE", 16)
+    A = pixels()
+    np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(400))), A @ A.T, rtol=1e-13)
 
 
 @given(st.integers(0, 10**6))
@@ -138,6 +158,7 @@ def test_one_pixel():
     [
         (np.array([[1.0, np.nan]]), 1, ValueError, "NaN or infinity"),
         (np.array([[1.0, -np.inf]]), 1, ValueError, "NaN or infinity"),
+        (np.array([[1.0, 1e200]]), 1, ValueError, "overflow"),
         (np.ones(3), 1, ValueError, "2 dimensions"),
         (np.ones((2, 3)), 4, ValueError, "n_clusters must lie between 1 and the number of points, 3, got 4"),
         (np.ones((2, 3)), 0, ValueError, "got 0"),

@@ -7,50 +7,39 @@ from selfdict.kernels.jit import jit
 
 
 @jit
-def gather(M: Array, columns: Array, out: Array, start: int, stop: int) -> None:
-    """Set ``out[t]`` to max(M[:, columns[t]], 0) for t in [start, stop); ``out`` is (k, m)."""
+def gather(M: Array, columns: Array, rows: Array) -> None:
+    """Set ``rows[t]`` to max(M[:, columns[t]], 0), and what is not finite to NaN or infinity; ``rows`` is (k, m)."""
     m = M.shape[0]
-    if abs(M.strides[0]) < abs(M.strides[1]):  # columns lie in one piece
-        for t in range(start, stop):
+    step = m if abs(M.strides[0]) < abs(M.strides[1]) else 8  # where rows of M lie in one piece, a few at a time
+    for first in range(0, m, step):
+        last = min(first + step, m)
+        for t in range(columns.size):
             j = columns[t]
-            for i in range(m):
+            for i in range(first, last):
                 a = M[i, j]
-                out[t, i] = 0.0 if a < 0.0 else a
-    else:
-        for i in range(m):
-            for t in range(start, stop):
-                a = M[i, columns[t]]
-                out[t, i] = 0.0 if a < 0.0 else a
+                rows[t, i] = a - (a if a < 0 else 0)  # NaN for −infinity
 
 
 @jit
-def project(M: Array, columns: Array, U: Array, out: Array, start: int, stop: int) -> None:
-    """Set ``out[:, t]`` to (u₁ᵀa, u₂ᵀa, aᵀa) with a = max(M[:, columns[t]], 0), for t in [start, stop).
+def project(rows: Array, U: Array, out: Array) -> None:
+    """Set ``out[:, t]`` to (u₁ᵀa, u₂ᵀa, aᵀa) for each row a of ``rows`` (k, m); U is (2, m), ``out`` (3, k)."""
+    for t in range(rows.shape[0]):
+        first = second = square = 0.0
+        for i in range(rows.shape[1]):
+            a = rows[t, i]
+            first += U[0, i] * a
+            second += U[1, i] * a
+            square += a * a
+        out[0, t], out[1, t], out[2, t] = first, second, square
 
-    U is (2, m), ``out`` (3, k), both float64.
-    """
-    m = M.shape[0]
-    if abs(M.strides[0]) < abs(M.strides[1]):
-        for t in range(start, stop):
-            j = columns[t]
-            first = second = square = 0.0
-            for i in range(m):
-                a = float(M[i, j])
-                a = 0.0 if a < 0.0 else a
-                first += U[0, i] * a
-                second += U[1, i] * a
-                square += a * a
-            out[0, t], out[1, t], out[2, t] = first, second, square
-    else:
-        out[:, start:stop] = 0.0
-        for i in range(m):
-            u, v = U[0, i], U[1, i]
-            for t in range(start, stop):
-                a = float(M[i, columns[t]])
-                a = 0.0 if a < 0.0 else a
-                out[0, t] += u * a
-                out[1, t] += v * a
-                out[2, t] += a * a
+
+@jit
+def swap_rows(rows: Array, left: Array, right: Array, start: int, stop: int) -> None:
+    """Exchange the rows ``left[t]`` and ``right[t]`` for t in [start, stop)."""
+    for t in range(start, stop):
+        x, y = rows[left[t]], rows[right[t]]
+        for i in range(x.size):
+            x[i], y[i] = y[i], x[i]
 
 
 @jit

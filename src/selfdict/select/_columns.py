@@ -15,11 +15,16 @@ _COLUMNS = 2048
 def finite_squared_norms(M: Array) -> Array:
     """Return ‖m_j‖² of every column in float64, or raise where M is not finite, in one pass."""
     norms = squared_norms(M)
-    if not np.isfinite(norms).all():
+    require_finite(norms, M)
+    return norms
+
+
+def require_finite(sums: Array, M: Array) -> None:
+    """Raise where sums of squares of M are not finite, and say whether M was not."""
+    if not np.isfinite(sums).all():
         if all_finite(M):
             raise ValueError("the squares of the entries of M overflow; divide M by its largest entry first")
         raise ValueError("M contains NaN or infinity")
-    return norms
 
 
 def negligible(M: Array) -> float:

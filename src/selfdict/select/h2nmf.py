@@ -11,12 +11,12 @@ from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.kernels.blas import single_threaded_blas
 from selfdict.kernels.leading_eigen import leading_eigenpairs
 from selfdict.kernels.threads import for_slices
-from selfdict.select._columns import finite_squared_norms
-from selfdict.select.rank_two import divide, gram, products
+from selfdict.select._columns import require_finite
+from selfdict.select.leaf_columns import LeafColumns, leaf_columns
+from selfdict.select.rank_two import first_part, gram, products
 
 _SAME_DIRECTION = 1e-13  # columns with λ₂ below this share of λ₁ are multiples of one column
 _SUBTRACT = 1e-2  # down to this share of the trace that was added up, a Gram matrix may come from subtraction
-_REWRITE = 1 << 28  # bytes of M up to which a copy with its columns in one piece is held
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,9 @@ def h2nmf(M: ArrayLike, n_clusters: int, *, previous: Clusters | None = None) ->
     Parameters
     ----------
     M : (m, n) array_like
-        Data points are columns; also a ``np.memmap``. Any memory order, but columns that lie in one piece are read
-        much faster; a matrix stored by rows is first copied to that order if it is no larger than 256 MiB.
+        Data points are columns; any memory order, also a ``np.memmap``. Up to 512 MiB (in float64) the columns are
+        copied and kept sorted by cluster; a larger matrix is read where it lies, a block of columns at a time, which
+        is slow if its columns do not lie in one piece.
     n_clusters : int
         How many clusters to make.
     previous : Clusters, optional
@@ -78,21 +79,24 @@ def h2nmf(M: ArrayLike, n_clusters: int, *, previous: Clusters | None = None) ->
     >>> import selfdict
     >>> M = [[1.0, 0.9, 0.1, 0.0], [0.0, 0.2, 0.9, 1.0], [0.5, 0.5, 0.5, 0.6]]
     >>> selfdict.h2nmf(M, 2).labels
-    array([0, 0, 1, 1])
+    array([1, 1, 0, 0])
     """
     M = as_matrix(M, finite=False)
     n_clusters = as_rank(n_clusters, M.shape[1], "n_clusters")
-    splits, parts = _start(M.shape[1], n_clusters, previous)
-    finite_squared_norms(M)
-    M = _by_columns(np.asarray(M))
+    splits, nodes, groups = _start(M.shape[1], n_clusters, previous)
+    parts = leaf_columns(np.asarray(M), groups)
     with single_threaded_blas():
-        leaves = _grow(M, n_clusters, splits, parts)
-    return _describe(M, leaves, splits)
+        leaves = {}
+        for node, columns in zip(nodes, parts):
+            G = gram(columns)
+            require_finite(np.trace(G), M)
+            leaves[node] = _Leaf.of(columns, G)
+        _grow(leaves, splits, n_clusters)
+        return _describe(leaves, splits)
 
 
-def _grow(M: Array, n_clusters: int, splits: list[int], parts: dict[int, Array]) -> "dict[int, _Leaf]":
-    """Divide leaves until there are enough, or none can be divided; append to ``splits``, return them by node."""
-    leaves = {node: _Leaf.of(columns, gram(M, columns)) for node, columns in parts.items()}
+def _grow(leaves: "dict[int, _Leaf]", splits: list[int], n_clusters: int) -> None:
+    """Divide leaves (by their node) until there are enough, or none can be divided; note the splits."""
     # The largest gain or bound first; among equals a bound before a gain, then the older node.
     queue = [(-leaf.bound, False, node) for node, leaf in leaves.items() if leaf.bound > 0]
     heapify(queue)
@@ -107,30 +111,17 @@ def _grow(M: Array, n_clusters: int, splits: list[int], parts: dict[int, Array])
                     heappush(queue, (-child.bound, False, new))
             splits.append(node)
         else:
-            leaf.children = _divide(M, leaf)
+            leaf.children = _divide(leaf)
             leaf.gram = None
             if leaf.children:
                 heappush(queue, (-leaf.gain, True, node))
-    return leaves
-
-
-def _by_columns(M: Array) -> Array:
-    """Return M with each column in one piece, unless it is too large for a copy.
-
-    The columns of a leaf lie scattered: in a matrix stored by rows, each number read costs a whole cache line.
-    """
-    if abs(M.strides[0]) <= abs(M.strides[1]) or M.nbytes > _REWRITE:
-        return M
-    out = np.empty_like(M, order="F")
-    for_slices(lambda a, b: np.copyto(out[:, a:b], M[:, a:b]), M.shape[1], 8192)
-    return out
 
 
 @dataclass
 class _Leaf:
     """Some columns A of M, the two leading eigenpairs of A Aᵀ, and the parts A would be divided into."""
 
-    columns: Array
+    columns: LeafColumns
     eigenvalues: Array
     U: Array
     gram: Array | None
@@ -138,10 +129,10 @@ class _Leaf:
     children: "tuple[_Leaf, ...]" = ()
 
     @classmethod
-    def of(cls, columns: Array, G: Array, summed: float = 0.0) -> Self:
+    def of(cls, columns: LeafColumns, G: Array, summed: float = 0.0) -> Self:
         eigenvalues, U = leading_eigenpairs(G)
         # A leaf of few columns takes less room than its Gram matrix, which is soon computed again.
-        gram = G if columns.size > G.shape[0] else None
+        gram = G if columns.indices.size > G.shape[0] else None
         return cls(columns, eigenvalues, U, gram, summed or float(np.trace(G)))
 
     @property
@@ -155,26 +146,26 @@ class _Leaf:
         return float(sum(child.eigenvalues[0] for child in self.children) - self.eigenvalues[0])
 
 
-def _divide(M: Array, leaf: _Leaf) -> tuple[_Leaf, ...]:
+def _divide(leaf: _Leaf) -> tuple[_Leaf, ...]:
     """Return the two parts of a leaf, or nothing where one would be empty."""
-    first = divide(M, leaf.columns, leaf.U)
-    parts = [leaf.columns[first], leaf.columns[~first]]
-    if min(part.size for part in parts) == 0:
+    first = first_part(leaf.columns, leaf.U)
+    if first.all() or not first.any():
         return ()
-    small = int(parts[1].size < parts[0].size)
-    grams, summed = [gram(M, parts[small])] * 2, [0.0, 0.0]
+    parts = leaf.columns.divide(first)
+    small = int(parts[1].indices.size < parts[0].indices.size)
+    grams, summed = [gram(parts[small])] * 2, [0.0, 0.0]
     if leaf.gram is not None and np.trace(leaf.gram) - np.trace(grams[small]) > _SUBTRACT * leaf.summed:
         grams[1 - small] = leaf.gram - grams[small]
         summed[1 - small] = leaf.summed
     else:
-        grams[1 - small] = gram(M, parts[1 - small])
+        grams[1 - small] = gram(parts[1 - small])
     return tuple(for_slices(lambda k, _: _Leaf.of(parts[k], grams[k], summed[k]), 2, 1))
 
 
-def _start(n: int, n_clusters: int, previous: Clusters | None) -> tuple[list[int], dict[int, Array]]:
-    """Return the splits already made and the columns of each leaf, by its node."""
+def _start(n: int, n_clusters: int, previous: Clusters | None) -> tuple[list[int], list[int], list[Array]]:
+    """Return the splits already made, the nodes that are leaves, and the columns of each."""
     if previous is None:
-        return [], {0: np.arange(n)}
+        return [], [0], [np.arange(n)]
     if previous.labels.shape != (n,):
         raise ValueError(f"previous holds labels of {previous.labels.size} columns, but M has {n}")
     if previous.sizes.size > n_clusters:
@@ -182,24 +173,25 @@ def _start(n: int, n_clusters: int, previous: Clusters | None) -> tuple[list[int
     splits = previous.tree.tolist()
     nodes = sorted(set(range(2 * len(splits) + 1)) - set(splits))
     order = np.argsort(previous.labels, kind="stable")
-    return splits, dict(zip(nodes, np.split(order, np.cumsum(previous.sizes)[:-1])))
+    return splits, nodes, np.split(order, np.cumsum(previous.sizes)[:-1])
 
 
-def _describe(M: Array, leaves: dict[int, _Leaf], splits: list[int]) -> Clusters:
-    labels = np.empty(M.shape[1], dtype=np.intp)
-    indices = []
-    for label, node in enumerate(sorted(leaves)):
-        leaf = leaves[node]
-        labels[leaf.columns] = label
-        indices.append(leaf.columns[_most_typical(M, leaf)])
-    return Clusters(labels, np.array(indices), np.bincount(labels), np.array(splits, dtype=np.intp))
+def _describe(leaves: dict[int, _Leaf], splits: list[int]) -> Clusters:
+    ordered = [leaves[node] for node in sorted(leaves)]
+    sizes = np.array([leaf.columns.indices.size for leaf in ordered])
+    labels = np.empty(sizes.sum(), dtype=np.intp)
+    for label, leaf in enumerate(ordered):
+        labels[leaf.columns.indices] = label
+    indices = np.array([_most_typical(leaf) for leaf in ordered])
+    return Clusters(labels, indices, sizes, np.array(splits, dtype=np.intp))
 
 
-def _most_typical(M: Array, leaf: _Leaf) -> int:
-    """Return the position of the column with the least mean-removed angle to the first singular vector."""
+def _most_typical(leaf: _Leaf) -> int:
+    """Return the column with the least mean-removed angle to the first singular vector, the first one in ties."""
     direction = np.abs(leaf.U[:, 0])
     direction -= direction.mean()
-    along, total, square = products(M, leaf.columns, np.column_stack([direction, np.ones_like(direction)]))
-    spread = np.sqrt(np.maximum(square - total**2 / M.shape[0], 0.0))
+    along, total, square = products(leaf.columns, np.column_stack([direction, np.ones_like(direction)]))
+    spread = np.sqrt(np.maximum(square - total**2 / direction.size, 0.0))
     # A constant column has no angle; it is typical only where all are constant.
-    return int(np.argmax(np.divide(along, spread, out=np.full_like(along, -np.inf), where=spread > 0)))
+    cosine = np.divide(along, spread, out=np.full_like(along, -np.inf), where=spread > 0)
+    return int(leaf.columns.indices[cosine == cosine.max()].min())

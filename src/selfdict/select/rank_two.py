@@ -3,12 +3,12 @@
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.rank_two import count_below, extreme_pair, gather, project, shares
+from selfdict.kernels.rank_two import count_below, extreme_pair, project, shares
 from selfdict.kernels.threads import for_slices
 from selfdict.select._columns import TIE
+from selfdict.select.leaf_columns import SLICE, LeafColumns
 
-_BLOCK = 1 << 15
-_SLICE = 2048
+_BLOCK = 64 * SLICE  # so many columns' partial sums are in memory at once
 _GRID = 0.01 * np.arange(101)
 _LOW, _HIGH = np.maximum(_GRID - 0.05, 0.0), np.minimum(_GRID + 0.05, 1.0)
 _BELOW_LOW = np.nextafter(_LOW, -1.0)  # x < low is x ≤ the next smaller number
@@ -17,40 +17,39 @@ _FROM = np.searchsorted(_EDGES, _GRID - 1e-9)  # where to begin looking for x in
 _AT_GRID, _AT_HIGH, _AT_LOW = (np.searchsorted(_EDGES, values) for values in (_GRID, _HIGH, _BELOW_LOW))
 
 
-def gram(M: Array, columns: Array) -> Array:
-    """Return A Aᵀ (m, m) in float64 for A = max(M[:, columns], 0), a block of columns at a time."""
+def gram(columns: LeafColumns) -> Array:
+    """Return A Aᵀ (m, m) for the columns A, a block of them at a time."""
 
-    def task(start: int, stop: int) -> Array:
-        rows = np.empty((stop - start, M.shape[0]))
-        gather(M, block[start:stop], rows, 0, stop - start)
-        product: Array = rows.T @ rows
-        return product
+    def product(start: int, stop: int) -> Array:
+        rows = columns.rows(offset + start, offset + stop)
+        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite will be an error, not a warning
+            return np.asarray(rows.T @ rows)
 
-    G = np.zeros((M.shape[0], M.shape[0]))
-    for start in range(0, columns.size, _BLOCK):
-        block = columns[start : start + _BLOCK]
-        for part in for_slices(task, block.size, _SLICE):
-            G += part
+    n = columns.indices.size
+    G: Array = np.zeros(())
+    for offset in range(0, n, _BLOCK):
+        for part in for_slices(product, min(_BLOCK, n - offset), SLICE):
+            G = G + part
     return G
 
 
-def products(M: Array, columns: Array, U: Array) -> Array:
-    """Return u₁ᵀa, u₂ᵀa and aᵀa as the rows of a (3, k) array, for the columns a of max(M[:, columns], 0)."""
-    rows = np.ascontiguousarray(U.T)
-    out = np.empty((3, columns.size))
-    for_slices(lambda a, b: project(M, columns, rows, out, a, b), columns.size, _SLICE)
+def products(columns: LeafColumns, U: Array) -> Array:
+    """Return u₁ᵀa, u₂ᵀa and aᵀa as the rows of a (3, k) array, for all columns a; U is (m, 2)."""
+    vectors = np.ascontiguousarray(U.T)
+    out = np.empty((3, columns.indices.size))
+    for_slices(lambda a, b: project(columns.rows(a, b), vectors, out[:, a:b]), columns.indices.size, SLICE)
     return out
 
 
-def divide(M: Array, columns: Array, U: Array) -> Array:
+def first_part(columns: LeafColumns, U: Array) -> Array:
     """Say which columns go to the first part; U (m, 2) holds their two leading left singular vectors."""
-    Z = products(M, columns, U)
+    Z = products(columns, U)
     pair = Z[:2, extreme_pair(Z, TIE)]
     W = U @ pair
     # Without a negative entry the clipping changes nothing, and WᵀA follows from Z.
-    right = pair.T @ Z[:2] if (W >= 0).all() else products(M, columns, np.maximum(W, 0))
+    right = pair.T @ Z[:2] if (W >= 0).all() else products(columns, np.maximum(W, 0))
     W = np.maximum(W, 0)
-    x = np.empty(columns.size)
+    x = np.empty(columns.indices.size)
     shares(W.T @ W, right, x)
     return np.asarray(x >= _threshold(x))
 

@@ -36,7 +36,7 @@ def snpa(M: ArrayLike, r: int) -> Array:
     --------
     >>> import selfdict
     >>> selfdict.snpa([[2.0, 0.0, 1.0, 0.9], [0.0, 1.0, 0.5, 0.9]], 3)
-    array([0, 3, 1])
+    array([0, 1, 3])
     """
     M = as_matrix(M, finite=False)
     r = as_rank(r, M.shape[1])
