@@ -27,9 +27,7 @@ def test_squared_norms(dtype, order, shape):
     np.testing.assert_allclose(squared_norms(M[::-1, ::-2]), expected[::-2], rtol=1e-13)
 
 
-@given(
-    st.integers(0, 10**6), st.sampled_from([np.float32, np.float64]), st.sampled_from([0, 1e-9, 1e-3, 0.5])
-)
+@given(st.integers(0, 10**6), st.sampled_from([np.float32, np.float64]), st.sampled_from([0, 1e-9, 1e-3, 0.5]))
 def test_same_as_explicit_residuals(seed, dtype, noise):
     M, _ = separable(np.random.default_rng(seed), noise=noise)
     M = M.astype(dtype)
