@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from selfdict import Solution, fast_gradient, h2nmf, select_indices, working_set
+from selfdict import Solution, fast_gradient, h2nmf, nnls, select_indices, working_set
 from selfdict.datasets import make_mixtures
 from selfdict.metrics import relative_error
 from selfdict.select.exchange import Budget, Fit, exchange, grow, kick
@@ -66,6 +66,16 @@ def test_exchange_is_as_good_as_brute_force_on_small_data(seed):
     best = min(relative_error(M, list(K)) for K in combinations(range(14), 3))
     K = select_indices(fast_gradient(M, 0.05, max_iter=300, tol=0), 3, M, "exchange")
     assert relative_error(M, K) <= best * 1.05
+
+
+def test_the_short_way_to_an_error_is_that_of_nnls():
+    M = make_mixtures(30, 200, 5, noise=0.05, random_state=0)[0]
+    sizes = np.arange(1.0, 201.0)
+    fit = Fit.of(M, 30, np.arange(200), np.arange(200), sizes)
+    for K in ([3, 50, 120], [7], [3, 3, 50]):  # the last one has a duplicate: no Gram form
+        U = M[:, K]
+        R = M - U @ nnls(U, M)
+        assert fit.residual(np.array(K))[0] == pytest.approx(np.sum(sizes * R**2), rel=1e-9)
 
 
 def test_exchange_never_raises_the_error_and_respects_its_bound():
