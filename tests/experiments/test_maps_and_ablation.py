@@ -28,7 +28,7 @@ def test_abundance_maps_belong_to_the_pixels_shown(quick_choice):
     scene = maps.generated(seed=0)
     for row in outcome.tables["abundance-maps"]:
         assert scene.valid[: row["row"]].sum() + scene.valid[row["row"], : row["column"]].sum() == row["pixel"]
-    images = [ax.get_images()[0].get_array() for ax in outcome.figure.axes if ax.get_images()]
+    images = [ax.get_images()[0].get_array() for ax in outcome.figures["abundance-maps"].axes if ax.get_images()]
     assert len(images) == 4
     first = outcome.tables["abundance-maps"][0]
     assert images[0][first["row"], first["column"]] == pytest.approx(1)

@@ -53,6 +53,6 @@ def test_a_failure_while_writing_leaves_the_older_files(tmp_path):
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        write_outcome(Outcome({"it": [{"a": 2.0, "b": 3}]}, Broken()), tmp_path, "it", {})
+        write_outcome(Outcome({"it": [{"a": 2.0, "b": 3}]}, {"it": Broken()}), tmp_path, "it", {})
     assert (tmp_path / "it.csv").read_text() == "a,b\n1.23457,\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["it.csv", "it.json"]

@@ -74,7 +74,7 @@ def ablation(request: Request) -> Outcome:
             request.progress(f"ablation: {scene.name}, r = {r}, {model.name}: {rows[-1]['relative_error']:.2f} %")
     summary = _summary(rows)
     notes = ["excess: relative error over that of the best variant on the same data, minus one, in percent"]
-    return Outcome({"ablation": rows, "ablation_summary": summary}, _draw(summary), notes)
+    return Outcome({"ablation": rows, "ablation_summary": summary}, {"ablation": _draw(summary)}, notes)
 
 
 def solve(M: Array, r: int, model: Model, clusters: Clusters | None, seed: int) -> Solution:

@@ -42,7 +42,7 @@ def endmembers(request: Request) -> Outcome:
                 for k in range(len(K))
             ]
     axes[-1, 0].set_xlabel("band, or wavelength in nm")
-    return Outcome({"endmembers": rows}, figure)
+    return Outcome({"endmembers": rows}, {"endmembers": figure})
 
 
 def abundance_maps(request: Request) -> Outcome:
@@ -71,7 +71,8 @@ def abundance_maps(request: Request) -> Outcome:
                     "share_above_half": float((H[k] > 0.5).mean()),
                 }
             )
-    return Outcome({"abundance-maps": rows}, figure, ["titles: row and column of the pure pixel; scale from 0 to 1"])
+    notes = ["titles: row and column of the pure pixel; scale from 0 to 1"]
+    return Outcome({"abundance-maps": rows}, {"abundance-maps": figure}, notes)
 
 
 def _choices(request: Request) -> list[tuple[Scene, str, Array]]:

@@ -145,7 +145,7 @@ def _figure(request: Request, name: str, alpha: float | None) -> Outcome:
     notes = [f"{REPEATS} repeats a noise level ({SLOW_REPEATS} for the slow methods, at fewer levels)"]
     if request.quick:
         notes = [f"quick version: {QUICK_REPEATS} repeats a noise level"]
-    return Outcome({name: rows, f"{name}_breakdown": summary}, _draw(rows, list(methods)), notes)
+    return Outcome({name: rows, f"{name}_breakdown": summary}, {name: _draw(rows, list(methods))}, notes)
 
 
 def _repeats(method: Method, noise: float, quick: bool) -> int:

@@ -44,15 +44,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The tables by name (the first is the whole record, the last a summary), a figure, and remarks."""
+    """Tables by name (the first is the whole record, the last a summary), matplotlib figures by name, and remarks."""
 
     tables: dict[str, list[Row]]
-    figure: Any = None
+    figures: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
 def write_outcome(outcome: Outcome, folder: Path, name: str, facts: Row) -> list[Path]:
-    """Write each table as CSV, the figure as PNG, and what was run where as JSON; return the paths.
+    """Write each table as CSV, each figure as PNG, and what was run where as JSON; return the paths.
 
     The files appear together, when all are written; older ones of the same name are replaced.
     """
@@ -62,9 +62,9 @@ def write_outcome(outcome: Outcome, folder: Path, name: str, facts: Row) -> list
     with staged(folder / f"{name}.json", overwrite=True) as record:
         for table, rows in outcome.tables.items():
             _write_csv(record.with_name(f"{table}.csv"), rows)
-        if outcome.figure is not None:
-            outcome.figure.savefig(record.with_suffix(".png"), dpi=100)
-            optional("matplotlib.pyplot").close(outcome.figure)
+        for title, figure in outcome.figures.items():
+            figure.savefig(record.with_name(f"{title}.png"), dpi=100)
+            optional("matplotlib.pyplot").close(figure)
         record.write_text(json.dumps({**facts, **surroundings(), "notes": outcome.notes}, indent=2) + "\n", "utf-8")
         names = sorted(path.name for path in record.parent.iterdir())
     return [folder / each for each in names]

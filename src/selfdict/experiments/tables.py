@@ -62,7 +62,7 @@ def table1(request: Request) -> Outcome:
     axes[0, 0].barh([row["method"] for row in rows], [row["least_seconds"] for row in rows], color="#0072B2")
     axes[0, 0].set(xscale="log", xlabel="seconds a data set of 55 points (least)")
     axes[0, 0].invert_yaxis()
-    return Outcome({"table1": rows}, figure, ["peak memory is what Python and NumPy allocate"])
+    return Outcome({"table1": rows}, {"table1": figure}, ["peak memory is what Python and NumPy allocate"])
 
 
 def table2(request: Request) -> Outcome:
@@ -134,7 +134,10 @@ def _tables(
                 here.append(row | beside(row) | dict(authors_error=error, authors_mrsa=angle, authors_seconds=seconds))
             rows += here
             summary.append(_summary(scene, r, here, min((error for error, _, _ in theirs.values()), default=None)))
-    return Outcome({name: rows, f"{name}_summary": summary}, _draw(rows))
+    figures = {name: _draw(rows)}
+    if any(row["mrsa"] is not None for row in rows):
+        figures[f"{name}_mrsa"] = _draw_mrsa([row for row in rows if row["mrsa"] is not None])
+    return Outcome({name: rows, f"{name}_summary": summary}, figures)
 
 
 def _authors_name(method: str) -> str:
@@ -169,26 +172,64 @@ def _summary(scene: Scene, r: int, rows: list[Row], authors_best: float | None) 
 
 def _draw(rows: list[Row]) -> Any:
     """Draw the errors: a panel for each scene and rank, ours as dots, printed and authors' values as rings."""
-    panels = list(dict.fromkeys((row["scene"], row["r"]) for row in rows))
-    columns = min(3, len(panels))
-    lines = -(-len(panels) // columns)
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    figure, axes = subplots(lines, columns, 2.2 + 2.6 * columns, 0.5 + 4.4 * lines, sharey=True)
-    for ax in axes.flat[len(panels) :]:
-        ax.set_visible(False)
-    for ax, (scene, r) in zip(axes.flat, panels):
-        here = {row["method"]: row for row in rows if (row["scene"], row["r"]) == (scene, r)}
+    figure, axes, panels = _panels(rows, 2.6, 4.4, sharey=True)
+    for ax, lines in panels:
+        here = {row["method"]: row for row in lines}
         for key, colour, size in (("authors_error", "#D55E00", 34), ("paper_error", "#009E73", 60)):
             points = [(row[key], methods.index(method)) for method, row in here.items() if row.get(key) is not None]
             if points:
                 ax.scatter(*zip(*points), s=size, facecolors="none", edgecolors=colour, label=key.replace("_", " "))
         errors = [row["relative_error"] for row in here.values()]
         ax.scatter(errors, [methods.index(method) for method in here], s=12, color="#0072B2", label="ours")
-        ax.set_title(f"{scene}, r = {r}", fontsize="small")
-        ax.set_xlabel("relative error, %")
         ax.set_xlim(left=0)
         ax.grid(axis="y", alpha=0.2)
     axes[0, 0].set_yticks(range(len(methods)), methods, fontsize="x-small")
     axes[0, 0].invert_yaxis()
     axes[0, 0].legend(frameon=False, fontsize="x-small")
     return figure
+
+
+def _draw_mrsa(rows: list[Row]) -> Any:
+    """Draw MRSA over relative error, FGNSR in colours of its own."""
+    figure, axes, panels = _panels(rows, 2.9, 2.9)
+    groups = {"other methods": "#4D4D4D", "FGNSR-100, -500": "#E69F00", "FGNSR all pixels": "#56B4E9", OURS: "#0072B2"}
+    for ax, lines in panels:
+        for label, colour in groups.items():
+            points = [(row["relative_error"], row["mrsa"]) for row in lines if _group(row["method"]) == label]
+            if points:
+                ax.scatter(
+                    *zip(*points),
+                    s=60 if label == OURS else 16,
+                    color=colour,
+                    label=label,
+                    marker="*" if label == OURS else "o",
+                )
+        ax.set_ylim(bottom=0)
+    axes[0, 0].set_ylabel("MRSA")
+    axes[0, 0].legend(frameon=False, fontsize="x-small")
+    return figure
+
+
+def _group(method: str) -> str:
+    if method == OURS or method.startswith("FGNSR all"):
+        return OURS if method == OURS else "FGNSR all pixels"
+    return "FGNSR-100, -500" if method.startswith("FGNSR-") else "other methods"
+
+
+def _panels(
+    rows: list[Row], width: float, height: float, **options: Any
+) -> tuple[Any, Any, list[tuple[Any, list[Row]]]]:
+    """Return a figure, its axes, and for each scene and rank a panel with its rows, at most three in a line."""
+    cases = list(dict.fromkeys((row["scene"], row["r"]) for row in rows))
+    columns = min(3, len(cases))
+    lines = -(-len(cases) // columns)
+    figure, axes = subplots(lines, columns, 2.2 + width * columns, 0.5 + height * lines, **options)
+    for ax in axes.flat[len(cases) :]:
+        ax.set_visible(False)
+    panels = []
+    for ax, (scene, r) in zip(axes.flat, cases):
+        ax.set_title(f"{scene}, r = {r}", fontsize="small")
+        ax.set_xlabel("relative error, %")
+        panels.append((ax, [row for row in rows if (row["scene"], row["r"]) == (scene, r)]))
+    return figure, axes, panels
