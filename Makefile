@@ -16,7 +16,7 @@ demo: $(STAMP)  ## unmix an embedded scene and write a report
 	$(BIN)/selfdict demo --output demo-out --force
 
 demo-real: $(STAMP)  ## the same on the real Indian Pines scene that tensorly ships
-	$(BIN)/selfdict demo --real --output demo-out/indian-pines --force
+	$(BIN)/selfdict demo --real --output demo-real-out --force
 
 test: $(STAMP)  ## the whole test suite
 	$(BIN)/python -m pytest
@@ -33,4 +33,4 @@ docs: $(STAMP)  ## the documentation, warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) demo-out docs/_build docs/api/generated docs/gallery build dist
+	rm -rf $(VENV) demo-out demo-real-out docs/_build docs/api/generated docs/gallery build dist

@@ -70,10 +70,9 @@ class Source:
             return {path.relative_to(self.path.parent).as_posix(): path for path in parts}
         files = [self.path]
         if format_of(self.path) == "envi":
-            from selfdict.scene.formats import envi, envi_header
+            from selfdict.scene.formats import envi
 
-            header, data = envi._find_files(self.path)
-            files = [header, data or envi._data_file(header, envi_header.read_header(header))]
+            files = list(envi.find_files(self.path))
         return {path.name: path for path in files}
 
 

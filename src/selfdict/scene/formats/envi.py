@@ -25,9 +25,8 @@ _DATA_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".bin", ".rfl"
 
 def read(path: Path) -> xr.DataArray:
     """Map an ENVI file, named by its header or by its data file."""
-    header, data = _find_files(path)
+    header, data = find_files(path)
     fields = read_header(header)
-    data = data or _data_file(header, fields)
     n_bands = integer(header, fields, "bands", minimum=1)
     shape = (
         n_bands,
@@ -116,9 +115,10 @@ def _described(scene: xr.DataArray) -> dict[str, object]:
     return fields | map_fields(crs_of(scene), transform_of(scene))
 
 
-def _find_files(path: Path) -> tuple[Path, Path | None]:
+def find_files(path: Path) -> tuple[Path, Path]:
+    """Return the header and the data file, whichever of the two ``path`` names."""
     if path.suffix.lower() == ".hdr":
-        return path, None
+        return path, _data_file(path, read_header(path))
     for header in (path.with_suffix(".hdr"), path.with_name(path.name + ".hdr")):
         if header.is_file():
             return header, path
