@@ -51,8 +51,8 @@ def fit_columns(
     s = np.empty(k)
     r = np.empty(k)
     g = np.empty(k)
-    free = np.empty(k, np.int64)
-    gate = np.empty(k, np.int64)
+    free = np.empty(k, np.uintp)  # unsigned: no test for negative indices in the loops
+    gate = np.empty(k, np.uintp)
     for j in range(start, stop):
         z = Z[j]
         c = C[j]
@@ -61,7 +61,9 @@ def fit_columns(
         inner = 0.0
         for i in range(k):
             inner += z[i] * (c[i] + g[i])
-            if state[j, i] == GATE or (t[i] <= 0.0 and g[i] > 0.0):
+            if t[i] <= 0.0 and i != own[j]:  # closed: at its gate where opening it would help
+                state[j, i] = GATE if g[i] > 0.0 else ZERO
+            if state[j, i] == GATE:
                 gate[p] = i
                 p += 1
                 gradient[i] -= weight[j] * g[i]
@@ -123,7 +125,7 @@ def solve_column(
     for i in range(k):
         if i == own:
             state[i] = GATE
-        elif t[i] <= 0.0:
+        elif state[i] == FREE and t[i] <= 0.0:
             state[i] = ZERO
         if state[i] == FREE:
             free[q] = i

@@ -96,7 +96,7 @@ class Gates:
         parts = for_slices(
             lambda a, b: fit_columns(self.G, self.C, self.weight, t, self.own, self.Z, self.state, a, b),
             n,
-            max(64, -(-n // 64)),
+            max(250, -(-n // 64)),
         )
         values, gradients, hessians = zip(*parts, strict=True)
         return 0.5 * self.square + sum(values), sum(gradients), sum(hessians)
@@ -142,6 +142,6 @@ def newton_target(H: Array, g: Array, t: Array) -> Array:
     k = len(t)
     B = H + (_RIDGE * np.trace(H) / k + np.finfo(float).tiny) * np.eye(k)
     x, state = t.copy(), np.where(t <= 0, ZERO, np.where(t >= 1, GATE, FREE)).astype(np.int8)
-    work = np.empty(k, np.int64), np.empty((k, k)), np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    work = np.empty(k, np.uintp), np.empty((k, k)), np.empty(k), np.empty(k), np.empty(k), np.empty(k)
     solve_column(B, B @ t - g, np.ones(k), -1, x, state, *work)
     return x
