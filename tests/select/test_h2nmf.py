@@ -99,9 +99,8 @@ def test_leaf_columns(hold, monkeypatch):
         assert set(group) == set(part.indices)
 
 
-def test_gram_by_blocks(monkeypatch):
-    monkeypatch.setattr("selfdict.select.rank_two._BLOCK", 64)
-    monkeypatch.setattr("selfdict.select.rank_two.SLICE", 16)
+def test_gram_by_slices(monkeypatch):
+    monkeypatch.setattr("selfdict.select.rank_two.SLICE", 3)  # 134 slices, three groups
     A = pixels()
     np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(400))), A @ A.T, rtol=1e-13)
 

@@ -66,6 +66,14 @@ def test_vca_in_both_reductions(snr):
         np.testing.assert_array_equal(vca(M, 4, random_state=np.random.default_rng(seed)), found)
 
 
+def test_vca_passes_over_zero_columns_amid_noise():
+    """There the origin is a vertex like any other."""
+    rng = np.random.default_rng(0)
+    M = np.hstack([1 + 0.2 * rng.random((20, 100)), np.zeros((20, 3))])
+    for seed in range(10):
+        assert max(vca(M, 3, random_state=seed)) < 100
+
+
 def test_vca_directions_are_orthogonal_to_what_is_selected():
     """So no column is selected twice, whatever the seed."""
     M = np.random.default_rng(0).random((6, 7))

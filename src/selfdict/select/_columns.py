@@ -1,5 +1,7 @@
 """What the selection methods share: norms that vouch for finite data, the tie rule, the word on too few."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from selfdict._validation import Array, all_finite
@@ -9,7 +11,6 @@ from selfdict.kernels.threads import for_slices
 
 # Squared residual norms this close, relative, are ties.
 TIE = 1e-6
-_COLUMNS = 2048
 
 
 def finite_squared_norms(M: Array) -> Array:
@@ -47,15 +48,21 @@ def enough(selected: list[int], r: int, reason: str) -> Array:
 
 def second_moments(M: Array) -> Array:
     """Return M Mᵀ (m, m) in float64, a block of columns at a time."""
-    group = 64 * _COLUMNS
 
     def product(start: int, stop: int) -> Array:
-        block = np.asarray(M[:, offset + start : offset + stop], dtype=np.float64)
+        block = np.asarray(M[:, start:stop], dtype=np.float64)
         return np.asarray(block @ block.T)
 
-    G = np.zeros((M.shape[0], M.shape[0]))
     with single_threaded_blas():
-        for offset in range(0, M.shape[1], group):
-            for part in for_slices(product, min(group, M.shape[1] - offset), _COLUMNS):
-                G += part
-    return G
+        return sum_slices(product, M.shape[1], 2048)
+
+
+def sum_slices(term: Callable[[int, int], Array], n_items: int, slice_size: int) -> Array:
+    """Return the sum of ``term(start, stop)`` over all slices, in their order, with at most 64 of them in memory."""
+    total: Array = np.zeros(())
+    group = 64 * slice_size
+    for first in range(0, n_items, group):
+        count = min(group, n_items - first)
+        for part in for_slices(lambda a, b: term(first + a, first + b), count, slice_size):  # noqa: B023 (called at once)
+            total = total + part
+    return total

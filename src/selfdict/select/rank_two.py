@@ -5,10 +5,9 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.kernels.rank_two import count_below, extreme_pair, project, shares
 from selfdict.kernels.threads import for_slices
-from selfdict.select._columns import TIE
+from selfdict.select._columns import TIE, sum_slices
 from selfdict.select.leaf_columns import SLICE, LeafColumns
 
-_BLOCK = 64 * SLICE  # so many columns' partial sums are in memory at once
 _GRID = 0.01 * np.arange(101)
 _LOW, _HIGH = np.maximum(_GRID - 0.05, 0.0), np.minimum(_GRID + 0.05, 1.0)
 _BELOW_LOW = np.nextafter(_LOW, -1.0)  # x < low is x ≤ the next smaller number
@@ -21,16 +20,11 @@ def gram(columns: LeafColumns) -> Array:
     """Return A Aᵀ (m, m) for the columns A, a block of them at a time."""
 
     def product(start: int, stop: int) -> Array:
-        rows = columns.rows(offset + start, offset + stop)
+        rows = columns.rows(start, stop)
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite will be an error, not a warning
             return np.asarray(rows.T @ rows)
 
-    n = columns.indices.size
-    G: Array = np.zeros(())
-    for offset in range(0, n, _BLOCK):
-        for part in for_slices(product, min(_BLOCK, n - offset), SLICE):
-            G = G + part
-    return G
+    return sum_slices(product, columns.indices.size, SLICE)
 
 
 def products(columns: LeafColumns, U: Array) -> Array:

@@ -15,7 +15,8 @@ def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
     The columns are reduced to r dimensions: by a projective projection onto the leading singular subspace where the
     estimated signal-to-noise ratio is at least 15 + 10 log₁₀ r decibels, else by principal components and a constant
     coordinate. Then each step draws a random direction, makes it orthogonal to what is selected, and selects the
-    column that reaches furthest along it, either way. Ties are resolved as in :func:`spa`.
+    column that reaches furthest along it, either way. Ties are resolved as in :func:`spa`; zero columns are never
+    selected.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
         for _ in range(2):  # twice, for full accuracy
             direction -= Q @ (Q.T @ direction)
         reach = (direction / np.linalg.norm(direction) @ Y) ** 2
-        reach[reach <= negligible(M) * lengths] = 0.0
+        reach[(reach <= negligible(M) * lengths) | (norms == 0)] = 0.0
         if not reach.any():
             break
         selected.append(first_largest(reach, norms))
@@ -67,7 +68,7 @@ def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
 
 
 def _reduce(M: Array, r: int) -> Array:
-    """Return the columns in r dimensions, (r, n) in float64; zero columns stay zero."""
+    """Return the columns in r dimensions, (r, n) in float64."""
     m, n = M.shape
     G = second_moments(M) / n
     mean = M.mean(axis=1, dtype=np.float64)
