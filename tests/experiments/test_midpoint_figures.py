@@ -62,13 +62,12 @@ def test_the_same_seed_gives_the_same_data_and_another_seed_other_data():
     assert not np.allclose(first.M, other.M)
 
 
-def test_the_noise_of_normalised_data_is_what_normalising_made_of_it():
-    trial, true = Trial.make(0.3, 4.0, [0])
+def test_normalised_points_are_the_same_rays():
+    trial, true = Trial.make(0.0, 4.0, [0])
     normalised = trial.normalised()
-    assert trial.noise == pytest.approx(0.3)
     assert np.allclose(np.abs(normalised.M).sum(axis=0), 1)
-    # without its noise, the cone of the true columns contains everything
-    assert relative_error(normalised.M - normalised.N, true) < 1e-9
+    assert relative_error(normalised.M, true) < 1e-9  # the true columns still span the cone
+    assert sorted(METHODS["SPA"].select(normalised)) == sorted(true)  # which SPA finds only now
     assert METHODS["SPA"].select(trial).shape == (R,)
 
 

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import h5py
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from selfdict import FGNSR, h2nmf
 from selfdict.experiments import Request, authors, paper, rows, run, scenes, tables
@@ -131,6 +133,20 @@ def test_scenes_takes_every_scene_of_a_folder_and_its_own_rank(small_urban):
 def test_without_data_it_says_which_file_is_wanted(name):
     with pytest.raises(ValueError, match="--data"):
         run(name, Request())
+
+
+def test_matlab_files_of_both_versions_are_read(tmp_path):
+    scene = scenes.generated(3, size=12, n_bands=20)
+    n = int(np.sqrt(scene.M.shape[1]))
+    savemat(tmp_path / "five.mat", {"Y": scene.M, "nRow": n, "nCol": n, "M": scene.reference})
+    with h5py.File(tmp_path / "seven.mat", "w") as file:
+        file.update({"Y": scene.M.T, "nRow": [[n]], "nCol": [[n]]})
+    five, seven = scenes.load_all(tmp_path)
+    assert np.allclose(five.reference, scene.reference)
+    assert seven.reference is None
+    assert np.allclose(five.M, seven.M)
+    # pixels run down the columns in the file, along the rows here
+    assert np.allclose(five.M[:, 1], scene.M[:, n])
 
 
 def test_a_scene_without_reference_needs_a_rank(tmp_path):

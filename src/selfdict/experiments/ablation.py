@@ -171,5 +171,5 @@ def _draw(summary: list[Row]) -> Any:
         ax.set_xscale("symlog", linthresh=10)
     axes[0, 0].set_yticks(range(len(models)), models, fontsize="small")
     axes[0, 0].invert_yaxis()
-    axes[0, 0].legend(frameon=False, fontsize="x-small")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
     return figure

@@ -59,7 +59,7 @@ def abundance_maps(request: Request) -> Outcome:
         for k, (ax, pixel) in enumerate(zip(line, K)):
             ax.imshow(_map(scene, H[k]), vmin=0, vmax=1, cmap=ABUNDANCE_MAP, interpolation="nearest")
             y, x = (int(v) for v in positions[pixel])
-            ax.set_title(f"{title}\n{y}, {x}" if k == 0 else f"{y}, {x}", fontsize="xx-small")
+            ax.set_title(f"{title}\n{y}, {x}" if k == 0 else f"{y}, {x}", loc="left", fontsize="x-small")
             rows.append(
                 {
                     "scene": scene.name,

@@ -126,7 +126,7 @@ def _reference(path: Path) -> Array | None:
     elif path.suffix.lower() == ".mat":
         try:
             M = loadmat(path, variable_names=["M"]).get("M")
-        except NotImplementedError:  # version 7.3, where the community stores no reference
+        except (NotImplementedError, ValueError):  # version 7.3, in which the community stores no reference
             M = None
     else:
         M = None
