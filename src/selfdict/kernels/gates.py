@@ -47,7 +47,6 @@ def fit_columns(
     L = np.empty((k, k))
     inverse = np.empty(k)
     Y = np.empty((k, k))
-    S = np.empty((k, k))
     s = np.empty(k)
     r = np.empty(k)
     g = np.empty(k)
@@ -68,28 +67,21 @@ def fit_columns(
                 p += 1
                 gradient[i] -= weight[j] * g[i]
         value -= 0.5 * weight[j] * inner
-        # S = G_UU − YᵀY with L Y = G_FU, in loops along U, which are long
         for a in range(p):
             row = G[gate[a]]
-            for b in range(a + 1):
-                S[a, b] = row[gate[b]]
+            y = Y[a]
             for e in range(q):
-                Y[e, a] = row[free[e]]
-        for e in range(q):
-            for d in range(e):
-                v = L[e, d]
-                for a in range(p):
-                    Y[e, a] -= v * Y[d, a]
-            for a in range(p):
-                Y[e, a] *= inverse[e]
-            for a in range(p):
-                v = Y[e, a]
-                for b in range(a + 1):
-                    S[a, b] -= v * Y[e, b]
-        for a in range(p):
-            row = hessian[gate[a]]
+                v = row[free[e]]
+                for d in range(e):
+                    v -= L[e, d] * y[d]
+                y[e] = v * inverse[e]
+            target = hessian[gate[a]]
             for b in range(a + 1):
-                row[gate[b]] += weight[j] * S[a, b]
+                v = row[gate[b]]
+                other = Y[b]
+                for e in range(q):
+                    v -= y[e] * other[e]
+                target[gate[b]] += weight[j] * v
     for a in range(k):
         for b in range(a):
             hessian[b, a] = hessian[a, b]
