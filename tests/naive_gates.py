@@ -38,13 +38,8 @@ def fit_columns(G, C, weight, t, own):
     return value, gradient, hessian
 
 
-def scores(M, w, theta, penalty_free_own):
-    """σ_i of every row from the whole of V = Mᵀθ; the own column counts with its sign if asked."""
+def scores(M, w, theta):
+    """σ_i = V_ii + Σ_{j≠i} (w_j/w_i) max(0, V_ij) from the whole of V = Mᵀθ."""
     V = M.T @ theta
     n = M.shape[1]
-    result = np.zeros(n)
-    for i in range(n):
-        for j in range(n):
-            part = w[j] / w[i] * V[i, j]
-            result[i] += part if i == j and penalty_free_own else max(0.0, part)
-    return result
+    return [sum(V[i, i] if i == j else w[j] / w[i] * max(0.0, V[i, j]) for j in range(n)) for i in range(n)]

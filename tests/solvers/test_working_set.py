@@ -126,7 +126,7 @@ def test_scores_are_those_of_the_definition():
     gates.change(np.zeros(0, bool), np.array([2, 9, 17]), 0.4)
     gates.evaluate(gates.t)
     scores, _ = search.View(gates, np.full(30, mu)).screen(None)
-    np.testing.assert_allclose(scores, naive_gates.scores(M, w, gates.residual() * s, True), rtol=1e-10)
+    np.testing.assert_allclose(scores, naive_gates.scores(M, w, gates.residual() * s), rtol=1e-10)
 
 
 # the solver
@@ -277,10 +277,12 @@ def test_stopped_early_it_returns_a_feasible_point_with_its_true_gap(arguments, 
     assert_sound(M, solution, working_set(M, mu, tol=1e-8).objective)
 
 
-def test_stopped_where_a_sample_has_misled_it_returns_zero(monkeypatch):
+def test_stopped_at_a_point_worse_than_zero_it_returns_zero():
     M, mu = scene(300)
-    monkeypatch.setattr(search, "START", 300)  # twelve bright columns to begin with, too dear at this penalty
-    solution = working_set(M, 1e3 * mu, callback=lambda progress: True)
+    dear = Solution.from_matrix(np.eye(300))  # where the search may have been led: worse than X = 0 at this penalty
+    solution = working_set(M, 1e3 * mu, X0=dear, max_seconds=0.0)
+    assert solution.status is Status.MAX_SECONDS
+    assert len(solution.support) == 0
     assert_sound(M, solution)
 
 

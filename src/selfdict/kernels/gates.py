@@ -125,8 +125,9 @@ def solve_column(
             z[i] = min(max(z[i], 0.0), t[i])
         elif state[i] == GATE:
             z[i] = t[i]
-            for e in range(k):
-                r[e] -= t[i] * G[i, e]
+            if t[i] > 0.0:
+                for e in range(k):
+                    r[e] -= t[i] * G[i, e]
         else:
             z[i] = 0.0
     rows = 0  # of L that belong to free[:rows]
