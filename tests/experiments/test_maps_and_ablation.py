@@ -1,10 +1,12 @@
 """Spectra, abundance maps and the ablation, in their quick versions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from selfdict import SPA
-from selfdict.experiments import Request, maps, run
+from selfdict.experiments import Request, maps, paper, run
 
 
 @pytest.fixture
@@ -33,6 +35,16 @@ def test_abundance_maps_belong_to_the_pixels_shown(quick_choice):
     first = outcome.tables["abundance-maps"][0]
     assert images[0][first["row"], first["column"]] == pytest.approx(1)
     assert np.ma.count_masked(np.ma.masked_invalid(images[0])) == (~scene.valid).sum()
+
+
+def test_the_papers_scenes_are_shown_as_in_the_paper_too(quick_choice, monkeypatch):
+    bands, pixels = maps.generated(seed=0).shape
+    monkeypatch.setattr(maps, "_SHOWN", ((replace(paper.URBAN, bands=bands, pixels=pixels), 3, 20),))
+    outcome = run("abundance-maps", Request(quick=True))
+    assert len(outcome.tables["abundance-maps"]) == 6
+    titles = [ax.get_title(loc="left") for ax in outcome.figures["abundance-maps"].axes]
+    assert "FGNSR-20, r = 3" in titles[0]
+    assert "FGNSR, r = 3" in titles[3]
 
 
 def test_ablation_compares_every_selection_on_the_same_solution():

@@ -129,13 +129,12 @@ def figure2(request: Request) -> Outcome:
 
 def _figure(request: Request, name: str, alpha: float | None) -> Outcome:
     scaled = alpha is not None
-    reference = authors.midpoints(scaled)
     methods = {key: method for key, method in METHODS.items() if scaled or not method.normalised}
     if request.quick:
         slow = {"FGNSR default", "exact SOCP"} if scaled else {"FGNSR default"}
         methods = {key: method for key, method in methods.items() if key not in slow}
     rows = []
-    for theirs in reference:
+    for theirs in authors.midpoints(scaled):
         noise = theirs["eps"]
         if request.quick and noise not in QUICK:
             continue
@@ -146,9 +145,7 @@ def _figure(request: Request, name: str, alpha: float | None) -> Outcome:
                 rows.append(_point(key, method, noise, alpha, repeats, request.seed) | _compare(method, theirs))
     for row in rows:
         row["z"] = _standard_errors_apart(row)
-    summary = [
-        _breakdown(key, [row for row in rows if row["method"] == key], method) for key, method in methods.items()
-    ]
+    summary = [_breakdown(key, [row for row in rows if row["method"] == key]) for key in methods]
     notes = [
         f"{REPEATS} repeats a noise level; {GREEDY_REPEATS} for SPA, SNPA and XRAY; {SLOW_REPEATS}, at fewer "
         "levels, for the exact SOCP and the default FGNSR"
@@ -205,7 +202,7 @@ def _standard_errors_apart(row: Row) -> float | None:
     return difference / error if error > 0 else float(np.copysign(np.inf, difference))
 
 
-def _breakdown(key: str, rows: list[Row], method: Method) -> Row:
+def _breakdown(key: str, rows: list[Row]) -> Row:
     """Return the first noise level at which a method recovers less than 95 %, ours and the authors'."""
 
     def first(column: str) -> float | None:
@@ -218,7 +215,7 @@ def _breakdown(key: str, rows: list[Row], method: Method) -> Row:
         "authors_breakdown": first("authors_recovery"),
         "least_z": min(apart, default=None),
         "greatest_z": max(apart, default=None),
-        "median_seconds": float(np.median([row["seconds"] for row in rows])) if rows else None,
+        "median_seconds": float(np.median([row["seconds"] for row in rows])),
     }
 
 
