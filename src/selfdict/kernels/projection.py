@@ -9,6 +9,7 @@ from selfdict._validation import Array
 from selfdict.kernels.jit import jit
 
 ROWS_PER_SLICE = 64
+CHUNK = 256  # terms summed in the precision of the row, chunks in float64
 
 
 @jit
@@ -18,6 +19,7 @@ def project_row(z: Array, w: Array, i: int, upper: float, guess: float) -> float
     A row with w_i = 0 becomes zero, and so does every entry with w_j = 0.
     """
     n = z.shape[0]
+    zero = z.dtype.type(0.0)
     wi = w[i]
     if wi == 0.0:
         z[:] = 0.0
@@ -31,12 +33,16 @@ def project_row(z: Array, w: Array, i: int, upper: float, guess: float) -> float
         threshold = z.dtype.type(t) / wi
         num = 0.0
         den = 0.0
-        for j in range(n):  # a selected weight instead of a branch: LLVM turns this into SIMD
-            active = w[j] if z[j] > w[j] * threshold else w.dtype.type(0.0)
-            num += active * z[j]
-            den += active * w[j]
+        for begin in range(0, n, CHUNK):
+            chunk_num = chunk_den = zero
+            for j in range(begin, min(begin + CHUNK, n)):  # a selected weight, not a branch: LLVM makes SIMD of it
+                active = w[j] if z[j] > w[j] * threshold else zero
+                chunk_num += active * z[j]
+                chunk_den += active * w[j]
+            num += float(chunk_num)
+            den += float(chunk_den)
         new = min(max(wi * (wi * own + num) / (wi * wi + den), lowest), upper)
-        if new == t or (not first and new < t):
+        if new == t or not (first or new > t):  # also where a NaN has come in
             break
         t = new
         first = False
@@ -47,7 +53,7 @@ def project_row(z: Array, w: Array, i: int, upper: float, guess: float) -> float
     for j in range(n):
         bound = w[j] * ratio
         value = z[j] if z[j] < bound else bound
-        z[j] = value if value > 0.0 else z.dtype.type(0.0)
+        z[j] = value if value > zero else zero
     z[i] = t
     return t
 

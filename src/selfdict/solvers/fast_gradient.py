@@ -140,6 +140,7 @@ class _Iterate:
         # only MᵀM enters, so a tall M gives way to the triangle of its QR factorisation
         M = problem.M
         self.M = scipy.linalg.qr(M, mode="r", check_finite=False)[0][: M.shape[1]] if M.shape[0] > M.shape[1] else M
+        self.columns = min(COLUMNS, -(-M.shape[1] // 2))
         self.step_size = 1 / L if L > 0 else 0.0
         self.Y, self.Y_old = start, start.copy()
         self.open: Array = np.asarray(start.any(axis=1))
@@ -183,13 +184,13 @@ class _Iterate:
             np.matmul(M, Y[:, start:stop], out=self.R[:, start:stop])
             return subtract_and_square(self.M, self.R, self.problem.s, start, stop)
 
-        return float(sum(for_slices(task, Y.shape[1], COLUMNS)))
+        return float(sum(for_slices(task, Y.shape[1], self.columns)))
 
     def _project(self) -> None:
         """Y_old ← P_Ω(X − ∇F(X)/L) at the extrapolated X, a slice of rows at a time; then swap."""
         M, n, s = self.M, self.M.shape[1], self.problem.s
         penalty = M.dtype.type(self.mu) * self.problem.p
-        for_slices(lambda a, b: extrapolate(self.R, self.R_old, s, self.beta, self.E, a, b), n, COLUMNS)
+        for_slices(lambda a, b: extrapolate(self.R, self.R_old, s, self.beta, self.E, a, b), n, self.columns)
 
         def task(start: int, stop: int) -> None:
             V = M[:, start:stop].T @ self.E  # stays in the cache of the core that projects it
