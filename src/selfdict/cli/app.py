@@ -9,6 +9,7 @@ import typer
 
 import selfdict
 from selfdict.cli.console import Bars, ends_well, say, say_json, say_table
+from selfdict.cli.reproduce import reproduce
 from selfdict.cli.source import Source
 
 app = typer.Typer(
@@ -260,6 +261,9 @@ def convert(
     path = write_scene(scene, output, None if format is None else format.value, overwrite=force)
     if not quiet:
         say(str(path))
+
+
+app.command()(reproduce)
 
 
 def _parse_candidates(text: str) -> int | None:

@@ -179,13 +179,17 @@ def _draw(rows: list[Row]) -> Any:
         for key, colour, size in (("authors_error", "#D55E00", 34), ("paper_error", "#009E73", 60)):
             points = [(row[key], methods.index(method)) for method, row in here.items() if row.get(key) is not None]
             if points:
-                ax.scatter(*zip(*points), s=size, facecolors="none", edgecolors=colour, label=key.replace("_", " "))
+                ax.scatter(
+                    *zip(*points), s=size, facecolors="none", edgecolors=colour, label=key.removesuffix("_error")
+                )
         errors = [row["relative_error"] for row in here.values()]
         ax.scatter(errors, [methods.index(method) for method in here], s=12, color="#0072B2", label="ours")
         ax.set_xlim(left=0)
         ax.grid(axis="y", alpha=0.2)
-    axes[0, 0].set_yticks(range(len(methods)), methods, fontsize="x-small")
+    axes[0, 0].set_yticks(range(len(methods)), methods)
     axes[0, 0].invert_yaxis()
+    for ax in axes[:, 0]:
+        ax.tick_params(axis="y", labelsize="x-small")
     axes[0, 0].legend(frameon=False, fontsize="x-small")
     return figure
 
