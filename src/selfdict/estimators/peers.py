@@ -22,7 +22,7 @@ class SPA(SelfDictionaryEstimator):
     components_ : (n_components, n_features) ndarray
         These rows, ``X[indices_]``.
     reconstruction_err_ : float
-        min_{H ≥ 0} ‖X − H components_‖_F / ‖X‖_F.
+        ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -55,7 +55,7 @@ class SNPA(SelfDictionaryEstimator):
     components_ : (n_components, n_features) ndarray
         These rows, ``X[indices_]``.
     reconstruction_err_ : float
-        min_{H ≥ 0} ‖X − H components_‖_F / ‖X‖_F.
+        ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -88,7 +88,7 @@ class XRAY(SelfDictionaryEstimator):
     components_ : (n_components, n_features) ndarray
         These rows, ``X[indices_]``.
     reconstruction_err_ : float
-        min_{H ≥ 0} ‖X − H components_‖_F / ‖X‖_F.
+        ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -121,7 +121,7 @@ class VCA(SelfDictionaryEstimator):
     components_ : (n_components, n_features) ndarray
         These rows, ``X[indices_]``.
     reconstruction_err_ : float
-        min_{H ≥ 0} ‖X − H components_‖_F / ‖X‖_F.
+        ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -158,7 +158,7 @@ class H2NMF(SelfDictionaryEstimator):
     clusters_ : Clusters
         All of it: labels, representatives, sizes and tree.
     reconstruction_err_ : float
-        min_{H ≥ 0} ‖X − H components_‖_F / ‖X‖_F.
+        ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
     n_features_in_ : int
         Number of features seen in ``fit``.
 

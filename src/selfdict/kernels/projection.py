@@ -9,7 +9,6 @@ from selfdict._validation import Array
 from selfdict.kernels.jit import jit
 
 ROWS_PER_SLICE = 64
-CHUNK = 256  # terms summed in the precision of the row, chunks in float64
 
 
 @jit
@@ -33,14 +32,10 @@ def project_row(z: Array, w: Array, i: int, upper: float, guess: float) -> float
         threshold = z.dtype.type(t) / wi
         num = 0.0
         den = 0.0
-        for begin in range(0, n, CHUNK):
-            chunk_num = chunk_den = zero
-            for j in range(begin, min(begin + CHUNK, n)):  # a selected weight, not a branch: LLVM makes SIMD of it
-                active = w[j] if z[j] > w[j] * threshold else zero
-                chunk_num += active * z[j]
-                chunk_den += active * w[j]
-            num += float(chunk_num)
-            den += float(chunk_den)
+        for j in range(n):  # a selected weight instead of a branch: LLVM turns this into SIMD
+            active = w[j] if z[j] > w[j] * threshold else zero
+            num += active * z[j]
+            den += active * w[j]
         new = min(max(wi * (wi * own + num) / (wi * wi + den), lowest), upper)
         if new == t or not (first or new > t):  # also where a NaN has come in
             break
