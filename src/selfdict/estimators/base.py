@@ -89,7 +89,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return np.ascontiguousarray(H.T)
 
     def transform(self, X: ArrayLike) -> Array:
-        """Return the nonnegative abundances: the H ≥ 0 that minimises ‖X − H components_‖_F, exactly.
+        """Return the nonnegative abundances: the H ≥ 0 that minimises ``‖X − H components_‖_F``, exactly.
 
         Parameters
         ----------
