@@ -107,6 +107,14 @@ def test_exchange_reaches_columns_outside_the_support_and_the_representatives():
     assert relative_error(M, K) <= relative_error(M, inside)
 
 
+@pytest.mark.parametrize(("r", "noise", "seed"), [(4, 0.02, 0), (5, 0.05, 2)])
+def test_exchange_is_never_worse_than_where_it_started(r, noise, seed):
+    M = make_mixtures(60, 300, r, noise=noise, random_state=seed)[0]
+    solution = working_set(M, 0.1)
+    errors = {method: relative_error(M, select_indices(solution, r, M, method)) for method in METHODS}
+    assert errors["exchange"] == min(errors.values())
+
+
 def test_same_input_same_indices():
     M = make_mixtures(30, 1200, 5, noise=0.05, random_state=0)[0]
     solution = working_set(M, 1.0)
