@@ -23,7 +23,7 @@ def test_follows_the_authors_program_iteration_by_iteration(case):
         max_iter=len(data["fval_hist"]) - 1,
         tol=0,
     )
-    np.testing.assert_allclose(solution.history["objective"], data["fval_hist"], rtol=1e-8)
+    np.testing.assert_allclose(solution.history["objective"], data["fval_hist"], rtol=1e-12)
     np.testing.assert_array_equal(solution.history["restart"], data["rs_hist"])
     assert solution.mu == pytest.approx(data["mu_final"], rel=1e-12)
     r = int(data["r"])
