@@ -62,13 +62,13 @@ def as_vector(
     return vector
 
 
-def as_rank(r: Any, n: int, name: str = "r") -> int:
+def as_rank(r: Any, n: int, name: str = "r", of: str = "points") -> int:
     """Return the number of columns to select, between 1 and n."""
     if not isinstance(r, numbers.Integral) or isinstance(r, bool):
         raise TypeError(f"{name} must be an integer, got {r!r}")
     rank = int(r)
     if not 1 <= rank <= n:
-        raise ValueError(f"{name} must lie between 1 and the number of points, {n}, got {r}")
+        raise ValueError(f"{name} must lie between 1 and the number of {of}, {n}, got {r}")
     return rank
 
 

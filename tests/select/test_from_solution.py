@@ -71,7 +71,7 @@ def test_exchange_is_as_good_as_brute_force_on_small_data(seed):
 def test_the_short_way_to_an_error_is_that_of_nnls():
     M = make_mixtures(30, 200, 5, noise=0.05, random_state=0)[0]
     sizes = np.arange(1.0, 201.0)
-    fit = Fit.of(M, 30, np.arange(200), np.arange(200), sizes)
+    fit = Fit.of(M, sizes, M, 30)
     for K in ([3, 50, 120], [7], [3, 3, 50]):  # the last one has a duplicate: no Gram form
         U = M[:, K]
         R = M - U @ nnls(U, M)
@@ -80,8 +80,7 @@ def test_the_short_way_to_an_error_is_that_of_nnls():
 
 def test_exchange_never_raises_the_error_and_respects_its_bound():
     M = make_mixtures(30, 200, 5, noise=0.05, random_state=0)[0]
-    everything = np.arange(200)
-    fit = Fit.of(M, 12, everything, everything, np.ones(200))
+    fit = Fit.of(M, np.ones(200), M, 12)
     start = grow(fit, 5, np.array([0, 1]), 4, Budget())
     assert start[:2].tolist() == [0, 1]
     before = fit.residual(start)[0]

@@ -9,6 +9,8 @@ the columns,
 is a lower bound on (6): the max is the support function of row i of Ω, reached at its vertices. For
 θ_j = c s_j r_j with the residual R = M − M X, σ is proportional to c, so one pass over MᵀR gives the bound for every
 c ≥ 0, and the best c is found exactly. For model (4) the quadratic term becomes ε‖θ‖ and μ is 1.
+
+Atoms d_i of another dictionary, with weights v_i and gates of their own, have σ_i(θ) = Σ_j (w_j/v_i) max(0, d_iᵀθ_j).
 """
 
 from dataclasses import replace
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_vector
-from selfdict.model.omega import column_norms
+from selfdict.model.omega import column_norms, dictionary
 from selfdict.model.screening import row_scores
 from selfdict.model.solution import Solution
 
@@ -48,15 +50,17 @@ def best_scaling(linear: float, quadratic: float, scores: Array, penalty: Array)
     return float(c), float(c * linear - 0.5 * c * c * quadratic - excess)
 
 
-def residual(M: Array, solution: Solution) -> Array:
-    """Return R = M − M X in float64, from the non-zero rows of X."""
+def residual(M: Array, solution: Solution, D: Array | None = None) -> Array:
+    """Return R = M − D X in float64, from the non-zero rows of X; D is by default M."""
     R = M.astype(np.float64)
     if solution.support.size:
-        R -= M[:, solution.support].astype(np.float64) @ solution.coef.astype(np.float64, copy=False)
+        R -= (M if D is None else D)[:, solution.support].astype(np.float64) @ solution.coef.astype(
+            np.float64, copy=False
+        )
     return R
 
 
-def certify(M: ArrayLike, solution: Solution) -> Solution:
+def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None) -> Solution:
     """Return ``solution`` with its objective, a dual bound and the relative gap, all computed in float64.
 
     The cost is one product MᵀR, taken in blocks; n×n numbers are never held. The bound is a proof: whatever
@@ -68,6 +72,8 @@ def certify(M: ArrayLike, solution: Solution) -> Solution:
         The data the solution belongs to.
     solution : Solution
         Any feasible X, from a solver of this package or :meth:`Solution.from_matrix`.
+    D : (m, d) array_like, optional
+        The dictionary the solution was computed with; by default M itself.
 
     Returns
     -------
@@ -86,15 +92,20 @@ def certify(M: ArrayLike, solution: Solution) -> Solution:
     """
     M = as_matrix(M)
     n = M.shape[1]
-    if solution.diagonal.shape != (n,):
-        raise ValueError(f"the solution belongs to {solution.diagonal.shape[0]} points, M has {n}")
+    atoms, v = (None, None) if D is None else dictionary(D, M)
+    d = n if atoms is None else atoms.shape[1]
+    if solution.diagonal.shape != (d,):
+        seen, there = solution.diagonal.shape[0], f"M has {d}" if atoms is None else f"D has {d} atoms"
+        raise ValueError(f"the solution belongs to {seen} points, {there}")
+    if solution.coef.shape[1:] != (n,):
+        raise ValueError(f"the solution's rows have shape {solution.coef.shape[1:]}, M has {n} points")
     w = as_vector(solution.weights, n, "weights", np.float64, default=column_norms(M))
-    p = as_vector(solution.p, n, "p", np.float64, default=np.ones(n))
-    R = residual(M, solution)
+    p = as_vector(solution.p, d, "p", np.float64, default=np.ones(d))
+    R = residual(M, solution, atoms)
     trace = float(p @ solution.diagonal.astype(np.float64, copy=False))
     theta = R if solution.sample_weight is None else R * as_vector(solution.sample_weight, n, "sample_weight", R.dtype)
     linear, quadratic = float(np.einsum("ij,ij->", theta, M, dtype=np.float64)), float(np.vdot(theta, R))
-    scores = row_scores(M, theta, w)
+    scores = row_scores(M, theta, w, atoms, v)
     if solution.epsilon is None:
         if not solution.mu >= 0:
             raise ValueError(f"the solution's mu must be ≥ 0 to certify model (6), got {solution.mu}")

@@ -16,6 +16,14 @@ def column_norms(M: Array, block: int = 1 << 16) -> Array:
     return w
 
 
+def dictionary(D: ArrayLike, M: Array) -> tuple[Array, Array]:
+    """Return the atoms of a dictionary in M's dtype, (m, d), and their ℓ1 norms."""
+    atoms = as_matrix(D, "D").astype(M.dtype, copy=False)
+    if atoms.shape[0] != M.shape[0]:
+        raise ValueError(f"D must have the {M.shape[0]} rows of M, got shape {atoms.shape}")
+    return atoms, column_norms(atoms)
+
+
 def project_omega(
     X: ArrayLike, w: ArrayLike, rows: ArrayLike | None = None, upper: float = 1.0, out: Array | None = None
 ) -> Array:

@@ -4,8 +4,9 @@ With the residual R = M − M X and θ_j = s_j r_j, row i may stay zero iff
 
     σ_i = m_iᵀθ_i + Σ_{j≠i} (w_j/w_i) max(0, m_iᵀθ_j) ≤ μ p_i.
 
-With rows and columns scaled to w = 1 this is, apart from the own column, a plain sum of positive parts. It
-is taken of tiles that are still in the cache of the core that multiplied them.
+With rows and columns scaled to w = 1 this is, apart from the own column, a plain sum of positive parts; atoms
+of another dictionary have no own column. It is taken of tiles that are still in the cache of the core that
+multiplied them.
 """
 
 from typing import Any
@@ -20,37 +21,42 @@ from selfdict.kernels.threads import for_slices
 ROWS, COLUMNS = 256, 1024  # of a tile
 
 
-def row_scores(M: Array, theta: Array, w: Array) -> Array:
-    """Return σ_i(θ) of every row i in float64; 0 where w_i = 0.
+def row_scores(M: Array, theta: Array, w: Array, D: Array | None = None, v: Array | None = None) -> Array:
+    """Return σ_i(θ) of every row i in float64; 0 where the weight of the atom is 0.
 
     Parameters
     ----------
     M : (m, n) ndarray
     theta : (m, n) ndarray of float64
     w : (n,) ndarray of float64
+    D, v : (m, d) and (d,) ndarray, optional
+        The atoms and their weights; by default the columns of M and w.
     """
-    rows = np.flatnonzero(w > 0)
-    own = np.einsum("ij,ij->j", M, theta, dtype=np.float64)
-    scores = np.zeros(w.size)
-    scores[rows] = positive_sums(M, w, theta * w, None if rows.size == w.size else rows, np.float64)
-    scores[rows] += np.minimum(own[rows], 0.0)
+    atoms, weights = (M, w) if D is None or v is None else (D, v)
+    rows = np.flatnonzero(weights > 0)
+    scores = np.zeros(weights.size)
+    scores[rows] = positive_sums(atoms, weights, theta * w, None if rows.size == weights.size else rows, np.float64)
+    if D is None:
+        own = np.einsum("ij,ij->j", M, theta, dtype=np.float64)
+        scores[rows] += np.minimum(own[rows], 0.0)
     return scores
 
 
-def positive_sums(M: Array, w: Array, theta: Array, rows: Array | None, dtype: Any) -> Array:
-    """Return Σ_j max(0, (m_i/w_i)ᵀθ_j) for the rows i; the product is taken in ``dtype``, the sum in float64.
+def positive_sums(D: Array, v: Array, theta: Array, rows: Array | None, dtype: Any) -> Array:
+    """Return Σ_j max(0, (d_i/v_i)ᵀθ_j) for the rows i; the product is taken in ``dtype``, the sum in float64.
 
     Parameters
     ----------
-    M : (m, n) ndarray
-    w : (n,) ndarray
+    D : (m, d) ndarray
+        The atoms: M itself, or another dictionary.
+    v : (d,) ndarray
         Positive weights.
     theta : (m, l) ndarray of float64
     rows : (k,) ndarray of int or None
-        The rows to score; None for all n.
+        The rows to score; None for all d.
     dtype : float32 or float64
     """
-    count = M.shape[1] if rows is None else len(rows)
+    count = D.shape[1] if rows is None else len(rows)
     unit = 1.0
     if dtype == np.float32:  # far from overflow, whatever the unit of M
         unit = float(np.abs(theta).max(initial=0.0)) or 1.0
@@ -59,7 +65,7 @@ def positive_sums(M: Array, w: Array, theta: Array, rows: Array | None, dtype: A
 
     def task(start: int, stop: int) -> None:
         index = slice(start, stop) if rows is None else rows[start:stop]
-        left = np.ascontiguousarray((M[:, index] / w[index]).T, dtype=dtype)
+        left = np.ascontiguousarray((D[:, index] / v[index]).T, dtype=dtype)
         buffer = np.empty((stop - start) * min(COLUMNS, theta.shape[1]), dtype)
         for first in range(0, theta.shape[1], COLUMNS):
             right = theta[:, first : first + COLUMNS]

@@ -48,14 +48,16 @@ Callback = Callable[[Progress], Any]
 class Solution:
     """A feasible X ∈ Ω of model (6), stored by its non-zero rows, with its certificate.
 
+    With a dictionary D of d atoms X is d×n, a row an atom, and each atom has a gate of its own instead of X_ii.
+
     Attributes
     ----------
     support : (k,) ndarray of int
-        Indices of the rows of X that are not zero, increasing.
+        Indices of the rows of X that are not zero, increasing; with a dictionary, the atoms whose gates are open.
     coef : (k, n) ndarray
         These rows: ``X[support]``.
-    diagonal : (n,) ndarray
-        The diagonal of X.
+    diagonal : (n,) or (d,) ndarray
+        The diagonal of X; with a dictionary, the gates t.
     objective : float
         ½ Σ_j s_j ‖m_j − M x_j‖² + μ pᵀ diag(X); for the models with ``epsilon``, pᵀ diag(X).
     dual_bound : float
@@ -65,8 +67,8 @@ class Solution:
     mu : float
         The penalty μ at the end (it changes when steered to a target); nan for the models with ``epsilon``.
     weights : (n,) ndarray or None
-        w of Ω; None stands for the ℓ1 norms of the columns of M.
-    p : (n,) ndarray or None
+        w of Ω, a weight a column; None stands for the ℓ1 norms of the columns of M.
+    p : (n,) or (d,) ndarray or None
         The vector p of model (6); None stands for ones.
     sample_weight : (n,) ndarray or None
         Weights s_j of the columns in the residual; None stands for ones.
@@ -99,6 +101,8 @@ class Solution:
     def from_matrix(cls, X: ArrayLike, **fields: Any) -> Self:
         """Store a whole n×n matrix by its non-zero rows; other fields by name.
 
+        A d×n matrix, for a dictionary of d atoms, needs its gates as the field ``diagonal``.
+
         Examples
         --------
         >>> import numpy as np
@@ -107,15 +111,17 @@ class Solution:
         array([0])
         """
         X = np.asarray(X)
-        if X.ndim != 2 or X.shape[0] != X.shape[1]:
-            raise ValueError(f"X must be a square matrix, got shape {X.shape}")
-        support = np.flatnonzero(X.any(axis=1))
+        if X.ndim != 2 or ("diagonal" not in fields and X.shape[0] != X.shape[1]):
+            raise ValueError(f"X must be a square matrix, or come with its gates as diagonal, got shape {X.shape}")
+        diagonal = np.asarray(fields.pop("diagonal", np.diagonal(X).copy()))
+        if diagonal.shape != X.shape[:1]:
+            raise ValueError(f"diagonal must hold a gate for each of the {len(X)} rows, got shape {diagonal.shape}")
+        support = np.flatnonzero(X.any(axis=1) | (diagonal > 0))
         fields.setdefault("objective", np.nan)
-        return cls(support=support, coef=X[support], diagonal=np.diagonal(X).copy(), **fields)
+        return cls(support=support, coef=X[support], diagonal=diagonal, **fields)
 
     def toarray(self) -> Array:
-        """Return X as a dense n×n matrix (for small n)."""
-        n = self.diagonal.shape[0]
-        X = np.zeros((n, n), dtype=self.coef.dtype)
+        """Return X as a dense matrix, n×n or d×n (for small n)."""
+        X = np.zeros((self.diagonal.shape[0], self.coef.shape[1]), dtype=self.coef.dtype)
         X[self.support] = self.coef
         return X

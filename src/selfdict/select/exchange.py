@@ -34,12 +34,11 @@ class Fit:
     candidates: Array
 
     @classmethod
-    def of(cls, M: Array, q: int, pool: Array, chosen: Array, sizes: Array) -> Self:
-        """Take the candidates ``pool`` and the points ``chosen`` of M, in the q leading directions of the points."""
-        points = M[:, chosen].astype(np.float64, copy=False)
-        sizes = sizes.astype(np.float64)
-        basis = np.linalg.eigh((points * sizes) @ points.T)[1][:, ::-1][:, : min(q, *M.shape)]
-        return cls(basis.T @ points, sizes, basis.T @ M[:, pool].astype(np.float64, copy=False))
+    def of(cls, points: Array, sizes: Array, candidates: Array, q: int) -> Self:
+        """Take points (m, k) and candidates (m, c) in the q leading directions of the points."""
+        points, sizes = points.astype(np.float64, copy=False), sizes.astype(np.float64)
+        basis = np.linalg.eigh((points * sizes) @ points.T)[1][:, ::-1][:, :q]
+        return cls(basis.T @ points, sizes, basis.T @ candidates.astype(np.float64, copy=False))
 
     def residual(self, K: Array) -> tuple[float, Array]:
         """Return Σ_j s_j min_{h≥0} ‖d_j − D_K h‖² and the residuals (q, k), for candidates K."""

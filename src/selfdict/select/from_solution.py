@@ -1,6 +1,7 @@
-"""From X to indices: which columns of M a solution of model (6) points to."""
+"""From X to indices: which columns of M, or of a dictionary, a solution of model (6) points to."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import scipy.cluster.hierarchy
@@ -9,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.metrics import relative_error
-from selfdict.model.omega import column_norms
+from selfdict.model.omega import column_norms, dictionary
 from selfdict.model.solution import Solution
-from selfdict.select._columns import enough
+from selfdict.select._columns import enough, second_moments
 from selfdict.select.exchange import GOOD_ENOUGH, Budget, Fit, exchange, grow, kick
 from selfdict.select.h2nmf import Clusters, h2nmf
 from selfdict.select.spa import spa
@@ -23,12 +24,19 @@ POLISH_COLUMNS = 4_000_000  # columns fitted in all while polishing
 TRIALS = 8  # candidates tried a place, from each of two rankings
 POLISH_TRIALS = 4
 DIRECTIONS = 16  # more directions than r in which candidates are compared
+ATOM_DIRECTIONS = 64  # the same for atoms of a dictionary, which need not lie in the subspace of the data
 
 
 def select_indices(
-    solution: Solution, r: int, M: ArrayLike, method: str = "auto", *, clusters: Clusters | None = None
+    solution: Solution,
+    r: int,
+    M: ArrayLike,
+    method: str = "auto",
+    *,
+    clusters: Clusters | None = None,
+    D: ArrayLike | None = None,
 ) -> Array:
-    """Read r column indices of M out of a solution of model (6).
+    """Read r column indices of M, or r atoms of D, out of a solution of model (6).
 
     Parameters
     ----------
@@ -39,16 +47,19 @@ def select_indices(
     M : (m, n) array_like
         The data, all of it.
     method : {"auto", "diagonal", "spa", "clusters", "exchange"}
-        - ``"diagonal"``: the r largest diagonal entries of X, as in Algorithm 1. Near-duplicates share weight in
-          the optimum, so these can all show the same material.
-        - ``"spa"``: SPA on the rows of X, in units where all columns of M have ℓ1 norm one (section 4.2).
+        - ``"diagonal"``: the r largest diagonal entries of X, as in Algorithm 1, or the r widest gates. Near-duplicates
+          share weight in the optimum, so these can all show the same material.
+        - ``"spa"``: SPA on the rows of X, in units where all columns of M and D have ℓ1 norm one (section 4.2).
         - ``"clusters"``: gather near-duplicates and add their weights up, after [GL13].
         - ``"exchange"``: start from the three above and from a greedy choice, then exchange single columns as
-          long as the relative error falls: first among the support and the representatives, fitted to weighted
-          representatives, then among all columns, fitted to all. Deterministic and bounded in work.
+          long as the relative error falls: first among the support and the representatives (with D: the support,
+          or all of up to 1000 atoms), fitted to weighted representatives, then among all columns of M, or all atoms,
+          fitted to all. Deterministic and bounded in work.
         - ``"auto"``: ``"exchange"``, which has the lowest error: it is never worse than the others.
     clusters : Clusters, optional
         From :func:`h2nmf`, if at hand; ``"exchange"`` makes 500 of its own otherwise.
+    D : (m, d) array_like, optional
+        The dictionary of the solution; by default M itself.
 
     Returns
     -------
@@ -69,38 +80,43 @@ def select_indices(
     [0, 1]
     """
     M = as_matrix(M)
-    r = as_rank(r, M.shape[1])
-    points = np.arange(M.shape[1])
-    if clusters is not None and solution.diagonal.size != points.size:
+    A = M if D is None else dictionary(D, M)[0]
+    name, of = ("M", "points") if D is None else ("D", "atoms")
+    r = as_rank(r, A.shape[1], of=of)
+    points = np.arange(A.shape[1])
+    if D is None and clusters is not None and solution.diagonal.size != points.size:
         points = clusters.indices
     if solution.diagonal.size != points.size:
-        raise ValueError(f"the solution belongs to {solution.diagonal.size} points, M has {M.shape[1]}")
-    if method in ("auto", "exchange"):
-        return _exchange(solution, r, M, points, clusters)
-    if method not in _READERS:
+        raise ValueError(f"the solution belongs to {solution.diagonal.size} {of}, {name} has {A.shape[1]}")
+    if method not in ("auto", "exchange", *_READERS):
         raise ValueError(f"method must be one of 'auto', 'exchange', {', '.join(map(repr, _READERS))}, got {method!r}")
-    return _complete(points[_READERS[method](solution, r, M[:, points])], r, M)
+    if solution.weights is None:
+        solution = replace(solution, weights=column_norms(M if D is not None else M[:, points]))
+    if method in ("auto", "exchange"):
+        return _exchange(solution, r, M, D is None, A, points, clusters)
+    return _complete(points[_READERS[method](solution, r, A[:, points], D is None)], r, M, A)
 
 
-def _diagonal(solution: Solution, r: int, M: Array) -> Array:
+def _diagonal(solution: Solution, r: int, A: Array, tied: bool) -> Array:
     order = np.argsort(-solution.diagonal, kind="stable")[:r]
     return order[solution.diagonal[order] > 0]
 
 
-def _spa(solution: Solution, r: int, M: Array) -> Array:
-    w = column_norms(M) if solution.weights is None else solution.weights
+def _spa(solution: Solution, r: int, A: Array, tied: bool) -> Array:
+    w = np.asarray(solution.weights)
+    v = w if tied else column_norms(A)
     scale = np.divide(1.0, w, out=np.zeros_like(w), where=w > 0)
-    Z = solution.coef * w[solution.support, None] * scale
+    Z = solution.coef * v[solution.support, None] * scale
     rank = min(r, len(Z), int(np.linalg.matrix_rank(Z))) if len(Z) else 0
     return solution.support[spa(Z.T, rank)] if rank else solution.support
 
 
-def _clusters(solution: Solution, r: int, M: Array) -> Array:
+def _clusters(solution: Solution, r: int, A: Array, tied: bool) -> Array:
     """Merge near columns of the support until each of the r heaviest groups has 1/(r+1) of all weight."""
     support = solution.support
     if support.size <= r:
         return support[np.argsort(-solution.diagonal[support], kind="stable")]
-    columns = M[:, support].astype(np.float64)
+    columns = A[:, support].astype(np.float64)
     columns /= np.abs(columns).sum(axis=0)
     tree = scipy.cluster.hierarchy.average(scipy.spatial.distance.pdist(columns.T, "cityblock"))
     weight = solution.diagonal[support].astype(np.float64)
@@ -114,32 +130,42 @@ def _clusters(solution: Solution, r: int, M: Array) -> Array:
     return support[[m[np.argmax(weight[m])] for m in members if m.size]]
 
 
-_READERS: dict[str, Callable[[Solution, int, Array], Array]] = {
+_READERS: dict[str, Callable[[Solution, int, Array, bool], Array]] = {
     "diagonal": _diagonal,
     "spa": _spa,
     "clusters": _clusters,
 }
 
 
-def _complete(K: Array, r: int, M: Array) -> Array:
-    """Fill K up to r columns with those that lower the error most."""
+def _complete(K: Array, r: int, M: Array, A: Array) -> Array:
+    """Fill K up to r columns of A with those that lower the error most."""
     if K.size < r:
-        everything = np.arange(M.shape[1])
-        K = grow(Fit.of(M, M.shape[0], everything, everything, np.ones(M.shape[1])), r, K, TRIALS, Budget())
+        K = grow(Fit.of(M, np.ones(M.shape[1]), A, M.shape[0]), r, K, TRIALS, Budget())
     return enough(K.tolist(), r, "the cone of so many columns contains all the others")
 
 
-def _exchange(solution: Solution, r: int, M: Array, points: Array, clusters: Clusters | None) -> Array:
+def _exchange(
+    solution: Solution, r: int, M: Array, tied: bool, A: Array, points: Array, clusters: Clusters | None
+) -> Array:
+    """Exchange among the columns of A, which are those of M if ``tied``; the solution's rows are ``points`` of them."""
     n = M.shape[1]
     if clusters is None and n > 2 * N_POINTS:
         clusters = h2nmf(M, N_POINTS)
     chosen, sizes = (np.arange(n), np.ones(n)) if clusters is None else (clusters.indices, clusters.sizes)
-    starts = [points[reader(solution, r, M[:, points])] for reader in _READERS.values()]
-    starts += [chosen[spa(M[:, chosen], r, allow_fewer=True)], np.empty(0, dtype=np.int64)]
+    starts = [points[reader(solution, r, A[:, points], tied)] for reader in _READERS.values()]
+    every = np.flatnonzero(np.abs(A).any(axis=0))
+    pool, directions, given = points[solution.support], r + DIRECTIONS, (M, A)
+    if tied:
+        starts.append(chosen[spa(M[:, chosen], r, allow_fewer=True)])
+        pool = np.union1d(pool, chosen)
+    else:
+        pool = every if every.size <= 2 * N_POINTS else pool
+        directions += ATOM_DIRECTIONS
+        M, A = _leading(M, A, directions)
+    starts.append(np.empty(0, dtype=np.int64))
 
     # among the support and the representatives, fitted to the representatives
-    pool = np.union1d(points[solution.support], chosen)
-    small = Fit.of(M, r + DIRECTIONS, pool, chosen, sizes)
+    small = Fit.of(M[:, chosen], sizes, A[:, pool], directions)
     budget = Budget(SEARCH_TRIALS)
     K, square = np.empty(0, dtype=np.int64), np.inf
     for start in starts:
@@ -148,16 +174,24 @@ def _exchange(solution: Solution, r: int, M: Array, points: Array, clusters: Clu
             other, lower = exchange(small, small, grown, TRIALS, budget)
             K, square = (other, lower) if lower < square else (K, square)
     if not K.size:
-        return _complete(starts[0], r, M)
+        return _complete(starts[0], r, *given)
     K, square = kick(small, K, square, TRIALS, budget)
 
     # among all columns, fitted to all (or to evenly spaced ones, if they are many)
-    every = np.flatnonzero(np.abs(M).any(axis=0))
-    judged = every[:: -(-every.size // MAX_JUDGED)]
-    judge = Fit.of(M, r + DIRECTIONS, every, judged, np.ones(judged.size))
-    guide = Fit.of(M, r + DIRECTIONS, every, chosen, sizes)
+    judged = np.flatnonzero(np.abs(M).any(axis=0))
+    judged = judged[:: -(-judged.size // MAX_JUDGED)]
+    judge = Fit.of(M[:, judged], np.ones(judged.size), A[:, every], directions)
+    guide = Fit.of(M[:, chosen], sizes, A[:, every], directions)
     budget = Budget(POLISH_COLUMNS / judged.size)
     polished, _ = exchange(judge, guide, np.searchsorted(every, pool[K]), POLISH_TRIALS, budget)
     # a start may have been better all along: the representatives are not the data
     choices = [every[polished], pool[K], *(start for start in starts if start.size == r)]
-    return min(choices, key=lambda K: relative_error(M, K))
+    M, A = given
+    return min(choices, key=lambda K: relative_error(M, A[:, K]))
+
+
+def _leading(M: Array, A: Array, q: int) -> tuple[Array, Array]:
+    """Rotate data and atoms onto q directions in which both have most of their energy."""
+    moments = [second_moments(B) for B in (M, A)]
+    basis = np.linalg.eigh(sum(S / (np.trace(S) or 1.0) for S in moments))[1][:, -q:].astype(M.dtype)
+    return basis.T @ M, basis.T @ A

@@ -21,6 +21,7 @@ def conic(
     *,
     mu: float | None = None,
     epsilon: float | None = None,
+    D: ArrayLike | None = None,
     p: ArrayLike | None = None,
     w: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -43,6 +44,8 @@ def conic(
         The data, a point a column; n at most 300, since n² variables go to an interior-point method.
     mu, epsilon : float
         Exactly one of them.
+    D : (m, d) array_like, optional
+        A dictionary with gates, as in :func:`working_set`, for ``model="omega"``; d at most 300.
     p, w, sample_weight, random_state
         As in :func:`fast_gradient`; ``sample_weight`` belongs to model (6) alone.
     model : {"omega", "trace", "l1inf"}
@@ -68,18 +71,21 @@ def conic(
         raise ValueError(f'model must be "omega", "trace" or "l1inf", got {model!r}')
     if epsilon is None and model != "omega":
         raise ValueError(f'model "{model}" takes epsilon, not mu')
-    problem = Problem.check(M, 0.0 if mu is None else mu, p, w, sample_weight, random_state)
-    n = problem.M.shape[1]
-    if n > MAX_POINTS:
-        raise ValueError(f"conic handles at most {MAX_POINTS} points, got {n}; use working_set or fast_gradient")
+    if D is not None and model != "omega":
+        raise ValueError(f'a dictionary D belongs to model "omega", got model "{model}"')
+    problem = Problem.check(M, 0.0 if mu is None else mu, p, w, sample_weight, random_state, D)
+    largest = max(len(problem.w), len(problem.v))
+    if largest > MAX_POINTS:
+        raise ValueError(f"conic handles at most {MAX_POINTS} points, got {largest}; use working_set or fast_gradient")
     if epsilon is not None:
         epsilon = as_scalar(epsilon, "epsilon")
         if problem.weighted:
             raise ValueError("sample_weight belongs to the penalised model (6): give mu instead of epsilon")
-    X = _solve(problem, epsilon, model)
+    X, t = _solve(problem, epsilon, model)
     point = Solution.from_matrix(
         X,
-        objective=float(problem.p @ (X.max(axis=1) if model == "l1inf" else np.diagonal(X))),
+        diagonal=t,
+        objective=float(problem.p @ (X.max(axis=1) if model == "l1inf" else t)),
         mu=np.nan if mu is None else problem.mu,
         weights=problem.w,
         p=problem.p,
@@ -87,28 +93,36 @@ def conic(
         epsilon=epsilon,
         status=Status.EXACT,
     )
-    return certify(problem.M, point) if model == "omega" else point
+    return certify(problem.M, point, D=problem.D) if model == "omega" else point
 
 
-def _solve(problem: Problem, epsilon: float | None, model: str) -> Array:
-    """Build the program, solve it, and return a feasible X."""
+def _solve(problem: Problem, epsilon: float | None, model: str) -> tuple[Array, Array]:
+    """Build the program, solve it, and return a feasible X with its diagonal, or its gates."""
     cp = optional("cvxpy")
-    M = problem.M.astype(np.float64)
-    n = M.shape[1]
-    w, p, s = (v.astype(np.float64) for v in (problem.w, problem.p, problem.s))
-    scale = np.abs(M).max() or 1.0  # the solver's tolerances are absolute
-    A = M / scale
-    # only MᵀM enters, so a tall M gives way to its triangle
-    if A.shape[0] > n:
-        A = np.asarray(np.linalg.qr(A, mode="r"))
-    X = cp.Variable((n, n), nonneg=True)
-    R = A - A @ X
-    gate = cp.diag(X)
-    v = w / (w.max() or 1.0) if model == "omega" else np.ones(n)
+    d, n = len(problem.v), len(problem.w)
+    w, v, p, s = (vector.astype(np.float64) for vector in (problem.w, problem.v, problem.p, problem.s))
+    scale = np.abs(problem.M).max() or 1.0  # the solver's tolerances are absolute
+    A = problem.M.astype(np.float64) / scale
+    B = A
+    if problem.D is not None:  # atoms of the size of the data, with coefficients to match
+        unit = np.abs(problem.D).max() or 1.0
+        B, v, w = problem.D.astype(np.float64) / unit, v / unit, w / scale
+    # only products of columns enter, so tall matrices give way to a triangle
+    both = A if B is A else np.hstack([A, B])
+    if both.shape[0] > both.shape[1]:
+        both = np.asarray(np.linalg.qr(both, mode="r"))
+        A, B = both[:, :n], both[:, -d:]
+    X = cp.Variable((d, n), nonneg=True)
+    R = A - B @ X
+    gate = cp.diag(X) if problem.D is None else cp.Variable(d, nonneg=True)
+    if model != "omega":
+        v = w = np.ones(n)
+    size = max(v.max(), w.max()) or 1.0
+    v, w = v / size, w / size
     if model == "l1inf":
         constraints = [X <= 1]
-    else:  # v_i X_ij ≤ v_j X_ii; with v = 1 that is X_ij ≤ X_ii of model (3)
-        rows = cp.reshape(gate, (n, 1), order="C") @ v[None, :]
+    else:  # v_i X_ij ≤ w_j X_ii; with v = w = 1 that is X_ij ≤ X_ii of model (3)
+        rows = cp.reshape(gate, (d, 1), order="C") @ w[None, :]
         constraints = [gate <= 1, cp.multiply(np.tile(v[:, None], n), X) <= rows]
         if (v == 0).any():
             constraints.append(X[np.flatnonzero(v == 0)] == 0)
@@ -123,9 +137,16 @@ def _solve(problem: Problem, epsilon: float | None, model: str) -> Array:
     with warnings.catch_warnings():  # "may be inaccurate" is judged by our own certificate
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    if program.status == "infeasible":
+        raise ValueError(f"epsilon is too small: no X brings {'D' if problem.D is not None else 'M'} X so near to M")
     if X.value is None:
         raise RuntimeError(f"Clarabel ended with status {program.status!r}")
     # what an interior-point method leaves slightly outside the set, or slightly above zero, goes
+    if problem.D is not None:
+        t = np.where(v > 0, np.clip(gate.value, 0.0, 1.0), 0.0)
+        t[t < 1e-9] = 0.0
+        bound = np.divide(t, v, out=np.zeros(d), where=v > 0)[:, None] * w
+        return np.clip(X.value, 0.0, bound) * (scale / unit), t
     value = np.clip(X.value, 0.0, 1.0) if model == "l1inf" else project_omega(X.value, v)
     value[value.max(axis=1) < 1e-9] = 0.0
-    return value
+    return value, np.diagonal(value).copy()

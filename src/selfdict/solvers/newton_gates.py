@@ -23,7 +23,8 @@ _BLOCK = 8192  # columns converted to float64 at a time
 class Gates:
     """A working set: its atoms, their gates, and columns of M fitted to them.
 
-    Everything is scaled to w = 1: atoms and columns are those of M/w, and column j weighs s_j w_j².
+    Everything is scaled to w = 1: atoms and columns are those of M/w, and column j weighs s_j w_j². Atoms of another
+    dictionary are scaled to v = 1; none of the columns is then tied to its gate.
 
     Parameters
     ----------
@@ -33,17 +34,28 @@ class Gates:
         Positive weights of Ω; weights of the residual.
     columns : (l,) ndarray of int or None
         The columns to fit, increasing; None for all.
+    D, v : (m, d) ndarray, (d,) ndarray of float64
+        The dictionary and its positive weights; None for M and w.
 
     Attributes
     ----------
     atoms, t : (k,) ndarray
-        Columns of M, and their gates: the diagonal of X.
+        Columns of the dictionary, and their gates: for D = M the diagonal of X.
     Z, state : (l, k) ndarray
-        The fitted columns in the coordinates z_ij = x_ij w_i/w_j, and where each entry sits.
+        The fitted columns in the coordinates z_ij = x_ij v_i/w_j, and where each entry sits.
     """
 
-    def __init__(self, M: Array, w: Array, s: Array, columns: Array | None = None) -> None:
-        self.M, self.w, self.columns = M, w, columns
+    def __init__(
+        self,
+        M: Array,
+        w: Array,
+        s: Array,
+        columns: Array | None = None,
+        D: Array | None = None,
+        v: Array | None = None,
+    ) -> None:
+        self.tied, self.columns = D is None, columns
+        self.D, self.v = (M, w) if D is None or v is None else (D, v)
         self.Y, self.scale, self.s = (M, w, s) if columns is None else (M[:, columns], w[columns], s[columns])
         self.weight = self.s * self.scale**2
         self.square = float(self.s @ squared_norms(self.Y))
@@ -65,6 +77,8 @@ class Gates:
         self.Z = np.hstack([self.Z[:, keep], np.zeros((n, added))])
         self.state = np.hstack([self.state[:, keep], np.full((n, added), ZERO, np.int8)])
         self.own[:] = -1
+        if not self.tied:
+            return
         if self.columns is None:
             self.own[self.atoms] = np.arange(len(self.atoms))
         else:
@@ -73,8 +87,8 @@ class Gates:
             self.own[place[here]] = np.flatnonzero(here)
 
     def dictionary(self) -> Array:
-        """Return D, the atoms scaled to w = 1, (m, k)."""
-        return np.asarray(self.M[:, self.atoms] / self.w[self.atoms], dtype=np.float64)
+        """Return the atoms scaled to w = 1, (m, k)."""
+        return np.asarray(self.D[:, self.atoms] / self.v[self.atoms], dtype=np.float64)
 
     def _products(self, D: Array) -> Array:
         """Return (Y/w)ᵀD, (l, k), in float64."""
@@ -86,7 +100,7 @@ class Gates:
         return out
 
     def residual(self) -> Array:
-        """Return M − M X on the fitted columns, (m, l), in float64."""
+        """Return M − D X on the fitted columns, (m, l), in float64."""
         R = self.dictionary() @ (self.Z * self.scale[:, None]).T
         return np.subtract(self.Y, R, out=R)
 

@@ -5,9 +5,13 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import as_matrix, as_rank, as_scalar, as_vector
 from selfdict.abundances import column_residuals, nnls
+from selfdict.model.omega import dictionary
+from selfdict.select.exchange import Budget, Fit, grow
 from selfdict.select.spa import spa
 
 RELATIVE_OFFSET = 1e-6
+MAX_POINTS = 1000  # columns to which atoms of a dictionary are fitted for a first guess
+TRIALS = 8  # atoms tried for each place of that guess
 
 
 def mu_heuristic(
@@ -17,23 +21,27 @@ def mu_heuristic(
     *,
     sample_weight: ArrayLike | None = None,
     offset: float | None = None,
+    D: ArrayLike | None = None,
 ) -> float:
     """Return the paper's μ, which balances the two terms of model (6) at a first guess of the r columns.
 
     μ = (Σ_j s_j ‖m_j − M(:,K) h_j‖² + offset) / Σ_{i∈K} p_i, where K comes from SPA and H ≥ 0 is optimal.
+    With a dictionary D the r columns are atoms, chosen one after the other to lower the residual most.
 
     Parameters
     ----------
     M : (m, n) array_like
     r : int
         The number of columns sought; as many as the rank of M allows are used.
-    p : (n,) array_like, optional
-        The weights of the diagonal; by default ones.
+    p : (n,) or (d,) array_like, optional
+        The weights of the diagonal, or of the gates; by default ones.
     sample_weight : (n,) array_like, optional
         Weights s_j of the columns in the residual.
     offset : float, optional
         Keeps μ positive on data without noise. By default 1e-6 Σ_j s_j ‖m_j‖², which scales with the data; the
         authors' program adds 1e-3 whatever the unit of M is: ``offset=1e-3`` does the same.
+    D : (m, d) array_like, optional
+        A dictionary; by default M itself.
 
     Examples
     --------
@@ -45,13 +53,19 @@ def mu_heuristic(
     """
     M = as_matrix(M)
     n = M.shape[1]
-    r = as_rank(r, n)
-    p = as_vector(p, n, "p", np.float64, default=np.ones(n), positive=True)
+    A = M if D is None else dictionary(D, M)[0]
+    r = as_rank(r, A.shape[1], of="points" if D is None else "atoms")
+    p = as_vector(p, A.shape[1], "p", np.float64, default=np.ones(A.shape[1]), positive=True)
     s = as_vector(sample_weight, n, "sample_weight", np.float64, default=np.ones(n))
-    K = spa(M, r, allow_fewer=True)
+    if D is None:
+        K = spa(M, r, allow_fewer=True)
+    else:
+        some = slice(None, None, -(-n // MAX_POINTS))
+        fit = Fit.of(M[:, some], s[some], A, M.shape[0])
+        K = grow(fit, r, np.empty(0, dtype=np.int64), TRIALS, Budget())
     if K.size == 0:
-        return 0.0  # M = 0: any penalty will do
-    square = float(s @ column_residuals(M[:, K], M, nnls(M[:, K], M)) ** 2)
+        return 0.0  # nothing to choose: any penalty will do
+    square = float(s @ column_residuals(A[:, K], M, nnls(A[:, K], M)) ** 2)
     if offset is None:
         offset = RELATIVE_OFFSET * float(s @ np.einsum("ij,ij->j", M, M, dtype=np.float64))
     return (square + as_scalar(offset, "offset")) / float(p[K].sum())

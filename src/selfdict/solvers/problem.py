@@ -7,16 +7,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_generator, as_matrix, as_scalar, as_vector
-from selfdict.model.omega import column_norms
+from selfdict.model.omega import column_norms, dictionary
 
 Target = tuple[str, float]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """M with the vectors of model (6) in M's dtype: w of Ω, p of the penalty, s of the residual; and μ."""
+    """M with the vectors of model (6) in M's dtype: w of Ω, p of the penalty, s of the residual; and μ.
+
+    D is None where the columns of M are the atoms. Else its columns are, each with a gate t_i of its own: the model is
+    min ½‖M − DX‖_F² + μ pᵀt over 0 ≤ t ≤ 1, 0 ≤ v_i X_ij ≤ w_j t_i, with v_i = ‖d_i‖₁.
+    """
 
     M: Array
+    D: Array | None
+    v: Array
     mu: float
     p: Array
     w: Array
@@ -32,15 +38,20 @@ class Problem:
         w: ArrayLike | None,
         s: ArrayLike | None,
         seed: Any = None,
+        D: ArrayLike | None = None,
     ) -> Self:
         """Validate. w is by default the ℓ1 norms of the columns; p ones, or random if there is a ``seed``."""
         M = as_matrix(M)
         n = M.shape[1]
+        w = as_vector(w, n, "w", M.dtype, default=column_norms(M))
+        atoms, v = (None, w) if D is None else dictionary(D, M)
         return cls(
             M=M,
+            D=atoms,
+            v=v,
             mu=as_scalar(mu, "mu"),
-            p=as_vector(p, n, "p", M.dtype, default=jitter(n, seed), positive=True),
-            w=as_vector(w, n, "w", M.dtype, default=column_norms(M)),
+            p=as_vector(p, len(v), "p", M.dtype, default=jitter(len(v), seed), positive=True),
+            w=w,
             s=as_vector(s, n, "sample_weight", M.dtype, default=np.ones(n)),
             weighted=s is not None,
         )

@@ -40,10 +40,13 @@ class Search:
         self.tol, self.callback = tol, callback
         self.started = time.perf_counter()
         self.deadline = np.inf if max_seconds is None else self.started + max_seconds
-        self.valid = np.flatnonzero(problem.w > 0)  # the other rows and columns of X are zero
+        self.valid = np.flatnonzero(problem.w > 0)  # the other columns of X are zero
         everything = len(self.valid) == len(problem.w)
         self.M = problem.M if everything else problem.M[:, self.valid]
-        self.w, self.s, self.p = (v[self.valid].astype(np.float64) for v in (problem.w, problem.s, problem.p))
+        self.w, self.s = (vector[self.valid].astype(np.float64) for vector in (problem.w, problem.s))
+        self.rows = np.flatnonzero(problem.v > 0)  # and so are the other rows
+        self.v, self.p = (vector[self.rows].astype(np.float64) for vector in (problem.v, problem.p))
+        self.D = None if problem.D is None else problem.D[:, self.rows]
         square = float(problem.s.astype(np.float64) @ squared_norms(problem.M))
         self.constant = 0.0 if everything else 0.5 * (square - float(self.s @ squared_norms(self.M)))
         self.point = np.empty(0, np.int64), np.empty(0)  # replaced as one: an interruption finds it whole
@@ -71,11 +74,14 @@ class Search:
         return gates, self.steer(gates, target)
 
     def open_gates(self, columns: Array | None) -> Gates:
-        """Return the working set at the current point for the given columns; the first atoms come from SPA."""
+        """Return the working set at the current point for the given columns.
+
+        The first atoms come from SPA, those of another dictionary from the first screening.
+        """
         share = 1.0 if columns is None else len(self.valid) / len(columns)
-        gates = Gates(self.M, self.w, self.s * share, columns)
+        gates = Gates(self.M, self.w, self.s * share, columns, self.D, self.v)
         atoms, t = self.point
-        if len(atoms) == 0:
+        if len(atoms) == 0 and gates.tied:
             first = spa(gates.Y, min(START, *gates.Y.shape), allow_fewer=True)
             atoms, t = first if columns is None else columns[first], np.full(len(first), 0.5)
         gates.change(np.zeros(0, bool), atoms, t)
@@ -178,7 +184,7 @@ class Search:
     def certify(self) -> Gates:
         """Fit all columns to the point kept last and bound it, whatever state the search was left in."""
         for atoms, t in (self.point, (self.point[0][:0], self.point[1][:0])):
-            gates = Gates(self.M, self.w, self.s)
+            gates = Gates(self.M, self.w, self.s, None, self.D, self.v)
             gates.change(np.zeros(0, bool), atoms, t)
             gates.evaluate(t)
             view = View(gates, self.penalty)
@@ -199,7 +205,7 @@ class View:
         inner = gates.s * np.einsum("ij,ij->j", R, gates.Y)
         self.linear, self.quadratic = float(inner.sum()), float(gates.s @ squared_norms(R))
         self.objective = 0.5 * self.quadratic + float(penalty[gates.atoms] @ gates.t)
-        self.own = inner if gates.columns is None else None
+        self.own = inner if gates.tied and gates.columns is None else None
         R *= gates.s * gates.scale
         self.theta = R
 
@@ -207,7 +213,7 @@ class View:
         """Return the scores of the rows, and the best dual value as far as these rows are concerned."""
         gates = self.gates
         dtype = np.float64 if gates.columns is None else np.float32  # a sample is no proof anyway
-        scores = positive_sums(gates.M, gates.w, self.theta, rows, dtype)
+        scores = positive_sums(gates.D, gates.v, self.theta, rows, dtype)
         which = slice(None) if rows is None else rows
         if self.own is not None:
             scores += np.minimum(self.own[which], 0.0)
@@ -243,7 +249,7 @@ def worst(scores: Array, penalty: Array, rows: Array | None, gates: Gates) -> tu
     count = max(ADD, int(is_open.sum()) // 2)
     order = np.argsort(-violation, kind="stable")[: 4 * count]
     order = order[violation[order] > ROUNDING * penalty[rows[order]]]
-    D = gates.M[:, rows[order]].astype(np.float64)
+    D = gates.D[:, rows[order]].astype(np.float64)
     D /= np.maximum(np.sqrt(squared_norms(D)), np.finfo(float).tiny)
     same = np.triu(D.T @ D > 1 - PARALLEL, 1).any(axis=0)
     order = order[~same][:count]

@@ -18,6 +18,7 @@ def working_set(
     M: ArrayLike,
     mu: float,
     *,
+    D: ArrayLike | None = None,
     p: ArrayLike | None = None,
     w: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -41,8 +42,11 @@ def working_set(
         The data, a point a column. Entries may be negative.
     mu : float
         The penalty μ ≥ 0; with ``target`` its first value, > 0. See :func:`mu_heuristic`.
-    p : (n,) array_like, optional
-        Positive weights of the diagonal. By default ones, or 1 + 0.01(u − ½) with u uniform if
+    D : (m, d) array_like, optional
+        A dictionary; by default M itself. With D, X is d×n and each atom d_i has a gate t_i instead of X_ii:
+        min ½‖M − DX‖_F² + μ pᵀt over 0 ≤ t_i ≤ 1, 0 ≤ ‖d_i‖₁ X_ij ≤ t_i w_j. ``diagonal`` then holds the gates.
+    p : (n,) or (d,) array_like, optional
+        Positive weights of the diagonal, or of the gates. By default ones, or 1 + 0.01(u − ½) with u uniform if
         ``random_state`` is given.
     w : (n,) array_like, optional
         Weights of Ω; by default the ℓ1 norms of the columns of M.
@@ -51,7 +55,7 @@ def working_set(
     target : ("residual", eps) or ("trace", value), optional
         Look for the μ at which ‖M − MX‖_F is ``eps``, or the trace of X is ``value``, to 1e-3 relative.
     X0 : Solution or (n, n) array_like, optional
-        Where to start: its open rows with their diagonal entries. The columns are fitted anew.
+        Where to start: its open rows with their diagonal entries. The columns are fitted anew. With D, a Solution.
     tol : float
         Stop when the certified relative gap is at most ``tol``. 0 means: no early stop, go on until no row
         violates the optimality conditions or the objective no longer falls.
@@ -71,7 +75,7 @@ def working_set(
 
     Notes
     -----
-    For μ = 0 the identity is optimal and is returned at once: n×n numbers in that case.
+    For μ = 0 the identity is optimal and is returned at once: n×n numbers in that case. With D all gates open.
 
     Examples
     --------
@@ -82,21 +86,26 @@ def working_set(
     >>> solution.support, solution.gap <= 1e-6
     (array([0, 1]), True)
     """
-    problem = Problem.check(M, mu, p, w, sample_weight, random_state)
+    problem = Problem.check(M, mu, p, w, sample_weight, random_state, D)
     target = check_target(target)
     if target is not None and problem.mu == 0:
         raise ValueError("mu must be > 0 when it is steered to a target, got 0")
     limit = None if max_seconds is None else as_scalar(max_seconds, "max_seconds")
     search = Search(problem, as_scalar(tol, "tol"), limit, callback)
     search.record()
-    if problem.mu == 0 or len(search.valid) == 0:
+    if len(search.valid) == 0 or (problem.mu == 0 and problem.D is None):
         search.objective = search.bound  # M X = M in every column that counts
         search.record()
-        return _solution(problem, search, search.valid, np.eye(len(search.valid)), Status.CONVERGED)
+        open_ = np.ones(len(search.valid))
+        return _solution(problem, search, search.valid, open_, np.diag(open_), Status.CONVERGED)
     if X0 is not None:
-        search.point = _start(X0, search.valid, problem)
+        search.point = _start(X0, search.rows, problem)
     try:
-        gates, status = search.solve(target, warm=X0 is not None)
+        if problem.mu == 0:
+            search.point = np.arange(len(search.rows)), np.ones(len(search.rows))
+            gates, status = search.certify(), Status.CONVERGED
+        else:
+            gates, status = search.solve(target, warm=X0 is not None)
     except Stop as stop:
         gates, status = search.certify(), stop.status
     except KeyboardInterrupt:
@@ -104,26 +113,30 @@ def working_set(
     rows = np.flatnonzero(gates.t > 0)
     rows = rows[np.argsort(gates.atoms[rows])]
     atoms = gates.atoms[rows]
-    X = gates.Z[:, rows].T * (search.w / search.w[atoms, None])
-    return _solution(problem, search, search.valid[atoms], X, status)
+    X = gates.Z[:, rows].T * (search.w / search.v[atoms, None])
+    return _solution(problem, search, search.rows[atoms], gates.t[rows], X, status)
 
 
-def _start(X0: ArrayLike | Solution, valid: Array, problem: Problem) -> tuple[Array, Array]:
-    """Return the open rows of X0, as positions in ``valid``, with their diagonal entries."""
+def _start(X0: ArrayLike | Solution, rows: Array, problem: Problem) -> tuple[Array, Array]:
+    """Return the open rows of X0, as positions in ``rows``, with their diagonal entries."""
+    if problem.D is not None and not isinstance(X0, Solution):
+        raise TypeError(
+            f"X0 must be a Solution, which has gates, when there is a dictionary D, got {type(X0).__name__}"
+        )
     given = X0 if isinstance(X0, Solution) else Solution.from_matrix(X0)
-    if given.diagonal.shape != problem.w.shape:
-        raise ValueError(f"X0 belongs to {given.diagonal.shape[0]} points, M has {len(problem.w)}")
-    t = np.clip(given.diagonal[valid].astype(np.float64), 0.0, 1.0)
+    if given.diagonal.shape != problem.v.shape:
+        atoms = "M" if problem.D is None else "D"
+        raise ValueError(f"X0 belongs to {given.diagonal.shape[0]} points, {atoms} has {len(problem.v)}")
+    t = np.clip(given.diagonal[rows].astype(np.float64), 0.0, 1.0)
     return np.flatnonzero(t > 0), t[t > 0]
 
 
-def _solution(problem: Problem, search: Search, support: Array, X: Array, status: Status) -> Solution:
+def _solution(problem: Problem, search: Search, support: Array, t: Array, X: Array, status: Status) -> Solution:
     """Return the rows X of the columns that count as a Solution in M's dtype, with its objective and the bound."""
-    n = len(problem.w)
-    coef = np.zeros((len(support), n), dtype=problem.M.dtype)
+    coef = np.zeros((len(support), len(problem.w)), dtype=problem.M.dtype)
     coef[:, search.valid] = X
-    diagonal = np.zeros(n, dtype=coef.dtype)
-    diagonal[support] = coef[np.arange(len(support)), support]
+    diagonal = np.zeros(len(problem.v), dtype=coef.dtype)
+    diagonal[support] = t
     point = Solution(
         support=support,
         coef=coef,
@@ -139,7 +152,7 @@ def _solution(problem: Problem, search: Search, support: Array, X: Array, status
         history={name: np.asarray(values) for name, values in search.history.items()},
     )
     # of the entries as they are returned: float32 may have rounded them
-    square = float(problem.s.astype(np.float64) @ squared_norms(residual(problem.M, point)))
+    square = float(problem.s.astype(np.float64) @ squared_norms(residual(problem.M, point, problem.D)))
     objective = 0.5 * square + search.mu * float(problem.p.astype(np.float64) @ diagonal.astype(np.float64))
     gap = max(0.0, (objective - search.bound) / objective) if objective > 0 else 0.0
     return replace(point, objective=objective, gap=gap)
