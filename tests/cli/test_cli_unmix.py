@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import html
 import json
 
 import numpy as np
@@ -52,6 +53,8 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
     assert set(record["input"]["sha256"]) == {"cube.hdr", "cube.img"}
     assert record["objective"] >= record["dual_bound"]
     assert 0 <= record["gap"] < 0.05
+    assert 0 < record["guarantee"]["kappa"] < 1
+    assert record["guarantee"]["sentence"] in html.unescape((out / "report.html").read_text())
 
     # the pure pixels: their place in the image, on the map, and their spectra
     for pixel in record["pure_pixels"]:

@@ -10,6 +10,7 @@ from selfdict.report import Certificate, render_report, write_report
 from selfdict.report.charts import label_places, nice_axis, svg_path
 from selfdict.report.palette import line_styles
 from selfdict.report.words import certificate_paragraphs, percent
+from selfdict.select import Guarantee
 
 
 def test_stays_small_even_for_noise():
@@ -47,6 +48,13 @@ def test_method_without_proof_shows_no_weights():
     assert '<div class="plot bars"' not in page
     assert 'id="comparison"' not in page
     assert "Certified gap" not in page
+
+
+def test_the_guarantee_is_shown_where_there_is_one():
+    missed = Guarantee(rank=3, kappa=0.05, beta=0.9, epsilon_observed=0.8, nonnegative=True)
+    page = render_report(make_data(guarantee=missed))
+    assert "Theory: The selected columns have κ = 0.05. No guarantee applies" in page
+    assert "Theory:" not in render_report(make_data())
 
 
 def test_gaps_and_constant_data():

@@ -174,6 +174,7 @@ def _record(
         "objective": None if solution is None else float(solution.objective),
         "dual_bound": None if solution is None else float(solution.dual_bound),
         "gap": result.gap,
+        "guarantee": _guarantee(result),
         "mu": None if solution is None else float(solution.mu),
         "status": None if solution is None else solution.status.name.lower(),
         "status_in_words": None if solution is None else str(solution.status),
@@ -184,6 +185,13 @@ def _record(
             {"method": other.method, "relative_error": other.error, "seconds": other.seconds} for other in comparison
         ],
     }
+
+
+def _guarantee(result: "UnmixResult") -> dict[str, Any] | None:
+    if result.guarantee is None:
+        return None
+    names = ("kappa", "beta", "epsilon_observed", "epsilon_guaranteed", "applies", "sentence")
+    return {name: getattr(result.guarantee, name) for name in names}
 
 
 def _settings(request: Request, result: "UnmixResult") -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""The problem itself: Ω and its projection, the objective, its dual bound, and the Solution."""
+"""The problem itself: Ω and its projection, the objective, its dual bound, the Solution, and the robustness κ."""
 
 from selfdict.model.certificate import certify
 from selfdict.model.omega import project_omega
+from selfdict.model.robustness import conical_robustness
 from selfdict.model.solution import Callback, Progress, Solution, Status
 
-__all__ = ["Callback", "Progress", "Solution", "Status", "certify", "project_omega"]
+__all__ = ["Callback", "Progress", "Solution", "Status", "certify", "conical_robustness", "project_omega"]

@@ -9,6 +9,7 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.report.images import false_colour_bands, stretch
 from selfdict.report.words import Certificate
+from selfdict.select.guarantee import Guarantee
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -70,6 +71,8 @@ class ReportData:
         How long the unmixing took.
     certificate : Certificate or None
         The solver's proof; None for methods without one.
+    guarantee : Guarantee or None
+        What the theorems of the paper promise; None for methods they are not about.
     comparison : sequence of MethodResult
         The same scene unmixed by other methods.
     parameters : mapping
@@ -97,6 +100,7 @@ class ReportData:
     coordinates: Array | None = None
     crs: str = ""
     certificate: Certificate | None = None
+    guarantee: Guarantee | None = None
     comparison: Sequence[MethodResult] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
@@ -180,6 +184,7 @@ def report_data(
             n_candidates=len(solution.diagonal),
             n_support=len(solution.support),
         ),
+        guarantee=result.guarantee,
         comparison=comparison,
         parameters=result.parameters if parameters is None else parameters,
         command=command,

@@ -8,6 +8,7 @@ import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.model.solution import Solution
+from selfdict.select.guarantee import Guarantee
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class UnmixResult:
         The point of model (6) that FGNSR chose from, with its certificate; None for the other methods.
     solution_pixels : (k, 2) ndarray of int or None
         Row and column of the pixel behind each column of ``solution`` (the candidates, or all pixels fitted).
+    guarantee : Guarantee or None
+        What the theorems of the paper promise for the pixels fitted; None for the methods they are not about.
     parameters : mapping
         Method and settings as they were used.
     seconds : mapping of str to float
@@ -53,6 +56,7 @@ class UnmixResult:
     relative_error: float
     solution: Solution | None
     solution_pixels: Array | None
+    guarantee: Guarantee | None
     parameters: Mapping[str, Any]
     seconds: Mapping[str, float]
 

@@ -111,8 +111,9 @@ def unmix(
     chosen = np.asarray(estimator.indices_)
     U = points[chosen].T
     solution = getattr(estimator, "solution_", None)
-    solution_pixels = None
+    solution_pixels = guarantee = None
     if solution is not None:
+        guarantee = selfdict.robustness_report(points.T, chosen)
         clusters = estimator.clusters_
         solution_pixels = _rows_and_columns(flat if clusters is None else flat[clusters.indices], scene)
     pixels = _rows_and_columns(flat[chosen], scene)
@@ -153,6 +154,7 @@ def unmix(
         relative_error=relative_error,
         solution=solution,
         solution_pixels=solution_pixels,
+        guarantee=guarantee,
         parameters=parameters,
         seconds={
             "read": read - started,

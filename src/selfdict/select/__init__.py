@@ -1,6 +1,7 @@
 """Selecting columns: the pure-pixel search algorithms the paper compares with, and the rank."""
 
 from selfdict.select.from_solution import select_indices
+from selfdict.select.guarantee import Guarantee, robustness_report
 from selfdict.select.h2nmf import Clusters, h2nmf
 from selfdict.select.rank import elbow, hysime, suggest_rank
 from selfdict.select.snpa import snpa
@@ -10,9 +11,11 @@ from selfdict.select.xray import xray
 
 __all__ = [
     "Clusters",
+    "Guarantee",
     "elbow",
     "h2nmf",
     "hysime",
+    "robustness_report",
     "select_indices",
     "snpa",
     "spa",
