@@ -11,7 +11,7 @@ import reference
 from selfdict import Solution, certify, conic, project_omega
 from selfdict.datasets import make_mixtures
 from selfdict.model.certificate import best_scaling
-from selfdict.model.screening import row_scores
+from selfdict.model.screening import FEW, row_scores
 
 
 @pytest.mark.parametrize("case", reference.CASES)
@@ -65,9 +65,11 @@ def test_constrained_model_has_a_bound_too():
     assert rough.objective == pytest.approx(np.trace(X))
 
 
-def test_scores_equal_the_whole_matrix_for_many_tiles(monkeypatch):
+@pytest.mark.parametrize("m", [1, 6, 7, 8, 12, 14, FEW, FEW + 1])
+def test_scores_equal_the_whole_matrix_for_many_tiles(m, monkeypatch):
+    """Every way through the kernel for few features, which works on 2 or 4 at a time, and the one through BLAS."""
     rng = np.random.default_rng(0)
-    M, theta = rng.normal(size=(7, 200)), rng.normal(size=(7, 200))
+    M, theta = rng.normal(size=(m, 301)), rng.normal(size=(m, 301))
     w = np.abs(M).sum(axis=0)
     w[3] = 0.0
     monkeypatch.setattr("selfdict.model.screening.ROWS", 30)

@@ -6,7 +6,8 @@ With the residual R = M − M X and θ_j = s_j r_j, row i may stay zero iff
 
 With rows and columns scaled to w = 1 this is, apart from the own column, a plain sum of positive parts; atoms
 of another dictionary have no own column. It is taken of tiles that are still in the cache of the core that
-multiplied them.
+multiplied them; where M has few rows (bands, or what :func:`selfdict.compress` leaves of them), without storing the
+tiles at all.
 """
 
 from typing import Any
@@ -15,10 +16,11 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.kernels.blas import single_threaded_blas
-from selfdict.kernels.screening import add_positive_sums
+from selfdict.kernels.screening import add_positive_products, add_positive_sums, pack
 from selfdict.kernels.threads import for_slices
 
 ROWS, COLUMNS = 256, 1024  # of a tile
+FEW = 32  # features up to which BLAS would spend more time on storing the products than on taking them
 
 
 def row_scores(M: Array, theta: Array, w: Array, D: Array | None = None, v: Array | None = None) -> Array:
@@ -62,6 +64,9 @@ def positive_sums(D: Array, v: Array, theta: Array, rows: Array | None, dtype: A
         unit = float(np.abs(theta).max(initial=0.0)) or 1.0
         theta = (theta / unit).astype(np.float32)
     sums = np.zeros(count)
+    if len(D) <= FEW:
+        _few_features(D, v, theta, rows, sums, dtype)
+        return unit * sums
 
     def task(start: int, stop: int) -> None:
         index = slice(start, stop) if rows is None else rows[start:stop]
@@ -76,3 +81,18 @@ def positive_sums(D: Array, v: Array, theta: Array, rows: Array | None, dtype: A
     with single_threaded_blas():
         for_slices(task, count, ROWS)
     return unit * sums
+
+
+def _few_features(D: Array, v: Array, theta: Array, rows: Array | None, sums: Array, dtype: Any) -> None:
+    """Add the positive sums of :func:`positive_sums` to ``sums``, multiplied and added up in one kernel."""
+    packed = pack(theta, dtype)
+
+    def task(start: int, stop: int) -> None:
+        index = slice(start, stop) if rows is None else rows[start:stop]
+        count = stop - start
+        left, out = np.zeros((count + count % 2, packed.shape[1]), dtype), np.zeros(count + count % 2)
+        left[:count, : len(D)] = (D[:, index] / v[index]).T
+        add_positive_products(left, packed, out)
+        sums[start:stop] = out[:count]
+
+    for_slices(task, len(sums), ROWS)
