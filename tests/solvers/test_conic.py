@@ -5,7 +5,7 @@ import pytest
 
 import naive
 import reference
-from selfdict import Status, conic
+from selfdict import Huber, Status, Weighted, conic
 from selfdict.datasets import make_midpoints
 
 
@@ -87,7 +87,9 @@ def test_the_printed_factor_of_theorem_2_does_not_keep_the_residual():
         (dict(mu=1.0, epsilon=1.0), "either mu or epsilon"),
         (dict(mu=1.0, model="lasso"), "model must be"),
         (dict(mu=1.0, model="trace"), "takes epsilon"),
-        (dict(epsilon=1.0, sample_weight=np.ones(2)), "belongs to the penalised model"),
+        (dict(epsilon=1.0, sample_weight=np.ones(2)), "belong to the penalised model"),
+        (dict(epsilon=1.0, loss=Weighted(np.ones(2))), "belong to the penalised model"),
+        (dict(mu=1.0, loss=Huber(1.0)), "use fast_gradient"),
         (dict(epsilon=-1.0), "epsilon must be"),
     ],
 )

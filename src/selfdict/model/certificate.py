@@ -11,14 +11,17 @@ is a lower bound on (6): the max is the support function of row i of Ω, reached
 c ≥ 0, and the best c is found exactly. For model (4) the quadratic term becomes ε‖θ‖ and μ is 1.
 
 Atoms d_i of another dictionary, with weights v_i and gates of their own, have σ_i(θ) = Σ_j (w_j/v_i) max(0, d_iᵀθ_j).
+With another loss than the square, ½‖θ_j‖²/s_j becomes Σ_i s_j ℓ*(θ_ij/s_j), and θ_j = c s_j ψ(r_j) with ψ = ℓ'.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_vector
+from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import column_norms, dictionary
 from selfdict.model.screening import row_scores
 from selfdict.model.solution import Solution
@@ -50,6 +53,55 @@ def best_scaling(linear: float, quadratic: float, scores: Array, penalty: Array)
     return float(c), float(c * linear - 0.5 * c * c * quadratic - excess)
 
 
+def search_scaling(dual: Callable[[float], float], upper: float) -> float:
+    """Return the maximum of a concave function over 0 < c < upper, by golden sections.
+
+    Every c gives a true bound, so the search need not be exact: it ends at 1e-11 of the interval.
+    """
+    right = min(1.0, upper)
+    while 2 * right < upper and dual(2 * right) > dual(right):
+        right *= 2
+    right = min(2 * right, (1 - 1e-12) * upper)
+    left, section, best = 0.0, (np.sqrt(5) - 1) / 2, dual(right)
+    inner = [right - section * (right - left), left + section * (right - left)]
+    values = [dual(c) for c in inner]
+    tolerance = 1e-11 * right
+    while right - left > tolerance:
+        if values[0] > values[1]:
+            right = inner[1]
+            inner = [right - section * (right - left), inner[0]]
+            values = [dual(inner[0]), values[0]]
+        else:
+            left = inner[0]
+            inner = [inner[1], left + section * (right - left)]
+            values = [values[1], dual(inner[1])]
+    return max(best, *values)
+
+
+def loss_bound(loss: Loss, psi: Array, s: Array, linear: float, scores: Array, penalty: Array) -> float:
+    """Return the best dual value for θ = c ψ diag(s), for any loss.
+
+    Parameters
+    ----------
+    loss : Loss
+    psi : (m, n) ndarray of float64
+        ψ of the residual.
+    s : (n,) ndarray of float64
+        Weights of the columns.
+    linear : float
+        ⟨θ, M⟩ at c = 1.
+    scores, penalty : (n,) ndarray
+        σ_i(θ) at c = 1, and μ p.
+    """
+
+    def dual(c: float) -> float:
+        excess = float(np.maximum(c * scores - penalty, 0.0).sum())
+        return c * linear - float((loss.conjugate(c * psi) @ s).sum()) - excess
+
+    steepest = float(np.abs(psi).max())
+    return max(0.0, search_scaling(dual, loss.limit / steepest)) if steepest > 0 else 0.0
+
+
 def residual(M: Array, solution: Solution, D: Array | None = None) -> Array:
     """Return R = M − D X in float64, from the non-zero rows of X; D is by default M."""
     R = M.astype(np.float64)
@@ -64,7 +116,8 @@ def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None) -> 
     """Return ``solution`` with its objective, a dual bound and the relative gap, all computed in float64.
 
     The cost is one product MᵀR, taken in blocks; n×n numbers are never held. The bound is a proof: whatever
-    the optimum of model (6) (or of model (4), if ``solution.epsilon`` is set) is, it is not below ``dual_bound``.
+    the optimum of model (6) with the loss of the solution (or of model (4), if ``solution.epsilon`` is set) is,
+    it is not below ``dual_bound``.
 
     Parameters
     ----------
@@ -103,16 +156,24 @@ def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None) -> 
     p = as_vector(solution.p, d, "p", np.float64, default=np.ones(d))
     R = residual(M, solution, atoms)
     trace = float(p @ solution.diagonal.astype(np.float64, copy=False))
-    theta = R if solution.sample_weight is None else R * as_vector(solution.sample_weight, n, "sample_weight", R.dtype)
-    linear, quadratic = float(np.einsum("ij,ij->", theta, M, dtype=np.float64)), float(np.vdot(theta, R))
+    s = as_vector(solution.sample_weight, n, "sample_weight", np.float64, default=np.ones(n))
+    psi = solution.loss.gradient(R)
+    theta = psi if solution.sample_weight is None else psi * s
+    linear = float(np.einsum("ij,ij->", theta, M, dtype=np.float64))
     scores = row_scores(M, theta, w, atoms, v)
-    if solution.epsilon is None:
-        if not solution.mu >= 0:
-            raise ValueError(f"the solution's mu must be ≥ 0 to certify model (6), got {solution.mu}")
+    if solution.epsilon is not None:
+        if not isinstance(solution.loss, Squared):
+            raise ValueError(f"model (4) bounds the squared residual, the solution has the loss {solution.loss!r}")
+        objective = trace
+        _, bound = best_scaling(linear - solution.epsilon * np.sqrt(np.vdot(theta, R)), 0.0, scores, p)
+    elif not solution.mu >= 0:
+        raise ValueError(f"the solution's mu must be ≥ 0 to certify model (6), got {solution.mu}")
+    elif isinstance(solution.loss, Squared):
+        quadratic = float(np.vdot(theta, R))
         objective = 0.5 * quadratic + solution.mu * trace
         _, bound = best_scaling(linear, quadratic, scores, solution.mu * p)
     else:
-        objective = trace
-        _, bound = best_scaling(linear - solution.epsilon * np.sqrt(quadratic), 0.0, scores, p)
+        objective = float((solution.loss.value(R) @ s).sum()) + solution.mu * trace
+        bound = loss_bound(solution.loss, psi, s, linear, scores, solution.mu * p)
     gap = max(0.0, (objective - bound) / objective) if objective > 0 else 0.0
     return replace(solution, objective=objective, dual_bound=bound, gap=gap)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
+from selfdict.model.losses import Loss, Squared
 
 
 class Status(Enum):
@@ -59,7 +60,8 @@ class Solution:
     diagonal : (n,) or (d,) ndarray
         The diagonal of X; with a dictionary, the gates t.
     objective : float
-        ½ Σ_j s_j ‖m_j − M x_j‖² + μ pᵀ diag(X); for the models with ``epsilon``, pᵀ diag(X).
+        ½ Σ_j s_j ‖m_j − M x_j‖² + μ pᵀ diag(X), or with another loss in place of the square; for the models with
+        ``epsilon``, pᵀ diag(X).
     dual_bound : float
         A proven lower bound on the optimal objective; −inf before :func:`certify`.
     gap : float
@@ -72,6 +74,8 @@ class Solution:
         The vector p of model (6); None stands for ones.
     sample_weight : (n,) ndarray or None
         Weights s_j of the columns in the residual; None stands for ones.
+    loss : Loss
+        What the residual costs; by default ½ of its square.
     epsilon : float or None
         The bound on the residual in model (4); None for the penalised model (6).
     n_iter : int
@@ -92,6 +96,7 @@ class Solution:
     weights: Array | None = None
     p: Array | None = None
     sample_weight: Array | None = None
+    loss: Loss = field(default_factory=Squared)
     epsilon: float | None = None
     n_iter: int = 0
     status: Status = Status.GIVEN

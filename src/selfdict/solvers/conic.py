@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from selfdict._optional import optional
 from selfdict._validation import Array, as_scalar
 from selfdict.model.certificate import certify
+from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import project_omega
 from selfdict.model.solution import Solution, Status
 from selfdict.solvers.problem import Problem
@@ -25,6 +26,7 @@ def conic(
     p: ArrayLike | None = None,
     w: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    loss: Loss | str = "squared",
     model: str = "omega",
     random_state: Any = None,
 ) -> Solution:
@@ -48,6 +50,8 @@ def conic(
         A dictionary with gates, as in :func:`working_set`, for ``model="omega"``; d at most 300.
     p, w, sample_weight, random_state
         As in :func:`fast_gradient`; ``sample_weight`` belongs to model (6) alone.
+    loss : "squared", Squared or Weighted
+        What the residual costs in model (6). Other losses need :func:`fast_gradient`.
     model : {"omega", "trace", "l1inf"}
         Which set X is taken from.
 
@@ -73,14 +77,15 @@ def conic(
         raise ValueError(f'model "{model}" takes epsilon, not mu')
     if D is not None and model != "omega":
         raise ValueError(f'a dictionary D belongs to model "omega", got model "{model}"')
-    problem = Problem.check(M, 0.0 if mu is None else mu, p, w, sample_weight, random_state, D)
+    problem = Problem.check(M, 0.0 if mu is None else mu, p, w, sample_weight, random_state, D, loss)
+    problem.need_squares("conic")
     largest = max(len(problem.w), len(problem.v))
     if largest > MAX_POINTS:
         raise ValueError(f"conic handles at most {MAX_POINTS} points, got {largest}; use working_set or fast_gradient")
     if epsilon is not None:
         epsilon = as_scalar(epsilon, "epsilon")
-        if problem.weighted:
-            raise ValueError("sample_weight belongs to the penalised model (6): give mu instead of epsilon")
+        if problem.sample_weight is not None or not isinstance(problem.loss, Squared):
+            raise ValueError("sample_weight and loss belong to the penalised model (6): give mu instead of epsilon")
     X, t = _solve(problem, epsilon, model)
     point = Solution.from_matrix(
         X,
@@ -89,11 +94,12 @@ def conic(
         mu=np.nan if mu is None else problem.mu,
         weights=problem.w,
         p=problem.p,
-        sample_weight=problem.s if problem.weighted else None,
+        sample_weight=problem.sample_weight,
+        loss=problem.loss,
         epsilon=epsilon,
         status=Status.EXACT,
     )
-    return certify(problem.M, point, D=problem.D) if model == "omega" else point
+    return certify(M, point, D=D) if model == "omega" else point
 
 
 def _solve(problem: Problem, epsilon: float | None, model: str) -> tuple[Array, Array]:

@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import as_matrix, as_rank, as_scalar, as_vector
 from selfdict.abundances import column_residuals, nnls
+from selfdict.model.losses import Loss, as_loss
 from selfdict.model.omega import dictionary
 from selfdict.select.exchange import Budget, Fit, grow
 from selfdict.select.spa import spa
@@ -20,13 +21,15 @@ def mu_heuristic(
     p: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    loss: Loss | str = "squared",
     offset: float | None = None,
     D: ArrayLike | None = None,
 ) -> float:
     """Return the paper's μ, which balances the two terms of model (6) at a first guess of the r columns.
 
     μ = (Σ_j s_j ‖m_j − M(:,K) h_j‖² + offset) / Σ_{i∈K} p_i, where K comes from SPA and H ≥ 0 is optimal.
-    With a dictionary D the r columns are atoms, chosen one after the other to lower the residual most.
+    With a dictionary D the r columns are atoms, chosen one after the other to lower the residual most. With another
+    loss, twice the loss of the same residual is the numerator; for :class:`Weighted`, K and H come from whitened data.
 
     Parameters
     ----------
@@ -37,9 +40,11 @@ def mu_heuristic(
         The weights of the diagonal, or of the gates; by default ones.
     sample_weight : (n,) array_like, optional
         Weights s_j of the columns in the residual.
+    loss : "squared" or Loss
+        What the residual costs. SPA and H do not guard against outliers, whatever the loss.
     offset : float, optional
-        Keeps μ positive on data without noise. By default 1e-6 Σ_j s_j ‖m_j‖², which scales with the data; the
-        authors' program adds 1e-3 whatever the unit of M is: ``offset=1e-3`` does the same.
+        Keeps μ positive on data without noise. By default 1e-6 of the numerator for H = 0, which scales with the
+        data; the authors' program adds 1e-3 whatever the unit of M is: ``offset=1e-3`` does the same.
     D : (m, d) array_like, optional
         A dictionary; by default M itself.
 
@@ -57,6 +62,8 @@ def mu_heuristic(
     r = as_rank(r, A.shape[1], of="points" if D is None else "atoms")
     p = as_vector(p, A.shape[1], "p", np.float64, default=np.ones(A.shape[1]), positive=True)
     s = as_vector(sample_weight, n, "sample_weight", np.float64, default=np.ones(n))
+    loss = as_loss(loss)
+    M, A, s = loss.whiten(M), loss.whiten(A), loss.weigh(s)
     if D is None:
         K = spa(M, r, allow_fewer=True)
     else:
@@ -65,7 +72,10 @@ def mu_heuristic(
         K = grow(fit, r, np.empty(0, dtype=np.int64), TRIALS, Budget())
     if K.size == 0:
         return 0.0  # nothing to choose: any penalty will do
-    square = float(s @ column_residuals(A[:, K], M, nnls(A[:, K], M)) ** 2)
-    if offset is None:
-        offset = RELATIVE_OFFSET * float(s @ np.einsum("ij,ij->j", M, M, dtype=np.float64))
-    return (square + as_scalar(offset, "offset")) / float(p[K].sum())
+    H = nnls(A[:, K], M)
+    if loss.quadratic:
+        square, whole = s @ column_residuals(A[:, K], M, H) ** 2, s @ np.einsum("ij,ij->j", M, M, dtype=np.float64)
+    else:
+        square, whole = (2 * (loss.value(R) @ s).sum(dtype=np.float64) for R in (M - A[:, K] @ H, M))
+    offset = RELATIVE_OFFSET * float(whole) if offset is None else as_scalar(offset, "offset")
+    return (float(square) + offset) / float(p[K].sum())

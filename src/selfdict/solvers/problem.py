@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_generator, as_matrix, as_scalar, as_vector
+from selfdict.model.losses import Loss, as_loss
 from selfdict.model.omega import column_norms, dictionary
 
 Target = tuple[str, float]
@@ -18,6 +19,9 @@ class Problem:
 
     D is None where the columns of M are the atoms. Else its columns are, each with a gate t_i of its own: the model is
     min ½‖M − DX‖_F² + μ pᵀt over 0 ≤ t ≤ 1, 0 ≤ v_i X_ij ≤ w_j t_i, with v_i = ‖d_i‖₁.
+
+    Where the loss is quadratic, M, D and s are whitened: with them it is the squared one. What was given remains as
+    ``sample_weight``, and in w and v.
     """
 
     M: Array
@@ -27,7 +31,8 @@ class Problem:
     p: Array
     w: Array
     s: Array
-    weighted: bool
+    sample_weight: Array | None
+    loss: Loss
 
     @classmethod
     def check(
@@ -39,22 +44,32 @@ class Problem:
         s: ArrayLike | None,
         seed: Any = None,
         D: ArrayLike | None = None,
+        loss: Loss | str | None = None,
     ) -> Self:
         """Validate. w is by default the ℓ1 norms of the columns; p ones, or random if there is a ``seed``."""
-        M = as_matrix(M)
+        M, loss = as_matrix(M), as_loss(loss)
         n = M.shape[1]
         w = as_vector(w, n, "w", M.dtype, default=column_norms(M))
+        weight = as_vector(s, n, "sample_weight", M.dtype, default=np.ones(n))
         atoms, v = (None, w) if D is None else dictionary(D, M)
         return cls(
-            M=M,
-            D=atoms,
+            M=loss.whiten(M),
+            D=None if atoms is None else loss.whiten(atoms),
             v=v,
             mu=as_scalar(mu, "mu"),
             p=as_vector(p, len(v), "p", M.dtype, default=jitter(len(v), seed), positive=True),
             w=w,
-            s=as_vector(s, n, "sample_weight", M.dtype, default=np.ones(n)),
-            weighted=s is not None,
+            s=loss.weigh(weight),
+            sample_weight=None if s is None else weight,
+            loss=loss,
         )
+
+    def need_squares(self, solver: str) -> None:
+        """Refuse losses that are not squares of some whitened data."""
+        if not self.loss.quadratic:
+            raise ValueError(
+                f"{solver} takes quadratic losses (Squared, Weighted), got {self.loss!r}; use fast_gradient"
+            )
 
 
 def jitter(n: int, seed: Any) -> Array:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from selfdict._validation import Array, as_scalar
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.certificate import residual
+from selfdict.model.losses import Loss
 from selfdict.model.solution import Callback, Solution, Status
 from selfdict.solvers.problem import Problem, Target, check_target
 from selfdict.solvers.search import Search, Stop
@@ -22,6 +23,7 @@ def working_set(
     p: ArrayLike | None = None,
     w: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    loss: Loss | str = "squared",
     target: Target | None = None,
     X0: ArrayLike | Solution | None = None,
     tol: float = 1e-3,
@@ -52,8 +54,11 @@ def working_set(
         Weights of Ω; by default the ℓ1 norms of the columns of M.
     sample_weight : (n,) array_like, optional
         Weights s_j ≥ 0 of the columns in the residual ½ Σ_j s_j ‖m_j − M x_j‖².
+    loss : "squared", Squared or Weighted
+        What stands for ½‖M − MX‖_F². Other losses need :func:`fast_gradient`.
     target : ("residual", eps) or ("trace", value), optional
-        Look for the μ at which ‖M − MX‖_F is ``eps``, or the trace of X is ``value``, to 1e-3 relative.
+        Look for the μ at which ‖M − MX‖_F (in general: the root of twice the loss) is ``eps``, or the trace of X is
+        ``value``, to 1e-3 relative.
     X0 : Solution or (n, n) array_like, optional
         Where to start: its open rows with their diagonal entries. The columns are fitted anew. With D, a Solution.
     tol : float
@@ -86,7 +91,8 @@ def working_set(
     >>> solution.support, solution.gap <= 1e-6
     (array([0, 1]), True)
     """
-    problem = Problem.check(M, mu, p, w, sample_weight, random_state, D)
+    problem = Problem.check(M, mu, p, w, sample_weight, random_state, D, loss)
+    problem.need_squares("working_set")
     target = check_target(target)
     if target is not None and problem.mu == 0:
         raise ValueError("mu must be > 0 when it is steered to a target, got 0")
@@ -146,7 +152,8 @@ def _solution(problem: Problem, search: Search, support: Array, t: Array, X: Arr
         mu=search.mu,
         weights=problem.w,
         p=problem.p,
-        sample_weight=problem.s if problem.weighted else None,
+        sample_weight=problem.sample_weight,
+        loss=problem.loss,
         n_iter=len(search.history["objective"]) - 1,
         status=status,
         history={name: np.asarray(values) for name, values in search.history.items()},

@@ -1,0 +1,159 @@
+"""The losses: what any of them must satisfy, and the dual bound of each as a property."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+import cvxpy_model
+import naive
+from selfdict import Huber, PseudoHuber, Solution, Squared, Weighted, certify, project_omega
+from selfdict.model.certificate import best_scaling, search_scaling
+from selfdict.model.losses import as_loss
+
+LOSSES = [
+    Squared(),
+    Weighted([0.5, 2.0, 1.0], [1.0, 3.0, 0.2, 1.0]),
+    Weighted(band_variance=[0.5, 2.0, 1.0]),
+    Huber(0.7),
+    PseudoHuber(0.7),
+]
+every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+residuals = st.integers(0, 10_000).map(lambda seed: np.random.default_rng(seed).normal(0, 1, (2, 3, 4)))
+
+
+@every_loss
+@given(residuals)
+def test_convex_zero_at_zero_and_smooth(loss, pair):
+    """ℓ lies above its tangents, and below its parabolas with the Lipschitz constant."""
+    R, Q = pair
+    assert not loss.value(0 * R).any()
+    assert not loss.gradient(0 * R).any()
+    assert (loss.value(R) >= 0).all()
+    tangent = loss.value(R) + loss.gradient(R) * (Q - R)
+    assert (loss.value(Q) >= tangent - 1e-12).all()
+    assert (loss.value(Q) <= tangent + 0.5 * loss.lipschitz * (Q - R) ** 2 + 1e-12).all()
+
+
+@every_loss
+@given(residuals)
+def test_gradient_is_the_derivative(loss, pair):
+    R, h = pair[0], 1e-6
+    slope = (loss.value(R + h) - loss.value(R - h)) / (2 * h)
+    np.testing.assert_allclose(loss.gradient(R), slope, atol=1e-5 * loss.lipschitz)
+
+
+@every_loss
+@given(residuals)
+def test_fenchel_young_with_equality_at_the_gradient(loss, pair):
+    R, Q = pair
+    theta = loss.gradient(Q)
+    assert (loss.value(R) + loss.conjugate(theta) >= R * theta - 1e-12).all()
+    np.testing.assert_allclose(loss.value(Q) + loss.conjugate(theta), Q * theta, atol=1e-12)
+
+
+@every_loss
+def test_conjugate_is_the_supremum(loss):
+    for theta in (-0.65, 0.0, 0.3, 0.69):
+        for i, j in np.ndindex(3, 4):
+
+            def minus(r, i=i, j=j, theta=theta):
+                R = np.zeros((3, 4))
+                R[i, j] = r
+                return loss.value(R)[i, j] - theta * r
+
+            numerical = -minimize_scalar(minus, bounds=(-60, 60), method="bounded", options={"xatol": 1e-9}).fun
+            assert loss.conjugate(np.full((3, 4), theta))[i, j] == pytest.approx(numerical, abs=1e-8)
+
+
+@pytest.mark.parametrize("loss", [Huber(0.7), PseudoHuber(0.7)])
+def test_conjugate_is_infinite_beyond_the_steepest_slope(loss):
+    assert loss.limit == 0.7
+    assert np.isinf(loss.conjugate(np.array([0.71, -0.71]))).all()
+    assert np.isfinite(loss.conjugate(np.array([0.7, -0.7]))).all()
+
+
+@every_loss
+def test_dtype_is_kept(loss):
+    R = np.ones((3, 4), dtype=np.float32)
+    assert loss.value(R).dtype == loss.gradient(R).dtype == loss.conjugate(0.5 * R).dtype == np.float32
+
+
+def test_whitened_data_have_the_weighted_loss_as_their_squared_one():
+    rng = np.random.default_rng(0)
+    R, s = rng.normal(size=(3, 4)), rng.random(4)
+    for loss in LOSSES[:3]:
+        assert loss.quadratic
+        expected = (loss.value(R) @ s).sum()
+        assert (Squared().value(loss.whiten(R)) @ loss.weigh(s)).sum() == pytest.approx(expected)
+    assert not Huber(1.0).quadratic
+
+
+@every_loss
+@given(seed=st.integers(0, 10_000), mu=st.floats(0, 2), weighted=st.booleans())
+def test_weak_duality_at_random_feasible_points(loss, seed, mu, weighted):
+    """No feasible point lies below a bound from another one, at whatever weights, zero columns and signs."""
+    rng = np.random.default_rng(seed)
+    M = rng.normal(0.3, 1.0, (3, 4))
+    M[:, rng.random(4) < 0.15] = 0.0
+    w, p = np.abs(M).sum(axis=0), rng.uniform(0.5, 1.5, 4)
+    s = rng.uniform(0, 2, 4) if weighted else None
+    solutions = []
+    for _ in range(3):
+        X = project_omega(rng.normal(0.2, 0.5, (4, 4)), w)
+        solutions.append(certify(M, Solution.from_matrix(X, mu=mu, p=p, weights=w, sample_weight=s, loss=loss)))
+    best = min(v.objective for v in solutions)
+    assert all(v.dual_bound <= best * (1 + 1e-12) + 1e-12 for v in solutions)
+    # the bound is at least that of c = 1, from the whole of Mᵀθ
+    R = M - M @ solutions[0].toarray()
+    s = np.ones(4) if s is None else s
+    psi = loss.gradient(R)
+    scores = naive.row_scores(M, psi * s, w)
+    plain = (s * psi * M).sum() - (s * loss.conjugate(psi)).sum() - np.maximum(scores - mu * p, 0).sum()
+    assert solutions[0].dual_bound >= plain - 1e-9 * (1 + abs(plain))
+
+
+@every_loss
+@pytest.mark.parametrize("seed", range(2))
+def test_the_gap_closes_at_the_exact_optimum(loss, seed):
+    rng = np.random.default_rng(seed)
+    M, p, s = rng.normal(0.5, 1, (3, 4)), rng.uniform(0.9, 1.1, 4), rng.uniform(0.2, 2, 4)
+    w = np.abs(M).sum(axis=0)
+    X, optimum = cvxpy_model.solve(M, 0.2, p, w, s, loss)
+    point = Solution.from_matrix(project_omega(X, w), mu=0.2, p=p, sample_weight=s, loss=loss)
+    solution = certify(M, point)
+    assert solution.objective == pytest.approx(optimum, rel=1e-6)
+    assert solution.gap <= 1e-5
+
+
+@given(st.integers(0, 10_000), st.floats(0.5, 5))
+def test_the_search_for_the_scaling_finds_what_the_exact_one_finds(seed, upper):
+    rng = np.random.default_rng(seed)
+    linear, quadratic, scores, penalty = rng.random(), rng.uniform(0.1, 2), rng.normal(size=6), rng.random(6)
+    c, value = best_scaling(linear, quadratic, scores, penalty)
+
+    def dual(c):
+        return c * linear - 0.5 * c * c * quadratic - np.maximum(c * scores - penalty, 0).sum()
+
+    assert search_scaling(dual, np.inf) == pytest.approx(value, abs=1e-10)
+    assert search_scaling(dual, upper) == pytest.approx(dual(min(c, upper)), abs=1e-10)
+
+
+def test_bad_input_is_one_clear_sentence():
+    for given_, error, message in [
+        (lambda: Huber(0.0), ValueError, "delta must be finite and > 0"),
+        (lambda: PseudoHuber("auto"), TypeError, "delta must be a real number"),
+        (lambda: Weighted([1.0, 0.0]).value(np.ones((2, 2))), ValueError, "band_variance must be positive"),
+        (lambda: Weighted(pixel_variance=[1.0]).value(np.ones((2, 2))), ValueError, r"shape \(2,\), got \(1,\)"),
+        (lambda: as_loss("huber"), TypeError, "loss must be"),
+        (lambda: as_loss(Huber), TypeError, "loss must be"),
+        (
+            lambda: certify(np.eye(2), Solution.from_matrix(np.eye(2), epsilon=1.0, loss=Huber(1.0))),
+            ValueError,
+            "squared",
+        ),
+    ]:
+        with pytest.raises(error, match=message):
+            given_()
+    assert as_loss(None) == as_loss("squared") == Squared()
