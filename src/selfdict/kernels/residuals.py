@@ -1,25 +1,24 @@
-"""The two sweeps over m×n arrays that an iteration of Algorithm 1 needs besides its products."""
+"""The sweep over m×n arrays that an iteration of Algorithm 1 needs besides its products."""
 
 from selfdict._validation import Array
 from selfdict.kernels.jit import jit
 
 
 @jit
-def subtract_and_square(M: Array, MX: Array, s: Array, start: int, stop: int) -> float:
-    """Turn columns ``start`` to ``stop`` of MX into R = M − MX; return Σ s_j R_ij² over them, summed in float64."""
+def subtract_and_extrapolate(
+    M: Array, MX: Array, R_old: Array, s: Array, beta: float, E: Array, start: int, stop: int
+) -> float:
+    """Turn MX into R = M − MX and E into (R + β(R − R_old)) diag(s); return Σ s_j R_ij², summed in float64.
+
+    All of it for the columns ``start`` to ``stop``.
+    """
+    b, weight = M.dtype.type(beta), s[start:stop]
     total = 0.0
     for i in range(M.shape[0]):
-        for j in range(start, stop):
-            r = M[i, j] - MX[i, j]
-            MX[i, j] = r
-            total += s[j] * float(r) * float(r)
+        data, now, before, ahead = M[i, start:stop], MX[i, start:stop], R_old[i, start:stop], E[i, start:stop]
+        for j in range(len(now)):
+            r = data[j] - now[j]
+            now[j] = r
+            ahead[j] = (r + b * (r - before[j])) * weight[j]
+            total += weight[j] * float(r) * float(r)
     return total
-
-
-@jit
-def extrapolate(R: Array, R_old: Array, s: Array, beta: float, out: Array, start: int, stop: int) -> None:
-    """Set columns ``start`` to ``stop`` of ``out`` to (R + β(R − R_old)) diag(s)."""
-    b = R.dtype.type(beta)
-    for i in range(R.shape[0]):
-        for j in range(start, stop):
-            out[i, j] = (R[i, j] + b * (R[i, j] - R_old[i, j])) * s[j]

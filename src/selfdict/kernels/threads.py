@@ -6,7 +6,6 @@ number of threads, so sums taken slice by slice give the same bits on one thread
 """
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -56,16 +55,12 @@ def thread_limit(limit: int | None) -> Iterator[None]:
         _limit.reset(token)
 
 
-_worker = threading.local()
-
-
-def _enter_worker() -> None:
-    _worker.inside = True
+_inside = ContextVar("selfdict_inside", default=False)
 
 
 @cache
 def _pool(size: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(size, thread_name_prefix="selfdict", initializer=_enter_worker)
+    return ThreadPoolExecutor(size, thread_name_prefix="selfdict")
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child makes its own
@@ -75,17 +70,35 @@ if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child 
 def for_slices(task: Callable[[int, int], Any], n_items: int, slice_size: int) -> list[Any]:
     """Call ``task(start, stop)`` for consecutive slices of ``range(n_items)`` and return the results in order.
 
-    On an interruption the running slices are waited for, so nothing writes into an array afterwards. A task that
-    comes here again runs its slices itself: a pool whose threads all wait for it would wait for ever.
+    The calling thread takes slices like the others. On an interruption the running slices are waited for, so
+    nothing writes into an array afterwards. A task that comes here again runs its slices itself: a pool whose
+    threads all wait for it would wait for ever.
     """
     slices = [(start, min(start + slice_size, n_items)) for start in range(0, n_items, slice_size)]
     size = min(n_threads(), len(slices))
-    if size <= 1 or getattr(_worker, "inside", False):
+    if size <= 1 or _inside.get():
         return [task(*bounds) for bounds in slices]
-    futures = [_pool(size).submit(task, *bounds) for bounds in slices]
+    results: list[Any] = [None] * len(slices)
+    waiting = list(enumerate(slices))[::-1]
+
+    def work() -> None:
+        token = _inside.set(True)
+        try:
+            while waiting:
+                try:
+                    k, bounds = waiting.pop()
+                except IndexError:  # another thread was quicker
+                    return
+                results[k] = task(*bounds)
+        finally:
+            _inside.reset(token)
+
+    futures = [_pool(size - 1).submit(work) for _ in range(size - 1)]
     try:
-        return [future.result() for future in futures]
+        work()
     finally:
-        for future in futures:
-            future.cancel()
+        waiting.clear()
         wait(futures)
+    for future in futures:
+        future.result()
+    return results

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from selfdict._validation import Array, as_scalar
 from selfdict.kernels.blas import single_threaded_blas
 from selfdict.kernels.projection import gradient_step
-from selfdict.kernels.residuals import extrapolate, subtract_and_square
+from selfdict.kernels.residuals import subtract_and_extrapolate
 from selfdict.kernels.threads import for_slices
 from selfdict.model.certificate import best_scaling, certify
 from selfdict.model.omega import project_omega
@@ -21,7 +21,7 @@ from selfdict.solvers.problem import Problem, Target, check_target
 
 ALPHA_0 = 0.05
 CHECK_EVERY = 25  # iterations between two looks at the gap, each of which costs about half an iteration
-ROWS, COLUMNS = 128, 512  # of a slice: as small as products allow, so that V stays in cache
+ROWS, COLUMNS = 256, 512  # of a slice, at most: as few as products allow, so that V stays in cache
 
 
 def fast_gradient(
@@ -140,15 +140,15 @@ class _Iterate:
         # only MᵀM enters, so a tall M gives way to the triangle of its QR factorisation
         M = problem.M
         self.M = scipy.linalg.qr(M, mode="r", check_finite=False)[0][: M.shape[1]] if M.shape[0] > M.shape[1] else M
-        self.columns = min(COLUMNS, -(-M.shape[1] // 2))
+        self.rows, self.columns = _even(M.shape[1], ROWS), _even(M.shape[1], COLUMNS)
+        self.free: list[Array] = []  # slices of V that no thread works on
         self.step_size = 1 / L if L > 0 else 0.0
         self.Y, self.Y_old = start, start.copy()
         self.open: Array = np.asarray(start.any(axis=1))
         self.open_old = self.open.copy()
-        self.R, self.R_old, self.E = (np.empty_like(self.M, order="C") for _ in range(3))
-        self.square = self._residual()
-        self.R_old[...] = self.R
         self.alpha, self.beta, self.restarted = ALPHA_0, 0.0, False
+        self.R, self.R_old, self.E = (np.zeros_like(self.M, order="C") for _ in range(3))
+        self.square = self._residual()
         self.sigma, self.direction = 0.1, 0
         self.gap = np.inf
         self.history: dict[str, list[float]] = {k: [] for k in ("objective", "mu", "residual", "trace", "restart")}
@@ -159,15 +159,16 @@ class _Iterate:
         if target_due:
             self._steer()
         self._project()
-        self.R, self.R_old = self.R_old, self.R
-        self.square = self._residual()
         alpha = (np.sqrt(self.alpha**4 + 4 * self.alpha**2) - self.alpha**2) / 2
         self.beta = self.alpha * (1 - self.alpha) / (self.alpha**2 + alpha)
         self.alpha = alpha
+        self.R, self.R_old = self.R_old, self.R
+        self.square = self._residual()
         # two restarts in a row would be plain gradient steps for ever
         self.restarted = not self.restarted and self.objective > self.history["objective"][-1]
         if self.restarted:
             self.alpha, self.beta = ALPHA_0, 0.0
+            np.multiply(self.R, self.problem.s, out=self.E)
         self._record()
 
     @property
@@ -175,27 +176,27 @@ class _Iterate:
         return 0.5 * self.square + self.mu * float(self.problem.p @ np.diagonal(self.Y))
 
     def _residual(self) -> float:
-        """Put M − MY into R, using the open rows of Y alone; return its weighted square."""
+        """Put M − MY into R, using the open rows of Y alone, and extrapolate it into E; return its weighted square."""
         M, Y, rows = self.M, self.Y, np.flatnonzero(self.open)
         if rows.size < 0.8 * self.open.size:
             M, Y = M[:, rows], Y[rows]
 
         def task(start: int, stop: int) -> float:
             np.matmul(M, Y[:, start:stop], out=self.R[:, start:stop])
-            return subtract_and_square(self.M, self.R, self.problem.s, start, stop)
+            return subtract_and_extrapolate(self.M, self.R, self.R_old, self.problem.s, self.beta, self.E, start, stop)
 
         return float(sum(for_slices(task, Y.shape[1], self.columns)))
 
     def _project(self) -> None:
         """Y_old ← P_Ω(X − ∇F(X)/L) at the extrapolated X, a slice of rows at a time; then swap."""
-        M, n, s = self.M, self.M.shape[1], self.problem.s
+        M, n = self.M, self.M.shape[1]
         penalty = M.dtype.type(self.mu) * self.problem.p
-        for_slices(lambda a, b: extrapolate(self.R, self.R_old, s, self.beta, self.E, a, b), n, self.columns)
 
         def task(start: int, stop: int) -> None:
-            V = M[:, start:stop].T @ self.E  # stays in the cache of the core that projects it
+            V = self.free.pop() if self.free else np.empty((self.rows, n), dtype=M.dtype)
+            np.matmul(M[:, start:stop].T, self.E, out=V[: stop - start])
             gradient_step(
-                V,
+                V[: stop - start],
                 self.Y,
                 self.Y_old,
                 self.open,
@@ -206,8 +207,9 @@ class _Iterate:
                 self.problem.w,
                 start,
             )
+            self.free.append(V)
 
-        for_slices(task, n, ROWS)
+        for_slices(task, n, self.rows)
         self.Y, self.Y_old = self.Y_old, self.Y
         self.open, self.open_old = self.open_old, self.open
 
@@ -291,6 +293,11 @@ class _Iterate:
             history=history,
         )
         return certify(problem.M, point)
+
+
+def _even(n: int, at_most: int) -> int:
+    """Return the length of slices that cut n into an even number of equal parts: two threads end together."""
+    return -(-n // (2 * -(-n // (2 * at_most))))
 
 
 def _start(X0: ArrayLike | Solution | None, problem: Problem) -> Array:
