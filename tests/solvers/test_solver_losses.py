@@ -4,7 +4,19 @@ import numpy as np
 import pytest
 
 import cvxpy_model
-from selfdict import Huber, Weighted, certify, conic, mu_heuristic, working_set
+from selfdict import (
+    Huber,
+    Loss,
+    PseudoHuber,
+    Squared,
+    Status,
+    Weighted,
+    certify,
+    conic,
+    fast_gradient,
+    mu_heuristic,
+    working_set,
+)
 from selfdict.datasets import make_mixtures
 
 
@@ -55,3 +67,81 @@ def test_known_variances_and_a_dictionary():
     exact = conic(M, mu=0.2, D=D, sample_weight=s, loss=loss)
     assert solution.objective == pytest.approx(exact.objective, rel=1e-6)
     assert certify(M, solution, D=D).gap <= 1e-6
+
+
+@pytest.mark.parametrize("shape", [(6, 9), (12, 7)])
+@pytest.mark.parametrize("name", ["squared", "weighted", "huber", "pseudo-huber"])
+def test_fast_gradient_reaches_the_exact_optimum_of_every_loss(name, shape):
+    M, p, s, weighted = small(shape=shape)
+    loss = {"squared": Squared(), "weighted": weighted, "huber": Huber(0.1), "pseudo-huber": PseudoHuber(0.1)}[name]
+    mu = 0.05 if "huber" in name else 0.2
+    X, exact = cvxpy_model.solve(M, mu, p, np.abs(M).sum(axis=0), s, loss)
+    solution = fast_gradient(M, mu, p=p, sample_weight=s, loss=loss, tol=1e-6, max_iter=50_000)
+    assert 0 < np.trace(X) < shape[1] - 1
+    assert solution.status is Status.CONVERGED
+    assert solution.objective == pytest.approx(exact, rel=1e-6)
+    assert solution.dual_bound <= exact * (1 + 1e-7)
+    assert solution.loss is loss
+    assert solution.history["objective"][0] == pytest.approx(loss.total(M, s))
+    assert solution.history["objective"][-1] == pytest.approx(solution.objective)
+
+
+def test_a_wide_huber_loss_is_the_squared_one():
+    M, p, s, _ = small()
+    plain, huber = (
+        fast_gradient(M, 0.2, p=p, sample_weight=s, loss=loss, tol=1e-6) for loss in ("squared", Huber(1e6))
+    )
+    assert huber.n_iter == plain.n_iter
+    np.testing.assert_allclose(huber.toarray(), plain.toarray(), atol=1e-10)
+    assert huber.dual_bound == pytest.approx(plain.dual_bound, rel=1e-10)
+
+
+@pytest.mark.parametrize("loss", [Huber(0.05), PseudoHuber(0.05), Weighted(pixel_variance=np.linspace(1, 2, 60))])
+def test_single_precision_stays(loss):
+    M = make_mixtures(20, 60, 4, noise=0.05, random_state=0)[0]
+    single, double = (fast_gradient(v, 0.05, loss=loss, max_iter=200, tol=0) for v in (M.astype(np.float32), M))
+    assert single.coef.dtype == np.float32
+    assert single.objective == pytest.approx(double.objective, rel=1e-4)
+
+
+def test_steered_to_the_root_of_twice_the_loss():
+    M = make_mixtures(20, 60, 4, noise=0.05, random_state=0)[0]
+    loss = Huber(0.05)
+    solution = fast_gradient(M, 0.05, loss=loss, target=("residual", 1.0), target_every=10, max_iter=3000, tol=1e-2)
+    R = M - M @ solution.toarray()
+    assert np.sqrt(2 * loss.total(R, np.ones(60))) == pytest.approx(1.0, rel=2e-3)
+
+
+class Entrywise(Loss):
+    """A loss of a user: squares over a variance for each entry."""
+
+    def __init__(self, variance):
+        self.variance = variance
+
+    @property
+    def lipschitz(self):
+        return 1 / self.variance.min()
+
+    def value(self, R):
+        return 0.5 * R**2 / self.variance
+
+    def gradient(self, R):
+        return R / self.variance
+
+    def conjugate(self, theta):
+        return 0.5 * theta**2 * self.variance
+
+
+def test_a_loss_of_one_s_own():
+    M, p, s, weighted = small()
+    own = Entrywise(weighted.variance(M))
+    solution = fast_gradient(M, 0.2, p=p, sample_weight=s, loss=own, tol=1e-3, max_iter=20_000)
+    known = working_set(M, 0.2, p=p, sample_weight=s, loss=weighted, tol=1e-6)
+    assert solution.gap <= 1e-3
+    assert known.dual_bound <= solution.objective <= known.objective * (1 + 1e-3)
+    assert solution.dual_bound <= known.objective
+
+
+def test_what_is_no_loss_is_refused():
+    with pytest.raises(TypeError, match="loss must be"):
+        fast_gradient(np.eye(3), 0.1, loss="huber")

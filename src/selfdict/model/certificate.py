@@ -173,7 +173,7 @@ def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None) -> 
         objective = 0.5 * quadratic + solution.mu * trace
         _, bound = best_scaling(linear, quadratic, scores, solution.mu * p)
     else:
-        objective = float((solution.loss.value(R) @ s).sum()) + solution.mu * trace
+        objective = solution.loss.total(R, s) + solution.mu * trace
         bound = loss_bound(solution.loss, psi, s, linear, scores, solution.mu * p)
     gap = max(0.0, (objective - bound) / objective) if objective > 0 else 0.0
     return replace(solution, objective=objective, dual_bound=bound, gap=gap)

@@ -43,6 +43,10 @@ class Loss(ABC):
     def conjugate(self, theta: Array) -> Array:
         """Return ℓ*(θ) of each entry, (m, n), ∞ outside its domain."""
 
+    def total(self, R: Array, s: Array) -> float:
+        """Return Σ_ij s_j ℓ_ij(r_ij), summed in float64."""
+        return float(np.einsum("ij,j->", self.value(R), s, dtype=np.float64))
+
     # a quadratic loss is the squared one for other data and other sample weights:
 
     @property

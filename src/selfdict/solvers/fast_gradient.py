@@ -13,7 +13,8 @@ from selfdict.kernels.blas import single_threaded_blas
 from selfdict.kernels.projection import gradient_step
 from selfdict.kernels.residuals import subtract_and_extrapolate
 from selfdict.kernels.threads import for_slices
-from selfdict.model.certificate import best_scaling, certify
+from selfdict.model.certificate import best_scaling, certify, loss_bound
+from selfdict.model.losses import Loss
 from selfdict.model.omega import project_omega
 from selfdict.model.screening import row_scores
 from selfdict.model.solution import Callback, Progress, Solution, Status
@@ -31,6 +32,7 @@ def fast_gradient(
     p: ArrayLike | None = None,
     w: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    loss: Loss | str = "squared",
     target: Target | None = None,
     target_every: int | None = None,
     X0: ArrayLike | Solution | None = None,
@@ -59,14 +61,16 @@ def fast_gradient(
         Weights of Ω; by default the ℓ1 norms of the columns of M.
     sample_weight : (n,) array_like, optional
         Weights s_j ≥ 0 of the columns in the residual ½ Σ_j s_j ‖m_j − M x_j‖².
+    loss : "squared" or Loss
+        What stands for ½‖M − MX‖_F²: :class:`Weighted`, :class:`Huber`, :class:`PseudoHuber` or one of your own.
     target : ("residual", eps) or ("trace", value), optional
-        Steer μ until ‖M − MX‖_F is ``eps``, or the trace of X is ``value``.
+        Steer μ until ‖M − MX‖_F (in general: the root of twice the loss) is ``eps``, or the trace of X is ``value``.
     target_every : int, optional
         Change μ every so many iterations; by default at each restart.
     X0 : (n, n) array_like or Solution, optional
         Where to start; by default X = 0. It is projected onto Ω.
     lipschitz : float, optional
-        The constant L; by default σ_max(M)² max_j s_j.
+        The constant L; by default σ_max(M)² max_j s_j times that of the loss.
     max_iter, max_seconds : int, float, optional
         Limits on the iterations and on the time.
     tol : float
@@ -92,21 +96,25 @@ def fast_gradient(
     >>> np.sort(np.argsort(solution.diagonal)[-2:]), solution.gap <= 1e-3
     (array([0, 1]), True)
     """
-    problem = Problem.check(M, mu, p, w, sample_weight, random_state)
+    problem = Problem.check(M, mu, p, w, sample_weight, random_state, loss=loss)
     target = check_target(target)
     tol = as_scalar(tol, "tol")
     if target_every is not None and target_every < 1:
         raise ValueError(f"target_every must be at least 1, got {target_every}")
     if max_iter < 0:
         raise ValueError(f"max_iter must not be negative, got {max_iter}")
-    L = squared_norm(problem.M) * problem.s.max() if lipschitz is None else as_scalar(lipschitz, "lipschitz")
+    if lipschitz is None:
+        lipschitz = squared_norm(problem.M) * float(problem.s.max())
+        if not problem.loss.quadratic:
+            lipschitz *= problem.loss.lipschitz
+    L = as_scalar(lipschitz, "lipschitz")
     with single_threaded_blas():  # products are taken inside slices
         state = _Iterate(problem, L, target, _start(X0, problem))
         try:
             status = _iterate(state, target_every, max_iter, max_seconds, tol, callback)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        return state.solution(status)
+        return certify(M, state.solution(status))
 
 
 def _iterate(
@@ -137,9 +145,11 @@ class _Iterate:
 
     def __init__(self, problem: Problem, L: float, target: Target | None, start: Array) -> None:
         self.problem, self.target, self.mu = problem, target, problem.mu
-        # only MᵀM enters, so a tall M gives way to the triangle of its QR factorisation
-        M = problem.M
-        self.M = scipy.linalg.qr(M, mode="r", check_finite=False)[0][: M.shape[1]] if M.shape[0] > M.shape[1] else M
+        self.loss = None if problem.loss.quadratic else problem.loss
+        M = self.M = problem.M
+        # only MᵀM enters a squared loss, so a tall M gives way to the triangle of its QR factorisation
+        if self.loss is None and M.shape[0] > M.shape[1]:
+            self.M = scipy.linalg.qr(M, mode="r", check_finite=False)[0][: M.shape[1]]
         self.rows, self.columns = _even(M.shape[1], ROWS), _even(M.shape[1], COLUMNS)
         self.free: list[Array] = []  # slices of V that no thread works on
         self.step_size = 1 / L if L > 0 else 0.0
@@ -168,7 +178,7 @@ class _Iterate:
         self.restarted = not self.restarted and self.objective > self.history["objective"][-1]
         if self.restarted:
             self.alpha, self.beta = ALPHA_0, 0.0
-            np.multiply(self.R, self.problem.s, out=self.E)
+            np.multiply(self._slope(self.R), self.problem.s, out=self.E)
         self._record()
 
     @property
@@ -176,16 +186,28 @@ class _Iterate:
         return 0.5 * self.square + self.mu * float(self.problem.p @ np.diagonal(self.Y))
 
     def _residual(self) -> float:
-        """Put M − MY into R, using the open rows of Y alone, and extrapolate it into E; return its weighted square."""
+        """Put M − MY into R, using the open rows of Y alone, and extrapolate it into E; return its weighted square.
+
+        For another loss, E is ψ of the extrapolated residual and twice the loss stands for the square.
+        """
+        s = self.problem.s if self.loss is None else np.ones_like(self.problem.s)
         M, Y, rows = self.M, self.Y, np.flatnonzero(self.open)
         if rows.size < 0.8 * self.open.size:
             M, Y = M[:, rows], Y[rows]
 
         def task(start: int, stop: int) -> float:
             np.matmul(M, Y[:, start:stop], out=self.R[:, start:stop])
-            return subtract_and_extrapolate(self.M, self.R, self.R_old, self.problem.s, self.beta, self.E, start, stop)
+            return subtract_and_extrapolate(self.M, self.R, self.R_old, s, self.beta, self.E, start, stop)
 
-        return float(sum(for_slices(task, Y.shape[1], self.columns)))
+        square = float(sum(for_slices(task, Y.shape[1], self.columns)))
+        if self.loss is None:
+            return square
+        self.E = self._slope(self.E) * self.problem.s
+        return 2 * self.loss.total(self.R, self.problem.s)
+
+    def _slope(self, R: Array) -> Array:
+        """Return ψ(R), the derivative of the loss."""
+        return R if self.loss is None else self.loss.gradient(R)
 
     def _project(self) -> None:
         """Y_old ← P_Ω(X − ∇F(X)/L) at the extrapolated X, a slice of rows at a time; then swap."""
@@ -245,10 +267,15 @@ class _Iterate:
         """Return how to end, if it is time: certified and on target, or no longer falling."""
         if self.target is not None and abs(self._attained() - 1) > 1e-3:
             return None
-        theta = (self.R * self.problem.s).astype(np.float64, copy=False)
+        psi = self._slope(self.R.astype(np.float64, copy=False))
+        s, penalty = self.problem.s.astype(np.float64), self.mu * self.problem.p.astype(np.float64)
+        theta = psi * s
         linear = float(np.einsum("ij,ij->", theta, self.M, dtype=np.float64))
         scores = row_scores(self.M, theta, self.problem.w.astype(np.float64))
-        bound = best_scaling(linear, self.square, scores, self.mu * self.problem.p.astype(np.float64))[1]
+        if self.loss is None:
+            bound = best_scaling(linear, self.square, scores, penalty)[1]
+        else:
+            bound = loss_bound(self.loss, psi, s, linear, scores, penalty)
         objective = self.objective
         self.gap = max(0.0, (objective - bound) / objective) if objective > 0 else 0.0
         if self.gap <= tol:
@@ -274,11 +301,11 @@ class _Iterate:
         )
 
     def solution(self, status: Status) -> Solution:
-        """Return the current point with its certificate for the M that was given."""
+        """Return the current point, not certified yet."""
         problem, support = self.problem, np.flatnonzero(self.open)
         del self.Y_old, self.R_old, self.E  # make room for the copy of the open rows
         history = {key: np.asarray(values) for key, values in self.history.items()}
-        point = Solution(
+        return Solution(
             support=support,
             coef=self.Y[support],
             diagonal=np.diagonal(self.Y).copy(),
@@ -292,7 +319,6 @@ class _Iterate:
             status=status,
             history=history,
         )
-        return certify(problem.M, point)
 
 
 def _even(n: int, at_most: int) -> int:

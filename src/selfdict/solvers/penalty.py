@@ -76,6 +76,6 @@ def mu_heuristic(
     if loss.quadratic:
         square, whole = s @ column_residuals(A[:, K], M, H) ** 2, s @ np.einsum("ij,ij->j", M, M, dtype=np.float64)
     else:
-        square, whole = (2 * (loss.value(R) @ s).sum(dtype=np.float64) for R in (M - A[:, K] @ H, M))
+        square, whole = (2 * loss.total(R, s) for R in (M - A[:, K] @ H, M))
     offset = RELATIVE_OFFSET * float(whole) if offset is None else as_scalar(offset, "offset")
     return (float(square) + offset) / float(p[K].sum())
