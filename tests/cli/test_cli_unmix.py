@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from selfdict.cli.app import app
 from selfdict.datasets import make_scene
-from selfdict.scene import read_scene, unmix, write_scene
+from selfdict.scene import build_library, read_scene, unmix, write_scene, write_spectra
 
 WHOLE = {"endmembers.csv", "report.html", "run.json"}
 
@@ -192,3 +192,33 @@ def test_broken_file_is_one_line(tmp_path):
     (line,) = result.stderr.splitlines()
     assert "bad.hdr: " in line
     assert [path.name for path in tmp_path.iterdir()] == ["bad.hdr"]
+
+
+def test_a_library_gives_named_materials(truth, cube, tmp_path):
+    names = [f"mineral {k}" for k in range(len(truth.endmembers))]
+    library = build_library(truth.endmembers, names, truth.scene["wavelength"].values)
+    write_spectra(library.rename(spectrum="endmember"), tmp_path / "library.csv")
+    record = unmix_json(cube, "-r", 3, "-o", tmp_path / "out", "--library", tmp_path / "library.csv")
+    found = [pixel["name"] for pixel in record["pure_pixels"]]
+    assert len(set(found)) == 3
+    assert set(found) <= set(names)
+    assert f"--library {tmp_path / 'library.csv'}" in record["command"]
+    assert record["library"]["sha256"] == hashlib.sha256((tmp_path / "library.csv").read_bytes()).hexdigest()
+    assert record["comparison"] == []
+    assert read_scene(tmp_path / "out" / "abundances.hdr")["band_name"].values.tolist() == found
+    said = run("unmix", cube, "-r", 3, "-o", tmp_path / "two", "--library", tmp_path / "library.csv")
+    assert "3 spectra of the library" in said.output
+    assert found[0] in said.output
+
+
+def test_a_library_that_does_not_fit_is_one_line(cube, tmp_path):
+    (tmp_path / "far.csv").write_text("wavelength_um,a\n8,0.5\n12,0.6\n")
+    for words, message in (
+        (["--library", tmp_path / "far.csv"], "ranges do not overlap"),
+        (["--library", tmp_path / "none.csv"], "no such file"),
+        (["--library", tmp_path / "far.csv", "--method", "spa"], "goes with --method fgnsr"),
+    ):
+        result = run("unmix", cube, "-r", 1, "-o", tmp_path / "out", *words)
+        assert result.exit_code == 2
+        assert message in result.output
+    assert not (tmp_path / "out").exists()

@@ -118,6 +118,12 @@ def unmix(
     method: Annotated[Method, typer.Option(help="How pure pixels are chosen.")] = Method.FGNSR,
     candidates: Candidates = "500",
     mu: Annotated[str, typer.Option(help="fgnsr: the penalty, a number or 'auto'.")] = "auto",
+    library: Annotated[
+        Path | None,
+        typer.Option(
+            help="fgnsr: find spectra of this library (.sli, .npz, .csv) instead of pure pixels.", show_default=False
+        ),
+    ] = None,
     abundances: Annotated[
         Abundances, typer.Option(help="Non-negative shares, or shares that also sum to one (fcls).")
     ] = Abundances.NNLS,
@@ -141,12 +147,15 @@ def unmix(
     from selfdict.cli.folder import whole_folder
     from selfdict.cli.run import Request, unmix_into
 
+    if library is not None and method is not Method.FGNSR:
+        raise typer.BadParameter(f"goes with --method fgnsr, got {method.value}", param_hint="--library")
     request = Request(
         source=Source(file, bands, drop_bad_bands, mask, roi, variable),
         r=rank,
         method=method.value,
         candidates=_parse_candidates(candidates),
         mu=_parse_mu(mu),
+        library=library,
         abundances=abundances.value,
         format=None if format is None else format.value,
         time_limit=time_limit,
@@ -293,12 +302,15 @@ def _say_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> N
         from selfdict.report.words import percent, seconds
 
         gap = "" if record["gap"] is None else f", certified gap {percent(record['gap'])}"
+        what = "pure pixels" if record["library"] is None else "spectra of the library"
         say(
-            f"{len(record['pure_pixels'])} pure pixels in {seconds(record['seconds']['total'])}, "
+            f"{len(record['pure_pixels'])} {what} in {seconds(record['seconds']['total'])}, "
             f"relative error {percent(record['relative_error'])}{gap}"
         )
         if record["status"] not in (None, "converged", "exact"):
             say(record["status_in_words"])
+        if record["library"] is not None:
+            say(", ".join(pixel["name"] for pixel in record["pure_pixels"]))
         say(str(output / "report.html"))
 
 

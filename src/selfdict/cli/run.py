@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import selfdict
 from selfdict.cli.console import Bars, check_interrupted, finite
-from selfdict.cli.source import Source
+from selfdict.cli.source import Source, sha256
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,6 +34,7 @@ class Request:
     method: str = "fgnsr"
     candidates: int | None = 500
     mu: float | str = "auto"
+    library: Path | None = None
     abundances: str = "nnls"
     format: str | None = None
     time_limit: float | None = None
@@ -45,11 +46,13 @@ class Request:
         self, scene: "xr.DataArray", method: str, progress: Callable[[str, float], Any], callback: Any
     ) -> "UnmixResult":
         """Unmix the scene that was read from the source, with ``method``."""
-        from selfdict.scene import SceneError, unmix
+        from selfdict.scene import SceneError, read_library, unmix
 
         options: dict[str, Any] = {}
         if method == "fgnsr":
             options = {"candidates": self.candidates, "mu": self.mu, "callback": callback}
+            if self.library is not None:
+                options["library"] = read_library(self.library)
             if self.time_limit is not None:
                 options["max_seconds"] = self.time_limit
         from sklearn.exceptions import ConvergenceWarning
@@ -78,6 +81,7 @@ class Request:
         if self.method == "fgnsr":
             candidates = "all" if self.candidates is None else str(self.candidates)
             words += ["--candidates", candidates, "--mu", str(self.mu)]
+            words += [] if self.library is None else ["--library", str(self.library)]
         words += ["--abundances", self.abundances, "--seed", str(self.seed)]
         for option, value in (("--format", self.format), ("--time-limit", self.time_limit)):
             words += [] if value is None else [option, f"{value}"]
@@ -93,7 +97,7 @@ def unmix_into(folder: Path, scene: "xr.DataArray", request: Request, bars: Bars
     with selfdict.thread_limit(request.threads):
         result = request.run(scene, request.method, bars.steps(), bars.solver())
         comparison = []
-        for method in ("spa", "vca") if request.compare else ():
+        for method in ("spa", "vca") if request.compare and request.library is None else ():
             if method != request.method:
                 other = request.run(scene, method, bars.steps(f"{method.upper()}: "), None)
                 comparison.append(method_result(other))
@@ -144,12 +148,14 @@ def _record(
     """Return everything needed to judge and to repeat the run."""
     n_columns = shape[2]
     solution = result.solution
+    names = None if result.atoms is None else [str(name) for name in result.endmembers["name"].values]
     first_row, first_column = request.source.first_pixel()
     pixels = []
     for k, (row, column) in enumerate(result.pixels.tolist()):
         x, y = (None, None) if result.coordinates is None else result.coordinates[k].tolist()
         pixels.append(
             {"endmember": k + 1, "index": row * n_columns + column, "row": row, "column": column, "x": x, "y": y}
+            | ({} if names is None else {"name": names[k]})
         )
     return {
         "selfdict": selfdict.__version__,
@@ -165,6 +171,9 @@ def _record(
             "first_row": first_row,
             "first_column": first_column,
         },
+        "library": None
+        if request.library is None
+        else {"path": str(request.library), "sha256": sha256(request.library)},
         "parameters": _settings(request, result),
         "seed": request.seed,
         "threads": request.threads,
@@ -233,6 +242,9 @@ def _parameters(request: Request, result: "UnmixResult", record: dict[str, Any])
     }
     if result.solution is not None:
         asked, found = result.parameters.get("candidates"), len(result.solution.diagonal)
+        if request.library is not None:
+            rows["Library"] = f"{request.library}, {found} spectra"
+            found = result.solution.coef.shape[1]
         rows["Candidates"] = f"{found} cluster representatives ({asked} asked for)" if asked else "all pixels"
         rows["Penalty μ"] = f"{result.solution.mu:.4g}" + (" (chosen by the program)" if request.mu == "auto" else "")
     fcls = "non-negative and summing to one (fcls)"

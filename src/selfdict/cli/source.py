@@ -60,7 +60,7 @@ class Source:
 
     def hashes(self) -> dict[str, str]:
         """Return the SHA-256 of each file the scene is stored in, by name."""
-        return {name: _sha256(path) for name, path in sorted(self._files().items())}
+        return {name: sha256(path) for name, path in sorted(self._files().items())}
 
     def _files(self) -> dict[str, Path]:
         from selfdict.scene.formats import format_of
@@ -111,6 +111,7 @@ def parse_roi(text: str) -> tuple[slice, slice]:
     return slice(top, bottom), slice(left, right)
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

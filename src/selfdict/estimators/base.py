@@ -19,10 +19,10 @@ _DTYPES = [np.float32, np.float64]
 
 
 class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the estimators whose components are points of the data itself.
+    """Base of the estimators whose components are points of the data itself, or of a dictionary.
 
     A subclass implements ``_select(M)``: M is (n_features, n_samples), points as columns, and the result is
-    the indices of ``n_components`` of them. Everything else is done here.
+    the indices of ``n_components`` of them, or of the rows of ``_atoms``. Everything else is done here.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -42,6 +42,10 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _select(self, M: Array) -> Array:
         raise NotImplementedError(f"{type(self).__name__} must implement _select")
+
+    def _atoms(self, points: Array) -> Array:
+        """Return the rows that the components are chosen from: the points."""
+        return points
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
         """Select the components.
@@ -79,11 +83,13 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _fit(self, X: ArrayLike) -> Array:
         self._validate_params()
         points: Array = validate_data(self, X, dtype=_DTYPES)
-        if self.n_components > len(points):
-            raise ValueError(f"n_components={self.n_components} must be at most n_samples={len(points)}")
+        atoms = self._atoms(points)
+        if self.n_components > len(atoms):
+            name = "n_samples" if atoms is points else "n_atoms"
+            raise ValueError(f"n_components={self.n_components} must be at most {name}={len(atoms)}")
         M = points.T
         self.indices_ = self._select(M)
-        self.components_ = points[self.indices_]
+        self.components_ = atoms[self.indices_]
         H = nnls(self.components_.T, M)
         self.reconstruction_err_ = relative_error(M, self.components_.T, H)
         return np.ascontiguousarray(H.T)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,26 +23,30 @@ class FGNSR(SelfDictionaryEstimator):
     """Select the points whose cone contains all the others, by nonnegative sparse regression with self dictionary.
 
     Model (6) of the paper, min ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, is solved to a certified gap, and the
-    points are read out of X. X may contain negative entries.
+    points are read out of X. X may contain negative entries. With a ``dictionary`` the atoms of that are selected:
+    those whose cone comes nearest to all the points.
 
     Parameters
     ----------
     n_components : int, default=2
-        How many points to select.
+        How many points, or atoms, to select.
+    dictionary : (n_atoms, n_features) array_like, optional
+        Rows to select from instead of the points themselves, such as the spectra of a library.
     solver : {"working_set", "fast_gradient", "conic"}, default="working_set"
         How the model is solved: see :func:`selfdict.working_set`, :func:`selfdict.fast_gradient` and
         :func:`selfdict.conic`. The latter two suit few points, or ``candidates``.
     candidates : int, optional
         Solve the model on so many cluster representatives only (H2NMF): 100 and 500 are FGNSR-100 and
-        FGNSR-500 of the paper. By default on all points.
+        FGNSR-500 of the paper. By default on all points. With a ``dictionary`` the representatives stand for the
+        points only, and all atoms may be selected.
     weights : {"scaled", "residual"}, default="scaled"
         How the sizes of the clusters enter, with ``candidates``. ``"scaled"``: each representative times the
         root of its cluster's size, with all weights of Ω one, as in the authors' program. ``"residual"``: as
-        weights of the residuals, as in the text of the paper.
+        weights of the residuals, as in the text of the paper; with a ``dictionary`` they always enter so.
     mu : "auto" or float, default="auto"
         The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`.
     target : ("residual", eps) or ("trace", value), optional
-        Steer the penalty until ‖M − MX‖_F is ``eps``, or the trace of X is ``value``.
+        Steer the penalty until ‖M − MX‖_F is ``eps``, or the trace of X (the sum of the gates) is ``value``.
     postprocess : {"auto", "diagonal", "spa", "clusters", "exchange"}, default="auto"
         How points are read out of X: see :func:`selfdict.select_indices`.
     tol : float, default=1e-3
@@ -60,13 +65,14 @@ class FGNSR(SelfDictionaryEstimator):
     Attributes
     ----------
     indices_ : (n_components,) ndarray of int
-        The selected rows of the training data.
+        The selected rows of the training data, or of the dictionary.
     components_ : (n_components, n_features) ndarray
-        These rows, ``X[indices_]``.
+        These rows, ``X[indices_]`` or ``dictionary[indices_]``.
     reconstruction_err_ : float
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
     solution_ : Solution
-        The solution of the model; with ``candidates``, for the representatives.
+        The solution of the model; with ``candidates``, for the representatives. With a ``dictionary``, ``diagonal``
+        holds the gates of its atoms.
     mu_, gap_ : float
         The penalty at the end, and the certified relative gap.
     n_iter_ : int
@@ -90,6 +96,7 @@ class FGNSR(SelfDictionaryEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SelfDictionaryEstimator._parameter_constraints,
+        "dictionary": [None, "array-like"],
         "solver": [StrOptions({"working_set", "fast_gradient", "conic"})],
         "candidates": [None, Interval(Integral, 1, None, closed="left")],
         "weights": [StrOptions({"scaled", "residual"})],
@@ -103,6 +110,8 @@ class FGNSR(SelfDictionaryEstimator):
         "callback": [None, callable],
     }
 
+    _fit_M: Array
+    _fit_D: Array | None
     solution_: Solution
     mu_: float
     gap_: float
@@ -113,6 +122,7 @@ class FGNSR(SelfDictionaryEstimator):
         self,
         n_components: int = 2,
         *,
+        dictionary: ArrayLike | None = None,
         solver: str = "working_set",
         candidates: int | None = None,
         weights: str = "scaled",
@@ -127,6 +137,7 @@ class FGNSR(SelfDictionaryEstimator):
         callback: Callback | None = None,
     ) -> None:
         super().__init__(n_components, random_state=random_state)
+        self.dictionary = dictionary
         self.solver = solver
         self.candidates = candidates
         self.weights = weights
@@ -140,7 +151,7 @@ class FGNSR(SelfDictionaryEstimator):
         self.callback = callback
 
     def select(self, r: int) -> Array:
-        """Return the indices of r points, read out of the solution that ``fit`` found.
+        """Return the indices of r points, or atoms, read out of the solution that ``fit`` found.
 
         Parameters
         ----------
@@ -152,8 +163,9 @@ class FGNSR(SelfDictionaryEstimator):
         (r,) ndarray of int
         """
         check_is_fitted(self)
-        as_rank(r, self._fit_M.shape[1])
-        return select_indices(self.solution_, r, self._fit_M, self.postprocess, clusters=self.clusters_)
+        if self._fit_D is None:
+            as_rank(r, self._fit_M.shape[1])
+        return select_indices(self.solution_, r, self._fit_M, self.postprocess, clusters=self.clusters_, D=self._fit_D)
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
         """Solve the model and select the points.
@@ -172,18 +184,29 @@ class FGNSR(SelfDictionaryEstimator):
         super().fit(X)
         return self
 
+    def _atoms(self, points: Array) -> Array:
+        self._fit_D = None
+        if self.dictionary is None:
+            return points
+        atoms: Array = check_array(self.dictionary, dtype=points.dtype, input_name="dictionary")
+        if atoms.shape[1] != points.shape[1]:
+            raise ValueError(f"the dictionary has {atoms.shape[1]} features, X has {points.shape[1]}")
+        self._fit_D = atoms.T
+        return atoms
+
     def _select(self, M: Array) -> Array:
         self._fit_M = M
         self.clusters_ = None if self.candidates is None else h2nmf(M, min(self.candidates, M.shape[1]))
-        model: dict[str, Any] = {}
+        model: dict[str, Any] = {} if self._fit_D is None else {"D": self._fit_D}
         if self.clusters_ is not None:
             M, sizes = M[:, self.clusters_.indices], self.clusters_.sizes
-            if self.weights == "scaled":
+            if self.weights == "scaled" and self._fit_D is None:
                 M = M * np.sqrt(sizes).astype(M.dtype)
                 model["w"] = np.where(np.abs(M).any(axis=0), 1.0, 0.0)
             else:
                 model["sample_weight"] = sizes
-        model["p"] = jitter(M.shape[1], np.random.default_rng() if self.random_state is None else self.random_state)
+        n_atoms = (M if self._fit_D is None else self._fit_D).shape[1]
+        model["p"] = jitter(n_atoms, np.random.default_rng() if self.random_state is None else self.random_state)
         self.solution_ = self._solve(M, model)
         self.mu_, self.gap_, self.n_iter_ = self.solution_.mu, self.solution_.gap, max(1, self.solution_.n_iter)
         if self.tol > 0 and self.solution_.status is Status.MAX_ITER:
@@ -191,10 +214,10 @@ class FGNSR(SelfDictionaryEstimator):
         return self.select(self.n_components)
 
     def _solve(self, M: Array, model: dict[str, Any]) -> Solution:
-        rank = min(self.n_components, M.shape[1])
+        rank = min(self.n_components, len(model["p"]))
         mu = self.mu
         if mu == "auto":
-            mu = mu_heuristic(M, rank, model["p"], sample_weight=model.get("sample_weight"))
+            mu = mu_heuristic(M, rank, model["p"], sample_weight=model.get("sample_weight"), D=model.get("D"))
         if self.solver == "conic":
             if self.target is None:
                 return conic(M, mu=float(mu), **model)

@@ -79,6 +79,8 @@ class ReportData:
         Names and values shown in the last table.
     command : str
         The command that repeats the run; empty when there is none.
+    names : sequence of str
+        The names of the endmembers, where they come from a library; empty for pure pixels.
     """
 
     title: str
@@ -104,6 +106,11 @@ class ReportData:
     comparison: Sequence[MethodResult] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
+    names: Sequence[str] = ()
+
+    def material(self, k: int) -> str:
+        """Return what endmember k, counted from 0, is called."""
+        return f"{k + 1}. {self.names[k]}" if self.names else f"Material {k + 1}"
 
 
 def report_data(
@@ -188,6 +195,7 @@ def report_data(
         comparison=comparison,
         parameters=result.parameters if parameters is None else parameters,
         command=command,
+        names=[str(name) for name in endmembers["name"].values] if "name" in endmembers.coords else (),
     )
 
 
@@ -218,12 +226,14 @@ def _band_labels(data: "xr.DataArray") -> list[str]:
 
 
 def _weights(result: "UnmixResult") -> tuple[Array, Array]:
-    """Return the diagonal of X at the pure pixels, and its other positive entries in falling order."""
-    if result.solution is None or result.solution_pixels is None:
+    """Return the diagonal of X at the pure pixels, or the gates of the spectra, and its other positive entries."""
+    if result.solution is None or (result.solution_pixels is None and result.atoms is None):
         return np.zeros(len(result.pixels)), np.zeros(0)
     diagonal = result.solution.diagonal
-    place = {tuple(pixel): k for k, pixel in enumerate(result.solution_pixels.tolist())}
-    chosen = [place.get(tuple(pixel)) for pixel in result.pixels.tolist()]
+    chosen: list[int | None] = [] if result.atoms is None else result.atoms.tolist()
+    if result.solution_pixels is not None:
+        place = {tuple(pixel): k for k, pixel in enumerate(result.solution_pixels.tolist())}
+        chosen = [place.get(tuple(pixel)) for pixel in result.pixels.tolist()]
     weights = np.array([0.0 if k is None else float(diagonal[k]) for k in chosen])
     rest = np.delete(diagonal, [k for k in chosen if k is not None])
     return weights, np.sort(rest[rest > 0])[::-1]

@@ -108,7 +108,7 @@ def _context(d: ReportData) -> dict[str, Any]:
     return {
         "d": d,
         "r": r,
-        "lead": words.lead(r, d.error),
+        "lead": words.lead(r, d.error, library=bool(d.names)),
         "figures": figures,
         "sections": sections,
         "width": width,
@@ -132,7 +132,7 @@ def _context(d: ReportData) -> dict[str, Any]:
             ("95 % of pixels below", words.percent(float(np.percentile(inside, 95)))),
             ("Worst pixel", words.percent(float(inside.max()))),
         ],
-        "paragraphs": words.certificate_paragraphs(d.certificate, d.method, n_valid),
+        "paragraphs": words.certificate_paragraphs(d.certificate, d.method, n_valid, library=bool(d.names)),
         "bars": bars,
         "bar_axis": bar_axis,
         "bars_caption": _bars_caption(d, len(bars)),
@@ -170,7 +170,7 @@ def _markers(d: ReportData, x_axis: Axis, y_axis: Axis, top: float, thinned: int
     for k, style in enumerate(line_styles(len(d.pixels))):
         row, column = (int(v) for v in d.pixels[k])
         marker = {
-            "name": f"Material {k + 1}",
+            "name": d.material(k),
             "colour": style.colour,
             "dash": " ".join(f"{2 * v:g}" for v in style.dash),
             "x": round(float(points[k, 0]), 2),
@@ -208,7 +208,7 @@ def _bars(d: ReportData, colours: list[str]) -> tuple[list[dict[str, Any]], Axis
                 "height": round(float(axis.place(float(weight))), 3),
                 "colour": colours[k] if own else "#b9c4c6",
                 "label": str(k + 1) if own else "",
-                "title": f"{f'Material {k + 1}' if own else 'Not chosen'}: {weight:.3g}",
+                "title": f"{d.material(k) if own else 'Not chosen'}: {weight:.3g}",
             }
         )
     return bars, axis
@@ -217,6 +217,11 @@ def _bars(d: ReportData, colours: list[str]) -> tuple[list[dict[str, Any]], Axis
 def _bars_caption(d: ReportData, shown: int) -> str:
     total = len(d.weights) + len(d.other_weights)
     some = f" The {shown} largest of {total} are shown." if total > shown else ""
+    if d.names:
+        return (
+            "Gates the solver opened, between 0 and 1. Coloured and numbered: the spectra chosen. Grey: other spectra "
+            "with an open gate, largest first; spectra that look alike share theirs." + some
+        )
     return (
         "Weights the solver gave (the diagonal of X). Coloured and numbered: the pure pixels chosen. Grey: "
         "other pixels with a weight, largest first; pixels that look alike share their weight." + some

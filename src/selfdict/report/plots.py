@@ -73,7 +73,7 @@ def plot_spectra(data: ReportData, ax: Any = None) -> Any:
             color=style.colour,
             linestyle=(0, style.dash) if style.dash else "-",
             linewidth=1.3,
-            label=f"Material {k + 1}",
+            label=data.material(k),
         )
     ax.set_xlabel(data.axis_label)
     ax.margins(x=0.01)
@@ -112,7 +112,7 @@ def plot_abundances(data: ReportData, fig: Any = None, columns: int = 3) -> Any:
             ax.set_axis_off()
             continue
         image = _map(ax, data.abundances[k], data.mask, top, ABUNDANCE_MAP)
-        ax.set_title(f"Material {k + 1}", fontsize="small")
+        ax.set_title(data.material(k), fontsize="small")
     fig.colorbar(image, ax=list(axes), label="abundance", shrink=0.8)
     return fig
 

@@ -48,13 +48,16 @@ def seconds(value: float) -> str:
     return f"{int(value // 60)} min {int(value % 60):02d} s"
 
 
-def lead(r: int, error: float) -> str:
+def lead(r: int, error: float, *, library: bool = False) -> str:
     """Return the first sentence of the report."""
-    pixels = "1 pure pixel reproduces" if r == 1 else f"Mixtures of {r} pure pixels reproduce"
-    return f"{pixels} this scene with a relative error of {percent(error)}."
+    one, many = ("spectrum", "spectra") if library else ("pure pixel", "pure pixels")
+    what = f"1 {one} reproduces" if r == 1 else f"Mixtures of {r} {many} reproduce"
+    return f"{what} this scene with a relative error of {percent(error)}."
 
 
-def certificate_paragraphs(certificate: Certificate | None, method: str, n_pixels: int) -> list[str]:
+def certificate_paragraphs(
+    certificate: Certificate | None, method: str, n_pixels: int, *, library: bool = False
+) -> list[str]:
     """Return the paragraphs of the report that explain the certificate."""
     if certificate is None:
         return [
@@ -74,6 +77,13 @@ def certificate_paragraphs(certificate: Certificate | None, method: str, n_pixel
         "balancing a faithful reconstruction against using few pixels. "
         f"{c.n_support:,} of them received a weight."
     )
+    if library:
+        search = (
+            f"The program looked at all {c.n_candidates:,} spectra of the library and asked: which few of them can be "
+            f"mixed to give the {n_pixels:,} pixels? It gives each spectrum a weight between 0 (not needed) and 1 "
+            "(some pixel is made of it alone), balancing a faithful reconstruction against using few spectra. "
+            f"{c.n_support:,} of them received a weight."
+        )
     proof = (
         "This balance is measured by one number, the objective; smaller is better. The weights found here "
         f"reach {c.objective:.6g}"
@@ -98,6 +108,13 @@ def certificate_paragraphs(certificate: Certificate | None, method: str, n_pixel
         "proof. And no calculation can prove that a pixel is physically pure: a material that never fills a "
         "pixel on its own cannot be found in this way."
     )
+    if library:
+        limits = (
+            "What the proof covers: the weights. The spectra shown here are then chosen with their help so that the "
+            "whole scene is reconstructed with a small error; that last choice is a search without proof. A library "
+            "holds spectra that are nearly alike, and noise can make one stand in for another: read a name as "
+            "“this one, or one that looks like it”."
+        )
     return [search, proof, limits]
 
 

@@ -10,6 +10,7 @@ from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402
 from selfdict.scene.errors import SceneError  # noqa: E402
 from selfdict.scene.files import read_scene, write_scene, write_spectra  # noqa: E402
 from selfdict.scene.georef import crs_of, transform_of  # noqa: E402
+from selfdict.scene.library import build_library, match_wavelengths, read_library  # noqa: E402
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
 from selfdict.scene.result import UnmixResult  # noqa: E402
 from selfdict.scene.unmix import unmix  # noqa: E402
@@ -19,9 +20,12 @@ __all__ = [
     "SelfdictAccessor",
     "UnmixResult",
     "as_scene",
+    "build_library",
     "build_scene",
     "crs_of",
+    "match_wavelengths",
     "matrix",
+    "read_library",
     "read_scene",
     "transform_of",
     "unmix",

@@ -146,7 +146,7 @@ def write_spectra(spectra: xr.DataArray, path: str | PathLike[str], *, overwrite
     Parameters
     ----------
     spectra : xarray.DataArray (endmember, band)
-        Such as ``UnmixResult.endmembers``.
+        Such as ``UnmixResult.endmembers``; a coordinate ``name (endmember)`` names the columns.
     path : str or path-like
         The file.
     overwrite : bool
@@ -175,7 +175,10 @@ def write_spectra(spectra: xr.DataArray, path: str | PathLike[str], *, overwrite
     for key, title in (("band_name", "band_name"), ("wavelength", "wavelength_nm"), ("fwhm", "fwhm_nm")):
         if key in spectra.coords:
             columns[title] = spectra[key].values.tolist()
-    columns |= {f"endmember_{label}": row for label, row in zip(labels, spectra.values)}
+    titles = [f"endmember_{label}" for label in labels]
+    if "name" in spectra.coords:
+        titles = [str(name) for name in spectra["name"].values]
+    columns |= dict(zip(titles, spectra.values))
     with (
         staged(path, overwrite=overwrite) as temporary,
         temporary.open("w", newline="", encoding="utf-8") as file,
@@ -226,6 +229,9 @@ def _as_bands(data: xr.DataArray) -> xr.DataArray:
     if "band" not in data.dims and data.ndim == 3 and set(DIMS[1:]) < set(data.dims):
         (leading,) = set(data.dims) - set(DIMS)
         labels = data[leading].values if leading in data.coords else np.arange(1, data.sizes[leading] + 1)
-        data = data.drop_vars([leading], errors="ignore").rename({leading: "band"})
-        data = data.assign_coords(band_name=("band", np.array([f"{leading} {label}" for label in labels])))
+        names = np.array([f"{leading} {label}" for label in labels])
+        if "name" in data.coords:
+            names = data["name"].values
+        data = data.drop_vars([leading, "name"], errors="ignore").rename({leading: "band"})
+        data = data.assign_coords(band_name=("band", names))
     return as_scene(data)

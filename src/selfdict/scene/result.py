@@ -18,9 +18,10 @@ class UnmixResult:
     Attributes
     ----------
     endmembers : xarray.DataArray (endmember, band)
-        Spectra of the pure pixels, physical values; ``endmember`` counts from 1; wavelengths as in the scene.
+        Spectra of the pure pixels, physical values; ``endmember`` counts from 1; wavelengths as in the scene. Spectra
+        of a library have a coordinate ``name (endmember)``.
     pixels : (r, 2) ndarray of int
-        Row and column of each pure pixel, counted from 0.
+        Row and column of each pure pixel, counted from 0; with a library, of the pixel that holds most of a spectrum.
     coordinates : (r, 2) ndarray of float or None
         Map coordinates x, y of the centres of these pixels (longitude, latitude in sensor geometry); None for a
         scene of no known place.
@@ -37,13 +38,17 @@ class UnmixResult:
     solution : Solution or None
         The point of model (6) that FGNSR chose from, with its certificate; None for the other methods.
     solution_pixels : (k, 2) ndarray of int or None
-        Row and column of the pixel behind each column of ``solution`` (the candidates, or all pixels fitted).
+        Row and column of the pixel behind each column of ``solution`` (the candidates, or all pixels fitted); None
+        with a library.
     guarantee : Guarantee or None
-        What the theorems of the paper promise for the pixels fitted; None for the methods they are not about.
+        What the theorems of the paper promise for the pixels fitted; None for the methods they are not about, and
+        with a library.
     parameters : mapping
         Method and settings as they were used.
     seconds : mapping of str to float
         Time of the steps ``read``, ``select``, ``abundances`` and of all together, ``total``.
+    atoms : (r,) ndarray of int or None
+        Which spectra of the library the endmembers are; None without a library.
     """
 
     endmembers: xr.DataArray
@@ -59,6 +64,7 @@ class UnmixResult:
     guarantee: Guarantee | None
     parameters: Mapping[str, Any]
     seconds: Mapping[str, float]
+    atoms: Array | None = None
 
     @property
     def n_valid(self) -> int:

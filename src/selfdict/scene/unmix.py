@@ -12,6 +12,7 @@ import selfdict
 from selfdict._validation import Array, as_generator, as_rank
 from selfdict.scene.blocks import block_matrix, blocks, flat_indices, float_dtype, map_of, used_bands, with_mask
 from selfdict.scene.georef import crs_of, to_map, transform_of
+from selfdict.scene.library import match_wavelengths
 from selfdict.scene.model import as_scene
 from selfdict.scene.result import UnmixResult
 
@@ -27,6 +28,7 @@ def unmix(
     method: str = "fgnsr",
     candidates: int | None = 500,
     mu: float | str = "auto",
+    library: xr.DataArray | None = None,
     abundances: str = "nnls",
     mask: ArrayLike | None = None,
     drop_bad_bands: bool = False,
@@ -53,6 +55,9 @@ def unmix(
         For ``"fgnsr"``: representatives of so many H2NMF clusters are the dictionary; None: all pixels.
     mu : float or "auto"
         For ``"fgnsr"``: the penalty μ of model (6).
+    library : xarray.DataArray (spectrum, band), optional
+        For ``"fgnsr"``: find r spectra of this library instead of pure pixels; see :func:`read_library`. It is matched
+        to the wavelengths of the scene (:func:`match_wavelengths`), which must hold the same quantity in the same unit.
     abundances : {"nnls", "fcls"}
         Nonnegative least squares, or with abundances that sum to one besides.
     mask : (n_rows, n_columns) array-like of bool, optional
@@ -91,13 +96,18 @@ def unmix(
     if abundances not in ("nnls", "fcls"):
         raise ValueError(f"abundances must be 'nnls' or 'fcls', got {abundances!r}")
     scene = with_mask(as_scene(scene), mask)
-    r = as_rank(r, scene.sizes["y"] * scene.sizes["x"])
+    r = as_rank(r, scene.sizes["y"] * scene.sizes["x"] if library is None else library.sizes["spectrum"])
     bands = used_bands(scene, drop_bad_bands)
+    if library is not None:
+        if method != "fgnsr":
+            raise ValueError(f"a library is searched by the method 'fgnsr', got {method!r}")
+        library = match_wavelengths(library, scene.isel(band=bands))
     generator = as_generator(random_state)
     report = progress or (lambda step, share: None)
 
     points, flat, valid = _read(scene, bands, r, max_pixels, generator, report)
-    as_rank(r, len(points))
+    if library is None:
+        as_rank(r, len(points))
     read = time.perf_counter()
 
     report("select", 0.0)
@@ -105,26 +115,32 @@ def unmix(
     if settings and candidates is not None and candidates >= len(points):
         settings["candidates"] = None
     seed = int(generator.integers(2**31))
-    estimator = getattr(selfdict, METHODS[method])(r, random_state=seed, **settings, **options)
+    given = {} if library is None else {"dictionary": library.values}
+    estimator = getattr(selfdict, METHODS[method])(r, random_state=seed, **settings, **given, **options)
     estimator.fit(points)
     report("select", 1.0)
     chosen = np.asarray(estimator.indices_)
-    U = points[chosen].T
+    U = estimator.components_.T
     solution = getattr(estimator, "solution_", None)
     solution_pixels = guarantee = None
-    if solution is not None:
+    if solution is not None and library is None:
         guarantee = selfdict.robustness_report(points.T, chosen)
         clusters = estimator.clusters_
         solution_pixels = _rows_and_columns(flat if clusters is None else flat[clusters.indices], scene)
-    pixels = _rows_and_columns(flat[chosen], scene)
+    n_fitted = len(points)
     del points, estimator
     selected = time.perf_counter()
 
     maps, residual, relative_error = _abundances(scene, bands, U, valid, abundances, report)
     ended = time.perf_counter()
 
+    label, names = np.arange(1, r + 1), {}
+    if library is None:
+        pixels = _rows_and_columns(flat[chosen], scene)
+    else:
+        pixels = _rows_and_columns(np.nanargmax(maps.reshape(r, -1), axis=1), scene)
+        names = {"name": ("endmember", library["name"].values[chosen])}
     crs, coordinates = _coordinates(scene, pixels)
-    label = np.arange(1, r + 1)
     spectral = {k: v for k, v in scene.coords.items() if v.dims == ("band",)}
     parameters = {
         "r": r,
@@ -135,20 +151,20 @@ def unmix(
         "drop_bad_bands": drop_bad_bands,
         "n_bands": int(bands.sum()),
         "n_valid": int(valid.sum()),
-        "n_fitted": len(flat),
+        "n_fitted": n_fitted,
         "random_state": random_state if isinstance(random_state, int) else None,
     }
     return UnmixResult(
         endmembers=xr.DataArray(
             U.T,
             dims=("endmember", "band"),
-            coords={"endmember": label, **{k: v.isel(band=bands) for k, v in spectral.items()}},
+            coords={"endmember": label, **names, **{k: v.isel(band=bands) for k, v in spectral.items()}},
             name="endmembers",
         ),
         pixels=pixels,
         coordinates=coordinates,
         crs=crs,
-        abundances=map_of(scene, maps, "abundance", endmember=label),
+        abundances=map_of(scene, maps, "abundance", endmember=label).assign_coords(names),
         residual=map_of(scene, residual, "residual"),
         valid=map_of(scene, valid, "valid"),
         relative_error=relative_error,
@@ -162,6 +178,7 @@ def unmix(
             "abundances": ended - selected,
             "total": ended - started,
         },
+        atoms=None if library is None else chosen,
     )
 
 

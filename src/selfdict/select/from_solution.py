@@ -19,7 +19,7 @@ from selfdict.select.spa import spa
 
 N_POINTS = 500  # clusters that stand for the data where nobody handed in others
 MAX_JUDGED = 20_000  # columns on which an exchange is judged
-SEARCH_TRIALS = 6_000  # choices fitted to the representatives
+SEARCH_TRIALS = 6_000  # choices fitted to the representatives; fewer where each takes longer
 POLISH_COLUMNS = 4_000_000  # columns fitted in all while polishing
 TRIALS = 8  # candidates tried a place, from each of two rankings
 POLISH_TRIALS = 4
@@ -166,7 +166,7 @@ def _exchange(
 
     # among the support and the representatives, fitted to the representatives
     small = Fit.of(M[:, chosen], sizes, A[:, pool], directions)
-    budget = Budget(SEARCH_TRIALS)
+    budget = Budget(SEARCH_TRIALS * (r + DIRECTIONS) / directions)
     K, square = np.empty(0, dtype=np.int64), np.inf
     for start in starts:
         grown = grow(small, r, np.searchsorted(pool, start), TRIALS, budget)

@@ -12,9 +12,11 @@ from selfdict.scene.errors import SceneError
 from selfdict.scene.model import DIMS, build_scene, to_nanometres, unit_of
 
 _FLAT = ("Y", "V")
-_WAVELENGTH = {
+WAVELENGTH = {
     "wavelength": None,
     "wavelengths": None,
+    "wavelength_nm": "nm",
+    "wavelength_um": "um",
     "wavelengths_nm": "nm",
     "wavelengths_um": "um",
     "wl": None,
@@ -63,7 +65,7 @@ def scene_from_arrays(
             )
         values = order_axes(path, load(cubes[0]), layout)
     wavelength = None
-    for name, units in _WAVELENGTH.items():
+    for name, units in WAVELENGTH.items():
         if name in shapes and int(np.prod(shapes[name])) == values.shape[0]:
             listed = load(name).ravel()
             wavelength = to_nanometres(listed, unit_of(listed, units))

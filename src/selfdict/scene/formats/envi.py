@@ -20,7 +20,7 @@ _CODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
 _WIDER = {"?": "u1", "b": "i2", "e": "f4"}  # dtypes ENVI lacks, and what holds them without loss
 # The order of the axes in the file, as positions in (band, y, x).
 _ORDER = {"bsq": (0, 1, 2), "bil": (1, 0, 2), "bip": (1, 2, 0)}
-_DATA_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".bin", ".rfl", "")
+_DATA_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".bin", ".rfl", ".sli", "")
 
 
 def read(path: Path) -> xr.DataArray:
@@ -33,7 +33,7 @@ def read(path: Path) -> xr.DataArray:
         integer(header, fields, "lines", minimum=1),
         integer(header, fields, "samples", minimum=1),
     )
-    values = _map_values(header, data, fields, shape)
+    values = map_values(header, data, fields, shape)
 
     wavelength, fwhm = (numbers(header, fields, key, n_bands) for key in ("wavelength", "fwhm"))
     units = unit_of([] if wavelength is None else wavelength, fields.get("wavelength units"))
@@ -139,7 +139,8 @@ def _data_file(header: Path, fields: dict[str, str]) -> Path:
     raise SceneError(header, f"the data file is missing: looked for {', '.join(data.name for data in choices)}")
 
 
-def _map_values(header: Path, data: Path, fields: dict[str, str], shape: tuple[int, int, int]) -> Array:
+def map_values(header: Path, data: Path, fields: dict[str, str], shape: tuple[int, int, int]) -> Array:
+    """Return the data file as (band, y, x), mapped, once its size is that of the header."""
     code = integer(header, fields, "data type", minimum=0)
     if code in (6, 9):
         raise SceneError(header, f"'data type' {code} is complex; a scene holds real numbers")

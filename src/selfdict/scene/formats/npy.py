@@ -26,6 +26,13 @@ def read(path: Path, *, variable: str | None = None, layout: str | None = None) 
 
 
 def _read_archive(path: Path, variable: str | None, layout: str | None) -> xr.DataArray:
+    shapes = array_shapes(path)
+    with np.load(path, allow_pickle=False) as arrays:
+        return scene_from_arrays(path, shapes, arrays.__getitem__, variable, layout)
+
+
+def array_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the numeric arrays of an ``.npz``, once all its arrays fit into the file."""
     shapes = {}
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
@@ -38,8 +45,7 @@ def _read_archive(path: Path, variable: str | None, layout: str | None) -> xr.Da
                 raise SceneError(path, f"{info.filename} declares {declared} bytes, more than the file can hold")
             if dtype.kind in "biuf":
                 shapes[info.filename.removesuffix(".npy")] = shape
-    with np.load(path, allow_pickle=False) as arrays:
-        return scene_from_arrays(path, shapes, arrays.__getitem__, variable, layout)
+    return shapes
 
 
 def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:

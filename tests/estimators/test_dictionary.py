@@ -1,0 +1,105 @@
+"""FGNSR with a dictionary: scikit-learn's conventions, every way to read atoms out of gates, and what it refuses."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from selfdict import FGNSR, select_indices, working_set
+from selfdict.metrics import relative_error
+
+
+@pytest.fixture(scope="module")
+def mixtures():
+    """Points that are mixtures of four atoms of forty, none of them pure; atoms come in near-duplicate pairs."""
+    rng = np.random.default_rng(0)
+    atoms = rng.random((20, 25)) ** 2
+    atoms = np.vstack([atoms, atoms + 0.05 * rng.random(atoms.shape)])
+    K = np.array([3, 8, 12, 17])
+    H = rng.dirichlet(2 * np.ones(4), 400)
+    return H @ atoms[K] + 0.002 * rng.normal(size=(400, 25)), atoms, K
+
+
+@pytest.mark.parametrize("postprocess", ["auto", "diagonal", "spa", "clusters", "exchange"])
+def test_finds_the_atoms(mixtures, postprocess):
+    X, atoms, K = mixtures
+    model = FGNSR(4, dictionary=atoms, postprocess=postprocess, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.components_, atoms[model.indices_])
+    assert len(set(model.indices_)) == 4
+    if postprocess in ("auto", "exchange"):
+        assert set(model.indices_) == set(K)
+    else:  # the near-duplicate of an atom may stand for it
+        assert set(model.indices_ % 20) <= set(K)
+    assert model.reconstruction_err_ < 0.05
+
+
+def test_conventions_of_scikit_learn(mixtures):
+    X, atoms, _ = mixtures
+    model = clone(FGNSR(4, dictionary=atoms, random_state=0))
+    H = model.fit_transform(X)
+    assert H.shape == (400, 4)
+    np.testing.assert_allclose(model.transform(X), H, rtol=1e-9)
+    error = np.linalg.norm(model.inverse_transform(H) - X) / np.linalg.norm(X)
+    assert error == pytest.approx(model.reconstruction_err_, rel=1e-6)
+    assert model.solution_.diagonal.shape == (40,)
+    assert model.gap_ <= 1e-3
+    assert model.get_feature_names_out().size == 4
+    assert len(set(model.select(6))) == 6
+    with pytest.raises(ValueError, match="number of atoms, 40, got 41"):
+        model.select(41)
+
+
+def test_float32_and_lists(mixtures):
+    X, atoms, K = mixtures
+    model = FGNSR(4, dictionary=atoms.tolist(), random_state=0).fit(X.astype(np.float32))
+    assert model.components_.dtype == np.float32
+    assert set(model.indices_) == set(K)
+
+
+def test_candidates_stand_for_the_points(mixtures):
+    X, atoms, K = mixtures
+    model = FGNSR(4, dictionary=atoms, candidates=60, tol=1e-6, random_state=0).fit(X)
+    assert set(model.indices_) == set(K)
+    assert model.solution_.coef.shape[1] == 60
+    M, sizes = X.T[:, model.clusters_.indices], model.clusters_.sizes
+    again = working_set(M, model.mu_, D=atoms.T, p=model.solution_.p, sample_weight=sizes, tol=1e-6)
+    assert model.solution_.objective == pytest.approx(again.objective, rel=1e-6)
+
+
+def test_fewer_points_than_components(mixtures):
+    """A dictionary gives more components than there are points, if they need them."""
+    X, atoms, _ = mixtures
+    model = FGNSR(3, dictionary=atoms, random_state=0).fit(X[:2])
+    assert model.components_.shape == (3, 25)
+
+
+def test_exchange_is_never_worse_than_the_other_ways(mixtures):
+    X, atoms, _ = mixtures
+    solution = working_set(X.T, 0.05, D=atoms.T)
+    errors = {
+        method: relative_error(X.T, atoms.T[:, select_indices(solution, 3, X.T, method, D=atoms.T)])
+        for method in ("diagonal", "spa", "clusters", "exchange")
+    }
+    assert errors["exchange"] == min(errors.values())
+
+
+def test_a_large_dictionary_is_searched_from_its_support(mixtures, monkeypatch):
+    monkeypatch.setattr("selfdict.select.from_solution.N_POINTS", 15)
+    X, atoms, K = mixtures
+    solution = working_set(X.T, 0.01, D=atoms.T)
+    assert set(select_indices(solution, 4, X.T, D=atoms.T)) == set(K)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(dictionary=np.ones((5, 24))), "the dictionary has 24 features, X has 25"),
+        (dict(dictionary=np.ones((3, 25))), "n_components=4 must be at most n_atoms=3"),
+        (dict(dictionary=np.full((5, 25), np.nan)), "NaN"),
+        (dict(dictionary=np.ones(25)), "2D array"),
+        (dict(dictionary=np.zeros((5, 25))), "r must be at most 0"),
+        (dict(dictionary="library"), "dictionary"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(mixtures, options, message):
+    with pytest.raises(ValueError, match=message):
+        FGNSR(4, **options).fit(mixtures[0])

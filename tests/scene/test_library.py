@@ -1,0 +1,202 @@
+"""Spectral libraries: three formats, wavelengths matched to a scene's, and a scene unmixed by one."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from selfdict.datasets import make_scene
+from selfdict.report import render_report, report_data
+from selfdict.scene import (
+    SceneError,
+    build_library,
+    match_wavelengths,
+    read_library,
+    read_scene,
+    unmix,
+    write_scene,
+    write_spectra,
+)
+
+NAMES = ["Alunite GDS84", "Kaolinite", "dry grass"]
+WAVELENGTH = np.array([400.0, 500.0, 700.0, 1000.0])
+SPECTRA = np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.4, 0.3, 0.2], [0.0, 1.0, 0.0, 1.0]])
+HEADER = """ENVI
+samples = 4
+lines = 3
+bands = 1
+data type = 4
+interleave = bsq
+byte order = 0
+file type = ENVI Spectral Library
+wavelength units = Micrometers
+wavelength = {0.4, 0.5, 0.7, 1.0}
+spectra names = {Alunite GDS84, Kaolinite, dry grass}
+"""
+
+
+def bands(wavelength):
+    return xr.DataArray(np.zeros(len(wavelength)), dims="band", coords={"wavelength": ("band", wavelength)})
+
+
+def write_envi(folder, header=HEADER, values=SPECTRA):
+    (folder / "lib.hdr").write_text(header)
+    (folder / "lib.sli").write_bytes(np.asarray(values, "<f4").tobytes())
+
+
+def write_files(folder):
+    write_envi(folder)
+    np.savez(folder / "rows.npz", spectra=SPECTRA, names=NAMES, wavelength=WAVELENGTH)
+    np.savez(folder / "atoms.npz", D=SPECTRA.T, names=NAMES, wavelengths_um=WAVELENGTH / 1000)
+    lines = [f"{nm / 1000},{','.join(map(str, row))}" for nm, row in zip(WAVELENGTH, SPECTRA.T, strict=True)]
+    (folder / "lib.csv").write_text("\n".join([f"wavelength_um,{','.join(NAMES)}", *lines]) + "\n")
+    spectra = build_library(SPECTRA, NAMES, WAVELENGTH).rename(spectrum="endmember")
+    write_spectra(spectra, folder / "ours.csv")
+    return ("lib.hdr", "lib.sli", "rows.npz", "atoms.npz", "lib.csv", "ours.csv")
+
+
+def test_every_format_gives_the_same_library(tmp_path):
+    for name in write_files(tmp_path):
+        library = read_library(tmp_path / name)
+        assert library.dims == ("spectrum", "band")
+        assert library["name"].values.tolist() == NAMES
+        np.testing.assert_allclose(library["wavelength"].values, WAVELENGTH)
+        np.testing.assert_allclose(library.values, SPECTRA, rtol=1e-6)
+
+
+def test_scaled_values_deleted_bands_and_names_with_commas(tmp_path):
+    values = SPECTRA * 100
+    values[0, 1] = -1.23e34
+    header = HEADER.replace("Kaolinite", "Kaolinite, fine") + "reflectance scale factor = 100\n"
+    write_envi(tmp_path, header, values)
+    library = read_library(tmp_path / "lib.sli")
+    assert library["name"].values.tolist() == ["spectrum 1", "spectrum 2", "spectrum 3"]
+    assert np.isnan(library.values[0, 1])
+    np.testing.assert_allclose(library.values[1:], SPECTRA[1:], rtol=1e-6)
+    matched = match_wavelengths(library, bands([500.0]))
+    np.testing.assert_allclose(matched.values[:, 0], [0.1 + 0.2 / 3, 0.4, 1.0], rtol=1e-6)
+
+
+def test_matching_interpolates_whatever_the_order_of_the_bands():
+    order = np.array([2, 0, 3, 1])
+    library = build_library(SPECTRA[:, order], NAMES, WAVELENGTH[order])
+    matched = match_wavelengths(library, bands([850.0, 400.0, 600.0]))
+    np.testing.assert_allclose(matched.values[0], [0.35, 0.1, 0.25])
+    np.testing.assert_array_equal(matched["wavelength"].values, [850.0, 400.0, 600.0])
+    assert matched["name"].values.tolist() == NAMES
+
+
+def test_without_wavelengths_the_bands_are_taken_one_for_one():
+    library = build_library(SPECTRA, NAMES)
+    np.testing.assert_array_equal(match_wavelengths(library, bands(WAVELENGTH)).values, SPECTRA)
+    with pytest.raises(ValueError, match=r"the library has no wavelengths.*the library has 4, the scene 3"):
+        match_wavelengths(library, bands(WAVELENGTH[:3]))
+    with pytest.raises(ValueError, match="the scene has no wavelengths"):
+        match_wavelengths(build_library(SPECTRA, NAMES, WAVELENGTH), bands(WAVELENGTH[:3]).drop_vars("wavelength"))
+
+
+@pytest.mark.parametrize(
+    ("wavelength", "message"),
+    [
+        ([2000.0, 2500.0], "ranges do not overlap: 'Alunite GDS84' covers 400–1000 nm, the scene 2000–2500 nm"),
+        ([0.4, 0.9], "ranges do not overlap.*check the units"),
+        ([350.0, 500.0, 1100.0], "'Alunite GDS84' covers 400–1000 nm, the scene 350–1100 nm: leave out the 2 bands"),
+    ],
+)
+def test_ranges_that_do_not_fit_are_said_so(wavelength, message):
+    with pytest.raises(ValueError, match=message):
+        match_wavelengths(build_library(SPECTRA, NAMES, WAVELENGTH), bands(wavelength))
+
+
+def test_a_spectrum_without_any_value_is_named():
+    values = SPECTRA.copy()
+    values[1] = np.nan
+    with pytest.raises(ValueError, match="'Kaolinite' covers nothing"):
+        match_wavelengths(build_library(values, NAMES, WAVELENGTH), bands([500.0]))
+
+
+def damaged(folder):
+    """Write files that are no library; yield each with what is said about it."""
+    yield folder / "missing.sli", "no such file"
+    write_envi(folder, HEADER.replace("Spectral Library", "Standard"))
+    yield folder / "lib.sli", "is no spectral library"
+    write_envi(folder, values=SPECTRA[:2])
+    yield folder / "lib.sli", "is cut short"
+    (folder / "alone.sli").write_bytes(b"")
+    yield folder / "alone.sli", "has no ENVI header"
+    np.savez(folder / "a.npz", spectra=SPECTRA)
+    yield folder / "a.npz", "must hold a matrix 'spectra' or 'D', and 'names'"
+    np.savez(folder / "b.npz", spectra=SPECTRA, names=NAMES[:2])
+    yield folder / "b.npz", "a name for each of the"
+    (folder / "c.npz").write_bytes(b"no archive")
+    yield folder / "c.npz", "cannot be read as a spectral library"
+    for text, message in (
+        ("wavelength_nm,a\n400,0.1\n500\n", "as many numbers in each row"),
+        ("wavelength_nm,a,a\n400,0.1,0.2\n", "two columns of the same name"),
+        ("wavelength_nm,a\n400,much\n", "could not convert"),
+        ("wavelength_nm\n400\n", "spectra must be numbers"),
+        ("", "cannot be read as a spectral library"),
+    ):
+        (folder / "d.csv").write_text(text)
+        yield folder / "d.csv", message
+
+
+def test_a_file_that_is_no_library_gets_one_line(tmp_path):
+    for path, message in damaged(tmp_path):
+        with pytest.raises(SceneError, match=message) as error:
+            read_library(path)
+        assert "\n" not in str(error.value)
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return make_scene((16, 18), n_bands=40, n_endmembers=3, noise=0.002, n_outliers=0, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def library(truth):
+    """The scene's own materials, sampled more finely, among thirty others."""
+    rng = np.random.default_rng(1)
+    wavelength = truth.scene["wavelength"].values
+    fine = np.linspace(wavelength.min(), wavelength.max(), 200)
+    others = np.cumsum(rng.normal(0, 0.03, (30, 200)), axis=1)
+    others = 0.3 + others - others.min(axis=1, keepdims=True)
+    own = [np.interp(fine, wavelength, spectrum) for spectrum in truth.endmembers]
+    names = [f"own {k}" for k in range(3)] + [f"other {k}" for k in range(30)]
+    return build_library(np.vstack([own, others]), names, fine)
+
+
+@pytest.mark.parametrize("candidates", [None, 50])
+def test_a_scene_is_made_of_its_own_spectra(truth, library, candidates, tmp_path):
+    result = unmix(truth.scene, 3, library=library, candidates=candidates, random_state=0)
+    assert sorted(result.endmembers["name"].values) == ["own 0", "own 1", "own 2"]
+    assert sorted(result.atoms) == [0, 1, 2]
+    assert result.gap <= 1e-3
+    assert result.solution.diagonal.shape == (33,)
+    assert result.solution_pixels is None
+    for k, (row, column) in enumerate(result.pixels):
+        assert result.abundances.values[k, row, column] == np.nanmax(result.abundances.values[k])
+    write_spectra(result.endmembers, tmp_path / "endmembers.csv")
+    again = read_library(tmp_path / "endmembers.csv")
+    assert again["name"].values.tolist() == result.endmembers["name"].values.tolist()
+    write_scene(result.abundances, tmp_path / "maps.hdr")
+    maps = read_scene(tmp_path / "maps.hdr")
+    assert maps["band_name"].values.tolist() == result.endmembers["name"].values.tolist()
+
+
+def test_the_report_names_the_spectra(truth, library):
+    result = unmix(truth.scene, 3, library=library, random_state=0)
+    data = report_data(truth.scene, result)
+    assert (data.weights > 0).all()
+    page = render_report(data)
+    for name in ("own 0", "own 1", "own 2"):
+        assert name in page
+    assert "Mixtures of 3 spectra reproduce" in page
+    assert "33 spectra of the library" in page
+    assert "pure pixel" not in page
+
+
+def test_a_library_goes_with_fgnsr_and_has_enough_spectra(truth, library):
+    with pytest.raises(ValueError, match="a library is searched by the method 'fgnsr', got 'spa'"):
+        unmix(truth.scene, 3, library=library, method="spa")
+    with pytest.raises(ValueError, match="got 34"):
+        unmix(truth.scene, 34, library=library)
