@@ -39,7 +39,7 @@ def build_library(spectra: ArrayLike, names: ArrayLike, wavelength: ArrayLike | 
     Examples
     --------
     >>> from selfdict.scene import build_library
-    >>> build_library([[0.2, 0.4]], ["quartz"], [500.0, 600.0]).name.item()
+    >>> build_library([[0.2, 0.4]], ["quartz"], [500.0, 600.0])["name"].item()
     'quartz'
     """
     values = np.asarray(spectra)
