@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank
+from selfdict.kernels.candidates import possibly_larger, subtract_squares, surely_largest
 from selfdict.select._columns import TIE, enough, finite_squared_norms, first_largest, negligible
 
 _BLOCK = 4096
@@ -67,9 +68,7 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False) -> Array:
             break
         u = _project_out(M[None, :, index].astype(np.float64), U)[0]
         U = np.column_stack([U, u / np.linalg.norm(u)])
-        change = (U[:, -1].astype(M.dtype) @ M).astype(np.float64)
-        slack += rounding * (2 * np.abs(change) + rounding)
-        residuals -= change**2
+        subtract_squares(residuals, slack, U[:, -1].astype(M.dtype) @ M, rounding)
     if allow_fewer:
         r = len(selected)
     return enough(selected, r, "all columns lie in the span of so many of them")
@@ -78,8 +77,8 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False) -> Array:
 def _largest(M: Array, U: Array, residuals: Array, slack: Array) -> int:
     """Return the column with the largest residual, or −1; corrects both arrays where it looks."""
     while True:
-        threshold = (1 - 2 * TIE) * max(0.0, (residuals - slack).max())
-        candidates = np.flatnonzero((residuals + slack >= threshold) & (residuals + slack > 0))
+        threshold = (1 - 2 * TIE) * surely_largest(residuals, slack)
+        candidates = possibly_larger(residuals, slack, threshold)
         if not candidates.size:
             return -1
         exact, norms = _exact(M, U, candidates)
