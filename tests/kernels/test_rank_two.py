@@ -46,7 +46,8 @@ def test_shares_are_those_of_nonnegative_least_squares(seed):
     W = rng.random((5, 2))
     A = np.hstack([W, rng.random((5, 20)), np.zeros((5, 1))])
     x = np.empty(23)
-    shares(W.T @ W, W.T @ A, x)
+    mix = rng.random((2, 2))
+    shares(W.T @ W, mix, np.linalg.solve(mix, W.T @ A), x)
     for share, a in zip(x, A.T):
         h = naive_select.nnls_two(W, a)
         np.testing.assert_allclose(share, h[0] / (h[0] + h[1] + 1e-16), atol=1e-9)
@@ -55,7 +56,7 @@ def test_shares_are_those_of_nonnegative_least_squares(seed):
 def test_shares_for_a_dictionary_of_rank_one():
     x = np.empty(2)
     W = np.array([[1.0, 2.0], [1.0, 2.0]])
-    shares(W.T @ W, W.T @ np.eye(2), x)
+    shares(W.T @ W, np.eye(2), W.T @ np.eye(2), x)
     assert set(x) <= {0.0, 1.0}
 
 

@@ -99,10 +99,10 @@ def test_leaf_columns(hold, monkeypatch):
         assert set(group) == set(part.indices)
 
 
-def test_gram_by_slices(monkeypatch):
-    monkeypatch.setattr("selfdict.select.rank_two.SLICE", 3)  # 134 slices, three groups
-    A = pixels()
-    np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(400))), A @ A.T, rtol=1e-13)
+@pytest.mark.parametrize("n", [1, 1025, 9000, 270_000])
+def test_gram_by_slices(n):
+    A = np.random.default_rng(0).random((2, n))
+    np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(n))), A @ A.T, rtol=1e-12)
 
 
 @given(st.integers(0, 10**6))

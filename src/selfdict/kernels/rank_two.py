@@ -10,14 +10,26 @@ from selfdict.kernels.jit import jit
 def gather(M: Array, columns: Array, rows: Array) -> None:
     """Set ``rows[t]`` to max(M[:, columns[t]], 0), and what is not finite to NaN or infinity; ``rows`` is (k, m)."""
     m = M.shape[0]
-    step = m if abs(M.strides[0]) < abs(M.strides[1]) else 8  # where rows of M lie in one piece, a few at a time
-    for first in range(0, m, step):
-        last = min(first + step, m)
+    if abs(M.strides[0]) < abs(M.strides[1]):  # columns of M lie in one piece
         for t in range(columns.size):
             j = columns[t]
-            for i in range(first, last):
+            for i in range(m):
                 a = M[i, j]
                 rows[t, i] = a - (a if a < 0 else 0)  # NaN for −infinity
+        return
+    # Eight rows of M at a time. Loops with simple bounds, here and above, are several times faster than one for both.
+    eights = m - m % 8
+    for first in range(0, eights, 8):
+        for t in range(columns.size):
+            j = columns[t]
+            for i in range(8):
+                a = M[first + i, j]
+                rows[t, first + i] = a - (a if a < 0 else 0)
+    for t in range(columns.size):
+        j = columns[t]
+        for i in range(eights, m):
+            a = M[i, j]
+            rows[t, i] = a - (a if a < 0 else 0)
 
 
 @jit
@@ -71,15 +83,16 @@ def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
 
 
 @jit
-def shares(left: Array, right: Array, x: Array) -> None:
+def shares(left: Array, mix: Array, Z: Array, x: Array) -> None:
     """Set x to h₁/(h₁ + h₂) for each column of H = argmin ‖A − W H‖ over H ≥ 0.
 
-    ``left`` is WᵀW (2, 2), ``right`` is WᵀA (2 or more rows, k). Where A has a zero column, x is 0.
+    ``left`` is WᵀW (2, 2); WᵀA is ``mix`` (2, 2) times the first two rows of Z. Where A has a zero column, x is 0.
     """
     a, b, d = left[0, 0], left[0, 1], left[1, 1]
     rank_one = a * d - b * b <= 1e-15 * a * d
     for t in range(x.size):
-        p, q = right[0, t], right[1, t]
+        p = mix[0, 0] * Z[0, t] + mix[0, 1] * Z[1, t]
+        q = mix[1, 0] * Z[0, t] + mix[1, 1] * Z[1, t]
         # The solution without signs, times the determinant, which cancels in the share.
         h1, h2 = d * p - b * q, a * q - b * p
         if rank_one or h1 < 0.0 or h2 < 0.0:  # the better column of W alone
@@ -92,12 +105,16 @@ def shares(left: Array, right: Array, x: Array) -> None:
 def count_below(x: Array, edges: Array, first: Array) -> Array:
     """Return how many entries of x ∈ [0, 1] are ≤ each of the increasing edges.
 
-    ``first[i]`` is an edge, of increasing position, at or before those that entries from i/100 on can reach.
+    All edges lie within 1e-9 of a multiple of 0.01; ``first[i]`` is the position of the first one beside i/100.
     """
     counts = np.zeros(edges.size + 1, dtype=np.int64)
     for value in x:
-        position = first[int(100.0 * value)]
-        while position < edges.size and edges[position] < value:
-            position += 1
+        hundredths = int(100.0 * value)
+        if 1e-6 < 100.0 * value - hundredths < 1.0 - 1e-6:
+            position = first[hundredths + 1]
+        else:
+            position = first[hundredths]
+            while position < edges.size and edges[position] < value:
+                position += 1
         counts[position] += 1
     return np.cumsum(counts)[:-1]

@@ -159,7 +159,7 @@ def _divide(leaf: _Leaf) -> tuple[_Leaf, ...]:
         summed[1 - small] = leaf.summed
     else:
         grams[1 - small] = gram(parts[1 - small])
-    return tuple(for_slices(lambda k, _: _Leaf.of(parts[k], grams[k], summed[k]), 2, 1))
+    return tuple(map(_Leaf.of, parts, grams, summed))
 
 
 def _start(n: int, n_clusters: int, previous: Clusters | None) -> tuple[list[int], list[int], list[Array]]:
@@ -182,7 +182,7 @@ def _describe(leaves: dict[int, _Leaf], splits: list[int]) -> Clusters:
     labels = np.empty(sizes.sum(), dtype=np.intp)
     for label, leaf in enumerate(ordered):
         labels[leaf.columns.indices] = label
-    indices = np.array([_most_typical(leaf) for leaf in ordered])
+    indices = np.array(for_slices(lambda k, _: _most_typical(ordered[k]), len(ordered), 1))
     return Clusters(labels, indices, sizes, np.array(splits, dtype=np.intp))
 
 

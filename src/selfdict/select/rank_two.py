@@ -12,7 +12,7 @@ _GRID = 0.01 * np.arange(101)
 _LOW, _HIGH = np.maximum(_GRID - 0.05, 0.0), np.minimum(_GRID + 0.05, 1.0)
 _BELOW_LOW = np.nextafter(_LOW, -1.0)  # x < low is x ≤ the next smaller number
 _EDGES = np.unique(np.concatenate([_GRID, _HIGH, _BELOW_LOW]))
-_FROM = np.searchsorted(_EDGES, _GRID - 1e-9)  # where to begin looking for x in [grid, grid + 0.01)
+_FROM = np.searchsorted(_EDGES, _GRID - 1e-9)  # the first edge beside each value of the grid
 _AT_GRID, _AT_HIGH, _AT_LOW = (np.searchsorted(_EDGES, values) for values in (_GRID, _HIGH, _BELOW_LOW))
 
 
@@ -24,7 +24,9 @@ def gram(columns: LeafColumns) -> Array:
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite will be an error, not a warning
             return np.asarray(rows.T @ rows)
 
-    return sum_slices(product, columns.indices.size, SLICE)
+    # Wide slices are quicker, but a small leaf too should keep several threads busy.
+    size = columns.indices.size
+    return sum_slices(product, size, min(max(-(-size // 8), 1024), 4096))
 
 
 def products(columns: LeafColumns, U: Array) -> Array:
@@ -39,12 +41,13 @@ def first_part(columns: LeafColumns, U: Array) -> Array:
     """Say which columns go to the first part; U (m, 2) holds their two leading left singular vectors."""
     Z = products(columns, U)
     pair = Z[:2, extreme_pair(Z, TIE)]
-    W = U @ pair
+    W, mix = U @ pair, np.ascontiguousarray(pair.T)
     # Without a negative entry the clipping changes nothing, and WᵀA follows from Z.
-    right = pair.T @ Z[:2] if (W >= 0).all() else products(columns, np.maximum(W, 0))
-    W = np.maximum(W, 0)
+    if (W < 0).any():
+        W, mix = np.maximum(W, 0), np.eye(2)
+        Z = products(columns, W)
     x = np.empty(columns.indices.size)
-    shares(W.T @ W, right, x)
+    shares(W.T @ W, mix, Z, x)
     return np.asarray(x >= _threshold(x))
 
 
