@@ -29,6 +29,7 @@ _PUBLIC = {
     "fcls": "abundances",
     "nnls": "abundances",
     "Guarantee": "select",
+    "error_curve": "select",
     "h2nmf": "select",
     "robustness_report": "select",
     "select_indices": "select",

@@ -85,6 +85,9 @@ def test_compare_runs_every_method(cube):
 def test_rank_finds_the_number_of_materials(cube):
     ranks = json.loads(run("rank", cube, "--drop-bad-bands", "--json").stdout)
     assert (ranks["hysime"], ranks["elbow"]) == (3, 3)
+    assert len(ranks["errors"]) == len(ranks["limits"])
+    assert all(limit <= error for limit, error in zip(ranks["limits"], ranks["errors"]))
+    assert ranks["gap"] <= 1e-3
     assert json.loads(run("rank", cube, "--max", 2, "--json").stdout)["hysime"] == 2
     assert "HySime" in run("rank", cube).stdout
 

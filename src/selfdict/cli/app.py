@@ -229,9 +229,12 @@ def rank(
         return
     rows = [
         ("noise (HySime)", str(ranks["hysime"]), "directions in which there is more signal than noise"),
-        ("elbow", str(ranks["elbow"]), "where a further pixel of SPA stops helping much"),
+        ("elbow", str(ranks["elbow"]), "where a further pure pixel stops helping much"),
     ]
     say_table(("way", "materials", "what it counts"), rows, right=(1,))
+    curve = zip(ranks["errors"], ranks["limits"])
+    rows = [(str(r), f"{100 * error:.2f}", f"{100 * limit:.2f}") for r, (error, limit) in enumerate(curve, start=1)]
+    say_table(("pure pixels", "relative error, %", "none is below"), rows, right=(0, 1, 2))
 
 
 @app.command()

@@ -6,6 +6,7 @@ import selfdict
 from selfdict.cli.source import Source
 
 _RANK_BYTES = 2**29  # what the estimates of the rank get to see at most
+_CANDIDATES = 100  # cluster representatives on which the model is solved for the error curve
 
 
 def describe(source: Source) -> dict[str, Any]:
@@ -44,13 +45,31 @@ def describe(source: Source) -> dict[str, Any]:
 
 
 def suggest_ranks(source: Source, maximum: int) -> dict[str, Any]:
-    """Return how many materials HySime and the elbow of SPA's errors suggest; of a large file, rows are skipped."""
+    """Return how many materials HySime and the elbow of the error curve suggest, and that curve.
+
+    The curve belongs to one certified solution on cluster representatives. Of a large file, rows are skipped.
+    """
     from selfdict.scene import SceneError, matrix
+    from selfdict.select import elbow
 
     scene = source.read()
     step = -(-scene.size * 4 // _RANK_BYTES)
     M = matrix(scene.isel(y=slice(None, None, step)), clip=True)
     if M.shape[1] == 0:
         raise SceneError(source.label, "the scene has no valid pixel")
-    ways = {way: selfdict.suggest_rank(M, r_max=min(maximum, *M.shape), method=way) for way in ("hysime", "elbow")}
-    return {"file": source.label, "every_nth_row": step, **ways}
+    maximum = min(maximum, *M.shape)
+    noise = selfdict.suggest_rank(M, r_max=maximum)
+    clusters = selfdict.h2nmf(M, min(_CANDIDATES, M.shape[1]))
+    points, sizes = M[:, clusters.indices], clusters.sizes
+    mu = selfdict.mu_heuristic(points, min(noise, sizes.size), sample_weight=sizes)
+    solution = selfdict.working_set(points, mu, sample_weight=sizes)
+    curve = selfdict.error_curve(solution, M, maximum, clusters=clusters)
+    return {
+        "file": source.label,
+        "every_nth_row": step,
+        "hysime": noise,
+        "elbow": elbow(curve.errors),
+        "gap": solution.gap,
+        "errors": curve.errors.tolist(),
+        "limits": curve.limits.tolist(),
+    }

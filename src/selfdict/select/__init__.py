@@ -3,7 +3,7 @@
 from selfdict.select.from_solution import select_indices
 from selfdict.select.guarantee import Guarantee, robustness_report
 from selfdict.select.h2nmf import Clusters, h2nmf
-from selfdict.select.rank import elbow, hysime, suggest_rank
+from selfdict.select.rank import ErrorCurve, elbow, error_curve, hysime, suggest_rank
 from selfdict.select.snpa import snpa
 from selfdict.select.spa import spa
 from selfdict.select.vca import vca
@@ -11,8 +11,10 @@ from selfdict.select.xray import xray
 
 __all__ = [
     "Clusters",
+    "ErrorCurve",
     "Guarantee",
     "elbow",
+    "error_curve",
     "h2nmf",
     "hysime",
     "robustness_report",

@@ -1,5 +1,6 @@
 """How many columns to select: HySime, or the elbow of an error curve."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -7,11 +8,84 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.metrics import relative_error
+from selfdict.model.solution import Solution
 from selfdict.select._columns import finite_squared_norms, second_moments
+from selfdict.select.from_solution import select_indices
+from selfdict.select.h2nmf import Clusters
 from selfdict.select.spa import spa
 
 
-def suggest_rank(M: ArrayLike, *, r_max: int = 20, method: Literal["hysime", "elbow"] = "hysime") -> int:
+@dataclass(frozen=True)
+class ErrorCurve:
+    """What is known about the relative error with 1, 2, … columns: one that is reached, and one that none is below.
+
+    Attributes
+    ----------
+    errors : (k,) ndarray of float
+        ``errors[r - 1]`` is the least ‖M − M(:, K) H‖_F / ‖M‖_F over H ≥ 0 for a choice K of at most r columns that
+        was found: exact, by nonnegative least squares over all of M.
+    limits : (k,) ndarray of float
+        The same without signs and with any r vectors in place of columns of M, by the singular values of M: no choice
+        of r columns has a lower error.
+    """
+
+    errors: Array
+    limits: Array
+
+
+def error_curve(
+    solution: Solution, M: ArrayLike, r_max: int = 20, method: str = "spa", *, clusters: Clusters | None = None
+) -> ErrorCurve:
+    """Return the errors of the columns that :func:`selfdict.select_indices` reads out of one solution, over the rank.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of M, or of the representatives of ``clusters``; its gap says how near to the optimum of model (6) it is.
+    M : (m, n) array_like
+        The data, all of it.
+    r_max : int, default=20
+        The last rank. The curve ends before it where fewer columns explain M exactly.
+    method : str, default="spa"
+        One of :func:`selfdict.select_indices`. ``"exchange"`` has lower errors and takes seconds for each rank.
+    clusters : Clusters, optional
+        Those that the solution belongs to, if any.
+
+    Returns
+    -------
+    ErrorCurve
+
+    Examples
+    --------
+    >>> import selfdict
+    >>> from selfdict.datasets import make_mixtures
+    >>> M = make_mixtures(30, 200, 3, noise=0.01, random_state=0)[0]
+    >>> solution = selfdict.working_set(M, selfdict.mu_heuristic(M, 3))
+    >>> curve = selfdict.error_curve(solution, M, 5)
+    >>> bool((curve.limits <= curve.errors).all())
+    True
+    """
+    M = as_matrix(M)
+    r_max = min(as_rank(r_max, max(M.shape[1], 20), "r_max"), M.shape[1])
+    power = np.linalg.eigvalsh(second_moments(M))[::-1]
+    tails = np.append(np.cumsum(power[::-1])[::-1], np.zeros(r_max))
+    limits = np.sqrt(np.maximum(tails[1 : r_max + 1] / max(tails[0], np.finfo(float).tiny), 0.0))
+    errors: list[float] = []
+    while len(errors) < r_max and (not errors or errors[-1] > 64 * np.finfo(M.dtype).eps):
+        K = select_indices(solution, len(errors) + 1, M, method, clusters=clusters)
+        errors.append(min([relative_error(M, K), *errors[-1:]]))
+    # A limit from squares has half the digits only: it could lie above an error that is all but zero.
+    return ErrorCurve(np.array(errors), np.minimum(limits[: len(errors)], errors))
+
+
+def suggest_rank(
+    M: ArrayLike,
+    *,
+    r_max: int = 20,
+    method: Literal["hysime", "elbow"] = "hysime",
+    solution: Solution | None = None,
+    clusters: Clusters | None = None,
+) -> int:
     """Suggest a number of columns to select.
 
     Parameters
@@ -21,8 +95,10 @@ def suggest_rank(M: ArrayLike, *, r_max: int = 20, method: Literal["hysime", "el
     r_max : int, default=20
         The largest rank to suggest.
     method : {"hysime", "elbow"}
-        Either :func:`hysime`, or :func:`elbow` of the relative errors of the first 1, 2, …, ``r_max`` columns that
-        :func:`selfdict.spa` selects.
+        Either :func:`hysime`, or :func:`elbow` of an error curve.
+    solution, clusters : Solution and Clusters, optional
+        For the elbow: with a solution its :func:`selfdict.error_curve` is used, without one the errors of the first
+        1, 2, …, ``r_max`` columns that :func:`selfdict.spa` selects.
 
     Returns
     -------
@@ -43,6 +119,8 @@ def suggest_rank(M: ArrayLike, *, r_max: int = 20, method: Literal["hysime", "el
     if method == "hysime":
         return max(1, min(hysime(M), r_max))
     if method == "elbow":
+        if solution is not None:
+            return elbow(error_curve(solution, M, r_max, clusters=clusters).errors)
         K = spa(M, r_max, allow_fewer=True)
         return elbow([relative_error(M, K[: k + 1]) for k in range(K.size)])
     raise ValueError(f"method must be 'hysime' or 'elbow', got {method!r}")
