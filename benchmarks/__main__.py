@@ -4,7 +4,7 @@ import argparse
 import inspect
 from importlib import import_module
 
-NAMES = ("fast_gradient", "abundances", "peers", "working_set", "library", "scene_memory")
+NAMES = ("fast_gradient", "abundances", "peers", "working_set", "library", "scene_memory", "gpu")
 
 
 def main() -> None:

@@ -17,6 +17,8 @@ _EXTRA = {
     "jinja2": "report",
     "typer": "cli",
     "rich": "cli",
+    "torch": "gpu",
+    "triton": "gpu",
 }
 
 

@@ -1,12 +1,13 @@
 """Nonnegative least squares for many right-hand sides."""
 
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
 from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, check_start, for_blocks
+from selfdict.kernels.device.choose import choose_device, is_tensor, to_device, to_numpy
 
 
 @overload
@@ -18,6 +19,7 @@ def nnls(
     out: Array | None = ...,
     block: int | None = ...,
     return_kkt: Literal[False] = ...,
+    device: Any = ...,
 ) -> Array: ...
 @overload
 def nnls(
@@ -28,6 +30,7 @@ def nnls(
     out: Array | None = ...,
     block: int | None = ...,
     return_kkt: Literal[True],
+    device: Any = ...,
 ) -> tuple[Array, Array]: ...
 def nnls(
     U: ArrayLike,
@@ -37,6 +40,7 @@ def nnls(
     out: Array | None = None,
     block: int | None = None,
     return_kkt: bool = False,
+    device: Any = None,
 ) -> Array | tuple[Array, Array]:
     """Return the H ≥ 0 that minimises ‖M − U H‖_F, column by column, exactly.
 
@@ -55,11 +59,14 @@ def nnls(
         Columns that a thread reads at a time; by default about 2 MiB of float64.
     return_kkt : bool
         Whether to return the KKT residuals as well.
+    device : {None, "cpu", "cuda"}, optional
+        Where to solve; see :doc:`/gpu`. ``H0`` and ``block`` do not count on a GPU.
 
     Returns
     -------
     H : (r, n) ndarray
-        float32 where U and M are both float32 (or smaller), else float64. The computation is in float64.
+        float32 where U and M are both float32 (or smaller), else float64. The computation is in float64. If M is a
+        torch tensor and ``out`` is not given, H is one too, where M is.
     kkt : (n,) ndarray of float64
         With ``return_kkt``: for column j the largest violation, over i, of g_i ≤ 0 and, where h_i > 0, of g_i = 0,
         with g = Uᵀ(m_j − U h_j) for the h_j returned, in units of ‖u_i‖ ‖m_j‖.
@@ -77,14 +84,14 @@ def nnls(
     array([[2. , 0. ],
            [1. , 1.5]])
     """
+    place = choose_device(device, M)
+    if place is not None:
+        on_device: Array = _on_device(to_numpy(U), M, out, return_kkt, place)
+        return on_device
     U, M, dtype = check_pair(U, M)
     shape = (U.shape[1], M.shape[1])
     H0, H = check_start(H0, shape), check_out(out, shape, dtype)
-    norms = np.linalg.norm(U, axis=0)
-    scale = np.where(norms > 0, norms, 1.0)
-    Q, R = np.linalg.qr(U / scale)
-    R[:, norms == 0] = 0.0
-    solver = ColumnSolver(R, Q, np.zeros(len(R)), simplex=False)
+    solver, scale = _solver(U)
     kkt = np.zeros(M.shape[1])
 
     def task(columns: slice, m: Array) -> None:
@@ -95,6 +102,42 @@ def nnls(
 
     for_blocks(task, M, block)
     return (H, kkt) if return_kkt else H
+
+
+def _solver(U: Array) -> tuple[ColumnSolver, Array]:
+    """Return the solver for the columns of U scaled to norm one, and the scales."""
+    norms = np.linalg.norm(U, axis=0)
+    scale = np.where(norms > 0, norms, 1.0)
+    Q, R = np.linalg.qr(U / scale)
+    R[:, norms == 0] = 0.0
+    return ColumnSolver(R, Q, np.zeros(len(R)), simplex=False), scale
+
+
+def _on_device(U: ArrayLike, M: Any, out: Array | None, return_kkt: bool, place: Any) -> Any:
+    """Solve on a device; what is ill-conditioned there is left to the code of the CPU."""
+    from selfdict.kernels.device.matrix import as_tensor
+    from selfdict.kernels.device.nnls import solve_columns
+
+    data = as_tensor(M, place)
+    U, _, dtype = check_pair(U, to_numpy(data[:, :1]))
+    solver, scale = _solver(U)
+    if solver.stable or not solver.G.diagonal().all():
+        H = nnls(U, to_numpy(data))
+    else:
+        C = to_device(U / scale, place).T @ data.double()
+        X, solved = solve_columns(to_device(solver.G, place), C)
+        H = to_numpy(X) / scale[:, None]
+        left = np.flatnonzero(~to_numpy(solved))
+        if left.size:
+            H[:, left] = nnls(U, to_numpy(data[:, to_device(left, place)]))
+    H = H.astype(dtype)
+    kkt = _kkt_residuals(U, to_numpy(data).astype(np.float64), H) if return_kkt else None
+    result = H if out is None else check_out(out, H.shape, dtype)
+    if out is not None:
+        result[...] = H
+    elif is_tensor(M):
+        result = to_device(H, place)
+    return (result, kkt) if return_kkt else result
 
 
 def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:

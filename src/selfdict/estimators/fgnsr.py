@@ -57,6 +57,8 @@ class FGNSR(SelfDictionaryEstimator):
         Time limit of the solver; the best point so far is used, with its true gap.
     random_state : int, Generator or None, default=None
         Seed of the vector p = 1 + 0.01(u − ½), u uniform, which tells duplicates apart.
+    device : {None, "cpu", "cuda"}, default=None
+        Where the model is solved, for all solvers but "conic"; see :doc:`/gpu`.
     verbose : bool, default=False
         Print the solver's progress.
     callback : callable, optional
@@ -106,6 +108,7 @@ class FGNSR(SelfDictionaryEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "max_seconds": [None, Interval(Real, 0, None, closed="left")],
+        "device": [None, str],
         "verbose": ["boolean"],
         "callback": [None, callable],
     }
@@ -133,6 +136,7 @@ class FGNSR(SelfDictionaryEstimator):
         max_iter: int = 1000,
         max_seconds: float | None = None,
         random_state: Any = None,
+        device: str | None = None,
         verbose: bool = False,
         callback: Callback | None = None,
     ) -> None:
@@ -147,6 +151,7 @@ class FGNSR(SelfDictionaryEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
+        self.device = device
         self.verbose = verbose
         self.callback = callback
 
@@ -219,12 +224,15 @@ class FGNSR(SelfDictionaryEstimator):
         if mu == "auto":
             mu = mu_heuristic(M, rank, model["p"], sample_weight=model.get("sample_weight"), D=model.get("D"))
         if self.solver == "conic":
+            if self.device not in (None, "cpu"):
+                raise ValueError(f"the conic solver knows the CPU alone, got device={self.device!r}")
             if self.target is None:
                 return conic(M, mu=float(mu), **model)
             if self.target[0] != "residual" or "sample_weight" in model:
                 raise ValueError('the conic solver takes no target but ("residual", eps), without weighted residuals')
             return conic(M, epsilon=self.target[1], **model)
         model |= dict(target=self.target, tol=self.tol, max_seconds=self.max_seconds, callback=self._report)
+        model["device"] = self.device
         if self.solver == "fast_gradient":
             return fast_gradient(M, float(mu), max_iter=self.max_iter, **model)
         return working_set(M, float(mu), **model)

@@ -16,11 +16,13 @@ With another loss than the square, ½‖θ_j‖²/s_j becomes Σ_i s_j ℓ*(θ_i
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_vector
+from selfdict.kernels.device.choose import choose_device, to_numpy
 from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import column_norms, dictionary
 from selfdict.model.screening import row_scores
@@ -102,17 +104,21 @@ def loss_bound(loss: Loss, psi: Array, s: Array, linear: float, scores: Array, p
     return max(0.0, search_scaling(dual, loss.limit / steepest)) if steepest > 0 else 0.0
 
 
-def residual(M: Array, solution: Solution, D: Array | None = None) -> Array:
-    """Return R = M − D X in float64, from the non-zero rows of X; D is by default M."""
+def residual(M: Array, solution: Solution, D: Array | None = None, place: Any = None) -> Array:
+    """Return R = M − D X in float64, from the non-zero rows of X; D is by default M, ``place`` the CPU."""
     R = M.astype(np.float64)
     if solution.support.size:
-        R -= (M if D is None else D)[:, solution.support].astype(np.float64) @ solution.coef.astype(
-            np.float64, copy=False
-        )
+        atoms = (M if D is None else D)[:, solution.support].astype(np.float64)
+        if place is None:
+            R -= atoms @ solution.coef.astype(np.float64, copy=False)
+        else:
+            from selfdict.kernels.device.matrix import multiply
+
+            R -= multiply(atoms, solution.coef, place)
     return R
 
 
-def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None) -> Solution:
+def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None, device: Any = None) -> Solution:
     """Return ``solution`` with its objective, a dual bound and the relative gap, all computed in float64.
 
     The cost is one product MᵀR, taken in blocks; n×n numbers are never held. The bound is a proof: whatever
@@ -122,11 +128,13 @@ def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None) -> 
     Parameters
     ----------
     M : (m, n) array_like
-        The data the solution belongs to.
+        The data the solution belongs to; also a torch tensor.
     solution : Solution
         Any feasible X, from a solver of this package or :meth:`Solution.from_matrix`.
     D : (m, d) array_like, optional
         The dictionary the solution was computed with; by default M itself.
+    device : {None, "cpu", "cuda"}, optional
+        Where to take the products; see :doc:`/gpu`.
 
     Returns
     -------
@@ -143,9 +151,10 @@ def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None) -> 
     >>> round(solution.objective, 3), round(solution.gap, 3)
     (0.45, 0.151)
     """
-    M = as_matrix(M)
+    place = choose_device(device, M)
+    M = as_matrix(to_numpy(M))
     n = M.shape[1]
-    atoms, v = (None, None) if D is None else dictionary(D, M)
+    atoms, v = (None, None) if D is None else dictionary(to_numpy(D), M)
     d = n if atoms is None else atoms.shape[1]
     if solution.diagonal.shape != (d,):
         seen, there = solution.diagonal.shape[0], f"M has {d}" if atoms is None else f"D has {d} atoms"
@@ -154,13 +163,13 @@ def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None) -> 
         raise ValueError(f"the solution's rows have shape {solution.coef.shape[1:]}, M has {n} points")
     w = as_vector(solution.weights, n, "weights", np.float64, default=column_norms(M))
     p = as_vector(solution.p, d, "p", np.float64, default=np.ones(d))
-    R = residual(M, solution, atoms)
+    R = residual(M, solution, atoms, place)
     trace = float(p @ solution.diagonal.astype(np.float64, copy=False))
     s = as_vector(solution.sample_weight, n, "sample_weight", np.float64, default=np.ones(n))
     psi = solution.loss.gradient(R)
     theta = psi if solution.sample_weight is None else psi * s
     linear = float(np.einsum("ij,ij->", theta, M, dtype=np.float64))
-    scores = row_scores(M, theta, w, atoms, v)
+    scores = row_scores(M, theta, w, atoms, v, place)
     if solution.epsilon is not None:
         if not isinstance(solution.loss, Squared):
             raise ValueError(f"model (4) bounds the squared residual, the solution has the loss {solution.loss!r}")

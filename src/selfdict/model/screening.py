@@ -10,6 +10,8 @@ multiplied them; where M has few rows (bands, or what :func:`selfdict.compress` 
 tiles at all.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,12 @@ ROWS, COLUMNS = 256, 1024  # of a tile
 FEW = 32  # features up to which BLAS would spend more time on storing the products than on taking them
 
 
-def row_scores(M: Array, theta: Array, w: Array, D: Array | None = None, v: Array | None = None) -> Array:
+PositiveSums = Callable[[Array, Array | None, Any], Array]  # of θ, rows, and the dtype of the product
+
+
+def row_scores(
+    M: Array, theta: Array, w: Array, D: Array | None = None, v: Array | None = None, place: Any = None
+) -> Array:
     """Return σ_i(θ) of every row i in float64; 0 where the weight of the atom is 0.
 
     Parameters
@@ -33,15 +40,27 @@ def row_scores(M: Array, theta: Array, w: Array, D: Array | None = None, v: Arra
     w : (n,) ndarray of float64
     D, v : (m, d) and (d,) ndarray, optional
         The atoms and their weights; by default the columns of M and w.
+    place : torch.device or None
+        Where to take the product; None for the CPU.
     """
     atoms, weights = (M, w) if D is None or v is None else (D, v)
     rows = np.flatnonzero(weights > 0)
     scores = np.zeros(weights.size)
-    scores[rows] = positive_sums(atoms, weights, theta * w, None if rows.size == weights.size else rows, np.float64)
+    sums = screener(atoms, weights, place)
+    scores[rows] = sums(theta * w, None if rows.size == weights.size else rows, np.float64)
     if D is None:
         own = np.einsum("ij,ij->j", M, theta, dtype=np.float64)
         scores[rows] += np.minimum(own[rows], 0.0)
     return scores
+
+
+def screener(D: Array, v: Array, place: Any) -> PositiveSums:
+    """Return :func:`positive_sums` for some atoms and weights, on the CPU or on a device."""
+    if place is None:
+        return partial(positive_sums, D, v)
+    from selfdict.kernels.device.screening import Screen
+
+    return Screen(D, v, place).positive_sums
 
 
 def positive_sums(D: Array, v: Array, theta: Array, rows: Array | None, dtype: Any) -> Array:

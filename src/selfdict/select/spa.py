@@ -1,16 +1,19 @@
 """The successive projection algorithm."""
 
+from typing import Any, cast
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.kernels.candidates import possibly_larger, subtract_squares, surely_largest
+from selfdict.kernels.device.choose import choose_device
 from selfdict.select._columns import TIE, enough, finite_squared_norms, first_largest, negligible
 
 _BLOCK = 4096
 
 
-def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False) -> Array:
+def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) -> Array:
     """Select r columns of M by successive projection.
 
     Each step selects the column with the largest residual and projects all columns onto the orthogonal
@@ -20,11 +23,13 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False) -> Array:
     Parameters
     ----------
     M : (m, n) array_like
-        Data points are columns; any memory order, also a ``np.memmap``.
+        Data points are columns; any memory order, also a ``np.memmap`` or a torch tensor.
     r : int
         How many columns to select.
     allow_fewer : bool, default=False
         When all columns lie in the span of k < r selected ones: return these k instead of raising.
+    device : {None, "cpu", "cuda"}, optional
+        Where M is held and multiplied; see :doc:`/gpu`.
 
     Returns
     -------
@@ -49,10 +54,9 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False) -> Array:
     >>> selfdict.spa([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5]], 2)
     array([0, 1])
     """
-    M = as_matrix(M, finite=False)
+    M, norms = _held(M, choose_device(device, M))
     m, n = M.shape
     r = as_rank(r, n)
-    norms = finite_squared_norms(M)
     residuals = norms.copy()  # squared; −inf once a column is selected or known to lie in the span
     slack = m * np.finfo(np.float64).eps * norms  # bounds the error of each entry of residuals
     rounding = (m + 1) * np.finfo(M.dtype).eps * np.sqrt(norms)  # bounds the error of uᵀm_j
@@ -66,12 +70,23 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False) -> Array:
         residuals[index] = -np.inf
         if len(selected) == r:
             break
-        u = _project_out(M[None, :, index].astype(np.float64), U)[0]
+        u = _project_out(M[:, [index]].T.astype(np.float64), U)[0]
         U = np.column_stack([U, u / np.linalg.norm(u)])
         subtract_squares(residuals, slack, U[:, -1].astype(M.dtype) @ M, rounding)
     if allow_fewer:
         r = len(selected)
     return enough(selected, r, "all columns lie in the span of so many of them")
+
+
+def _held(M: ArrayLike, place: Any) -> tuple[Array, Array]:
+    """Return the data, as an array or on a device, and its squared norms."""
+    if place is None:
+        M = as_matrix(M, finite=False)
+        return M, finite_squared_norms(M)
+    from selfdict.kernels.device.matrix import DeviceMatrix
+
+    data = DeviceMatrix(M, place)
+    return cast(Array, data), data.squared_norms()
 
 
 def _largest(M: Array, U: Array, residuals: Array, slack: Array) -> int:

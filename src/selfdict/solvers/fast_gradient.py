@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from selfdict._validation import Array, as_scalar
 from selfdict.kernels.blas import single_threaded_blas
+from selfdict.kernels.device.choose import choose_device, to_numpy
 from selfdict.kernels.projection import gradient_step
 from selfdict.kernels.residuals import subtract_and_extrapolate
 from selfdict.kernels.threads import for_slices
@@ -42,6 +43,7 @@ def fast_gradient(
     tol: float = 1e-3,
     random_state: Any = None,
     callback: Callback | None = None,
+    device: Any = None,
 ) -> Solution:
     """Minimise ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, model (6), by Algorithm 1 of the paper.
 
@@ -80,6 +82,8 @@ def fast_gradient(
         Seed of the default p.
     callback : callable, optional
         Called with a :class:`~selfdict.model.Progress` after each iteration; a true result stops.
+    device : {None, "cpu", "cuda"}, optional
+        Where the two n×n arrays lie and the iterations are taken; see :doc:`/gpu`.
 
     Returns
     -------
@@ -96,6 +100,8 @@ def fast_gradient(
     >>> np.sort(np.argsort(solution.diagonal)[-2:]), solution.gap <= 1e-3
     (array([0, 1]), True)
     """
+    place = choose_device(device, M)
+    M = to_numpy(M)
     problem = Problem.check(M, mu, p, w, sample_weight, random_state, loss=loss)
     target = check_target(target)
     tol = as_scalar(tol, "tol")
@@ -109,16 +115,16 @@ def fast_gradient(
             lipschitz *= problem.loss.lipschitz
     L = as_scalar(lipschitz, "lipschitz")
     with single_threaded_blas():  # products are taken inside slices
-        state = _Iterate(problem, L, target, _start(X0, problem))
+        state = _new_state(place, problem, L, target, _start(X0, problem))
         try:
             status = _iterate(state, target_every, max_iter, max_seconds, tol, callback)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        return certify(M, state.solution(status))
+        return certify(M, state.solution(status), device=place)
 
 
 def _iterate(
-    state: "_Iterate",
+    state: "Iterate",
     target_every: int | None,
     max_iter: int,
     max_seconds: float | None,
@@ -140,10 +146,17 @@ def _iterate(
     return Status.MAX_ITER
 
 
-class _Iterate:
+class Iterate:
     """The state of Algorithm 1: the two last projected points Y, their residuals, α and μ."""
 
-    def __init__(self, problem: Problem, L: float, target: Target | None, start: Array) -> None:
+    device: Any = None
+    Y: Any  # arrays here, tensors on a device
+    Y_old: Any
+    R: Any
+    R_old: Any
+    E: Any
+
+    def __init__(self, problem: Problem, L: float, target: Target | None, start: Array | None) -> None:
         self.problem, self.target, self.mu = problem, target, problem.mu
         self.loss = None if problem.loss.quadratic else problem.loss
         M = self.M = problem.M
@@ -153,16 +166,22 @@ class _Iterate:
         self.rows, self.columns = _even(M.shape[1], ROWS), _even(M.shape[1], COLUMNS)
         self.free: list[Array] = []  # slices of V that no thread works on
         self.step_size = 1 / L if L > 0 else 0.0
-        self.Y, self.Y_old = start, start.copy()
-        self.open: Array = np.asarray(start.any(axis=1))
-        self.open_old = self.open.copy()
         self.alpha, self.beta, self.restarted = ALPHA_0, 0.0, False
-        self.R, self.R_old, self.E = (np.zeros_like(self.M, order="C") for _ in range(3))
+        self._allocate(start)
         self.square = self._residual()
         self.sigma, self.direction = 0.1, 0
         self.gap = np.inf
         self.history: dict[str, list[float]] = {k: [] for k in ("objective", "mu", "residual", "trace", "restart")}
         self._record()
+
+    def _allocate(self, start: Array | None) -> None:
+        """Make the two points, both at the start (zero by default), and room for their residuals."""
+        n = self.M.shape[1]
+        self.Y = np.zeros((n, n), dtype=self.M.dtype) if start is None else start
+        self.Y_old = self.Y.copy()
+        self.open: Array = np.asarray(self.Y.any(axis=1))
+        self.open_old = self.open.copy()
+        self.R, self.R_old, self.E = (np.zeros_like(self.M, order="C") for _ in range(3))
 
     def step(self, target_due: bool) -> None:
         """Take one iteration of Algorithm 1."""
@@ -177,13 +196,22 @@ class _Iterate:
         # two restarts in a row would be plain gradient steps for ever
         self.restarted = not self.restarted and self.objective > self.history["objective"][-1]
         if self.restarted:
-            self.alpha, self.beta = ALPHA_0, 0.0
-            np.multiply(self._slope(self.R), self.problem.s, out=self.E)
+            self._restart()
         self._record()
+
+    def _restart(self) -> None:
+        """Forget the extrapolation."""
+        self.alpha, self.beta = ALPHA_0, 0.0
+        np.multiply(self._slope(self.R), self.problem.s, out=self.E)
 
     @property
     def objective(self) -> float:
-        return 0.5 * self.square + self.mu * float(self.problem.p @ np.diagonal(self.Y))
+        return 0.5 * self.square + self.mu * float(self.problem.p @ self.diagonal)
+
+    @property
+    def diagonal(self) -> Array:
+        """The diagonal of the current point."""
+        return np.diagonal(self.Y)
 
     def _residual(self) -> float:
         """Put M − MY into R, using the open rows of Y alone, and extrapolate it into E; return its weighted square.
@@ -249,7 +277,7 @@ class _Iterate:
         """Return above 1 where μ is too small: trace over target, or target over residual."""
         kind, value = self.target or ("trace", np.nan)
         if kind == "trace":
-            return float(np.trace(self.Y)) / value
+            return float(self.diagonal.sum()) / value
         return value / np.sqrt(self.square) if self.square > 0 else np.inf
 
     def _record(self) -> None:
@@ -257,7 +285,7 @@ class _Iterate:
             self.objective,
             self.mu,
             np.sqrt(self.square),
-            float(np.trace(self.Y)),
+            float(self.diagonal.sum()),
             float(self.restarted),
         )
         for key, value in zip(self.history, values, strict=True):
@@ -267,11 +295,11 @@ class _Iterate:
         """Return how to end, if it is time: certified and on target, or no longer falling."""
         if self.target is not None and abs(self._attained() - 1) > 1e-3:
             return None
-        psi = self._slope(self.R.astype(np.float64, copy=False))
+        psi = self._slope(to_numpy(self.R).astype(np.float64, copy=False))
         s, penalty = self.problem.s.astype(np.float64), self.mu * self.problem.p.astype(np.float64)
         theta = psi * s
         linear = float(np.einsum("ij,ij->", theta, self.M, dtype=np.float64))
-        scores = row_scores(self.M, theta, self.problem.w.astype(np.float64))
+        scores = row_scores(self.M, theta, self.problem.w.astype(np.float64), place=self.device)
         if self.loss is None:
             bound = best_scaling(linear, self.square, scores, penalty)[1]
         else:
@@ -297,18 +325,18 @@ class _Iterate:
             self.mu,
             last["residual"],
             last["trace"],
-            int(self.open.sum()),
+            int(np.count_nonzero(self.diagonal)),
         )
 
     def solution(self, status: Status) -> Solution:
         """Return the current point, not certified yet."""
-        problem, support = self.problem, np.flatnonzero(self.open)
+        problem, support = self.problem, np.flatnonzero(self.diagonal)
         del self.Y_old, self.R_old, self.E  # make room for the copy of the open rows
         history = {key: np.asarray(values) for key, values in self.history.items()}
         return Solution(
             support=support,
-            coef=self.Y[support],
-            diagonal=np.diagonal(self.Y).copy(),
+            coef=self._rows(support),
+            diagonal=self.diagonal.copy(),
             objective=self.objective,
             mu=self.mu,
             weights=problem.w,
@@ -320,17 +348,31 @@ class _Iterate:
             history=history,
         )
 
+    def _rows(self, support: Array) -> Array:
+        """Return some rows of the current point."""
+        rows: Array = self.Y[support]
+        return rows
+
 
 def _even(n: int, at_most: int) -> int:
     """Return the length of slices that cut n into an even number of equal parts: two threads end together."""
     return -(-n // (2 * -(-n // (2 * at_most))))
 
 
-def _start(X0: ArrayLike | Solution | None, problem: Problem) -> Array:
-    """Return the first feasible point as a dense matrix."""
+def _new_state(place: Any, problem: Problem, L: float, target: Target | None, start: Array | None) -> Iterate:
+    """Return the state of the iteration, on the CPU or on a device."""
+    if place is None:
+        return Iterate(problem, L, target, start)
+    from selfdict.solvers.device_gradient import DeviceIterate
+
+    return DeviceIterate(problem, L, target, start, place)
+
+
+def _start(X0: ArrayLike | Solution | None, problem: Problem) -> Array | None:
+    """Return the first feasible point as a dense matrix, None for zero."""
     n, dtype = problem.M.shape[1], problem.M.dtype
     if X0 is None:
-        return np.zeros((n, n), dtype=dtype)
+        return None
     X = np.asarray(X0.toarray() if isinstance(X0, Solution) else X0, dtype=dtype)
     if X.shape != (n, n):
         raise ValueError(f"X0 must have shape ({n}, {n}), got {X.shape}")

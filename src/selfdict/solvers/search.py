@@ -1,13 +1,14 @@
 """The search behind :func:`selfdict.working_set`: samples of columns, a working set of rows, screening, the bound."""
 
 import time
+from typing import Any
 
 import numpy as np
 
 from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.certificate import best_scaling
-from selfdict.model.screening import positive_sums
+from selfdict.model.screening import PositiveSums, screener
 from selfdict.model.solution import Callback, Progress, Status
 from selfdict.select.spa import spa
 from selfdict.solvers.newton_gates import Gates
@@ -36,7 +37,9 @@ class Stop(Exception):
 class Search:
     """The state of a search: the best point as (atoms, gates), the bound for the current μ, and the history."""
 
-    def __init__(self, problem: Problem, tol: float, max_seconds: float | None, callback: Callback | None) -> None:
+    def __init__(
+        self, problem: Problem, tol: float, max_seconds: float | None, callback: Callback | None, place: Any = None
+    ) -> None:
         self.tol, self.callback = tol, callback
         self.started = time.perf_counter()
         self.deadline = np.inf if max_seconds is None else self.started + max_seconds
@@ -47,6 +50,7 @@ class Search:
         self.rows = np.flatnonzero(problem.v > 0)  # and so are the other rows
         self.v, self.p = (vector[self.rows].astype(np.float64) for vector in (problem.v, problem.p))
         self.D = None if problem.D is None else problem.D[:, self.rows]
+        self.positive_sums = screener(self.M if self.D is None else self.D, self.v, place)
         square = float(problem.s.astype(np.float64) @ squared_norms(problem.M))
         self.constant = 0.0 if everything else 0.5 * (square - float(self.s @ squared_norms(self.M)))
         self.point = np.empty(0, np.int64), np.empty(0)  # replaced as one: an interruption finds it whole
@@ -127,7 +131,7 @@ class Search:
         while True:
             gates.newton(self.penalty[gates.atoms], INNER * self.violation, lambda: self.keep(gates))
             self.keep(gates)
-            view = View(gates, self.penalty)
+            view = View(gates, self.penalty, self.positive_sums)
             objective = view.objective + constant
             self.residual, self.trace = float(np.sqrt(view.quadratic)), float(gates.t.sum())
             if whole:
@@ -187,7 +191,7 @@ class Search:
             gates = Gates(self.M, self.w, self.s, None, self.D, self.v)
             gates.change(np.zeros(0, bool), atoms, t)
             gates.evaluate(t)
-            view = View(gates, self.penalty)
+            view = View(gates, self.penalty, self.positive_sums)
             self.point, self.objective = (atoms, t), view.objective + self.constant
             if self.objective <= self.history["objective"][0]:  # else X = 0 is better than what a sample has led to
                 break
@@ -199,8 +203,8 @@ class Search:
 class View:
     """The residual of a working set's fit, ready for screening."""
 
-    def __init__(self, gates: Gates, penalty: Array) -> None:
-        self.gates, self.penalty = gates, penalty
+    def __init__(self, gates: Gates, penalty: Array, positive_sums: PositiveSums) -> None:
+        self.gates, self.penalty, self.positive_sums = gates, penalty, positive_sums
         R = gates.residual()
         inner = gates.s * np.einsum("ij,ij->j", R, gates.Y)
         self.linear, self.quadratic = float(inner.sum()), float(gates.s @ squared_norms(R))
@@ -213,7 +217,7 @@ class View:
         """Return the scores of the rows, and the best dual value as far as these rows are concerned."""
         gates = self.gates
         dtype = np.float64 if gates.columns is None else np.float32  # a sample is no proof anyway
-        scores = positive_sums(gates.D, gates.v, self.theta, rows, dtype)
+        scores = self.positive_sums(self.theta, rows, dtype)
         which = slice(None) if rows is None else rows
         if self.own is not None:
             scores += np.minimum(self.own[which], 0.0)

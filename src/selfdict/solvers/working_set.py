@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_scalar
 from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.device.choose import choose_device, to_numpy
 from selfdict.model.certificate import residual
 from selfdict.model.losses import Loss
 from selfdict.model.solution import Callback, Solution, Status
@@ -30,6 +31,7 @@ def working_set(
     max_seconds: float | None = None,
     random_state: Any = None,
     callback: Callback | None = None,
+    device: Any = None,
 ) -> Solution:
     """Minimise ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, model (6), for many points, with a certificate.
 
@@ -71,6 +73,8 @@ def working_set(
     callback : callable, optional
         Called with a :class:`~selfdict.model.Progress` after each step, also while a sample is solved (as
         iteration 0); a true result stops.
+    device : {None, "cpu", "cuda"}, optional
+        Where rows are screened, which is most of the work for a large scene; see :doc:`/gpu`.
 
     Returns
     -------
@@ -91,13 +95,14 @@ def working_set(
     >>> solution.support, solution.gap <= 1e-6
     (array([0, 1]), True)
     """
-    problem = Problem.check(M, mu, p, w, sample_weight, random_state, D, loss)
+    place = choose_device(device, M)
+    problem = Problem.check(to_numpy(M), mu, p, w, sample_weight, random_state, to_numpy(D), loss)
     problem.need_squares("working_set")
     target = check_target(target)
     if target is not None and problem.mu == 0:
         raise ValueError("mu must be > 0 when it is steered to a target, got 0")
     limit = None if max_seconds is None else as_scalar(max_seconds, "max_seconds")
-    search = Search(problem, as_scalar(tol, "tol"), limit, callback)
+    search = Search(problem, as_scalar(tol, "tol"), limit, callback, place)
     search.record()
     if len(search.valid) == 0 or (problem.mu == 0 and problem.D is None):
         search.objective = search.bound  # M X = M in every column that counts

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from selfdict._optional import optional
-from selfdict._validation import Array
 
 
 def choose_device(device: Any, *arrays: Any) -> Any:
@@ -44,11 +43,11 @@ def to_numpy(array: Any) -> Any:
     return array.detach().cpu().numpy() if is_tensor(array) else array
 
 
-def to_device(array: Array, device: Any, dtype: Any = None) -> Any:
+def to_device(array: Any, device: Any, dtype: Any = None) -> Any:
     """Return an array or a tensor as a contiguous tensor on ``device``, in a numpy ``dtype`` if one is given."""
     torch = optional("torch")
     if not is_tensor(array):
-        array = torch.from_numpy(np.require(array, requirements="CW"))
+        array = torch.from_numpy(np.require(array, requirements=["C", "W"]))
     wanted = None if dtype is None else getattr(torch, np.dtype(dtype).name)
     return array.detach().to(device=device, dtype=wanted).contiguous()
 

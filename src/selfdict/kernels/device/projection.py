@@ -56,7 +56,7 @@ def project(X: Any, w: Any, start: int, guess: Any) -> Any:
     lowest = torch.where(wi > 0, own.clamp(0.0, 1.0), 0.0)
 
     def newton(t: Any) -> Any:
-        active = torch.where(X > w * (t * inverse), w, 0.0)
+        active = torch.where(w * (t * inverse) < X, w, 0.0)
         num, den = (active * X).sum(dim=1, keepdim=True), (active * w).sum(dim=1, keepdim=True)
         new = wi * (wi * own + num) / (wi**2 + den)
         return torch.where(wi > 0, torch.maximum(new, lowest).clamp(max=1.0), 0.0)

@@ -1,3 +1,5 @@
+# Triton's language has no types.
+# mypy: ignore-errors
 """A step of Algorithm 1 as one Triton kernel, a program a row.
 
 A row of up to 32,768 float32 entries is read once, held in registers through all Newton steps, and written once; it
