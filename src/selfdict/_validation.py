@@ -87,3 +87,13 @@ def as_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31, size=4))
     return np.random.default_rng(random_state)
+
+
+def as_indices(indices: ArrayLike, n: int, name: str = "indices") -> Array:
+    """Return distinct column numbers, at least one, each between 0 and n − 1."""
+    K = np.asarray(indices)
+    if K.ndim != 1 or K.size == 0 or K.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be a vector of integers, got shape {K.shape} and dtype {K.dtype}")
+    if K.min() < 0 or K.max() >= n or np.unique(K).size < K.size:
+        raise ValueError(f"{name} must be distinct and lie between 0 and {n - 1}, got {K.tolist()}")
+    return K

@@ -64,6 +64,14 @@ def test_seeds():
     assert (first != other).any()
 
 
+def test_materials_vary_as_much_as_asked_for():
+    truth = make_scene((24, 24), n_endmembers=1, noise=0, n_outliers=0, border=0, variability=0.05, random_state=0)
+    changes = truth.scene.values.reshape(120, -1) / truth.endmembers.T - 1
+    assert np.sqrt(np.mean(changes**2)) == pytest.approx(0.05, rel=0.15)
+    assert np.linalg.matrix_rank(changes, tol=1e-3 * np.linalg.norm(changes, 2)) == 3  # brightness and two shapes
+    assert np.abs(np.diff(changes, axis=0)).mean() < 0.2 * np.abs(changes).mean()
+
+
 def test_bad_requests():
     with pytest.raises(ValueError, match="leaves no pixel inside a border of 2"):
         make_scene((4, 10))
@@ -71,3 +79,5 @@ def test_bad_requests():
         make_scene((6, 6), n_endmembers=5, border=2)
     with pytest.raises(ValueError, match="noise must be"):
         make_scene((12, 12), noise=-1)
+    with pytest.raises(ValueError, match="variability must be"):
+        make_scene((12, 12), variability=-1)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
 from selfdict._optional import optional
 from selfdict._validation import Array, as_generator, as_rank, as_scalar
@@ -25,7 +25,7 @@ class SceneTruth:
     scene : xarray.DataArray (band, y, x)
         float32 reflectance with wavelengths, bad bands, CRS, transform and a no-data value.
     endmembers : (n_endmembers, n_bands) ndarray
-        The spectra, without noise.
+        The spectra, without noise; with variability, their means.
     abundances : (n_endmembers, n_rows, n_columns) ndarray
         They sum to one in every pixel.
     pixels : (n_endmembers, 2) ndarray of int
@@ -49,6 +49,7 @@ def make_scene(
     *,
     n_outliers: int = 3,
     border: int = 2,
+    variability: float = 0.0,
     random_state: Any = None,
 ) -> SceneTruth:
     """Make a scene: smooth spectra with absorption features, mixed where the patches of a map meet.
@@ -67,6 +68,9 @@ def make_scene(
         Pixels in which some bands are far too bright, as after a hit on the detector.
     border : int
         Width in pixels of a frame without data.
+    variability : float
+        How much the spectrum of a material differs from place to place: the standard deviation of its smooth changes in
+        brightness and shape, as a share of the spectrum.
     random_state : None, int or numpy.random.Generator
         Same seed, same scene.
 
@@ -85,7 +89,7 @@ def make_scene(
     array([1., 0., 0.])
     """
     rng = as_generator(random_state)
-    noise = as_scalar(noise, "noise")
+    noise, variability = as_scalar(noise, "noise"), as_scalar(variability, "variability")
     n_rows, n_columns = (int(size) for size in shape)
     inner = (n_rows - 2 * border, n_columns - 2 * border)
     if border < 0 or min(inner) < 1:
@@ -101,6 +105,9 @@ def make_scene(
     pixels = _make_pure(abundances, inside)
 
     values = np.einsum("kb,kij->bij", endmembers, abundances)
+    if variability > 0:
+        for spectrum, share in zip(endmembers, abundances):
+            values += variability * spectrum[:, None, None] * share * _changes(n_bands, share.shape, rng)
     sigma = noise * values.mean() * np.where(good, 1.0, 5.0)
     values += sigma[:, None, None] * rng.standard_normal(values.shape)
     free = inside.copy()
@@ -134,6 +141,16 @@ def _patches(shape: tuple[int, int], n: int, rng: np.random.Generator) -> Array:
     shares: Array = np.exp(fields - fields.max(axis=0))
     shares /= shares.sum(axis=0)
     return shares
+
+
+def _changes(n_bands: int, shape: tuple[int, int], rng: np.random.Generator) -> Array:
+    """Return relative changes (bands, rows, columns) of variance one: brightness and two shapes, on smooth maps."""
+    modes = np.vstack([np.ones(n_bands), gaussian_filter1d(rng.standard_normal((2, n_bands)), n_bands / 10, axis=1)])
+    maps = np.stack([gaussian_filter(rng.standard_normal(shape), max(0.7, min(shape) / 16)) for _ in modes])
+    modes /= np.sqrt(np.mean(modes**2, axis=1, keepdims=True))
+    maps /= np.sqrt(np.mean(maps**2, axis=(1, 2), keepdims=True))
+    changes: Array = np.einsum("kb,kij->bij", modes, maps) / np.sqrt(len(modes))
+    return changes
 
 
 def _make_pure(abundances: Array, inside: Array) -> Array:

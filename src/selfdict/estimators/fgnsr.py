@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from selfdict._validation import Array, as_rank
 from selfdict.estimators.base import SelfDictionaryEstimator
 from selfdict.model.solution import Callback, Progress, Solution, Status
-from selfdict.select import Clusters, h2nmf, select_indices
+from selfdict.select import Bundles, Clusters, bundles, h2nmf, select_indices
 from selfdict.solvers import conic, fast_gradient, mu_heuristic, working_set
 from selfdict.solvers.problem import Target, jitter
 
@@ -172,13 +172,32 @@ class FGNSR(SelfDictionaryEstimator):
             as_rank(r, self._fit_M.shape[1])
         return select_indices(self.solution_, r, self._fit_M, self.postprocess, clusters=self.clusters_, D=self._fit_D)
 
+    def bundles(self, r: int | None = None, *, radius: float = 0.5) -> Bundles:
+        """Return the points of the support around each selected one, for materials that vary.
+
+        Parameters
+        ----------
+        r : int, optional
+            For another rank; by default around ``indices_``.
+        radius : float
+            How near a point must be: see :func:`selfdict.bundles`.
+
+        Returns
+        -------
+        Bundles
+            Points are columns there: the abundances of ``X`` are ``bundles.abundances(X.T).T``.
+        """
+        check_is_fitted(self)
+        K = self.indices_ if r is None else self.select(r)
+        return bundles(self.solution_, K, self._fit_M, radius=radius, clusters=self.clusters_)
+
     def fit(self, X: ArrayLike, y: None = None) -> Self:
         """Solve the model and select the points.
 
         Parameters
         ----------
         X : (n_samples, n_features) array_like
-            The data, one point a row. It is kept, not copied, for :meth:`select`.
+            The data, one point a row. It is kept, not copied, for :meth:`select` and :meth:`bundles`.
         y : None
             Not used.
 

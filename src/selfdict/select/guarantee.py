@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict._validation import Array, as_matrix
+from selfdict._validation import as_indices, as_matrix
 from selfdict.abundances import fcls
 from selfdict.model.omega import column_norms
 from selfdict.model.robustness import conical_robustness
@@ -110,7 +110,7 @@ def robustness_report(M: ArrayLike, indices: ArrayLike) -> Guarantee:
     (0.34, 0.5, True)
     """
     M = as_matrix(M)
-    K = _as_indices(indices, M.shape[1])
+    K = as_indices(indices, M.shape[1])
     norms = column_norms(M)
     if (norms[K] == 0).any():
         raise ValueError(f"selected columns must not be zero, got index {K[norms[K] == 0][0]}")
@@ -126,12 +126,3 @@ def robustness_report(M: ArrayLike, indices: ArrayLike) -> Guarantee:
         beta = max(beta, float(H[:, ~selected[columns]].max(initial=0.0)))
         epsilon = max(epsilon, float(column_norms(N).max()))
     return Guarantee(K.size, conical_robustness(W), min(1.0, beta), epsilon, bool((W >= 0).all()))
-
-
-def _as_indices(indices: ArrayLike, n: int) -> Array:
-    K = np.asarray(indices)
-    if K.ndim != 1 or K.size == 0 or K.dtype.kind not in "iu":
-        raise TypeError(f"indices must be a vector of integers, got shape {K.shape} and dtype {K.dtype}")
-    if K.min() < 0 or K.max() >= n or np.unique(K).size < K.size:
-        raise ValueError(f"indices must be distinct and lie between 0 and {n - 1}, got {K.tolist()}")
-    return K
