@@ -1,15 +1,17 @@
 """The GPU code: equal results, an iteration over its bare products, the screening pass, a whole scene, its dense model.
 
 Times are medians of device events after a warm-up, as ``triton.testing.do_bench`` takes them; those of whole solves
-are wall-clock times. The scene is the mixed one of the benchmark ``working_set`` and needs ``data``.
+are wall-clock times. The last table sets each pass beside what the same GPU did in a plain copy or a large
+product in the same run. The scene is the mixed one of the benchmark ``working_set`` and needs ``data``.
 """
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from selfdict import certify, fast_gradient, mu_heuristic, nnls, spa, working_set
+from selfdict import certify, fast_gradient, mu_heuristic, nnls, select_indices, spa, working_set
 from selfdict.datasets import make_mixtures
 from selfdict.solvers.problem import Problem, jitter
 
@@ -28,38 +30,54 @@ def run(quick: bool = False, data: str | None = None) -> None:
     if not torch.cuda.is_available():
         print("skipped: torch finds no GPU here")
         return
-
-    def milliseconds(task: Callable[[], object]) -> float:
-        return float(do_bench(task, warmup=20, rep=100, return_mode="median"))
-
-    size = 1 << (24 if quick else 30)
-    bandwidth = ceiling(milliseconds, size)
+    n = 10_000 if quick else SCENE
+    timer = Timer(lambda task: 1e-3 * float(do_bench(task, warmup=20, rep=100, return_mode="median")))
+    timer.ceilings(torch, 1 << (24 if quick else 30), 1024 if quick else 8192)
     equal_results(torch)
-    iteration(torch, milliseconds, 2000 if quick else DENSE, bandwidth)
-    screening(torch, milliseconds, 4000 if quick else SCENE)
+    iteration(torch, timer, 2000 if quick else DENSE)
+    screening(torch, timer, n)
     if data is None:
         print("for the scene name the folder that holds it: --data DIR")
-        return
-    scene(torch, data, 10_000 if quick else SCENE)
-    dense_scene(torch, data, 10_000 if quick else SCENE, bandwidth)
+    else:
+        scene(data, n)
+        dense_scene(torch, timer, data, n)
+    timer.table()
 
 
-def ceiling(milliseconds: Callable, size: int) -> float:
-    """Print what this GPU can do, and return the bytes it copies in a second, read and written."""
-    import torch
+class Timer:
+    """Seconds of device code, beside what the GPU can do."""
 
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
-    a, b = torch.empty(size, device="cuda"), torch.empty(size, device="cuda")
-    bandwidth = 8e3 * size / milliseconds(lambda: b.copy_(a))
-    print(f"{'copy':24} {bandwidth / 1e12:6.2f} TB/s")
-    side = 8192 if size > 1 << 24 else 1024
-    for name in ("float64", "float32", "float16"):
-        A = torch.randn((side, side), device="cuda", dtype=getattr(torch, name))
-        print(f"{'product in ' + name:24} {2e-9 * side**3 / milliseconds(lambda A=A: A @ A):6.1f} TFLOP/s")
-    return bandwidth
+    def __init__(self, seconds: Callable[[Callable[[], Any]], float]) -> None:
+        self.seconds = seconds
+        self.possible: dict[str, float] = {}
+        self.rows: list[tuple[str, float, float, str]] = []
+
+    def ceilings(self, torch: Any, entries: int, side: int) -> None:
+        """Measure a copy and three products."""
+        print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+        a, b = torch.empty(entries, device="cuda"), torch.empty(entries, device="cuda")
+        self.possible["memory"] = 8 * entries / self.seconds(lambda: b.copy_(a))
+        for name in ("float64", "float32", "float16"):
+            A = torch.randn((side, side), device="cuda", dtype=getattr(torch, name))
+            self.possible[name] = 2 * side**3 / self.seconds(lambda A=A: A @ A)
+
+    def add(self, what: str, seconds: float, work: float, ceiling: str) -> None:
+        """Keep a row of the table: work in bytes for the ceiling "memory", else in operations."""
+        self.rows.append((what, seconds, work / seconds, ceiling))
+
+    def table(self) -> None:
+        """Print what was achieved against what is possible."""
+        print(f"{'pass':46} {'ms':>8} {'achieved':>15} {'possible':>15} {'share':>6}")
+        for what, seconds, rate, ceiling in self.rows:
+            unit = "TB/s" if ceiling == "memory" else "TFLOP/s"
+            most = self.possible[ceiling]
+            print(
+                f"{what:46} {1e3 * seconds:8.2f} {rate / 1e12:7.2f} {unit:7} {most / 1e12:7.2f} {unit:7} "
+                f"{rate / most:5.0%} ({ceiling})"
+            )
 
 
-def equal_results(torch) -> None:
+def equal_results(torch: Any) -> None:
     """Compare with the CPU on float32 mixtures."""
     for n in (500, 2000):
         M = np.maximum(make_mixtures(BANDS, n, 6, noise=0.02, random_state=0)[0], 0.0).astype(np.float32)
@@ -70,12 +88,11 @@ def equal_results(torch) -> None:
             ("working_set", lambda device, M=M, mu=mu, p=p: working_set(M, mu, p=p, tol=1e-5, device=device)),
         ):
             here, there = solve("cpu"), solve("cuda")
-            K = np.sort(np.argsort(-here.diagonal)[:6])
-            same = np.array_equal(K, np.sort(np.argsort(-there.diagonal)[:6]))
+            same = np.array_equal(select_indices(here, 6, M), select_indices(there, 6, M))
             print(
                 f"{name:14} {BANDS}×{n}: objectives differ by {abs(there.objective / here.objective - 1):.1e}, "
                 f"bounds by {abs(there.dual_bound / here.dual_bound - 1):.1e}, gap {there.gap:.1e}, "
-                f"{'the same' if same else 'NOT the same'} six largest gates"
+                f"{'the same' if same else 'NOT the same'} indices"
             )
         tensor = torch.from_numpy(M).cuda()
         K = spa(M, 6)
@@ -87,41 +104,38 @@ def equal_results(torch) -> None:
         )
 
 
-def iteration(torch, milliseconds: Callable, n: int, bandwidth: float) -> None:
-    """Time an iteration of Algorithm 1 over its two bare products, with all rows open and with few."""
+def iteration(torch: Any, timer: Timer, n: int) -> None:
+    """Time an iteration of Algorithm 1, all rows open, over the two bare products of the same arrays."""
     from selfdict.solvers.device_gradient import DeviceIterate
     from selfdict.solvers.fast_gradient import squared_norm
 
     M = np.maximum(make_mixtures(BANDS, n, 6, noise=0.02, random_state=0)[0], 0.0).astype(np.float32)
-    L = squared_norm(M)
-    mu = mu_heuristic(M, 6)
-    print(f"Algorithm 1, {BANDS}×{n}, float32; the bare products are M(·) and Mᵀ(·) of the same arrays")
-    print(f"{'':38} {'iteration':>10} {'products':>9} {'ratio':>6} {'projection':>11} {'of the bandwidth':>17}")
+    problem, L = Problem.check(M, 1e-6 * mu_heuristic(M, 6), None, None, None), squared_norm(M)
     for precision, words in (("highest", "IEEE float32"), ("high", "TF32")):
         torch.set_float32_matmul_precision(precision)
-        for penalty, rows in ((1e-6 * mu, "all rows open"), (mu, "few rows open")):
-            state = DeviceIterate(Problem.check(M, penalty, None, None, None), L, None, None, torch.device("cuda"))
-            for _ in range(30 if rows.startswith("all") else 100):
-                state.step(False)
-            n_open = np.count_nonzero(state.diagonal)
-            one = milliseconds(lambda state=state: state.step(False))
-            project = milliseconds(state._project)
-            V, R = torch.empty((n, n), device="cuda"), torch.empty_like(state.R)
-            T, Y, E = state.tensor, state.Y, state.E
-            bare_V = milliseconds(lambda V=V, T=T, E=E: torch.mm(T.T, E, out=V))
-            bare = bare_V + milliseconds(lambda R=R, T=T, Y=Y: torch.mm(T, Y, out=R))
-            inside = project - bare_V
-            moved = (8 + 12 * n_open / n) * n * n  # V written and read; Y and Y_old read, Y_old written
-            print(
-                f"{words:13} {rows} ({n_open:6} now)  {one:7.2f} ms {bare:6.2f} ms {one / bare:6.2f} {inside:8.2f} ms"
-                f" {moved / (inside * 1e-3) / bandwidth:16.0%}"
-            )
-            del state, V, R, T, Y, E
-            torch.cuda.empty_cache()
+        state = DeviceIterate(problem, L, None, None, torch.device("cuda"))
+        for _ in range(30):
+            state.step(False)
+        n_open = np.count_nonzero(state.diagonal)
+        one, project = timer.seconds(lambda state=state: state.step(False)), timer.seconds(state._project)
+        V, R, T, Y, E = torch.empty_like(state.Y), torch.empty_like(state.R), state.tensor, state.Y, state.E
+        first = timer.seconds(lambda V=V, T=T, E=E: torch.mm(T.T, E, out=V))
+        second = timer.seconds(lambda R=R, T=T, Y=Y: torch.mm(T, Y, out=R))
+        print(
+            f"fast_gradient  {BANDS}×{n}, {words}, {n_open} rows open: an iteration {1e3 * one:.2f} ms, "
+            f"its bare products {1e3 * (first + second):.2f} ms, ratio {one / (first + second):.2f}"
+        )
+        if precision == "highest":
+            timer.add(f"product Mᵀ(·), n = {n}", first, 2 * BANDS * n * n, "float32")
+            timer.add(f"product M(·), n = {n}", second, 2 * BANDS * n * n, "float32")
+            # V written and read, Y and Y_old read, Y_old written
+            timer.add(f"projection (product with it, less product), n = {n}", project - first, 20 * n * n, "memory")
+        del state, V, R, T, Y, E
+        torch.cuda.empty_cache()
     torch.set_float32_matmul_precision("highest")
 
 
-def screening(torch, milliseconds: Callable, n: int) -> None:
+def screening(torch: Any, timer: Timer, n: int) -> None:
     """Time the pass over all rows and columns, in both precisions, and say how accurate it is."""
     from selfdict.kernels.device.screening import LEFT, fused_sums, plain_sums, split
 
@@ -130,20 +144,20 @@ def screening(torch, milliseconds: Callable, n: int) -> None:
     theta = 0.01 * torch.randn((BANDS, n), device="cuda", dtype=torch.float64)
     halves = split(left, LEFT)
     exact = plain_sums(left, theta, np.float64)
-    flops = 2e-9 * BANDS * n * n
-    print(f"one screening pass, {BANDS}×{n}")
-    for words, task in (
-        ("fused, three half-precision products", lambda: fused_sums(halves, theta)),
-        ("float32, written out in blocks", lambda: plain_sums(left, theta, np.float32)),
-        ("float64, written out in blocks", lambda: plain_sums(left, theta, np.float64)),
+    work = 2.0 * BANDS * n * n
+    for words, task, flops, ceiling in (
+        ("fused, float32 by halves", lambda: fused_sums(halves, theta), 3 * work, "float16"),
+        ("float32 in blocks", lambda: plain_sums(left, theta, np.float32), work, "float32"),
+        ("float64 in blocks", lambda: plain_sums(left, theta, np.float64), work, "float64"),
     ):
         off = float(((task() - exact).abs() / exact).max())
-        one = milliseconds(task)
-        print(f"{words:38} {one:7.2f} ms  {flops / one:6.1f} TFLOP/s of the product asked for, scores off by {off:.1e}")
+        one = timer.seconds(task)
+        print(f"screening      {BANDS}×{n}, {words}: {1e3 * one:.1f} ms, scores off by {off:.1e}")
+        timer.add(f"screening, {words}, n = {n}", one, flops, ceiling)
 
 
-def scene(torch, data: str, n: int) -> None:
-    """Solve the whole scene to a certified gap of 1e-3, on the GPU and, with a check of the result, on the CPU."""
+def scene(data: str, n: int) -> None:
+    """Solve the whole scene to a certified gap of 1e-3, on the GPU and on the CPU of the same machine."""
     from benchmarks.working_set import mixed_scene
 
     M = mixed_scene(data, n)
@@ -155,16 +169,16 @@ def scene(torch, data: str, n: int) -> None:
         solution = working_set(M, mu, p=p, tol=1e-3, device=device)
         seconds = time.perf_counter() - start
         print(
-            f"working_set {BANDS}×{n} on {device:4}: {seconds:6.2f} s, certified gap {solution.gap:.1e}, objective "
+            f"working_set    {BANDS}×{n} on {device:4}: {seconds:6.2f} s, certified gap {solution.gap:.1e}, objective "
             f"{solution.objective:.6f}, {len(solution.support)} rows",
             flush=True,
         )
     start = time.perf_counter()
     checked = certify(M, solution, device="cuda")
-    print(f"certify on cuda: {time.perf_counter() - start:.2f} s, gap {checked.gap:.1e}")
+    print(f"certify        {BANDS}×{n} on cuda: {time.perf_counter() - start:6.2f} s, gap {checked.gap:.1e}")
 
 
-def dense_scene(torch, data: str, n: int, bandwidth: float) -> None:
+def dense_scene(torch: Any, timer: Timer, data: str, n: int) -> None:
     """Take iterations of Algorithm 1 on the dense model of the whole scene: two n×n arrays on one GPU."""
     from benchmarks.working_set import mixed_scene
     from selfdict.solvers.device_gradient import DeviceIterate
@@ -180,10 +194,10 @@ def dense_scene(torch, data: str, n: int, bandwidth: float) -> None:
         start = time.perf_counter()
         state.step(False)
         times.append(time.perf_counter() - start)
-    peak = torch.cuda.max_memory_allocated()
+    one, peak = float(np.median(times[2:])), torch.cuda.max_memory_allocated()
     print(
-        f"dense model {BANDS}×{n}: {np.median(times[2:]):.3f} s an iteration "
-        f"({np.count_nonzero(state.diagonal)} rows open), "
+        f"fast_gradient  {BANDS}×{n}, dense, {np.count_nonzero(state.diagonal)} rows open: {one:.3f} s an iteration, "
         f"peak {peak / 1e9:.1f} GB = {peak / (4 * n * n):.2f} n×n arrays, "
         f"objective {state.history['objective'][0]:.1f} → {state.objective:.1f}"
     )
+    timer.add(f"whole iteration, n = {n}", one, 4 * BANDS * n * n, "float32")

@@ -9,6 +9,12 @@ from selfdict import FGNSR, certify, fast_gradient, mu_heuristic, nnls, spa, wor
 from selfdict.datasets import make_mixtures  # noqa: E402
 from selfdict.model.losses import Huber  # noqa: E402
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def tensor(M):
+    return torch.from_numpy(M).to(DEVICE)
+
 
 @pytest.fixture(autouse=True)
 def one_thread():
@@ -38,7 +44,7 @@ OPTIONS = [
 def test_fast_gradient(dtype, options):
     M, mu = problem(dtype)
     here = fast_gradient(M, mu, max_iter=30, tol=0, **options)
-    there = fast_gradient(torch.from_numpy(M), mu, max_iter=30, tol=0, **options)
+    there = fast_gradient(tensor(M), mu, max_iter=30, tol=0, **options)
     rtol = 1e-5 if dtype == np.float32 else 1e-10
     np.testing.assert_allclose(there.history["objective"], here.history["objective"], rtol=rtol)
     np.testing.assert_allclose(there.diagonal, here.diagonal, atol=100 * rtol)
@@ -52,7 +58,7 @@ def test_fast_gradient_starts_at_a_solution_and_stops_at_the_gap():
     M, mu = problem(np.float64)
     start = working_set(M, mu, tol=1e-6)
     here = fast_gradient(M, mu, X0=start, tol=1e-2)
-    there = fast_gradient(torch.from_numpy(M), mu, X0=start, tol=1e-2)
+    there = fast_gradient(tensor(M), mu, X0=start, tol=1e-2)
     assert there.status is here.status
     assert there.n_iter == here.n_iter
     np.testing.assert_array_equal(there.support, here.support)
@@ -63,7 +69,7 @@ def test_fast_gradient_starts_at_a_solution_and_stops_at_the_gap():
 @pytest.mark.parametrize("options", OPTIONS, ids=["plain", "weighted", "steered"])
 def test_working_set(dtype, options):
     M, mu = problem(dtype)
-    here, there = (working_set(data, mu, tol=1e-5, **options) for data in (M, torch.from_numpy(M)))
+    here, there = (working_set(data, mu, tol=1e-5, **options) for data in (M, tensor(M)))
     np.testing.assert_array_equal(there.support, here.support)
     assert there.objective == pytest.approx(here.objective, rel=1e-10)
     assert there.gap <= 1e-5
@@ -74,7 +80,7 @@ def test_working_set_goes_through_samples_in_half_precision_products(monkeypatch
 
     monkeypatch.setattr(search, "SMALL", 50)
     M, mu = problem(np.float64)
-    here, there = (working_set(data, mu, tol=1e-5) for data in (M, torch.from_numpy(M)))
+    here, there = (working_set(data, mu, tol=1e-5) for data in (M, tensor(M)))
     assert there.objective == pytest.approx(here.objective, rel=1e-5)
     assert there.gap <= 1e-5
 
@@ -86,7 +92,7 @@ def test_certify_in_blocks(weights, monkeypatch):
     monkeypatch.setattr(matrix, "_BLOCK_ENTRIES", 300)
     M, mu = problem(np.float32)
     solution = working_set(M, mu, sample_weight=weights)
-    here, there = certify(M, solution), certify(torch.from_numpy(M), solution)
+    here, there = certify(M, solution), certify(tensor(M), solution)
     assert there.objective == pytest.approx(here.objective, rel=1e-12)
     assert there.dual_bound == pytest.approx(here.dual_bound, rel=1e-12)
 
@@ -94,25 +100,25 @@ def test_certify_in_blocks(weights, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_spa(dtype):
     M, _ = problem(dtype)
-    np.testing.assert_array_equal(spa(torch.from_numpy(M), 10), spa(M, 10))
+    np.testing.assert_array_equal(spa(tensor(M), 10), spa(M, 10))
     M[:, 7] = M[:, 9]
     with pytest.raises(ValueError, match="r must be at most 4"):
-        spa(torch.from_numpy(M[:4]), 6)
+        spa(tensor(M[:4]), 6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("columns", [[25, 60, 39, 36, 30], [25, 60, 25], [25, 5]], ids=["plain", "twice", "zero"])
 def test_nnls(dtype, columns):
     M, _ = problem(dtype)
-    U, T = M[:, columns], torch.from_numpy(M)
+    U, T = M[:, columns], tensor(M)
     H, kkt = nnls(U, T, return_kkt=True)
     assert isinstance(H, torch.Tensor)
-    assert H.numpy().dtype == dtype
+    assert H.cpu().numpy().dtype == dtype
     assert kkt.max() < (1e-6 if dtype == np.float32 else 1e-13)
-    np.testing.assert_allclose(U @ H.numpy(), U @ nnls(U, M), atol=1e-5 if dtype == np.float32 else 1e-12)
+    np.testing.assert_allclose(U @ H.cpu().numpy(), U @ nnls(U, M), atol=1e-5 if dtype == np.float32 else 1e-12)
     out = np.empty(H.shape)
-    assert nnls(torch.from_numpy(U), T, out=out) is out
-    np.testing.assert_allclose(out, H.numpy(), atol=1e-6)
+    assert nnls(tensor(U), T, out=out) is out
+    np.testing.assert_allclose(out, H.cpu().numpy(), atol=1e-6)
     with pytest.raises(ValueError, match="equally many rows"):
         nnls(U[:3], T)
 
@@ -124,12 +130,12 @@ def test_columns_that_pivoting_leaves_are_solved_too(monkeypatch):
     U = M[:, [25, 60, 39]]
 
     def lazy(G, C):
-        solved = torch.zeros(C.shape[1], dtype=torch.bool)
+        solved = torch.zeros(C.shape[1], dtype=torch.bool, device=C.device)
         solved[::2] = True
-        return torch.from_numpy(nnls(U / np.linalg.norm(U, axis=0), M)) * solved, solved
+        return tensor(nnls(U / np.linalg.norm(U, axis=0), M)) * solved, solved
 
     monkeypatch.setattr(kernel, "solve_columns", lazy)
-    np.testing.assert_allclose(nnls(U, torch.from_numpy(M)).numpy(), nnls(U, M), atol=1e-12)
+    np.testing.assert_allclose(nnls(U, tensor(M)).cpu().numpy(), nnls(U, M), atol=1e-12)
 
 
 def test_the_estimator_falls_back(monkeypatch):

@@ -11,7 +11,7 @@ from selfdict.kernels.device.projection import gradient_step
 from selfdict.solvers.fast_gradient import ALPHA_0, Iterate
 from selfdict.solvers.problem import Problem, Target
 
-_V_ENTRIES = 1 << 23  # of the rows of V made at a time: the cache of a large GPU holds them until they are projected
+_V_ENTRIES = 1 << 26  # of the rows of V made at a time: enough to fill the GPU, little beside the n×n arrays
 _V_ROWS = 128  # at least, and a multiple of it: a tile of the product
 _Y_ENTRIES = 1 << 27  # of the open rows of Y gathered at a time
 

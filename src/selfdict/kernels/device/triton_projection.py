@@ -3,8 +3,8 @@
 """A step of Algorithm 1 as one Triton kernel, a program a row.
 
 A row of up to 32,768 float32 entries is read once, held in registers through all Newton steps, and written once; it
-is held in two pieces, since the length of a piece is a power of two. A longer row is kept in ``V``, of which few
-rows are made at a time so that they stay in the cache of the GPU, and read a chunk at a time.
+is held in two pieces, since the length of a piece is a power of two. A longer row is kept in ``V`` and read a chunk
+at a time.
 """
 
 from typing import Any
@@ -133,10 +133,17 @@ def _chunked(V, Y, Y_old, t, t_old, beta, penalty, w, start, n, BLOCK: tl.conste
     row = tl.program_id(0).to(tl.int64)
     i = row + start
     own, wi, inverse, lowest, gate, is_open = _begin(V, t, t_old, beta, penalty, w, row, i, n)
-    for first in range(0, n, BLOCK):
+    num = tl.zeros((BLOCK,), V.dtype.element_ty)
+    den = tl.zeros((BLOCK,), V.dtype.element_ty)
+    for first in range(0, n, BLOCK):  # the first Newton step needs no second look
         j = first + tl.arange(0, BLOCK)
-        tl.store(V + row * n + j, _load(V, Y, Y_old, beta, row, i, j, n, is_open), mask=j < n)
-    new = _newton_chunked(V, w, row, n, own, wi, gate, inverse, lowest, BLOCK)
+        x = _load(V, Y, Y_old, beta, row, i, j, n, is_open)
+        wj = tl.load(w + j, mask=j < n, other=0.0)
+        active = tl.where(x > wj * (gate * inverse), wj, 0.0)
+        num += active * x
+        den += active * wj
+        tl.store(V + row * n + j, x, mask=j < n)
+    new = _root(own, wi, tl.sum(num), tl.sum(den), lowest)
     moving = new != gate
     while moving:
         gate = new
