@@ -19,10 +19,12 @@ def mixtures():
     return H @ atoms[K] + 0.002 * rng.normal(size=(400, 25)), atoms, K
 
 
+@pytest.mark.parametrize("solver", ["working_set", "fast_gradient"])
 @pytest.mark.parametrize("postprocess", ["auto", "diagonal", "spa", "clusters", "exchange"])
-def test_finds_the_atoms(mixtures, postprocess):
+def test_finds_the_atoms(mixtures, solver, postprocess):
     X, atoms, K = mixtures
-    model = FGNSR(4, dictionary=atoms, postprocess=postprocess, random_state=0).fit(X)
+    options = dict(max_iter=200, tol=0) if solver == "fast_gradient" else {}
+    model = FGNSR(4, dictionary=atoms, solver=solver, postprocess=postprocess, random_state=0, **options).fit(X)
     np.testing.assert_array_equal(model.components_, atoms[model.indices_])
     assert len(set(model.indices_)) == 4
     if postprocess in ("auto", "exchange"):

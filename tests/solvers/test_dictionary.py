@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from selfdict import Solution, Status, certify, conic, mu_heuristic, thread_limit, working_set
+from selfdict import Huber, Solution, Status, certify, conic, fast_gradient, mu_heuristic, thread_limit, working_set
 from selfdict.solvers import search
 
 SHAPES = [(6, 9, 12), (12, 7, 5), (5, 20, 8), (30, 6, 10), (4, 4, 4), (8, 15, 20)]  # m, n, d
@@ -53,11 +53,14 @@ def test_reaches_the_exact_optimum(shape, mu):
     M, D, s, p = problem(*shape)
     exact = conic(M, mu=mu, D=D, p=p, sample_weight=s)
     solution = working_set(M, mu, D=D, p=p, sample_weight=s, tol=1e-8)
+    slow = fast_gradient(M, mu, D=D, p=p, sample_weight=s, tol=1e-7, max_iter=20_000)
     assert exact.gap <= 1e-6
     assert solution.gap <= 1e-8
-    assert solution.status is Status.CONVERGED
+    assert slow.gap <= 1e-7
+    assert solution.status is slow.status is Status.CONVERGED
     assert solution.objective == pytest.approx(exact.objective, rel=1e-6)
-    for point in (exact, solution):
+    assert slow.objective == pytest.approx(exact.objective, rel=1e-6)
+    for point in (exact, solution, slow):
         assert_feasible(point, M, D)
         again = certify(M, point, D=D)
         assert again.objective == pytest.approx(point.objective, rel=1e-9)
@@ -138,12 +141,37 @@ def test_target_warm_start_and_threads():
     np.testing.assert_array_equal(alone.coef, steered.coef)
 
 
+def test_algorithm_1_goes_on_where_it_is_started_and_meets_a_target():
+    M, D, _ = mixtures(60, 30)
+    first = fast_gradient(M, 0.1, D=D, max_iter=200, tol=0)
+    for start in (first, working_set(M, 0.1, D=D, tol=1e-6)):
+        again = fast_gradient(M, 0.1, D=D, X0=start, max_iter=0)
+        assert again.objective == pytest.approx(start.objective, rel=1e-12)
+    steered = fast_gradient(M, 0.1, D=D, target=("trace", 2.0), target_every=10, max_iter=3000, tol=1e-2)
+    assert steered.diagonal.sum() == pytest.approx(2.0, rel=2e-3)
+    assert steered.history["trace"][-1] == pytest.approx(steered.diagonal.sum())
+
+
+def test_algorithm_1_takes_other_losses_with_a_dictionary():
+    M, D, _ = mixtures(40, 20)
+    M[3, 5] += 5.0
+    solution = fast_gradient(M, 0.1, D=D, loss=Huber(0.05), tol=1e-5, max_iter=20_000)
+    assert solution.gap <= 1e-5
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        X, t = feasible_point(M, D, rng)
+        other = certify(M, Solution.from_matrix(X, diagonal=t, mu=0.1, loss=Huber(0.05)), D=D)
+        assert solution.dual_bound <= other.objective
+
+
 def test_float32_stays_and_is_certified_in_float64():
     M, D, _ = mixtures()
     mu = mu_heuristic(M, 4, D=D)
     solution = working_set(M.astype(np.float32), mu, D=D, tol=1e-4)
-    assert solution.coef.dtype == solution.diagonal.dtype == np.float32
-    assert_feasible(solution, M, D, 1e-6)
+    slow = fast_gradient(M.astype(np.float32), mu, D=D, max_iter=50)
+    for point in (solution, slow):
+        assert point.coef.dtype == point.diagonal.dtype == np.float32
+        assert_feasible(point, M, D, 1e-6)
     assert solution.gap <= 1.1e-4
     assert solution.objective == pytest.approx(working_set(M, mu, D=D, tol=1e-6).objective, rel=2e-4)
 
@@ -176,6 +204,10 @@ def test_bad_input_is_one_clear_sentence():
         working_set(M, 0.1, D=D, p=np.ones(20))
     with pytest.raises(TypeError, match="X0 must be a Solution"):
         working_set(M, 0.1, D=D, X0=np.zeros((40, 20)))
+    with pytest.raises(TypeError, match="X0 must be a Solution"):
+        fast_gradient(M, 0.1, D=D, X0=np.zeros((40, 20)))
+    with pytest.raises(ValueError, match=r"X0 must have shape \(40, 20\), got \(20, 20\)"):
+        fast_gradient(M, 0.1, D=D, X0=working_set(M, 0.1))
     with pytest.raises(ValueError, match="X0 belongs to 20 points, D has 40"):
         working_set(M, 0.1, D=D, X0=working_set(M, 0.1))
     with pytest.raises(ValueError, match="belongs to 40 points, M has 20"):

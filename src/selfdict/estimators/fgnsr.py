@@ -221,7 +221,7 @@ class FGNSR(SelfDictionaryEstimator):
     def _select(self, M: Array) -> Array:
         self._fit_M = M
         self.clusters_ = None if self.candidates is None else h2nmf(M, min(self.candidates, M.shape[1]))
-        model: dict[str, Any] = {} if self._fit_D is None else {"D": self._fit_D}
+        model: dict[str, Any] = {"D": self._fit_D}
         if self.clusters_ is not None:
             M, sizes = M[:, self.clusters_.indices], self.clusters_.sizes
             if self.weights == "scaled" and self._fit_D is None:
@@ -241,7 +241,7 @@ class FGNSR(SelfDictionaryEstimator):
         rank = min(self.n_components, len(model["p"]))
         mu = self.mu
         if mu == "auto":
-            mu = mu_heuristic(M, rank, model["p"], sample_weight=model.get("sample_weight"), D=model.get("D"))
+            mu = mu_heuristic(M, rank, model["p"], sample_weight=model.get("sample_weight"), D=model["D"])
         if self.solver == "conic":
             if self.device not in (None, "cpu"):
                 raise ValueError(f"the conic solver knows the CPU alone, got device={self.device!r}")

@@ -118,33 +118,36 @@ def gradient_step(
     penalty: Array,
     w: Array,
     first_row: int,
+    gate: int,
 ) -> None:
     """One step of Algorithm 1 on some rows: extrapolate, descend, project; ``Y_old`` receives the new rows.
 
     ``V`` holds Mᵀ(M − M X) for the extrapolated X, rows ``first_row`` onwards; it is overwritten. Rows that
-    are zero now and were zero before (``open_``, ``open_old``) are neither read nor written.
+    are zero now and were zero before (``open_``, ``open_old``) are neither read nor written. The gate of row i is its
+    entry ``gate``, or its own entry i if that is −1.
     """
     real = V.dtype.type
     beta, step = real(beta), real(step)
     for a in range(V.shape[0]):
         i = first_row + a
-        v, y, out, wi = V[a], Y[i], Y_old[i], w[i]
+        c = i if gate < 0 else gate
+        v, y, out, wi = V[a], Y[i], Y_old[i], w[c]
         if wi == 0.0:
             continue
         if open_[i] or open_old[i]:
-            guess = y[i] + beta * (y[i] - out[i])
-            own = guess + step * (v[i] - penalty[i])
+            guess = y[c] + beta * (y[c] - out[c])
+            own = guess + step * (v[c] - penalty[i])
             ratio = max(guess, real(0.0)) / wi
-            left = _descend(v[:i], y[:i], out[:i], beta, step, w[:i], ratio)
-            right = _descend(v[i + 1 :], y[i + 1 :], out[i + 1 :], beta, step, w[i + 1 :], ratio)
-            v[i] = 0.0
+            left = _descend(v[:c], y[:c], out[:c], beta, step, w[:c], ratio)
+            right = _descend(v[c + 1 :], y[c + 1 :], out[c + 1 :], beta, step, w[c + 1 :], ratio)
+            v[c] = 0.0
             new = _newton(own, wi, left[0] + right[0], left[1] + right[1], 1.0)
             if new == 0.0 and ratio > 0.0:  # the guess lay so far right that the step led below zero
                 num, den = _sums(v, w, real(0.0))
                 new = _newton(own, wi, num, den, 1.0)
         else:
-            own = step * (v[i] - penalty[i])
-            v[i] = 0.0
+            own = step * (v[c] - penalty[i])
+            v[c] = 0.0
             num, den = _sums(v, w, real(0.0))
             new = _newton(own, wi, step * num, den, 1.0)
             if new > 0.0:
@@ -156,7 +159,7 @@ def gradient_step(
             num, den = _clip(v, w, real(t) / wi, out)
             new = _newton(own, wi, num, den, 1.0)
         if t > 0.0:
-            out[i] = t
+            out[c] = t
         elif open_old[i]:
             out[:] = 0.0
         open_old[i] = t > 0.0

@@ -1,6 +1,7 @@
 """Algorithm 1 of the paper: the fast gradient method for model (6)."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ def fast_gradient(
     M: ArrayLike,
     mu: float,
     *,
+    D: ArrayLike | None = None,
     p: ArrayLike | None = None,
     w: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -56,8 +58,10 @@ def fast_gradient(
         The data, a point a column; float32 is computed in float32. Entries may be negative.
     mu : float
         The penalty μ ≥ 0; with ``target`` its first value. See :func:`mu_heuristic`.
-    p : (n,) array_like, optional
-        Positive weights of the diagonal. By default ones, or 1 + 0.01(u − ½) with u uniform if
+    D : (m, d) array_like, optional
+        A dictionary with gates, as in :func:`working_set`; by default M itself.
+    p : (n,) or (d,) array_like, optional
+        Positive weights of the diagonal, or of the gates. By default ones, or 1 + 0.01(u − ½) with u uniform if
         ``random_state`` is given.
     w : (n,) array_like, optional
         Weights of Ω; by default the ℓ1 norms of the columns of M.
@@ -70,9 +74,10 @@ def fast_gradient(
     target_every : int, optional
         Change μ every so many iterations; by default at each restart.
     X0 : (n, n) array_like or Solution, optional
-        Where to start; by default X = 0. It is projected onto Ω.
+        Where to start; by default X = 0. It is projected onto Ω. With D, a Solution.
     lipschitz : float, optional
-        The constant L; by default σ_max(M)² max_j s_j times that of the loss.
+        The constant L; by default σ_max(M)² max_j s_j times that of the loss. With D, σ_max is that of the atoms
+        scaled to the mean of w.
     max_iter, max_seconds : int, float, optional
         Limits on the iterations and on the time.
     tol : float
@@ -83,7 +88,7 @@ def fast_gradient(
     callback : callable, optional
         Called with a :class:`~selfdict.model.Progress` after each iteration; a true result stops.
     device : {None, "cpu", "cuda"}, optional
-        Where the two n×n arrays lie and the iterations are taken; see :doc:`/gpu`.
+        Where the two n×n arrays lie and the iterations are taken; see :doc:`/gpu`. With D they are taken on the CPU.
 
     Returns
     -------
@@ -101,8 +106,10 @@ def fast_gradient(
     (array([0, 1]), True)
     """
     place = choose_device(device, M)
-    M = to_numpy(M)
-    problem = Problem.check(M, mu, p, w, sample_weight, random_state, loss=loss)
+    M, D = to_numpy(M), to_numpy(D)
+    problem = Problem.check(M, mu, p, w, sample_weight, random_state, D, loss)
+    if problem.D is not None:
+        problem = _with_gates(problem)
     target = check_target(target)
     tol = as_scalar(tol, "tol")
     if target_every is not None and target_every < 1:
@@ -110,7 +117,7 @@ def fast_gradient(
     if max_iter < 0:
         raise ValueError(f"max_iter must not be negative, got {max_iter}")
     if lipschitz is None:
-        lipschitz = squared_norm(problem.M) * float(problem.s.max())
+        lipschitz = squared_norm(problem.M if problem.D is None else problem.D) * float(problem.s.max())
         if not problem.loss.quadratic:
             lipschitz *= problem.loss.lipschitz
     L = as_scalar(lipschitz, "lipschitz")
@@ -120,7 +127,7 @@ def fast_gradient(
             status = _iterate(state, target_every, max_iter, max_seconds, tol, callback)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        return certify(M, state.solution(status), device=place)
+        return certify(M, state.solution(status), D=D, device=place)
 
 
 def _iterate(
@@ -159,11 +166,14 @@ class Iterate:
     def __init__(self, problem: Problem, L: float, target: Target | None, start: Array | None) -> None:
         self.problem, self.target, self.mu = problem, target, problem.mu
         self.loss = None if problem.loss.quadratic else problem.loss
-        M = self.M = problem.M
-        # only MᵀM enters a squared loss, so a tall M gives way to the triangle of its QR factorisation
-        if self.loss is None and M.shape[0] > M.shape[1]:
-            self.M = scipy.linalg.qr(M, mode="r", check_finite=False)[0][: M.shape[1]]
-        self.rows, self.columns = _even(M.shape[1], ROWS), _even(M.shape[1], COLUMNS)
+        n, d = len(problem.w), len(problem.v)
+        both = problem.M if problem.D is None else np.hstack([problem.M, problem.D])
+        # only products of columns enter a squared loss, so a tall M gives way to the triangle of its QR factorisation
+        if self.loss is None and both.shape[0] > both.shape[1]:
+            both = scipy.linalg.qr(both, mode="r", check_finite=False)[0][: both.shape[1]]
+        self.M, self.D = both[:, :n], both[:, -d:]  # the same, if the columns of M are the atoms
+        self.gate = -1 if problem.D is None else n - 1
+        self.rows, self.columns = _even(d, ROWS), _even(n, COLUMNS)
         self.free: list[Array] = []  # slices of V that no thread works on
         self.step_size = 1 / L if L > 0 else 0.0
         self.alpha, self.beta, self.restarted = ALPHA_0, 0.0, False
@@ -176,8 +186,8 @@ class Iterate:
 
     def _allocate(self, start: Array | None) -> None:
         """Make the two points, both at the start (zero by default), and room for their residuals."""
-        n = self.M.shape[1]
-        self.Y = np.zeros((n, n), dtype=self.M.dtype) if start is None else start
+        shape = self.D.shape[1], self.M.shape[1]
+        self.Y = np.zeros(shape, dtype=self.M.dtype) if start is None else start
         self.Y_old = self.Y.copy()
         self.open: Array = np.asarray(self.Y.any(axis=1))
         self.open_old = self.open.copy()
@@ -210,21 +220,21 @@ class Iterate:
 
     @property
     def diagonal(self) -> Array:
-        """The diagonal of the current point."""
-        return np.diagonal(self.Y)
+        """The diagonal of the current point, or its gates."""
+        return np.diagonal(self.Y) if self.gate < 0 else self.Y[:, self.gate]
 
     def _residual(self) -> float:
-        """Put M − MY into R, using the open rows of Y alone, and extrapolate it into E; return its weighted square.
+        """Put M − DY into R, using the open rows of Y alone, and extrapolate it into E; return its weighted square.
 
         For another loss, E is ψ of the extrapolated residual and twice the loss stands for the square.
         """
         s = self.problem.s if self.loss is None else np.ones_like(self.problem.s)
-        M, Y, rows = self.M, self.Y, np.flatnonzero(self.open)
+        D, Y, rows = self.D, self.Y, np.flatnonzero(self.open)
         if rows.size < 0.8 * self.open.size:
-            M, Y = M[:, rows], Y[rows]
+            D, Y = D[:, rows], Y[rows]
 
         def task(start: int, stop: int) -> float:
-            np.matmul(M, Y[:, start:stop], out=self.R[:, start:stop])
+            np.matmul(D, Y[:, start:stop], out=self.R[:, start:stop])
             return subtract_and_extrapolate(self.M, self.R, self.R_old, s, self.beta, self.E, start, stop)
 
         square = float(sum(for_slices(task, Y.shape[1], self.columns)))
@@ -239,12 +249,12 @@ class Iterate:
 
     def _project(self) -> None:
         """Y_old ← P_Ω(X − ∇F(X)/L) at the extrapolated X, a slice of rows at a time; then swap."""
-        M, n = self.M, self.M.shape[1]
-        penalty = M.dtype.type(self.mu) * self.problem.p
+        D, n, dtype = self.D, self.M.shape[1], self.M.dtype
+        penalty = dtype.type(self.mu) * self.problem.p
 
         def task(start: int, stop: int) -> None:
-            V = self.free.pop() if self.free else np.empty((self.rows, n), dtype=M.dtype)
-            np.matmul(M[:, start:stop].T, self.E, out=V[: stop - start])
+            V = self.free.pop() if self.free else np.empty((self.rows, n), dtype=dtype)
+            np.matmul(D[:, start:stop].T, self.E, out=V[: stop - start])
             gradient_step(
                 V[: stop - start],
                 self.Y,
@@ -256,10 +266,11 @@ class Iterate:
                 penalty,
                 self.problem.w,
                 start,
+                self.gate,
             )
             self.free.append(V)
 
-        for_slices(task, n, self.rows)
+        for_slices(task, D.shape[1], self.rows)
         self.Y, self.Y_old = self.Y_old, self.Y
         self.open, self.open_old = self.open_old, self.open
 
@@ -299,7 +310,10 @@ class Iterate:
         s, penalty = self.problem.s.astype(np.float64), self.mu * self.problem.p.astype(np.float64)
         theta = psi * s
         linear = float(np.einsum("ij,ij->", theta, self.M, dtype=np.float64))
-        scores = row_scores(self.M, theta, self.problem.w.astype(np.float64), place=self.device)
+        D, v = None, None
+        if self.problem.D is not None:
+            D, v = self.D, np.full(self.D.shape[1], float(self.problem.w[-1]))
+        scores = row_scores(self.M, theta, self.problem.w.astype(np.float64), D, v, place=self.device)
         if self.loss is None:
             bound = best_scaling(linear, self.square, scores, penalty)[1]
         else:
@@ -333,13 +347,17 @@ class Iterate:
         problem, support = self.problem, np.flatnonzero(self.diagonal)
         del self.Y_old, self.R_old, self.E  # make room for the copy of the open rows
         history = {key: np.asarray(values) for key, values in self.history.items()}
+        coef, columns = self._rows(support), slice(None)
+        if self.gate >= 0:  # the gates leave, and the atoms get back their size
+            columns = slice(self.gate)
+            coef = coef[:, columns] * (problem.w[-1] / problem.v[support, None])
         return Solution(
             support=support,
-            coef=self._rows(support),
+            coef=coef,
             diagonal=self.diagonal.copy(),
             objective=self.objective,
             mu=self.mu,
-            weights=problem.w,
+            weights=problem.w[columns],
             p=problem.p,
             sample_weight=problem.sample_weight,
             loss=problem.loss,
@@ -360,23 +378,46 @@ def _even(n: int, at_most: int) -> int:
 
 
 def _new_state(place: Any, problem: Problem, L: float, target: Target | None, start: Array | None) -> Iterate:
-    """Return the state of the iteration, on the CPU or on a device."""
-    if place is None:
+    """Return the state of the iteration, on the CPU or on a device; with a dictionary always on the CPU."""
+    if place is None or problem.D is not None:
         return Iterate(problem, L, target, start)
     from selfdict.solvers.device_gradient import DeviceIterate
 
     return DeviceIterate(problem, L, target, start, place)
 
 
+def _with_gates(problem: Problem) -> Problem:
+    """Return the problem with the gates as a last column of X: a point m = 0 that no residual counts.
+
+    With atoms scaled to the ℓ1 norm ω, the mean of w, the constraints read ω X_ij ≤ w_j t_i: those of Ω, for rows whose
+    own entry is the last one and has the weight ω.
+    """
+    omega = problem.M.dtype.type(problem.w.mean()) or problem.M.dtype.type(1.0)
+    size = np.divide(omega, problem.v, out=np.zeros_like(problem.v), where=problem.v > 0)
+    return replace(
+        problem,
+        M=np.pad(problem.M, ((0, 0), (0, 1))),
+        D=problem.D * size,
+        w=np.append(problem.w, omega),
+        s=np.append(problem.s, problem.s.dtype.type(0.0)),
+    )
+
+
 def _start(X0: ArrayLike | Solution | None, problem: Problem) -> Array | None:
     """Return the first feasible point as a dense matrix, None for zero."""
-    n, dtype = problem.M.shape[1], problem.M.dtype
+    d, n, dtype = len(problem.v), len(problem.w), problem.M.dtype
     if X0 is None:
         return None
     X = np.asarray(X0.toarray() if isinstance(X0, Solution) else X0, dtype=dtype)
-    if X.shape != (n, n):
-        raise ValueError(f"X0 must have shape ({n}, {n}), got {X.shape}")
-    return project_omega(X, problem.w)
+    expected = (d, n if problem.D is None else n - 1)
+    if X.shape != expected:
+        raise ValueError(f"X0 must have shape {expected}, got {X.shape}")
+    if problem.D is None:
+        return project_omega(X, problem.w)
+    if not isinstance(X0, Solution):
+        raise TypeError(f"X0 must be a Solution when there is a dictionary D, got {type(X0).__name__}")
+    rows = np.column_stack([X * (problem.v / problem.w[-1])[:, None], X0.diagonal]).astype(dtype)
+    return project_omega(rows, problem.w, np.full(d, n - 1))
 
 
 def squared_norm(M: Array) -> float:
