@@ -1,5 +1,6 @@
 """Nonnegative least squares by trying every support: slow, and plain to read."""
 
+from decimal import Decimal, localcontext
 from itertools import combinations
 
 import numpy as np
@@ -37,3 +38,28 @@ def fcls(U, m):
         if h.min() >= 0 and residual < best:
             best, h_best = residual, h
     return h_best
+
+
+def exact_nnls(U, m, support):
+    """The solution in sixty digits, from its support; an assertion says that the support is right."""
+    with localcontext(prec=60):
+        U, m = (np.vectorize(Decimal, otypes=[object])(array) for array in (U, m))
+        h = np.full(U.shape[1], Decimal(0), dtype=object)
+        h[support] = gauss(U[:, support].T @ U[:, support], U[:, support].T @ m)
+        gradient = U.T @ (m - U @ h)
+        assert all(h >= 0)
+        assert all(np.delete(gradient, support) <= 0)
+        return h.astype(np.float64)
+
+
+def gauss(A, b):
+    """Solve A x = b, A positive definite, by elimination."""
+    A, b = A.copy(), b.copy()
+    for t in range(len(b)):
+        for i in range(t + 1, len(b)):
+            factor = A[i, t] / A[t, t]
+            A[i] -= factor * A[t]
+            b[i] -= factor * b[t]
+    for t in reversed(range(len(b))):
+        b[t] = (b[t] - sum(A[t, t + 1 :] * b[t + 1 :])) / A[t, t]
+    return b

@@ -23,20 +23,28 @@ class ColumnSolver:
     ----------
     R : (q, r) ndarray of float64
         Its columns are zero or of norm about one.
-    P : (m, q) ndarray of float64
-        Takes a column of M to the rows of R.
+    P : (m, q) ndarray of float64, optional
+        Takes a column of M to the rows of R; by default these are the rows of M.
     offset : (q,) ndarray of float64
         What is added there.
     simplex : bool
         Whether Σx = 1 must hold.
+
+    Attributes
+    ----------
+    condition : float
+        The condition number of the nonzero columns of R.
     """
 
-    def __init__(self, R: Array, P: Array, offset: Array, *, simplex: bool) -> None:
-        self.Rt, self.G, self.Pt = np.ascontiguousarray(R.T), R.T @ R, np.ascontiguousarray(P.T)
+    def __init__(self, R: Array, P: Array | None, offset: Array, *, simplex: bool) -> None:
+        self.Rt, self.G = np.ascontiguousarray(R.T), R.T @ R
+        self.Pt = None if P is None else np.ascontiguousarray(P.T)
         self.offset, self.simplex = offset, simplex
         nonzero = R.any(axis=0)
         singular = np.linalg.svd(R[:, nonzero], compute_uv=False)
-        self.stable = len(singular) < nonzero.sum() or not np.all(_GRAM_CONDITION * singular > singular[:1])
+        independent = len(singular) == nonzero.sum() and np.all(singular > 0)
+        self.condition = float(np.max(singular[:1] / singular, initial=1.0)) if independent else np.inf
+        self.stable = self.condition >= _GRAM_CONDITION
         # without x ≥ 0 the solution is affine in y: x = guess y + shift
         self.guess, self.shift = np.zeros(R.shape[::-1]), np.zeros(R.shape[1])
         self.guess[nonzero] = np.linalg.pinv(R[:, nonzero])
@@ -47,7 +55,7 @@ class ColumnSolver:
 
     def __call__(self, M: Array, H0: Array | None = None) -> Array:
         """Return the (n, r) solutions for the columns of M (m, n), from where ``H0`` (r, n) is positive."""
-        Y = self.Pt @ M
+        Y = np.array(M, order="C") if self.Pt is None else self.Pt @ M
         Y += self.offset[:, None]
         if not np.isfinite(Y).all():
             raise ValueError("M contains NaN or infinity, or values too large to compute with")
