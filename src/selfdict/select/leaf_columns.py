@@ -9,7 +9,7 @@ from selfdict._validation import Array
 from selfdict.kernels.rank_two import gather, swap_rows
 from selfdict.kernels.threads import for_slices
 
-SLICE = 2048
+SLICE = 1024
 _HOLD = 1 << 29  # bytes of M in float64 up to which a copy of it is held
 
 
