@@ -54,6 +54,17 @@ def test_falls_with_more_columns_and_to_zero_inside_the_cone(seed, m, r):
     assert conical_robustness(np.column_stack([W, inside])) == pytest.approx(0, abs=1e-6)
 
 
+@given(seeds, st.integers(2, 12), st.integers(2, 6))
+@settings(max_examples=30, deadline=None)
+def test_no_combination_comes_nearer(seed, m, r):
+    """Weak duality: the linear programs are solved from the other side, so that every x ≥ 0 is a check."""
+    W = columns(seed, m, r, signed=True)
+    x = np.random.default_rng(seed).exponential(size=(r - 1, 20)) / r
+    for k in range(r):
+        distances = np.abs(W[:, [k]] - np.delete(W, k, axis=1) @ x).sum(axis=0)
+        assert conical_robustness(W) <= distances.min() + 1e-6
+
+
 def test_edges():
     assert conical_robustness([[2.0], [-1.0]]) == 3.0
     assert conical_robustness(np.zeros((3, 2))) == 0.0
