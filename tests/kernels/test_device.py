@@ -1,6 +1,7 @@
 """The kernels for torch tensors: the Triton ones, interpreted, against their plain twins and the code of the CPU."""
 
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -133,9 +134,6 @@ def test_where_to_compute(monkeypatch):
     with pytest.warns(RuntimeWarning, match="falls back to the CPU: torch finds no GPU here"):
         assert choose.choose_device("cuda", tensor) is None
 
-    def missing(name):
-        raise ModuleNotFoundError("this needs torch, which is not installed: pip install 'selfdict[gpu]'")
-
-    monkeypatch.setattr(choose, "optional", missing)
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.warns(RuntimeWarning, match=r"pip install 'selfdict\[gpu\]'"):
         assert choose.choose_device("cuda") is None

@@ -75,6 +75,15 @@ def test_working_set(dtype, options):
     assert there.gap <= 1e-5
 
 
+def test_working_set_with_a_dictionary():
+    M, mu = problem(np.float64)
+    D = np.abs(np.random.default_rng(1).normal(M[:, ::3], 0.01))
+    here, there = working_set(M, mu, D=D, tol=1e-5), working_set(tensor(M), mu, D=tensor(D), tol=1e-5)
+    np.testing.assert_array_equal(there.support, here.support)
+    assert there.gap == pytest.approx(here.gap, abs=1e-10)
+    assert certify(tensor(M), there, D=tensor(D)).gap == pytest.approx(here.gap, abs=1e-10)
+
+
 def test_working_set_goes_through_samples_in_half_precision_products(monkeypatch):
     from selfdict.solvers import search
 

@@ -35,7 +35,8 @@ def choose_device(device: Any, *arrays: Any) -> Any:
 
 def is_tensor(array: Any) -> bool:
     """Whether ``array`` is a torch tensor; torch is not imported to find out."""
-    return "torch" in sys.modules and isinstance(array, sys.modules["torch"].Tensor)
+    torch: Any = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
 
 
 def to_numpy(array: Any) -> Any:
