@@ -125,21 +125,21 @@ def bundles(
     points = np.arange(n) if clusters is None else clusters.indices
     if solution.diagonal.size != points.size:
         raise ValueError(f"the solution belongs to {solution.diagonal.size} points, expected {points.size}")
-    support = points[solution.support]
-    weight = dict(zip(support.tolist(), solution.diagonal[solution.support].tolist(), strict=True))
+    weight = np.zeros(n, dtype=solution.diagonal.dtype)
+    weight[points] = solution.diagonal
 
     centres = _normalised(M[:, K])
     apart = scipy.spatial.distance.cdist(centres, centres, "cityblock")
     np.fill_diagonal(apart, np.finfo(apart.dtype).max)
-    others = np.setdiff1d(support, K)
-    others = others[np.argsort([-weight[j] for j in others.tolist()], kind="stable")]
+    others = np.setdiff1d(points[solution.support], K)
+    others = others[np.argsort(-weight[others], kind="stable")]
     distance = scipy.spatial.distance.cdist(_normalised(M[:, others]), centres, "cityblock")
     nearest = distance.argmin(axis=1)
     joins = distance.min(axis=1) < radius * apart.min(axis=1)[nearest]
     members = tuple(np.append(j, others[joins & (nearest == k)]) for k, j in enumerate(K))
     return Bundles(
         members=members,
-        weights=tuple(np.array([weight.get(j, 0.0) for j in group.tolist()]) for group in members),
+        weights=tuple(weight[group] for group in members),
         spectra=tuple(M[:, group] for group in members),
         angles=tuple(spectral_angles(M[:, group[:1]], M[:, group])[0] for group in members),
     )
