@@ -138,10 +138,12 @@ def test_columns_that_pivoting_leaves_are_solved_too(monkeypatch):
     M, _ = problem(np.float64)
     U = M[:, [25, 60, 39]]
 
+    solve = kernel.solve_columns
+
     def lazy(G, C):
-        solved = torch.zeros(C.shape[1], dtype=torch.bool, device=C.device)
-        solved[::2] = True
-        return tensor(nnls(U / np.linalg.norm(U, axis=0), M)) * solved, solved
+        X, solved = solve(G, C)
+        solved[1::2] = False
+        return X * solved, solved
 
     monkeypatch.setattr(kernel, "solve_columns", lazy)
     np.testing.assert_allclose(nnls(U, tensor(M)).cpu().numpy(), nnls(U, M), atol=1e-12)
