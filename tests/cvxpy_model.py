@@ -6,11 +6,12 @@ import numpy as np
 from selfdict import Huber, PseudoHuber, Weighted
 
 
-def solve(M, mu, p, w, s, loss):
-    """Return X and the optimal objective."""
+def solve(M, mu, p, w, s, loss, D=None):
+    """Return X and the optimal objective; D is a dictionary with gates, by default M."""
     m, n = M.shape
-    X = cp.Variable((n, n), nonneg=True)
-    R = M - M @ X
+    A, v = (M, w) if D is None else (D, np.abs(D).sum(axis=0))
+    X = cp.Variable((A.shape[1], n), nonneg=True)
+    R = M - A @ X
     weight = np.broadcast_to(s, (m, n))
     if isinstance(loss, Huber):
         fit = 0.5 * cp.sum(cp.multiply(weight, cp.huber(R, loss.delta)))
@@ -23,11 +24,9 @@ def solve(M, mu, p, w, s, loss):
             b = np.ones(n) if loss.pixel_variance is None else np.asarray(loss.pixel_variance)
             weight = weight / np.outer(a, b)
         fit = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(weight), R))
-    gate = cp.diag(X)
-    constraints = [
-        gate <= 1,
-        cp.multiply(np.tile(w[:, None], n), X) <= cp.reshape(gate, (n, 1), order="C") @ w[None, :],
-    ]
+    gate = cp.diag(X) if D is None else cp.Variable(A.shape[1], nonneg=True)
+    rows = cp.reshape(gate, (A.shape[1], 1), order="C") @ w[None, :]
+    constraints = [gate <= 1, cp.multiply(np.tile(v[:, None], n), X) <= rows]
     program = cp.Problem(cp.Minimize(fit + mu * p @ gate), constraints)
     program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     return X.value, program.value

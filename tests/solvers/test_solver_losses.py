@@ -69,6 +69,15 @@ def test_known_variances_and_a_dictionary():
     assert certify(M, solution, D=D).gap <= 1e-6
 
 
+def test_outliers_and_a_dictionary():
+    M, _, s, _ = small(shape=(6, 9))
+    D, loss = make_mixtures(6, 7, 3, random_state=5)[0], Huber(0.1)
+    exact = cvxpy_model.solve(M, 0.05, np.ones(7), np.abs(M).sum(axis=0), s, loss, D)[1]
+    solution = fast_gradient(M, 0.05, D=D, sample_weight=s, loss=loss, tol=1e-5, max_iter=50_000)
+    assert solution.objective == pytest.approx(exact, rel=1e-5)
+    assert solution.gap <= 1e-5
+
+
 @pytest.mark.parametrize("shape", [(6, 9), (12, 7)])
 @pytest.mark.parametrize("name", ["squared", "weighted", "huber", "pseudo-huber"])
 def test_fast_gradient_reaches_the_exact_optimum_of_every_loss(name, shape):

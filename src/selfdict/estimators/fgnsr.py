@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from selfdict._validation import Array, as_rank
 from selfdict.estimators.base import SelfDictionaryEstimator
+from selfdict.model.losses import Loss, as_loss
 from selfdict.model.solution import Callback, Progress, Solution, Status
 from selfdict.select import Bundles, Clusters, bundles, h2nmf, select_indices
 from selfdict.solvers import conic, fast_gradient, mu_heuristic, working_set
@@ -43,6 +44,9 @@ class FGNSR(SelfDictionaryEstimator):
         How the sizes of the clusters enter, with ``candidates``. ``"scaled"``: each representative times the
         root of its cluster's size, with all weights of Ω one, as in the authors' program. ``"residual"``: as
         weights of the residuals, as in the text of the paper; with a ``dictionary`` they always enter so.
+    loss : "squared" or Loss, default="squared"
+        What stands for ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) goes with every solver,
+        :class:`selfdict.Huber` and other losses with ``solver="fast_gradient"``.
     mu : "auto" or float, default="auto"
         The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`.
     target : ("residual", eps) or ("trace", value), optional
@@ -102,6 +106,7 @@ class FGNSR(SelfDictionaryEstimator):
         "solver": [StrOptions({"working_set", "fast_gradient", "conic"})],
         "candidates": [None, Interval(Integral, 1, None, closed="left")],
         "weights": [StrOptions({"scaled", "residual"})],
+        "loss": [StrOptions({"squared"}), Loss],
         "mu": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "target": [None, tuple, list],
         "postprocess": [StrOptions({"auto", "diagonal", "spa", "clusters", "exchange"})],
@@ -129,6 +134,7 @@ class FGNSR(SelfDictionaryEstimator):
         solver: str = "working_set",
         candidates: int | None = None,
         weights: str = "scaled",
+        loss: Loss | str = "squared",
         mu: str | float = "auto",
         target: Target | None = None,
         postprocess: str = "auto",
@@ -145,6 +151,7 @@ class FGNSR(SelfDictionaryEstimator):
         self.solver = solver
         self.candidates = candidates
         self.weights = weights
+        self.loss = loss
         self.mu = mu
         self.target = target
         self.postprocess = postprocess
@@ -221,10 +228,14 @@ class FGNSR(SelfDictionaryEstimator):
     def _select(self, M: Array) -> Array:
         self._fit_M = M
         self.clusters_ = None if self.candidates is None else h2nmf(M, min(self.candidates, M.shape[1]))
-        model: dict[str, Any] = {"D": self._fit_D}
+        loss = as_loss(self.loss)
+        model: dict[str, Any] = {"D": self._fit_D, "loss": loss}
         if self.clusters_ is not None:
             M, sizes = M[:, self.clusters_.indices], self.clusters_.sizes
+            model["loss"] = loss.take(self.clusters_.indices)
             if self.weights == "scaled" and self._fit_D is None:
+                if not loss.quadratic:
+                    raise ValueError(f'scaled points change what {loss!r} means: give weights="residual"')
                 M = M * np.sqrt(sizes).astype(M.dtype)
                 model["w"] = np.where(np.abs(M).any(axis=0), 1.0, 0.0)
             else:
@@ -241,7 +252,8 @@ class FGNSR(SelfDictionaryEstimator):
         rank = min(self.n_components, len(model["p"]))
         mu = self.mu
         if mu == "auto":
-            mu = mu_heuristic(M, rank, model["p"], sample_weight=model.get("sample_weight"), D=model["D"])
+            heuristic = {key: model[key] for key in ("sample_weight", "loss", "D") if key in model}
+            mu = mu_heuristic(M, rank, model["p"], **heuristic)
         if self.solver == "conic":
             if self.device not in (None, "cpu"):
                 raise ValueError(f"the conic solver knows the CPU alone, got device={self.device!r}")

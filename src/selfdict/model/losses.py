@@ -47,6 +47,10 @@ class Loss(ABC):
         """Return Σ_ij s_j ℓ_ij(r_ij), summed in float64."""
         return float(np.einsum("ij,j->", self.value(R), s, dtype=np.float64))
 
+    def take(self, columns: Array) -> "Loss":
+        """Return the loss for some of the columns, by their indices."""
+        return self
+
     # a quadratic loss is the squared one for other data and other sample weights:
 
     @property
@@ -129,6 +133,10 @@ class Weighted(Loss):
     def conjugate(self, theta: Array) -> Array:
         return Squared().value(theta) * self.variance(theta)
 
+    def take(self, columns: Array) -> Loss:
+        b = self.pixel_variance
+        return self if b is None else Weighted(self.band_variance, np.asarray(b)[columns])
+
     def variance(self, R: Array) -> Array:
         """Return a_i b_j for all entries of an array (m, n)."""
         return np.asarray(self._bands(R) * self._pixels(R[0]))
@@ -138,7 +146,7 @@ class Weighted(Loss):
         return True
 
     def whiten(self, A: Array) -> Array:
-        return np.asarray(A / np.sqrt(self._bands(A)))
+        return A if self.band_variance is None else np.asarray(A / np.sqrt(self._bands(A)))
 
     def weigh(self, s: Array) -> Array:
         return np.asarray(s / self._pixels(s))

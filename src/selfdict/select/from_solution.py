@@ -55,7 +55,8 @@ def select_indices(
           long as the relative error falls: first among the support and the representatives (with D: the support,
           or all of up to 1000 atoms), fitted to weighted representatives, then among all columns of M, or all atoms,
           fitted to all. Deterministic and bounded in work.
-        - ``"auto"``: ``"exchange"``, which has the lowest error: it is never worse than the others.
+        - ``"auto"``: ``"exchange"``, which has the lowest error: it is never worse than the others. But ``"spa"`` if
+          the solution is one of a loss such as :class:`Huber`: an exchange lowers squares, which outliers dominate.
     clusters : Clusters, optional
         From :func:`h2nmf`, if at hand; ``"exchange"`` makes 500 of its own otherwise.
     D : (m, d) array_like, optional
@@ -92,8 +93,10 @@ def select_indices(
         raise ValueError(f"method must be one of 'auto', 'exchange', {', '.join(map(repr, _READERS))}, got {method!r}")
     if solution.weights is None:
         solution = replace(solution, weights=column_norms(M if D is not None else M[:, points]))
-    if method in ("auto", "exchange"):
-        return _exchange(solution, r, M, D is None, A, points, clusters)
+    loss = solution.loss
+    if method == "exchange" or (method == "auto" and loss.quadratic):
+        return _exchange(solution, r, loss.whiten(M), D is None, loss.whiten(A), points, clusters)
+    method = "spa" if method == "auto" else method
     return _complete(points[_READERS[method](solution, r, A[:, points], D is None)], r, M, A)
 
 

@@ -1,0 +1,69 @@
+"""FGNSR with other losses: variances known per band and pixel, and outliers."""
+
+import numpy as np
+import pytest
+
+from selfdict import FGNSR, Huber, PseudoHuber, Weighted, certify, select_indices
+from selfdict.datasets import make_mixtures
+from selfdict.metrics import index_recovery
+
+SIGMA = 0.02
+
+
+def spoiled(seed=0):
+    """Mixtures of four spectra with noise; six of the pixels have spikes in two bands."""
+    M, _, pure = make_mixtures(40, 80, 4, random_state=seed)
+    rng = np.random.default_rng(seed)
+    M += SIGMA * rng.standard_normal(M.shape)
+    bad = rng.choice(np.setdiff1d(np.arange(80), pure), 6, replace=False)
+    for j in bad:
+        M[rng.choice(40, 2, replace=False), j] += 5 * M.mean()
+    return M, pure, bad
+
+
+@pytest.mark.parametrize("loss", [Huber(2 * SIGMA), PseudoHuber(2 * SIGMA)])
+def test_spikes_mislead_squares_and_not_huber(loss):
+    M, pure, bad = spoiled()
+    mu = 3 * M.size * SIGMA**2 / 4
+    squares = FGNSR(4, mu=mu, random_state=0).fit(M.T)
+    robust = FGNSR(4, mu=mu, solver="fast_gradient", loss=loss, max_iter=300, tol=0, random_state=0).fit(M.T)
+    assert np.isin(squares.indices_, bad).any()
+    assert index_recovery(robust.indices_, pure) == 1
+    assert squares.solution_.diagonal[bad].min() > 0.9
+    assert robust.solution_.diagonal[bad].max() < 0.1
+    np.testing.assert_array_equal(robust.indices_, select_indices(robust.solution_, 4, M, "spa"))
+
+
+def test_a_noisy_band_counts_less_when_its_variance_is_known():
+    M, _, pure = make_mixtures(30, 100, 4, noise=0.01, random_state=1)
+    rng = np.random.default_rng(0)
+    variance = np.full(30, 1e-4)
+    variance[[3, 11, 17]] = 0.25
+    M += np.sqrt(variance)[:, None] * rng.standard_normal(M.shape)
+    plain = FGNSR(4, random_state=0).fit(M.T)
+    known = FGNSR(4, loss=Weighted(band_variance=variance), random_state=0).fit(M.T)
+    assert index_recovery(known.indices_, pure) > index_recovery(plain.indices_, pure)
+    assert certify(M, known.solution_).gap <= 1.01e-3
+
+
+@pytest.mark.parametrize("weights", ["scaled", "residual"])
+def test_candidates_take_their_own_variances(weights):
+    M, _, _ = spoiled()
+    b = np.linspace(1, 2, 80)
+    options = dict(loss=Weighted(pixel_variance=b), candidates=20, weights=weights, random_state=0)
+    model = FGNSR(4, **options).fit(M.T)
+    np.testing.assert_array_equal(model.solution_.loss.pixel_variance, b[model.clusters_.indices])
+    assert model.gap_ <= 1e-3
+
+
+def test_mismatches_are_one_clear_sentence():
+    M, _, _ = spoiled()
+    for options, error, message in [
+        (dict(loss=Huber(0.1)), ValueError, "use fast_gradient"),
+        (dict(loss=Huber(0.1), solver="conic"), ValueError, "use fast_gradient"),
+        (dict(loss=Huber(0.1), solver="fast_gradient", candidates=10), ValueError, 'give weights="residual"'),
+        (dict(loss=Weighted(np.ones(3))), ValueError, r"band_variance must have shape \(40,\), got \(3,\)"),
+        (dict(loss="huber"), ValueError, "'loss' parameter of FGNSR"),
+    ]:
+        with pytest.raises(error, match=message):
+            FGNSR(4, **options).fit(M.T)
