@@ -121,6 +121,17 @@ def test_of_a_fit_for_its_rank_and_another():
     assert all(members.size == 1 for members in model.bundles(radius=0).members)
 
 
+def test_of_a_dictionary_the_atoms_are_gathered():
+    M, _ = varied_scene(0, 0.05)
+    atoms = M[:, ::3].T
+    model = FGNSR(4, dictionary=atoms, candidates=50, postprocess="clusters", random_state=0).fit(M.T)
+    found = model.bundles()
+    assert [members[0] for members in found.members] == model.indices_.tolist()
+    assert sum(members.size for members in found.members) > 4
+    for members, spectra in zip(found.members, found.spectra, strict=True):
+        np.testing.assert_array_equal(spectra, atoms[members].T)
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [

@@ -180,7 +180,7 @@ class FGNSR(SelfDictionaryEstimator):
         return select_indices(self.solution_, r, self._fit_M, self.postprocess, clusters=self.clusters_, D=self._fit_D)
 
     def bundles(self, r: int | None = None, *, radius: float = 0.5) -> Bundles:
-        """Return the points of the support around each selected one, for materials that vary.
+        """Return the points, or atoms, of the support around each selected one, for materials that vary.
 
         Parameters
         ----------
@@ -196,6 +196,8 @@ class FGNSR(SelfDictionaryEstimator):
         """
         check_is_fitted(self)
         K = self.indices_ if r is None else self.select(r)
+        if self._fit_D is not None:
+            return bundles(self.solution_, K, self._fit_D, radius=radius)
         return bundles(self.solution_, K, self._fit_M, radius=radius, clusters=self.clusters_)
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
