@@ -8,7 +8,7 @@ from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.kernels.device.choose import to_device, to_numpy
 from selfdict.kernels.device.projection import gradient_step
-from selfdict.solvers.fast_gradient import ALPHA_0, Iterate
+from selfdict.solvers.iterate import ALPHA_0, Iterate
 from selfdict.solvers.problem import Problem, Target
 
 _V_ENTRIES = 1 << 26  # of the rows of V made at a time: enough to fill the GPU, little beside the n×n arrays
