@@ -67,6 +67,16 @@ def test_candidates_stand_for_the_points(mixtures):
     assert model.solution_.objective == pytest.approx(again.objective, rel=1e-6)
 
 
+def test_bundles_gather_atoms_that_look_alike(mixtures):
+    X, atoms, _ = mixtures
+    model = FGNSR(4, dictionary=atoms, mu=0.05, random_state=0).fit(X)
+    bundles = model.bundles()
+    assert sum(len(members) for members in bundles.members) > 4
+    for first, members in zip(model.indices_, bundles.members, strict=True):
+        assert set(members % 20) == {first}
+    assert bundles.abundances(X.T).shape == (4, 400)
+
+
 def test_fewer_points_than_components(mixtures):
     """A dictionary gives more components than there are points, if they need them."""
     X, atoms, _ = mixtures

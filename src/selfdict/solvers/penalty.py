@@ -28,8 +28,12 @@ def mu_heuristic(
     """Return the paper's μ, which balances the two terms of model (6) at a first guess of the r columns.
 
     μ = (Σ_j s_j ‖m_j − M(:,K) h_j‖² + offset) / Σ_{i∈K} p_i, where K comes from SPA and H ≥ 0 is optimal.
-    With a dictionary D the r columns are atoms, chosen one after the other to lower the residual most. With another
-    loss, twice the loss of the same residual is the numerator; for :class:`Weighted`, K and H come from whitened data.
+    With another loss, twice the loss of the same residual is the numerator; for :class:`Weighted`, K and H come from
+    whitened data.
+
+    With a dictionary D, K holds r atoms, chosen one after the other to lower the residual most, and the numerator is
+    divided by m and the mean of p(K): the energy of noise in one direction of m, about what an atom explains that
+    fits noise alone. The paper's balance would close the gates of spectra that look alike.
 
     Parameters
     ----------
@@ -78,4 +82,5 @@ def mu_heuristic(
     else:
         square, whole = (2 * loss.total(R, s) for R in (M - A[:, K] @ H, M))
     offset = RELATIVE_OFFSET * float(whole) if offset is None else as_scalar(offset, "offset")
-    return (float(square) + offset) / float(p[K].sum())
+    count = K.size if D is None else M.shape[0]
+    return (float(square) + offset) / (count * float(p[K].mean()))
