@@ -133,12 +133,15 @@ def at_most_one(U, m):
     return best
 
 
-def xray(M, r):
+def xray(M, r, p=None):
     M = M.astype(np.float64)
+    lengths = np.abs(M).sum(axis=0) if p is None else p @ M
     R, selected = M, []
     for _ in range(r):
         i = int(np.argmax([residual @ residual for residual in R.T]))
-        scores = [-np.inf if j in selected else R[:, i] @ m / np.abs(m).sum() for j, m in enumerate(M.T)]
+        scores = [R[:, i] @ m / length if length > 0 else -np.inf for m, length in zip(M.T, lengths, strict=True)]
+        for j in selected:
+            scores[j] = -np.inf
         selected.append(int(np.argmax(scores)))
         U = M[:, selected]
         R = M - U @ np.column_stack([scipy.optimize.nnls(U, m)[0] for m in M.T])

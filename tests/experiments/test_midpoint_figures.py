@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from selfdict.experiments import Request, run
 from selfdict.experiments.midpoints import METHODS, R, Trial, _standard_errors_apart
@@ -72,8 +73,14 @@ def test_normalised_points_are_the_same_rays():
 
 
 def test_standard_errors_apart():
-    row = {"recovery": 0.9, "recovery_se": 0.03, "authors_recovery": 1.0, "authors_se": 0.04}
+    row = {"recovery": 0.9, "recovery_se": 0.03, "repeats": 25, "authors_recovery": 1.0, "authors_se": 0.04}
     assert _standard_errors_apart(row) == pytest.approx(-2)
+    rng = np.random.default_rng(0)
+    ours, theirs = rng.random(100), rng.random(25) + 0.2
+    error = {"recovery_se": scipy.stats.sem(ours), "authors_se": scipy.stats.sem(theirs), "repeats": 100}
+    pooled = scipy.stats.ttest_ind(ours, theirs).statistic
+    means = {"recovery": ours.mean(), "authors_recovery": theirs.mean()}
+    assert _standard_errors_apart(means | error) == pytest.approx(pooled)
     assert _standard_errors_apart(row | {"recovery": 1.0, "recovery_se": 0.0, "authors_se": 0.0}) == 0
     assert _standard_errors_apart(row | {"recovery_se": 0.0, "authors_se": 0.0}) == -np.inf
     assert _standard_errors_apart(row | {"authors_recovery": None}) is None

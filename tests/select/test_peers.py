@@ -18,6 +18,8 @@ def test_same_as_the_twins(seed, dtype, noise):
     M = make_mixtures(6, 30, 4, noise=noise, random_state=seed)[0].astype(dtype)
     assert snpa(M, 4).tolist() == naive_select.snpa(M, 4)
     assert xray(M, 4).tolist() == naive_select.xray(M, 4)
+    p = np.random.default_rng(seed).random(6) + 0.1
+    assert xray(M, 4, p=p).tolist() == naive_select.xray(M, 4, p)
 
 
 @pytest.mark.parametrize("peer", PEERS)
@@ -44,6 +46,19 @@ def test_scaled_columns_do_not_matter_to_rays(peer):
     M, _, pure = make_mixtures(12, 300, 5, random_state=1)
     scaled = M * np.random.default_rng(0).uniform(0.1, 10, 300)
     assert set(peer(scaled, 5)) == set(pure)
+
+
+def test_xray_divides_by_the_weighted_sum_if_asked():
+    """The same for nonnegative data and p = 1; columns without a positive sum are passed over."""
+    M = make_mixtures(12, 100, 5, random_state=1)[0]
+    assert xray(M, 5, p=np.ones(12)).tolist() == xray(M, 5).tolist()
+    signed = np.array([[1.0, 0.0, -3.0], [0.0, 1.0, 1.0]])
+    assert set(xray(signed, 2)) == {0, 2}
+    assert set(xray(signed, 2, p=[1.0, 1.0])) == {0, 1}
+    with pytest.raises(ValueError, match=r"at most 2 for this M, got 3: .* or have pᵀm ≤ 0"):
+        xray(signed, 3, p=[1.0, 1.0])
+    with pytest.raises(ValueError, match="p must be positive"):
+        xray(signed, 2, p=[1.0, 0.0])
 
 
 def test_snpa_ties_go_to_the_larger_norm():
