@@ -17,7 +17,6 @@ from selfdict.kernels.threads import for_slices
 _ARMIJO = 1e-4
 _SHORTEST = 1e-9  # step length at which the objective is taken to be flat in this precision
 _RIDGE = 1e-10  # on the Hessian, relative to its mean diagonal: atoms may be duplicates of each other
-_BLOCK = 8192  # columns converted to float64 at a time
 
 
 class Gates:
@@ -64,6 +63,7 @@ class Gates:
         self.G, self.C, self.Z = np.empty((0, 0)), np.empty((n, 0)), np.empty((n, 0))
         self.state = np.empty((n, 0), np.int8)
         self.own = np.full(n, -1)
+        self.slice = max(250, -(-n // 64))  # columns a thread works on at a time
 
     def change(self, keep: Array, new: Array, t: Array | float = 0.0) -> None:
         """Keep the atoms of a mask and add new ones, with closed gates unless ``t`` is given."""
@@ -93,24 +93,31 @@ class Gates:
     def _products(self, D: Array) -> Array:
         """Return (Y/w)ᵀD, (l, k), in float64."""
         out = np.empty((len(self.scale), D.shape[1]))
-        for a in range(0, len(out), _BLOCK):
-            block = slice(a, a + _BLOCK)
-            np.matmul(self.Y[:, block].T.astype(np.float64, copy=False), D, out=out[block])
-            out[block] /= self.scale[block, None]
+
+        def task(start: int, stop: int) -> None:
+            np.matmul(self.Y[:, start:stop].T.astype(np.float64, copy=False), D, out=out[start:stop])
+            out[start:stop] /= self.scale[start:stop, None]
+
+        for_slices(task, len(out), self.slice)
         return out
 
     def residual(self) -> Array:
         """Return M − D X on the fitted columns, (m, l), in float64."""
-        R = self.dictionary() @ (self.Z * self.scale[:, None]).T
-        return np.subtract(self.Y, R, out=R)
+        D, R = self.dictionary(), np.empty(self.Y.shape)
+
+        def task(start: int, stop: int) -> None:
+            fitted = D @ (self.Z[start:stop] * self.scale[start:stop, None]).T
+            np.subtract(self.Y[:, start:stop], fitted, out=R[:, start:stop])
+
+        for_slices(task, len(self.scale), self.slice)
+        return R
 
     def evaluate(self, t: Array) -> tuple[float, Array, Array]:
         """Fit all columns at the gates t; return ½Σ s‖m − Mx‖² with its gradient and Hessian in t."""
-        n = len(self.scale)
         parts = for_slices(
             lambda a, b: fit_columns(self.G, self.C, self.weight, t, self.own, self.Z, self.state, a, b),
-            n,
-            max(250, -(-n // 64)),
+            len(self.scale),
+            self.slice,
         )
         values, gradients, hessians = zip(*parts, strict=True)
         return 0.5 * self.square + sum(values), sum(gradients), sum(hessians)

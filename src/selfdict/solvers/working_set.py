@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_scalar
+from selfdict.kernels.blas import single_threaded_blas
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.device.choose import choose_device, to_numpy
 from selfdict.model.certificate import residual
 from selfdict.model.losses import Loss
 from selfdict.model.solution import Callback, Solution, Status
+from selfdict.solvers.newton_gates import Gates
 from selfdict.solvers.problem import Problem, Target, check_target
 from selfdict.solvers.search import Search, Stop
 
@@ -111,21 +113,26 @@ def working_set(
         return _solution(problem, search, search.valid, open_, np.diag(open_), Status.CONVERGED)
     if X0 is not None:
         search.point = _start(X0, search.rows, problem)
-    try:
-        if problem.mu == 0:
-            search.point = np.arange(len(search.rows)), np.ones(len(search.rows))
-            gates, status = search.certify(), Status.CONVERGED
-        else:
-            gates, status = search.solve(target, warm=X0 is not None)
-    except Stop as stop:
-        gates, status = search.certify(), stop.status
-    except KeyboardInterrupt:
-        gates, status = search.certify(), Status.INTERRUPTED
+    with single_threaded_blas():  # its threads would go on spinning after a product, beside ours
+        gates, status = _search(search, target, warm=X0 is not None)
     rows = np.flatnonzero(gates.t > 0)
     rows = rows[np.argsort(gates.atoms[rows])]
     atoms = gates.atoms[rows]
     X = gates.Z[:, rows].T * (search.w / search.v[atoms, None])
     return _solution(problem, search, search.rows[atoms], gates.t[rows], X, status)
+
+
+def _search(search: Search, target: Target | None, warm: bool) -> tuple[Gates, Status]:
+    """Return the last working set, fitted to all columns and certified, and how the search ended."""
+    try:
+        if search.mu == 0:
+            search.point = np.arange(len(search.rows)), np.ones(len(search.rows))
+            return search.certify(), Status.CONVERGED
+        return search.solve(target, warm)
+    except Stop as stop:
+        return search.certify(), stop.status
+    except KeyboardInterrupt:
+        return search.certify(), Status.INTERRUPTED
 
 
 def _start(X0: ArrayLike | Solution, rows: Array, problem: Problem) -> tuple[Array, Array]:
