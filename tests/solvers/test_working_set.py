@@ -125,7 +125,7 @@ def test_scores_are_those_of_the_definition():
     gates = Gates(M, w, s)
     gates.change(np.zeros(0, bool), np.array([2, 9, 17]), 0.4)
     gates.evaluate(gates.t)
-    scores, _ = search.View(gates, np.full(30, mu), search.screener(M, w, None)).screen(None)
+    scores, _ = search.View(gates, np.full(30, mu), search.screener(M, w, None)).screen(None, rough=False)
     np.testing.assert_allclose(scores, naive_gates.scores(M, w, gates.residual() * s), rtol=1e-10)
 
 

@@ -22,6 +22,8 @@ START = 10  # atoms of the first working set
 ADD = 30  # atoms to add, if not half as many as are open
 INNER = 0.3  # the gradient on the working set goes down to this part of the worst violation outside
 ROUNDING = 1e-10  # violations below this part of the penalty count as none
+ROUGH = 1e-2  # gap down to which rows are screened in float32: far from the optimum, which ones join matters little
+ROUGH_ROUNDING = 1e-5
 TARGET_TOL = 1e-3  # relative
 PARALLEL = 1e-12  # 1 − cosine below which two columns count as multiples
 IDLE = 5  # steps without progress before the search gives up
@@ -128,6 +130,7 @@ class Search:
         whole = gates.columns is None
         constant = self.constant if whole else 0.0
         bound, best, idle = 0.0, np.inf, 0
+        gap = 1.0  # as far as the rows screened last tell
         while True:
             gates.newton(self.penalty[gates.atoms], INNER * self.violation, lambda: self.keep(gates))
             self.keep(gates)
@@ -136,25 +139,27 @@ class Search:
             self.residual, self.trace = float(np.sqrt(view.quadratic)), float(gates.t.sum())
             if whole:
                 self.objective = objective
-            rows = self.likely
-            scores, lower = view.screen(rows)
-            new, violation = worst(scores, self.penalty, rows, gates)
-            if rows is not None and (len(new) == 0 or objective - constant - lower <= 0.3 * tol * objective):
+            rows, rough = self.likely, whole and gap > ROUGH
+            scores, lower = view.screen(rows, rough)
+            new, violation = worst(scores, self.penalty, rows, gates, rough)
+            gap = (objective - constant - lower) / max(objective, np.finfo(float).tiny)
+            if (rough or rows is not None) and (len(new) == 0 or gap <= 0.3 * tol):
                 if not thorough:
                     return Status.CONVERGED
-                rows = None
-                scores, lower = view.screen(None)
-                new, violation = worst(scores, self.penalty, None, gates)
-            if rows is None:
+                rows, rough = None, False
+                scores, lower = view.screen(None, rough)
+                new, violation = worst(scores, self.penalty, None, gates, rough)
+            if rows is None and not rough:
                 bound = max(bound, lower + constant)
                 if whole:
                     self.bound = max(self.bound, bound)
-                # far from the optimum the scores say little about which rows will open
-                self.likely = likely_rows(scores / self.penalty) if objective - bound < 0.3 * objective else None
+            if rows is None:  # far from the optimum the scores say little about which rows will open
+                near = objective - constant - lower < 0.3 * objective
+                self.likely = likely_rows(scores / self.penalty) if near else None
             if whole:
                 self.record()
             self.report(len(gates.atoms))
-            if rows is None and objective - bound <= tol * objective:
+            if rows is None and not rough and objective - bound <= tol * objective:
                 return Status.CONVERGED
             idle = idle + 1 if objective >= best * (1 - 1e-14) else 0
             best = min(best, objective)
@@ -195,7 +200,7 @@ class Search:
             self.point, self.objective = (atoms, t), view.objective + self.constant
             if self.objective <= self.history["objective"][0]:  # else X = 0 is better than what a sample has led to
                 break
-        self.bound = max(self.bound, view.screen(None)[1] + self.constant)
+        self.bound = max(self.bound, view.screen(None, rough=False)[1] + self.constant)
         self.record()
         return gates
 
@@ -213,10 +218,10 @@ class View:
         R *= gates.s * gates.scale
         self.theta = R
 
-    def screen(self, rows: Array | None) -> tuple[Array, float]:
+    def screen(self, rows: Array | None, rough: bool) -> tuple[Array, float]:
         """Return the scores of the rows, and the best dual value as far as these rows are concerned."""
         gates = self.gates
-        dtype = np.float64 if gates.columns is None else np.float32  # a sample is no proof anyway
+        dtype = np.float32 if rough or gates.columns is not None else np.float64  # a sample is no proof anyway
         scores = self.positive_sums(self.theta, rows, dtype)
         which = slice(None) if rows is None else rows
         if self.own is not None:
@@ -242,7 +247,7 @@ def likely_rows(ratio: Array) -> Array | None:
     return None if n <= SMALL else np.sort(np.argpartition(-ratio, n // SAMPLING)[: n // SAMPLING])
 
 
-def worst(scores: Array, penalty: Array, rows: Array | None, gates: Gates) -> tuple[Array, float]:
+def worst(scores: Array, penalty: Array, rows: Array | None, gates: Gates, rough: bool) -> tuple[Array, float]:
     """Return the screened rows with closed gates that violate optimality most, and the largest violation.
 
     Of rows that are multiples of each other only the first is taken: the others would share its gate.
@@ -252,7 +257,7 @@ def worst(scores: Array, penalty: Array, rows: Array | None, gates: Gates) -> tu
     violation = np.where(np.isin(rows, gates.atoms[is_open]), -np.inf, scores - penalty[rows])
     count = max(ADD, int(is_open.sum()) // 2)
     order = np.argsort(-violation, kind="stable")[: 4 * count]
-    order = order[violation[order] > ROUNDING * penalty[rows[order]]]
+    order = order[violation[order] > (ROUGH_ROUNDING if rough else ROUNDING) * penalty[rows[order]]]
     D = gates.D[:, rows[order]].astype(np.float64)
     D /= np.maximum(np.sqrt(squared_norms(D)), np.finfo(float).tiny)
     same = np.triu(D.T @ D > 1 - PARALLEL, 1).any(axis=0)
