@@ -1,4 +1,4 @@
-"""Run the benchmarks: ``python -m benchmarks [NAME …] [--quick] [--data DIR]``."""
+"""Run the benchmarks: ``python -m benchmarks [NAME …] [--quick] [--data DIR] [--growth]``."""
 
 import argparse
 import inspect
@@ -13,10 +13,11 @@ def main() -> None:
     parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="which to run; all by default")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
     parser.add_argument("--data", help="folder with real scenes as .npz files (Y, scale)")
+    parser.add_argument("--growth", action="store_true", help="working_set: time and memory over the size, plotted")
     arguments = parser.parse_args()
     for name in arguments.names or NAMES:
         run = import_module(f"benchmarks.{name}").run
-        options = {"quick": arguments.quick, "data": arguments.data}
+        options = {"quick": arguments.quick, "data": arguments.data, "growth": arguments.growth}
         run(**{key: options[key] for key in inspect.signature(run).parameters})
         print()
 

@@ -4,11 +4,13 @@ A *bare pass* is the product MᵀM of the same data in float64, a block of rows 
 look at all rows costs at least. It is timed in the same run. The penalty is the paper's heuristic times a factor.
 
 The scenes are ``samson.npz``, ``jasper_ridge.npz`` and ``urban_sub4.npz`` (``Y`` bands × pixels, ``scale``), and
-``urban_gt_end6.npz`` with ``bundles_mua.npz`` for the mixed ones, in the folder given as ``data``.
+``urban_gt_end6.npz`` with ``bundles_mua.npz`` for the mixed ones, in the folder given as ``data``. ``--growth``
+measures mixed scenes of up to 250,000 pixels instead, and draws ``docs/images/growth.png``.
 """
 
 import ctypes
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +22,18 @@ from selfdict.solvers.problem import jitter
 FIXTURES = Path(__file__).parent.parent / "tests" / "fixtures"
 SCENES = (("samson", 3), ("jasper_ridge", 4), ("urban_sub4", 6))
 GROWTH = (1_000, 3_000, 10_000, 30_000, 94_249, 250_000)
+GROWTH_PLOT = Path(__file__).parent.parent / "docs" / "images" / "growth.png"
+LONGEST_PASS = 100_000  # points up to which the bare pass is timed beside the solver's growth
 BLOCK = 1024
 
 
-def run(quick: bool = False, data: str | None = None) -> None:
+def run(quick: bool = False, data: str | None = None, growth: bool = False) -> None:
     """Print each line of the table; ``quick`` leaves out what takes minutes, no ``data`` the scenes."""
+    if growth:
+        if data is None:
+            raise SystemExit("name the folder that holds urban_gt_end6.npz and bundles_mua.npz: --data DIR")
+        measure_growth(data, GROWTH[:2] if quick else GROWTH, None if quick else GROWTH_PLOT)
+        return
     print("working_set: certified gap, time in bare passes over MᵀM (one pass in seconds), peak memory beyond M")
     cases()
     synthetic(iterations=50 if quick else 1000)
@@ -39,8 +48,6 @@ def run(quick: bool = False, data: str | None = None) -> None:
     if not quick:
         M = mixed_scene(data, 94_249)
         line(f"mixed Urban {M.shape[0]}×{M.shape[1]}, factor 1", M, 6, 1.0, tol=1e-3, repeats=1)
-        del M
-        growth(data, GROWTH)
 
 
 def cases() -> None:
@@ -65,16 +72,10 @@ def synthetic(iterations: int) -> None:
     )
 
 
-def line(
-    title: str, M: np.ndarray, r: int, factor: float, *, tol: float, repeats: int = 3
-) -> tuple[float, float, float]:
-    """Solve, print a line, return the seconds, the seconds of a bare pass, and the peak memory in MiB."""
-    p = jitter(M.shape[1], 0)
-    mu = factor * mu_heuristic(M, r, p, offset=0.0)
-    working_set(M[:, :500], mu, p=p[:500])  # compiled, if not yet in the cache
-    before = resident()
-    solution = working_set(M, mu, p=p, tol=tol)
-    peak = peak_resident() - before
+def line(title: str, M: np.ndarray, r: int, factor: float, *, tol: float, repeats: int = 3) -> None:
+    """Solve and print a line."""
+    p, mu = penalty(M, r, factor)
+    _, peak, solution = measure(M, mu, p, tol)
     seconds, bare = np.inf, np.inf
     for _ in range(repeats):  # in turn, so that a busy moment hits both
         bare = min(bare, fastest(lambda: bare_pass(M), 1)[0])
@@ -84,30 +85,61 @@ def line(
         f"objective {solution.objective:.6f}, {len(solution.support)} rows, {solution.n_iter} steps",
         flush=True,
     )
-    return seconds, bare, peak
 
 
-def growth(data: str, sizes: tuple[int, ...], plot: str | None = None) -> None:
-    """Print time and memory for scenes of one kind and many sizes, with fitted exponents; plot them if asked."""
+def penalty(M: np.ndarray, r: int, factor: float) -> tuple[np.ndarray, float]:
+    """Return the weights p and the heuristic penalty times a factor."""
+    p = jitter(M.shape[1], 0)
+    return p, factor * mu_heuristic(M, r, p, offset=0.0)
+
+
+def measure(M: np.ndarray, mu: float, p: np.ndarray, tol: float) -> tuple[float, float, Solution]:
+    """Solve once; return the seconds, the peak memory beyond M in MiB, and the solution."""
+    working_set(M[:, :500], mu, p=p[:500])  # compiled, if not yet in the cache
+    before = resident()
+    seconds, solution = fastest(lambda: working_set(M, mu, p=p, tol=tol), 1)
+    return seconds, peak_resident() - before, solution
+
+
+def measure_growth(data: str, sizes: tuple[int, ...], plot: Path | None) -> None:
+    """Print time and memory for scenes of one kind and many sizes as a table, with fitted exponents; plot them."""
+    print("| n | seconds | MiB beyond M | one bare pass, s | gap | open rows |\n|--:|--:|--:|--:|--:|--:|")
     rows = []
     for n in sizes:
         M = mixed_scene(data, n)
-        rows.append((n, *line(f"mixed Urban {M.shape[0]}×{n}, tol 1e-3", M, 6, 1.0, tol=1e-3, repeats=1)))
-    table = np.log(np.array(rows))
-    for name, column in (("time", 1), ("bare pass", 2), ("memory", 3)):
-        print(f"{name} grows like n^{np.polyfit(table[:, 0], table[:, column], 1)[0]:.2f}")
+        p, mu = penalty(M, 6, 1.0)
+        seconds, peak, solution = measure(M, mu, p, 1e-3)
+        bare = fastest(partial(bare_pass, M), 1)[0] if n <= LONGEST_PASS else np.nan
+        rows.append((n, seconds, peak, bare))
+        print(
+            f"| {n:,} | {seconds:.2f} | {peak:.0f} | {bare:.2f} | {solution.gap:.0e} | {len(solution.support)} |",
+            flush=True,
+        )
+    n, seconds, peak, bare = np.array(rows).T
+    for name, values in (("time", seconds), ("memory", peak), ("a bare pass", bare)):
+        known = np.isfinite(values)
+        steps = np.diff(np.log(values[known])) / np.diff(np.log(n[known]))
+        exponent = np.polyfit(np.log(n[known]), np.log(values[known]), 1)[0]
+        print(f"{name} grows like n^{exponent:.2f}, from size to size: {', '.join(f'{step:.2f}' for step in steps)}")
     if plot is not None:
-        import matplotlib.pyplot as plt
+        draw_growth(n, seconds, peak, bare, plot)
 
-        figure, axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
-        n, seconds, bare, peak = np.exp(table).T
-        axes[0].loglog(n, seconds, "o-", label="working_set to a gap of 1e-3")
-        axes[0].loglog(n, bare, "s--", label="one bare pass over MᵀM")
-        axes[0].set(xlabel="points n", ylabel="seconds")
-        axes[0].legend()
-        axes[1].loglog(n, peak, "o-")
-        axes[1].set(xlabel="points n", ylabel="peak memory beyond M, MiB")
-        figure.savefig(plot)
+
+def draw_growth(n: np.ndarray, seconds: np.ndarray, peak: np.ndarray, bare: np.ndarray, plot: Path) -> None:
+    """Draw time and memory over the number of points."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
+    axes[0].loglog(n, seconds, "o-", label="working_set to a gap of 1e-3")
+    axes[0].loglog(n, bare, "s--", label="one bare pass over MᵀM")
+    axes[0].set(xlabel="points n", ylabel="seconds")
+    axes[0].legend(frameon=False)
+    axes[1].loglog(n, peak, "o-")
+    axes[1].set(xlabel="points n", ylabel="peak memory beyond M, MiB")
+    figure.savefig(plot, dpi=110)
 
 
 def mixed_scene(data: str, n: int, noise: float = 0.01) -> np.ndarray:
