@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
@@ -91,6 +91,7 @@ def test_whitened_data_have_the_weighted_loss_as_their_squared_one():
 
 
 @every_loss
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), mu=st.floats(0, 2), weighted=st.booleans())
 def test_weak_duality_at_random_feasible_points(loss, seed, mu, weighted):
     """No feasible point lies below a bound from another one, at whatever weights, zero columns and signs."""

@@ -28,7 +28,7 @@ class Loss(ABC):
 
     @property
     def limit(self) -> float:
-        """Where the conjugate is finite: |θ| ≤ limit, the steepest slope of ℓ."""
+        """The steepest slope of ℓ: the conjugate is finite for θ between −limit and limit."""
         return np.inf
 
     @abstractmethod
@@ -162,7 +162,7 @@ class Weighted(Loss):
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """Squares up to δ, straight lines beyond: ½r² for |r| ≤ δ, else δ|r| − ½δ². For data with outliers.
+    """Squares up to δ, straight lines beyond: ½r² for r between −δ and δ, else δ·abs(r) − ½δ². For outliers.
 
     Parameters
     ----------
