@@ -17,7 +17,7 @@ LOSSES = [
     Weighted([0.5, 2.0, 1.0], [1.0, 3.0, 0.2, 1.0]),
     Weighted(band_variance=[0.5, 2.0, 1.0]),
     Huber(0.7),
-    PseudoHuber(0.7),
+    PseudoHuber(np.float64(0.7)),
 ]
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 residuals = st.integers(0, 10_000).map(lambda seed: np.random.default_rng(seed).normal(0, 1, (2, 3, 4)))

@@ -105,7 +105,9 @@ def test_a_wide_huber_loss_is_the_squared_one():
     assert huber.dual_bound == pytest.approx(plain.dual_bound, rel=1e-10)
 
 
-@pytest.mark.parametrize("loss", [Huber(0.05), PseudoHuber(0.05), Weighted(pixel_variance=np.linspace(1, 2, 60))])
+@pytest.mark.parametrize(
+    "loss", [Huber(np.float64(0.05)), PseudoHuber(0.05), Weighted(pixel_variance=np.linspace(1, 2, 60))]
+)
 def test_single_precision_stays(loss):
     M = make_mixtures(20, 60, 4, noise=0.05, random_state=0)[0]
     single, double = (fast_gradient(v, 0.05, loss=loss, max_iter=200, tol=0) for v in (M.astype(np.float32), M))

@@ -181,7 +181,8 @@ class Huber(Loss):
     delta: float
 
     def __post_init__(self) -> None:
-        as_scalar(self.delta, "delta", strict=True)
+        # a plain float: one of numpy's would turn single into double precision
+        object.__setattr__(self, "delta", as_scalar(self.delta, "delta", strict=True))
 
     @property
     def limit(self) -> float:
@@ -218,7 +219,8 @@ class PseudoHuber(Loss):
     delta: float
 
     def __post_init__(self) -> None:
-        as_scalar(self.delta, "delta", strict=True)
+        # a plain float: one of numpy's would turn single into double precision
+        object.__setattr__(self, "delta", as_scalar(self.delta, "delta", strict=True))
 
     @property
     def limit(self) -> float:

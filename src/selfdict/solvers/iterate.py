@@ -107,7 +107,7 @@ class Iterate:
         square = float(sum(for_slices(task, Y.shape[1], self.columns)))
         if self.loss is None:
             return square
-        self.E = self._slope(self.E) * self.problem.s
+        np.multiply(self._slope(self.E), self.problem.s, out=self.E)
         return 2 * self.loss.total(self.R, self.problem.s)
 
     def _slope(self, R: Array) -> Array:
