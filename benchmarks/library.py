@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from selfdict import mu_heuristic, select_indices, working_set
+from selfdict import Solution, mu_heuristic, select_indices, working_set
 
 N = 1000
 SNR = 30.0
@@ -64,6 +64,10 @@ def compare(M, D, K):
             gates = np.isin(np.arange(len(v)), chosen).astype(float)
             seconds = guess + time.perf_counter() - started
             yield "the same, then exchange (FGNSR)", (solution.gap, *judge(gates, K), seconds)
+    started = time.perf_counter()
+    nothing = Solution.from_matrix(np.zeros((len(v), len(w))), diagonal=np.zeros(len(v)))
+    gates = np.isin(np.arange(len(v)), select_indices(nothing, 5, M, D=D)).astype(float)
+    yield "exchange without the model", (np.nan, *judge(gates, K), time.perf_counter() - started)
     largest = np.max(D.T @ M)
     for part in PENALTIES:
         started = time.perf_counter()
