@@ -9,6 +9,7 @@ import scipy.spatial.distance
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank
+from selfdict.abundances import nnls
 from selfdict.metrics import relative_error
 from selfdict.model.omega import column_norms, dictionary
 from selfdict.model.solution import Solution
@@ -23,6 +24,9 @@ SEARCH_TRIALS = 6_000  # choices fitted to the representatives; fewer where each
 POLISH_COLUMNS = 4_000_000  # columns fitted in all while polishing
 TRIALS = 8  # candidates tried a place, from each of two rankings
 POLISH_TRIALS = 4
+RIVAL = 1.05  # times the least square among the representatives: optima that may be as good on all columns
+MAX_RIVALS = 3
+TIE = 1.002  # times the least relative error: choices that the error cannot tell apart
 DIRECTIONS = 16  # more directions than r in which candidates are compared
 ATOM_DIRECTIONS = 64  # the same for atoms of a dictionary, which need not lie in the subspace of the data
 
@@ -54,8 +58,9 @@ def select_indices(
         - ``"exchange"``: start from the three above and from a greedy choice, then exchange single columns as
           long as the relative error falls: first among the support and the representatives (with D: the support,
           or all of up to 1000 atoms), fitted to weighted representatives, then among all columns of M, or all atoms,
-          fitted to all. Deterministic and bounded in work.
-        - ``"auto"``: ``"exchange"``, which has the lowest error: it is never worse than the others. But ``"spa"`` if
+          fitted to all. Of choices whose errors agree to 0.2 % it takes the one whose abundances sum most nearly
+          to one. Deterministic and bounded in work.
+        - ``"auto"``: ``"exchange"``, which has the lowest error, up to that 0.2 %. But ``"spa"`` if
           the solution is one of a loss such as :class:`Huber`: an exchange lowers squares, which outliers dominate.
     clusters : Clusters, optional
         From :func:`h2nmf`, if at hand; ``"exchange"`` makes 500 of its own otherwise.
@@ -170,15 +175,18 @@ def _exchange(
     # among the support and the representatives, fitted to the representatives
     small = Fit.of(M[:, chosen], sizes, A[:, pool], directions)
     budget = Budget(SEARCH_TRIALS * (r + DIRECTIONS) / directions)
-    K, square = np.empty(0, dtype=np.int64), np.inf
+    optima: dict[tuple[int, ...], float] = {}  # sorted columns, and their error
     for start in starts:
         grown = grow(small, r, np.searchsorted(pool, start), TRIALS, budget)
-        if grown.size == r and square > GOOD_ENOUGH * small.limit(r):
-            other, lower = exchange(small, small, grown, TRIALS, budget)
-            K, square = (other, lower) if lower < square else (K, square)
-    if not K.size:
+        if grown.size == r and min(optima.values(), default=np.inf) > GOOD_ENOUGH * small.limit(r):
+            K, square = exchange(small, small, grown, TRIALS, budget)
+            optima[tuple(sorted(K.tolist()))] = square
+    if not optima:
         return _complete(starts[0], r, *given)
-    K, square = kick(small, K, square, TRIALS, budget)
+    first = min(optima, key=lambda K: optima[K])
+    K, square = kick(small, np.array(first), optima[first], TRIALS, budget)
+    optima[tuple(sorted(K.tolist()))] = square
+    rivals = [np.array(K) for K in sorted(optima, key=lambda K: optima[K]) if optima[K] <= RIVAL * square][:MAX_RIVALS]
 
     # among all columns, fitted to all (or to evenly spaced ones, if they are many)
     judged = np.flatnonzero(np.abs(M).any(axis=0))
@@ -186,11 +194,19 @@ def _exchange(
     judge = Fit.of(M[:, judged], np.ones(judged.size), A[:, every], directions)
     guide = Fit.of(M[:, chosen], sizes, A[:, every], directions)
     budget = Budget(POLISH_COLUMNS / judged.size)
-    polished, _ = exchange(judge, guide, np.searchsorted(every, pool[K]), POLISH_TRIALS, budget)
+    choices = [every[exchange(judge, guide, np.searchsorted(every, pool[K]), POLISH_TRIALS, budget)[0]] for K in rivals]
     # a start may have been better all along: the representatives are not the data
-    choices = [every[polished], pool[K], *(start for start in starts if start.size == r)]
-    M, A = given
-    return min(choices, key=lambda K: relative_error(M, A[:, K]))
+    choices += [pool[rivals[0]], *(start for start in starts if start.size == r)]
+    return _settle(choices, *given)
+
+
+def _settle(choices: list[Array], M: Array, A: Array) -> Array:
+    """Return the choice with the least error; where that cannot tell, the one whose abundances are most like shares."""
+    errors = [relative_error(M, A[:, K]) for K in choices]
+    ties = [K for K, error in zip(choices, errors, strict=True) if error <= TIE * min(errors)]
+    if len(ties) == 1:
+        return ties[0]
+    return min(ties, key=lambda K: float(np.abs(nnls(A[:, K], M).sum(axis=0) - 1).mean()))
 
 
 def _leading(M: Array, A: Array, q: int) -> tuple[Array, Array]:
