@@ -63,6 +63,13 @@ def test_every_format_gives_the_same_library(tmp_path):
         np.testing.assert_allclose(library.values, SPECTRA, rtol=1e-6)
 
 
+def test_spectra_of_one_name_stay_apart_in_a_table(tmp_path):
+    spectra = build_library(SPECTRA, ["quartz", "clay", "quartz"], WAVELENGTH).rename(spectrum="endmember")
+    again = read_library(write_spectra(spectra, tmp_path / "twice.csv"))
+    assert again["name"].values.tolist() == ["quartz (1)", "clay", "quartz (3)"]
+    np.testing.assert_allclose(again.values, SPECTRA)
+
+
 def test_scaled_values_deleted_bands_and_names_with_commas(tmp_path):
     values = SPECTRA * 100
     values[0, 1] = -1.23e34

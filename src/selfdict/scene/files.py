@@ -177,7 +177,8 @@ def write_spectra(spectra: xr.DataArray, path: str | PathLike[str], *, overwrite
             columns[title] = spectra[key].values.tolist()
     titles = [f"endmember_{label}" for label in labels]
     if "name" in spectra.coords:
-        titles = [str(name) for name in spectra["name"].values]
+        names = [str(name) for name in spectra["name"].values]
+        titles = [name if names.count(name) == 1 else f"{name} ({label})" for name, label in zip(names, labels)]
     columns |= dict(zip(titles, spectra.values))
     with (
         staged(path, overwrite=overwrite) as temporary,
