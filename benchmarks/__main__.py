@@ -1,10 +1,10 @@
-"""Run the benchmarks: ``python -m benchmarks [NAME …] [--quick] [--data DIR] [--growth]``."""
+"""Run the benchmarks: ``python -m benchmarks [NAME …] [--quick] [--data DIR] [--growth] [--pixels N,…]``."""
 
 import argparse
 import inspect
 from importlib import import_module
 
-NAMES = ("fast_gradient", "abundances", "peers", "working_set", "library", "scene_memory", "gpu")
+NAMES = ("fast_gradient", "abundances", "peers", "working_set", "library", "scene_memory", "thinning", "dask", "gpu")
 
 
 def main() -> None:
@@ -14,10 +14,11 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
     parser.add_argument("--data", help="folder with real scenes as .npz files (Y, scale)")
     parser.add_argument("--growth", action="store_true", help="working_set: time and memory over the size, plotted")
+    parser.add_argument("--pixels", help="dask: sizes of the scenes, such as 5000000,20000000")
     arguments = parser.parse_args()
     for name in arguments.names or NAMES:
         run = import_module(f"benchmarks.{name}").run
-        options = {"quick": arguments.quick, "data": arguments.data, "growth": arguments.growth}
+        options = vars(arguments)
         run(**{key: options[key] for key in inspect.signature(run).parameters})
         print()
 

@@ -23,6 +23,7 @@ ROOMS = [
     "metrics",
     "select",
     "solvers",
+    "backends",
     "estimators",
     "scene",
     "report",

@@ -13,6 +13,7 @@ _EXTRA = {
     "h5netcdf": "io",
     "zarr": "io",
     "dask.array": "io",
+    "distributed": "dask",
     "matplotlib": "report",
     "jinja2": "report",
     "typer": "cli",

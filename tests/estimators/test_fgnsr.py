@@ -5,12 +5,16 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from selfdict import FGNSR, Status, conic
+from selfdict import FGNSR, Huber, Status, conic
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.metrics import index_recovery
 
 
-@parametrize_with_checks([FGNSR(), FGNSR(solver="fast_gradient", max_iter=50, tol=0), FGNSR(candidates=10)])
+@parametrize_with_checks(
+    [FGNSR(), FGNSR(solver="fast_gradient", max_iter=50, tol=0), FGNSR(candidates=10)],
+    # the same points, but the exchange promises no order of them
+    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": "components in another order"},
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -144,3 +148,27 @@ def test_bad_input_is_one_clear_sentence(options, X, message):
 def test_a_run_that_has_not_converged_says_so(mixtures):
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         FGNSR(4, solver="fast_gradient", max_iter=2, random_state=0).fit(mixtures[0].T)
+
+
+@pytest.mark.parametrize("weights", ["scaled", "residual"])
+@pytest.mark.parametrize("candidates", [None, 40])
+def test_weights_are_repetitions(mixtures, weights, candidates):
+    M, _, _ = mixtures
+    M = M[:, :120]
+    times = np.random.default_rng(0).integers(1, 4, M.shape[1])
+    options = {"candidates": candidates, "weights": weights, "mu": 0.5, "tol": 1e-6, "random_state": 0}
+    weighted = FGNSR(4, **options).fit(M.T, sample_weight=times)
+    repeated = FGNSR(4, **options).fit(np.repeat(M, times, axis=1).T)
+    found = np.repeat(np.arange(M.shape[1]), times)[repeated.indices_]
+    assert sorted(weighted.indices_) == sorted(found)
+    assert weighted.reconstruction_err_ == pytest.approx(repeated.reconstruction_err_, rel=1e-9)
+
+
+def test_bad_weights(mixtures):
+    M, _, _ = mixtures
+    with pytest.raises(ValueError, match="sample_weight must not be negative"):
+        FGNSR(2).fit(M.T, sample_weight=-np.ones(M.shape[1]))
+    with pytest.raises(ValueError, match="sample_weight must not be zero for all points"):
+        FGNSR(2).fit(M.T, sample_weight=np.zeros(M.shape[1]))
+    with pytest.raises(ValueError, match="sample_weight scales the points"):
+        FGNSR(2, loss=Huber(0.1), solver="fast_gradient").fit(M.T, sample_weight=np.ones(M.shape[1]))

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from report_sample import make_data
 
-from selfdict.report import Certificate, render_report, write_report
+from selfdict.datasets import make_scene
+from selfdict.report import Certificate, render_report, report_data, write_report
 from selfdict.report.charts import label_places, nice_axis, svg_path
 from selfdict.report.palette import line_styles
 from selfdict.report.words import certificate_paragraphs, percent
+from selfdict.scene import unmix
 from selfdict.select import Guarantee
 
 
@@ -24,6 +26,22 @@ def test_large_scene_is_thinned_and_says_so():
     assert 'viewBox="0 0 150 300"' in page
     assert "every 3th" not in page
     assert "Shown at one pixel in 3 along each side" in page
+
+
+def test_a_scene_of_millions_of_pixels_is_not_loaded(monkeypatch):
+    monkeypatch.setattr("selfdict.report.data._MAX_PIXELS", 400)
+    truth = make_scene(shape=(41, 60), n_endmembers=3, random_state=0)
+    result = unmix(truth.scene, 3, method="spa")
+    data = report_data(truth.scene, result)
+    assert data.every == 3
+    assert data.abundances.shape == (3, 14, 20)
+    np.testing.assert_array_equal(data.residual, result.residual.values[::3, ::3])
+    page = render_report(data)
+    assert f"{result.n_valid:,}" in page
+    assert "with data, of 2,460" in page
+    assert "Shown at one pixel in 3 along each side" in page
+    _, column = result.pixels[0]
+    assert f"{(column + 0.5) / 3:.2f}".rstrip("0") in page
 
 
 def test_refers_to_nothing_outside():

@@ -10,6 +10,7 @@ from affine import Affine
 from scene_sample import TRANSFORM, assert_same, full_scene
 
 from selfdict.scene import SceneError, build_scene, read_scene, transform_of, write_scene
+from selfdict.scene.mapped import mapped_file
 
 DTYPES = ["uint8", "int16", "int32", "float32", "float64", "uint16", "uint32", "int64", "uint64"]
 
@@ -54,7 +55,7 @@ def test_round_trip(tmp_path, interleave, nodata):
     write_scene(scene, tmp_path / "cube.img", interleave=interleave)
     read = read_scene(tmp_path / "cube.img")
     assert_same(read, scene)
-    assert isinstance(read.data, np.memmap)
+    assert mapped_file(read.data).filename == tmp_path / "cube.img"  # not a copy of it
 
 
 @pytest.mark.parametrize("crs", ["EPSG:32633", "EPSG:32733", "EPSG:4326", "EPSG:3035", None])

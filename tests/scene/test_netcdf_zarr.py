@@ -182,3 +182,12 @@ def test_pickled_values_are_refused(tmp_path):
     (path / "x" / ".zarray").write_text(json.dumps(metadata))
     with pytest.raises(SceneError, match="pickled"):
         read_scene(path)
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr", ".tif"])
+def test_any_index_reads_the_right_values(tmp_path, suffix):
+    scene = full_scene("int16")
+    read = read_scene(write_scene(scene, tmp_path / f"cube{suffix}"))
+    for index in ({"band": 1}, {"y": slice(1, None, 2)}, {"x": slice(None, None, -3)}, {"x": 4, "y": [5, 0, 2]}):
+        np.testing.assert_array_equal(read.isel(index).values, scene.isel(index).values)
+    assert read.isel(y=slice(0, 0)).values.shape == (5, 0, 7)

@@ -139,6 +139,15 @@ def unmix(
     seed: Seed = 0,
     threads: Threads = None,
     compare: Annotated[bool, typer.Option(help="Compare with SPA and VCA in the report.")] = True,
+    check: Annotated[
+        bool, typer.Option("--check", help="fgnsr: bound how far the choice is from optimal for all pixels.")
+    ] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a dask scheduler whose workers do it, such as tcp://host:8786.", show_default=False
+        ),
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -162,6 +171,8 @@ def unmix(
         seed=seed,
         threads=threads,
         compare=compare,
+        check=check,
+        scheduler=scheduler,
     )
     scene = request.source.read()
     with whole_folder(output, force=force) as folder, Bars(quiet or json) as bars:
@@ -310,6 +321,8 @@ def _say_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> N
             f"{len(record['pure_pixels'])} {what} in {seconds(record['seconds']['total'])}, "
             f"relative error {percent(record['relative_error'])}{gap}"
         )
+        if record["check"] is not None:
+            say(f"for all pixels the solution is at most {percent(record['check']['gap'])} above the optimum")
         if record["status"] not in (None, "converged", "exact"):
             say(record["status_in_words"])
         if record["library"] is not None:

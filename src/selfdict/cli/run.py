@@ -3,9 +3,11 @@
 import json
 import platform
 import shlex
+import shutil
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from selfdict.scene import UnmixResult
 
 SUFFIXES = {"envi": ".hdr", "geotiff": ".tif", "netcdf": ".nc", "zarr": ".zarr"}
+_MAP_BYTES = 2**28  # maps larger than this never lie in memory as a whole
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "xarray", "rasterio")
 
 
@@ -41,16 +44,24 @@ class Request:
     seed: int = 0
     threads: int | None = None
     compare: bool = True
+    check: bool = False
+    scheduler: str | None = None
 
     def run(
-        self, scene: "xr.DataArray", method: str, progress: Callable[[str, float], Any], callback: Any
+        self,
+        scene: "xr.DataArray",
+        method: str,
+        progress: Callable[[str, float], Any],
+        callback: Any,
+        client: Any = None,
+        maps: Path | None = None,
     ) -> "UnmixResult":
         """Unmix the scene that was read from the source, with ``method``."""
         from selfdict.scene import SceneError, read_library, unmix
 
         options: dict[str, Any] = {}
         if method == "fgnsr":
-            options = {"candidates": self.candidates, "mu": self.mu, "callback": callback}
+            options = {"candidates": self.candidates, "mu": self.mu, "check": self.check, "callback": callback}
             if self.library is not None:
                 options["library"] = read_library(self.library)
             if self.time_limit is not None:
@@ -68,12 +79,22 @@ class Request:
                     abundances=self.abundances,
                     random_state=self.seed,
                     progress=progress,
+                    client=client,
+                    maps=maps,
                     **options,
                 )
         except SceneError:
             raise
         except ValueError as error:  # such as more materials than pixels: say in which file
             raise SceneError(self.source.label, str(error)) from error
+
+    def cluster(self) -> AbstractContextManager[Any]:
+        """Connect to the scheduler; without one, the ``with`` block gets None and this process does everything."""
+        if self.scheduler is None:
+            return nullcontext()
+        from selfdict.backends.dask_ import connected
+
+        return connected(self.scheduler)
 
     def command(self) -> str:
         """Return the command that repeats this run."""
@@ -83,8 +104,13 @@ class Request:
             words += ["--candidates", candidates, "--mu", str(self.mu)]
             words += [] if self.library is None else ["--library", str(self.library)]
         words += ["--abundances", self.abundances, "--seed", str(self.seed)]
-        for option, value in (("--format", self.format), ("--time-limit", self.time_limit)):
+        for option, value in (
+            ("--format", self.format),
+            ("--time-limit", self.time_limit),
+            ("--scheduler", self.scheduler),
+        ):
             words += [] if value is None else [option, f"{value}"]
+        words += ["--check"] if self.check else []
         return shlex.join([*words, "-o", "OUTPUT"])
 
 
@@ -94,20 +120,26 @@ def unmix_into(folder: Path, scene: "xr.DataArray", request: Request, bars: Bars
     from selfdict.scene import write_scene, write_spectra
     from selfdict.scene.formats import format_of
 
-    with selfdict.thread_limit(request.threads):
-        result = request.run(scene, request.method, bars.steps(), bars.solver())
+    maps = folder / "maps"
+    large = request.scheduler is not None or 4 * (request.r + 1) * scene[0].size > _MAP_BYTES
+    with selfdict.thread_limit(request.threads), request.cluster() as client:
+        where = {"client": client, "maps": maps if large else None}
+        result = request.run(scene, request.method, bars.steps(), bars.solver(), **where)
         comparison = []
         for method in ("spa", "vca") if request.compare and request.library is None else ():
             if method != request.method:
-                other = request.run(scene, method, bars.steps(f"{method.upper()}: "), None)
+                where["maps"] = folder / method if large else None
+                other = request.run(scene, method, bars.steps(f"{method.upper()}: "), None, **where)
                 comparison.append(method_result(other))
                 del other  # its maps may be large
+                shutil.rmtree(folder / method, ignore_errors=True)
 
     output = request.format or format_of(request.source.path)
     output = output if output in SUFFIXES else "envi"
     write_spectra(result.endmembers, folder / "endmembers.csv")
-    write_scene(result.abundances, folder / f"abundances{SUFFIXES[output]}", output)
-    write_scene(result.residual, folder / f"residual{SUFFIXES[output]}", output)
+    for name, values in (("abundances", result.abundances), ("residual", result.residual)):
+        if not (large and output == "zarr"):
+            write_scene(values, folder / f"{name}{SUFFIXES[output]}", output)
     record = _record(request, result, comparison, scene.shape)
     data = report_data(
         scene,
@@ -118,6 +150,10 @@ def unmix_into(folder: Path, scene: "xr.DataArray", request: Request, bars: Bars
         command=request.command(),
     )
     write_report(data, folder / "report.html")
+    if large and output == "zarr":  # written there block by block; nothing reads them any more
+        for path in maps.iterdir():
+            path.rename(folder / path.name)
+    shutil.rmtree(maps, ignore_errors=True)
     text = json.dumps(finite(record), indent=2) + "\n"
     (folder / "run.json").write_text(text, encoding="utf-8")
     check_interrupted()
@@ -184,6 +220,7 @@ def _record(
         "dual_bound": None if solution is None else float(solution.dual_bound),
         "gap": result.gap,
         "guarantee": _guarantee(result),
+        "check": None if result.check is None else asdict(result.check),
         "mu": None if solution is None else float(solution.mu),
         "status": None if solution is None else solution.status.name.lower(),
         "status_in_words": None if solution is None else str(solution.status),

@@ -10,7 +10,7 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from selfdict._validation import Array
+from selfdict._validation import Array, as_vector
 from selfdict.abundances import nnls
 from selfdict.metrics import relative_error
 
@@ -35,6 +35,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     components_: Array
     reconstruction_err_: float
     n_features_in_: int
+    _weight: Array | None
 
     def __init__(self, n_components: int = 2, *, random_state: Any = None) -> None:
         self.n_components = n_components
@@ -80,7 +81,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """
         return self._fit(X)
 
-    def _fit(self, X: ArrayLike) -> Array:
+    def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
         self._validate_params()
         points: Array = validate_data(self, X, dtype=_DTYPES)
         atoms = self._atoms(points)
@@ -88,6 +89,12 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             name = "n_samples" if atoms is points else "n_atoms"
             raise ValueError(f"n_components={self.n_components} must be at most {name}={len(atoms)}")
         M = points.T
+        self._weight = None
+        if sample_weight is not None:  # a point that counts s times is one that is √s times as long
+            self._weight = as_vector(sample_weight, len(points), "sample_weight", np.float64)
+            if not self._weight.any():
+                raise ValueError("sample_weight must not be zero for all points")
+            M = M * np.sqrt(self._weight).astype(M.dtype)
         self.indices_ = self._select(M)
         self.components_ = atoms[self.indices_]
         H = nnls(self.components_.T, M)

@@ -1,6 +1,7 @@
 """FGNSR as a scikit-learn estimator."""
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -84,7 +85,8 @@ class FGNSR(SelfDictionaryEstimator):
     n_iter_ : int
         Iterations of the solver.
     clusters_ : Clusters or None
-        The clusters, with ``candidates``.
+        The clusters, with ``candidates``; with ``sample_weight`` their sizes are the weights of their points
+        in units of their representative's.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -200,7 +202,7 @@ class FGNSR(SelfDictionaryEstimator):
             return bundles(self.solution_, K, self._fit_D, radius=radius)
         return bundles(self.solution_, K, self._fit_M, radius=radius, clusters=self.clusters_)
 
-    def fit(self, X: ArrayLike, y: None = None) -> Self:
+    def fit(self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Solve the model and select the points.
 
         Parameters
@@ -209,12 +211,14 @@ class FGNSR(SelfDictionaryEstimator):
             The data, one point a row. It is kept, not copied, for :meth:`select` and :meth:`bundles`.
         y : None
             Not used.
+        sample_weight : (n_samples,) array_like, optional
+            How many points each row stands for, in every squared error; ones by default.
 
         Returns
         -------
         self
         """
-        super().fit(X)
+        self._fit(X, sample_weight)
         return self
 
     def _atoms(self, points: Array) -> Array:
@@ -230,7 +234,13 @@ class FGNSR(SelfDictionaryEstimator):
     def _select(self, M: Array) -> Array:
         self._fit_M = M
         self.clusters_ = None if self.candidates is None else h2nmf(M, min(self.candidates, M.shape[1]))
+        if self.clusters_ is not None and self._weight is not None:
+            total, own = np.bincount(self.clusters_.labels, self._weight), self._weight[self.clusters_.indices]
+            # in units of the representative's own weight, which M has already; without weight it stays at zero
+            self.clusters_ = replace(self.clusters_, sizes=total / np.where(own > 0, own, 1.0))
         loss = as_loss(self.loss)
+        if self._weight is not None and not loss.quadratic:
+            raise ValueError(f"sample_weight scales the points, which changes what {loss!r} means")
         model: dict[str, Any] = {"D": self._fit_D, "loss": loss}
         if self.clusters_ is not None:
             M, sizes = M[:, self.clusters_.indices], self.clusters_.sizes

@@ -1,5 +1,6 @@
 """What the report shows, as plain arrays: the page needs no scene, no solver and no file."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from selfdict.scene import UnmixResult
+
+_MAX_PIXELS = 4_000_000  # of a larger scene the report shows, and summarises, evenly spaced rows and columns
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,10 @@ class ReportData:
         The command that repeats the run; empty when there is none.
     names : sequence of str
         The names of the endmembers, where they come from a library; empty for pure pixels.
+    every : int
+        The image, the mask and the maps hold one row and one column in so many of the scene.
+    n_pixels, n_valid : int
+        Pixels of the whole scene, and those of them with data; 0 for as many as the mask has.
     """
 
     title: str
@@ -107,6 +114,9 @@ class ReportData:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
     names: Sequence[str] = ()
+    every: int = 1
+    n_pixels: int = 0
+    n_valid: int = 0
 
     def material(self, k: int) -> str:
         """Return what endmember k, counted from 0, is called."""
@@ -153,7 +163,10 @@ def report_data(
     >>> "<h1>A test</h1>" in render_report(data)
     True
     """
-    endmembers, mask = result.endmembers, result.valid.values
+    n_pixels = scene.sizes["y"] * scene.sizes["x"]
+    every = math.ceil(math.sqrt(n_pixels / _MAX_PIXELS)) if n_pixels > _MAX_PIXELS else 1
+    thin = {"y": slice(None, None, every), "x": slice(None, None, every)}
+    endmembers, mask = result.endmembers, result.valid.isel(thin).values
     wavelengths = scene["wavelength"].values if "wavelength" in scene.coords else None
     picture = list(false_colour_bands(wavelengths, scene.sizes["band"]))
     labels = _band_labels(scene)
@@ -164,15 +177,15 @@ def report_data(
     return ReportData(
         title=title,
         method=_method_name(result),
-        false_colour=stretch(scene.isel(band=picture).values.astype(np.float32), mask),
+        false_colour=stretch(scene.isel({"band": picture, **thin}).values.astype(np.float32), mask),
         false_colour_labels=[labels[k] for k in picture],
         mask=mask,
         band_positions=endmembers["wavelength"].values if used else np.arange(1.0, n_bands + 1),
         band_labels=_band_labels(endmembers),
         axis_label="Wavelength (nm)" if used else "Band",
         endmembers=endmembers.transpose("band", "endmember").values,
-        abundances=result.abundances.values,
-        residual=result.residual.values,
+        abundances=result.abundances.isel(thin).values,
+        residual=result.residual.isel(thin).values,
         pixels=result.pixels,
         error=result.relative_error,
         seconds=result.seconds["total"],
@@ -196,6 +209,9 @@ def report_data(
         parameters=result.parameters if parameters is None else parameters,
         command=command,
         names=[str(name) for name in endmembers["name"].values] if "name" in endmembers.coords else (),
+        every=every,
+        n_pixels=n_pixels,
+        n_valid=int(result.parameters["n_valid"]),
     )
 
 

@@ -70,10 +70,10 @@ def _printable(value: Any) -> Any:
 
 def _context(d: ReportData) -> dict[str, Any]:
     height, width = thin_out(d.mask, _LONGEST).shape
-    thinned = -(-max(d.mask.shape) // _LONGEST)
+    thinned = d.every * -(-max(d.mask.shape) // _LONGEST)
     mask = thin_out(d.mask, _LONGEST)
     r = d.endmembers.shape[1]
-    n_valid = int(d.mask.sum())
+    n_valid = d.n_valid or int(d.mask.sum())
 
     finite = d.endmembers[np.isfinite(d.endmembers)]
     x_axis = nice_axis(float(d.band_positions.min()), float(d.band_positions.max()), 8)
@@ -89,7 +89,7 @@ def _context(d: ReportData) -> dict[str, Any]:
     figures = [
         ("Materials", str(r), f"chosen by {d.method}"),
         ("Relative error", words.percent(d.error), "of the whole scene"),
-        ("Pixels", f"{n_valid:,}", f"with data, of {d.mask.size:,}"),
+        ("Pixels", f"{n_valid:,}", f"with data, of {d.n_pixels or d.mask.size:,}"),
         ("Bands", str(len(d.band_labels)), f"{d.axis_label}: {x_axis.low:.5g} to {x_axis.high:.5g}"),
         ("Time", words.seconds(d.seconds), "to unmix"),
     ]

@@ -35,7 +35,7 @@ def plot_scene(data: ReportData, ax: Any = None) -> Any:
     ax.imshow(image, interpolation="nearest")
     effects = optional("matplotlib.patheffects")
     halo = [effects.withStroke(linewidth=2.5, foreground="white")]
-    for k, ((row, column), style) in enumerate(zip(data.pixels, line_styles(len(data.pixels)))):
+    for k, ((row, column), style) in enumerate(zip(data.pixels / data.every, line_styles(len(data.pixels)))):
         ax.plot(column, row, "o", markersize=6, mfc="none", mec=style.colour, mew=1.5, path_effects=halo)
         ax.annotate(
             str(k + 1),

@@ -7,6 +7,7 @@ for _name in ("xarray", "rioxarray"):
 
 from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402
 from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402
+from selfdict.scene.check import SceneCheck  # noqa: E402
 from selfdict.scene.errors import SceneError  # noqa: E402
 from selfdict.scene.files import read_scene, write_scene, write_spectra  # noqa: E402
 from selfdict.scene.georef import crs_of, transform_of  # noqa: E402
@@ -16,6 +17,7 @@ from selfdict.scene.result import UnmixResult  # noqa: E402
 from selfdict.scene.unmix import unmix  # noqa: E402
 
 __all__ = [
+    "SceneCheck",
     "SceneError",
     "SelfdictAccessor",
     "UnmixResult",

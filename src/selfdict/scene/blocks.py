@@ -2,11 +2,14 @@
 
 from uuid import uuid4
 
+import dask.array
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
+from selfdict.kernels.threads import n_threads
+from selfdict.scene.mapped import MappedArray, mapped_file
 from selfdict.scene.model import as_scene
 
 BLOCK_BYTES = 32 * 2**20  # of stored values read at a time
@@ -42,13 +45,16 @@ def in_row_chunks(scene: xr.DataArray) -> xr.DataArray:
     if scene.chunks is not None:
         return scene
     rows = row_blocks(scene)[0]
-    # a token of our own: dask would read all values to make one
+    if (whole := mapped_file(scene.data)) is not None:
+        view, chunks = MappedArray(scene.data, whole), (scene.shape[0], rows.stop, scene.shape[2])
+        # name=False: a name from the data itself would read all of it
+        return scene.copy(data=dask.array.from_array(view, chunks=chunks, name=False))
+    # a token of our own, for the same reason
     return scene.chunk({"y": rows.stop}, token=uuid4().hex)
 
 
-def flat_indices(scene: xr.DataArray, rows: slice, columns: slice) -> Array:
-    """Return the positions of the pixels of a part in the whole scene, counted row by row."""
-    n_columns = scene.sizes["x"]
+def flat_indices(n_columns: int, rows: slice, columns: slice) -> Array:
+    """Return the positions of the pixels of a part in a scene of that many columns, counted row by row."""
     return (np.arange(rows.start, rows.stop)[:, None] * n_columns + np.arange(columns.start, columns.stop)).ravel()
 
 
@@ -59,7 +65,9 @@ def float_dtype(scene: xr.DataArray) -> np.dtype[np.floating]:
 
 def block_matrix(scene: xr.DataArray, rows: slice, columns: slice, bands: Array) -> tuple[Array, Array]:
     """Return a part as a matrix of physical values (bands, pixels), and which pixels hold data."""
-    raw = scene.isel(y=rows, x=columns).values.reshape(scene.sizes["band"], -1)
+    # a task of a cluster has one thread, and must not ask the cluster to read for it
+    scheduler = "synchronous" if n_threads() == 1 else None
+    raw = scene.isel(y=rows, x=columns).compute(scheduler=scheduler).values.reshape(scene.sizes["band"], -1)
     if not bands.all():
         raw = raw[bands]
     valid = _holds_data(raw, scene.attrs.get("_FillValue"))
@@ -181,7 +189,7 @@ def matrix(
     for part in blocks(scene):
         M, valid = block_matrix(scene, *part, bands)
         parts.append(M[:, valid])
-        indices.append(flat_indices(scene, *part)[valid])
+        indices.append(flat_indices(scene.sizes["x"], *part)[valid])
     M = np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(indices))]
     return np.maximum(M, 0, out=M) if clip else M
 

@@ -134,7 +134,7 @@ def write_scene(
         raise SceneError(target, f"scenes are not written as {module.NAME}; use ENVI, GeoTIFF, NetCDF or zarr")
     with staged(target, overwrite=overwrite) as temporary:
         try:
-            module.write(_as_bands(scene), temporary, **options)
+            module.write(as_bands(scene), temporary, **options)
         except OSError as error:
             raise SceneError(target, f"cannot be written: {error}") from error
     return target
@@ -223,7 +223,7 @@ def _read_mask(path: str | PathLike[str]) -> Any:
     return layer.values[0] != 0
 
 
-def _as_bands(data: xr.DataArray) -> xr.DataArray:
+def as_bands(data: xr.DataArray) -> xr.DataArray:
     """Return maps (y, x) or (endmember, y, x) as bands named by the labels of the leading dim."""
     if data.ndim == 2:
         data = data.expand_dims("band")

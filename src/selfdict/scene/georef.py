@@ -14,15 +14,17 @@ def georeference(scene: xr.DataArray, crs: Any, transform: Affine | None) -> xr.
     Where the transform is rotated no map coordinate belongs to a whole column: ``x`` and ``y`` then
     count pixels.
     """
+    scene = scene.copy(deep=False)  # rioxarray would copy all values, those of a mapped file too
     if transform is not None:
         scale_x, scale_y, x0, y0 = transform.a, transform.e, transform.c, transform.f
         if transform.b or transform.d:
             scale_x, scale_y, x0, y0 = 1.0, 1.0, 0.0, 0.0
         x = x0 + scale_x * (np.arange(scene.sizes["x"]) + 0.5)
         y = y0 + scale_y * (np.arange(scene.sizes["y"]) + 0.5)
-        scene = scene.assign_coords(x=x, y=y).rio.write_transform(transform)
+        scene = scene.assign_coords(x=x, y=y)
+        scene.rio.write_transform(transform, inplace=True)
     if crs is not None:
-        scene = scene.rio.write_crs(crs)
+        scene.rio.write_crs(crs, inplace=True)
     return scene
 
 

@@ -8,6 +8,7 @@ import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.model.solution import Solution
+from selfdict.scene.check import SceneCheck
 from selfdict.select.guarantee import Guarantee
 
 
@@ -49,6 +50,8 @@ class UnmixResult:
         Time of the steps ``read``, ``select``, ``abundances`` and of all together, ``total``.
     atoms : (r,) ndarray of int or None
         Which spectra of the library the endmembers are; None without a library.
+    check : SceneCheck or None
+        How far the solution can be from optimal for all pixels, where that was asked for.
     """
 
     endmembers: xr.DataArray
@@ -65,6 +68,7 @@ class UnmixResult:
     parameters: Mapping[str, Any]
     seconds: Mapping[str, float]
     atoms: Array | None = None
+    check: SceneCheck | None = None
 
     @property
     def n_valid(self) -> int:

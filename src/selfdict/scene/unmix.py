@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,15 @@ from numpy.typing import ArrayLike
 
 import selfdict
 from selfdict._validation import Array, as_generator, as_rank
-from selfdict.scene.blocks import block_matrix, blocks, flat_indices, float_dtype, map_of, used_bands, with_mask
+from selfdict.scene.blocks import blocks, float_dtype, used_bands, with_mask
+from selfdict.scene.check import Dictionary
 from selfdict.scene.georef import crs_of, to_map, transform_of
 from selfdict.scene.library import match_wavelengths
+from selfdict.scene.mapping import FitBlock, map_scene
 from selfdict.scene.model import as_scene
+from selfdict.scene.passes import over_blocks
 from selfdict.scene.result import UnmixResult
+from selfdict.scene.thinning import AllPixels, Points, Representatives, Sample, gather
 
 METHODS = {"fgnsr": "FGNSR", "spa": "SPA", "snpa": "SNPA", "xray": "XRAY", "vca": "VCA", "h2nmf": "H2NMF"}
 _FIT_BYTES = 128 * 2**20  # what the method gets to see at most, unless max_pixels says otherwise
@@ -33,6 +39,9 @@ def unmix(
     mask: ArrayLike | None = None,
     drop_bad_bands: bool = False,
     max_pixels: int | None = None,
+    check: bool = False,
+    maps: str | PathLike[str] | None = None,
+    client: Any = None,
     random_state: Any = None,
     progress: Callable[[str, float], Any] | None = None,
     **options: Any,
@@ -40,8 +49,9 @@ def unmix(
     """Find r pure pixels in a scene and how much of each every pixel holds.
 
     The scene is read a part at a time, twice: once for the pixels the method chooses from, once
-    for the abundances. A scene larger than ``max_pixels`` is thinned for the first: a random share of each
-    block, and the extreme pixels of each block (found by SPA) always.
+    for the abundances. A scene larger than ``max_pixels`` is thinned for the first. For ``"fgnsr"`` with
+    ``candidates`` each block is clustered by H2NMF, and its representatives go on with the sizes of their
+    clusters. The other methods see a random share of each block, and always its extreme pixels, found by SPA.
 
     Parameters
     ----------
@@ -66,6 +76,15 @@ def unmix(
         Leave out the bands marked as bad.
     max_pixels : int, optional
         The most pixels the method gets to see; by default as many as fill 128 MiB.
+    check : bool
+        For ``"fgnsr"`` with ``candidates``: bound, in the second pass, how far the solution is from optimal for all
+        pixels, see :class:`SceneCheck`. The cluster sizes enter the model as weights of the residuals then.
+    maps : str or path-like, optional
+        A folder to write the maps to, block by block, as ``abundances.zarr`` and ``residual.zarr``; the maps of
+        the result then read them lazily. By default they are held in memory.
+    client : distributed.Client, optional
+        A dask cluster whose workers read and fit the blocks; they must see the files of the scene and the folder
+        ``maps`` under the same names. By default this process does it. The result is the same.
     random_state : None, int or numpy.random.Generator
         Same seed, same result.
     progress : callable, optional
@@ -95,6 +114,15 @@ def unmix(
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if abundances not in ("nnls", "fcls"):
         raise ValueError(f"abundances must be 'nnls' or 'fcls', got {abundances!r}")
+    settings: dict[str, Any] = {"candidates": candidates, "mu": mu} if method == "fgnsr" else {}
+    squared = options.get("loss", "squared") == "squared"  # other losses cannot take the sizes of clusters
+    if check:
+        settings["weights"] = options.pop("weights", "residual")
+        few = method == "fgnsr" and (candidates is not None or library is not None)
+        if not (few and squared and settings["weights"] == "residual"):
+            raise ValueError(
+                "check needs the method 'fgnsr' with candidates or a library, weights='residual' and loss='squared'"
+            )
     scene = with_mask(as_scene(scene), mask)
     r = as_rank(r, scene.sizes["y"] * scene.sizes["x"] if library is None else library.sizes["spectrum"])
     bands = used_bands(scene, drop_bad_bands)
@@ -105,41 +133,45 @@ def unmix(
     generator = as_generator(random_state)
     report = progress or (lambda step, share: None)
 
-    points, flat, valid = _read(scene, bands, r, max_pixels, generator, report)
+    n_clusters = settings.get("candidates") if squared else None
+    points = _read(scene, bands, r, n_clusters, max_pixels, generator, client, report)
     if library is None:
-        as_rank(r, len(points))
+        as_rank(r, len(points.values))
     read = time.perf_counter()
 
     report("select", 0.0)
-    settings: dict[str, Any] = {"candidates": candidates, "mu": mu} if method == "fgnsr" else {}
-    if settings and candidates is not None and candidates >= len(points):
+    if settings and candidates is not None and candidates >= len(points.values):
         settings["candidates"] = None
     seed = int(generator.integers(2**31))
     given = {} if library is None else {"dictionary": library.values}
     estimator = getattr(selfdict, METHODS[method])(r, random_state=seed, **settings, **given, **options)
-    estimator.fit(points)
+    if (points.sizes > 1).any():
+        estimator.fit(points.values, sample_weight=points.sizes)
+    else:
+        estimator.fit(points.values)
     report("select", 1.0)
     chosen = np.asarray(estimator.indices_)
     U = estimator.components_.T
     solution = getattr(estimator, "solution_", None)
-    solution_pixels = guarantee = None
-    if solution is not None and library is None:
-        guarantee = selfdict.robustness_report(points.T, chosen)
-        clusters = estimator.clusters_
-        solution_pixels = _rows_and_columns(flat if clusters is None else flat[clusters.indices], scene)
-    n_fitted = len(points)
+    solution_pixels = guarantee = dictionary = None
+    if solution is not None:
+        among = slice(None) if estimator.clusters_ is None else estimator.clusters_.indices
+        if library is None:
+            guarantee = selfdict.robustness_report(points.values.T, chosen)
+            solution_pixels = _rows_and_columns(points.pixels[among], scene)
+        if check:
+            dictionary = Dictionary.of((points.values[among] if library is None else library.values).T, solution)
+    n_fitted, flat = len(points.pixels), points.pixels[chosen] if library is None else None
     del points, estimator
     selected = time.perf_counter()
 
-    maps, residual, relative_error = _abundances(scene, bands, U, valid, abundances, report)
+    folder = None if maps is None else Path(maps)
+    names = None if library is None else library["name"].values[chosen]
+    task = FitBlock(bands, U, abundances, dictionary, names=names)
+    mapped = map_scene(scene, task, folder, client, lambda share: report("abundances", share))
     ended = time.perf_counter()
 
-    label, names = np.arange(1, r + 1), {}
-    if library is None:
-        pixels = _rows_and_columns(flat[chosen], scene)
-    else:
-        pixels = _rows_and_columns(np.nanargmax(maps.reshape(r, -1), axis=1), scene)
-        names = {"name": ("endmember", library["name"].values[chosen])}
+    pixels = _rows_and_columns(mapped.peaks if flat is None else flat, scene)
     crs, coordinates = _coordinates(scene, pixels)
     spectral = {k: v for k, v in scene.coords.items() if v.dims == ("band",)}
     parameters = {
@@ -150,7 +182,7 @@ def unmix(
         "abundances": abundances,
         "drop_bad_bands": drop_bad_bands,
         "n_bands": int(bands.sum()),
-        "n_valid": int(valid.sum()),
+        "n_valid": mapped.n_valid,
         "n_fitted": n_fitted,
         "random_state": random_state if isinstance(random_state, int) else None,
     }
@@ -158,16 +190,19 @@ def unmix(
         endmembers=xr.DataArray(
             U.T,
             dims=("endmember", "band"),
-            coords={"endmember": label, **names, **{k: v.isel(band=bands) for k, v in spectral.items()}},
+            coords={
+                **{k: v for k, v in mapped.abundances.coords.items() if v.dims == ("endmember",)},
+                **{k: v.isel(band=bands) for k, v in spectral.items()},
+            },
             name="endmembers",
         ),
         pixels=pixels,
         coordinates=coordinates,
         crs=crs,
-        abundances=map_of(scene, maps, "abundance", endmember=label).assign_coords(names),
-        residual=map_of(scene, residual, "residual"),
-        valid=map_of(scene, valid, "valid"),
-        relative_error=relative_error,
+        abundances=mapped.abundances,
+        residual=mapped.residual,
+        valid=mapped.valid,
+        relative_error=mapped.relative_error,
         solution=solution,
         solution_pixels=solution_pixels,
         guarantee=guarantee,
@@ -179,6 +214,7 @@ def unmix(
             "total": ended - started,
         },
         atoms=None if library is None else chosen,
+        check=mapped.check,
     )
 
 
@@ -186,77 +222,27 @@ def _read(
     scene: xr.DataArray,
     bands: Array,
     r: int,
+    candidates: int | None,
     max_pixels: int | None,
     generator: np.random.Generator,
+    client: Any,
     report: Callable[[str, float], Any],
-) -> tuple[Array, Array, Array]:
-    """Return the pixels to fit as rows, their flat indices, and which pixels are valid (rows, columns)."""
-    n_bands, (n_rows, n_columns) = int(bands.sum()), scene.shape[1:]
-    n_pixels = n_rows * n_columns
+) -> Points:
+    """Return the pixels to fit."""
+    n_bands, n_pixels = int(bands.sum()), scene.sizes["y"] * scene.sizes["x"]
     if max_pixels is None:
         max_pixels = max(1, _FIT_BYTES // (n_bands * float_dtype(scene).itemsize))
-    share = min(1.0, max_pixels / n_pixels)
-    parts = blocks(scene)
-    n_extreme = 0 if share == 1 else min(_EXTREME * r, n_bands)
-    capacity = min(n_pixels, int(share * n_pixels) + n_extreme * len(parts))
-    points = np.empty((capacity, n_bands), dtype=float_dtype(scene))
-    flat = np.empty(capacity, dtype=np.intp)
-    valid = np.empty((n_rows, n_columns), dtype=bool)
-    count = 0
-    for number, part in enumerate(parts, start=1):
-        M, holds_data = block_matrix(scene, *part, bands)
-        valid[part] = holds_data.reshape(valid[part].shape)
-        keep = np.flatnonzero(holds_data)
-        if keep.size:
-            M = np.maximum(M[:, keep], 0)
-            if share < 1:
-                # float64: where only noise is left, SPA must compare many residuals of nearly one size
-                extreme = selfdict.spa(M.astype(np.float64), min(n_extreme, keep.size), allow_fewer=True)
-                thinned = np.union1d(extreme, generator.choice(keep.size, int(share * keep.size), replace=False))
-                M, keep = M[:, thinned], keep[thinned]
-            points[count : count + keep.size] = M.T
-            flat[count : count + keep.size] = flat_indices(scene, *part)[keep]
-            count += keep.size
-        report("read", number / len(parts))
-    if count == 0:
+    task = AllPixels(bands)
+    if candidates is not None and n_pixels > max_pixels:
+        task = Representatives(bands, min(candidates, max(1, max_pixels // len(blocks(scene)))))
+    elif n_pixels > max_pixels:
+        seed = int(generator.integers(2**31))
+        task = Sample(bands, max_pixels / n_pixels, min(_EXTREME * r, n_bands), seed)
+    parts = [points for _, points in over_blocks(scene, task, client, lambda share: report("read", share))]
+    points = gather(parts)
+    if not len(points.values):
         raise ValueError("the scene has no valid pixel: all are no-data, not finite, zero or masked")
-    points, flat = points[:count], flat[:count]
-    if (np.diff(flat) < 0).any():  # parts side by side: the method shall see the same order whatever the file
-        order = np.argsort(flat)
-        points, flat = points[order], flat[order]
-    return points, flat, valid
-
-
-def _abundances(
-    scene: xr.DataArray,
-    bands: Array,
-    U: Array,
-    valid: Array,
-    method: str,
-    report: Callable[[str, float], Any],
-) -> tuple[Array, Array, float]:
-    """Return the maps (r, rows, columns), the relative residual of each pixel, and of the whole scene."""
-    solve = getattr(selfdict, method)
-    maps = np.full((U.shape[1], *valid.shape), np.nan, dtype=U.dtype)
-    residual = np.full(valid.shape, np.nan, dtype=U.dtype)
-    squared_error = squared_norm = 0.0
-    parts = blocks(scene)
-    for number, part in enumerate(parts, start=1):
-        here = valid[part]
-        if here.any():
-            M = np.maximum(block_matrix(scene, *part, bands)[0][:, here.ravel()], 0)
-            H = solve(U, M)
-            norms = np.einsum("ij,ij->j", M, M, dtype=np.float64)
-            M -= U @ H
-            errors = np.einsum("ij,ij->j", M, M, dtype=np.float64)
-            maps[:, *part][:, here] = H
-            # a pixel without any positive value is explained perfectly by nothing
-            residual[part][here] = np.sqrt(errors / np.where(norms > 0, norms, 1.0))
-            squared_error += errors.sum()
-            squared_norm += norms.sum()
-        report("abundances", number / len(parts))
-    relative_error = float(np.sqrt(squared_error / squared_norm)) if squared_norm else 0.0
-    return maps, residual, relative_error
+    return points
 
 
 def _rows_and_columns(flat: Array, scene: xr.DataArray) -> Array:

@@ -33,7 +33,15 @@ class _Cube:
     ) -> None:
         self.path, self.shape, self.dtype, self.load = path, shape, np.dtype(dtype), load
 
-    def __getitem__(self, key: tuple[slice, slice, slice]) -> Array:
+    def __getitem__(self, key: tuple[Any, Any, Any]) -> Array:
+        # dask hands on whatever index the scene was given: what lies around it is loaded, and the index taken of that
+        around, inside = zip(*(_around(index, size) for index, size in zip(key, self.shape)))
+        values = self._load(around)
+        for axis in (2, 1, 0):
+            values = values[(slice(None),) * axis + (inside[axis],)]
+        return values
+
+    def _load(self, key: tuple[slice, slice, slice]) -> Array:
         try:
             return self.load(*key)
         except SceneError:
@@ -41,6 +49,16 @@ class _Cube:
         except Exception as error:  # each library has errors of its own for damaged data
             reason = (str(error).splitlines() or [""])[0] or type(error).__name__
             raise SceneError(self.path, f"the data cannot be read: {reason}") from error
+
+
+def _around(index: Any, size: int) -> tuple[slice, Any]:
+    """Return a slice without steps that holds an index (number, slice or list), and the index inside it."""
+    wanted = np.arange(size)[index]
+    if wanted.size == 0:
+        return slice(0, 0), slice(None)
+    first, last = int(wanted.min()), int(wanted.max())
+    whole = wanted.ndim == 1 and wanted[0] == first and np.array_equal(wanted, np.arange(first, last + 1))
+    return slice(first, last + 1), slice(None) if whole else wanted - first
 
 
 def lazy_cube(

@@ -5,8 +5,9 @@ from functools import partial
 from pathlib import Path
 
 import xarray as xr
-import zarr  # noqa: F401  (xarray reads and writes with it)
+import zarr
 
+from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.cf import OPEN, dataset_from_scene, scene_from_dataset
 
@@ -28,6 +29,17 @@ def write(scene: xr.DataArray, path: Path) -> None:
     """Write version 2, in which text (the names of bands) has a settled form."""
     dataset, encoding = dataset_from_scene(scene)
     dataset.to_zarr(path, mode="w-", zarr_format=2, consolidated=True, encoding=encoding)
+
+
+def create(scene: xr.DataArray, path: Path) -> None:
+    """Write all but the values of a scene in dask chunks, for :func:`write_block` to fill in."""
+    dataset, encoding = dataset_from_scene(scene)
+    dataset.to_zarr(path, mode="w-", zarr_format=2, consolidated=True, encoding=encoding, compute=False)
+
+
+def write_block(path: Path, name: str, rows: slice, columns: slice, values: Array) -> None:
+    """Write values (bands, rows, columns) into a store; a chunk must not be written by two at a time."""
+    zarr.open_array(path, path=name, mode="r+")[:, rows, columns] = values
 
 
 def _check_files(path: Path) -> int:

@@ -1,0 +1,51 @@
+"""Which pixels of a large scene FGNSR-500 gets to see: ``python -m benchmarks thinning [--data DIR]``.
+
+The error of the whole scene when the 500 candidates are H2NMF representatives of all pixels, of the representatives of
+16 blocks, or of a sample of each block together with its extreme pixels.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from selfdict import FGNSR, nnls
+from selfdict.datasets import make_scene
+from selfdict.metrics import relative_error
+from selfdict.scene import blocks, matrix, read_scene
+from selfdict.scene.passes import over_blocks
+from selfdict.scene.thinning import AllPixels, Representatives, Sample, gather
+
+REAL = {"samson": 3, "jasper_ridge": 4, "urban_sub4": 6}
+N_BLOCKS, SHARE = 16, 25  # one pixel in 25 is kept, 100 of a block at least
+
+
+def run(quick: bool = False, data: str | None = None) -> None:
+    """Print a line for each scene; ``quick`` takes one small one, ``data`` is a folder with real ones."""
+    shape = (60, 60) if quick else (300, 300)
+    for seed in range(1 if quick else 3):
+        truth = make_scene(shape, n_bands=100, n_endmembers=6, noise=0.01, n_outliers=5, random_state=seed)
+        compare(f"generated, seed {seed}", truth.scene, 6)
+    for name, r in REAL.items() if data else ():
+        compare(name, read_scene(Path(str(data)) / f"{name}.npz"), r)
+
+
+def compare(name: str, scene: xr.DataArray, r: int) -> None:
+    """Print the errors of a scene in percent."""
+    M = matrix(scene, clip=True)
+    bands, n = np.ones(len(M), dtype=bool), M.shape[1]
+    few = max(100, n // SHARE // N_BLOCKS)
+    tasks = {
+        "all pixels": AllPixels(bands),
+        "representatives of blocks": Representatives(bands, few),
+        "sample of blocks": Sample(bands, few * N_BLOCKS / n, 3 * r, 0),
+    }
+    whole, blocks.BLOCK_BYTES = blocks.BLOCK_BYTES, scene.nbytes // N_BLOCKS
+    words = []
+    for task, thin in tasks.items():
+        points = gather([part for _, part in over_blocks(scene, thin)])
+        model = FGNSR(r, candidates=500, random_state=0).fit(points.values, sample_weight=points.sizes)
+        U = model.components_.T
+        words.append(f"{task} {100 * relative_error(M, U, nnls(U, M)):.3f} % ({len(points.values)})")
+    blocks.BLOCK_BYTES = whole
+    print(f"thinning: {name}, {n} pixels: " + ", ".join(words), flush=True)

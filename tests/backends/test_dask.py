@@ -1,0 +1,202 @@
+"""Unmixing on a dask cluster: the same bits as in one process, whatever the file and whatever happens to a worker."""
+
+import json
+import os
+import pickle
+import signal
+import time
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from typer.testing import CliRunner
+
+from selfdict.backends.dask_ import connected, map_blocks
+from selfdict.cli.app import app
+from selfdict.datasets import make_scene
+from selfdict.scene import SceneError, matrix, read_scene, unmix, write_scene
+from selfdict.scene.blocks import in_row_chunks
+from selfdict.scene.passes import _cut_for_travel, blocks
+
+SHAPE = (60, 40)
+OPTIONS = {"candidates": 60, "max_pixels": 500, "check": True, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="2GiB") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2)
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 30 * SHAPE[1] * 4 * 10)
+    monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 30 * SHAPE[1] * 4 * 10)
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return make_scene(SHAPE, n_bands=30, n_endmembers=4, noise=0.005, n_outliers=2, random_state=0)
+
+
+@pytest.fixture
+def expected(truth):
+    return unmix(truth.scene, 4, **OPTIONS)
+
+
+def assert_same(result, expected):
+    np.testing.assert_array_equal(result.pixels, expected.pixels)
+    np.testing.assert_array_equal(result.solution_pixels, expected.solution_pixels)
+    np.testing.assert_array_equal(result.valid.values, expected.valid.values)
+    np.testing.assert_allclose(result.abundances.values, expected.abundances.values, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(result.residual.values, expected.residual.values, rtol=1e-4, atol=1e-6)
+    assert result.relative_error == pytest.approx(expected.relative_error, rel=1e-6)
+    assert result.parameters == expected.parameters
+    if expected.check is not None:
+        assert result.check.dual_bound == pytest.approx(expected.check.dual_bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("suffix", [".zarr", ".tif", ".nc", ".hdr"])
+def test_every_format_gives_what_one_process_gives(tmp_path, client, truth, suffix):
+    scene = read_scene(write_scene(truth.scene, tmp_path / f"cube{suffix}"))
+    assert len(blocks(scene)) > 1
+    expected = unmix(scene, 4, **OPTIONS)
+    assert expected.parameters["n_fitted"] < 510 < expected.n_valid
+    result = unmix(scene, 4, client=client, maps=tmp_path / "maps", **OPTIONS)
+    assert result.abundances.chunks is not None  # read when asked for
+    assert_same(result, expected)
+    stored = read_scene(tmp_path / "maps" / "abundances.zarr")
+    np.testing.assert_array_equal(stored.values, result.abundances.values)
+    assert stored.band_name.values.tolist() == [f"endmember {k}" for k in (1, 2, 3, 4)]
+    np.testing.assert_array_equal(stored.x.values, truth.scene.x.values)
+
+
+def test_a_scene_in_memory_and_another_method(client, truth):
+    options = {"method": "spa", "max_pixels": 500, "random_state": 3, "abundances": "fcls"}
+    result = unmix(truth.scene, 4, client=client, **options)
+    expected = unmix(truth.scene, 4, **options)
+    np.testing.assert_array_equal(result.pixels, expected.pixels)
+    np.testing.assert_allclose(result.abundances, expected.abundances, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("step", ["read", "abundances"])
+def test_a_killed_worker_changes_nothing(tmp_path, client, truth, expected, step):
+    scene = read_scene(write_scene(truth.scene, tmp_path / "cube.zarr"))
+    killed = []
+
+    def kill_one(name, share):
+        if name == step and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    result = unmix(scene, 4, client=client, maps=tmp_path / "maps", progress=kill_one, **OPTIONS)
+    assert killed
+    assert_same(result, expected)
+    deadline = time.monotonic() + 60
+    while killed[0] in client.run(os.getpid).values():
+        assert time.monotonic() < deadline
+
+
+def test_items_are_taken_as_the_cluster_gets_on(client):
+    taken = []
+
+    def items():
+        for k in range(50):
+            taken.append(k)
+            yield k
+
+    for done, answer in enumerate(map_blocks(client, abs, items())):
+        assert answer == done
+        assert len(taken) <= done + 6  # two threads, three tasks each
+    assert done == 49
+
+
+def test_an_error_in_a_task_comes_back(tmp_path, client, truth):
+    scene = read_scene(write_scene(truth.scene, tmp_path / "cube.zarr"))
+    for chunk in (tmp_path / "cube.zarr" / "reflectance").glob("0.*"):
+        chunk.write_bytes(b"not a chunk")
+    with pytest.raises(SceneError, match=r"cube\.zarr: the data cannot be read"):
+        unmix(scene, 4, client=client, maps=tmp_path / "maps", **OPTIONS)
+    assert [path.name for path in tmp_path.iterdir()] == ["cube.zarr"]
+
+
+@pytest.mark.parametrize("name", ["cube.hdr", "cube.zarr", "cube.tif"])
+def test_what_travels_to_a_worker_is_small(tmp_path, monkeypatch, truth, name):
+    scene = read_scene(write_scene(truth.scene, tmp_path / name), bands=range(20))
+    monkeypatch.setattr("selfdict.scene.passes._TOGETHER", 2)
+    block = list(_cut_for_travel(in_row_chunks(scene), blocks(scene)))[1]
+    packed = pickle.dumps(block) if name == "cube.hdr" else client_pickle(block)
+    assert len(packed) < 20_000 < scene.nbytes / len(blocks(scene))
+    again = pickle.loads(packed)
+    np.testing.assert_array_equal(again.scene.values, truth.scene.values[:20, block.rows, block.columns])
+
+
+def client_pickle(value):
+    from distributed.protocol.pickle import dumps
+
+    return dumps(value)
+
+
+def test_interrupted_maps_leave_nothing_and_are_never_mixed(tmp_path, truth):
+    def interrupt(step, share):
+        if step == "abundances":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        unmix(truth.scene, 4, maps=tmp_path / "maps", progress=interrupt, **OPTIONS)
+    assert list(tmp_path.iterdir()) == []
+    first = unmix(truth.scene, 4, maps=tmp_path / "maps", **OPTIONS)
+    with pytest.raises(SceneError, match="exists already"):
+        unmix(truth.scene, 3, maps=tmp_path / "maps", **OPTIONS)
+    assert first.abundances.values.shape == (4, *SHAPE)
+
+
+@pytest.mark.parametrize("format", ["zarr", "geotiff"])
+def test_the_command(tmp_path, cluster, truth, format):
+    path = write_scene(truth.scene, tmp_path / "cube.hdr")
+    words = ["unmix", str(path), "-r", "4", "--candidates", "60", "--check", "--json", "--format", format]
+    records = []
+    for name, more in (("one", []), ("many", ["--scheduler", cluster.scheduler_address])):
+        result = CliRunner().invoke(app, [*words, "-o", str(tmp_path / name), *more])
+        assert result.exit_code == 0, result.output
+        records.append(json.loads(result.stdout))
+    one, many = records
+    assert one["pure_pixels"] == many["pure_pixels"]
+    assert many["check"]["gap"] == pytest.approx(one["check"]["gap"], rel=1e-6)
+    assert "--scheduler tcp://" in many["command"]
+    assert "--check" in many["command"]
+    files = [sorted(path.name for path in (tmp_path / name).iterdir()) for name in ("one", "many")]
+    assert files[0] == files[1]
+    for name in ("abundances", "residual"):
+        (file,) = (tmp_path / "many").glob(f"{name}.*")
+        first, second = (read_scene(tmp_path / folder / file.name) for folder in ("one", "many"))
+        np.testing.assert_allclose(second.values, first.values, rtol=1e-4, atol=1e-6)
+        assert first.rio.crs == second.rio.crs
+
+
+def test_no_scheduler_there(tmp_path, truth):
+    path = write_scene(truth.scene, tmp_path / "cube.hdr")
+    result = CliRunner().invoke(
+        app, ["unmix", str(path), "-r", "4", "-o", str(tmp_path / "out"), "--scheduler", "x://y"]
+    )
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: no dask scheduler answers at 'x://y'")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(ValueError, match="no dask scheduler answers"), connected("x://y"):
+        pass
+
+
+def test_representatives_of_blocks_are_as_good_as_those_of_the_scene(truth):
+    M = matrix(truth.scene, clip=True)
+    whole = unmix(truth.scene, 4, candidates=60, random_state=0)
+    thinned = unmix(truth.scene, 4, candidates=60, max_pixels=500, random_state=0)
+    assert thinned.parameters["n_fitted"] < 510 < M.shape[1]
+    assert thinned.relative_error < 1.05 * whole.relative_error
