@@ -40,6 +40,7 @@ _PUBLIC = {
     "suggest_rank": "select",
     "vca": "select",
     "xray": "select",
+    "compress": "solvers",
     "conic": "solvers",
     "fast_gradient": "solvers",
     "mu_heuristic": "solvers",

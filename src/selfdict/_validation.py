@@ -4,17 +4,22 @@ import numbers
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[Any]
 
 
-def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True) -> Array:
+def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: bool = False) -> Array:
     """Return ``M`` as a 2-D floating array: float32 and float64 stay, integers and booleans become float32.
 
     A ``np.memmap`` of floats is returned as it is, not loaded; its values are then checked block by block by
-    whoever reads them (``finite=False``).
+    whoever reads them (``finite=False``). A scipy.sparse array, where it is allowed, comes back in CSC form.
     """
+    if scipy.sparse.issparse(M):
+        if not sparse:
+            raise TypeError(f"{name} is sparse, which this does not take; pass {name}.toarray() if it fits into memory")
+        return _as_sparse(M, name)
     array = np.asanyarray(M)
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array; drop or fill the masked entries first")
@@ -35,8 +40,27 @@ def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True) -> Array:
     return array if isinstance(array, np.memmap) else np.asarray(array)
 
 
+def _as_sparse(M: Any, name: str) -> Array:
+    """Return a sparse matrix as a ``csc_array`` without duplicate entries, by the same rules."""
+    if M.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {M.dtype}")
+    if M.ndim != 2 or 0 in M.shape:
+        raise ValueError(f"{name} must have 2 dimensions and must not be empty, got shape {M.shape}")
+    kept = M.dtype if M.dtype in (np.float32, np.float64) else np.float64 if M.dtype.itemsize > 8 else np.float32
+    array = scipy.sparse.csc_array(M, dtype=kept)
+    if not array.has_canonical_format:
+        array = array.copy()
+        array.sum_duplicates()
+    if not all_finite(array):
+        raise ValueError(f"{name} contains NaN or infinity")
+    checked: Array = array  # which it is not, but it has what its readers use: shape, dtype, T, @ and slices
+    return checked
+
+
 def all_finite(array: Array, block: int = 1 << 22) -> bool:
     """Whether every entry is finite, looking at a block of rows at a time."""
+    if scipy.sparse.issparse(array):
+        return bool(np.isfinite(array.data).all())
     rows = max(1, block // max(1, array[0].size))
     return all(bool(np.isfinite(array[a : a + rows]).all()) for a in range(0, array.shape[0], rows))
 

@@ -6,6 +6,8 @@ from scipy.optimize import linear_sum_assignment
 
 from selfdict._validation import Array, as_matrix
 from selfdict.abundances import column_residuals, nnls
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.sparse import dense_columns
 
 
 def spectral_angles(W: ArrayLike, W_true: ArrayLike) -> Array:
@@ -62,7 +64,7 @@ def relative_error(M: ArrayLike, W: ArrayLike, H: ArrayLike | None = None) -> fl
 
     Parameters
     ----------
-    M : (m, n) array_like
+    M : (m, n) array_like or sparse array
     W : (r,) array_like of int, or (m, r) array_like
         The indices of the chosen columns of M, or the columns themselves.
     H : (r, n) array_like, optional
@@ -74,15 +76,15 @@ def relative_error(M: ArrayLike, W: ArrayLike, H: ArrayLike | None = None) -> fl
     >>> relative_error([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [0, 1])
     0.0
     """
-    M = as_matrix(M)
+    M = as_matrix(M, sparse=True)
     U = np.asarray(W)
     if U.ndim == 1:
         if U.dtype.kind not in "iu":
             raise TypeError(f"a vector W must hold column indices, got dtype {U.dtype}")
-        U = M[:, U]
+        U = dense_columns(M, U)
     if H is None:
         H = nnls(U, M)
-    total = float(np.sqrt(np.einsum("ij,ij->", M, M, dtype=np.float64)))
+    total = float(np.sqrt(squared_norms(M).sum()))
     error = float(np.linalg.norm(column_residuals(U, M, H)))
     return error / total if total > 0 else 0.0
 

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from selfdict._validation import Array, as_matrix
 from selfdict.kernels.active_set import active_set
 from selfdict.kernels.blas import single_threaded_blas
+from selfdict.kernels.sparse import dense_columns
 from selfdict.kernels.threads import for_slices
 
 _BLOCK_ENTRIES = 1 << 18  # 2 MiB of float64: it stays in cache, and the call from Python costs little beside it
+_SPARSE_COLUMNS = 512  # of a block of sparse columns, which stays sparse
 _GRAM_CONDITION = 1e3  # the Gram form squares it, and 1e-16 · 1e6 leaves ten digits
 
 
@@ -38,7 +41,7 @@ class ColumnSolver:
 
     def __init__(self, R: Array, P: Array | None, offset: Array, *, simplex: bool) -> None:
         self.Rt, self.G = np.ascontiguousarray(R.T), R.T @ R
-        self.Pt = None if P is None else np.ascontiguousarray(P.T)
+        self.P = None if P is None else np.ascontiguousarray(P)
         self.offset, self.simplex = offset, simplex
         nonzero = R.any(axis=0)
         singular = np.linalg.svd(R[:, nonzero], compute_uv=False)
@@ -55,7 +58,10 @@ class ColumnSolver:
 
     def __call__(self, M: Array, H0: Array | None = None) -> Array:
         """Return the (n, r) solutions for the columns of M (m, n), from where ``H0`` (r, n) is positive."""
-        Y = np.array(M, order="C") if self.Pt is None else self.Pt @ M
+        if self.P is None:
+            Y = np.array(dense_columns(M, slice(None)), order="C")
+        else:
+            Y = np.ascontiguousarray((M.T @ self.P).T) if issparse(M) else self.P.T @ M
         Y += self.offset[:, None]
         if not np.isfinite(Y).all():
             raise ValueError("M contains NaN or infinity, or values too large to compute with")
@@ -70,12 +76,13 @@ def for_blocks(task: Callable[[slice, Array], Any], M: Array, block: int | None)
     m, n = M.shape
     if block is not None and (not isinstance(block, Integral) or block < 1):
         raise ValueError(f"block must be a number of columns, at least 1, got {block!r}")
-    size = block or min(max(_BLOCK_ENTRIES // m, 64), 4096)
+    size = block or (_SPARSE_COLUMNS if issparse(M) else min(max(_BLOCK_ENTRIES // m, 64), 4096))
 
     def on_slice(start: int, stop: int) -> None:
         columns = slice(start, stop)
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite will be an error, not a warning
-            task(columns, np.asarray(M[:, columns], dtype=np.float64))
+            block = M[:, columns]
+            task(columns, block.astype(np.float64) if issparse(M) else np.asarray(block, dtype=np.float64))
 
     with single_threaded_blas():
         for_slices(on_slice, n, size)
@@ -83,10 +90,10 @@ def for_blocks(task: Callable[[slice, Array], Any], M: Array, block: int | None)
 
 def check_pair(U: ArrayLike, M: ArrayLike) -> tuple[Array, Array, type]:
     """Return U as float64, M unread, and the dtype of what is computed from them."""
-    U, M = as_matrix(U, "U"), as_matrix(M, finite=False)
+    U, M = as_matrix(U, "U"), as_matrix(M, finite=False, sparse=True)
     if U.shape[0] != M.shape[0]:
         raise ValueError(f"U and M must have equally many rows, got shapes {U.shape} and {M.shape}")
-    return np.asarray(U, dtype=np.float64), M, np.result_type(U, M).type
+    return np.asarray(U, dtype=np.float64), M, np.result_type(U.dtype, M.dtype).type
 
 
 def check_start(H0: ArrayLike | None, shape: tuple[int, int]) -> Array | None:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
 from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, check_start, for_blocks
+from selfdict.kernels.column_norms import squared_norms
 
 
 @overload
@@ -47,7 +48,7 @@ def fcls(
     ----------
     U : (m, r) array_like
         The endmembers. More columns than rows, duplicates and a zero column (shade) are allowed.
-    M : (m, n) array_like
+    M : (m, n) array_like or sparse array
         One pixel a column; a ``np.memmap`` is read a block of columns at a time.
     at_most : bool
         Let the sums be at most one instead: the projection onto the hull of U and the origin that SNPA uses. It equals
@@ -118,6 +119,6 @@ def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:
     G -= (G * H).sum(axis=0)
     violation = np.where(H > 0, np.abs(G), np.maximum(G, 0.0))
     largest = np.linalg.norm(U, axis=0).max()
-    unit = largest * (largest + np.linalg.norm(M, axis=0))
+    unit = largest * (largest + np.sqrt(squared_norms(M)))
     residuals: Array = violation.max(axis=0) / np.where(unit > 0, unit, 1.0)
     return residuals

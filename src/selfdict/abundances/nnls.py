@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
 from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, check_start, for_blocks
+from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.device.choose import choose_device, is_tensor, to_device, to_numpy
 
 _REDUCIBLE = 1e5  # with this condition number a QR reduction leaves ten digits
@@ -51,7 +52,7 @@ def nnls(
     U : (m, r) array_like
         The dictionary, for example the pure pixels M(:, K). More columns than rows, duplicates and zero columns
         are allowed; a zero column has coefficient zero.
-    M : (m, n) array_like
+    M : (m, n) array_like or sparse array
         One right-hand side a column; a ``np.memmap`` is read a block of columns at a time.
     H0 : (r, n) array_like, optional
         A start, such as the solution of a nearby problem. Only where it is positive counts, and only for the time.
@@ -154,6 +155,6 @@ def _on_device(U: ArrayLike, M: Any, out: Array | None, return_kkt: bool, place:
 def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:
     G = U.T @ (M - U @ H)
     violation = np.where(H > 0, np.abs(G), np.maximum(G, 0.0))
-    unit = np.linalg.norm(U, axis=0)[:, None] * np.linalg.norm(M, axis=0)
+    unit = np.linalg.norm(U, axis=0)[:, None] * np.sqrt(squared_norms(M))
     residuals: Array = np.divide(violation, unit, out=np.zeros_like(G), where=unit > 0).max(axis=0)
     return residuals

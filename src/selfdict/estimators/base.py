@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_array
 from sklearn.utils._param_validation import Interval
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from selfdict._validation import Array, as_vector
 from selfdict.abundances import nnls
+from selfdict.kernels.sparse import dense_columns
 from selfdict.metrics import relative_error
 
 # scikit-learn converts to the first of these what is neither: integers become float32, as everywhere here.
@@ -53,7 +55,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
         Parameters
         ----------
-        X : (n_samples, n_features) array_like
+        X : (n_samples, n_features) array_like or sparse matrix
             The data, one point a row.
         y : None
             Not used.
@@ -70,7 +72,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
         Parameters
         ----------
-        X : (n_samples, n_features) array_like
+        X : (n_samples, n_features) array_like or sparse matrix
             The data, one point a row.
         y : None
             Not used.
@@ -83,11 +85,11 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
         self._validate_params()
-        points: Array = validate_data(self, X, dtype=_DTYPES)
+        points = self._validate(X, reset=True)
         atoms = self._atoms(points)
-        if self.n_components > len(atoms):
+        if self.n_components > atoms.shape[0]:
             name = "n_samples" if atoms is points else "n_atoms"
-            raise ValueError(f"n_components={self.n_components} must be at most {name}={len(atoms)}")
+            raise ValueError(f"n_components={self.n_components} must be at most {name}={atoms.shape[0]}")
         M = points.T
         self._weight = None
         if sample_weight is not None:  # a point that counts s times is one that is √s times as long
@@ -96,17 +98,25 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 raise ValueError("sample_weight must not be zero for all points")
             M = M * np.sqrt(self._weight).astype(M.dtype)
         self.indices_ = self._select(M)
-        self.components_ = atoms[self.indices_]
+        self.components_ = np.ascontiguousarray(dense_columns(atoms.T, self.indices_).T)
         H = nnls(self.components_.T, M)
         self.reconstruction_err_ = relative_error(M, self.components_.T, H)
         return np.ascontiguousarray(H.T)
+
+    def _validate(self, X: ArrayLike, reset: bool) -> Array:
+        accept_sparse = "csr" if self._takes_sparse() else False
+        points: Array = validate_data(self, X, dtype=_DTYPES, accept_sparse=accept_sparse, reset=reset)
+        return csr_array(points) if issparse(points) else points
+
+    def _takes_sparse(self) -> bool:
+        return True
 
     def transform(self, X: ArrayLike) -> Array:
         """Return the nonnegative abundances: the H ≥ 0 that minimises ``‖X − H components_‖_F``, exactly.
 
         Parameters
         ----------
-        X : (n_samples, n_features) array_like
+        X : (n_samples, n_features) array_like or sparse matrix
             Points as rows.
 
         Returns
@@ -114,7 +124,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         (n_samples, n_components) ndarray
         """
         check_is_fitted(self)
-        points: Array = validate_data(self, X, dtype=_DTYPES, reset=False)
+        points = self._validate(X, reset=False)
         return np.ascontiguousarray(nnls(self.components_.T.astype(points.dtype), points.T).T)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
@@ -142,5 +152,6 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -7,18 +7,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from selfdict._validation import Array, as_rank
+from selfdict._validation import Array, as_generator, as_rank
 from selfdict.estimators.base import SelfDictionaryEstimator
-from selfdict.model.losses import Loss, as_loss
+from selfdict.model.losses import Loss, Squared, as_loss
+from selfdict.model.omega import column_norms
 from selfdict.model.solution import Callback, Progress, Solution, Status
 from selfdict.select import Bundles, Clusters, bundles, h2nmf, select_indices
-from selfdict.solvers import conic, fast_gradient, mu_heuristic, working_set
+from selfdict.solvers import compress, conic, fast_gradient, mu_heuristic, working_set
+from selfdict.solvers.compression import original
 from selfdict.solvers.problem import Target, jitter
+
+DIRECTIONS = 32  # more than n_components in which sparse points are compared when they are read out of X
 
 
 class FGNSR(SelfDictionaryEstimator):
@@ -48,12 +53,18 @@ class FGNSR(SelfDictionaryEstimator):
     loss : "squared" or Loss, default="squared"
         What stands for ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) goes with every solver,
         :class:`selfdict.Huber` and other losses with ``solver="fast_gradient"``.
+    compress : int, optional
+        Solve the model on so many directions of the features (or on all, if these are fewer): see
+        :func:`selfdict.compress`. The weights of Ω, the points, abundances and errors are those of the whole data.
+    compression : {"svd", "gaussian", "srht"}, default="svd"
+        How the directions are chosen, with ``compress``.
     mu : "auto" or float, default="auto"
         The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`.
     target : ("residual", eps) or ("trace", value), optional
         Steer the penalty until ‖M − MX‖_F is ``eps``, or the trace of X (the sum of the gates) is ``value``.
     postprocess : {"auto", "diagonal", "spa", "clusters", "exchange"}, default="auto"
-        How points are read out of X: see :func:`selfdict.select_indices`.
+        How points are read out of X: see :func:`selfdict.select_indices`. For sparse data, which is compared in its
+        leading directions for that, "auto" means "diagonal".
     tol : float, default=1e-3
         The certified relative gap at which the solver may stop.
     max_iter : int, default=1000
@@ -79,9 +90,13 @@ class FGNSR(SelfDictionaryEstimator):
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
     solution_ : Solution
         The solution of the model; with ``candidates``, for the representatives. With a ``dictionary``, ``diagonal``
-        holds the gates of its atoms.
+        holds the gates of its atoms. With ``compress``, its objective is that of the uncompressed data, and its bound
+        holds for these.
     mu_, gap_ : float
-        The penalty at the end, and the certified relative gap.
+        The penalty at the end, and the certified relative gap. With ``compress`` it stays large where much of the
+        data lies outside the directions.
+    compressed_gap_ : float or None
+        The gap of the compressed problem, with ``compress``.
     n_iter_ : int
         Iterations of the solver.
     clusters_ : Clusters or None
@@ -109,6 +124,8 @@ class FGNSR(SelfDictionaryEstimator):
         "candidates": [None, Interval(Integral, 1, None, closed="left")],
         "weights": [StrOptions({"scaled", "residual"})],
         "loss": [StrOptions({"squared"}), Loss],
+        "compress": [None, Interval(Integral, 1, None, closed="left")],
+        "compression": [StrOptions({"svd", "gaussian", "srht"})],
         "mu": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "target": [None, tuple, list],
         "postprocess": [StrOptions({"auto", "diagonal", "spa", "clusters", "exchange"})],
@@ -127,6 +144,7 @@ class FGNSR(SelfDictionaryEstimator):
     gap_: float
     n_iter_: int
     clusters_: Clusters | None
+    compressed_gap_: float | None
 
     def __init__(
         self,
@@ -137,6 +155,8 @@ class FGNSR(SelfDictionaryEstimator):
         candidates: int | None = None,
         weights: str = "scaled",
         loss: Loss | str = "squared",
+        compress: int | None = None,
+        compression: str = "svd",
         mu: str | float = "auto",
         target: Target | None = None,
         postprocess: str = "auto",
@@ -154,6 +174,8 @@ class FGNSR(SelfDictionaryEstimator):
         self.candidates = candidates
         self.weights = weights
         self.loss = loss
+        self.compress = compress
+        self.compression = compression
         self.mu = mu
         self.target = target
         self.postprocess = postprocess
@@ -179,7 +201,8 @@ class FGNSR(SelfDictionaryEstimator):
         check_is_fitted(self)
         if self._fit_D is None:
             as_rank(r, self._fit_M.shape[1])
-        return select_indices(self.solution_, r, self._fit_M, self.postprocess, clusters=self.clusters_, D=self._fit_D)
+        method = "diagonal" if self._fit_sparse and self.postprocess == "auto" else self.postprocess
+        return select_indices(self.solution_, r, self._fit_M, method, clusters=self.clusters_, D=self._fit_D)
 
     def bundles(self, r: int | None = None, *, radius: float = 0.5) -> Bundles:
         """Return the points, or atoms, of the support around each selected one, for materials that vary.
@@ -207,8 +230,9 @@ class FGNSR(SelfDictionaryEstimator):
 
         Parameters
         ----------
-        X : (n_samples, n_features) array_like
-            The data, one point a row. It is kept, not copied, for :meth:`select` and :meth:`bundles`.
+        X : (n_samples, n_features) array_like or sparse matrix
+            The data, one point a row. It is kept, not copied, for :meth:`select` and :meth:`bundles`; of sparse data,
+            its leading directions are kept.
         y : None
             Not used.
         sample_weight : (n_samples,) array_like, optional
@@ -232,7 +256,7 @@ class FGNSR(SelfDictionaryEstimator):
         return atoms
 
     def _select(self, M: Array) -> Array:
-        self._fit_M = M
+        self._fit_M, self._fit_sparse, self.compressed_gap_ = M, issparse(M), None
         self.clusters_ = None if self.candidates is None else h2nmf(M, min(self.candidates, M.shape[1]))
         if self.clusters_ is not None and self._weight is not None:
             total, own = np.bincount(self.clusters_.labels, self._weight), self._weight[self.clusters_.indices]
@@ -253,12 +277,35 @@ class FGNSR(SelfDictionaryEstimator):
             else:
                 model["sample_weight"] = sizes
         n_atoms = (M if self._fit_D is None else self._fit_D).shape[1]
-        model["p"] = jitter(n_atoms, np.random.default_rng() if self.random_state is None else self.random_state)
-        self.solution_ = self._solve(M, model)
+        rng = as_generator(self.random_state)
+        model["p"] = jitter(n_atoms, rng)
+        if self.compress is None:
+            self.solution_ = self._solve(M, model)
+            if self._fit_sparse:
+                self._fit_M = compress(M, min(self.n_components + DIRECTIONS, M.shape[0])).data
+        else:
+            self._solve_compressed(M, model, rng)
         self.mu_, self.gap_, self.n_iter_ = self.solution_.mu, self.solution_.gap, max(1, self.solution_.n_iter)
         if self.tol > 0 and self.solution_.status is Status.MAX_ITER:
             warnings.warn(f"{self.solution_.status} The gap is {self.gap_:.1e}.", ConvergenceWarning, stacklevel=4)
         return self.select(self.n_components)
+
+    def _solve_compressed(self, M: Array, model: dict[str, Any], rng: np.random.Generator) -> None:
+        """Solve for fewer features; what is kept is the solution as one of all of them."""
+        if self._fit_D is not None or not isinstance(model["loss"], Squared):
+            raise ValueError(
+                "compress takes no dictionary and no other loss than the squared one, which rotations keep"
+            )
+        small = compress(M, min(int(self.compress or 1), M.shape[0]), self.compression, rng)
+        solution = self._solve(small.data, {"w": column_norms(M), **model})
+        self.compressed_gap_, self.solution_ = solution.gap, original(M, solution, small)
+        if self._fit_sparse:
+            self._fit_M = small.data
+
+    def _takes_sparse(self) -> bool:
+        if self.candidates is not None or self.dictionary is not None or not isinstance(as_loss(self.loss), Squared):
+            return False
+        return self.compress is not None or self.solver == "working_set"
 
     def _solve(self, M: Array, model: dict[str, Any]) -> Solution:
         rank = min(self.n_components, len(model["p"]))
@@ -271,8 +318,10 @@ class FGNSR(SelfDictionaryEstimator):
                 raise ValueError(f"the conic solver knows the CPU alone, got device={self.device!r}")
             if self.target is None:
                 return conic(M, mu=float(mu), **model)
-            if self.target[0] != "residual" or "sample_weight" in model:
-                raise ValueError('the conic solver takes no target but ("residual", eps), without weighted residuals')
+            if self.target[0] != "residual" or "sample_weight" in model or self.compress is not None:
+                raise ValueError(
+                    'the conic solver takes no target but ("residual", eps), without weighted residuals or compression'
+                )
             return conic(M, epsilon=self.target[1], **model)
         model |= dict(target=self.target, tol=self.tol, max_seconds=self.max_seconds, callback=self._report)
         model["device"] = self.device

@@ -133,6 +133,9 @@ class VCA(SelfDictionaryEstimator):
     [0, 1]
     """
 
+    def _takes_sparse(self) -> bool:
+        return False
+
     def _select(self, M: Array) -> Array:
         return vca(M, self.n_components, self.random_state)
 
@@ -172,6 +175,9 @@ class H2NMF(SelfDictionaryEstimator):
 
     clusters_: Clusters
     labels_: Array
+
+    def _takes_sparse(self) -> bool:
+        return False
 
     def _select(self, M: Array) -> Array:
         self.clusters_ = h2nmf(M, self.n_components)

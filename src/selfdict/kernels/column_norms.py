@@ -1,6 +1,9 @@
 """Squared Euclidean norms of the columns of a matrix."""
 
+from typing import Any
+
 import numpy as np
+from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.kernels.jit import jit
@@ -10,8 +13,11 @@ from selfdict.kernels.threads import for_slices
 _SLICE = 16384
 
 
-def squared_norms(M: Array) -> Array:
+def squared_norms(M: Any) -> Array:
     """Return ‖m_j‖² of every column of M (m, n), summed in float64, in one pass over M."""
+    if issparse(M):
+        with np.errstate(over="ignore"):  # as in the compiled loop
+            return np.asarray(M.astype(np.float64).power(2).sum(axis=0))
     M = np.asarray(M)
     out = np.zeros(M.shape[1])
     for_slices(lambda start, stop: add_squared_norms(M, out, start, stop), M.shape[1], _SLICE)

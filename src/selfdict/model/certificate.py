@@ -20,13 +20,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from selfdict._validation import Array, as_matrix, as_vector
+from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.device.choose import choose_device, to_numpy
+from selfdict.kernels.sparse import dense_columns
 from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import column_norms, dictionary
 from selfdict.model.screening import row_scores
 from selfdict.model.solution import Solution
+from selfdict.model.sparse import SparseResidual
 
 
 def best_scaling(linear: float, quadratic: float, scores: Array, penalty: Array) -> tuple[float, float]:
@@ -118,6 +122,17 @@ def residual(M: Array, solution: Solution, D: Array | None = None, place: Any = 
     return R
 
 
+def sparse_residual(M: Any, solution: Solution) -> SparseResidual:
+    """Return the same of sparse M, which is not formed."""
+    D = dense_columns(M, solution.support).astype(np.float64)
+    return SparseResidual.of(M, D, solution.coef.T.astype(np.float64))
+
+
+def squared_residuals(M: Any, solution: Solution, D: Array | None = None) -> Array:
+    """Return ‖m_j − D x_j‖² of every column in float64; D is by default M."""
+    return sparse_residual(M, solution).square if issparse(M) else squared_norms(residual(M, solution, D))
+
+
 def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None, device: Any = None) -> Solution:
     """Return ``solution`` with its objective, a dual bound and the relative gap, all computed in float64.
 
@@ -127,7 +142,7 @@ def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None, dev
 
     Parameters
     ----------
-    M : (m, n) array_like
+    M : (m, n) array_like or sparse array
         The data the solution belongs to; also a torch tensor.
     solution : Solution
         Any feasible X, from a solver of this package or :meth:`Solution.from_matrix`.
@@ -152,7 +167,7 @@ def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None, dev
     (0.45, 0.151)
     """
     place = choose_device(device, M)
-    M = as_matrix(to_numpy(M))
+    M = as_matrix(to_numpy(M), sparse=D is None and isinstance(solution.loss, Squared))
     n = M.shape[1]
     atoms, v = (None, None) if D is None else dictionary(to_numpy(D), M)
     d = n if atoms is None else atoms.shape[1]
@@ -163,22 +178,28 @@ def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None, dev
         raise ValueError(f"the solution's rows have shape {solution.coef.shape[1:]}, M has {n} points")
     w = as_vector(solution.weights, n, "weights", np.float64, default=column_norms(M))
     p = as_vector(solution.p, d, "p", np.float64, default=np.ones(d))
-    R = residual(M, solution, atoms, place)
-    trace = float(p @ solution.diagonal.astype(np.float64, copy=False))
     s = as_vector(solution.sample_weight, n, "sample_weight", np.float64, default=np.ones(n))
-    psi = solution.loss.gradient(R)
-    theta = psi if solution.sample_weight is None else psi * s
-    linear = float(np.einsum("ij,ij->", theta, M, dtype=np.float64))
-    scores = row_scores(M, theta, w, atoms, v, place)
+    trace = float(p @ solution.diagonal.astype(np.float64, copy=False))
+    if issparse(M):
+        sparse = sparse_residual(M, solution)
+        linear, quadratic = float(s @ sparse.inner), float(s @ sparse.square)
+        rows = np.flatnonzero(w > 0)
+        scores = np.zeros(n)
+        scores[rows] = sparse.positive_sums(M, w, s * w, rows) + np.minimum((s * sparse.inner)[rows], 0.0)
+    else:
+        R = residual(M, solution, atoms, place)
+        psi = solution.loss.gradient(R)
+        theta = psi if solution.sample_weight is None else psi * s
+        linear, quadratic = float(np.einsum("ij,ij->", theta, M, dtype=np.float64)), float(np.vdot(theta, R))
+        scores = row_scores(M, theta, w, atoms, v, place)
     if solution.epsilon is not None:
         if not isinstance(solution.loss, Squared):
             raise ValueError(f"model (4) bounds the squared residual, the solution has the loss {solution.loss!r}")
         objective = trace
-        _, bound = best_scaling(linear - solution.epsilon * np.sqrt(np.vdot(theta, R)), 0.0, scores, p)
+        _, bound = best_scaling(linear - solution.epsilon * np.sqrt(quadratic), 0.0, scores, p)
     elif not solution.mu >= 0:
         raise ValueError(f"the solution's mu must be ≥ 0 to certify model (6), got {solution.mu}")
     elif isinstance(solution.loss, Squared):
-        quadratic = float(np.vdot(theta, R))
         objective = 0.5 * quadratic + solution.mu * trace
         _, bound = best_scaling(linear, quadratic, scores, solution.mu * p)
     else:

@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.abundances import column_residuals, fcls
+from selfdict.kernels.sparse import dense_columns
 from selfdict.select._columns import enough, finite_squared_norms, first_largest, negligible
 
 
@@ -17,8 +18,8 @@ def snpa(M: ArrayLike, r: int) -> Array:
 
     Parameters
     ----------
-    M : (m, n) array_like
-        Data points are columns; any memory order, also a ``np.memmap``.
+    M : (m, n) array_like or sparse array
+        Data points are columns; any memory order, also a ``np.memmap``. Sparse data is not made dense.
     r : int
         How many columns to select.
 
@@ -38,7 +39,7 @@ def snpa(M: ArrayLike, r: int) -> Array:
     >>> selfdict.snpa([[2.0, 0.0, 1.0, 0.9], [0.0, 1.0, 0.5, 0.9]], 3)
     array([0, 1, 3])
     """
-    M = as_matrix(M, finite=False)
+    M = as_matrix(M, finite=False, sparse=True)
     r = as_rank(r, M.shape[1])
     norms = finite_squared_norms(M)
     residuals = norms.copy()
@@ -52,7 +53,7 @@ def snpa(M: ArrayLike, r: int) -> Array:
         selected.append(first_largest(residuals, norms))
         if len(selected) == r:
             break
-        U = M[:, selected].astype(np.float64)  # float64 abundances, also where M is float32
+        U = dense_columns(M, selected).astype(np.float64)  # float64 abundances, also where M is float32
         start = None if H is None else np.vstack([H, np.zeros(M.shape[1])])
         H = fcls(U, M, at_most=True, H0=start)
         residuals = column_residuals(U, M, H) ** 2

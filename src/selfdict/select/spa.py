@@ -4,13 +4,17 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.kernels.candidates import possibly_larger, subtract_squares, surely_largest
+from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.device.choose import choose_device
+from selfdict.kernels.sparse import dense_columns
 from selfdict.select._columns import TIE, enough, finite_squared_norms, first_largest, negligible
 
-_BLOCK = 4096
+_BLOCK_ENTRIES = 1 << 20  # of columns made dense, or float64, at a time
+_CANCELLED = 1e-6  # share of a sparse column's square below which the difference of two squares is not trusted
 
 
 def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) -> Array:
@@ -22,8 +26,9 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) 
 
     Parameters
     ----------
-    M : (m, n) array_like
-        Data points are columns; any memory order, also a ``np.memmap`` or a torch tensor.
+    M : (m, n) array_like or sparse array
+        Data points are columns; any memory order, also a ``np.memmap`` or a torch tensor. Sparse data is not made
+        dense.
     r : int
         How many columns to select.
     allow_fewer : bool, default=False
@@ -70,7 +75,7 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) 
         residuals[index] = -np.inf
         if len(selected) == r:
             break
-        u = _project_out(M[:, [index]].T.astype(np.float64), U)[0]
+        u = _project_out(dense_columns(M, [index]).T.astype(np.float64), U)[0]
         U = np.column_stack([U, u / np.linalg.norm(u)])
         subtract_squares(residuals, slack, U[:, -1].astype(M.dtype) @ M, rounding)
     if allow_fewer:
@@ -81,7 +86,9 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) 
 def _held(M: ArrayLike, place: Any) -> tuple[Array, Array]:
     """Return the data, as an array or on a device, and its squared norms."""
     if place is None:
-        M = as_matrix(M, finite=False)
+        M = as_matrix(M, finite=False, sparse=True)
+        if issparse(M):
+            M = M.astype(np.float64)  # the bound on the rounding grows with m
         return M, finite_squared_norms(M)
     from selfdict.kernels.device.matrix import DeviceMatrix
 
@@ -107,10 +114,23 @@ def _largest(M: Array, U: Array, residuals: Array, slack: Array) -> int:
 
 def _exact(M: Array, U: Array, columns: Array) -> tuple[Array, Array]:
     """Return ‖m_j − U Uᵀ m_j‖² and ‖m_j‖² of some columns, the same bits for equal columns."""
+    if issparse(M):
+        part = M[:, columns]
+        norms = squared_norms(part)
+        exact = norms - ((part.T @ U) ** 2).sum(axis=1)
+        close = np.flatnonzero(exact < _CANCELLED * norms)
+        exact[close] = _explicit(M, U, columns[close])[0]
+        return exact, norms
+    return _explicit(M, U, columns)
+
+
+def _explicit(M: Array, U: Array, columns: Array) -> tuple[Array, Array]:
+    """Return the same from the residuals themselves, of some columns at a time."""
     exact, norms = np.empty(columns.size), np.empty(columns.size)
-    for start in range(0, columns.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        rows = np.ascontiguousarray(M[:, columns[part]].T, dtype=np.float64)
+    size = max(16, _BLOCK_ENTRIES // M.shape[0])
+    for start in range(0, columns.size, size):
+        part = slice(start, start + size)
+        rows = np.ascontiguousarray(dense_columns(M, columns[part]).T, dtype=np.float64)
         norms[part] = np.einsum("ij,ij->i", rows, rows)
         rows = _project_out(rows, U)
         exact[part] = np.einsum("ij,ij->i", rows, rows)

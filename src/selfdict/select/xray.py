@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank, as_vector
 from selfdict.abundances import column_residuals, nnls
+from selfdict.kernels.sparse import dense_columns
 from selfdict.model.omega import column_norms
 from selfdict.select._columns import enough, finite_squared_norms, negligible
 
@@ -21,8 +22,8 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
 
     Parameters
     ----------
-    M : (m, n) array_like
-        Data points are columns; any memory order, also a ``np.memmap``.
+    M : (m, n) array_like or sparse array
+        Data points are columns; any memory order, also a ``np.memmap``. Sparse data is not made dense.
     r : int
         How many columns to select.
     p : (m,) array_like, optional
@@ -44,7 +45,7 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
     >>> selfdict.xray([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5]], 2)
     array([0, 1])
     """
-    M = as_matrix(M, finite=False)
+    M = as_matrix(M, finite=False, sparse=True)
     r = as_rank(r, M.shape[1])
     norms = finite_squared_norms(M)
     lengths = column_norms(M).astype(np.float64)
@@ -58,7 +59,7 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
         i = int(np.argmax(np.where(residuals > negligible(M) * norms, residuals, 0.0)))
         if residuals[i] <= negligible(M) * norms[i]:
             break
-        scores = ((M[:, i] - U @ H[:, i]).astype(M.dtype) @ M).astype(np.float64)
+        scores = ((dense_columns(M, [i])[:, 0] - U @ H[:, i]).astype(M.dtype) @ M).astype(np.float64)
         scores = np.divide(scores, lengths, out=np.full(M.shape[1], -np.inf), where=lengths > 0)
         scores[selected] = -np.inf
         if scores.max() == -np.inf:
@@ -66,7 +67,7 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
         selected.append(int(np.argmax(scores)))
         if len(selected) == r:
             break
-        U = M[:, selected].astype(np.float64)  # float64 abundances, also where M is float32
+        U = dense_columns(M, selected).astype(np.float64)  # float64 abundances, also where M is float32
         H = nnls(U, M, H0=np.vstack([H, np.zeros(M.shape[1])]))
         residuals = column_residuals(U, M, H) ** 2
     reason = "all columns lie in the cone of so many of them"

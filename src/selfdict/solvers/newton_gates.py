@@ -12,7 +12,9 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.gates import FREE, GATE, ZERO, fit_columns, solve_column
+from selfdict.kernels.sparse import dense_columns
 from selfdict.kernels.threads import for_slices
+from selfdict.model.sparse import SparseResidual
 
 _ARMIJO = 1e-4
 _SHORTEST = 1e-9  # step length at which the objective is taken to be flat in this precision
@@ -88,14 +90,14 @@ class Gates:
 
     def dictionary(self) -> Array:
         """Return the atoms scaled to w = 1, (m, k)."""
-        return np.asarray(self.D[:, self.atoms] / self.v[self.atoms], dtype=np.float64)
+        return np.asarray(dense_columns(self.D, self.atoms) / self.v[self.atoms], dtype=np.float64)
 
     def _products(self, D: Array) -> Array:
         """Return (Y/w)ᵀD, (l, k), in float64."""
         out = np.empty((len(self.scale), D.shape[1]))
 
         def task(start: int, stop: int) -> None:
-            np.matmul(self.Y[:, start:stop].T.astype(np.float64, copy=False), D, out=out[start:stop])
+            out[start:stop] = self.Y[:, start:stop].T.astype(np.float64, copy=False) @ D
             out[start:stop] /= self.scale[start:stop, None]
 
         for_slices(task, len(out), self.slice)
@@ -111,6 +113,11 @@ class Gates:
 
         for_slices(task, len(self.scale), self.slice)
         return R
+
+    def sparse_residual(self) -> SparseResidual:
+        """Return the same of sparse data, which is not formed."""
+        scale = self.scale[:, None]
+        return SparseResidual.of(self.Y, self.dictionary(), self.Z * scale, self.C * scale)
 
     def evaluate(self, t: Array) -> tuple[float, Array, Array]:
         """Fit all columns at the gates t; return ½Σ s‖m − Mx‖² with its gradient and Hessian in t."""

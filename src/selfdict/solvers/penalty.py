@@ -5,7 +5,9 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import as_matrix, as_rank, as_scalar, as_vector
 from selfdict.abundances import column_residuals, nnls
-from selfdict.model.losses import Loss, as_loss
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.sparse import dense_columns
+from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.omega import dictionary
 from selfdict.select.exchange import Budget, Fit, grow
 from selfdict.select.spa import spa
@@ -37,7 +39,7 @@ def mu_heuristic(
 
     Parameters
     ----------
-    M : (m, n) array_like
+    M : (m, n) array_like or sparse array
     r : int
         The number of columns sought; as many as the rank of M allows are used.
     p : (n,) or (d,) array_like, optional
@@ -60,13 +62,13 @@ def mu_heuristic(
     >>> bool(np.isclose(mu_heuristic(M, 2), 1e-6 * 2.5 / 2))
     True
     """
-    M = as_matrix(M)
+    loss = as_loss(loss)
+    M = as_matrix(M, sparse=D is None and isinstance(loss, Squared))
     n = M.shape[1]
     A = M if D is None else dictionary(D, M)[0]
     r = as_rank(r, A.shape[1], of="points" if D is None else "atoms")
     p = as_vector(p, A.shape[1], "p", np.float64, default=np.ones(A.shape[1]), positive=True)
     s = as_vector(sample_weight, n, "sample_weight", np.float64, default=np.ones(n))
-    loss = as_loss(loss)
     M, A, s = loss.whiten(M), loss.whiten(A), loss.weigh(s)
     if D is None:
         K = spa(M, r, allow_fewer=True)
@@ -76,11 +78,12 @@ def mu_heuristic(
         K = grow(fit, r, np.empty(0, dtype=np.int64), TRIALS, Budget())
     if K.size == 0:
         return 0.0  # nothing to choose: any penalty will do
-    H = nnls(A[:, K], M)
+    U = dense_columns(A, K)
+    H = nnls(U, M)
     if loss.quadratic:
-        square, whole = s @ column_residuals(A[:, K], M, H) ** 2, s @ np.einsum("ij,ij->j", M, M, dtype=np.float64)
+        square, whole = float(s @ column_residuals(U, M, H) ** 2), float(s @ squared_norms(M))
     else:
-        square, whole = (2 * loss.total(R, s) for R in (M - A[:, K] @ H, M))
-    offset = RELATIVE_OFFSET * float(whole) if offset is None else as_scalar(offset, "offset")
+        square, whole = (2 * loss.total(R, s) for R in (M - U @ H, M))
+    offset = RELATIVE_OFFSET * whole if offset is None else as_scalar(offset, "offset")
     count = K.size if D is None else M.shape[0]
-    return (float(square) + offset) / (count * float(p[K].mean()))
+    return (square + offset) / (count * float(p[K].mean()))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_generator, as_matrix, as_scalar, as_vector
-from selfdict.model.losses import Loss, as_loss
+from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.omega import column_norms, dictionary
 
 Target = tuple[str, float]
@@ -45,9 +45,14 @@ class Problem:
         seed: Any = None,
         D: ArrayLike | None = None,
         loss: Loss | str | None = None,
+        sparse: bool = False,
     ) -> Self:
-        """Validate. w is by default the ℓ1 norms of the columns; p ones, or random if there is a ``seed``."""
-        M, loss = as_matrix(M), as_loss(loss)
+        """Validate; ``sparse`` says whether the solver takes sparse M.
+
+        w is by default the ℓ1 norms of the columns; p ones, or random if there is a ``seed``.
+        """
+        loss = as_loss(loss)
+        M = as_matrix(M, sparse=sparse and D is None and isinstance(loss, Squared))
         n = M.shape[1]
         w = as_vector(w, n, "w", M.dtype, default=column_norms(M))
         weight = as_vector(s, n, "sample_weight", M.dtype, default=np.ones(n))

@@ -4,9 +4,11 @@ import time
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.sparse import dense_columns
 from selfdict.model.certificate import best_scaling
 from selfdict.model.screening import PositiveSums, screener
 from selfdict.model.solution import Callback, Progress, Status
@@ -210,19 +212,26 @@ class View:
 
     def __init__(self, gates: Gates, penalty: Array, positive_sums: PositiveSums) -> None:
         self.gates, self.penalty, self.positive_sums = gates, penalty, positive_sums
-        R = gates.residual()
-        inner = gates.s * np.einsum("ij,ij->j", R, gates.Y)
-        self.linear, self.quadratic = float(inner.sum()), float(gates.s @ squared_norms(R))
+        self.sparse = gates.sparse_residual() if issparse(gates.Y) else None
+        if self.sparse is not None:
+            inner, square = gates.s * self.sparse.inner, self.sparse.square
+        else:
+            R = gates.residual()
+            inner, square = gates.s * np.einsum("ij,ij->j", R, gates.Y), squared_norms(R)
+            R *= gates.s * gates.scale
+            self.theta = R
+        self.linear, self.quadratic = float(inner.sum()), float(gates.s @ square)
         self.objective = 0.5 * self.quadratic + float(penalty[gates.atoms] @ gates.t)
         self.own = inner if gates.tied and gates.columns is None else None
-        R *= gates.s * gates.scale
-        self.theta = R
 
     def screen(self, rows: Array | None, rough: bool) -> tuple[Array, float]:
         """Return the scores of the rows, and the best dual value as far as these rows are concerned."""
         gates = self.gates
         dtype = np.float32 if rough or gates.columns is not None else np.float64  # a sample is no proof anyway
-        scores = self.positive_sums(self.theta, rows, dtype)
+        if self.sparse is not None:
+            scores = self.sparse.positive_sums(gates.D, gates.v, gates.s * gates.scale, rows)
+        else:
+            scores = self.positive_sums(self.theta, rows, dtype)
         which = slice(None) if rows is None else rows
         if self.own is not None:
             scores += np.minimum(self.own[which], 0.0)
@@ -258,7 +267,7 @@ def worst(scores: Array, penalty: Array, rows: Array | None, gates: Gates, rough
     count = max(ADD, int(is_open.sum()) // 2)
     order = np.argsort(-violation, kind="stable")[: 4 * count]
     order = order[violation[order] > (ROUGH_ROUNDING if rough else ROUNDING) * penalty[rows[order]]]
-    D = gates.D[:, rows[order]].astype(np.float64)
+    D = dense_columns(gates.D, rows[order]).astype(np.float64)
     D /= np.maximum(np.sqrt(squared_norms(D)), np.finfo(float).tiny)
     same = np.triu(D.T @ D > 1 - PARALLEL, 1).any(axis=0)
     order = order[~same][:count]

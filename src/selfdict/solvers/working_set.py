@@ -8,9 +8,8 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_scalar
 from selfdict.kernels.blas import single_threaded_blas
-from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.device.choose import choose_device, to_numpy
-from selfdict.model.certificate import residual
+from selfdict.model.certificate import squared_residuals
 from selfdict.model.losses import Loss
 from selfdict.model.solution import Callback, Solution, Status
 from selfdict.solvers.newton_gates import Gates
@@ -44,8 +43,8 @@ def working_set(
 
     Parameters
     ----------
-    M : (m, n) array_like
-        The data, a point a column. Entries may be negative.
+    M : (m, n) array_like or sparse array
+        The data, a point a column. Entries may be negative. Sparse data is not made dense: see the notes.
     mu : float
         The penalty μ ≥ 0; with ``target`` its first value, > 0. See :func:`mu_heuristic`.
     D : (m, d) array_like, optional
@@ -88,6 +87,10 @@ def working_set(
     -----
     For μ = 0 the identity is optimal and is returned at once: n×n numbers in that case. With D all gates open.
 
+    The residual of sparse M is not formed: what is needed of it comes from products of M with the open rows and of
+    columns of M with each other, a few rows at a time. Sparse M
+    takes no other dictionary and no other loss.
+
     Examples
     --------
     >>> import numpy as np
@@ -98,7 +101,7 @@ def working_set(
     (array([0, 1]), True)
     """
     place = choose_device(device, M)
-    problem = Problem.check(to_numpy(M), mu, p, w, sample_weight, random_state, to_numpy(D), loss)
+    problem = Problem.check(to_numpy(M), mu, p, w, sample_weight, random_state, to_numpy(D), loss, sparse=True)
     problem.need_squares("working_set")
     target = check_target(target)
     if target is not None and problem.mu == 0:
@@ -171,7 +174,7 @@ def _solution(problem: Problem, search: Search, support: Array, t: Array, X: Arr
         history={name: np.asarray(values) for name, values in search.history.items()},
     )
     # of the entries as they are returned: float32 may have rounded them
-    square = float(problem.s.astype(np.float64) @ squared_norms(residual(problem.M, point, problem.D)))
+    square = float(problem.s.astype(np.float64) @ squared_residuals(problem.M, point, problem.D))
     objective = 0.5 * square + search.mu * float(problem.p.astype(np.float64) @ diagonal.astype(np.float64))
     gap = max(0.0, (objective - search.bound) / objective) if objective > 0 else 0.0
     return replace(point, objective=objective, gap=gap)

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from selfdict._optional import optional
 
@@ -22,6 +23,8 @@ def choose_device(device: Any, *arrays: Any) -> Any:
         raise ValueError(f'device must be None, "cpu" or "cuda", got {device!r}')
     if name == "cpu":
         return optional("torch").device("cpu") if any(map(is_tensor, arrays)) else None
+    if any(map(issparse, arrays)):
+        raise ValueError(f"sparse data is computed on the CPU, got device={name!r}")
     try:
         torch = optional("torch")
         missing = None if torch.cuda.is_available() else "torch finds no GPU here"
