@@ -4,7 +4,19 @@ import argparse
 import inspect
 from importlib import import_module
 
-NAMES = ("fast_gradient", "abundances", "peers", "working_set", "library", "scene_memory", "thinning", "dask", "gpu")
+NAMES = (
+    "fast_gradient",
+    "abundances",
+    "peers",
+    "working_set",
+    "compression",
+    "topics",
+    "library",
+    "scene_memory",
+    "thinning",
+    "dask",
+    "gpu",
+)
 
 
 def main() -> None:

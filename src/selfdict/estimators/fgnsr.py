@@ -293,9 +293,7 @@ class FGNSR(SelfDictionaryEstimator):
     def _solve_compressed(self, M: Array, model: dict[str, Any], rng: np.random.Generator) -> None:
         """Solve for fewer features; what is kept is the solution as one of all of them."""
         if self._fit_D is not None or not isinstance(model["loss"], Squared):
-            raise ValueError(
-                "compress takes no dictionary and no other loss than the squared one, which rotations keep"
-            )
+            raise ValueError("compress takes no dictionary, and no loss but the squared one, which rotations keep")
         small = compress(M, min(int(self.compress or 1), M.shape[0]), self.compression, rng)
         solution = self._solve(small.data, {"w": column_norms(M), **model})
         self.compressed_gap_, self.solution_ = solution.gap, original(M, solution, small)

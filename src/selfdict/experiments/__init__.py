@@ -31,6 +31,7 @@ EXPERIMENTS = {
     "scenes": Experiment("tables.scenes", "the rows of tables 2 to 4 on any scenes (needs --data)"),
     "endmembers": Experiment("maps.endmembers", "figure 3: spectra of the pure pixels (needs --data)"),
     "abundance-maps": Experiment("maps.abundance_maps", "figures 4 to 6: abundance maps (needs --data)"),
+    "compression": Experiment("compression.compression", "middle points with fewer features, over the noise level"),
     "ablation": Experiment("ablation.ablation", "what each choice inside FGNSR is worth"),
 }
 
