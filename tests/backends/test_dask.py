@@ -159,16 +159,18 @@ def test_interrupted_maps_leave_nothing_and_are_never_mixed(tmp_path, truth):
 
 
 @pytest.mark.parametrize("format", ["zarr", "geotiff"])
-def test_the_command(tmp_path, cluster, truth, format):
-    path = write_scene(truth.scene, tmp_path / "cube.hdr")
-    words = ["unmix", str(path), "-r", "4", "--candidates", "60", "--check", "--json", "--format", format]
+def test_the_command(tmp_path, monkeypatch, cluster, truth, format):
+    write_scene(truth.scene, tmp_path / "cube.hdr")
+    monkeypatch.chdir(tmp_path)  # the workers are elsewhere
+    words = ["unmix", "cube.hdr", "-r", "4", "--candidates", "60", "--check", "--json", "--format", format]
     records = []
     for name, more in (("one", []), ("many", ["--scheduler", cluster.scheduler_address])):
-        result = CliRunner().invoke(app, [*words, "-o", str(tmp_path / name), *more])
+        result = CliRunner().invoke(app, [*words, "-o", name, *more])
         assert result.exit_code == 0, result.output
         records.append(json.loads(result.stdout))
     one, many = records
     assert one["pure_pixels"] == many["pure_pixels"]
+    assert one["input"] == many["input"]
     assert many["check"]["gap"] == pytest.approx(one["check"]["gap"], rel=1e-6)
     assert "--scheduler tcp://" in many["command"]
     assert "--check" in many["command"]

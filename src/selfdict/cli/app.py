@@ -158,8 +158,9 @@ def unmix(
 
     if library is not None and method is not Method.FGNSR:
         raise typer.BadParameter(f"goes with --method fgnsr, got {method.value}", param_hint="--library")
+    path = file if scheduler is None else file.absolute()  # workers may have started elsewhere
     request = Request(
-        source=Source(file, bands, drop_bad_bands, mask, roi, variable),
+        source=Source(path, bands, drop_bad_bands, mask, roi, variable, str(file)),
         r=rank,
         method=method.value,
         candidates=_parse_candidates(candidates),

@@ -23,8 +23,8 @@ class Block:
         Counted from 0 over the scene.
     rows, columns : slice
         Where the block lies in the scene.
-    pixels : (n,) ndarray of int
-        The positions of its pixels in the scene, counted row by row.
+    width : int
+        Columns of the whole scene.
     scene : xarray.DataArray
         The block as a scene of its own.
     """
@@ -37,6 +37,7 @@ class Block:
 
     @property
     def pixels(self) -> Array:
+        """The positions of its pixels in the scene, counted row by row, (n,)."""
         return flat_indices(self.width, self.rows, self.columns)
 
 

@@ -165,7 +165,7 @@ def unmix(
     del points, estimator
     selected = time.perf_counter()
 
-    folder = None if maps is None else Path(maps)
+    folder = None if maps is None else Path(maps).absolute()  # workers may have started elsewhere
     names = None if library is None else library["name"].values[chosen]
     task = FitBlock(bands, U, abundances, dictionary, names=names)
     mapped = map_scene(scene, task, folder, client, lambda share: report("abundances", share))
