@@ -67,21 +67,31 @@ def fit_columns(
                 p += 1
                 gradient[i] -= weight[j] * g[i]
         value -= 0.5 * weight[j] * inner
+        for e in range(q):  # Y = L⁻¹ G_FU, row by row: loops over neighbours in memory become SIMD
+            row = G[free[e]]
+            y = Y[e]
+            for a in range(p):
+                y[a] = row[gate[a]]
+            for d in range(e):
+                v = L[e, d]
+                other = Y[d]
+                for a in range(p):
+                    y[a] -= v * other[a]
+            v = inverse[e]
+            for a in range(p):
+                y[a] *= v
         for a in range(p):
             row = G[gate[a]]
-            y = Y[a]
+            for b in range(a + 1):
+                r[b] = row[gate[b]]
             for e in range(q):
-                v = row[free[e]]
-                for d in range(e):
-                    v -= L[e, d] * y[d]
-                y[e] = v * inverse[e]
+                y = Y[e]
+                v = y[a]
+                for b in range(a + 1):
+                    r[b] -= v * y[b]
             target = hessian[gate[a]]
             for b in range(a + 1):
-                v = row[gate[b]]
-                other = Y[b]
-                for e in range(q):
-                    v -= y[e] * other[e]
-                target[gate[b]] += weight[j] * v
+                target[gate[b]] += weight[j] * r[b]
     for a in range(k):
         for b in range(a):
             hessian[b, a] = hessian[a, b]

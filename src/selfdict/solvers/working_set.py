@@ -118,11 +118,11 @@ def working_set(
         search.point = _start(X0, search.rows, problem)
     with single_threaded_blas():  # its threads would go on spinning after a product, beside ours
         gates, status = _search(search, target, warm=X0 is not None)
-    rows = np.flatnonzero(gates.t > 0)
-    rows = rows[np.argsort(gates.atoms[rows])]
-    atoms = gates.atoms[rows]
-    X = gates.Z[:, rows].T * (search.w / search.v[atoms, None])
-    return _solution(problem, search, search.rows[atoms], gates.t[rows], X, status)
+        rows = np.flatnonzero(gates.t > 0)
+        rows = rows[np.argsort(gates.atoms[rows])]
+        atoms = gates.atoms[rows]
+        X = gates.Z[:, rows].T * (search.w / search.v[atoms, None])
+        return _solution(problem, search, search.rows[atoms], gates.t[rows], X, status)
 
 
 def _search(search: Search, target: Target | None, warm: bool) -> tuple[Gates, Status]:
