@@ -102,7 +102,7 @@ def test_with_the_data_as_dictionary_the_gates_relax_the_diagonal(mu):
     """An X ∈ Ω with t = diag(X) is feasible for the gates, so their optimum is not above that of model (6)."""
     M = np.random.default_rng(0).random((6, 12))
     own, gates = working_set(M, mu, tol=1e-8), working_set(M, mu, D=M, tol=1e-8)
-    assert gates.objective < own.objective
+    assert gates.objective <= own.objective * (1 + 1e-8)
     X = own.toarray()
     same = certify(M, Solution.from_matrix(X, diagonal=np.diagonal(X), mu=mu), D=M)
     assert same.objective == pytest.approx(own.objective)
