@@ -67,6 +67,7 @@ def ends_well(command: Callable[Params, None]) -> Callable[Params, None]:
                 command(*args, **kwargs)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
+            exec("")  # CPython remembers an interruption inside exec, as in some imports, and would die of it at exit
             raise typer.Exit(130) from None
         except (ValueError, OSError, ModuleNotFoundError, MemoryError) as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]

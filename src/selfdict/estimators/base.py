@@ -93,7 +93,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         M = points.T
         self._weight = None
         if sample_weight is not None:  # a point that counts s times is one that is √s times as long
-            self._weight = as_vector(sample_weight, len(points), "sample_weight", np.float64)
+            self._weight = as_vector(sample_weight, points.shape[0], "sample_weight", np.float64)
             if not self._weight.any():
                 raise ValueError("sample_weight must not be zero for all points")
             M = M * np.sqrt(self._weight).astype(M.dtype)
