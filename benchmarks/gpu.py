@@ -36,12 +36,45 @@ def run(quick: bool = False, data: str | None = None) -> None:
     equal_results(torch)
     iteration(torch, timer, 2000 if quick else DENSE)
     screening(torch, timer, n)
+    crossover((1000, 3000) if quick else (1000, 3000, 10_000, 30_000))
     if data is None:
         print("for the scene name the folder that holds it: --data DIR")
     else:
         scene(data, n)
         dense_scene(torch, timer, data, n)
     timer.table()
+
+
+def crossover(sizes: tuple[int, ...]) -> None:
+    """Print whole solves and iterations on the CPU and on the GPU, for growing numbers of points."""
+    for n in sizes:
+        M = make_mixtures(BANDS, n, 6, noise=0.01, random_state=0)[0].astype(np.float32)
+        mu = mu_heuristic(M, 6)
+        lipschitz = float(np.linalg.norm(M, 2)) ** 2
+        solve, iterate = [], []
+        for device in (None, "cuda"):
+
+            def steps(k: int, M=M, mu=mu, lipschitz=lipschitz, device=device) -> None:
+                fast_gradient(M, mu, max_iter=k, tol=0, lipschitz=lipschitz, device=device)
+
+            solve.append(quickest(lambda M=M, mu=mu, device=device: working_set(M, mu, device=device)))
+            if n <= 10_000:
+                iterate.append((quickest(lambda steps=steps: steps(51)) - quickest(lambda steps=steps: steps(1))) / 50)
+        line = f"n = {n}: working_set {solve[0]:.3f} s on the CPU, {solve[1]:.3f} s on the GPU"
+        if iterate:
+            line += f"; an iteration of fast_gradient {1e3 * iterate[0]:.2f} and {1e3 * iterate[1]:.2f} ms"
+        print(line)
+
+
+def quickest(task: Callable[[], Any], repeats: int = 3) -> float:
+    """Return the seconds of the quickest run; it ends with a result on the host, so nothing is left to wait for."""
+    task()
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        task()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 class Timer:
