@@ -10,19 +10,17 @@ from selfdict import fast_gradient
 from selfdict.datasets.mixtures import make_mixtures
 
 SHAPES = ((162, 500), (162, 1000), (162, 2000))
-ITERATIONS, REPEATS = 20, 15
+ITERATIONS = 20
 
 
-def quickest(tasks: list[Callable[[], object]], repeats: int) -> list[float]:
-    """Return the seconds of the quickest run of each task; they are run in turn, so that a busy moment hits all."""
-    times = [[np.inf] for _ in tasks]
+def best(task: Callable[[], object], repeats: int = 5) -> float:
+    """Return the seconds of the quickest of several runs."""
+    times = []
     for _ in range(repeats):
-        for task, seconds in zip(tasks, times, strict=True):
-            time.sleep(0.1)  # BLAS's threads go on spinning after a product
-            start = time.perf_counter()
-            task()
-            seconds.append(time.perf_counter() - start)
-    return [min(seconds) for seconds in times]
+        start = time.perf_counter()
+        task()
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 def run(quick: bool = False) -> None:
@@ -37,9 +35,8 @@ def run(quick: bool = False) -> None:
             MX, V = np.empty_like(M), np.empty_like(X)
 
             def products(M=M, X=X, R=R, MX=MX, V=V) -> None:
-                for _ in range(ITERATIONS):
-                    np.matmul(M, X, out=MX)
-                    np.matmul(M.T, R, out=V)
+                np.matmul(M, X, out=MX)
+                np.matmul(M.T, R, out=V)
 
             lipschitz = float(np.linalg.norm(M, 2)) ** 2
 
@@ -47,9 +44,9 @@ def run(quick: bool = False) -> None:
                 fast_gradient(M, mu, max_iter=k, tol=0, lipschitz=lipschitz)
 
             iterate(1)
+            bare = best(products, 10)
             # the difference leaves out what is done once: checks, start, certificate
-            bare, once, more = quickest([products, lambda: iterate(1), lambda: iterate(ITERATIONS + 1)], REPEATS)
-            bare, one = bare / ITERATIONS, (more - once) / ITERATIONS
+            one = (best(lambda: iterate(ITERATIONS + 1)) - best(lambda: iterate(1))) / ITERATIONS
             print(
                 f"{m:5} {n:6} {np.dtype(dtype).name:>8} {1e3 * one:13.2f} {1e3 * bare:9.2f} {one / bare:6.2f}",
                 end="",
