@@ -161,7 +161,22 @@ class Weighted(Loss):
 
 
 @dataclass(frozen=True)
-class Huber(Loss):
+class _Robust(Loss):
+    """A loss that turns from squares into straight lines at δ, its steepest slope."""
+
+    delta: float
+
+    def __post_init__(self) -> None:
+        # a plain float: one of numpy's would turn single into double precision
+        object.__setattr__(self, "delta", as_scalar(self.delta, "delta", strict=True))
+
+    @property
+    def limit(self) -> float:
+        return self.delta
+
+
+@dataclass(frozen=True)
+class Huber(_Robust):
     """Squares up to δ, straight lines beyond: ½r² for r between −δ and δ, else δ·abs(r) − ½δ². For outliers.
 
     Parameters
@@ -178,16 +193,6 @@ class Huber(Loss):
     array([0.125, 9.5  ])
     """
 
-    delta: float
-
-    def __post_init__(self) -> None:
-        # a plain float: one of numpy's would turn single into double precision
-        object.__setattr__(self, "delta", as_scalar(self.delta, "delta", strict=True))
-
-    @property
-    def limit(self) -> float:
-        return self.delta
-
     def value(self, R: Array) -> Array:
         psi = self.gradient(R)
         return np.asarray(psi * (R - 0.5 * psi))
@@ -200,7 +205,7 @@ class Huber(Loss):
 
 
 @dataclass(frozen=True)
-class PseudoHuber(Loss):
+class PseudoHuber(_Robust):
     """A smooth relative of :class:`Huber`: δ²(√(1 + (r/δ)²) − 1), with the conjugate δ²(1 − √(1 − (θ/δ)²)).
 
     Parameters
@@ -215,16 +220,6 @@ class PseudoHuber(Loss):
     >>> PseudoHuber(3.0).value(np.array([4.0]))
     array([6.])
     """
-
-    delta: float
-
-    def __post_init__(self) -> None:
-        # a plain float: one of numpy's would turn single into double precision
-        object.__setattr__(self, "delta", as_scalar(self.delta, "delta", strict=True))
-
-    @property
-    def limit(self) -> float:
-        return self.delta
 
     # both values as quotients, which lose no digits near zero
 
