@@ -42,6 +42,7 @@ _PUBLIC = {
     "xray": "select",
     "compress": "solvers",
     "conic": "solvers",
+    "denoise": "solvers",
     "fast_gradient": "solvers",
     "mu_heuristic": "solvers",
     "working_set": "solvers",

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from selfdict import FGNSR, select_indices, working_set
+from selfdict import FGNSR, Weighted, certify, denoise, select_indices, working_set
 from selfdict.metrics import relative_error
 
 
@@ -61,9 +62,36 @@ def test_candidates_stand_for_the_points(mixtures):
     model = FGNSR(4, dictionary=atoms, candidates=60, tol=1e-6, random_state=0).fit(X)
     assert set(model.indices_) == set(K)
     assert model.solution_.coef.shape[1] == 60
-    M, sizes = X.T[:, model.clusters_.indices], model.clusters_.sizes
+    M, sizes = denoise(X.T, 4).data[:, model.clusters_.indices], model.clusters_.sizes
     again = working_set(M, model.mu_, D=atoms.T, p=model.solution_.p, sample_weight=sizes, tol=1e-6)
     assert model.solution_.objective == pytest.approx(again.objective, rel=1e-6)
+
+
+def test_denoised_gates_tell_atoms_apart_that_look_alike(mixtures):
+    """The widest gates are the true atoms, and little is left of the others that the noise opens."""
+    X, atoms, K = mixtures
+    X = X + 0.01 * np.random.default_rng(1).normal(size=X.shape)
+    model = FGNSR(4, dictionary=atoms, postprocess="diagonal", random_state=0).fit(X)
+    assert set(model.indices_) == set(K)
+    denoised = denoise(X.T, 4)
+    assert model.mu_ == denoised.mu
+    assert certify(denoised.data, model.solution_, D=atoms.T).gap == pytest.approx(model.gap_, abs=1e-9)
+    noisy = FGNSR(4, dictionary=atoms, denoise=None, random_state=0).fit(X)
+    wrong, wrong_before = (np.delete(each.solution_.diagonal, K).sum() for each in (model, noisy))
+    assert wrong < 0.5 * wrong_before
+
+
+def test_what_denoise_means(mixtures):
+    X, atoms, _ = mixtures
+    plain = FGNSR(4, dictionary=atoms, denoise=None, random_state=0).fit(X)
+    for options in (dict(target=("trace", plain.solution_.diagonal.sum())), dict(loss=Weighted(np.full(25, 4e-6)))):
+        assert (
+            certify(X.T, FGNSR(4, dictionary=atoms, random_state=0, **options).fit(X).solution_, D=atoms.T).gap < 0.01
+        )
+    points = FGNSR(3, denoise=3, random_state=0).fit(X)  # its own points, without noise
+    assert certify(denoise(X.T, 3).data, points.solution_).gap == pytest.approx(points.gap_, abs=1e-9)
+    with pytest.raises(TypeError, match="Sparse data"):
+        FGNSR(3, denoise=3).fit(csr_array(X))
 
 
 def test_bundles_gather_atoms_that_look_alike(mixtures):

@@ -19,7 +19,7 @@ from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.omega import column_norms
 from selfdict.model.solution import Callback, Progress, Solution, Status
 from selfdict.select import Bundles, Clusters, bundles, h2nmf, select_indices
-from selfdict.solvers import compress, conic, fast_gradient, mu_heuristic, working_set
+from selfdict.solvers import compress, conic, denoise, fast_gradient, mu_heuristic, working_set
 from selfdict.solvers.compression import original
 from selfdict.solvers.problem import Target, jitter
 
@@ -53,13 +53,18 @@ class FGNSR(SelfDictionaryEstimator):
     loss : "squared" or Loss, default="squared"
         What stands for ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) goes with every solver,
         :class:`selfdict.Huber` and other losses with ``solver="fast_gradient"``.
+    denoise : "auto", int or None, default="auto"
+        Solve the model for the best approximation of the data of this rank, and select by the fit to that: see
+        :func:`selfdict.denoise`. "auto" is the number of atoms sought where there are a ``dictionary``, the squared
+        loss and no ``target``, and None, the data as they are, otherwise.
     compress : int, optional
         Solve the model on so many directions of the features (or on all, if these are fewer): see
         :func:`selfdict.compress`. The weights of Ω, the points, abundances and errors are those of the whole data.
     compression : {"svd", "gaussian", "srht"}, default="svd"
         How the directions are chosen, with ``compress``.
     mu : "auto" or float, default="auto"
-        The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`.
+        The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`, or for a ``dictionary`` and
+        denoised data the noise left, :func:`selfdict.denoise`.
     target : ("residual", eps) or ("trace", value), optional
         Steer the penalty until ‖M − MX‖_F is ``eps``, or the trace of X (the sum of the gates) is ``value``.
     postprocess : {"auto", "diagonal", "spa", "clusters", "exchange"}, default="auto"
@@ -90,8 +95,8 @@ class FGNSR(SelfDictionaryEstimator):
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
     solution_ : Solution
         The solution of the model; with ``candidates``, for the representatives. With a ``dictionary``, ``diagonal``
-        holds the gates of its atoms. With ``compress``, its objective is that of the uncompressed data, and its bound
-        holds for these.
+        holds the gates of its atoms. With ``denoise`` it is one for the denoised data. With ``compress``, its objective
+        is that of the uncompressed data, and its bound holds for these.
     mu_, gap_ : float
         The penalty at the end, and the certified relative gap. With ``compress`` it stays large where much of the
         data lies outside the directions.
@@ -124,6 +129,7 @@ class FGNSR(SelfDictionaryEstimator):
         "candidates": [None, Interval(Integral, 1, None, closed="left")],
         "weights": [StrOptions({"scaled", "residual"})],
         "loss": [StrOptions({"squared"}), Loss],
+        "denoise": [None, StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "compress": [None, Interval(Integral, 1, None, closed="left")],
         "compression": [StrOptions({"svd", "gaussian", "srht"})],
         "mu": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
@@ -155,6 +161,7 @@ class FGNSR(SelfDictionaryEstimator):
         candidates: int | None = None,
         weights: str = "scaled",
         loss: Loss | str = "squared",
+        denoise: str | int | None = "auto",
         compress: int | None = None,
         compression: str = "svd",
         mu: str | float = "auto",
@@ -174,6 +181,7 @@ class FGNSR(SelfDictionaryEstimator):
         self.candidates = candidates
         self.weights = weights
         self.loss = loss
+        self.denoise = denoise
         self.compress = compress
         self.compression = compression
         self.mu = mu
@@ -202,7 +210,8 @@ class FGNSR(SelfDictionaryEstimator):
         if self._fit_D is None:
             as_rank(r, self._fit_M.shape[1])
         method = "diagonal" if self._fit_sparse and self.postprocess == "auto" else self.postprocess
-        return select_indices(self.solution_, r, self._fit_M, method, clusters=self.clusters_, D=self._fit_D)
+        M, _ = self._denoised(self._fit_M, r)
+        return select_indices(self.solution_, r, M, method, clusters=self.clusters_, D=self._fit_D)
 
     def bundles(self, r: int | None = None, *, radius: float = 0.5) -> Bundles:
         """Return the points, or atoms, of the support around each selected one, for materials that vary.
@@ -266,6 +275,7 @@ class FGNSR(SelfDictionaryEstimator):
         if self._weight is not None and not loss.quadratic:
             raise ValueError(f"sample_weight scales the points, which changes what {loss!r} means")
         model: dict[str, Any] = {"D": self._fit_D, "loss": loss}
+        M, mu = self._denoised(M, self.n_components)
         if self.clusters_ is not None:
             M, sizes = M[:, self.clusters_.indices], self.clusters_.sizes
             model["loss"] = loss.take(self.clusters_.indices)
@@ -280,7 +290,7 @@ class FGNSR(SelfDictionaryEstimator):
         rng = as_generator(self.random_state)
         model["p"] = jitter(n_atoms, rng)
         if self.compress is None:
-            self.solution_ = self._solve(M, model)
+            self.solution_ = self._solve(M, model, mu)
             if self._fit_sparse:
                 self._fit_M = compress(M, min(self.n_components + DIRECTIONS, M.shape[0])).data
         else:
@@ -289,6 +299,17 @@ class FGNSR(SelfDictionaryEstimator):
         if self.tol > 0 and self.solution_.status is Status.MAX_ITER:
             warnings.warn(f"{self.solution_.status} The gap is {self.gap_:.1e}.", ConvergenceWarning, stacklevel=4)
         return self.select(self.n_components)
+
+    def _denoised(self, M: Array, r: int) -> tuple[Array, float | None]:
+        """Return the data that the model is solved for, and its penalty if that follows from the noise."""
+        rank = self.denoise
+        if rank == "auto":
+            squared = isinstance(as_loss(self.loss), Squared)
+            rank = r if self._fit_D is not None and squared and self.target is None else None
+        if rank is None:
+            return M, None
+        data, _, mu = denoise(M, min(int(rank), *M.shape))
+        return data, None if self._fit_D is None else mu
 
     def _solve_compressed(self, M: Array, model: dict[str, Any], rng: np.random.Generator) -> None:
         """Solve for fewer features; what is kept is the solution as one of all of them."""
@@ -301,21 +322,24 @@ class FGNSR(SelfDictionaryEstimator):
             self._fit_M = small.data
 
     def _takes_sparse(self) -> bool:
-        if self.candidates is not None or self.dictionary is not None or not isinstance(as_loss(self.loss), Squared):
+        dense = self.candidates is not None or self.dictionary is not None or self.denoise not in (None, "auto")
+        if dense or not isinstance(as_loss(self.loss), Squared):
             return False
         return self.compress is not None or self.solver == "working_set"
 
-    def _solve(self, M: Array, model: dict[str, Any]) -> Solution:
+    def _solve(self, M: Array, model: dict[str, Any], mu: float | None = None) -> Solution:
+        """Solve the model; ``mu`` stands for "auto" instead of the heuristic."""
         rank = min(self.n_components, len(model["p"]))
-        mu = self.mu
-        if mu == "auto":
+        if self.mu != "auto":
+            mu = float(self.mu)
+        elif mu is None:
             heuristic = {key: model[key] for key in ("sample_weight", "loss", "D") if key in model}
             mu = mu_heuristic(M, rank, model["p"], **heuristic)
         if self.solver == "conic":
             if self.device not in (None, "cpu"):
                 raise ValueError(f"the conic solver knows the CPU alone, got device={self.device!r}")
             if self.target is None:
-                return conic(M, mu=float(mu), **model)
+                return conic(M, mu=mu, **model)
             if self.target[0] != "residual" or "sample_weight" in model or self.compress is not None:
                 raise ValueError(
                     'the conic solver takes no target but ("residual", eps), without weighted residuals or compression'
@@ -324,8 +348,8 @@ class FGNSR(SelfDictionaryEstimator):
         model |= dict(target=self.target, tol=self.tol, max_seconds=self.max_seconds, callback=self._report)
         model["device"] = self.device
         if self.solver == "fast_gradient":
-            return fast_gradient(M, float(mu), max_iter=self.max_iter, **model)
-        return working_set(M, float(mu), **model)
+            return fast_gradient(M, mu, max_iter=self.max_iter, **model)
+        return working_set(M, mu, **model)
 
     def _report(self, progress: Progress) -> Any:
         if self.verbose:

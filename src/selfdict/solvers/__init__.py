@@ -2,8 +2,9 @@
 
 from selfdict.solvers.compression import Compressed, compress
 from selfdict.solvers.conic import conic
+from selfdict.solvers.denoising import Denoised, denoise
 from selfdict.solvers.fast_gradient import fast_gradient
 from selfdict.solvers.penalty import mu_heuristic
 from selfdict.solvers.working_set import working_set
 
-__all__ = ["Compressed", "compress", "conic", "fast_gradient", "mu_heuristic", "working_set"]
+__all__ = ["Compressed", "Denoised", "compress", "conic", "denoise", "fast_gradient", "mu_heuristic", "working_set"]
