@@ -9,8 +9,8 @@ import naive_gates
 import reference
 from selfdict import Solution, Status, certify, conic, mu_heuristic, thread_limit
 from selfdict.datasets import make_midpoints, make_mixtures
-from selfdict.kernels.gates import fit_columns
-from selfdict.model.screening import positive_sums
+from selfdict.kernels.gates import curvature, fit_columns
+from selfdict.model.screening import gram, gram_sums, positive_sums
 from selfdict.solvers import search
 from selfdict.solvers.newton_gates import Gates, newton_target
 from selfdict.solvers.working_set import working_set
@@ -61,7 +61,7 @@ def test_columns_agree_with_enumeration_of_all_active_sets(seed):
     G, C = D.T @ D, Y.T @ D
     Z, state = np.zeros((n, k)), np.zeros((n, k), np.int8)
     for _ in range(2):  # cold, then warm
-        found = fit_columns(G, C, weight, t, own, Z, state, 0, n)
+        found = *fit_columns(G, C, weight, t, own, Z, state, 0, n), curvature(G, weight, state, 0, n)
         for ours, twin in zip(found, naive_gates.fit_columns(G, C, weight, t, own), strict=True):
             np.testing.assert_allclose(ours, twin, atol=1e-10)
 
@@ -82,16 +82,32 @@ def test_warm_start_from_other_gates_ends_at_the_same_columns():
 def test_gradient_and_hessian_are_those_of_the_value():
     M, _ = scene(60)
     gates = Gates(M, np.abs(M).sum(axis=0), np.ones(60))
-    gates.change(np.zeros(0, bool), np.array([3, 10, 20, 40, 50]), 0.3)
     t = np.array([0.2, 0.35, 0.1, 0.4, 0.25])
-    _, gradient, hessian = gates.evaluate(t)
+    gates.open(np.array([3, 10, 20, 40, 50]), t)
+    gradient, hessian = gates.gradient, gates.hessian()
     h = 1e-6
     for i, e in enumerate(np.eye(5)):
-        up, down = gates.evaluate(t + h * e), gates.evaluate(t - h * e)
-        assert (up[0] - down[0]) / (2 * h) == pytest.approx(gradient[i], rel=1e-5, abs=1e-7)
+        gates.evaluate(t + h * e)
+        fit, slopes = gates.fit, gates.gradient
+        gates.evaluate(t - h * e)
+        assert (fit - gates.fit) / (2 * h) == pytest.approx(gradient[i], rel=1e-5, abs=1e-7)
         np.testing.assert_allclose(
-            (up[1] - down[1]) / (2 * h), hessian[i], rtol=1e-2, atol=1e-2 * np.abs(hessian).max()
+            (slopes - gates.gradient) / (2 * h), hessian[i], rtol=1e-2, atol=1e-2 * np.abs(hessian).max()
         )
+
+
+@pytest.mark.parametrize("columns", [None, np.arange(0, 60, 3)])
+def test_closed_atoms_join_as_if_all_columns_were_fitted_anew(columns):
+    M, _ = scene(60)
+    w, s = np.abs(M).sum(axis=0), np.random.default_rng(0).uniform(0.5, 2, 60)
+    gates = Gates(M, w, s, columns)
+    gates.open(np.array([3, 12, 20, 40]), np.array([0.3, 0.0, 0.25, 0.4]))
+    gates.change(gates.t > 0, np.array([5, 7, 30, 33, 51]))
+    fit, gradient, hessian = gates.fit, gates.gradient, gates.hessian()
+    gates.evaluate(gates.t)
+    assert gates.fit == pytest.approx(fit, rel=1e-13)
+    np.testing.assert_allclose(gates.gradient, gradient, rtol=1e-12)
+    np.testing.assert_allclose(gates.hessian(), hessian, rtol=1e-10)
 
 
 def test_newton_target_solves_the_box_problem():
@@ -119,14 +135,28 @@ def test_positive_sums_in_tiles(dtype, rows):
     )
 
 
-def test_scores_are_those_of_the_definition():
+def test_sums_from_the_products_of_all_points():
+    rng = np.random.default_rng(0)
+    M, w, weight, X = rng.normal(size=(7, 600)), rng.uniform(0.5, 2, 600), rng.random(600), rng.random((5, 600))
+    Y, D = M / w, rng.normal(size=(7, 5))
+    K = gram(M, w)
+    np.testing.assert_allclose(K, Y.T @ Y, rtol=1e-10, atol=1e-12)
+    expected = np.maximum(Y.T @ (Y - D @ X), 0) @ weight
+    np.testing.assert_allclose(gram_sums(K, Y.T @ D, X.T, weight), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("products", [False, True])
+def test_scores_are_those_of_the_definition(products):
     M, mu = scene(30)
     w, s = np.abs(M).sum(axis=0), np.random.default_rng(0).uniform(0.5, 2, 30)
     gates = Gates(M, w, s)
-    gates.change(np.zeros(0, bool), np.array([2, 9, 17]), 0.4)
-    gates.evaluate(gates.t)
-    scores, _ = search.View(gates, np.full(30, mu), search.screener(M, w, None)).screen(None, rough=False)
-    np.testing.assert_allclose(scores, naive_gates.scores(M, w, gates.residual() * s), rtol=1e-10)
+    gates.open(np.array([2, 9, 17]), np.full(3, 0.4))
+    R = gates.residual()
+    view = search.View(gates, np.full(30, mu), search.screener(M, w, None), gram(M, w) if products else None)
+    assert view.objective == pytest.approx(0.5 * (R**2).sum(axis=0) @ s + 3 * 0.4 * mu, rel=1e-12)
+    scores, bound = view.screen(None, rough=products)
+    np.testing.assert_allclose(scores, naive_gates.scores(M, w, R * s), rtol=1e-10)
+    assert 0 < bound < view.objective
 
 
 # the solver
@@ -141,6 +171,19 @@ def test_reaches_the_optimum_of_the_authors_cases(case):
     assert solution.status is Status.CONVERGED
     assert_feasible(solution, data["w"])
     assert_sound(data["M"], solution, float(data["fopt"]))
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-4, 0.05])
+def test_screening_by_the_products_of_all_points_leads_to_the_same_optimum(noise, monkeypatch):
+    M, _ = scene(150, noise=noise, m=30)
+    mu = 1e-3 * (M**2).sum() / 4
+    plain = working_set(M, mu, tol=1e-7)
+    monkeypatch.setattr(search, "MANY", 1)
+    solution = working_set(M, mu, tol=1e-7)
+    assert solution.objective == pytest.approx(plain.objective, rel=2e-7)
+    assert solution.gap <= 1e-7
+    assert_feasible(solution, M.sum(axis=0))
+    assert_sound(M, solution)
 
 
 @st.composite

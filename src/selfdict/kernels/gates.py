@@ -22,8 +22,8 @@ _TOLERANCE = 1e-13  # on the signs of g, relative to the largest entry of Dᵀy
 @jit
 def fit_columns(
     G: Array, C: Array, weight: Array, t: Array, own: Array, Z: Array, state: Array, start: int, stop: int
-) -> tuple[float, Array, Array]:
-    """Solve the columns ``start`` to ``stop`` and return Σ ω_j (φ_j − ½‖y_j‖²), its gradient and Hessian in t.
+) -> tuple[float, Array]:
+    """Solve the columns ``start`` to ``stop`` and return Σ ω_j (φ_j − ½‖y_j‖²) and its gradient in t.
 
     Parameters
     ----------
@@ -43,31 +43,50 @@ def fit_columns(
     k = t.shape[0]
     value = 0.0
     gradient = np.zeros(k)
-    hessian = np.zeros((k, k))
     L = np.empty((k, k))
     inverse = np.empty(k)
-    Y = np.empty((k, k))
     s = np.empty(k)
     r = np.empty(k)
     g = np.empty(k)
     free = np.empty(k, np.uintp)  # unsigned: no test for negative indices in the loops
-    gate = np.empty(k, np.uintp)
     for j in range(start, stop):
         z = Z[j]
         c = C[j]
-        q = solve_column(G, c, t, own[j], z, state[j], free, L, inverse, s, r, g)
-        p = 0
+        solve_column(G, c, t, own[j], z, state[j], free, L, inverse, s, r, g)
         inner = 0.0
         for i in range(k):
             inner += z[i] * (c[i] + g[i])
             if t[i] <= 0.0 and i != own[j]:  # closed: at its gate where opening it would help
                 state[j, i] = GATE if g[i] > 0.0 else ZERO
             if state[j, i] == GATE:
-                gate[p] = i
-                p += 1
                 gradient[i] -= weight[j] * g[i]
         value -= 0.5 * weight[j] * inner
-        for e in range(q):  # Y = L⁻¹ G_FU, row by row: loops over neighbours in memory become SIMD
+    return value, gradient
+
+
+@jit
+def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> Array:
+    """Return the Hessian of what :func:`fit_columns` has returned, (k, k), from where the entries sit.
+
+    Four rows of Y = L⁻¹ G_FU at a time, so that each sum is read and written a quarter as often.
+    """
+    k = G.shape[0]
+    hessian = np.zeros((k, k))
+    L = np.empty((k, k))
+    inverse = np.empty(k)
+    Y = np.empty((k + 3, k))
+    r = np.empty(k)
+    free = np.empty(k + 1, np.uintp)
+    gate = np.empty(k + 1, np.uintp)
+    for j in range(start, stop):
+        q = p = 0
+        for i in range(k):
+            free[q] = gate[p] = i
+            q += state[j, i] == FREE
+            p += state[j, i] == GATE
+        for a in range(q):
+            _append(G, free, a, L, inverse)
+        for e in range(q):
             row = G[free[e]]
             y = Y[e]
             for a in range(p):
@@ -80,22 +99,23 @@ def fit_columns(
             v = inverse[e]
             for a in range(p):
                 y[a] *= v
+        Y[q : q + 3, :p] = 0.0
         for a in range(p):
             row = G[gate[a]]
             for b in range(a + 1):
                 r[b] = row[gate[b]]
-            for e in range(q):
-                y = Y[e]
-                v = y[a]
+            for e in range(0, q, 4):
+                y0, y1, y2, y3 = Y[e], Y[e + 1], Y[e + 2], Y[e + 3]
+                v0, v1, v2, v3 = y0[a], y1[a], y2[a], y3[a]
                 for b in range(a + 1):
-                    r[b] -= v * y[b]
+                    r[b] -= v0 * y0[b] + v1 * y1[b] + v2 * y2[b] + v3 * y3[b]
             target = hessian[gate[a]]
             for b in range(a + 1):
                 target[gate[b]] += weight[j] * r[b]
     for a in range(k):
         for b in range(a):
             hessian[b, a] = hessian[a, b]
-    return value, gradient, hessian
+    return hessian
 
 
 @jit

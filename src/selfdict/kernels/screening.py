@@ -26,6 +26,18 @@ def add_positive_sums(V: Array, out: Array) -> None:
         out[i] += total
 
 
+@jit
+def add_positive_differences(K: Array, V: Array, weight: Array, out: Array) -> None:
+    """Add Σ_j ω_j max(0, K_ij − V_ij) to ``out[i]``."""
+    zero = V.dtype.type(0)
+    for i in range(V.shape[0]):
+        k, v = K[i], V[i]
+        total = zero
+        for j in range(v.shape[0]):
+            total += weight[j] * max(k[j] - v[j], zero)
+        out[i] += total
+
+
 def pack(theta: Array, dtype: type[np.floating[Any]]) -> Array:
     """Return θ (q, l) as blocks of columns (⌈l/BLOCK⌉, q', BLOCK), with zeros up to an even q' ≥ 6."""
     q, columns = theta.shape

@@ -18,7 +18,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.kernels.blas import single_threaded_blas
-from selfdict.kernels.screening import add_positive_products, add_positive_sums, pack
+from selfdict.kernels.screening import add_positive_differences, add_positive_products, add_positive_sums, pack
 from selfdict.kernels.threads import for_slices
 
 ROWS, COLUMNS = 256, 1024  # of a tile
@@ -115,3 +115,33 @@ def _few_features(D: Array, v: Array, theta: Array, rows: Array | None, sums: Ar
         sums[start:stop] = out[:count]
 
     for_slices(task, len(sums), ROWS)
+
+
+def gram(M: Array, w: Array) -> Array:
+    """Return the products ŷ_iᵀŷ_j of all points ŷ = m/w, (n, n), for M (m, n) and positive weights w (n,)."""
+    Y = M / w
+    K = np.empty((w.size, w.size))
+
+    def task(start: int, stop: int) -> None:
+        np.matmul(Y[:, start:stop].T, Y[:, start:], out=K[start:stop, start:])
+        K[stop:, start:stop] = K[start:stop, stop:].T
+
+    with single_threaded_blas():
+        for_slices(task, w.size, ROWS)
+    return K
+
+
+def gram_sums(K: Array, C: Array, Z: Array, weight: Array) -> Array:
+    """Return Σ_j ω_j max(0, ŷ_iᵀŷ_j − c_iᵀz_j) for all i, given K = :func:`gram`, C and Z (n, k) and ω (n,).
+
+    With the atoms D of a working set and C = ŶᵀD this is Σ_j ω_j max(0, ŷ_iᵀ(ŷ_j − D z_j)): k operations a column for a
+    score, where the residual takes as many as there are features.
+    """
+    sums = np.zeros(len(C))
+
+    def task(start: int, stop: int) -> None:
+        add_positive_differences(K[start:stop], C[start:stop] @ Z.T, weight, sums[start:stop])
+
+    with single_threaded_blas():
+        for_slices(task, len(C), ROWS)
+    return sums

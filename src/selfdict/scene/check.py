@@ -67,8 +67,7 @@ class Dictionary:
         M, w = M[:, w > 0].astype(np.float64), w[w > 0]  # a pixel of zeros is explained by nothing
         opened = np.flatnonzero(self.t > 0)
         gates = Gates(M, w, np.ones(w.size), None, self.D, self.v)
-        gates.change(np.zeros(0, dtype=bool), opened, self.t[opened])
-        gates.evaluate(gates.t)
+        gates.open(opened, self.t[opened])
         R = gates.residual()
         linear, quadratic = float(np.einsum("ij,ij->", R, M)), float(squared_norms(R).sum())
         return np.concatenate([[linear, quadratic], row_scores(M, R, w, self.D, self.v)])

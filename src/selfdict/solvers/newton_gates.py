@@ -11,7 +11,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.gates import FREE, GATE, ZERO, fit_columns, solve_column
+from selfdict.kernels.gates import FREE, GATE, ZERO, curvature, fit_columns, solve_column
 from selfdict.kernels.sparse import dense_columns
 from selfdict.kernels.threads import for_slices
 from selfdict.model.sparse import SparseResidual
@@ -44,6 +44,8 @@ class Gates:
         Columns of the dictionary, and their gates: for D = M the diagonal of X.
     Z, state : (l, k) ndarray
         The fitted columns in the coordinates z_ij = x_ij v_i/w_j, and where each entry sits.
+    fit, gradient : float, (k,) ndarray
+        ½Σ s‖m − Mx‖² of these columns, and its derivatives by the gates.
     """
 
     def __init__(
@@ -59,49 +61,64 @@ class Gates:
         self.D, self.v = (M, w) if D is None or v is None else (D, v)
         self.Y, self.scale, self.s = (M, w, s) if columns is None else (M[:, columns], w[columns], s[columns])
         self.weight = self.s * self.scale**2
-        self.square = float(self.s @ squared_norms(self.Y))
+        self.squares = self.s * squared_norms(self.Y)
+        self.square = float(self.squares.sum())
         n = len(self.scale)
         self.atoms, self.t = np.empty(0, np.int64), np.empty(0)
         self.G, self.C, self.Z = np.empty((0, 0)), np.empty((n, 0)), np.empty((n, 0))
         self.state = np.empty((n, 0), np.int8)
-        self.own = np.full(n, -1)
+        self.own = self._own()
+        self.fit, self.gradient = 0.5 * self.square, np.empty(0)
         self.slice = max(250, -(-n // 64))  # columns a thread works on at a time
 
-    def change(self, keep: Array, new: Array, t: Array | float = 0.0) -> None:
-        """Keep the atoms of a mask and add new ones, with closed gates unless ``t`` is given."""
-        n, added = len(self.scale), len(new)
+    def open(self, atoms: Array, t: Array) -> None:
+        """Start with these atoms at these gates: fit all columns."""
+        self.change(np.zeros(len(self.atoms), bool), atoms)
+        self.t = t
+        self.evaluate(t)
+
+    def change(self, keep: Array, new: Array) -> None:
+        """Keep the atoms of a mask, which holds all that are open, and add new ones with closed gates.
+
+        The fit remains what it is, and so does its gradient at the atoms kept.
+        """
+        n, old, added = len(self.scale), int(keep.sum()), len(new)
         self.atoms = np.concatenate([self.atoms[keep], new])
-        self.t = np.concatenate([self.t[keep], np.broadcast_to(t, added)])
+        self.t = np.concatenate([self.t[keep], np.zeros(added)])
         D = self.dictionary()
         self.G = D.T @ D
         # one after the other, so that the old array is free before the next new one is made
-        self.C = np.hstack([self.C[:, keep], self._products(D[:, len(D.T) - added :])])
-        self.Z = np.hstack([self.Z[:, keep], np.zeros((n, added))])
-        self.state = np.hstack([self.state[:, keep], np.full((n, added), ZERO, np.int8)])
-        self.own[:] = -1
-        if not self.tied:
-            return
-        if self.columns is None:
-            self.own[self.atoms] = np.arange(len(self.atoms))
-        else:
+        self.C = _exchange(self.C, keep, added)
+        self.Z = _exchange(self.Z, keep, added)
+        self.state = _exchange(self.state, keep, added)
+        self.own = self._own()
+
+        def task(start: int, stop: int) -> Array:
+            C = self.Y[:, start:stop].T.astype(np.float64, copy=False) @ D[:, old:]
+            C /= self.scale[start:stop, None]
+            self.C[start:stop, old:] = C
+            g = C - self.Z[start:stop, :old] @ self.G[:old, old:]
+            at_gate = (g > 0) | (self.own[start:stop, None] == np.arange(old, old + added))
+            self.state[start:stop, old:][at_gate] = GATE
+            return np.asarray(-self.weight[start:stop] @ np.where(at_gate, g, 0.0))
+
+        self.gradient = np.concatenate([self.gradient[keep], sum(for_slices(task, n, self.slice))])
+
+    def _own(self) -> Array:
+        """Return the atom that each column itself is, or −1."""
+        n = len(self.scale)
+        own = np.full(n, -1)
+        if self.tied and self.columns is None:
+            own[self.atoms] = np.arange(len(self.atoms))
+        elif self.columns is not None and self.tied:
             place = np.minimum(np.searchsorted(self.columns, self.atoms), n - 1)
             here = self.columns[place] == self.atoms
-            self.own[place[here]] = np.flatnonzero(here)
+            own[place[here]] = np.flatnonzero(here)
+        return own
 
     def dictionary(self) -> Array:
         """Return the atoms scaled to w = 1, (m, k)."""
         return np.asarray(dense_columns(self.D, self.atoms) / self.v[self.atoms], dtype=np.float64)
-
-    def _products(self, D: Array) -> Array:
-        """Return (Y/w)ᵀD, (l, k), in float64."""
-        out = np.empty((len(self.scale), D.shape[1]))
-
-        def task(start: int, stop: int) -> None:
-            out[start:stop] = self.Y[:, start:stop].T.astype(np.float64, copy=False) @ D
-            out[start:stop] /= self.scale[start:stop, None]
-
-        for_slices(task, len(out), self.slice)
-        return out
 
     def residual(self) -> Array:
         """Return M − D X on the fitted columns, (m, l), in float64."""
@@ -119,36 +136,43 @@ class Gates:
         scale = self.scale[:, None]
         return SparseResidual.of(self.Y, self.dictionary(), self.Z * scale, self.C * scale)
 
-    def evaluate(self, t: Array) -> tuple[float, Array, Array]:
-        """Fit all columns at the gates t; return ½Σ s‖m − Mx‖² with its gradient and Hessian in t."""
+    def evaluate(self, t: Array) -> None:
+        """Fit all columns at the gates t."""
         parts = for_slices(
             lambda a, b: fit_columns(self.G, self.C, self.weight, t, self.own, self.Z, self.state, a, b),
             len(self.scale),
             self.slice,
         )
-        values, gradients, hessians = zip(*parts, strict=True)
-        return 0.5 * self.square + sum(values), sum(gradients), sum(hessians)
+        values, gradients = zip(*parts, strict=True)
+        self.fit, self.gradient = 0.5 * self.square + sum(values), np.asarray(sum(gradients))
+
+    def hessian(self) -> Array:
+        """Return the second derivatives at the gates evaluated last."""
+        parts = for_slices(lambda a, b: curvature(self.G, self.weight, self.state, a, b), len(self.scale), self.slice)
+        return np.asarray(sum(parts))
 
     def newton(self, penalty: Array, tolerance: float, check: Callable[[], None] | None = None) -> float:
         """Minimise f(t) = fit + penaltyᵀt until the projected gradient is ≤ ``tolerance``; return f.
 
         The objective never rises. ``check`` is called before each step and may raise.
         """
-        f, g, H = self._objective(self.t, penalty)
+        f = self.fit + float(penalty @ self.t)
         rounding = np.finfo(float).eps * self.square
         while True:
+            g = self.gradient + penalty
             stuck = ((self.t <= 0) & (g > 0)) | ((self.t >= 1) & (g < 0))
             if np.abs(np.where(stuck, 0.0, g)).max(initial=0.0) <= tolerance:
                 return f
             if check is not None:
                 check()
-            step = newton_target(H, g, self.t) - self.t
+            step = newton_target(self.hessian(), g, self.t) - self.t
             slope, length = float(g @ step), 1.0
             if slope >= 0.0:
                 return f
             while True:
                 t = np.clip(self.t + length * step, 0.0, 1.0)
-                f_new, g, H = self._objective(t, penalty)
+                self.evaluate(t)
+                f_new = self.fit + float(penalty @ t)
                 if f_new <= f + _ARMIJO * length * slope:
                     break
                 length /= 4
@@ -160,9 +184,12 @@ class Gates:
             if progress <= rounding:
                 return f
 
-    def _objective(self, t: Array, penalty: Array) -> tuple[float, Array, Array]:
-        fit, gradient, hessian = self.evaluate(t)
-        return fit + float(penalty @ t), gradient + penalty, hessian
+
+def _exchange(A: Array, keep: Array, added: int) -> Array:
+    """Keep some columns of A and append zeros (ZERO, for a state)."""
+    out = np.zeros((len(A), int(keep.sum()) + added), A.dtype)
+    out[:, : len(out.T) - added] = A[:, keep]
+    return out
 
 
 def newton_target(H: Array, g: Array, t: Array) -> Array:

@@ -1,6 +1,7 @@
 """The search behind :func:`selfdict.working_set`: samples of columns, a working set of rows, screening, the bound."""
 
 import time
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.model.certificate import best_scaling
-from selfdict.model.screening import PositiveSums, screener
+from selfdict.model.screening import PositiveSums, gram, gram_sums, screener
 from selfdict.model.solution import Callback, Progress, Status
 from selfdict.select.spa import spa
 from selfdict.solvers.newton_gates import Gates
@@ -18,6 +19,7 @@ from selfdict.solvers.problem import Problem, Target
 from selfdict.solvers.steering import find_penalty
 
 SMALL = 4000  # columns that need no sample, and rows that are screened all at each step
+FEW, MANY = 2000, 100  # points up to which, and features from which on, the products of all points are held
 SAMPLING = 8  # a sample is so many times smaller than what it stands for, the likely rows than all
 SAMPLE_TOL = 1e-2  # gap to which a sample is solved: its optimum is not the scene's
 START = 10  # atoms of the first working set
@@ -44,7 +46,7 @@ class Search:
     def __init__(
         self, problem: Problem, tol: float, max_seconds: float | None, callback: Callback | None, place: Any = None
     ) -> None:
-        self.tol, self.callback = tol, callback
+        self.tol, self.callback, self.place = tol, callback, place
         self.started = time.perf_counter()
         self.deadline = np.inf if max_seconds is None else self.started + max_seconds
         self.valid = np.flatnonzero(problem.w > 0)  # the other columns of X are zero
@@ -67,7 +69,13 @@ class Search:
     def set_mu(self, mu: float) -> None:
         """Take another μ; the bound starts anew from that of θ = 0."""
         self.mu, self.penalty, self.bound = mu, mu * self.p, self.constant
-        self.violation = mu * float(self.p.mean()) if len(self.p) else 0.0
+        self.tolerance = INNER * mu * float(self.p.mean()) if len(self.p) else 0.0
+
+    @cached_property
+    def gram(self) -> Array | None:
+        """The products of all points, where these are few and of many features: n×n numbers."""
+        few = len(self.w) <= FEW and self.M.shape[0] >= MANY and self.D is None and not issparse(self.M)
+        return gram(self.M, self.w) if few and self.place is None else None
 
     @property
     def gap(self) -> float:
@@ -92,7 +100,7 @@ class Search:
         if len(atoms) == 0 and gates.tied:
             first = spa(gates.Y, min(START, *gates.Y.shape), allow_fewer=True)
             atoms, t = first if columns is None else columns[first], np.full(len(first), 0.5)
-        gates.change(np.zeros(0, bool), atoms, t)
+        gates.open(atoms, t)
         return gates
 
     def steer(self, gates: Gates, target: Target | None) -> Status:
@@ -110,7 +118,7 @@ class Search:
                 if abs(np.log(mu / self.mu)) > 0.1:  # other rows become likely
                     self.likely = None
                 self.set_mu(mu)
-            self.violation = 0.01 * accuracy * mu  # the quantity itself is wanted, not only the objective
+            self.tolerance = 0.01 * INNER * accuracy * mu  # the quantity itself is wanted, not only the objective
             status = self.descend(gates, min(tol, 0.1 * accuracy), thorough)
             attained = self.trace / value if kind == "trace" else value / max(self.residual, 1e-300)
             return float(np.log(max(attained, 1e-300)))
@@ -134,14 +142,11 @@ class Search:
         bound, best, idle = 0.0, np.inf, 0
         gap = 1.0  # as far as the rows screened last tell
         while True:
-            gates.newton(self.penalty[gates.atoms], INNER * self.violation, lambda: self.keep(gates))
+            gates.newton(self.penalty[gates.atoms], self.tolerance, lambda: self.keep(gates))
             self.keep(gates)
-            view = View(gates, self.penalty, self.positive_sums)
-            objective = view.objective + constant
-            self.residual, self.trace = float(np.sqrt(view.quadratic)), float(gates.t.sum())
-            if whole:
-                self.objective = objective
             rows, rough = self.likely, whole and gap > ROUGH
+            view = self.look(gates, self.gram if rough else None)
+            objective = view.objective + constant
             scores, lower = view.screen(rows, rough)
             new, violation = worst(scores, self.penalty, rows, gates, rough)
             gap = (objective - constant - lower) / max(objective, np.finfo(float).tiny)
@@ -149,6 +154,9 @@ class Search:
                 if not thorough:
                     return Status.CONVERGED
                 rows, rough = None, False
+                if view.gram is not None:
+                    view = self.look(gates)
+                    objective = view.objective + constant
                 scores, lower = view.screen(None, rough)
                 new, violation = worst(scores, self.penalty, None, gates, rough)
             if rows is None and not rough:
@@ -165,10 +173,19 @@ class Search:
                 return Status.CONVERGED
             idle = idle + 1 if objective >= best * (1 - 1e-14) else 0
             best = min(best, objective)
-            self.violation = violation if len(new) else 0.01 * self.violation
-            if idle >= IDLE or self.violation < 1e-15 * self.mu:
+            share = min(1.0, len(new) / ADD)  # where few rows join these may be the last: solve for them well
+            self.tolerance = INNER * share * violation if len(new) else 0.01 * self.tolerance
+            if idle >= IDLE or self.tolerance < 1e-15 * self.mu:
                 return Status.STALLED
             gates.change(gates.t > 0, new)
+
+    def look(self, gates: Gates, gram: Array | None = None) -> "View":
+        """Return the view of a working set, and take note of what it tells of the point."""
+        view = View(gates, self.penalty, self.positive_sums, gram)
+        self.residual, self.trace = float(np.sqrt(view.quadratic)), float(gates.t.sum())
+        if gates.columns is None:
+            self.objective = view.objective + self.constant
+        return view
 
     def keep(self, gates: Gates) -> None:
         """Keep the point that a working set has reached; stop if the time is up."""
@@ -196,8 +213,7 @@ class Search:
         """Fit all columns to the point kept last and bound it, whatever state the search was left in."""
         for atoms, t in (self.point, (self.point[0][:0], self.point[1][:0])):
             gates = Gates(self.M, self.w, self.s, None, self.D, self.v)
-            gates.change(np.zeros(0, bool), atoms, t)
-            gates.evaluate(t)
+            gates.open(atoms, t)
             view = View(gates, self.penalty, self.positive_sums)
             self.point, self.objective = (atoms, t), view.objective + self.constant
             if self.objective <= self.history["objective"][0]:  # else X = 0 is better than what a sample has led to
@@ -208,19 +224,22 @@ class Search:
 
 
 class View:
-    """The residual of a working set's fit, ready for screening."""
+    """The residual of a working set's fit, or what the products of all points tell of it, ready for screening."""
 
-    def __init__(self, gates: Gates, penalty: Array, positive_sums: PositiveSums) -> None:
-        self.gates, self.penalty, self.positive_sums = gates, penalty, positive_sums
+    def __init__(self, gates: Gates, penalty: Array, positive_sums: PositiveSums, gram: Array | None = None) -> None:
+        self.gates, self.penalty, self.positive_sums, self.gram = gates, penalty, positive_sums, gram
         self.sparse = gates.sparse_residual() if issparse(gates.Y) else None
-        if self.sparse is not None:
-            inner, square = gates.s * self.sparse.inner, self.sparse.square
+        if gram is not None:
+            inner = gates.squares - gates.weight * np.einsum("jk,jk->j", gates.C, gates.Z)
+            self.quadratic = max(2 * gates.fit, 0.0)
+        elif self.sparse is not None:
+            inner, self.quadratic = gates.s * self.sparse.inner, float(gates.s @ self.sparse.square)
         else:
             R = gates.residual()
-            inner, square = gates.s * np.einsum("ij,ij->j", R, gates.Y), squared_norms(R)
+            inner, self.quadratic = gates.s * np.einsum("ij,ij->j", R, gates.Y), float(gates.s @ squared_norms(R))
             R *= gates.s * gates.scale
             self.theta = R
-        self.linear, self.quadratic = float(inner.sum()), float(gates.s @ square)
+        self.linear = float(inner.sum())
         self.objective = 0.5 * self.quadratic + float(penalty[gates.atoms] @ gates.t)
         self.own = inner if gates.tied and gates.columns is None else None
 
@@ -228,7 +247,9 @@ class View:
         """Return the scores of the rows, and the best dual value as far as these rows are concerned."""
         gates = self.gates
         dtype = np.float32 if rough or gates.columns is not None else np.float64  # a sample is no proof anyway
-        if self.sparse is not None:
+        if self.gram is not None:
+            scores = gram_sums(self.gram, gates.C, gates.Z, gates.weight)
+        elif self.sparse is not None:
             scores = self.sparse.positive_sums(gates.D, gates.v, gates.s * gates.scale, rows)
         else:
             scores = self.positive_sums(self.theta, rows, dtype)

@@ -39,7 +39,8 @@ def working_set(
     At the optimum few rows of X are open. A working set of rows is solved by Newton's method on their
     diagonal entries; the other rows are screened in blocks, those that would lower the objective join, and
     rows that close leave. Large scenes are solved on samples of their columns first, which finds most of the
-    rows. The dual bound is that of all rows and columns of M, in float64; n×n numbers are never held.
+    rows. The dual bound is that of all rows and columns of M, in float64. For more than 2,000 points
+    n×n numbers are never held.
 
     Parameters
     ----------
