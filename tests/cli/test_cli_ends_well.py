@@ -85,7 +85,7 @@ def test_killed_at_ten_moments(cube, tmp_path):
 def test_ctrl_c_leaves_nothing(cube, tmp_path):
     out = tmp_path / "out"
     words = ["unmix", str(cube), "-r", "3", "-o", str(out), "--candidates", "all"]
-    command = [sys.executable, "-m", "selfdict.cli", *words]
+    command = [sys.executable, "-m", "selfdict", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 60
         while not list(tmp_path.iterdir()):

@@ -15,14 +15,7 @@ from selfdict import project_omega  # noqa: E402
 from selfdict.kernels.device import choose, matrix, nnls, projection, screening  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def step_problem(n, dtype, seed=0):

@@ -10,18 +10,11 @@ from selfdict.datasets import make_mixtures  # noqa: E402
 from selfdict.model.losses import Huber  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def tensor(M):
     return torch.from_numpy(M).to(DEVICE)
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def problem(dtype, n=150):

@@ -1,0 +1,5 @@
+"""``python -m selfdict``: the same as the ``selfdict`` command."""
+
+from selfdict.cli import main
+
+main()
