@@ -4,6 +4,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
+import scipy.linalg.cython_blas  # noqa: F401 (loaded before the search below: compiled kernels call it)
 from threadpoolctl import ThreadpoolController
 
 
