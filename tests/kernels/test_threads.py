@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from selfdict import nnls, thread_limit
-from selfdict.kernels.jit import jit
-from selfdict.kernels.threads import for_slices, n_threads, on_threads
-from selfdict.kernels.turns import take, wait_for
+from selfdict.kernels.threads import for_slices, n_threads
 
 
 def test_slices_cover_everything_once_in_order():
@@ -50,25 +48,6 @@ def test_an_error_in_a_slice_reaches_the_caller():
 
     with pytest.raises(RuntimeError, match="slice 0"), thread_limit(2):
         for_slices(fail, 4, 1)
-
-
-@jit
-def _sign(turns, owner, thread):
-    k = take(turns, 0)
-    while k < len(owner):
-        owner[k] += thread
-        take(turns, 1)
-        k = take(turns, 0)
-    wait_for(turns, 1, len(owner))
-    return turns[1]
-
-
-@pytest.mark.parametrize("size", [1, 4])
-def test_threads_take_turns_and_wait_for_all(size):
-    for _ in range(20):
-        turns, owner = np.zeros(2, dtype=np.int64), np.zeros(10_000)
-        assert on_threads(lambda leads: _sign(turns, owner, 1.0 if leads else 2.0), size) == len(owner)  # noqa: B023
-        assert set(owner) <= ({1.0, 2.0} if size > 1 else {1.0})
 
 
 def _child(queue):

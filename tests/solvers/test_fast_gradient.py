@@ -5,7 +5,7 @@ import pytest
 
 import naive
 import reference
-from selfdict import Solution, Status, conic, fast_gradient, project_omega, thread_limit
+from selfdict import Solution, Status, conic, fast_gradient, project_omega
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.solvers.fast_gradient import squared_norm
 
@@ -190,14 +190,3 @@ def test_bad_input_is_one_clear_sentence(change, error, message):
 def test_solution_of_a_matrix_needs_a_square_one():
     with pytest.raises(ValueError, match="square"):
         Solution.from_matrix(np.zeros((2, 3)))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_bits_do_not_depend_on_the_number_of_threads(dtype):
-    M = np.random.default_rng(0).random((5, 1200)).astype(dtype)  # several slices of rows and of columns
-    runs = []
-    for size in (1, 3):
-        with thread_limit(size):
-            runs.append(fast_gradient(M, 0.3, max_iter=12, tol=0))
-    np.testing.assert_array_equal(runs[0].history["objective"], runs[1].history["objective"])
-    np.testing.assert_array_equal(runs[0].coef, runs[1].coef)

@@ -4,7 +4,6 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-import scipy.linalg.cython_blas  # noqa: F401 (loaded before the search below: compiled kernels call it)
 from threadpoolctl import ThreadpoolController
 
 

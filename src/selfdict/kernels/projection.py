@@ -16,7 +16,7 @@ CHUNK = 512  # entries whose sum is taken in the dtype of the row, before it joi
 
 
 @jit
-def sums(z: Array, w: Array, ratio: float) -> tuple[float, float]:
+def _sums(z: Array, w: Array, ratio: float) -> tuple[float, float]:
     """Return Σ w_j z_j and Σ w_j² over the entries above their bound, z_j > w_j·ratio."""
     zero = z.dtype.type(0.0)
     num, den = 0.0, 0.0
@@ -33,8 +33,8 @@ def sums(z: Array, w: Array, ratio: float) -> tuple[float, float]:
 
 
 @jit
-def clip(z: Array, w: Array, ratio: float, out: Array) -> tuple[float, float]:
-    """Write z clipped to [0, w_j·ratio] into ``out`` (it may be ``z``); return the sums of :func:`sums`."""
+def _clip(z: Array, w: Array, ratio: float, out: Array) -> tuple[float, float]:
+    """Write z clipped to [0, w_j·ratio] into ``out`` (it may be ``z``); return the sums of :func:`_sums`."""
     zero = z.dtype.type(0.0)
     num, den = 0.0, 0.0
     for start in range(0, len(z), CHUNK):
@@ -53,7 +53,7 @@ def clip(z: Array, w: Array, ratio: float, out: Array) -> tuple[float, float]:
 
 
 @jit
-def newton(own: float, wi: float, num: float, den: float, upper: float) -> float:
+def _newton(own: float, wi: float, num: float, den: float, upper: float) -> float:
     """Return the gate at which c' would vanish, did the same entries stay above their bounds."""
     return min(max(wi * (wi * own + num) / (wi * wi + den), max(own, 0.0)), upper)
 
@@ -73,9 +73,9 @@ def project_row(z: Array, w: Array, i: int, upper: float) -> None:
     t, new = -1.0, min(max(own, 0.0), upper)
     while new > t:  # false where a NaN has come in
         t = new
-        num, den = sums(z, w, z.dtype.type(t) / wi)
-        new = newton(own, wi, num, den, upper)
-    clip(z, w, z.dtype.type(t) / wi, z)
+        num, den = _sums(z, w, z.dtype.type(t) / wi)
+        new = _newton(own, wi, num, den, upper)
+    _clip(z, w, z.dtype.type(t) / wi, z)
     z[i] = t
 
 
@@ -84,3 +84,82 @@ def project_rows(Z: Array, w: Array, rows: Array, upper: float, start: int, stop
     """Project rows ``start`` to ``stop`` of ``Z`` in place; ``Z[a]`` is row ``rows[a]`` of X."""
     for a in range(start, stop):
         project_row(Z[a], w, rows[a], upper)
+
+
+@jit
+def _descend(v: Array, y: Array, old: Array, beta: float, step: float, w: Array, ratio: float) -> tuple[float, float]:
+    """Put y + β(y − old) + step·v into ``v``; return the sums of :func:`_sums` for it."""
+    zero = v.dtype.type(0.0)
+    num, den = 0.0, 0.0
+    for start in range(0, len(v), CHUNK):
+        stop = start + CHUNK
+        x, now, before, u = v[start:stop], y[start:stop], old[start:stop], w[start:stop]
+        a, b = zero, zero
+        for j in range(len(x)):
+            value = now[j] + beta * (now[j] - before[j]) + step * x[j]
+            above = u[j] if value > u[j] * ratio else zero
+            a += above * value
+            b += above * u[j]
+            x[j] = value
+        num += a
+        den += b
+    return num, den
+
+
+@jit
+def gradient_step(
+    V: Array,
+    Y: Array,
+    Y_old: Array,
+    open_: Array,
+    open_old: Array,
+    beta: float,
+    step: float,
+    penalty: Array,
+    w: Array,
+    first_row: int,
+    gate: int,
+) -> None:
+    """One step of Algorithm 1 on some rows: extrapolate, descend, project; ``Y_old`` receives the new rows.
+
+    ``V`` holds Mᵀ(M − M X) for the extrapolated X, rows ``first_row`` onwards; it is overwritten. Rows that
+    are zero now and were zero before (``open_``, ``open_old``) are neither read nor written. The gate of row i is its
+    entry ``gate``, or its own entry i if that is −1.
+    """
+    real = V.dtype.type
+    beta, step = real(beta), real(step)
+    for a in range(V.shape[0]):
+        i = first_row + a
+        c = i if gate < 0 else gate
+        v, y, out, wi = V[a], Y[i], Y_old[i], w[c]
+        if wi == 0.0:
+            continue
+        if open_[i] or open_old[i]:
+            guess = y[c] + beta * (y[c] - out[c])
+            own = guess + step * (v[c] - penalty[i])
+            ratio = max(guess, real(0.0)) / wi
+            left = _descend(v[:c], y[:c], out[:c], beta, step, w[:c], ratio)
+            right = _descend(v[c + 1 :], y[c + 1 :], out[c + 1 :], beta, step, w[c + 1 :], ratio)
+            v[c] = 0.0
+            new = _newton(own, wi, left[0] + right[0], left[1] + right[1], 1.0)
+            if new == 0.0 and ratio > 0.0:  # the guess lay so far right that the step led below zero
+                num, den = _sums(v, w, real(0.0))
+                new = _newton(own, wi, num, den, 1.0)
+        else:
+            own = step * (v[c] - penalty[i])
+            v[c] = 0.0
+            num, den = _sums(v, w, real(0.0))
+            new = _newton(own, wi, step * num, den, 1.0)
+            if new > 0.0:
+                for j in range(len(v)):
+                    v[j] *= step
+        t = 0.0
+        while new > t:  # each step writes what it sums, so the last has written the answer
+            t = new
+            num, den = _clip(v, w, real(t) / wi, out)
+            new = _newton(own, wi, num, den, 1.0)
+        if t > 0.0:
+            out[c] = t
+        elif open_old[i]:
+            out[:] = 0.0
+        open_old[i] = t > 0.0

@@ -35,31 +35,17 @@ class DeviceIterate(Iterate):
         self.R, self.R_old, self.E = (torch.zeros_like(self.tensor) for _ in range(3))
         rows = max(_V_ENTRIES // n // _V_ROWS, 1) * _V_ROWS
         self.V = torch.empty((min(rows, n), n), **like)
-        self._look()
+        self._diagonal: Array = self.t.cpu().numpy()
 
     @property
     def diagonal(self) -> Array:
         """The diagonal of the current point."""
         return self._diagonal
 
-    def _look(self) -> None:
-        """Fetch the diagonal, and with it the trace and the penalty."""
-        self._diagonal: Array = self.t.cpu().numpy()
-        self.trace, self.penalty = float(self._diagonal.sum()), float(self.problem.p @ self._diagonal)
-
-    def _begin(self) -> None:
-        self.square = self._residual()
-
-    def _advance(self, beta: float) -> None:
-        self._project(beta)
-        self.R, self.R_old = self.R_old, self.R
-        self.square = self._residual()
-
     def _restart(self) -> None:
         self.alpha, self.beta = ALPHA_0, 0.0
 
     def _residual(self) -> float:
-        """Put M − MY into R; return its weighted square, for another loss twice the loss."""
         torch, M = optional("torch"), self.tensor
         n = M.shape[1]
         is_open = np.flatnonzero(self._diagonal)
@@ -74,23 +60,22 @@ class DeviceIterate(Iterate):
         squares = torch.linalg.vector_norm(self.R, dim=0, dtype=torch.float64).square()
         return float(squares @ self.s.double())
 
-    def _project(self, beta: float) -> None:
-        """Make the next point out of the one extrapolated by β."""
+    def _project(self) -> None:
         torch, M, n = optional("torch"), self.tensor, self.tensor.shape[1]
         torch.sub(self.R, self.R_old, out=self.E)
-        self.E.mul_(beta).add_(self.R)
+        self.E.mul_(self.beta).add_(self.R)
         if self.loss is not None:
             self.E = to_device(self._slope(to_numpy(self.E)), self.device)
         self.E.mul_(self.s * self.step_size)
         penalty = self.p * (self.mu * self.step_size)
-        weight = torch.full((), beta, dtype=M.dtype, device=self.device)
+        beta = torch.full((), self.beta, dtype=M.dtype, device=self.device)
         for start in range(0, n, len(self.V)):
             stop = min(start + len(self.V), n)
             V = torch.mm(M[:, start:stop].T, self.E, out=self.V[: stop - start])
-            gradient_step(V, self.Y, self.Y_old, self.t, self.t_old, weight, penalty, self.w, start)
+            gradient_step(V, self.Y, self.Y_old, self.t, self.t_old, beta, penalty, self.w, start)
         self.Y, self.Y_old = self.Y_old, self.Y
         self.t, self.t_old = self.t_old, self.t
-        self._look()
+        self._diagonal = self.t.cpu().numpy()
 
     def _rows(self, support: Array) -> Array:
         rows: Array = self.Y[to_device(support, self.device)].cpu().numpy()

@@ -1,6 +1,5 @@
 """The iteration of Algorithm 1: what it carries along, a step, and when to stop."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -8,9 +7,9 @@ import scipy.linalg
 
 from selfdict._validation import Array
 from selfdict.kernels.device.choose import to_numpy
-from selfdict.kernels.iteration import iterate
-from selfdict.kernels.product import gemm_address
-from selfdict.kernels.threads import n_threads, on_threads
+from selfdict.kernels.projection import gradient_step
+from selfdict.kernels.residuals import subtract_and_extrapolate
+from selfdict.kernels.threads import for_slices
 from selfdict.model.certificate import best_scaling, loss_bound
 from selfdict.model.screening import row_scores
 from selfdict.model.solution import Progress, Solution, Status
@@ -18,7 +17,7 @@ from selfdict.solvers.problem import Problem, Target
 
 ALPHA_0 = 0.05
 CHECK_EVERY = 25  # iterations between two looks at the gap, each of which costs about half an iteration
-ROW_BYTES, COLUMNS = 2048, 512  # rows of a slice times the size of a number, and columns, at most
+ROWS, COLUMNS = 256, 512  # of a slice, at most: as few as products allow, so that V stays in cache
 
 
 class Iterate:
@@ -30,11 +29,6 @@ class Iterate:
     R: Any
     R_old: Any
     E: Any
-    t: Any  # the gates of Y
-    t_old: Any
-    trace: float  # Σ t_i
-    penalty: float  # Σ p_i t_i
-    square: float  # Σ s_j R_ij²
 
     def __init__(self, problem: Problem, L: float, target: Target | None, start: Array | None) -> None:
         self.problem, self.target, self.mu = problem, target, problem.mu
@@ -44,51 +38,43 @@ class Iterate:
         # only products of columns enter a squared loss, so a tall M gives way to the triangle of its QR factorisation
         if self.loss is None and both.shape[0] > both.shape[1]:
             both = scipy.linalg.qr(both, mode="r", check_finite=False)[0][: both.shape[1]]
-        # the same, if the columns of M are the atoms
-        self.M, self.D = np.ascontiguousarray(both[:, :n]), np.ascontiguousarray(both[:, -d:])
+        self.M, self.D = both[:, :n], both[:, -d:]  # the same, if the columns of M are the atoms
         self.gate = -1 if problem.D is None else n - 1
-        self.gemm = gemm_address(both.dtype)
+        self.rows, self.columns = _even(d, ROWS), _even(n, COLUMNS)
+        self.free: list[Array] = []  # slices of V that no thread works on
         self.step_size = 1 / L if L > 0 else 0.0
         self.alpha, self.beta, self.restarted = ALPHA_0, 0.0, False
         self._allocate(start)
-        self._begin()
+        self.square = self._residual()
         self.sigma, self.direction = 0.1, 0
         self.gap = np.inf
         self.history: dict[str, list[float]] = {k: [] for k in ("objective", "mu", "residual", "trace", "restart")}
-        self._record(self.objective)
+        self._record()
 
     def _allocate(self, start: Array | None) -> None:
         """Make the two points, both at the start (zero by default), and room for their residuals."""
-        (d, n), dtype = (self.D.shape[1], self.M.shape[1]), self.M.dtype
-        self.Y, self.Y_old = np.empty((2, d, n), dtype=dtype)
-        self.Y[:] = self.Y_old[:] = 0.0 if start is None else start
-        self.t = (np.diagonal(self.Y) if self.gate < 0 else self.Y[:, self.gate]).copy()
-        self.t_old = self.t.copy()
-        self.R, self.R_old, self.E = (np.zeros_like(self.M) for _ in range(3))
-        self.weight = self.problem.s if self.loss is None else np.ones_like(self.problem.s)
-        rows, self.columns = _even(d, ROW_BYTES // dtype.itemsize), _even(n, COLUMNS)
-        self.row_slices, self.column_slices = -(-d // rows), -(-n // self.columns)
-        self.room = np.empty((min(n_threads(), self.row_slices), rows, n), dtype=dtype)
-
-    def _begin(self) -> None:
-        """Make the residual of the start."""
-        self._share(0.0, rows_done=self.row_slices)
+        shape = self.D.shape[1], self.M.shape[1]
+        self.Y = np.zeros(shape, dtype=self.M.dtype) if start is None else start
+        self.Y_old = self.Y.copy()
+        self.open: Array = np.asarray(self.Y.any(axis=1))
+        self.open_old = self.open.copy()
+        self.R, self.R_old, self.E = (np.zeros_like(self.M, order="C") for _ in range(3))
 
     def step(self, target_due: bool) -> None:
         """Take one iteration of Algorithm 1."""
         if target_due:
             self._steer()
-        beta = self.beta
-        alpha = (math.sqrt(self.alpha**4 + 4 * self.alpha**2) - self.alpha**2) / 2
+        self._project()
+        alpha = (np.sqrt(self.alpha**4 + 4 * self.alpha**2) - self.alpha**2) / 2
         self.beta = self.alpha * (1 - self.alpha) / (self.alpha**2 + alpha)
         self.alpha = alpha
-        self._advance(beta)
+        self.R, self.R_old = self.R_old, self.R
+        self.square = self._residual()
         # two restarts in a row would be plain gradient steps for ever
-        objective = self.objective
-        self.restarted = not self.restarted and objective > self.history["objective"][-1]
+        self.restarted = not self.restarted and self.objective > self.history["objective"][-1]
         if self.restarted:
             self._restart()
-        self._record(objective)
+        self._record()
 
     def _restart(self) -> None:
         """Forget the extrapolation."""
@@ -97,42 +83,63 @@ class Iterate:
 
     @property
     def objective(self) -> float:
-        return 0.5 * self.square + self.mu * self.penalty
+        return 0.5 * self.square + self.mu * float(self.problem.p @ self.diagonal)
 
     @property
     def diagonal(self) -> Array:
         """The diagonal of the current point, or its gates."""
-        gates: Array = self.t
-        return gates
+        return np.diagonal(self.Y) if self.gate < 0 else self.Y[:, self.gate]
 
-    def _advance(self, beta: float) -> None:
-        """Y ← P_Ω(X − ∇F(X)/L) at X = Y + β(Y − Y_old), with its residual and what goes with it."""
-        self._share(beta, rows_done=0)
+    def _residual(self) -> float:
+        """Put M − DY into R, using the open rows of Y alone, and extrapolate it into E; return its weighted square.
 
-    def _share(self, beta: float, rows_done: int) -> None:
-        """Let the threads share an iteration of which some slices of rows are done: with all of them, the point stays.
-
-        E is the residual extrapolated for the next iteration; for another loss, ψ of it, and twice the loss stands for
-        the square.
+        For another loss, E is ψ of the extrapolated residual and twice the loss stands for the square.
         """
-        problem = self.problem
-        turns, squares = np.array([0, rows_done, rows_done, 0, 0]), np.empty(self.column_slices)
-        arguments = (
-            *(turns, self.room, squares, self.gemm, self.M, self.D),
-            *(self.Y, self.Y_old, self.t, self.t_old, self.R, self.R_old, self.E),
-            *(beta, self.beta, self.step_size, self.mu),
-            *(problem.p, problem.w, self.weight, self.gate, self.columns),
-        )
-        self.trace, self.penalty, self.square = on_threads(lambda leads: iterate(leads, *arguments), len(self.room))
-        self.Y, self.Y_old, self.t, self.t_old = self.Y_old, self.Y, self.t_old, self.t
-        self.R, self.R_old = self.R_old, self.R
-        if self.loss is not None:
-            np.multiply(self._slope(self.E), problem.s, out=self.E)
-            self.square = 2 * self.loss.total(self.R, problem.s)
+        s = self.problem.s if self.loss is None else np.ones_like(self.problem.s)
+        D, Y, rows = self.D, self.Y, np.flatnonzero(self.open)
+        if rows.size < 0.8 * self.open.size:
+            D, Y = D[:, rows], Y[rows]
+
+        def task(start: int, stop: int) -> float:
+            np.matmul(D, Y[:, start:stop], out=self.R[:, start:stop])
+            return subtract_and_extrapolate(self.M, self.R, self.R_old, s, self.beta, self.E, start, stop)
+
+        square = float(sum(for_slices(task, Y.shape[1], self.columns)))
+        if self.loss is None:
+            return square
+        np.multiply(self._slope(self.E), self.problem.s, out=self.E)
+        return 2 * self.loss.total(self.R, self.problem.s)
 
     def _slope(self, R: Array) -> Array:
         """Return ψ(R), the derivative of the loss."""
         return R if self.loss is None else self.loss.gradient(R)
+
+    def _project(self) -> None:
+        """Y_old ← P_Ω(X − ∇F(X)/L) at the extrapolated X, a slice of rows at a time; then swap."""
+        D, n, dtype = self.D, self.M.shape[1], self.M.dtype
+        penalty = dtype.type(self.mu) * self.problem.p
+
+        def task(start: int, stop: int) -> None:
+            V = self.free.pop() if self.free else np.empty((self.rows, n), dtype=dtype)
+            np.matmul(D[:, start:stop].T, self.E, out=V[: stop - start])
+            gradient_step(
+                V[: stop - start],
+                self.Y,
+                self.Y_old,
+                self.open,
+                self.open_old,
+                self.beta,
+                self.step_size,
+                penalty,
+                self.problem.w,
+                start,
+                self.gate,
+            )
+            self.free.append(V)
+
+        for_slices(task, D.shape[1], self.rows)
+        self.Y, self.Y_old = self.Y_old, self.Y
+        self.open, self.open_old = self.open_old, self.open
 
     def _steer(self) -> None:
         """Move μ towards the target; the step halves when the direction turns."""
@@ -148,11 +155,17 @@ class Iterate:
         """Return above 1 where μ is too small: trace over target, or target over residual."""
         kind, value = self.target or ("trace", np.nan)
         if kind == "trace":
-            return self.trace / value
+            return float(self.diagonal.sum()) / value
         return value / np.sqrt(self.square) if self.square > 0 else np.inf
 
-    def _record(self, objective: float) -> None:
-        values = objective, self.mu, math.sqrt(self.square), self.trace, float(self.restarted)
+    def _record(self) -> None:
+        values = (
+            self.objective,
+            self.mu,
+            np.sqrt(self.square),
+            float(self.diagonal.sum()),
+            float(self.restarted),
+        )
         for key, value in zip(self.history, values, strict=True):
             self.history[key].append(value)
 
