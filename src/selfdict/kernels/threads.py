@@ -7,10 +7,11 @@ number of threads, so sums taken slice by slice give the same bits on one thread
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -59,12 +60,21 @@ _inside = ContextVar("selfdict_inside", default=False)
 
 
 @cache
-def _pool(size: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(size, thread_name_prefix="selfdict")
+def _crew(size: int) -> "SimpleQueue[Callable[[], None]]":
+    """Start threads for good; return the queue of jobs they serve, which costs less than the futures of an executor."""
+    jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def serve() -> None:
+        while True:
+            jobs.get()()
+
+    for k in range(size):
+        Thread(target=serve, name=f"selfdict_{k}", daemon=True).start()
+    return jobs
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child makes its own
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_crew.cache_clear)
 
 
 def for_slices(task: Callable[[int, int], Any], n_items: int, slice_size: int) -> list[Any]:
@@ -93,12 +103,28 @@ def for_slices(task: Callable[[int, int], Any], n_items: int, slice_size: int) -
         finally:
             _inside.reset(token)
 
-    futures = [_pool(size - 1).submit(work) for _ in range(size - 1)]
+    started: list[None] = []
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def help_out() -> None:
+        started.append(None)
+        try:
+            work()
+        except BaseException as error:
+            ended.put(error)
+        else:
+            ended.put(None)
+
+    jobs = _crew(size - 1)
+    for _ in range(size - 1):
+        jobs.put(help_out)
     try:
         work()
     finally:
         waiting.clear()
-        wait(futures)
-    for future in futures:
-        future.result()
+        # who has not started by now finds nothing to do: no need to wait until it wakes
+        errors = [ended.get() for _ in range(len(started))]
+    for error in errors:
+        if error is not None:
+            raise error
     return results
