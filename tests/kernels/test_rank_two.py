@@ -14,17 +14,20 @@ def test_gather(dtype, order):
     M = np.asarray(np.random.default_rng(0).standard_normal((20, 30)), dtype=dtype, order=order)
     M[3, 4], M[0, 11], M[19, 29] = np.nan, np.inf, -np.inf
     columns = np.array([3, 4, 11, 29, 0])
-    rows = np.empty((5, 20))
+    rows = np.empty((5, 20), dtype=dtype)
     gather(M, columns, rows)
     expected = np.maximum(M[:, columns].T, 0)
     expected[3, 19] = np.nan
     np.testing.assert_array_equal(rows, expected)
 
 
-def test_project():
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_project(dtype):
+    """Sums are in float64, whatever the rows are."""
     rng = np.random.default_rng(0)
-    rows, U, out = rng.random((5, 7)), rng.standard_normal((2, 7)), np.empty((3, 5))
+    rows, U, out = rng.random((5, 7)).astype(dtype), rng.standard_normal((2, 7)), np.empty((3, 5))
     project(rows, U, out)
+    rows = rows.astype(np.float64)
     np.testing.assert_allclose(out, [rows @ U[0], rows @ U[1], (rows**2).sum(axis=1)], rtol=1e-12)
 
 

@@ -78,11 +78,12 @@ def test_memmap_too_large_to_copy(order, tmp_path, monkeypatch):
     assert_same(h2nmf(np.load(tmp_path / "M.npy", mmap_mode="r"), 30), expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("hold", [0, 1 << 30])
-def test_leaf_columns(hold, monkeypatch):
-    """Divided and divided again, they stay the columns their indices say."""
+def test_leaf_columns(hold, dtype, monkeypatch):
+    """Divided and divided again, they stay the columns their indices say, in M's precision."""
     monkeypatch.setattr("selfdict.select.leaf_columns._HOLD", hold)
-    M = pixels() - 0.1
+    M = (pixels() - 0.1).astype(dtype)
     rng = np.random.default_rng(0)
     groups = np.split(rng.permutation(400), [100, 130])
     whole = leaf_columns(M, groups)
@@ -93,16 +94,18 @@ def test_leaf_columns(hold, monkeypatch):
     assert sorted(np.concatenate([part.indices for part in parts])) == list(range(400))
     for part in [*whole, *parts]:
         n = part.indices.size
+        assert part.rows(0, n).dtype == dtype
         np.testing.assert_array_equal(part.rows(0, n), np.maximum(M[:, part.indices], 0).T)
         np.testing.assert_array_equal(part.rows(n // 3, n), part.rows(0, n)[n // 3 :])
     for group, part in zip(groups, whole):
         assert set(group) == set(part.indices)
 
 
-@pytest.mark.parametrize("n", [1, 1025, 9000, 270_000])
-def test_gram_by_slices(n):
-    A = np.random.default_rng(0).random((2, n))
-    np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(n))), A @ A.T, rtol=1e-12)
+@pytest.mark.parametrize(("n", "dtype"), [(1, float), (1025, float), (9000, np.float32), (270_000, float)])
+def test_gram_by_slices(n, dtype):
+    A = np.random.default_rng(0).random((2, n)).astype(dtype)
+    expected = A.astype(float) @ A.T.astype(float)
+    np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(n))), expected, rtol=1e-12)
 
 
 @given(st.integers(0, 10**6))

@@ -38,7 +38,7 @@ def project(rows: Array, U: Array, out: Array) -> None:
     for t in range(rows.shape[0]):
         first = second = square = 0.0
         for i in range(rows.shape[1]):
-            a = rows[t, i]
+            a = np.float64(rows[t, i])
             first += U[0, i] * a
             second += U[1, i] * a
             square += a * a

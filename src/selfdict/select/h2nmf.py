@@ -51,8 +51,8 @@ def h2nmf(M: ArrayLike, n_clusters: int, *, previous: Clusters | None = None) ->
     Parameters
     ----------
     M : (m, n) array_like
-        Data points are columns; any memory order, also a ``np.memmap``. Up to 512 MiB (in float64) the columns are
-        copied and kept sorted by cluster; a larger matrix is read where it lies, a block of columns at a time, which
+        Data points are columns; any memory order, also a ``np.memmap``. Up to 512 MiB the columns are copied
+        and kept sorted by cluster; a larger matrix is read where it lies, a block of columns at a time, which
         is slow if its columns do not lie in one piece.
     n_clusters : int
         How many clusters to make.

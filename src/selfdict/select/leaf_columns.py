@@ -10,7 +10,7 @@ from selfdict.kernels.rank_two import gather, swap_rows
 from selfdict.kernels.threads import for_slices
 
 SLICE = 1024
-_HOLD = 1 << 29  # bytes of M in float64 up to which a copy of it is held
+_HOLD = 1 << 29  # bytes of M up to which a copy of it is held
 
 
 class LeafColumns(Protocol):
@@ -19,7 +19,7 @@ class LeafColumns(Protocol):
     indices: Array  # which columns of M
 
     def rows(self, start: int, stop: int) -> Array:
-        """Return these of the columns as a (stop − start, m) array of float64."""
+        """Return these of the columns as a (stop − start, m) array of the precision of M."""
 
     def divide(self, first: Array) -> tuple[Self, Self]:
         """Return those where ``first`` is true, and the others; may change the order of the whole."""
@@ -27,10 +27,10 @@ class LeafColumns(Protocol):
 
 def leaf_columns(M: Array, groups: Sequence[Array]) -> "list[LeafColumns]":
     """Return the columns of M in groups."""
-    if 8 * M.size > _HOLD:
+    if M.nbytes > _HOLD:
         return [ScatteredColumns(M, group) for group in groups]
     indices = np.concatenate(groups)
-    rows = np.empty((indices.size, M.shape[0]))
+    rows = np.empty((indices.size, M.shape[0]), dtype=M.dtype)
     for_slices(lambda a, b: gather(M, indices[a:b], rows[a:b]), indices.size, SLICE)
     stops = np.cumsum([group.size for group in groups])
     parts = (slice(stop - group.size, stop) for group, stop in zip(groups, stops))
@@ -62,7 +62,7 @@ class ScatteredColumns:
         self._M, self.indices = M, indices
 
     def rows(self, start: int, stop: int) -> Array:
-        rows = np.empty((stop - start, self._M.shape[0]))
+        rows = np.empty((stop - start, self._M.shape[0]), dtype=self._M.dtype)
         gather(self._M, self.indices[start:stop], rows)
         return rows
 

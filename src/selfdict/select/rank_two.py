@@ -20,7 +20,7 @@ def gram(columns: LeafColumns) -> Array:
     """Return A Aᵀ (m, m) for the columns A, a block of them at a time."""
 
     def product(start: int, stop: int) -> Array:
-        rows = columns.rows(start, stop)
+        rows = np.asarray(columns.rows(start, stop), dtype=np.float64)
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite will be an error, not a warning
             return np.asarray(rows.T @ rows)
 
