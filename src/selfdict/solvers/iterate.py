@@ -17,6 +17,7 @@ from selfdict.solvers.problem import Problem, Target
 
 ALPHA_0 = 0.05
 CHECK_EVERY = 25  # iterations between two looks at the gap, each of which costs about half an iteration
+ONE_SLICE = 256
 ROWS, COLUMNS = 256, 512  # of a slice, at most: as few as products allow, so that V stays in cache
 
 
@@ -240,5 +241,8 @@ class Iterate:
 
 
 def _even(n: int, at_most: int) -> int:
-    """Return the length of slices that cut n into an even number of equal parts: two threads end together."""
-    return -(-n // (2 * -(-n // (2 * at_most))))
+    """Return the length of slices that cut n into an even number of equal parts: two threads end together.
+
+    What is done before another thread is awake is not cut.
+    """
+    return n if n <= ONE_SLICE else -(-n // (2 * -(-n // (2 * at_most))))
