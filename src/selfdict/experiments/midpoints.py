@@ -92,7 +92,8 @@ def _dynamic(trial: Trial) -> Array:
 def _to_trace(trial: Trial) -> Array:
     """Steer to the trace r/2 + 1: the noise of normalised data is not known, and this is the authors' default."""
     target = ("trace", R / 2 + 1)
-    return _largest(fast_gradient(trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0, target=target))
+    steered = fast_gradient(trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0, target=target, target_every=None)
+    return _largest(steered)
 
 
 def _certified(trial: Trial) -> Solution:
