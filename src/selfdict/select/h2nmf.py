@@ -16,6 +16,8 @@ from selfdict.select.leaf_columns import LeafColumns, leaf_columns
 from selfdict.select.rank_two import first_part, gram, products
 
 _SAME_DIRECTION = 1e-13  # columns with λ₂ below this share of λ₁ are multiples of one column
+_SMALL = 16_384  # columns up to which a leaf is divided by one thread
+_TOGETHER = 2  # such leaves tried at a time
 _SUBTRACT = 1e-2  # down to this share of the trace that was added up, a Gram matrix may come from subtraction
 
 
@@ -101,20 +103,24 @@ def _grow(leaves: "dict[int, _Leaf]", splits: list[int], n_clusters: int) -> Non
     queue = [(-leaf.bound, False, node) for node, leaf in leaves.items() if leaf.bound > 0]
     heapify(queue)
     while len(leaves) < n_clusters and queue:
-        _, tried, node = heappop(queue)
-        leaf = leaves[node]
-        if tried:
-            del leaves[node]
-            for new, child in enumerate(leaf.children, start=2 * len(splits) + 1):
+        if queue[0][1]:
+            node = heappop(queue)[2]
+            for new, child in enumerate(leaves.pop(node).children, start=2 * len(splits) + 1):
                 leaves[new] = child
                 if child.bound > 0:
                     heappush(queue, (-child.bound, False, new))
             splits.append(node)
-        else:
-            leaf.children = _divide(leaf)
-            leaf.gram = None
-            if leaf.children:
-                heappush(queue, (-leaf.gain, True, node))
+            continue
+        # The next leaves to try, one a thread: they are rarely tried in vain. A large one takes all threads itself.
+        batch = [heappop(queue)[2]]
+        while leaves[batch[-1]].is_small and len(batch) < _TOGETHER and queue and not queue[0][1]:
+            if not leaves[queue[0][2]].is_small:
+                break
+            batch.append(heappop(queue)[2])
+        for_slices(lambda k, _: leaves[batch[k]].divide(), len(batch), 1)  # noqa: B023 (called at once)
+        for node in batch:
+            if leaves[node].children:
+                heappush(queue, (-leaves[node].gain, True, node))
 
 
 @dataclass
@@ -140,6 +146,15 @@ class _Leaf:
         """What a division can gain at most, rounded up; zero where the columns are multiples of one another."""
         first, second = self.eigenvalues
         return float(second + 1e-14 * first) if second > _SAME_DIRECTION * first else 0.0
+
+    @property
+    def is_small(self) -> bool:
+        """Whether one thread suffices."""
+        return self.columns.indices.size <= _SMALL
+
+    def divide(self) -> None:
+        """Find the two parts; none where one would be empty."""
+        self.children, self.gram = _divide(self), None
 
     @property
     def gain(self) -> float:
