@@ -69,6 +69,7 @@ class Gates:
         self.state = np.empty((n, 0), np.int8)
         self.own = self._own()
         self.fit, self.gradient = 0.5 * self.square, np.empty(0)
+        self.curved: tuple[Array, Array] | None = None  # the states and the second derivatives asked for last
         self.slice = max(250, -(-n // 64))  # columns a thread works on at a time
 
     def open(self, atoms: Array, t: Array) -> None:
@@ -91,7 +92,7 @@ class Gates:
         self.C = _exchange(self.C, keep, added)
         self.Z = _exchange(self.Z, keep, added)
         self.state = _exchange(self.state, keep, added)
-        self.own = self._own()
+        self.own, self.curved = self._own(), None
 
         def task(start: int, stop: int) -> Array:
             C = self.Y[:, start:stop].T.astype(np.float64, copy=False) @ D[:, old:]
@@ -148,8 +149,24 @@ class Gates:
 
     def hessian(self) -> Array:
         """Return the second derivatives at the gates evaluated last."""
-        parts = for_slices(lambda a, b: curvature(self.G, self.weight, self.state, a, b), len(self.scale), self.slice)
-        return np.asarray(sum(parts))
+        moved = np.arange(len(self.scale))
+        if self.curved is not None:  # where no entry of a column has come to or left its gate, its part is as before
+            state, H = self.curved
+            moved = np.flatnonzero((self.state != state).any(axis=1))
+        if 2 * len(moved) < len(self.scale):
+            H = H + self._curvature(self.state, moved) - self._curvature(state, moved)
+        else:
+            H = self._curvature(self.state)
+        self.curved = self.state.copy(), H
+        return H
+
+    def _curvature(self, state: Array, columns: Array | None = None) -> Array:
+        """Return the part of some columns, or of all, in the second derivatives."""
+        weight = self.weight
+        if columns is not None:
+            weight, state = weight[columns], state[columns]
+        parts = for_slices(lambda a, b: curvature(self.G, weight, state, a, b), len(weight), self.slice)
+        return np.asarray(sum(parts, start=np.zeros(self.G.shape)))
 
     def newton(self, penalty: Array, tolerance: float, check: Callable[[], None] | None = None) -> float:
         """Minimise f(t) = fit + penaltyᵀt until the projected gradient is ≤ ``tolerance``; return f.
