@@ -53,13 +53,16 @@ def fit_columns(
         z = Z[j]
         c = C[j]
         solve_column(G, c, t, own[j], z, state[j], free, L, inverse, s, r, g)
+        at, v = state[j], weight[j]
         inner = 0.0
         for i in range(k):
             inner += z[i] * (c[i] + g[i])
-            if t[i] <= 0.0 and i != own[j]:  # closed: at its gate where opening it would help
-                state[j, i] = GATE if g[i] > 0.0 else ZERO
-            if state[j, i] == GATE:
-                gradient[i] -= weight[j] * g[i]
+        for i in range(k):  # closed: at its gate where opening it would help
+            at[i] = at[i] if t[i] > 0.0 else GATE if g[i] > 0.0 else ZERO
+        if own[j] >= 0:
+            at[own[j]] = GATE
+        for i in range(k):
+            gradient[i] -= v * g[i] if at[i] == GATE else 0.0
         value -= 0.5 * weight[j] * inner
     return value, gradient
 
