@@ -64,8 +64,8 @@ def synthetic(iterations: int) -> None:
     M = np.maximum(make_mixtures(162, 1000, 6, noise=0.02, random_state=0)[0], 0.0)
     p = jitter(1000, 0)
     mu = mu_heuristic(M, 6, p)
-    ours, solution = fastest(lambda: working_set(M, mu, p=p, tol=1e-6), 3)
-    theirs, other = fastest(lambda: fast_gradient(M, mu, p=p, tol=0, max_iter=iterations), 1)
+    ours, solution = fastest(lambda: working_set(M, mu, p=p, tol=1e-6), 10)
+    theirs, other = fastest(lambda: fast_gradient(M, mu, p=p, tol=0, max_iter=iterations), 2)
     print(
         f"{'synthetic 162×1000, factor 1':34} gap {solution.gap:.1e}  1/{theirs / ours:.0f} of the {theirs:.1f} s of "
         f"{iterations} iterations of fast_gradient (gap {other.gap:.1e})"
