@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from selfdict import nnls, thread_limit
-from selfdict.kernels.threads import for_slices, n_threads
+from selfdict.kernels.threads import _crew, for_slices, n_threads
 
 
 def test_slices_cover_everything_once_in_order():
@@ -48,6 +48,17 @@ def test_an_error_in_a_slice_reaches_the_caller():
 
     with pytest.raises(RuntimeError, match="slice 0"), thread_limit(2):
         for_slices(fail, 4, 1)
+
+
+def test_a_thread_that_is_busy_elsewhere_is_not_waited_for():
+    done = threading.Event()
+    with thread_limit(2):
+        _crew(1).put(lambda: done.wait(30) and None)
+        try:
+            assert for_slices(lambda a, b: done.is_set(), 8, 1) == [False] * 8
+            assert not done.is_set()
+        finally:
+            done.set()
 
 
 def _child(queue):

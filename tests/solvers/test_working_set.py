@@ -79,6 +79,23 @@ def test_warm_start_from_other_gates_ends_at_the_same_columns():
         np.testing.assert_allclose(Z, cold, atol=1e-10)
 
 
+@pytest.mark.parametrize("step", [0.02, 0.3])
+def test_the_hessian_of_columns_that_moved_alone_is_the_whole_one(step):
+    """After a short step few columns move and their parts are exchanged; after a long one all are added up."""
+    rng = np.random.default_rng(5)
+    M = rng.random((8, 60))
+    gates, fresh = (Gates(M, np.abs(M).sum(axis=0), np.ones(60)) for _ in range(2))
+    t = rng.uniform(0.2, 0.6, 6)
+    gates.open(np.arange(6), t)
+    before, state = gates.hessian(), gates.state.copy()
+    gates.evaluate(t + step)
+    moved = (gates.state != state).any(axis=1).mean()
+    assert (0 < moved < 0.5) if step < 0.1 else moved >= 0.5
+    fresh.open(np.arange(6), t + step)
+    np.testing.assert_allclose(gates.hessian(), fresh.hessian(), rtol=1e-9, atol=1e-12 * np.abs(before).max())
+    assert not np.allclose(gates.hessian(), before, rtol=1e-6)
+
+
 def test_gradient_and_hessian_are_those_of_the_value():
     M, _ = scene(60)
     gates = Gates(M, np.abs(M).sum(axis=0), np.ones(60))

@@ -7,11 +7,11 @@ that look alike can be told apart by a difference √(n/r) times smaller.
 
 from typing import NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank
-from selfdict.select._columns import second_moments
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.solvers.compression import compress
 from selfdict.solvers.penalty import RELATIVE_OFFSET
 
 
@@ -66,9 +66,9 @@ def denoise(M: ArrayLike, r: int) -> Denoised:
     M = as_matrix(M)
     m, n = M.shape
     r = as_rank(r, min(m, n), of="rows and of columns")
-    values, vectors = np.linalg.eigh(second_moments(M))
-    basis = vectors[:, -r:].astype(M.dtype)
+    leading = compress(M, r)
+    data = leading.basis @ leading.data
     # of m n degrees of freedom, a matrix of rank r takes r(m + n − r)
-    variance = float(np.maximum(values[:-r], 0.0).sum()) / max(1, (m - r) * (n - r))
-    offset = RELATIVE_OFFSET * float(values.sum()) / m
-    return Denoised(basis @ (basis.T @ M), variance, r * variance + offset)
+    variance = float(squared_norms(M - data).sum()) / max(1, (m - r) * (n - r))
+    offset = RELATIVE_OFFSET * float(squared_norms(M).sum()) / m
+    return Denoised(data, variance, r * variance + offset)
