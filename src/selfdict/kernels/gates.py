@@ -16,7 +16,8 @@ from selfdict.kernels.jit import jit
 
 ZERO, FREE, GATE = 0, 1, 2  # where an entry of z sits: at 0, between, at its gate
 _DEPENDENT = 1e-13  # an atom this close (relative, squared) to the span of the free ones cannot join them
-_TOLERANCE = 1e-13  # on the signs of g, relative to the largest entry of Dᵀy
+_TOLERANCE = 1e-14  # on the signs of g, relative to the sum of Dᵀy
+_LINE = 8  # numbers in a cache line
 
 
 @jit
@@ -43,16 +44,18 @@ def fit_columns(
     k = t.shape[0]
     value = 0.0
     gradient = np.zeros(k)
+    rows = _aligned_rows(G, 2)
+    r, g = rows[k], rows[k + 1]
     L = np.empty((k, k))
     inverse = np.empty(k)
     s = np.empty(k)
-    r = np.empty(k)
-    g = np.empty(k)
-    free = np.empty(k, np.uintp)  # unsigned: no test for negative indices in the loops
+    side = np.empty(k)
+    free = np.empty(k + 1, np.uintp)  # unsigned: no test for negative indices in the loops
+    gate = np.empty(k + 1, np.uintp)
     for j in range(start, stop):
         z = Z[j]
         c = C[j]
-        solve_column(G, c, t, own[j], z, state[j], free, L, inverse, s, r, g)
+        _solve_column(rows, c, t, own[j], z, state[j], side, free, gate, L, inverse, s, r, g)
         at, v = state[j], weight[j]
         inner = 0.0
         for i in range(k):
@@ -71,12 +74,13 @@ def fit_columns(
 def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> Array:
     """Return the Hessian of what :func:`fit_columns` has returned, (k, k), from where the entries sit.
 
-    Four rows of Y = L⁻¹ G_FU at a time, so that each sum is read and written a quarter as often.
+    G_UF G_FF⁻¹ G_FU is Yᵀ diag(1/d) Y with Y = L⁻¹ G_FU. Four rows of Y at a time, so that each sum is read and written
+    a quarter as often.
     """
     k = G.shape[0]
     hessian = np.zeros((k, k))
     L = np.empty((k, k))
-    inverse = np.empty(k)
+    inverse = np.empty(k + 3)
     Y = np.empty((k + 3, k))
     r = np.empty(k)
     free = np.empty(k + 1, np.uintp)
@@ -99,17 +103,15 @@ def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> A
                 other = Y[d]
                 for a in range(p):
                     y[a] -= v * other[a]
-            v = inverse[e]
-            for a in range(p):
-                y[a] *= v
-        Y[q : q + 3, :p] = 0.0
+        Y[q : q + 3, :p] = inverse[q : q + 3] = 0.0
         for a in range(p):
             row = G[gate[a]]
             for b in range(a + 1):
                 r[b] = row[gate[b]]
             for e in range(0, q, 4):
                 y0, y1, y2, y3 = Y[e], Y[e + 1], Y[e + 2], Y[e + 3]
-                v0, v1, v2, v3 = y0[a], y1[a], y2[a], y3[a]
+                v0, v1 = y0[a] * inverse[e], y1[a] * inverse[e + 1]
+                v2, v3 = y2[a] * inverse[e + 2], y3[a] * inverse[e + 3]
                 for b in range(a + 1):
                     r[b] -= v0 * y0[b] + v1 * y1[b] + v2 * y2[b] + v3 * y3[b]
             target = hessian[gate[a]]
@@ -122,47 +124,67 @@ def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> A
 
 
 @jit
-def solve_column(
+def _aligned_rows(G: Array, more: int) -> Array:
+    """Return G (k, k) and some rows of zeros below it, each at the start of a cache line and zero up to the end of one.
+
+    Wherever the allocator puts an array, vectors across two lines would take two loads each.
+    """
+    k = G.shape[0]
+    shape = k + more, -(-k // _LINE) * _LINE
+    memory = np.zeros(shape[0] * shape[1] + _LINE)
+    start = -(memory.ctypes.data // memory.itemsize) % _LINE
+    rows = memory[start : start + shape[0] * shape[1]].reshape(shape)
+    rows[:k, :k] = G
+    return rows
+
+
+@jit
+def _solve_column(
     G: Array,
     c: Array,
     t: Array,
     own: int,
     z: Array,
     state: Array,
+    side: Array,
     free: Array,
+    gate: Array,
     L: Array,
     inverse: Array,
     s: Array,
     r: Array,
     g: Array,
-) -> int:
-    """Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start (z, state); return the size of F.
+) -> None:
+    """Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start (z, state); on return g = c − Gz.
 
-    On return g = c − Gz, ``free`` lists F, and L with ``inverse`` (of its diagonal) is the Cholesky factor of G_FF.
+    G, r and g are rows of :func:`_aligned_rows`. The other arrays are memory: ``free`` lists F, ``gate`` what sits at an
+    open gate; G_FF is factored as L diag(d) Lᵀ, with ``inverse`` = 1/d; ``side`` is 1 for an entry at 0 that may rise,
+    −1 for one at its gate that may fall, else 0.
     """
     k = t.shape[0]
-    q = 0
     size = 0.0
     for i in range(k):
         r[i] = c[i]
-        size = max(size, abs(c[i]))
+        size += abs(c[i])
     tolerance = _TOLERANCE * size
+    if own >= 0:
+        state[own] = GATE
+    for i in range(k):  # plain loops without branches: each is a few vector instructions
+        state[i] = ZERO if (state[i] == FREE) & (t[i] <= 0.0) else state[i]
     for i in range(k):
-        if i == own:
-            state[i] = GATE
-        elif state[i] == FREE and t[i] <= 0.0:
-            state[i] = ZERO
-        if state[i] == FREE:
-            free[q] = i
-            q += 1
-            z[i] = min(max(z[i], 0.0), t[i])
-        elif state[i] == GATE:
-            z[i] = t[i]
-            if t[i] > 0.0:
-                for e in range(k):
-                    r[e] -= t[i] * G[i, e]
-        else:
-            z[i] = 0.0
+        z[i] = min(max(z[i], 0.0), t[i]) if state[i] == FREE else t[i] if state[i] == GATE else 0.0
+    for i in range(k):
+        side[i] = (1.0 - state[i]) * (t[i] > 0.0)
+    if own >= 0:
+        side[own] = 0.0
+    q = p = 0
+    for i in range(k):
+        free[q] = gate[p] = i
+        q += state[i] == FREE
+        p += (state[i] == GATE) & (t[i] > 0.0)
+    for a in range(p):
+        s[a] = t[gate[a]]
+    _subtract(G, gate, s, p, r)
     rows = 0  # of L that belong to free[:rows]
     entering = -1
     for _ in range(8 * k + 20):
@@ -174,13 +196,13 @@ def solve_column(
             q -= 1
             for a in range(rows, q):
                 free[a] = free[a + 1]
-            _rest(G, t, i, z[i] > 0.5 * t[i], z, state, r)
+            _rest(G, t, i, z[i] > 0.5 * t[i], z, state, side, r)
         _solve(L, inverse, free, q, r, s)
         if entering >= 0 and (s[q - 1] <= 0.0 if z[entering] <= 0.0 else s[q - 1] >= t[entering]):
             # the sign of its g was rounding: put it back for good
             q -= 1
             rows = q
-            _rest(G, t, entering, z[entering] > 0.0, z, state, r)
+            _rest(G, t, entering, z[entering] > 0.0, z, state, side, r)
             g[entering] = 0.0
         else:
             step = 1.0
@@ -206,81 +228,96 @@ def solve_column(
                 for a in range(hit, q):
                     free[a] = free[a + 1]
                 rows = min(rows, hit)
-                _rest(G, t, i, s[hit] > t[i], z, state, r)
+                _rest(G, t, i, s[hit] > t[i], z, state, side, r)
                 continue
-            for i in range(k):
-                g[i] = r[i]
-            for a in range(q):
-                v = z[free[a]]
-                row = G[free[a]]
-                for i in range(k):
-                    g[i] -= v * row[i]
+            g[:] = r
+            _subtract(G, free, s, q, g)
         while True:
             worst = tolerance
             entering = -1
             for i in range(k):
-                if state[i] != FREE and i != own and t[i] > 0.0:
-                    v = g[i] if state[i] == ZERO else -g[i]
-                    if v > worst:
-                        worst = v
-                        entering = i
+                if side[i] * g[i] > worst:
+                    worst = side[i] * g[i]
+                    entering = i
             if entering < 0:
-                return q
+                return
             free[q] = entering
             if _append(G, free, q, L, inverse):
                 break
             g[entering] = 0.0  # depends on the free ones, whose g is zero: so is its own
         if state[entering] == GATE:
-            v = t[entering]
-            for e in range(k):
-                r[e] += v * G[entering, e]
+            _subtract_row(G, entering, -t[entering], r)
         state[entering] = FREE
+        side[entering] = 0.0
         q += 1
         rows = q
-    return q
 
 
 @jit
-def _rest(G: Array, t: Array, i: int, at_gate: bool, z: Array, state: Array, r: Array) -> None:
+def _rest(G: Array, t: Array, i: int, at_gate: bool, z: Array, state: Array, side: Array, r: Array) -> None:
     """Put entry i at a bound and take its part out of r."""
     if at_gate:
         z[i] = t[i]
         state[i] = GATE
-        for e in range(r.shape[0]):
-            r[e] -= t[i] * G[i, e]
+        side[i] = -1.0
+        _subtract_row(G, i, t[i], r)
     else:
         z[i] = 0.0
         state[i] = ZERO
+        side[i] = 1.0
+
+
+@jit
+def _subtract(G: Array, index: Array, v: Array, count: int, r: Array) -> None:
+    """Subtract Σ_a v_a G[index_a], a < count, from r."""
+    for a in range(count):
+        row, x = G[index[a]], v[a]
+        for e in range(G.shape[1]):
+            r[e] -= x * row[e]
+
+
+@jit
+def _subtract_row(G: Array, i: int, v: float, r: Array) -> None:
+    row = G[i]
+    for e in range(r.shape[0]):
+        r[e] -= v * row[e]
 
 
 @jit
 def _append(G: Array, free: Array, a: int, L: Array, inverse: Array) -> bool:
-    """Compute row a of the factor of G_FF; False if the atom free[a] depends on the earlier ones."""
+    """Compute row a of the factors L diag(d) Lᵀ of G_FF; False if the atom free[a] depends on the earlier ones."""
     row = G[free[a]]
-    square = row[free[a]]
+    new = L[a]
     for b in range(a):
         v = row[free[b]]
+        old = L[b]
         for e in range(b):
-            v -= L[a, e] * L[b, e]
-        v *= inverse[b]
-        L[a, b] = v
-        square -= v * v
-    if not square > _DEPENDENT * row[free[a]]:
+            v -= new[e] * old[e]
+        new[b] = v
+    d = row[free[a]]
+    for b in range(a):
+        v = new[b] * inverse[b]
+        d -= v * new[b]
+        new[b] = v
+    if not d > _DEPENDENT * row[free[a]]:
         return False
-    L[a, a] = np.sqrt(square)
-    inverse[a] = 1.0 / L[a, a]
+    inverse[a] = 1.0 / d
     return True
 
 
 @jit
 def _solve(L: Array, inverse: Array, free: Array, q: int, r: Array, s: Array) -> None:
-    """Solve L Lᵀ s = r_F."""
+    """Solve L diag(d) Lᵀ s = r_F."""
     for a in range(q):
         v = r[free[a]]
+        row = L[a]
         for e in range(a):
-            v -= L[a, e] * s[e]
-        s[a] = v * inverse[a]
-    for a in range(q - 1, -1, -1):
+            v -= row[e] * s[e]
+        s[a] = v
+    for a in range(q):
         s[a] *= inverse[a]
+    for a in range(q - 1, 0, -1):
+        v = s[a]
+        row = L[a]
         for e in range(a):
-            s[e] -= L[a, e] * s[a]
+            s[e] -= row[e] * v

@@ -11,7 +11,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.gates import FREE, GATE, ZERO, curvature, fit_columns, solve_column
+from selfdict.kernels.gates import FREE, GATE, ZERO, curvature, fit_columns
 from selfdict.kernels.sparse import dense_columns
 from selfdict.kernels.threads import for_slices
 from selfdict.model.sparse import SparseResidual
@@ -214,6 +214,5 @@ def newton_target(H: Array, g: Array, t: Array) -> Array:
     k = len(t)
     B = H + (_RIDGE * np.trace(H) / k + np.finfo(float).tiny) * np.eye(k)
     x, state = t.copy(), np.where(t <= 0, ZERO, np.where(t >= 1, GATE, FREE)).astype(np.int8)
-    work = np.empty(k, np.uintp), np.empty((k, k)), np.empty(k), np.empty(k), np.empty(k), np.empty(k)
-    solve_column(B, B @ t - g, np.ones(k), -1, x, state, *work)
+    fit_columns(B, (B @ t - g)[None], np.ones(1), np.ones(k), np.array([-1]), x[None], state[None], 0, 1)
     return x
