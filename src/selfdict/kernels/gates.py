@@ -157,7 +157,7 @@ def _solve_column(
 ) -> None:
     """Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start (z, state); on return g = c − Gz.
 
-    G, r and g are rows of :func:`_aligned_rows`. The other arrays are memory: ``free`` lists F, ``gate`` what sits at an
+    G, r and g are rows of :func:`_aligned_rows`. The others are memory: ``free`` lists F, ``gate`` what sits at an
     open gate; G_FF is factored as L diag(d) Lᵀ, with ``inverse`` = 1/d; ``side`` is 1 for an entry at 0 that may rise,
     −1 for one at its gate that may fall, else 0.
     """
