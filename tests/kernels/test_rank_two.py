@@ -5,7 +5,18 @@ from hypothesis import strategies as st
 
 import naive_select
 from selfdict.kernels.leading_eigen import leading_eigenpairs
-from selfdict.kernels.rank_two import count_below, extreme_pair, gather, project, shares, swap_rows
+from selfdict.kernels.rank_two import (
+    add_deflated,
+    correlate,
+    count_below,
+    deflate,
+    extreme_pair,
+    gather,
+    misplaced,
+    project,
+    shares,
+    swap_rows,
+)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -15,26 +26,68 @@ def test_gather(dtype, order):
     M[3, 4], M[0, 11], M[19, 29] = np.nan, np.inf, -np.inf
     columns = np.array([3, 4, 11, 29, 0])
     rows = np.empty((5, 20), dtype=dtype)
-    gather(M, columns, rows)
-    expected = np.maximum(M[:, columns].T, 0)
+    gather(M, columns, rows, 0.25)
+    expected = 0.25 * np.maximum(M[:, columns].T, 0)
     expected[3, 19] = np.nan
     np.testing.assert_array_equal(rows, expected)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3])
+def test_deflate(spread):
+    """The error of the product in single precision is that of the spread, not of the size."""
+    rng = np.random.default_rng(0)
+    rows = (np.outer(rng.uniform(1, 2, 500), rng.random(30)) + spread * rng.standard_normal((500, 30))).astype(
+        np.float32
+    )
+    R, G = np.empty_like(rows), np.ones((30, 30))
+    u, v = deflate(rows, R)
+    add_deflated(R.T @ R, u, v, G)
+    rows = rows.astype(np.float64)
+    np.testing.assert_allclose(G, rows.T @ rows + 1, atol=500 * 1e-6 * spread**2 + 1e-12 * (rows**2).sum(), rtol=0)
+
+
+def test_deflate_of_nothing():
+    R = np.ones((3, 4), dtype=np.float32)
+    u, v = deflate(np.zeros((3, 4), dtype=np.float32), R)
+    assert not R.any()
+    assert not u.any()
+    assert not v.any()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_project(dtype):
     """Sums are in float64, whatever the rows are."""
     rng = np.random.default_rng(0)
-    rows, U, out = rng.random((5, 7)).astype(dtype), rng.standard_normal((2, 7)), np.empty((3, 5))
+    rows, U, out = rng.random((5, 7)).astype(dtype), rng.standard_normal((2, 7)), np.empty((2, 5))
     project(rows, U, out)
-    rows = rows.astype(np.float64)
-    np.testing.assert_allclose(out, [rows @ U[0], rows @ U[1], (rows**2).sum(axis=1)], rtol=1e-12)
+    np.testing.assert_allclose(out, U @ rows.T.astype(np.float64), rtol=1e-12)
+
+
+def test_correlate():
+    rng = np.random.default_rng(0)
+    rows, direction, out = rng.random((5, 7)), rng.standard_normal(7), np.empty(5)
+    rows[3] = 0.25
+    direction -= direction.mean()
+    correlate(rows, direction, out)
+    out /= np.linalg.norm(direction)
+    expected = [np.corrcoef(row, direction)[0, 1] if np.ptp(row) > 0 else -np.inf for row in rows]
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
+
+
+@given(st.lists(st.booleans(), max_size=30))
+def test_misplaced(first):
+    first = np.array(first, dtype=bool)
+    size = int(first.sum())
+    left, right = misplaced(first, size)
+    np.testing.assert_array_equal(left, np.flatnonzero(~first[:size]))
+    np.testing.assert_array_equal(right, size + np.flatnonzero(first[size:]))
 
 
 def test_swap_rows():
-    rows = np.arange(12.0).reshape(6, 2)
-    swap_rows(rows, np.array([0, 1, 2]), np.array([5, 3, 4]), 0, 2)
+    rows, indices = np.arange(12.0).reshape(6, 2), np.arange(6)
+    swap_rows(rows, indices, np.array([0, 1, 2]), np.array([5, 3, 4]), 0, 2)
     np.testing.assert_array_equal(rows[:, 0] / 2, [5, 3, 2, 1, 4, 0])
+    np.testing.assert_array_equal(indices, [5, 3, 2, 1, 4, 0])
 
 
 @given(st.integers(0, 10**6))

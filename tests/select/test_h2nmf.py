@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_select
-from selfdict import h2nmf
+from selfdict import h2nmf, thread_limit
+from selfdict.select.h2nmf import _Leaf
 from selfdict.select.leaf_columns import HeldColumns, ScatteredColumns, leaf_columns
 from selfdict.select.rank_two import gram
 
@@ -22,9 +23,17 @@ def assert_same(clusters, expected):
         np.testing.assert_array_equal(getattr(clusters, field.name), getattr(expected, field.name))
 
 
+@pytest.fixture(params=[1 << 60, 0], ids=["exact", "rough"])
+def rough(request, monkeypatch):
+    """Small data as it is, and as if it were large."""
+    monkeypatch.setattr("selfdict.select.leaf_columns._ROUGH", request.param)
+    return request.param == 0
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.usefixtures("rough")
 def test_same_as_trying_every_leaf(seed, order, dtype):
     M = np.asarray(pixels(seed), dtype=dtype, order=order)
     labels, indices, splits = naive_select.h2nmf(M, 40)
@@ -49,11 +58,39 @@ def test_negative_entries_count_as_zero():
     assert_same(h2nmf(M, 25), h2nmf(np.maximum(M, 0), 25))
 
 
+@pytest.mark.usefixtures("rough")
 def test_scale_does_not_matter():
+    """The squares of 2⁻¹⁰⁰ are zero in single precision."""
     M = pixels()
-    assert_same(h2nmf(2.0**-40 * M, 25), h2nmf(M, 25))
+    assert_same(h2nmf(2.0**-100 * M, 25), h2nmf(M, 25))
 
 
+def test_one_thread_or_many():
+    """Leaves are tried in another order."""
+    M = pixels(n=3000)
+    with thread_limit(1):
+        expected = h2nmf(M, 50)
+    for threads in (2, 5):
+        with thread_limit(threads):
+            assert_same(h2nmf(M, 50), expected)
+
+
+def test_an_error_in_one_thread_stops_all(monkeypatch):
+    tried = []
+
+    def divide(leaf, original=_Leaf.divide):
+        tried.append(leaf)
+        if len(tried) > 5:
+            raise KeyboardInterrupt
+        original(leaf)
+
+    monkeypatch.setattr(_Leaf, "divide", divide)
+    with thread_limit(3), pytest.raises(KeyboardInterrupt):
+        h2nmf(pixels(n=3000), 50)
+    assert len(tried) <= 5 + 3
+
+
+@pytest.mark.usefixtures("rough")
 def test_deeper_from_an_earlier_result():
     M = pixels(n=600)
     whole = h2nmf(M, 60)
@@ -70,6 +107,7 @@ def test_deeper_from_an_earlier_result():
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.usefixtures("rough")
 def test_memmap_too_large_to_copy(order, tmp_path, monkeypatch):
     M = np.asarray(pixels(), order=order)
     np.save(tmp_path / "M.npy", M)
@@ -101,11 +139,18 @@ def test_leaf_columns(hold, dtype, monkeypatch):
         assert set(group) == set(part.indices)
 
 
-@pytest.mark.parametrize(("n", "dtype"), [(1, float), (1025, float), (9000, np.float32), (270_000, float)])
+@pytest.mark.parametrize(("n", "dtype"), [(1, float), (2049, float), (9000, np.float32), (270_000, float)])
 def test_gram_by_slices(n, dtype):
     A = np.random.default_rng(0).random((2, n)).astype(dtype)
     expected = A.astype(float) @ A.T.astype(float)
-    np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(n))), expected, rtol=1e-12)
+    np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(n), False)), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2049])
+def test_rough_gram(n):
+    A = np.random.default_rng(0).uniform(1, 1.01, (5, n)).astype(np.float32)
+    expected = A.astype(float) @ A.T.astype(float)
+    np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(n), True)), expected, rtol=1e-10)
 
 
 @given(st.integers(0, 10**6))
@@ -119,6 +164,7 @@ def test_no_division_gains_more_than_the_second_eigenvalue(seed):
     assert -1e-12 * largest <= sum(parts) - largest <= second + 1e-12 * largest
 
 
+@pytest.mark.usefixtures("rough")
 def test_duplicates_stay_together():
     M = np.repeat(pixels(n=5), 40, axis=1)
     clusters = h2nmf(M, 50)
@@ -127,6 +173,7 @@ def test_duplicates_stay_together():
     np.testing.assert_array_equal(clusters.indices % 40, 0)
 
 
+@pytest.mark.usefixtures("rough")
 def test_multiples_of_one_column_are_one_cluster():
     M = np.outer([1.0, 2.0, 4.0], np.arange(1.0, 9.0))
     clusters = h2nmf(M, 3)
@@ -134,6 +181,7 @@ def test_multiples_of_one_column_are_one_cluster():
     assert h2nmf([[1.0, 2.0, 3.0]], 3).sizes.tolist() == [3]
 
 
+@pytest.mark.usefixtures("rough")
 def test_two_orthogonal_groups_of_equal_size():
     """The leading eigenvalue is double."""
     clusters = h2nmf(np.repeat(np.eye(2), 3, axis=1), 2)
@@ -141,6 +189,7 @@ def test_two_orthogonal_groups_of_equal_size():
     assert clusters.labels[0] != clusters.labels[3]
 
 
+@pytest.mark.usefixtures("rough")
 def test_zero_columns():
     assert h2nmf(np.zeros((3, 5)), 2).sizes.tolist() == [5]
     M = np.hstack([pixels(n=50), np.zeros((15, 20))])
@@ -171,3 +220,12 @@ def test_one_pixel():
 def test_bad_input(M, n_clusters, error, message):
     with pytest.raises(error, match=message):
         h2nmf(M, n_clusters)
+
+
+@pytest.mark.usefixtures("rough")
+@pytest.mark.parametrize(("value", "place"), [(np.nan, 0), (np.inf, 0), (-np.inf, 7), (np.nan, 399)])
+def test_not_finite(value, place):
+    M = pixels()
+    M[3, place] = value
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        h2nmf(M, 5)

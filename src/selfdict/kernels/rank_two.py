@@ -7,14 +7,17 @@ from selfdict.kernels.jit import jit
 
 
 @jit
-def gather(M: Array, columns: Array, rows: Array) -> None:
-    """Set ``rows[t]`` to max(M[:, columns[t]], 0), and what is not finite to NaN or infinity; ``rows`` is (k, m)."""
+def gather(M: Array, columns: Array, rows: Array, scale: float) -> None:
+    """Set ``rows[t]`` to ``scale`` times max(M[:, columns[t]], 0), what is not finite to NaN or infinity.
+
+    ``rows`` is (k, m).
+    """
     m = M.shape[0]
     if abs(M.strides[0]) < abs(M.strides[1]):  # columns of M lie in one piece
         for t in range(columns.size):
             j = columns[t]
             for i in range(m):
-                a = M[i, j]
+                a = scale * M[i, j]
                 rows[t, i] = a - (a if a < 0 else 0)  # NaN for −infinity
         return
     # Eight rows of M at a time. Loops with simple bounds, here and above, are several times faster than one for both.
@@ -23,40 +26,111 @@ def gather(M: Array, columns: Array, rows: Array) -> None:
         for t in range(columns.size):
             j = columns[t]
             for i in range(8):
-                a = M[first + i, j]
+                a = scale * M[first + i, j]
                 rows[t, first + i] = a - (a if a < 0 else 0)
     for t in range(columns.size):
         j = columns[t]
         for i in range(eights, m):
-            a = M[i, j]
+            a = scale * M[i, j]
             rows[t, i] = a - (a if a < 0 else 0)
 
 
 @jit
+def deflate(rows: Array, R: Array) -> tuple[Array, Array]:
+    """Set R to ``rows`` without their parts along u, the direction of their mean; return u and v, (m,) each.
+
+    With A the rows, AᵀA = RᵀR + u vᵀ + v uᵀ. Where R is in single precision, RᵀR is so to within rounding
+    errors of the spread of the rows, not of their size.
+    """
+    k, m = rows.shape
+    u = np.zeros(m)
+    for t in range(0, k, 16):  # any direction near that of the mean will do
+        for i in range(m):
+            u[i] += rows[t, i]
+    u /= max(np.sqrt(np.sum(u * u)), np.finfo(np.float64).tiny)
+    v = np.zeros(m)
+    square = 0.0
+    for t in range(k):
+        along = 0.0
+        for i in range(m):
+            along += u[i] * rows[t, i]
+        for i in range(m):
+            r = R.dtype.type(rows[t, i] - along * u[i])
+            R[t, i] = r
+            v[i] += along * r
+        square += along * along
+    for i in range(m):
+        v[i] += 0.5 * square * u[i]
+    return u, v
+
+
+@jit
+def add_deflated(S: Array, u: Array, v: Array, G: Array) -> None:
+    """Add S + u vᵀ + v uᵀ to G."""
+    for i in range(u.size):
+        g, s = G[i], S[i]
+        a, b = u[i], v[i]
+        for j in range(u.size):
+            g[j] += s[j] + (a * v[j] + b * u[j])
+
+
+@jit
 def project(rows: Array, U: Array, out: Array) -> None:
-    """Set ``out[:, t]`` to (u₁ᵀa, u₂ᵀa, aᵀa) for each row a of ``rows`` (k, m); U is (2, m), ``out`` (3, k)."""
+    """Set ``out[:, t]`` to (u₁ᵀa, u₂ᵀa) for each row a of ``rows`` (k, m); U is (2, m), ``out`` (2, k)."""
     for t in range(rows.shape[0]):
-        first = second = square = 0.0
+        first = second = 0.0
         for i in range(rows.shape[1]):
             a = np.float64(rows[t, i])
             first += U[0, i] * a
             second += U[1, i] * a
-            square += a * a
-        out[0, t], out[1, t], out[2, t] = first, second, square
+        out[0, t], out[1, t] = first, second
 
 
 @jit
-def swap_rows(rows: Array, left: Array, right: Array, start: int, stop: int) -> None:
-    """Exchange the rows ``left[t]`` and ``right[t]`` for t in [start, stop)."""
+def correlate(rows: Array, direction: Array, out: Array) -> None:
+    """Set ``out[t]`` to the correlation of row t with a direction of mean 0, times its norm; −∞ for a constant row."""
+    k, m = rows.shape
+    for t in range(k):
+        along = total = square = 0.0
+        for i in range(m):
+            a = np.float64(rows[t, i])
+            along += direction[i] * a
+            total += a
+            square += a * a
+        spread = square - total * total / m
+        out[t] = along / np.sqrt(spread) if spread > 1e-14 * square else -np.inf
+
+
+@jit
+def misplaced(first: Array, size: int) -> tuple[Array, Array]:
+    """Return where ``first`` is false before ``size``, the count of its true entries, and true from there on."""
+    k = first.size
+    left = np.empty(min(size, k - size) + 1, dtype=np.intp)
+    right = np.empty_like(left)
+    p = q = 0
+    for t in range(size):
+        left[p] = t
+        p += not first[t]
+    for t in range(size, k):
+        right[q] = t
+        q += first[t]
+    return left[:p], right[:q]
+
+
+@jit
+def swap_rows(rows: Array, indices: Array, left: Array, right: Array, start: int, stop: int) -> None:
+    """Exchange the rows ``left[t]`` and ``right[t]``, and their indices, for t in [start, stop)."""
     for t in range(start, stop):
-        x, y = rows[left[t]], rows[right[t]]
+        a, b = left[t], right[t]
+        indices[a], indices[b] = indices[b], indices[a]
+        x, y = rows[a], rows[b]
         for i in range(x.size):
             x[i], y[i] = y[i], x[i]
 
 
 @jit
 def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
-    """SPA with r = 2 on the columns of Z (2 or more, k), of which the first two rows count.
+    """SPA with r = 2 on the columns of Z (2, k).
 
     The residual in the plane is a cross product; among residuals within ``tie`` relative the larger norm wins.
     """
@@ -86,7 +160,7 @@ def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
 def shares(left: Array, mix: Array, Z: Array, x: Array) -> None:
     """Set x to h₁/(h₁ + h₂) for each column of H = argmin ‖A − W H‖ over H ≥ 0.
 
-    ``left`` is WᵀW (2, 2); WᵀA is ``mix`` (2, 2) times the first two rows of Z. Where A has a zero column, x is 0.
+    ``left`` is WᵀW (2, 2); WᵀA is ``mix`` (2, 2) times Z. Where A has a zero column, x is 0.
     """
     a, b, d = left[0, 0], left[0, 1], left[1, 1]
     rank_one = a * d - b * b <= 1e-15 * a * d

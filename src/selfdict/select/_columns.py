@@ -1,6 +1,7 @@
 """What the selection methods share: norms that vouch for finite data, the tie rule, the word on too few."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -58,11 +59,16 @@ def second_moments(M: Array) -> Array:
 
 
 def sum_slices(term: Callable[[int, int], Array], n_items: int, slice_size: int) -> Array:
-    """Return the sum of ``term(start, stop)`` over all slices, in their order, with at most 64 of them in memory."""
+    """Return the sum of ``term(start, stop)`` over all slices, in their order."""
     total: Array = np.zeros(())
+    for part in in_order(term, n_items, slice_size):
+        total = total + part
+    return total
+
+
+def in_order(term: Callable[[int, int], Any], n_items: int, slice_size: int) -> Iterator[Any]:
+    """Yield ``term(start, stop)`` for all slices, in their order, with at most 64 of them in memory."""
     group = 64 * slice_size
     for first in range(0, n_items, group):
         count = min(group, n_items - first)
-        for part in for_slices(lambda a, b: term(first + a, first + b), count, slice_size):  # noqa: B023 (called at once)
-            total = total + part
-    return total
+        yield from for_slices(lambda a, b: term(first + a, first + b), count, slice_size)  # noqa: B023 (called at once)

@@ -1,7 +1,10 @@
 """Hierarchical clustering by rank-two NMF."""
 
+from bisect import insort
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from functools import cached_property
+from operator import attrgetter
+from threading import Condition
 from typing import Self
 
 import numpy as np
@@ -10,15 +13,15 @@ from numpy.typing import ArrayLike
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.kernels.blas import single_threaded_blas
 from selfdict.kernels.leading_eigen import leading_eigenpairs
-from selfdict.kernels.threads import for_slices
+from selfdict.kernels.rank_two import correlate
+from selfdict.kernels.threads import for_slices, n_threads
 from selfdict.select._columns import require_finite
-from selfdict.select.leaf_columns import LeafColumns, leaf_columns
-from selfdict.select.rank_two import first_part, gram, products
+from selfdict.select.leaf_columns import SLICE, LeafColumns, leaf_columns
+from selfdict.select.rank_two import first_part, gram
 
 _SAME_DIRECTION = 1e-13  # columns with λ₂ below this share of λ₁ are multiples of one column
-_SMALL = 16_384  # columns up to which a leaf is divided by one thread
-_TOGETHER = 2  # such leaves tried at a time
-_SUBTRACT = 1e-2  # down to this share of the trace that was added up, a Gram matrix may come from subtraction
+# Down to this λ₂, as a share of the trace that was added up, a Gram matrix may come from subtraction.
+_SUBTRACT, _SUBTRACT_ROUGH = 1e-6, 1e-4
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,9 @@ def h2nmf(M: ArrayLike, n_clusters: int, *, previous: Clusters | None = None) ->
     Parameters
     ----------
     M : (m, n) array_like
-        Data points are columns; any memory order, also a ``np.memmap``. Up to 512 MiB the columns are copied
-        and kept sorted by cluster; a larger matrix is read where it lies, a block of columns at a time, which
-        is slow if its columns do not lie in one piece.
+        Data points are columns; any memory order, also a ``np.memmap``. Up to 2²⁷ entries (134 million) the columns are
+        copied and kept sorted by cluster; a larger matrix is read where it lies, a block of columns at a time,
+        which is slow if its columns do not lie in one piece.
     n_clusters : int
         How many clusters to make.
     previous : Clusters, optional
@@ -71,10 +74,15 @@ def h2nmf(M: ArrayLike, n_clusters: int, *, previous: Clusters | None = None) ->
     -----
     With λ₁ ≥ λ₂ the leading eigenvalues of A Aᵀ for the columns A of a cluster, a division into A₁, A₂ gains
     λ₁(A₁) + λ₁(A₂) − λ₁(A), and never more than λ₂(A): the rank-one approximations of the parts are together one of
-    rank two of A. So a cluster is tried only when its λ₂ is at least the best gain known.
+    rank two of A. So a cluster need only be tried when its λ₂ is at least the best gain known.
 
     A Aᵀ is computed for the smaller part; the larger one's is the difference to the whole. Each column is
     therefore read O(log C) times where the parts are balanced.
+
+    Beyond 2²² entries (4 million) the columns are read as float32, and A Aᵀ is summed in float32 after
+    the part along the mean is taken out, whose products are summed in float64: the leading vectors are then right to
+    about 1e-7, and so is the share of a column that decides where it goes. Where λ₂ and λ₃ nearly coincide the
+    division hangs on the last digits in any precision.
 
     Examples
     --------
@@ -93,37 +101,100 @@ def h2nmf(M: ArrayLike, n_clusters: int, *, previous: Clusters | None = None) ->
             G = gram(columns)
             require_finite(np.trace(G), M)
             leaves[node] = _Leaf.of(columns, G)
-        _grow(leaves, splits, n_clusters)
+        _Growth(leaves, splits, n_clusters).run()
         return _describe(leaves, splits)
 
 
-def _grow(leaves: "dict[int, _Leaf]", splits: list[int], n_clusters: int) -> None:
-    """Divide leaves (by their node) until there are enough, or none can be divided; note the splits."""
-    # The largest gain or bound first; among equals a bound before a gain, then the older node.
-    queue = [(-leaf.bound, False, node) for node, leaf in leaves.items() if leaf.bound > 0]
-    heapify(queue)
-    while len(leaves) < n_clusters and queue:
-        if queue[0][1]:
-            node = heappop(queue)[2]
-            for new, child in enumerate(leaves.pop(node).children, start=2 * len(splits) + 1):
-                leaves[new] = child
-                if child.bound > 0:
-                    heappush(queue, (-child.bound, False, new))
-            splits.append(node)
-            continue
-        # The next leaves to try, one a thread: they are rarely tried in vain. A large one takes all threads itself.
-        batch = [heappop(queue)[2]]
-        while leaves[batch[-1]].is_small and len(batch) < _TOGETHER and queue and not queue[0][1]:
-            if not leaves[queue[0][2]].is_small:
-                break
-            batch.append(heappop(queue)[2])
-        for_slices(lambda k, _: leaves[batch[k]].divide(), len(batch), 1)  # noqa: B023 (called at once)
-        for node in batch:
-            if leaves[node].children:
-                heappush(queue, (-leaves[node].gain, True, node))
+class _Growth:
+    """The tree while it grows: leaves are tried, and the one with the largest gain is divided.
+
+    Each thread tries another leaf, of all that may still be divided the one with the largest bound; that may be a part
+    of a leaf whose own turn has not come yet. What comes out depends on the gains alone, not on who has tried what.
+    """
+
+    def __init__(self, leaves: "dict[int, _Leaf]", splits: list[int], n_clusters: int) -> None:
+        self.leaves, self.splits, self.n_clusters = leaves, splits, n_clusters  # leaves by their node
+        # In order: the largest gain or bound first; among equals a bound before a gain, then the older node.
+        self.queue: list[tuple[float, bool, int]] = []
+        self.untried: list[_Leaf] = []  # the largest bound last
+        self.n_busy = 0  # leaves being tried
+        self.changed = Condition()
+        for node, leaf in leaves.items():
+            self.enter(node)
+            self.offer(leaf)
+
+    def run(self) -> None:
+        """Divide leaves until there are enough, or none can be divided."""
+        while (leaf := self.take()) is not None:
+            self.attempt(leaf)  # the only one, by all threads
+            if len(self.untried) > 1:
+                for_slices(lambda *_: self.work(), n_threads(), 1)
+
+    def work(self) -> None:
+        """Try leaves, as one of several threads, until all is done."""
+        try:
+            while (leaf := self.take()) is not None:
+                self.attempt(leaf)
+        except BaseException:
+            with self.changed:  # the other threads stop as well
+                self.n_clusters = 0
+                self.changed.notify_all()
+            raise
+
+    def take(self) -> "_Leaf | None":
+        """Divide the leaves whose turn has come; return the next one to try, None if none will come."""
+        with self.changed:
+            while True:
+                while self.queue and self.queue[0][1] and len(self.leaves) < self.n_clusters:
+                    self.split(self.queue.pop(0)[2])
+                missing = self.n_clusters - len(self.leaves)
+                if missing <= 0:
+                    return None
+                least = -self.queue[missing - 1][0] if len(self.queue) >= missing else 0.0
+                if self.untried and self.untried[-1].bound >= least:
+                    self.n_busy += 1
+                    return self.untried.pop()
+                if self.n_busy == 0:
+                    return None
+                self.changed.wait()
+
+    def attempt(self, leaf: "_Leaf") -> None:
+        """Find the parts of a leaf."""
+        try:
+            leaf.divide()
+        finally:
+            with self.changed:
+                self.n_busy -= 1
+                for child in leaf.children or ():
+                    self.offer(child)
+                if leaf.node is not None:
+                    self.queue.remove((-leaf.bound, False, leaf.node))
+                    self.enter(leaf.node)
+                self.changed.notify_all()
+
+    def offer(self, leaf: "_Leaf") -> None:
+        """Let a leaf be tried, if it can be divided."""
+        if leaf.bound > 0:
+            insort(self.untried, leaf, key=attrgetter("bound"))
+
+    def enter(self, node: int) -> None:
+        """Queue a leaf of the tree by its gain or, as long as that is not known, by its bound, if it can be divided."""
+        leaf = self.leaves[node]
+        leaf.node = node
+        if leaf.children is None and leaf.bound > 0:
+            insort(self.queue, (-leaf.bound, False, node))
+        elif leaf.children:
+            insort(self.queue, (-leaf.gain, True, node))
+
+    def split(self, node: int) -> None:
+        """Replace a leaf by its parts."""
+        for new, child in enumerate(self.leaves.pop(node).children or (), start=2 * len(self.splits) + 1):
+            self.leaves[new] = child
+            self.enter(new)
+        self.splits.append(node)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Leaf:
     """Some columns A of M, the two leading eigenpairs of A Aᵀ, and the parts A would be divided into."""
 
@@ -132,7 +203,8 @@ class _Leaf:
     U: Array
     gram: Array | None
     summed: float  # the trace of the Gram matrix that was added up and from which this one was subtracted
-    children: "tuple[_Leaf, ...]" = ()
+    children: "tuple[_Leaf, ...] | None" = None  # None as long as it was not tried
+    node: int | None = None  # None as long as it is not in the tree
 
     @classmethod
     def of(cls, columns: LeafColumns, G: Array, summed: float = 0.0) -> Self:
@@ -141,40 +213,36 @@ class _Leaf:
         gram = G if columns.indices.size > G.shape[0] else None
         return cls(columns, eigenvalues, U, gram, summed or float(np.trace(G)))
 
-    @property
+    @cached_property
     def bound(self) -> float:
         """What a division can gain at most, rounded up; zero where the columns are multiples of one another."""
         first, second = self.eigenvalues
         return float(second + 1e-14 * first) if second > _SAME_DIRECTION * first else 0.0
 
     @property
-    def is_small(self) -> bool:
-        """Whether one thread suffices."""
-        return self.columns.indices.size <= _SMALL
+    def gain(self) -> float:
+        return float(sum(child.eigenvalues[0] for child in self.children or ()) - self.eigenvalues[0])
 
     def divide(self) -> None:
         """Find the two parts; none where one would be empty."""
-        self.children, self.gram = _divide(self), None
+        first = first_part(self.columns, self.U)
+        if first.all() or not first.any():
+            self.children = ()
+            return
+        parts = self.columns.divide(first)
+        smaller, larger = sorted(parts, key=lambda part: part.indices.size)
+        G = gram(smaller)
+        small, large = _Leaf.of(smaller, G), self._without(G, larger) or _Leaf.of(larger, gram(larger))
+        self.children = (small, large) if smaller is parts[0] else (large, small)
 
-    @property
-    def gain(self) -> float:
-        return float(sum(child.eigenvalues[0] for child in self.children) - self.eigenvalues[0])
-
-
-def _divide(leaf: _Leaf) -> tuple[_Leaf, ...]:
-    """Return the two parts of a leaf, or nothing where one would be empty."""
-    first = first_part(leaf.columns, leaf.U)
-    if first.all() or not first.any():
-        return ()
-    parts = leaf.columns.divide(first)
-    small = int(parts[1].indices.size < parts[0].indices.size)
-    grams, summed = [gram(parts[small])] * 2, [0.0, 0.0]
-    if leaf.gram is not None and np.trace(leaf.gram) - np.trace(grams[small]) > _SUBTRACT * leaf.summed:
-        grams[1 - small] = leaf.gram - grams[small]
-        summed[1 - small] = leaf.summed
-    else:
-        grams[1 - small] = gram(parts[1 - small])
-    return tuple(map(_Leaf.of, parts, grams, summed))
+    def _without(self, G: Array, columns: LeafColumns) -> "_Leaf | None":
+        """Return what remains without a part that has the Gram matrix G, if rounding errors are small beside it."""
+        if self.gram is None:
+            return None
+        rest = _Leaf.of(columns, np.subtract(self.gram, G, out=self.gram), self.summed)
+        self.gram = None
+        least = _SUBTRACT_ROUGH if columns.rough else _SUBTRACT
+        return rest if rest.eigenvalues[1] >= least * self.summed else None
 
 
 def _start(n: int, n_clusters: int, previous: Clusters | None) -> tuple[list[int], list[int], list[Array]]:
@@ -205,8 +273,7 @@ def _most_typical(leaf: _Leaf) -> int:
     """Return the column with the least mean-removed angle to the first singular vector, the first one in ties."""
     direction = np.abs(leaf.U[:, 0])
     direction -= direction.mean()
-    along, total, square = products(leaf.columns, np.column_stack([direction, np.ones_like(direction)]))
-    spread = np.sqrt(np.maximum(square - total**2 / direction.size, 0.0))
-    # A constant column has no angle; it is typical only where all are constant.
-    cosine = np.divide(along, spread, out=np.full_like(along, -np.inf), where=spread > 0)
-    return int(leaf.columns.indices[cosine == cosine.max()].min())
+    columns = leaf.columns
+    cosine = np.empty(columns.indices.size)
+    for_slices(lambda a, b: correlate(columns.rows(a, b), direction, cosine[a:b]), cosine.size, SLICE)
+    return int(columns.indices[cosine == cosine.max()].min())

@@ -3,11 +3,12 @@
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.rank_two import count_below, extreme_pair, project, shares
+from selfdict.kernels.rank_two import add_deflated, count_below, deflate, extreme_pair, project, shares
 from selfdict.kernels.threads import for_slices
-from selfdict.select._columns import TIE, sum_slices
+from selfdict.select._columns import TIE, in_order
 from selfdict.select.leaf_columns import SLICE, LeafColumns
 
+_BLOCK = 2048  # columns of which a Gram matrix is computed at a time
 _GRID = 0.01 * np.arange(101)
 _LOW, _HIGH = np.maximum(_GRID - 0.05, 0.0), np.minimum(_GRID + 0.05, 1.0)
 _BELOW_LOW = np.nextafter(_LOW, -1.0)  # x < low is x ≤ the next smaller number
@@ -18,21 +19,28 @@ _AT_GRID, _AT_HIGH, _AT_LOW = (np.searchsorted(_EDGES, values) for values in (_G
 
 def gram(columns: LeafColumns) -> Array:
     """Return A Aᵀ (m, m) for the columns A, a block of them at a time."""
+    G = np.zeros((columns.rows(0, 0).shape[1],) * 2)
+    blocks = in_order(lambda a, b: _squares(columns.rows(a, b), columns.rough), columns.indices.size, _BLOCK)
+    for S, u, v in blocks:
+        add_deflated(S, u, v, G)
+    return G
 
-    def product(start: int, stop: int) -> Array:
-        rows = np.asarray(columns.rows(start, stop), dtype=np.float64)
-        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite will be an error, not a warning
-            return np.asarray(rows.T @ rows)
 
-    # Wide slices are quicker, but a small leaf too should keep several threads busy.
-    size = columns.indices.size
-    return sum_slices(product, size, min(max(-(-size // 8), 1024), 4096))
+def _squares(rows: Array, rough: bool) -> tuple[Array, Array, Array]:
+    """Return S, u, v such that the product of the rows with themselves is S + u vᵀ + v uᵀ."""
+    if rough:
+        R = np.empty_like(rows)
+        u, v = deflate(rows, R)
+    else:
+        R, u, v = np.asarray(rows, dtype=np.float64), np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite will be an error, not a warning
+        return R.T @ R, u, v
 
 
 def products(columns: LeafColumns, U: Array) -> Array:
-    """Return u₁ᵀa, u₂ᵀa and aᵀa as the rows of a (3, k) array, for all columns a; U is (m, 2)."""
+    """Return u₁ᵀa and u₂ᵀa as the rows of a (2, k) array, for all columns a; U is (m, 2)."""
     vectors = np.ascontiguousarray(U.T)
-    out = np.empty((3, columns.indices.size))
+    out = np.empty((2, columns.indices.size))
     for_slices(lambda a, b: project(columns.rows(a, b), vectors, out[:, a:b]), columns.indices.size, SLICE)
     return out
 
@@ -40,7 +48,7 @@ def products(columns: LeafColumns, U: Array) -> Array:
 def first_part(columns: LeafColumns, U: Array) -> Array:
     """Say which columns go to the first part; U (m, 2) holds their two leading left singular vectors."""
     Z = products(columns, U)
-    pair = Z[:2, extreme_pair(Z, TIE)]
+    pair = Z[:, extreme_pair(Z, TIE)]
     W, mix = U @ pair, np.ascontiguousarray(pair.T)
     # Without a negative entry the clipping changes nothing, and WᵀA follows from Z.
     if (W < 0).any():
