@@ -183,7 +183,7 @@ class Gates:
             if check is not None:
                 check()
             step = newton_target(self.hessian(), g, self.t) - self.t
-            slope, length = float(g @ step), 1.0
+            slope, length, state = float(g @ step), 1.0, self.state.copy()
             if slope >= 0.0:
                 return f
             while True:
@@ -192,7 +192,8 @@ class Gates:
                 f_new = self.fit + float(penalty @ t)
                 if f_new <= f + _ARMIJO * length * slope:
                     break
-                length /= 4
+                self.state[:] = state  # a better start for the columns than where this step has led
+                length /= 3
                 if length < _SHORTEST:
                     self.evaluate(self.t)
                     return f
