@@ -14,7 +14,7 @@ import numpy as np
 from selfdict import h2nmf, snpa, spa, vca, xray
 from selfdict.datasets import make_mixtures
 
-BANDS, PIXELS, RANK, CLUSTERS, REPEATS = 162, 94_249, 6, 100, 7
+BANDS, PIXELS, RANK, CLUSTERS, REPEATS = 162, 94_249, 6, 100, 15
 
 
 def run(quick: bool = False) -> None:

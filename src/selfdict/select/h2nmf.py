@@ -108,16 +108,15 @@ def h2nmf(M: ArrayLike, n_clusters: int, *, previous: Clusters | None = None) ->
 class _Growth:
     """The tree while it grows: leaves are tried, and the one with the largest gain is divided.
 
-    Each thread tries another leaf, of all that may still be divided the one with the largest bound; that may be a part
-    of a leaf whose own turn has not come yet. What comes out depends on the gains alone, not on who has tried what.
+    Each thread tries another leaf: the one whose turn it is or, if that is being tried, the next one, which may be
+    part of a leaf that is still to be divided. What comes out depends on the gains alone, not on who has tried what.
     """
 
     def __init__(self, leaves: "dict[int, _Leaf]", splits: list[int], n_clusters: int) -> None:
         self.leaves, self.splits, self.n_clusters = leaves, splits, n_clusters  # leaves by their node
         # In order: the largest gain or bound first; among equals a bound before a gain, then the older node.
         self.queue: list[tuple[float, bool, int]] = []
-        self.untried: list[_Leaf] = []  # the largest bound last
-        self.n_busy = 0  # leaves being tried
+        self.untried: list[_Leaf] = []  # those whose turn comes first last
         self.changed = Condition()
         for node, leaf in leaves.items():
             self.enter(node)
@@ -147,16 +146,21 @@ class _Growth:
             while True:
                 while self.queue and self.queue[0][1] and len(self.leaves) < self.n_clusters:
                     self.split(self.queue.pop(0)[2])
-                missing = self.n_clusters - len(self.leaves)
-                if missing <= 0:
+                if len(self.leaves) >= self.n_clusters or not self.queue:
                     return None
-                least = -self.queue[missing - 1][0] if len(self.queue) >= missing else 0.0
-                if self.untried and self.untried[-1].bound >= least:
-                    self.n_busy += 1
-                    return self.untried.pop()
-                if self.n_busy == 0:
-                    return None
+                if (leaf := self.candidate()) is not None:
+                    self.untried.remove(leaf)
+                    return leaf
                 self.changed.wait()
+
+    def candidate(self) -> "_Leaf | None":
+        """Return the leaf whose turn it is; if it is being tried, another one whose turn will probably come."""
+        first = self.leaves[self.queue[0][2]]
+        if first in self.untried:
+            return first
+        missing = self.n_clusters - len(self.leaves)
+        least = -self.queue[missing - 1][0] if len(self.queue) >= missing else 0.0
+        return self.untried[-1] if self.untried and self.untried[-1].turn >= least else None
 
     def attempt(self, leaf: "_Leaf") -> None:
         """Find the parts of a leaf."""
@@ -164,18 +168,18 @@ class _Growth:
             leaf.divide()
         finally:
             with self.changed:
-                self.n_busy -= 1
                 for child in leaf.children or ():
-                    self.offer(child)
+                    self.offer(child, min(leaf.turn, leaf.gain))
                 if leaf.node is not None:
                     self.queue.remove((-leaf.bound, False, leaf.node))
                     self.enter(leaf.node)
                 self.changed.notify_all()
 
-    def offer(self, leaf: "_Leaf") -> None:
-        """Let a leaf be tried, if it can be divided."""
+    def offer(self, leaf: "_Leaf", turn: float = np.inf) -> None:
+        """Let a leaf be tried, if it can be divided; ``turn`` is the least value of those to be divided before it."""
+        leaf.turn = min(leaf.bound, turn)
         if leaf.bound > 0:
-            insort(self.untried, leaf, key=attrgetter("bound"))
+            insort(self.untried, leaf, key=attrgetter("turn"))
 
     def enter(self, node: int) -> None:
         """Queue a leaf of the tree by its gain or, as long as that is not known, by its bound, if it can be divided."""
@@ -205,6 +209,7 @@ class _Leaf:
     summed: float  # the trace of the Gram matrix that was added up and from which this one was subtracted
     children: "tuple[_Leaf, ...] | None" = None  # None as long as it was not tried
     node: int | None = None  # None as long as it is not in the tree
+    turn: float = 0.0  # at which value its turn comes: its bound, or the least gain among those it is a part of
 
     @classmethod
     def of(cls, columns: LeafColumns, G: Array, summed: float = 0.0) -> Self:
