@@ -66,6 +66,20 @@ def test_columns_agree_with_enumeration_of_all_active_sets(seed):
             np.testing.assert_allclose(ours, twin, atol=1e-10)
 
 
+def test_where_the_products_lie_in_memory_changes_no_bit():
+    rng = np.random.default_rng(0)
+    D, Y, t = rng.random((20, 13)), rng.random((20, 40)), rng.random(13)
+    G, C = D.T @ D, Y.T @ D
+    found = []
+    for shift in range(4):  # within a cache line
+        moved = np.empty(G.size + shift)[shift:].reshape(G.shape)
+        moved[:] = G
+        Z, state = np.zeros(C.shape), np.zeros(C.shape, np.int8)
+        value, gradient = fit_columns(moved, C, np.ones(40), t, np.full(40, -1), Z, state, 0, 40)
+        found.append((value, gradient.tobytes(), Z.tobytes()))
+    assert found[1:] == found[:-1]
+
+
 def test_warm_start_from_other_gates_ends_at_the_same_columns():
     rng = np.random.default_rng(0)
     D, Y = rng.random((8, 5)), rng.random((8, 40))
@@ -111,6 +125,18 @@ def test_gradient_and_hessian_are_those_of_the_value():
         np.testing.assert_allclose(
             (slopes - gates.gradient) / (2 * h), hessian[i], rtol=1e-2, atol=1e-2 * np.abs(hessian).max()
         )
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["products", "products known"])
+def test_products_with_the_atoms_are_those_of_the_definition(known):
+    M, _ = scene(60)
+    w = np.random.default_rng(0).uniform(0.5, 2, 60)
+    gates = Gates(M, w, np.ones(60), gram=gram(M, w) if known else None)
+    gates.open(np.array([3, 12, 20]), np.array([0.3, 0.0, 0.4]))
+    gates.change(gates.t > 0, np.array([5, 51]))
+    D = M[:, [3, 20, 5, 51]] / w[[3, 20, 5, 51]]
+    np.testing.assert_allclose(gates.G, D.T @ D, rtol=1e-13)
+    np.testing.assert_allclose(gates.C, (M / w).T @ D, rtol=1e-13)
 
 
 @pytest.mark.parametrize("columns", [None, np.arange(0, 60, 3)])

@@ -37,6 +37,8 @@ class Gates:
         The columns to fit, increasing; None for all.
     D, v : (m, d) ndarray, (d,) ndarray of float64
         The dictionary and its positive weights; None for M and w.
+    gram : (n, n) ndarray or None
+        The products of all columns scaled to w = 1, if they are known and all are fitted to columns of M.
 
     Attributes
     ----------
@@ -56,8 +58,9 @@ class Gates:
         columns: Array | None = None,
         D: Array | None = None,
         v: Array | None = None,
+        gram: Array | None = None,
     ) -> None:
-        self.tied, self.columns = D is None, columns
+        self.tied, self.columns, self.gram = D is None, columns, gram
         self.D, self.v = (M, w) if D is None or v is None else (D, v)
         self.Y, self.scale, self.s = (M, w, s) if columns is None else (M[:, columns], w[columns], s[columns])
         self.weight = self.s * self.scale**2
@@ -86,8 +89,11 @@ class Gates:
         n, old, added = len(self.scale), int(keep.sum()), len(new)
         self.atoms = np.concatenate([self.atoms[keep], new])
         self.t = np.concatenate([self.t[keep], np.zeros(added)])
-        D = self.dictionary()
-        self.G = D.T @ D
+        if self.gram is None:
+            D = self.dictionary()
+            self.G = D.T @ D
+        else:
+            self.G = self.gram[np.ix_(self.atoms, self.atoms)]
         # one after the other, so that the old array is free before the next new one is made
         self.C = _exchange(self.C, keep, added)
         self.Z = _exchange(self.Z, keep, added)
@@ -95,8 +101,11 @@ class Gates:
         self.own, self.curved = self._own(), None
 
         def task(start: int, stop: int) -> Array:
-            C = self.Y[:, start:stop].T.astype(np.float64, copy=False) @ D[:, old:]
-            C /= self.scale[start:stop, None]
+            if self.gram is None:
+                C = self.Y[:, start:stop].T.astype(np.float64, copy=False) @ D[:, old:]
+                C /= self.scale[start:stop, None]
+            else:
+                C = self.gram[new, start:stop].T
             self.C[start:stop, old:] = C
             g = C - self.Z[start:stop, :old] @ self.G[:old, old:]
             at_gate = (g > 0) | (self.own[start:stop, None] == np.arange(old, old + added))

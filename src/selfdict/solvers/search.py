@@ -95,7 +95,8 @@ class Search:
         The first atoms come from SPA, those of another dictionary from the first screening.
         """
         share = 1.0 if columns is None else len(self.valid) / len(columns)
-        gates = Gates(self.M, self.w, self.s * share, columns, self.D, self.v)
+        gram = self.gram if columns is None else None
+        gates = Gates(self.M, self.w, self.s * share, columns, self.D, self.v, gram)
         atoms, t = self.point
         if len(atoms) == 0 and gates.tied:
             first = spa(gates.Y, min(START, *gates.Y.shape), allow_fewer=True)
