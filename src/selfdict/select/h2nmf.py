@@ -125,7 +125,7 @@ class _Growth:
     def run(self) -> None:
         """Divide leaves until there are enough, or none can be divided."""
         while (leaf := self.take()) is not None:
-            self.attempt(leaf)  # the only one, by all threads
+            self.attempt(leaf)  # by all threads: at first there is no other
             if len(self.untried) > 1:
                 for_slices(lambda *_: self.work(), n_threads(), 1)
 
