@@ -36,14 +36,19 @@ def add_squared_norms(M: Array, out: Array, start: int, stop: int) -> None:
                 total += a * a
             out[j] += total
         return
-    # Rows lie in one piece: four of them at a time, so that ``out`` is read and written a quarter as often.
+    # Rows lie in one piece: four of them at a time, so that ``out`` is read and written a quarter as often. Loops
+    # over views of the slice, from 0, become vector instructions.
+    sums = out[start:stop]
     quads = m - m % 4
     for i in range(0, quads, 4):
-        for j in range(start, stop):
-            a, b = np.float64(M[i, j]), np.float64(M[i + 1, j])
-            c, d = np.float64(M[i + 2, j]), np.float64(M[i + 3, j])
-            out[j] += a * a + b * b + c * c + d * d
+        first, second = M[i, start:stop], M[i + 1, start:stop]
+        third, fourth = M[i + 2, start:stop], M[i + 3, start:stop]
+        for j in range(sums.size):
+            a, b = np.float64(first[j]), np.float64(second[j])
+            c, d = np.float64(third[j]), np.float64(fourth[j])
+            sums[j] += a * a + b * b + c * c + d * d
     for i in range(quads, m):
-        for j in range(start, stop):
-            a = np.float64(M[i, j])
-            out[j] += a * a
+        row = M[i, start:stop]
+        for j in range(sums.size):
+            a = np.float64(row[j])
+            sums[j] += a * a
