@@ -5,8 +5,8 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.kernels.jit import jit
 
-_FIRST_LOOK = 12  # Lanczos steps before the first test of convergence
-_NEXT_LOOK = 8
+_FIRST_LOOK = 9  # Lanczos steps before the first test of convergence
+_NEXT_LOOK = 3
 _MAX_STEPS = 60  # then a dense decomposition is the cheaper way
 
 

@@ -52,11 +52,12 @@ def deflate(rows: Array, R: Array) -> tuple[Array, Array]:
     square = 0.0
     for t in range(k):
         along = 0.0
+        row, rest = rows[t], R[t]
         for i in range(m):
-            along += u[i] * rows[t, i]
+            along += u[i] * row[i]
         for i in range(m):
-            r = R.dtype.type(rows[t, i] - along * u[i])
-            R[t, i] = r
+            r = row[i] - along * u[i]
+            rest[i] = r
             v[i] += along * r
         square += along * along
     for i in range(m):
@@ -134,25 +135,26 @@ def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
 
     The residual in the plane is a cross product; among residuals within ``tie`` relative the larger norm wins.
     """
-    k = Z.shape[1]
-    first = 0
+    x, y = Z[0], Z[1]
+    first = second = 0
     largest = -1.0
-    for t in range(k):
-        norm = Z[0, t] * Z[0, t] + Z[1, t] * Z[1, t]
+    for t in range(x.size):
+        norm = x[t] * x[t] + y[t] * y[t]
         if norm > largest:
             first, largest = t, norm
-    p, q = Z[0, first], Z[1, first]
+    p, q = x[first], y[first]
     residual = 0.0
-    for t in range(k):
-        cross = Z[0, t] * q - Z[1, t] * p
-        residual = max(residual, cross * cross)
-    second = 0
+    for t in range(x.size):
+        cross = abs(x[t] * q - y[t] * p)
+        residual = cross if cross > residual else residual
+    least = (1.0 - tie) * residual * residual
     largest = -1.0
-    for t in range(k):
-        cross = Z[0, t] * q - Z[1, t] * p
-        norm = Z[0, t] * Z[0, t] + Z[1, t] * Z[1, t]
-        if cross * cross >= (1.0 - tie) * residual and norm > largest:
-            second, largest = t, norm
+    for t in range(x.size):
+        cross = x[t] * q - y[t] * p
+        if cross * cross >= least:  # rarely
+            norm = x[t] * x[t] + y[t] * y[t]
+            if norm > largest:
+                second, largest = t, norm
     return first, second
 
 
