@@ -18,7 +18,7 @@ from selfdict.solvers.newton_gates import Gates
 from selfdict.solvers.problem import Problem, Target
 from selfdict.solvers.steering import find_penalty
 
-SMALL = 4000  # columns that need no sample, and rows that are screened all at each step
+SMALL = 2000  # columns that need no sample, and rows that are screened all at each step
 FEW, MANY = 2000, 100  # points up to which, and features from which on, the products of all points are held
 SAMPLING = 8  # a sample is so many times smaller than what it stands for, the likely rows than all
 SAMPLE_TOL = 1e-2  # gap to which a sample is solved: its optimum is not the scene's
