@@ -27,7 +27,6 @@ def assert_same(clusters, expected):
 def rough(request, monkeypatch):
     """Small data as it is, and as if it were large."""
     monkeypatch.setattr("selfdict.select.leaf_columns._ROUGH", request.param)
-    return request.param == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
