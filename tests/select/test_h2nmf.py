@@ -1,4 +1,6 @@
 import dataclasses
+import time
+from itertools import count
 
 import numpy as np
 import pytest
@@ -74,16 +76,34 @@ def test_one_thread_or_many():
             assert_same(h2nmf(M, 50), expected)
 
 
+def test_threads_overtake_one_another(monkeypatch):
+    """A leaf becomes one of the tree while a thread that has found its parts has not yet said so."""
+    M = pixels(n=500)
+    with thread_limit(1):
+        expected = h2nmf(M, 40)
+    calls = count()
+
+    def parts(leaf, original=_Leaf.parts):
+        found = original(leaf)
+        time.sleep(0.002 * (next(calls) % 3))
+        return found
+
+    monkeypatch.setattr(_Leaf, "parts", parts)
+    with thread_limit(4):
+        for _ in range(5):
+            assert_same(h2nmf(M, 40), expected)
+
+
 def test_an_error_in_one_thread_stops_all(monkeypatch):
     tried = []
 
-    def divide(leaf, original=_Leaf.divide):
+    def parts(leaf, original=_Leaf.parts):
         tried.append(leaf)
         if len(tried) > 5:
             raise KeyboardInterrupt
-        original(leaf)
+        return original(leaf)
 
-    monkeypatch.setattr(_Leaf, "divide", divide)
+    monkeypatch.setattr(_Leaf, "parts", parts)
     with thread_limit(3), pytest.raises(KeyboardInterrupt):
         h2nmf(pixels(n=3000), 50)
     assert len(tried) <= 5 + 3

@@ -163,17 +163,16 @@ class _Growth:
         return self.untried[-1] if self.untried and self.untried[-1].turn >= least else None
 
     def attempt(self, leaf: "_Leaf") -> None:
-        """Find the parts of a leaf."""
-        try:
-            leaf.divide()
-        finally:
-            with self.changed:
-                for child in leaf.children or ():
-                    self.offer(child, min(leaf.turn, leaf.gain))
-                if leaf.node is not None:
-                    self.queue.remove((-leaf.bound, False, leaf.node))
-                    self.enter(leaf.node)
-                self.changed.notify_all()
+        """Find the parts of a leaf, then make them known: meanwhile the leaf may have become one of the tree."""
+        children = leaf.parts()
+        with self.changed:
+            leaf.children = children
+            for child in children:
+                self.offer(child, min(leaf.turn, leaf.gain))
+            if leaf.node is not None:
+                self.queue.remove((-leaf.bound, False, leaf.node))
+                self.enter(leaf.node)
+            self.changed.notify_all()
 
     def offer(self, leaf: "_Leaf", turn: float = np.inf) -> None:
         """Let a leaf be tried, if it can be divided; ``turn`` is the least value of those to be divided before it."""
@@ -228,17 +227,16 @@ class _Leaf:
     def gain(self) -> float:
         return float(sum(child.eigenvalues[0] for child in self.children or ()) - self.eigenvalues[0])
 
-    def divide(self) -> None:
-        """Find the two parts; none where one would be empty."""
+    def parts(self) -> "tuple[_Leaf, ...]":
+        """Return the two parts; none where one would be empty."""
         first = first_part(self.columns, self.U)
         if first.all() or not first.any():
-            self.children = ()
-            return
+            return ()
         parts = self.columns.divide(first)
         smaller, larger = sorted(parts, key=lambda part: part.indices.size)
         G = gram(smaller)
         small, large = _Leaf.of(smaller, G), self._without(G, larger) or _Leaf.of(larger, gram(larger))
-        self.children = (small, large) if smaller is parts[0] else (large, small)
+        return (small, large) if smaller is parts[0] else (large, small)
 
     def _without(self, G: Array, columns: LeafColumns) -> "_Leaf | None":
         """Return what remains without a part that has the Gram matrix G, if rounding errors are small beside it."""
