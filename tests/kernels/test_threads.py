@@ -1,8 +1,10 @@
 """Slices on threads: order, limits, nesting, errors, forks."""
 
 import multiprocessing
+import signal
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -59,6 +61,44 @@ def test_a_thread_that_is_busy_elsewhere_is_not_waited_for():
             assert not done.is_set()
         finally:
             done.set()
+
+
+def test_a_thread_that_comes_late_does_not_end_the_wait_for_the_others():
+    release, taken = threading.Event(), threading.Event()
+
+    def task(a, b):
+        if threading.current_thread() is threading.main_thread():
+            return taken.wait(30)
+        taken.set()
+        time.sleep(0.1)  # the caller has nothing left to do and waits
+        release.set()  # the other thread wakes, too late
+        time.sleep(0.1)
+        return True
+
+    with thread_limit(3):
+        _crew(2).put(lambda: release.wait(30) and None)
+        try:
+            assert for_slices(task, 3, 1) == [True] * 3
+        finally:
+            release.set()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to threads on Windows")
+def test_an_interruption_waits_for_what_is_running():
+    taken, done = threading.Event(), threading.Event()
+
+    def task(a, b):
+        if threading.current_thread() is threading.main_thread():
+            return taken.wait(30)
+        taken.set()
+        time.sleep(0.1)  # the caller has nothing left to do and waits
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        time.sleep(0.1)
+        done.set()
+
+    with thread_limit(2), pytest.raises(KeyboardInterrupt):
+        for_slices(task, 2, 1)
+    assert done.is_set()
 
 
 def _child(queue):

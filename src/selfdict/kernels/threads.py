@@ -104,16 +104,19 @@ def for_slices(task: Callable[[int, int], Any], n_items: int, slice_size: int) -
             _inside.reset(token)
 
     started: list[None] = []
-    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+    ended: list[None] = []
+    errors: list[BaseException] = []
+    bell: SimpleQueue[None] = SimpleQueue()  # rings whenever a thread has ended
 
     def help_out() -> None:
         started.append(None)
         try:
             work()
         except BaseException as error:
-            ended.put(error)
-        else:
-            ended.put(None)
+            errors.append(error)
+        finally:
+            ended.append(None)
+            bell.put(None)
 
     jobs = _crew(size - 1)
     for _ in range(size - 1):
@@ -122,9 +125,13 @@ def for_slices(task: Callable[[int, int], Any], n_items: int, slice_size: int) -
         work()
     finally:
         waiting.clear()
-        # who has not started by now finds nothing to do: no need to wait until it wakes
-        errors = [ended.get() for _ in range(len(started))]
-    for error in errors:
-        if error is not None:
-            raise error
+        # Who has not started by now finds nothing to do: no need to wait until it wakes. One that starts meanwhile
+        # rings as well, which is why what counts is how many have ended, and not how often it rang.
+        while len(ended) < len(started):
+            try:
+                bell.get()
+            except KeyboardInterrupt as error:
+                errors.append(error)
+    if errors:
+        raise errors[0]
     return results
