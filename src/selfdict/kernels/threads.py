@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from selfdict.kernels.blas import blas_limit
 
 _limit: ContextVar[int | None] = ContextVar("selfdict_threads", default=None)
 
@@ -50,7 +50,7 @@ def thread_limit(limit: int | None) -> Iterator[None]:
         raise ValueError(f"the thread limit must be at least 1, got {limit}")
     token = _limit.set(limit)
     try:
-        with threadpool_limits(limits=limit, user_api="blas"):
+        with blas_limit(limit):
             yield
     finally:
         _limit.reset(token)
