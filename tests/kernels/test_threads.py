@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from selfdict import nnls, thread_limit
+from selfdict.kernels import threads
 from selfdict.kernels.threads import _crew, for_slices, n_threads
 
 
@@ -99,6 +100,44 @@ def test_an_interruption_waits_for_what_is_running():
     with thread_limit(2), pytest.raises(KeyboardInterrupt):
         for_slices(task, 2, 1)
     assert done.is_set()
+
+
+class _InterruptedQueue:
+    """Hands a job to a thread and is interrupted then."""
+
+    def put(self, job):
+        thread = threading.Thread(target=job)
+        thread.start()
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_waits_for_what_has_just_been_handed_out(monkeypatch):
+    monkeypatch.setattr(threads, "_crew", lambda size: _InterruptedQueue())
+    running = []
+
+    def task(a, b):
+        running.append(a)
+        time.sleep(0.05)
+        running.remove(a)
+        if left:
+            late.append(a)
+
+    left, late = [], []
+    with thread_limit(2), pytest.raises(KeyboardInterrupt):
+        for_slices(task, 8, 1)
+    left.append(True)
+    assert running == []
+    time.sleep(0.2)
+    assert late == []
+    assert not threads._inside.get()  # this thread is not taken to be inside a task any more
+
+
+def test_slices_of_any_number_share_the_threads():
+    before = set(threading.enumerate())
+    with thread_limit(7):
+        for n in range(2, 10):
+            for_slices(lambda a, b: None, n, 1)
+    assert len(set(threading.enumerate()) - before) <= 6
 
 
 def _child(queue):

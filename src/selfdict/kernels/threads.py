@@ -65,6 +65,7 @@ def _crew(size: int) -> "SimpleQueue[Callable[[], None]]":
     jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def serve() -> None:
+        _inside.set(True)
         while True:
             jobs.get()()
 
@@ -85,23 +86,20 @@ def for_slices(task: Callable[[int, int], Any], n_items: int, slice_size: int) -
     threads all wait for it would wait for ever.
     """
     slices = [(start, min(start + slice_size, n_items)) for start in range(0, n_items, slice_size)]
-    size = min(n_threads(), len(slices))
+    limit = n_threads()
+    size = min(limit, len(slices))
     if size <= 1 or _inside.get():
         return [task(*bounds) for bounds in slices]
     results: list[Any] = [None] * len(slices)
     waiting = list(enumerate(slices))[::-1]
 
     def work() -> None:
-        token = _inside.set(True)
-        try:
-            while waiting:
-                try:
-                    k, bounds = waiting.pop()
-                except IndexError:  # another thread was quicker
-                    return
-                results[k] = task(*bounds)
-        finally:
-            _inside.reset(token)
+        while waiting:
+            try:
+                k, bounds = waiting.pop()
+            except IndexError:  # another thread was quicker
+                return
+            results[k] = task(*bounds)
 
     started: list[None] = []
     ended: list[None] = []
@@ -118,12 +116,8 @@ def for_slices(task: Callable[[int, int], Any], n_items: int, slice_size: int) -
             ended.append(None)
             bell.put(None)
 
-    jobs = _crew(size - 1)
-    for _ in range(size - 1):
-        jobs.put(help_out)
-    try:
-        work()
-    finally:
+    def finish() -> None:
+        _inside.set(False)
         waiting.clear()
         # Who has not started by now finds nothing to do: no need to wait until it wakes. One that starts meanwhile
         # rings as well, which is why what counts is how many have ended, and not how often it rang.
@@ -132,6 +126,19 @@ def for_slices(task: Callable[[int, int], Any], n_items: int, slice_size: int) -
                 bell.get()
             except KeyboardInterrupt as error:
                 errors.append(error)
+
+    jobs = _crew(limit - 1)  # not of another size for each number of slices: its threads stay
+    try:
+        try:
+            _inside.set(True)
+            for _ in range(size - 1):
+                jobs.put(help_out)
+            work()
+        finally:
+            finish()
+    except BaseException:
+        finish()  # the interruption may have come while it ran
+        raise
     if errors:
         raise errors[0]
     return results
