@@ -51,7 +51,7 @@ def fast_gradient(
     M : (m, n) array_like
         The data, a point a column; float32 is computed in float32. Entries may be negative.
     mu : float
-        The penalty μ ≥ 0; with ``target`` its first value. See :func:`mu_heuristic`.
+        The penalty μ ≥ 0; with ``target`` its first value, > 0. See :func:`mu_heuristic`.
     D : (m, d) array_like, optional
         A dictionary with gates, as in :func:`working_set`; by default M itself.
     p : (n,) or (d,) array_like, optional
@@ -104,12 +104,14 @@ def fast_gradient(
     problem = Problem.check(M, mu, p, w, sample_weight, random_state, D, loss)
     if problem.D is not None:
         problem = _with_gates(problem)
-    target = check_target(target)
+    target = check_target(target, problem.mu)
     tol = as_scalar(tol, "tol")
     if target_every is not None and target_every < 1:
         raise ValueError(f"target_every must be at least 1, got {target_every}")
     if max_iter < 0:
         raise ValueError(f"max_iter must not be negative, got {max_iter}")
+    if max_seconds is not None:
+        max_seconds = as_scalar(max_seconds, "max_seconds")
     if lipschitz is None:
         lipschitz = squared_norm(problem.M if problem.D is None else problem.D) * float(problem.s.max())
         if not problem.loss.quadratic:

@@ -82,10 +82,12 @@ def jitter(n: int, seed: Any) -> Array:
     return np.ones(n) if seed is None else 1 + 0.01 * (as_generator(seed).random(n) - 0.5)
 
 
-def check_target(target: Any) -> Target | None:
-    """Validate ``("residual", eps)`` or ``("trace", value)``."""
+def check_target(target: Any, mu: float) -> Target | None:
+    """Validate ``("residual", eps)`` or ``("trace", value)``, and the first penalty, which is steered by factors."""
     if target is None:
         return None
     if not (isinstance(target, tuple | list) and len(target) == 2 and target[0] in ("residual", "trace")):
         raise ValueError(f'target must be None, ("residual", eps) or ("trace", value), got {target!r}')
+    if mu == 0:
+        raise ValueError("mu must be > 0 when it is steered to a target, got 0")
     return str(target[0]), as_scalar(target[1], f"target {target[0]}", strict=True)

@@ -104,9 +104,7 @@ def working_set(
     place = choose_device(device, M)
     problem = Problem.check(to_numpy(M), mu, p, w, sample_weight, random_state, to_numpy(D), loss, sparse=True)
     problem.need_squares("working_set")
-    target = check_target(target)
-    if target is not None and problem.mu == 0:
-        raise ValueError("mu must be > 0 when it is steered to a target, got 0")
+    target = check_target(target, problem.mu)
     limit = None if max_seconds is None else as_scalar(max_seconds, "max_seconds")
     search = Search(problem, as_scalar(tol, "tol"), limit, callback, place)
     search.record()
