@@ -26,8 +26,9 @@ def test_limit_holds_inside_the_block_only():
         assert for_slices(lambda a, b: threading.current_thread() is threading.main_thread(), 8, 1) == [True] * 8
     with thread_limit(None):
         assert n_threads() == before
-    with pytest.raises(ValueError, match="at least 1, got 0"), thread_limit(0):
-        pass
+    for limit in (0, 1.5, "2"):
+        with pytest.raises(ValueError, match=f"at least 1, got {limit!r}"), thread_limit(limit):
+            pass
 
 
 def test_results_do_not_depend_on_the_number_of_threads():
@@ -45,12 +46,17 @@ def test_a_task_may_come_back():
     assert inner == [10] * 8
 
 
-def test_an_error_in_a_slice_reaches_the_caller():
-    def fail(a, b):
-        raise RuntimeError(f"slice {a}")
+@pytest.mark.parametrize("in_caller", [True, False])
+def test_an_error_in_a_slice_reaches_the_caller(in_caller):
+    taken = threading.Barrier(2)  # each thread has one of the two slices
 
-    with pytest.raises(RuntimeError, match="slice 0"), thread_limit(2):
-        for_slices(fail, 4, 1)
+    def fail(a, b):
+        taken.wait(30)
+        if (threading.current_thread() is threading.main_thread()) == in_caller:
+            raise RuntimeError("in a slice")
+
+    with pytest.raises(RuntimeError, match="in a slice"), thread_limit(2):
+        for_slices(fail, 2, 1)
 
 
 def test_a_thread_that_is_busy_elsewhere_is_not_waited_for():

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from numbers import Integral
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -46,8 +47,8 @@ def thread_limit(limit: int | None) -> Iterator[None]:
     if limit is None:
         yield
         return
-    if limit < 1:
-        raise ValueError(f"the thread limit must be at least 1, got {limit}")
+    if not isinstance(limit, Integral) or limit < 1:
+        raise ValueError(f"the thread limit must be a whole number, at least 1, got {limit!r}")
     token = _limit.set(limit)
     try:
         with blas_limit(limit):
