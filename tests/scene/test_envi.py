@@ -152,6 +152,14 @@ def test_a_header_named_after_its_data_file(tmp_path):
         np.testing.assert_array_equal(read_scene(tmp_path / name).values, scene.values)
 
 
+def test_a_header_named_in_capitals(tmp_path):
+    scene = full_scene("float32")
+    for overwrite in (False, True):
+        write_scene(scene, tmp_path / "CUBE.HDR", overwrite=overwrite)
+        assert {path.name for path in tmp_path.iterdir()} == {"CUBE.HDR", "CUBE.img"}
+    assert_same(read_scene(tmp_path / "CUBE.HDR"), scene)
+
+
 def test_names_that_a_header_cannot_hold(tmp_path):
     scene = build_scene(np.ones((2, 1, 1)), band_name=["a, {b}", "c\nd"])
     write_scene(scene, tmp_path / "cube.hdr")

@@ -31,14 +31,18 @@ def staged(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _is_header(path: Path) -> bool:
+    return path.suffix.lower() == ".hdr"
+
+
 def _move_into_place(folder: Path, parent: Path, overwrite: bool) -> None:
-    made = sorted(folder.iterdir(), key=lambda path: path.suffix == ".hdr")
+    made = sorted(folder.iterdir(), key=_is_header)
     old = [parent / path.name for path in made if (parent / path.name).exists()]
     if old and not overwrite:
         raise SceneError(old[0], "exists already; pass overwrite=True to replace it")
     for path in reversed(old):
         # A folder cannot be replaced in one step, a header must not outlive its data: both step aside first.
-        if path.is_dir() or path.suffix == ".hdr":
+        if path.is_dir() or _is_header(path):
             os.replace(path, folder / f"{path.name}.old")
     for path in made:
         os.replace(path, parent / path.name)
