@@ -141,7 +141,7 @@ def damaged(folder):
         ("wavelength_nm,a,a\n400,0.1,0.2\n", "two columns of the same name"),
         ("wavelength_nm,a\n400,much\n", "could not convert"),
         ("wavelength_nm\n400\n", "spectra must be numbers"),
-        ("", "cannot be read as a spectral library"),
+        ("", "must have one row of names"),
     ):
         (folder / "d.csv").write_text(text)
         yield folder / "d.csv", message

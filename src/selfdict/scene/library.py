@@ -187,11 +187,11 @@ def _read_npz(path: Path) -> xr.DataArray:
 
 def _read_csv(path: Path) -> xr.DataArray:
     with path.open(newline="", encoding="utf-8-sig") as file:
-        header, *rows = [row for row in csv.reader(file) if row]
-    if not rows or any(len(row) != len(header) for row in rows):
+        lines = [row for row in csv.reader(file) if row]
+    if len(lines) < 2 or any(len(row) != len(lines[0]) for row in lines):
         raise SceneError(path, "must have one row of names, and as many numbers in each row below it")
-    columns = {name.strip(): [row[k] for row in rows] for k, name in enumerate(header)}
-    if len(columns) != len(header):
+    columns = {name.strip(): [row[k] for row in lines[1:]] for k, name in enumerate(lines[0])}
+    if len(columns) != len(lines[0]):
         raise SceneError(path, "has two columns of the same name")
     wavelength = None
     for key, unit in WAVELENGTH.items():
