@@ -79,5 +79,8 @@ def test_bad_requests():
         make_scene((6, 6), n_endmembers=5, border=2)
     with pytest.raises(ValueError, match="noise must be"):
         make_scene((12, 12), noise=-1)
+    for change in ({"n_bands": 0}, {"n_outliers": -1}):
+        with pytest.raises(ValueError, match="n_bands ≥ 1 and n_outliers ≥ 0"):
+            make_scene((12, 12), **change)
     with pytest.raises(ValueError, match="variability must be"):
         make_scene((12, 12), variability=-1)

@@ -119,6 +119,7 @@ def test_where_to_compute(monkeypatch):
     tensor = torch.zeros((2, 2))
     assert choose.choose_device(None, np.zeros(2)) is None
     assert choose.choose_device("cpu", np.zeros(2)) is None
+    assert choose.choose_device("cpu:0", np.zeros(2)) is None
     assert choose.choose_device(None, np.zeros(2), tensor) == torch.device("cpu")
     assert choose.choose_device("cpu", tensor) == torch.device("cpu")
     with pytest.raises(ValueError, match='device must be None, "cpu" or "cuda", got \'tpu\''):

@@ -94,6 +94,8 @@ def make_scene(
     inner = (n_rows - 2 * border, n_columns - 2 * border)
     if border < 0 or min(inner) < 1:
         raise ValueError(f"shape {shape} leaves no pixel inside a border of {border}")
+    if n_bands < 1 or n_outliers < 0:
+        raise ValueError(f"a scene needs n_bands ≥ 1 and n_outliers ≥ 0, got {n_bands} and {n_outliers}")
     n_endmembers = as_rank(n_endmembers, inner[0] * inner[1] - n_outliers, "n_endmembers")
     wavelength = np.round(np.linspace(400.0, 2500.0, n_bands), 2)
     good = ~np.any([(a <= wavelength) & (wavelength <= b) for a, b in _WATER_VAPOUR], axis=0)

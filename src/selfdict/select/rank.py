@@ -122,7 +122,7 @@ def suggest_rank(
         if solution is not None:
             return elbow(error_curve(solution, M, r_max, clusters=clusters).errors)
         K = spa(M, r_max, allow_fewer=True)
-        return elbow([relative_error(M, K[: k + 1]) for k in range(K.size)])
+        return elbow([relative_error(M, K[: k + 1]) for k in range(K.size)]) if K.size else 1
     raise ValueError(f"method must be 'hysime' or 'elbow', got {method!r}")
 
 

@@ -19,9 +19,10 @@ def choose_device(device: Any, *arrays: Any) -> Any:
     if device is None:
         return next((array.device for array in arrays if is_tensor(array)), None)
     name = str(device)
-    if name.split(":")[0] not in ("cpu", "cuda"):
+    kind = name.split(":")[0]
+    if kind not in ("cpu", "cuda"):
         raise ValueError(f'device must be None, "cpu" or "cuda", got {device!r}')
-    if name == "cpu":
+    if kind == "cpu":
         return optional("torch").device("cpu") if any(map(is_tensor, arrays)) else None
     if any(map(issparse, arrays)):
         raise ValueError(f"sparse data is computed on the CPU, got device={name!r}")
