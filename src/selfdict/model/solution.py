@@ -17,7 +17,7 @@ class Status(Enum):
 
     CONVERGED = "The certified gap is below the tolerance."
     STALLED = "The objective no longer falls in this floating-point precision; the gap says how close it is."
-    MAX_ITER = "The tolerance or the target was not met within the limits: raise max_iter, or choose a target within reach."
+    MAX_ITER = "The tolerance or the target was not met: raise max_iter, or choose a target within reach."
     MAX_SECONDS = "The time limit was reached; this is the best point found, with its true gap."
     INTERRUPTED = "Interrupted by the user; this is the best point found, with its true gap."
     STOPPED_BY_CALLBACK = "The callback asked to stop; this is the best point found."

@@ -67,7 +67,8 @@ def write(scene: xr.DataArray, path: Path, *, interleave: str = "bsq", byte_orde
         raise ValueError(f"byte_order must be 'little' or 'big', got {byte_order!r}")
     if scene.attrs.get("add_offset", 0) != 0:
         raise SceneError(path, "an ENVI header keeps no add_offset; apply it first or write NetCDF")
-    header, data = (path, path.with_suffix(".img")) if path.suffix.lower() == ".hdr" else (path.with_suffix(".hdr"), path)
+    is_header = path.suffix.lower() == ".hdr"
+    header, data = (path, path.with_suffix(".img")) if is_header else (path.with_suffix(".hdr"), path)
     scene = fill_masked(scene, path)
     native = np.dtype(_WIDER.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
     if native not in _CODES:
