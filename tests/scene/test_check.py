@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from selfdict import Huber, certify, working_set
+from selfdict import Huber, Squared, certify, working_set
 from selfdict.datasets import make_scene
 from selfdict.scene import matrix, unmix
 from selfdict.scene.check import Dictionary
@@ -12,7 +12,7 @@ from selfdict.scene.check import Dictionary
 @pytest.fixture(scope="module")
 def case():
     truth = make_scene((30, 24), n_bands=30, n_endmembers=4, noise=0.005, n_outliers=2, random_state=1)
-    result = unmix(truth.scene, 4, candidates=40, check=True, random_state=0)
+    result = unmix(truth.scene, 4, candidates=40, check=True, loss=Squared(), random_state=0)
     M = matrix(truth.scene, clip=True).astype(np.float64)
     flat = np.ravel_multi_index(result.solution_pixels.T, truth.scene.shape[1:])
     D = np.maximum(truth.scene.values.reshape(30, -1)[:, flat], 0).astype(np.float64)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 import selfdict
 from selfdict._validation import Array, as_generator, as_rank
+from selfdict.model.losses import Squared, as_loss
 from selfdict.scene.blocks import blocks, float_dtype, used_bands, with_mask
 from selfdict.scene.check import Dictionary
 from selfdict.scene.georef import crs_of, to_map, transform_of
@@ -115,7 +116,7 @@ def unmix(
     if abundances not in ("nnls", "fcls"):
         raise ValueError(f"abundances must be 'nnls' or 'fcls', got {abundances!r}")
     settings: dict[str, Any] = {"candidates": candidates, "mu": mu} if method == "fgnsr" else {}
-    squared = options.get("loss", "squared") == "squared"  # other losses cannot take the sizes of clusters
+    squared = isinstance(as_loss(options.get("loss")), Squared)  # other losses cannot take the sizes of clusters
     if check:
         settings["weights"] = options.pop("weights", "residual")
         few = method == "fgnsr" and (candidates is not None or library is not None)
