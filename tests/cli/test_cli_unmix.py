@@ -185,6 +185,31 @@ def test_bad_usage(cube, tmp_path, words):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_options_of_the_model_are_refused_with_other_methods(cube, tmp_path):
+    for words in (["--library", tmp_path / "library.csv"], ["--check"]):
+        result = run("unmix", cube, "-r", 1, "-o", tmp_path / "out", "--method", "spa", *words)
+        assert result.exit_code == 2
+        assert words[0] in result.output
+        assert "goes with --method fgnsr, got spa" in result.output
+
+
+def test_a_defect_of_the_program_is_not_blamed_on_the_file(cube, tmp_path, monkeypatch):
+    monkeypatch.setattr("selfdict.scene.unmix", lambda *args, **options: [].remove(0))
+    result = run("unmix", cube, "-r", 3, "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    assert type(result.exception) is ValueError
+    assert result.output == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sentence_in_several_lines_is_one_for_the_user(cube, tmp_path):
+    (tmp_path / "bands.csv").write_text("a\n0.5\n")  # refused by a raise that spans several lines
+    result = run("unmix", cube, "-r", 1, "-o", tmp_path / "out", "--library", tmp_path / "bands.csv")
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"error: {cube}: the library has no wavelengths")
+
+
 def test_broken_file_is_one_line(tmp_path):
     (tmp_path / "bad.hdr").write_text("just some text\n")
     result = run("unmix", tmp_path / "bad.hdr", "-r", 3, "-o", tmp_path / "out")
@@ -216,7 +241,6 @@ def test_a_library_that_does_not_fit_is_one_line(cube, tmp_path):
     for words, message in (
         (["--library", tmp_path / "far.csv"], "ranges do not overlap"),
         (["--library", tmp_path / "none.csv"], "no such file"),
-        (["--library", tmp_path / "far.csv", "--method", "spa"], "goes with --method fgnsr"),
     ):
         result = run("unmix", cube, "-r", 1, "-o", tmp_path / "out", *words)
         assert result.exit_code == 2

@@ -1,4 +1,4 @@
-"""The ``selfdict`` command. Exit codes: 0 fine, 2 bad input or usage, 130 interrupted."""
+"""The ``selfdict`` command. Exit codes: 0 fine, 1 a defect of the program, 2 bad input or usage, 130 interrupted."""
 
 import sys
 from collections.abc import Sequence

@@ -17,7 +17,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Find the pure pixels of a hyperspectral scene, and how much of each every pixel holds.",
-    epilog="Exit codes: 0 fine, 2 bad input or usage, 130 interrupted.",
+    epilog="Exit codes: 0 fine, 1 a defect of the program, 2 bad input or usage, 130 interrupted.",
 )
 
 
@@ -156,8 +156,9 @@ def unmix(
     from selfdict.cli.folder import whole_folder
     from selfdict.cli.run import Request, unmix_into
 
-    if library is not None and method is not Method.FGNSR:
-        raise typer.BadParameter(f"goes with --method fgnsr, got {method.value}", param_hint="--library")
+    for option, given in (("--library", library is not None), ("--check", check)):
+        if given and method is not Method.FGNSR:
+            raise typer.BadParameter(f"goes with --method fgnsr, got {method.value}", param_hint=option)
     path = file if scheduler is None else file.absolute()  # workers may have started elsewhere
     request = Request(
         source=Source(path, bands, drop_bad_bands, mask, roi, variable, str(file)),

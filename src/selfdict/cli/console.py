@@ -6,6 +6,7 @@ import math
 import re
 import signal
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -58,7 +59,10 @@ class Interruption:
 
 
 def ends_well(command: Callable[Params, None]) -> Callable[Params, None]:
-    """Turn the errors a user can cause into one line and exit code 2, and Ctrl-C into exit code 130."""
+    """Turn the errors a user can cause into one line and exit code 2, and Ctrl-C into exit code 130.
+
+    Any other error is a defect of this program and is shown as Python shows it.
+    """
 
     @functools.wraps(command)
     def guarded(*args: Params.args, **kwargs: Params.kwargs) -> None:
@@ -70,12 +74,20 @@ def ends_well(command: Callable[Params, None]) -> Callable[Params, None]:
             exec("")  # CPython remembers an interruption inside exec, as in some imports, and would die of it at exit
             raise typer.Exit(130) from None
         except (ValueError, OSError, ModuleNotFoundError, MemoryError) as error:
+            if not on_purpose(error):
+                raise
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             reason = " ".join(lines) or type(error).__name__
             typer.echo(f"error: {printable(reason)[:1000]}", err=True)
             raise typer.Exit(2) from error
 
     return guarded
+
+
+def on_purpose(error: Exception) -> bool:
+    """Whether somebody had a sentence for this case: a ValueError that no ``raise`` made is some operation's failure."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return not isinstance(error, ValueError) or (frames[-1].line or "").startswith("raise")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import selfdict
-from selfdict.cli.console import Bars, check_interrupted, finite
+from selfdict.cli.console import Bars, check_interrupted, finite, on_purpose
 from selfdict.cli.source import Source, sha256
 
 if TYPE_CHECKING:
@@ -83,9 +83,10 @@ class Request:
                     maps=maps,
                     **options,
                 )
-        except SceneError:
-            raise
-        except ValueError as error:  # such as more materials than pixels: say in which file
+        except ValueError as error:
+            if isinstance(error, SceneError) or not on_purpose(error):
+                raise
+            # such as more materials than pixels: say in which file
             raise SceneError(self.source.label, str(error)) from error
 
     def cluster(self) -> AbstractContextManager[Any]:
