@@ -157,6 +157,15 @@ def test_nothing_is_overwritten_unless_asked(tmp_path, suffix):
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_a_header_comes_last_and_an_old_one_goes_first(tmp_path, monkeypatch):
+    scene, moves, replace = full_scene(), [], os.replace
+    write_scene(scene, tmp_path / "cube.hdr")
+    monkeypatch.setattr(os, "replace", lambda old, new: moves.append((old.parent, old.name)) or replace(old, new))
+    write_scene(scene, tmp_path / "cube.hdr", overwrite=True)
+    assert moves[0] == (tmp_path, "cube.hdr")
+    assert [name for _, name in moves[1:]] == ["cube.img", "cube.hdr"]
+
+
 def test_neither_file_of_a_pair_is_overwritten(tmp_path):
     (tmp_path / "cube.img").write_text("precious")
     with pytest.raises(SceneError, match=r"cube\.img: exists already"):

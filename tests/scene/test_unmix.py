@@ -10,6 +10,7 @@ from scipy.optimize import nnls as independent_nnls
 
 from selfdict.datasets import make_scene
 from selfdict.scene import build_scene, matrix, read_scene, unmix, valid_mask, write_scene
+from selfdict.scene.thinning import Sample
 from selfdict.select import spa
 
 
@@ -21,6 +22,15 @@ def truth():
 @pytest.fixture(scope="module")
 def expected(truth):
     return unmix(truth.scene, 3, candidates=40, random_state=0)
+
+
+def test_each_block_has_a_sample_of_its_own():
+    M = np.random.default_rng(0).random((5, 200))
+    sample = Sample(np.ones(5, dtype=bool), 0.1, 2, seed=3)
+    first, again, other = (sample.choose(M, number)[0] for number in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert set(spa(M, 2)) <= set(first) & set(other)
+    assert len(np.intersect1d(first, other)) < 10
 
 
 @pytest.fixture

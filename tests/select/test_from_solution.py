@@ -39,6 +39,12 @@ def test_near_duplicates_fool_the_diagonal_but_not_the_clusters():
     assert set(select_indices(solution, 3, M, "clusters")) == {1, 3, 4}
 
 
+def test_columns_that_are_heavy_enough_are_not_merged_though_they_are_near():
+    M = np.array([[1.0, 0.8, 0.0], [0.0, 0.2, 1.0]])
+    solution = solution_with([0.7, 0.6, 0.3])  # the second has more than a third of all weight
+    assert set(select_indices(solution, 2, M, "clusters")) == {0, 1}
+
+
 def test_spa_measures_rows_in_units_of_the_columns_norms():
     """A dark pixel has a row of large entries; scaled, it counts as what it explains."""
     M = np.array([[1.0, 0.0, 0.01, 0.5], [0.0, 1.0, 0.0, 0.5]])
@@ -88,6 +94,8 @@ def test_exchange_never_raises_the_error_and_respects_its_bound():
     K, after = exchange(fit, fit, start, 4, Budget())
     assert after <= before
     assert after == pytest.approx(fit.residual(K)[0])
+    whole = Fit.of(M, np.ones(200), M, 30)
+    assert whole.limit(5) == pytest.approx(np.sum(np.linalg.svd(M, compute_uv=False)[5:] ** 2))
     same, unchanged = exchange(fit, fit, start, 4, Budget(0))
     assert same.tolist() == start.tolist()
     assert unchanged == before
@@ -121,6 +129,10 @@ def test_of_choices_with_the_same_error_exchange_takes_the_one_whose_abundances_
     M = np.hstack([0.5 * M[:, pure], M])
     half, full = np.arange(3), pure + 3
     assert _settle([half, full], M, M) is full
+    A = M * np.where(np.arange(63) < 3, 1.0, 1 + 1e-3 * np.random.default_rng(0).random((12, 1)))
+    errors = [relative_error(M, A[:, K]) for K in (half, full)]
+    assert errors[0] < errors[1] <= TIE * errors[0]
+    assert _settle([half, full], M, A) is full
     worse = np.array([*full[:2], *np.setdiff1d(np.arange(6, 63), full)[:1]])
     assert relative_error(M, worse) > TIE * relative_error(M, half)
     assert _settle([half, worse], M, M) is half

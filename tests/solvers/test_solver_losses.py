@@ -15,6 +15,8 @@ from selfdict import (
     conic,
     fast_gradient,
     mu_heuristic,
+    nnls,
+    spa,
     working_set,
 )
 from selfdict.datasets import make_mixtures
@@ -54,6 +56,9 @@ def test_solvers_of_squares_name_the_one_for_other_losses(solver):
 def test_the_heuristic_for_mu_is_twice_the_loss_at_the_first_guess():
     M, p, s, loss = small()
     plain = mu_heuristic(M, 3, p, sample_weight=s)
+    K = spa(M, 3)
+    squares = np.sum((M - M[:, K] @ nnls(M[:, K], M)) ** 2, axis=0)
+    assert plain == pytest.approx((s @ squares + 1e-6 * s @ np.sum(M**2, axis=0)) / p[K].sum())
     assert mu_heuristic(M, 3, p, sample_weight=s, loss=Huber(1e6)) == pytest.approx(plain)
     assert mu_heuristic(M, 3, p, sample_weight=s, loss=Huber(0.01)) < plain
     expected = mu_heuristic(loss.whiten(M), 3, p, sample_weight=loss.weigh(s))

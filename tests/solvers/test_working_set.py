@@ -13,6 +13,7 @@ from selfdict.kernels.gates import curvature, fit_columns
 from selfdict.model.screening import gram, gram_sums, positive_sums
 from selfdict.solvers import search
 from selfdict.solvers.newton_gates import Gates, newton_target
+from selfdict.solvers.steering import find_penalty
 from selfdict.solvers.working_set import working_set
 
 
@@ -407,6 +408,21 @@ def test_steered_to_a_target_with_a_certificate_for_the_final_penalty(target, sm
     assert_sound(M, solution)
     fixed = working_set(M, solution.mu, tol=1e-5)
     assert solution.objective == pytest.approx(fixed.objective, rel=2e-4)
+
+
+def test_a_penalty_out_of_reach_is_not_looked_for_long():
+    seen = []
+    assert not find_penalty(lambda mu: seen.append(mu) or 1.0, 1.0, 1e-3)
+    assert len(seen) <= 7
+    assert np.all(np.diff(seen) > 0)
+
+
+def test_of_multiples_of_one_column_only_the_first_joins():
+    M = np.array([[1.0, 0.0, 2.0, 0.5], [0.0, 1.0, 0.0, 0.5]])
+    gates = Gates(M, np.abs(M).sum(axis=0), np.ones(4))
+    rows, violation = search.worst(np.array([1.0, 3.0, 2.0, 0.5]), np.full(4, 0.6), None, gates, rough=False)
+    assert rows.tolist() == [1, 2]
+    assert violation == pytest.approx(2.4)
 
 
 def test_a_target_out_of_reach_is_said_so():

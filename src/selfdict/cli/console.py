@@ -85,7 +85,7 @@ def ends_well(command: Callable[Params, None]) -> Callable[Params, None]:
 
 
 def on_purpose(error: Exception) -> bool:
-    """Whether somebody had a sentence for this case: a ValueError that no ``raise`` made is some operation's failure."""
+    """Whether somebody had a sentence for this case: a ValueError that no ``raise`` made comes from a defect."""
     frames = traceback.extract_tb(error.__traceback__)
     return not isinstance(error, ValueError) or (frames[-1].line or "").startswith("raise")
 
