@@ -131,6 +131,17 @@ def test_nothing_is_replaced_without_force_and_nothing_foreign_with_it(tmp_path)
         pytest.fail("must be refused before any work")
 
 
+@pytest.mark.parametrize("names", [("scene.hdr", "scene.img"), ("run.json", "run.py"), ("report.html", "report.docx")])
+def test_files_that_only_look_like_outputs_are_never_replaced(tmp_path, names):
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in names:
+        (out / name).write_text("mine")
+    with pytest.raises(SceneError, match="did not write"), whole_folder(out, force=True):
+        pytest.fail("must be refused before any work")
+    assert sorted(path.name for path in out.iterdir()) == sorted(names)
+
+
 def test_a_running_neighbour_is_left_alone(tmp_path):
     def run_two():
         with whole_folder(tmp_path / "out") as first:

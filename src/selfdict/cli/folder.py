@@ -11,7 +11,9 @@ from pathlib import Path
 from selfdict.scene import SceneError
 
 _SUFFIX = ".selfdict-part"
-_OURS = {"endmembers", "abundances", "residual", "run", "report", "scene"}
+_MAPS = {name + suffix for name in ("abundances", "residual") for suffix in (".hdr", ".img", ".tif", ".nc", ".zarr")}
+_OURS = {"endmembers.csv", "run.json", "report.html"} | _MAPS
+_DEMO = {"scene.hdr", "scene.img"}  # common names: without a run beside it, such a scene is somebody's data
 
 
 @contextmanager
@@ -56,7 +58,8 @@ def check_free(target: Path, *, force: bool) -> None:
     held = sorted(path.name for path in target.iterdir())
     if held and not force:
         raise SceneError(target, "exists already; choose another folder or pass --force to replace it")
-    foreign = [name for name in held if name.split(".")[0] not in _OURS]
+    ours = _OURS | _DEMO if "run.json" in held else _OURS
+    foreign = [name for name in held if name not in ours]
     if foreign:
         raise SceneError(target, f"holds files that selfdict did not write ({foreign[0]}); choose another folder")
 
