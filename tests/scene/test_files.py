@@ -195,6 +195,28 @@ for k in range(10_000):
 """
 
 
+@pytest.mark.parametrize("suffix", [".hdr", ".tif", ".zarr"])
+def test_a_disk_without_space_leaves_nothing(tmp_path, suffix):
+    resource = pytest.importorskip("resource")
+    scene = build_scene(np.random.default_rng(0).random((6, 50, 60)).astype(np.float32))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))  # no file may grow beyond: writing fails
+    try:
+        with pytest.raises(SceneError, match=f"cube{suffix}: cannot be written"):
+            write_scene(scene, tmp_path / f"cube{suffix}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refusal_names_the_file_asked_for(tmp_path):
+    scene = build_scene(np.ones((2, 3, 4)))
+    scene.attrs["add_offset"] = 1.0
+    with pytest.raises(SceneError, match="add_offset") as refusal:
+        write_scene(scene, tmp_path / "cube.hdr")
+    assert refusal.value.path == str(tmp_path / "cube.hdr")
+
+
 @pytest.mark.parametrize("suffix", [".hdr", ".zarr"])
 def test_a_killed_writer_leaves_a_whole_file_or_none(tmp_path, suffix):
     path = tmp_path / f"cube{suffix}"

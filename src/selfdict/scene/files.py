@@ -135,6 +135,8 @@ def write_scene(
     with staged(target, overwrite=overwrite) as temporary:
         try:
             module.write(as_bands(scene), temporary, **options)
+        except SceneError as error:  # names the hidden file
+            raise SceneError(target, error.reason) from error
         except OSError as error:
             raise SceneError(target, f"cannot be written: {error}") from error
     return target

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import rasterio
 import xarray as xr
-from rasterio.errors import NotGeoreferencedWarning
+from rasterio.errors import NotGeoreferencedWarning, RasterioIOError
 from rasterio.windows import Window
 
 from selfdict._validation import Array
@@ -85,6 +85,10 @@ def write(scene: xr.DataArray, path: Path) -> None:
                 file.update_tags(band + 1, **_tags(scene, band))
                 if "band_name" in scene.coords:
                     file.set_band_description(band + 1, str(scene["band_name"].values[band]))
+    try:  # GDAL writes the directory last, and does not tell when it fails
+        _open(path).close()
+    except RasterioIOError as error:
+        raise OSError("not all of it could be written; the disk may be full") from error
 
 
 class _Reader:
