@@ -439,6 +439,23 @@ def test_recovers_the_middle_points_that_the_exact_model_recovers():
     assert set(np.argsort(-solution.diagonal)[:6]) == set(indices)
 
 
+def with_a_bright_point(factor, seed):
+    """Mixtures of which one is so many times brighter than the others and one is zero; μ suits the ordinary ones."""
+    rng = np.random.default_rng(seed)
+    M = rng.random((6, 3)) @ rng.dirichlet(np.ones(3), 30).T + 0.01 * rng.random((6, 30))
+    M[:, 7] = 0
+    mu = mu_heuristic(np.delete(M, 3, axis=1), 3)
+    M[:, 3] *= factor
+    return M, mu
+
+
+@pytest.mark.parametrize("seed", [1, 4, 14, 17])
+def test_a_zero_column_adds_no_rounding_error_of_bright_ones_to_the_bound(seed):
+    M, mu = with_a_bright_point(1e7, seed)
+    solution = working_set(M, mu, max_seconds=1.0)
+    assert 0 <= solution.dual_bound <= certify(M, solution).objective
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -57,8 +57,9 @@ class Search:
         self.v, self.p = (vector[self.rows].astype(np.float64) for vector in (problem.v, problem.p))
         self.D = None if problem.D is None else problem.D[:, self.rows]
         self.positive_sums = screener(self.M if self.D is None else self.D, self.v, place)
-        square = float(problem.s.astype(np.float64) @ squared_norms(problem.M))
-        self.constant = 0.0 if everything else 0.5 * (square - float(self.s @ squared_norms(self.M)))
+        squares = problem.s.astype(np.float64) * squared_norms(problem.M)
+        square = float(squares.sum())
+        self.constant = 0.5 * float(squares[problem.w == 0].sum())
         self.point = np.empty(0, np.int64), np.empty(0)  # replaced as one: an interruption finds it whole
         self.likely: Array | None = None  # rows that may open; None: any
         self.set_mu(problem.mu)
