@@ -456,6 +456,12 @@ def test_a_zero_column_adds_no_rounding_error_of_bright_ones_to_the_bound(seed):
     assert 0 <= solution.dual_bound <= certify(M, solution).objective
 
 
+@pytest.mark.parametrize("seed", [9, 14, 27])
+def test_one_point_a_thousand_times_brighter_is_no_reason_to_stall(seed):
+    M, mu = with_a_bright_point(1e3, seed)
+    assert working_set(M, mu, tol=1e-3).status is Status.CONVERGED
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

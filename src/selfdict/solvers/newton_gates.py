@@ -17,6 +17,7 @@ from selfdict.kernels.threads import for_slices
 from selfdict.model.sparse import SparseResidual
 
 _ARMIJO = 1e-4
+_BLIND = 100  # steps that a working set may take where the objective has too few digits to show them
 _SHORTEST = 1e-9  # step length at which the objective is taken to be flat in this precision
 _RIDGE = 1e-10  # on the Hessian, relative to its mean diagonal: atoms may be duplicates of each other
 
@@ -73,6 +74,7 @@ class Gates:
         self.own = self._own()
         self.fit, self.gradient = 0.5 * self.square, np.empty(0)
         self.curved: tuple[Array, Array] | None = None  # the states and the second derivatives asked for last
+        self.blind = 0  # steps too short for the objective to show
         self.slice = max(250, -(-n // 64))  # columns a thread works on at a time
 
     def open(self, atoms: Array, t: Array) -> None:
@@ -180,10 +182,10 @@ class Gates:
     def newton(self, penalty: Array, tolerance: float, check: Callable[[], None] | None = None) -> float:
         """Minimise f(t) = fit + penaltyᵀt until the projected gradient is ≤ ``tolerance``; return f.
 
-        The objective never rises. ``check`` is called before each step and may raise.
+        The objective never rises, but by rounding errors. ``check`` is called before each step and may raise.
         """
         f = self.fit + float(penalty @ self.t)
-        rounding = np.finfo(float).eps * self.square
+        rounding = 10 * np.finfo(float).eps * self.square
         while True:
             g = self.gradient + penalty
             stuck = ((self.t <= 0) & (g > 0)) | ((self.t >= 1) & (g < 0))
@@ -199,16 +201,20 @@ class Gates:
                 t = np.clip(self.t + length * step, 0.0, 1.0)
                 self.evaluate(t)
                 f_new = self.fit + float(penalty @ t)
-                if f_new <= f + _ARMIJO * length * slope:
+                change = f_new - f
+                blind = abs(change) <= rounding  # f has too few digits to tell; its derivatives have more
+                if blind and self.blind < _BLIND:
+                    change = 0.5 * float((g + self.gradient + penalty) @ (t - self.t))
+                if change <= _ARMIJO * length * slope:
                     break
                 self.state[:] = state  # a better start for the columns than where this step has led
                 length /= 3
                 if length < _SHORTEST:
                     self.evaluate(self.t)
                     return f
-            progress = f - f_new
+            self.blind += int(blind)
             self.t, f = t, f_new
-            if progress <= rounding:
+            if -change <= (np.finfo(float).eps * f if self.blind < _BLIND else rounding):
                 return f
 
 
