@@ -23,8 +23,8 @@ _LINE = 8  # numbers in a cache line
 @jit
 def fit_columns(
     G: Array, C: Array, weight: Array, t: Array, own: Array, Z: Array, state: Array, start: int, stop: int
-) -> tuple[float, Array]:
-    """Solve the columns ``start`` to ``stop`` and return Σ ω_j (φ_j − ½‖y_j‖²) and its gradient in t.
+) -> Array:
+    """Solve the columns ``start`` to ``stop`` and return Σ ω_j (φ_j − ½‖y_j‖²), and after it its gradient in t.
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ def fit_columns(
     """
     k = t.shape[0]
     value = 0.0
-    gradient = np.zeros(k)
+    sums = np.zeros(1 + k)
+    gradient = sums[1:]
     rows = _aligned_rows(G, 2)
     r, g = rows[k], rows[k + 1]
     L = np.empty((k, k))
@@ -67,7 +68,8 @@ def fit_columns(
         for i in range(k):
             gradient[i] -= v * g[i] if at[i] == GATE else 0.0
         value -= 0.5 * weight[j] * inner
-    return value, gradient
+    sums[0] = value
+    return sums
 
 
 @jit

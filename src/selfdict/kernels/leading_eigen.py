@@ -11,15 +11,15 @@ _MAX_STEPS = 60  # then a dense decomposition is the cheaper way
 
 
 @jit
-def leading_eigenpairs(G: Array) -> tuple[Array, Array]:
-    """Return the two largest eigenvalues, descending, and their eigenvectors (m, 2) of G (m, m) ⪰ 0.
+def leading_eigenpairs(G: Array) -> Array:
+    """Return the two largest eigenvalues, descending, and below them their eigenvectors, (1 + m, 2), of G (m, m) ⪰ 0.
 
     Lanczos steps with full reorthogonalisation, until both residuals ‖G u − λ u‖ are rounding errors of ‖G‖; a dense
     decomposition where that takes too long. Where there is only one eigenvalue, the second pair is zero.
     """
     m = G.shape[0]
-    values = np.zeros(2)
-    vectors = np.zeros((m, 2))
+    pairs = np.zeros((1 + m, 2))
+    values, vectors = pairs[0], pairs[1:]
     steps = min(m, _MAX_STEPS)
     V = np.empty((steps, m))
     T = np.zeros((steps, steps))
@@ -63,7 +63,7 @@ def leading_eigenpairs(G: Array) -> tuple[Array, Array]:
                     for t in range(size):
                         for i in range(m):
                             vectors[i, k] += S[t, last - k] * V[t, i]
-                return values, vectors
+                return pairs
         if size < steps:
             T[j, size] = T[size, j] = beta
             V[size] = w / beta
@@ -71,4 +71,4 @@ def leading_eigenpairs(G: Array) -> tuple[Array, Array]:
     for k in range(min(2, m)):
         values[k] = theta[m - 1 - k]
         vectors[:, k] = S[:, m - 1 - k]
-    return values, vectors
+    return pairs

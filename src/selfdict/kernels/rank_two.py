@@ -36,19 +36,19 @@ def gather(M: Array, columns: Array, rows: Array, scale: float) -> None:
 
 
 @jit
-def deflate(rows: Array, R: Array) -> tuple[Array, Array]:
-    """Set R to ``rows`` without their parts along u, the direction of their mean; return u and v, (m,) each.
+def deflate(rows: Array, R: Array) -> Array:
+    """Set R to ``rows`` without their parts along u, the direction of their mean; return u and v, (2, m).
 
     With A the rows, AᵀA = RᵀR + u vᵀ + v uᵀ. Where R is in single precision, RᵀR is so to within rounding
     errors of the spread of the rows, not of their size.
     """
     k, m = rows.shape
-    u = np.zeros(m)
+    out = np.zeros((2, m))
+    u, v = out[0], out[1]
     for t in range(0, k, 16):  # any direction near that of the mean will do
         for i in range(m):
             u[i] += rows[t, i]
     u /= max(np.sqrt(np.sum(u * u)), np.finfo(np.float64).tiny)
-    v = np.zeros(m)
     square = 0.0
     for t in range(k):
         along = 0.0
@@ -62,7 +62,7 @@ def deflate(rows: Array, R: Array) -> tuple[Array, Array]:
         square += along * along
     for i in range(m):
         v[i] += 0.5 * square * u[i]
-    return u, v
+    return out
 
 
 @jit
@@ -103,11 +103,11 @@ def correlate(rows: Array, direction: Array, out: Array) -> None:
 
 
 @jit
-def misplaced(first: Array, size: int) -> tuple[Array, Array]:
-    """Return where ``first`` is false before ``size``, the count of its true entries, and true from there on."""
+def misplaced(first: Array, size: int) -> Array:
+    """Return where ``first`` is false before ``size``, the count of its true entries, and true after it: (2, p)."""
     k = first.size
-    left = np.empty(min(size, k - size) + 1, dtype=np.intp)
-    right = np.empty_like(left)
+    out = np.empty((2, min(size, k - size) + 1), dtype=np.intp)
+    left, right = out[0], out[1]
     p = q = 0
     for t in range(size):
         left[p] = t
@@ -115,7 +115,7 @@ def misplaced(first: Array, size: int) -> tuple[Array, Array]:
     for t in range(size, k):
         right[q] = t
         q += first[t]
-    return left[:p], right[:q]
+    return out[:, :p]
 
 
 @jit

@@ -212,10 +212,10 @@ class _Leaf:
 
     @classmethod
     def of(cls, columns: LeafColumns, G: Array, summed: float = 0.0) -> Self:
-        eigenvalues, U = leading_eigenpairs(G)
+        pairs = leading_eigenpairs(G)
         # A leaf of few columns takes less room than its Gram matrix, which is soon computed again.
         gram = G if columns.indices.size > G.shape[0] else None
-        return cls(columns, eigenvalues, U, gram, summed or float(np.trace(G)))
+        return cls(columns, pairs[0], pairs[1:], gram, summed or float(np.trace(G)))
 
     @cached_property
     def bound(self) -> float:

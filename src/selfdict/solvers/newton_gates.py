@@ -150,13 +150,14 @@ class Gates:
 
     def evaluate(self, t: Array) -> None:
         """Fit all columns at the gates t."""
-        parts = for_slices(
-            lambda a, b: fit_columns(self.G, self.C, self.weight, t, self.own, self.Z, self.state, a, b),
-            len(self.scale),
-            self.slice,
+        sums = sum(
+            for_slices(
+                lambda a, b: fit_columns(self.G, self.C, self.weight, t, self.own, self.Z, self.state, a, b),
+                len(self.scale),
+                self.slice,
+            )
         )
-        values, gradients = zip(*parts, strict=True)
-        self.fit, self.gradient = 0.5 * self.square + sum(values), np.asarray(sum(gradients))
+        self.fit, self.gradient = 0.5 * self.square + float(sums[0]), sums[1:]
 
     def hessian(self) -> Array:
         """Return the second derivatives at the gates evaluated last."""

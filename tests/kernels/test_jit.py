@@ -1,0 +1,47 @@
+"""What holds for compiled functions in general."""
+
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+from selfdict.kernels.gates import fit_columns
+from selfdict.kernels.leading_eigen import leading_eigenpairs
+from selfdict.kernels.rank_two import deflate, misplaced
+
+
+def _fit():
+    n, k = 300, 5
+    Z, state = np.zeros((n, k)), np.zeros((n, k), np.int8)
+    fit_columns(np.eye(k), np.ones((n, k)), np.ones(n), np.ones(k), np.full(n, -1), Z, state, 0, n)
+
+
+CALLS = {
+    "fit_columns": _fit,
+    "leading_eigenpairs": lambda: leading_eigenpairs(np.diag(np.arange(30.0))),
+    "deflate": lambda: deflate(np.ones((300, 40)), np.empty((300, 40))),
+    "misplaced": lambda: misplaced(np.arange(20_000) % 2 == 0, 10_000),
+}
+
+
+def _call_until_interrupted(kernel):
+    signal.setitimer(signal.ITIMER_REAL, 0.002)
+    while True:
+        kernel()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no timers on Windows")
+@pytest.mark.parametrize("name", CALLS)
+def test_an_interruption_is_raised_as_one(name):
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    CALLS[name]()
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(30):
+            with pytest.raises(KeyboardInterrupt):  # numba makes a SystemError of it where arrays come in a tuple
+                _call_until_interrupted(CALLS[name])
+    finally:
+        signal.signal(signal.SIGALRM, before)
