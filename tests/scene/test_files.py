@@ -38,7 +38,7 @@ def test_parts_that_are_not_there(tmp_path):
         read_scene(path, bands=[0, 5])
     with pytest.raises(SceneError, match="no band is left"):
         read_scene(path, bands=[])
-    with pytest.raises(SceneError, match="holds no pixel"):
+    with pytest.raises(SceneError, match="rows 6:9 and columns 0:2 holds no pixel"):
         read_scene(path, roi=(slice(6, 9), slice(0, 2)))
 
 
@@ -111,6 +111,8 @@ def test_unknown_files(tmp_path):
     (tmp_path / "cube.jpeg").touch()
     with pytest.raises(SceneError, match=r"the format of \.jpeg is not known"):
         read_scene(tmp_path / "cube.jpeg")
+    with pytest.raises(SceneError, match="a name without suffix is not known"):
+        read_scene(".")
     with pytest.raises(ValueError, match="format must be one of envi"):
         read_scene(tmp_path / "cube.jpeg", format="jpeg")
     with pytest.raises(SceneError, match="not written as NumPy"):

@@ -114,7 +114,10 @@ def test_broken_netcdf(tmp_path):
     with pytest.raises(SceneError, match=r"cube\.nc: "):
         read_scene(path)
     path.write_text("plain text")
-    with pytest.raises(SceneError, match="neither HDF5 nor NetCDF 3"):
+    with pytest.raises(SceneError, match="neither NetCDF 4"):
+        read_scene(path)
+    path.write_bytes(b"CDF\x05" + bytes(10))  # 64-bit data: scipy reads it wrongly
+    with pytest.raises(SceneError, match="nor NetCDF 3"):
         read_scene(path)
     path.write_bytes(b"CDF\x01" + bytes(10))
     with pytest.raises(SceneError, match="cannot be read as NetCDF"):

@@ -95,7 +95,8 @@ def read_scene(
     if roi is not None:
         scene = scene.isel(y=roi[0], x=roi[1])
         if scene.size == 0:
-            raise SceneError(path, f"the region rows {roi[0]}, columns {roi[1]} holds no pixel")
+            rows, columns = (f"{part.start or 0}:{'' if part.stop is None else part.stop}" for part in roi)
+            raise SceneError(path, f"the region of rows {rows} and columns {columns} holds no pixel")
     return scene
 
 
@@ -209,7 +210,8 @@ def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path)
     else:
         index = np.asarray(list(bands), dtype=int)
         if index.size and not (index.min() >= 0 and index.max() < n_bands):
-            raise SceneError(path, f"bands must lie between 0 and {n_bands - 1}, got {index.min()} to {index.max()}")
+            seen = f"got {index.min()} to {index.max()}, counted from 0"
+            raise SceneError(path, f"bands must lie between 0 and {n_bands - 1}, {seen}")
         if len(blocks(scene)) > 1:  # picking from a mapped array would load all of it
             scene = in_row_chunks(scene)
         selected = scene.isel(band=index)

@@ -19,7 +19,7 @@ def staged(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
     moved and the hidden folder is removed.
     """
     if not overwrite and target.exists():
-        raise SceneError(target, "exists already; pass overwrite=True to replace it")
+        raise SceneError(target, "exists already; pass overwrite=True (--force) to replace it")
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     except OSError as error:
@@ -39,7 +39,7 @@ def _move_into_place(folder: Path, parent: Path, overwrite: bool) -> None:
     made = sorted(folder.iterdir(), key=_is_header)
     old = [parent / path.name for path in made if (parent / path.name).exists()]
     if old and not overwrite:
-        raise SceneError(old[0], "exists already; pass overwrite=True to replace it")
+        raise SceneError(old[0], "exists already; pass overwrite=True (--force) to replace it")
     for path in reversed(old):
         # A folder cannot be replaced in one step, a header must not outlive its data: both step aside first.
         if path.is_dir() or _is_header(path):

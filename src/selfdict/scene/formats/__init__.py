@@ -47,6 +47,10 @@ def format_of(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
-    if path.with_suffix(".hdr").is_file() or path.with_name(path.name + ".hdr").is_file():
+    if path.name and (path.with_suffix(".hdr").is_file() or path.with_name(path.name + ".hdr").is_file()):
         return "envi"
-    raise SceneError(path, f"the format of {suffix or 'a file without suffix'} is not known; name it by format=…")
+    raise SceneError(
+        path,
+        f"the format of {suffix or 'a name without suffix'} is not known: "
+        "expected .hdr, .tif, .mat, .nc, .zarr, .npy or .npz, or format=…",
+    )

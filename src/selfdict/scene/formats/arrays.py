@@ -61,7 +61,7 @@ def scene_from_arrays(
             raise SceneError(
                 path,
                 "expected one array of 3 axes, or Y or V (bands, pixels) with nRow and nCol; "
-                f"name one by variable=…; there are: {_names(shapes)}",
+                f"name one by variable=… (--variable); there are: {_names(shapes)}",
             )
         values = order_axes(path, load(cubes[0]), layout)
     wavelength = None

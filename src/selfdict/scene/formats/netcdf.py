@@ -27,8 +27,8 @@ def read(path: Path, *, variable: str | None = None, ortho: bool = True) -> xr.D
             return emit.read(path, ortho=ortho)
     else:
         with path.open("rb") as start:
-            if start.read(3) != b"CDF":
-                raise SceneError(path, "is not a NetCDF file: neither HDF5 nor NetCDF 3")
+            if start.read(4) not in (b"CDF\1", b"CDF\2"):
+                raise SceneError(path, "is neither NetCDF 4 (HDF5) nor NetCDF 3 (classic or 64-bit offset)")
     reopen = partial(xr.open_dataset, path, engine="h5netcdf" if hdf5 else "scipy", **OPEN)
     with reopen() as dataset:
         return scene_from_dataset(path, dataset, reopen, path.stat().st_size, variable)
