@@ -155,6 +155,14 @@ def test_summary_ends_with_the_report(cube, tmp_path):
     assert (quiet.exit_code, quiet.output) == (0, "")
 
 
+def test_more_materials_than_bands_leave_the_comparison_out(cube, tmp_path):
+    result = run("unmix", cube, "-r", 4, "--bands", "1-3", "-o", tmp_path / "out", "--json")
+    assert result.exit_code == 0, result.stderr
+    record = json.loads(result.stdout)
+    assert len(record["pure_pixels"]) == 4
+    assert record["comparison"] == []
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

@@ -118,7 +118,7 @@ class Request:
 def unmix_into(folder: Path, scene: "xr.DataArray", request: Request, bars: Bars, *, title: str) -> dict[str, Any]:
     """Unmix a scene, write all outputs into ``folder``, and return what ``run.json`` holds."""
     from selfdict.report import method_result, report_data, write_report
-    from selfdict.scene import write_scene, write_spectra
+    from selfdict.scene import SceneError, write_scene, write_spectra
     from selfdict.scene.formats import format_of
 
     maps = folder / "maps"
@@ -130,7 +130,10 @@ def unmix_into(folder: Path, scene: "xr.DataArray", request: Request, bars: Bars
         for method in ("spa", "vca") if request.compare and request.library is None else ():
             if method != request.method:
                 where["maps"] = folder / method if large else None
-                other = request.run(scene, method, bars.steps(f"{method.upper()}: "), None, **where)
+                try:
+                    other = request.run(scene, method, bars.steps(f"{method.upper()}: "), None, **where)
+                except SceneError:  # neither finds more pixels than there are bands, which the method asked for can
+                    continue
                 comparison.append(method_result(other))
                 del other  # its maps may be large
                 shutil.rmtree(folder / method, ignore_errors=True)

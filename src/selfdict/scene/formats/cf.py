@@ -100,7 +100,8 @@ def _choose(path: Path, dataset: xr.Dataset, variable: str | None) -> str:
     if len(cubes) != 1:
         raise SceneError(
             path,
-            f"expected one variable with three dims, name one by variable=… (--variable); there are: {', '.join(cubes) or 'none'}",
+            "expected one variable with three dims, name one by variable=… (--variable); "
+            f"there are: {', '.join(cubes) or 'none'}",
         )
     return cubes[0]
 
