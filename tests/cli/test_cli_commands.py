@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import selfdict
 from selfdict.cli.app import app
+from selfdict.cli.console import finite
 from selfdict.datasets import make_scene
 from selfdict.scene import build_scene, read_scene, write_scene
 
@@ -48,6 +49,11 @@ def test_missing_typer_is_met_with_a_hint():
 
 def test_version():
     assert run("--version").stdout == f"selfdict {selfdict.__version__}\n"
+
+
+def test_json_holds_no_number_that_it_cannot():
+    value = {"a": np.float32(0.5), "b": [np.nan, (np.inf, 1)], 3: np.arange(2), "d": None}
+    assert finite(value) == {"a": 0.5, "b": [None, [None, 1]], "3": [0, 1], "d": None}
 
 
 def test_info(cube):

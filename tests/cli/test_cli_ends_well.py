@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -109,6 +110,25 @@ def test_error_inside_leaves_the_old_output(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert (out / "run.json").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_that_cannot_be_moved_into_place_leaves_the_old_output(tmp_path, monkeypatch):
+    out, rename = tmp_path / "out", Path.rename
+    with whole_folder(out) as folder:
+        (folder / "run.json").write_text("old")
+
+    def fail():
+        with whole_folder(out, force=True) as folder:
+            (folder / "run.json").write_text("new")
+            monkeypatch.setattr(Path, "rename", lambda a, b: refuse() if a == folder else rename(a, b))
+
+    def refuse():
+        raise OSError("no more room")
+
+    with pytest.raises(OSError, match="no more room"):
         fail()
     assert (out / "run.json").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

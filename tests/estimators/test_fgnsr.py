@@ -158,6 +158,9 @@ def test_weights_are_repetitions(mixtures, weights, candidates):
     times = np.random.default_rng(0).integers(1, 4, M.shape[1])
     options = {"candidates": candidates, "weights": weights, "mu": 0.5, "tol": 1e-6, "random_state": 0}
     weighted = FGNSR(4, **options).fit(M.T, sample_weight=times)
+    if candidates is not None:  # together with their own weights, those of all points
+        clusters = weighted.clusters_
+        np.testing.assert_allclose(clusters.sizes * times[clusters.indices], np.bincount(clusters.labels, times))
     repeated = FGNSR(4, **options).fit(np.repeat(M, times, axis=1).T)
     found = np.repeat(np.arange(M.shape[1]), times)[repeated.indices_]
     assert sorted(weighted.indices_) == sorted(found)

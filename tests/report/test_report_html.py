@@ -44,6 +44,18 @@ def test_a_scene_of_millions_of_pixels_is_not_loaded(monkeypatch):
     assert f"{(column + 0.5) / 3:.2f}".rstrip("0") in page
 
 
+def test_weights_are_those_of_the_chosen_pixels_and_of_the_others():
+    scene = make_scene(shape=(20, 20), n_bands=30, n_endmembers=3, random_state=0).scene
+    result = unmix(scene, 3, candidates=40, random_state=0)
+    data = report_data(scene, result)
+    place = [result.solution_pixels.tolist().index(pixel) for pixel in result.pixels.tolist()
+             if pixel in result.solution_pixels.tolist()]  # fmt: skip
+    assert sorted(data.weights[data.weights > 0]) == sorted(w for w in result.solution.diagonal[place] if w > 0)
+    together = np.concatenate([data.weights[data.weights > 0], data.other_weights])
+    np.testing.assert_array_equal(np.sort(together), np.sort(result.solution.diagonal[result.solution.diagonal > 0]))
+    assert (np.diff(data.other_weights) <= 0).all()
+
+
 def test_refers_to_nothing_outside():
     page = render_report(make_data())
     assert re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', page) == []

@@ -34,6 +34,12 @@ def test_members_show_one_material_and_abundances_come_nearer_to_the_truth(seed)
     assert error(found.abundances(M)) < 0.5 * error(nnls(M[:, K], M))
 
 
+def test_each_bundle_reaches_as_far_as_its_own_neighbour_allows():
+    M = np.array([[1.0, 0.9, 0.0, 0.2], [0.0, 0.1, 0.0, 0.0], [0.0, 0.0, 1.0, 0.8]])
+    found = bundles(Solution.from_matrix(np.eye(4)), [0, 1, 2], M)  # the first two are near each other, the third far
+    assert [members.tolist() for members in found.members] == [[0], [1], [2, 3]]
+
+
 def small_problem(seed):
     rng = np.random.default_rng(seed)
     M = make_mixtures(40, 60, 4, noise=0.03, concentration=0.2, random_state=rng)[0]

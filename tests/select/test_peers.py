@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import naive_select
 from selfdict import snpa, spa, vca, xray
 from selfdict.datasets import make_mixtures
+from selfdict.select.vca import _reduce
 
 PEERS = [spa, snpa, xray, vca]
 
@@ -79,6 +80,18 @@ def test_vca_in_both_reductions(snr):
         found = vca(M, 4, random_state=seed)
         assert set(found) == {0, 1, 2, 3}
         np.testing.assert_array_equal(vca(M, 4, random_state=np.random.default_rng(seed)), found)
+
+
+def test_vca_reduces_by_the_noise():
+    rng = np.random.default_rng(0)
+    M = rng.random((20, 3)) @ rng.dirichlet(np.ones(3), 300).T
+    projected = _reduce(M, 3)  # onto the plane uᵀy = 1
+    u = np.linalg.lstsq(projected.T, np.ones(300), rcond=None)[0]
+    np.testing.assert_allclose(u @ projected, 1.0)
+    assert np.ptp(projected[-1]) > 0.01
+    components = _reduce(M + 0.3 * rng.standard_normal(M.shape), 3)
+    np.testing.assert_allclose(components[:-1].mean(axis=1), 0.0, atol=1e-12)
+    assert np.ptp(components[-1]) == 0
 
 
 def test_vca_passes_over_zero_columns_amid_noise():

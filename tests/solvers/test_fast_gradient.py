@@ -86,6 +86,8 @@ def test_warm_start_goes_on_where_it_left_off():
     for X0 in (first, first.toarray()):
         again = fast_gradient(M, 0.1, X0=X0, max_iter=0)
         assert again.objective == pytest.approx(first.objective, rel=1e-12)
+    outside = fast_gradient(M, 0.1, X0=first.toarray() + 1, max_iter=0)
+    np.testing.assert_allclose(outside.toarray(), project_omega(first.toarray() + 1, np.abs(M).sum(axis=0)))
 
 
 def test_random_p_is_the_seed_s():
