@@ -7,7 +7,7 @@ import pytest
 from report_sample import make_data
 
 from selfdict.datasets import make_scene
-from selfdict.report import Certificate, render_report, report_data, write_report
+from selfdict.report import Certificate, method_result, render_report, report_data, write_report
 from selfdict.report.charts import label_places, nice_axis, svg_path
 from selfdict.report.palette import line_styles
 from selfdict.report.words import certificate_paragraphs, percent
@@ -19,6 +19,14 @@ def test_stays_small_even_for_noise():
     # noise compresses worst; 300 x 300 with twelve materials
     page = render_report(make_data(r=12, shape=(300, 300), n_bands=224))
     assert len(page.encode()) < 5_000_000
+
+
+def test_the_comparison_is_of_the_seconds_of_the_choice():
+    truth = make_scene(shape=(20, 20), n_endmembers=3, random_state=0)
+    result = unmix(truth.scene, 3, method="spa")
+    result.seconds.update(select=2.25, total=9.5)
+    page = render_report(report_data(truth.scene, result, comparison=[method_result(result)]))
+    assert page.count('<td class="num">2.25</td>') == 2
 
 
 def test_large_scene_is_thinned_and_says_so():

@@ -88,6 +88,8 @@ class ReportData:
         The image, the mask and the maps hold one row and one column in so many of the scene.
     n_pixels, n_valid : int
         Pixels of the whole scene, and those of them with data; 0 for as many as the mask has.
+    select_seconds : float or None
+        How much of ``seconds`` the choice took, as the comparison has it; None: all of it.
     """
 
     title: str
@@ -117,6 +119,7 @@ class ReportData:
     every: int = 1
     n_pixels: int = 0
     n_valid: int = 0
+    select_seconds: float | None = None
 
     def material(self, k: int) -> str:
         """Return what endmember k, counted from 0, is called."""
@@ -212,6 +215,7 @@ def report_data(
         every=every,
         n_pixels=n_pixels,
         n_valid=int(result.parameters["n_valid"]),
+        select_seconds=result.seconds["select"],
     )
 
 

@@ -233,7 +233,7 @@ def _comparison(d: ReportData) -> list[dict[str, Any]]:
     if not d.comparison:
         return []
     own = {tuple(p) for p in d.pixels.tolist()}
-    lines = [(d.method, d.error, d.seconds, "", True)]
+    lines = [(d.method, d.error, d.seconds if d.select_seconds is None else d.select_seconds, "", True)]
     for other in d.comparison:
         shared = sum(tuple(p) in own for p in other.pixels.tolist())
         lines.append((other.method, other.error, other.seconds, f"{shared} of {len(other.pixels)}", False))
