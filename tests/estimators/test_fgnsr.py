@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from selfdict import FGNSR, Huber, Status, conic
@@ -165,6 +166,13 @@ def test_weights_are_repetitions(mixtures, weights, candidates):
     found = np.repeat(np.arange(M.shape[1]), times)[repeated.indices_]
     assert sorted(weighted.indices_) == sorted(found)
     assert weighted.reconstruction_err_ == pytest.approx(repeated.reconstruction_err_, rel=1e-9)
+
+
+def test_weights_in_a_pipeline_are_those_of_the_fit_alone(mixtures):
+    """A transformer that is not the last step gets them through ``fit_transform``."""
+    X, times = mixtures[0].T[:120], np.random.default_rng(0).integers(0, 4, 120)
+    abundances = make_pipeline(FGNSR(4), "passthrough").fit_transform(X, fgnsr__sample_weight=times)
+    np.testing.assert_array_equal(abundances, FGNSR(4).fit(X, sample_weight=times).transform(X))
 
 
 def test_bad_weights(mixtures):

@@ -254,6 +254,25 @@ class FGNSR(SelfDictionaryEstimator):
         self._fit(X, sample_weight)
         return self
 
+    def fit_transform(self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None) -> Array:
+        """Select the points and return the abundances of ``X``, as ``fit(X, y, sample_weight).transform(X)`` does.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like or sparse matrix
+            The data, one point a row.
+        y : None
+            Not used.
+        sample_weight : (n_samples,) array_like, optional
+            How many points each row stands for; the abundances of a row do not depend on it.
+
+        Returns
+        -------
+        (n_samples, n_components) ndarray
+        """
+        abundances = self._fit(X, sample_weight)
+        return abundances if sample_weight is None else self.transform(X)
+
     def _atoms(self, points: Array) -> Array:
         self._fit_D = None
         if self.dictionary is None:
