@@ -49,6 +49,14 @@ def test_scaled_columns_do_not_matter_to_rays(peer):
     assert set(peer(scaled, 5)) == set(pure)
 
 
+@pytest.mark.parametrize("peer", [spa, snpa, xray])
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
+def test_the_unit_of_single_precision_does_not_matter(peer, unit):
+    """The squares of such numbers are zero or infinite in it."""
+    M, _, pure = make_mixtures(12, 300, 5, random_state=1)
+    assert set(peer((unit * M).astype(np.float32), 5)) == set(pure)
+
+
 def test_xray_divides_by_the_weighted_sum_if_asked():
     """The same for nonnegative data and p = 1; columns without a positive sum are passed over."""
     M = make_mixtures(12, 100, 5, random_state=1)[0]

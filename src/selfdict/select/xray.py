@@ -59,7 +59,9 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
         i = int(np.argmax(np.where(residuals > negligible(M) * norms, residuals, 0.0)))
         if residuals[i] <= negligible(M) * norms[i]:
             break
-        scores = ((dense_columns(M, [i])[:, 0] - U @ H[:, i]).astype(M.dtype) @ M).astype(np.float64)
+        residual = dense_columns(M, [i])[:, 0] - U @ H[:, i]
+        residual /= np.abs(residual).max()  # far from overflow, whatever the unit of M
+        scores = (residual.astype(M.dtype) @ M).astype(np.float64)
         scores = np.divide(scores, lengths, out=np.full(M.shape[1], -np.inf), where=lengths > 0)
         scores[selected] = -np.inf
         if scores.max() == -np.inf:
