@@ -66,6 +66,12 @@ def test_scale_does_not_matter():
     assert_same(h2nmf(2.0**-100 * M, 25), h2nmf(M, 25))
 
 
+def test_numbers_below_the_normal_ones(monkeypatch):
+    """One over the largest of them would be infinite."""
+    monkeypatch.setattr("selfdict.select.leaf_columns._ROUGH", 0)
+    assert h2nmf(np.full((2, 3), 5e-324), 3).sizes.tolist() == [3]
+
+
 def test_one_thread_or_many():
     """Leaves are tried in another order."""
     M = pixels(n=3000)

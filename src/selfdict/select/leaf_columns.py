@@ -45,7 +45,7 @@ def leaf_columns(M: Array, groups: Sequence[Array]) -> "list[LeafColumns]":
 def _unit(M: Array) -> float:
     """Return the power of two that brings the largest entry of some columns near 1: squares shall not underflow."""
     largest = float(np.max(M[:, :: -(-M.shape[1] // 64)]))
-    return float(2.0 ** -np.frexp(largest)[1]) if 0 < largest < np.inf else 1.0
+    return float(2.0 ** min(-np.frexp(largest)[1], 1000)) if 0 < largest < np.inf else 1.0
 
 
 class HeldColumns:
