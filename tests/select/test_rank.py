@@ -71,6 +71,14 @@ def test_error_curve_ends_where_the_fit_is_exact():
     assert error_curve(working_set([[1.0, 2.0]], 0.1), [[1.0, 2.0]]).limits.tolist() == [0.0]
 
 
+@pytest.mark.parametrize("noise", [1e-13, 1e-8])
+def test_error_curve_ends_where_nothing_is_left_to_choose_by(noise):
+    M = make_mixtures(20, 100, 4, noise=noise, random_state=0)[0]
+    curve = error_curve(working_set(M, mu_heuristic(M, 4)), M)
+    assert 4 <= curve.errors.size < 20
+    assert curve.errors[-1] < 10 * noise
+
+
 @pytest.mark.parametrize("r", [3, 5])
 def test_elbow_of_a_certified_solution(r):
     M = make_mixtures(30, 400, r, noise=0.002, random_state=0)[0]

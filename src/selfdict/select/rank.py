@@ -72,7 +72,12 @@ def error_curve(
     limits = np.sqrt(np.maximum(tails[1 : r_max + 1] / max(tails[0], np.finfo(float).tiny), 0.0))
     errors: list[float] = []
     while len(errors) < r_max and (not errors or errors[-1] > 64 * np.finfo(M.dtype).eps):
-        K = select_indices(solution, len(errors) + 1, M, method, clusters=clusters)
+        try:
+            K = select_indices(solution, len(errors) + 1, M, method, clusters=clusters)
+        except ValueError:
+            if not errors:
+                raise
+            break  # what is left is too little to choose a column by
         errors.append(min([relative_error(M, K), *errors[-1:]]))
     # A limit from squares has half the digits only: it could lie above an error that is all but zero.
     return ErrorCurve(np.array(errors), np.minimum(limits[: len(errors)], errors))
