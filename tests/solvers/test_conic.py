@@ -18,6 +18,13 @@ def test_penalised_model_reaches_the_authors_optimum(case):
     assert solution.status is Status.EXACT
 
 
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
+def test_the_unit_of_single_precision_does_not_matter(unit):
+    """The squares of such numbers are zero or infinite in it."""
+    M = (unit * make_midpoints(12, 3, noise=0.1, random_state=0)[0]).astype(np.float32)
+    assert conic(M, mu=1e-2 * float(unit) ** 2).gap <= 1e-4
+
+
 def test_constrained_model_is_feasible_certified_and_finds_the_pure_columns():
     M, _, indices = make_midpoints(20, 5, noise=0.1, random_state=0)
     solution = conic(M, epsilon=0.1)

@@ -107,11 +107,11 @@ def _solve(problem: Problem, epsilon: float | None, model: str) -> tuple[Array, 
     cp = optional("cvxpy")
     d, n = len(problem.v), len(problem.w)
     w, v, p, s = (vector.astype(np.float64) for vector in (problem.w, problem.v, problem.p, problem.s))
-    scale = np.abs(problem.M).max() or 1.0  # the solver's tolerances are absolute
+    scale = float(np.abs(problem.M).max()) or 1.0  # the solver's tolerances are absolute
     A = problem.M.astype(np.float64) / scale
     B = A
     if problem.D is not None:  # atoms of the size of the data, with coefficients to match
-        unit = np.abs(problem.D).max() or 1.0
+        unit = float(np.abs(problem.D).max()) or 1.0
         B, v, w = problem.D.astype(np.float64) / unit, v / unit, w / scale
     # only products of columns enter, so tall matrices give way to a triangle
     both = A if B is A else np.hstack([A, B])
