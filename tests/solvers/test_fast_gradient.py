@@ -182,6 +182,8 @@ def test_documented_behaviour_on_degenerate_data():
         (dict(X0=np.zeros((3, 3))), ValueError, "X0 must have shape"),
         (dict(tol=-1.0), ValueError, "tol must be"),
         (dict(max_iter=-1), ValueError, "max_iter"),
+        (dict(M=np.float32(1e-20) * np.eye(2, dtype=np.float32)), ValueError, "range of float32, got 1e-20 as the"),
+        (dict(M=np.float32(1e20) * np.eye(2, dtype=np.float32)), ValueError, "range of float32, got 1e.20 as the"),
         (dict(mu=0.0, target=("trace", 1.0)), ValueError, "mu must be > 0 when it is steered"),
         (dict(max_seconds=-1.0), ValueError, "max_seconds must be"),
     ],

@@ -102,6 +102,7 @@ def fast_gradient(
     place = choose_device(device, M)
     M, D = to_numpy(M), to_numpy(D)
     problem = Problem.check(M, mu, p, w, sample_weight, random_state, D, loss)
+    _check_range(problem.M)
     if problem.D is not None:
         problem = _with_gates(problem)
     target = check_target(target, problem.mu)
@@ -124,6 +125,17 @@ def fast_gradient(
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         return certify(M, state.solution(status), D=D, device=place)
+
+
+def _check_range(M: Array) -> None:
+    """Refuse data whose squares, as large as gradients are, leave the range of its dtype."""
+    largest, limits = float(np.abs(M).max()), np.finfo(M.dtype)
+    least, most = float(limits.tiny / limits.eps), float(limits.max * limits.eps)
+    if largest > 0 and not least < largest * largest < most:
+        raise ValueError(
+            f"the squares of the entries of M leave the range of {M.dtype}, got {largest:.1g} as the largest entry; "
+            "scale M or use working_set"
+        )
 
 
 def _iterate(
