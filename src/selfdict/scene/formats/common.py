@@ -101,7 +101,9 @@ def fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
     if fill is None:
         if scene.dtype.kind != "f":
             raise SceneError(
-                path, f"masked pixels of {scene.dtype} need a no-data value: set scene.attrs['_FillValue']"
+                path,
+                f"masked pixels of {scene.dtype} need a no-data value: set scene.attrs['_FillValue'], "
+                "or write NetCDF or zarr, which keep the mask itself",
             )
         fill = np.nan
     try:
