@@ -80,7 +80,7 @@ def test_masks(tmp_path, suffix, dtype, kind):
     np.testing.assert_array_equal(M, scene.values[:, expected])
     if mask is not None:  # a user's mask goes with the scene, as no-data where the format has no masks
         if dtype == "int16" and suffix in (".hdr", ".tif"):
-            with pytest.raises(SceneError, match="need a no-data value.*or write NetCDF or zarr"):
+            with pytest.raises(SceneError, match=r"need a no-data value.*or write NetCDF or zarr"):
                 write_scene(read, tmp_path / f"again{suffix}")
             read.attrs["_FillValue"] = -1
         again = read_scene(write_scene(read, tmp_path / f"again{suffix}"))
