@@ -1,4 +1,6 @@
 import dataclasses
+import subprocess
+import sys
 import time
 from itertools import count
 
@@ -254,3 +256,33 @@ def test_not_finite(value, place):
     M[3, place] = value
     with pytest.raises(ValueError, match="NaN or infinity"):
         h2nmf(M, 5)
+
+
+_INTERRUPTED = """
+import random, signal, sys
+import numpy as np
+from selfdict import h2nmf, thread_limit
+
+def interrupt(number, frame):
+    raise KeyboardInterrupt
+
+M = np.random.default_rng(0).random((10, 600))
+signal.signal(signal.SIGALRM, interrupt)
+sys.setswitchinterval(1e-6)
+random.seed(0)
+seen = 0
+with thread_limit(8):
+    h2nmf(M, 200)
+    while seen < 100:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(0.001, 0.05))
+            h2nmf(M, 200)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:
+            seen += 1
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no timers on Windows")
+def test_an_interruption_at_any_moment_ends_it():
+    subprocess.run([sys.executable, "-c", _INTERRUPTED], check=True, timeout=120)

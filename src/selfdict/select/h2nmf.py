@@ -4,7 +4,7 @@ from bisect import insort
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from threading import Condition
+from threading import Lock
 from typing import Self
 
 import numpy as np
@@ -117,7 +117,9 @@ class _Growth:
         # In order: the largest gain or bound first; among equals a bound before a gain, then the older node.
         self.queue: list[tuple[float, bool, int]] = []
         self.untried: list[_Leaf] = []  # those whose turn comes first last
-        self.changed = Condition()
+        # Bare locks: an interruption while a condition is entered or left, which is Python code, would leave it locked.
+        self.lock = Lock()
+        self.asleep: list[Lock] = []  # one for each thread that waits for a change
         for node, leaf in leaves.items():
             self.enter(node)
             self.offer(leaf)
@@ -135,15 +137,15 @@ class _Growth:
             while (leaf := self.take()) is not None:
                 self.attempt(leaf)
         except BaseException:
-            with self.changed:  # the other threads stop as well
-                self.n_clusters = 0
-                self.changed.notify_all()
+            self.n_clusters = 0  # the other threads stop as well
+            with self.lock:
+                self.wake()
             raise
 
     def take(self) -> "_Leaf | None":
         """Divide the leaves whose turn has come; return the next one to try, None if none will come."""
-        with self.changed:
-            while True:
+        while True:
+            with self.lock:
                 while self.queue and self.queue[0][1] and len(self.leaves) < self.n_clusters:
                     self.split(self.queue.pop(0)[2])
                 if len(self.leaves) >= self.n_clusters or not self.queue:
@@ -151,7 +153,16 @@ class _Growth:
                 if (leaf := self.candidate()) is not None:
                     self.untried.remove(leaf)
                     return leaf
-                self.changed.wait()
+                sleep = Lock()
+                sleep.acquire()
+                self.asleep.append(sleep)
+            sleep.acquire(timeout=1.0)  # then look again: a second interruption may keep the first from waking others
+
+    def wake(self) -> None:
+        """Let the threads that wait look again."""
+        for sleep in self.asleep:
+            sleep.release()
+        self.asleep.clear()
 
     def candidate(self) -> "_Leaf | None":
         """Return the leaf whose turn it is; if it is being tried, another one whose turn will probably come."""
@@ -165,14 +176,14 @@ class _Growth:
     def attempt(self, leaf: "_Leaf") -> None:
         """Find the parts of a leaf, then make them known: meanwhile the leaf may have become one of the tree."""
         children = leaf.parts()
-        with self.changed:
+        with self.lock:
             leaf.children = children
             for child in children:
                 self.offer(child, min(leaf.turn, leaf.gain))
             if leaf.node is not None:
                 self.queue.remove((-leaf.bound, False, leaf.node))
                 self.enter(leaf.node)
-            self.changed.notify_all()
+            self.wake()
 
     def offer(self, leaf: "_Leaf", turn: float = np.inf) -> None:
         """Let a leaf be tried, if it can be divided; ``turn`` is the least value of those to be divided before it."""
