@@ -173,3 +173,22 @@ def test_a_running_neighbour_is_left_alone(tmp_path):
         run_two()
     assert (tmp_path / "out" / "run.json").read_text() == "second"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_interruption_between_old_and_new_keeps_the_old(tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "run.json").write_text("old")
+    rename = Path.rename
+
+    def interrupted(path, new):
+        moved = rename(path, new)
+        if path == target:
+            raise KeyboardInterrupt
+        return moved
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt), whole_folder(target, force=True) as folder:
+        (folder / "run.json").write_text("new")
+    assert (target / "run.json").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -72,12 +72,10 @@ def _publish(folder: Path, target: Path, *, force: bool) -> None:
     aside = _hidden_folder(target)
     try:
         target.rename(aside / "old")
-        try:
-            folder.rename(target)
-        except OSError:
-            (aside / "old").rename(target)
-            raise
+        folder.rename(target)
     finally:
+        if not target.exists():  # an error or an interruption between the two
+            (aside / "old").rename(target)
         shutil.rmtree(aside, ignore_errors=True)
 
 
