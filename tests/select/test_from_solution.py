@@ -43,6 +43,8 @@ def test_columns_that_are_heavy_enough_are_not_merged_though_they_are_near():
     M = np.array([[1.0, 0.8, 0.0], [0.0, 0.2, 1.0]])
     solution = solution_with([0.7, 0.6, 0.3])  # the second has more than a third of all weight
     assert set(select_indices(solution, 2, M, "clusters")) == {0, 1}
+    twins = M[:, [0, 0, 2]]
+    assert set(select_indices(solution, 2, twins, "clusters")) == {0, 2}
 
 
 def test_spa_measures_rows_in_units_of_the_columns_norms():

@@ -128,8 +128,8 @@ def _clusters(solution: Solution, r: int, A: Array, tied: bool) -> Array:
     columns /= np.abs(columns).sum(axis=0)
     tree = scipy.cluster.hierarchy.average(scipy.spatial.distance.pdist(columns.T, "cityblock"))
     weight = solution.diagonal[support].astype(np.float64)
-    for count in range(support.size, r - 1, -1):
-        labels = scipy.cluster.hierarchy.fcluster(tree, count, criterion="maxclust")
+    for height in (0.0, *tree[: support.size - r, 2]):  # asked for a number, scipy < 1.15 may give fewer clusters
+        labels = scipy.cluster.hierarchy.fcluster(tree, height, criterion="distance")
         total = np.bincount(labels, weights=weight)
         heaviest = np.argsort(-total, kind="stable")[:r]
         if total[heaviest].min() >= total.sum() / (r + 1):
