@@ -11,9 +11,8 @@ _CANDIDATES = 100  # cluster representatives on which the model is solved for th
 
 def describe(source: Source) -> dict[str, Any]:
     """Return the facts about a scene; the pixels are read once, a block at a time, to count the valid ones."""
-    from selfdict.scene import valid_mask
+    from selfdict.scene import crs_of, transform_of, valid_mask
     from selfdict.scene.formats import format_of
-    from selfdict.scene.model import crs_of, transform_of
 
     scene = source.read()
     n_bands, n_rows, n_columns = scene.shape

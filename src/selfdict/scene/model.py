@@ -19,9 +19,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
-from selfdict.scene.georef import crs_of as crs_of
 from selfdict.scene.georef import georeference
-from selfdict.scene.georef import transform_of as transform_of
 
 DIMS = ("band", "y", "x")
 _BAND_NAMES = {
