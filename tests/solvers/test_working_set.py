@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 import naive_gates
 import reference
-from selfdict import Solution, Status, certify, conic, mu_heuristic, thread_limit
+from selfdict import Solution, Status, certify, conic, fast_gradient, mu_heuristic, thread_limit
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.kernels.gates import curvature, fit_columns
 from selfdict.model.screening import gram, gram_sums, positive_sums
 from selfdict.solvers import search
+from selfdict.solvers.iterate import Iterate
 from selfdict.solvers.newton_gates import Gates, newton_target
 from selfdict.solvers.steering import find_penalty
 from selfdict.solvers.working_set import working_set
@@ -475,3 +476,23 @@ def test_one_point_a_thousand_times_brighter_is_no_reason_to_stall(seed):
 def test_bad_usage_is_refused_in_one_sentence(arguments, message):
     with pytest.raises(ValueError, match=message):
         working_set(np.ones((2, 4)), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("solver", "state", "record"), [(working_set, search.Search, "record"), (fast_gradient, Iterate, "_record")]
+)
+def test_an_interruption_inside_the_record_leaves_a_history_of_equal_lengths(solver, state, record, monkeypatch):
+    whole, calls = getattr(state, record), []
+
+    def interrupted(self):
+        calls.append(None)
+        if len(calls) == 2:
+            self.history["objective"].append(np.nan)
+            raise KeyboardInterrupt
+        whole(self)
+
+    monkeypatch.setattr(state, record, interrupted)
+    solution = solver(make_midpoints(random_state=0)[0], 0.1)
+    assert solution.status is Status.INTERRUPTED
+    assert {len(values) for values in solution.history.values()} == {solution.n_iter + 1}
+    assert np.isfinite(solution.history["objective"]).all()

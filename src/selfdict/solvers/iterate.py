@@ -214,7 +214,8 @@ class Iterate:
         """Return the current point, not certified yet."""
         problem, support = self.problem, np.flatnonzero(self.diagonal)
         del self.Y_old, self.R_old, self.E  # make room for the copy of the open rows
-        history = {key: np.asarray(values) for key, values in self.history.items()}
+        length = min(map(len, self.history.values()))  # an interruption may have left some of them longer
+        history = {key: np.asarray(values[:length]) for key, values in self.history.items()}
         coef, columns = self._rows(support), slice(None)
         if self.gate >= 0:  # the gates leave, and the atoms get back their size
             columns = slice(self.gate)

@@ -199,8 +199,9 @@ class Search:
         """Add the current point to the history."""
         seconds = time.perf_counter() - self.started
         values = self.objective, self.bound, self.gap, self.mu, len(self.point[0]), seconds
+        length = min(map(len, self.history.values()))  # an interruption may have left some of them longer
         for name, value in zip(self.history, values, strict=True):
-            self.history[name].append(value)
+            self.history[name][length:] = [value]
 
     def report(self, n_active: int) -> None:
         """Tell the callback; stop if it says so."""
