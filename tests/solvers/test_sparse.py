@@ -186,3 +186,14 @@ def test_duplicate_entries_are_added_up_and_integers_become_float32():
     twice = sp.coo_array(([1, 2, 3], ([0, 0, 1], [0, 0, 1])), shape=(2, 2)).tocsr()
     assert nnls(np.eye(2, dtype=np.float32), twice).tolist() == [[3.0, 0.0], [0.0, 3.0]]
     assert nnls(np.eye(2, dtype=np.float32), twice).dtype == np.float32
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_bound_is_none_of_rounding_errors(seed):
+    """Near an exact fit, products of the data cancel."""
+    rng = np.random.default_rng(seed)
+    M = rng.random((8, 2)) @ rng.dirichlet([0.5, 0.5], 4).T
+    s = 10.0 ** rng.uniform(-6, 6, 4)
+    exact = certify(M, working_set(M, 1e-11, sample_weight=s, tol=0))
+    sparse = certify(sp.csc_array(M), exact)
+    assert sparse.dual_bound <= exact.objective

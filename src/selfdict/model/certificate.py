@@ -182,7 +182,7 @@ def certify(M: ArrayLike, solution: Solution, *, D: ArrayLike | None = None, dev
     trace = float(p @ solution.diagonal.astype(np.float64, copy=False))
     if issparse(M):
         sparse = sparse_residual(M, solution)
-        linear, quadratic = float(s @ sparse.inner), float(s @ sparse.square)
+        linear, quadratic = float(s @ (sparse.inner - sparse.rounding)), float(s @ sparse.square)
         rows = np.flatnonzero(w > 0)
         scores = np.zeros(n)
         scores[rows] = sparse.positive_sums(M, w, s * w, rows) + np.minimum((s * sparse.inner)[rows], 0.0)

@@ -243,6 +243,8 @@ class View:
             R *= gates.s * gates.scale
             self.theta = R
         self.linear = float(inner.sum())
+        if self.sparse is not None:
+            self.linear -= float(gates.s @ self.sparse.rounding)
         self.objective = 0.5 * self.quadratic + float(penalty[gates.atoms] @ gates.t)
         self.own = inner if gates.tied and gates.columns is None else None
 
