@@ -17,7 +17,7 @@ from selfdict.kernels.threads import for_slices
 
 IMPROVEMENT = 1e-6  # relative; smaller ones are not worth a sweep
 GOOD_ENOUGH = 1.05  # times the square no choice can fall below: no need to look further
-BLOCK = 4096  # candidates ranked at a time
+CANDIDATES_PER_SLICE = 256
 POINTS_PER_SLICE = 2048
 ILL_CONDITIONED = 1e-6  # smallest eigenvalue of a Gram matrix with ones on its diagonal
 
@@ -41,25 +41,25 @@ class Fit:
         return cls(basis.T @ points, sizes, basis.T @ candidates.astype(np.float64, copy=False))
 
     def residual(self, K: Array) -> tuple[float, Array]:
-        """Return Σ_j s_j min_{h≥0} ‖d_j − D_K h‖² and the residuals (q, k), for candidates K."""
-        R = self.points - self._fit(K) if K.size else self.points
-        return float(np.einsum("ij,ij,j->", R, R, self.sizes)), R
+        """Return Σ_j s_j min_{h≥0} ‖d_j − D_K h‖² and the residuals (q, k), for candidates K.
 
-    def _fit(self, K: Array) -> Array:
-        """Return D_K H for the best H ≥ 0: what ``nnls`` computes, less its checks, which take longer here."""
+        What ``nnls`` computes, less its checks, which take longer here.
+        """
         U = self.candidates[:, K]
         Rt = np.ascontiguousarray((U / np.linalg.norm(U, axis=0)).T)
         G = Rt @ Rt.T
-        if np.linalg.eigvalsh(G)[0] < ILL_CONDITIONED:
-            return U @ nnls(U, self.points)
-        X, guess = np.empty((self.points.shape[1], K.size)), np.linalg.solve(G, Rt)
+        if K.size == 0 or np.linalg.eigvalsh(G)[0] < ILL_CONDITIONED:
+            R = self.points - U @ nnls(U, self.points) if K.size else self.points
+            return float(np.einsum("ij,ij,j->", R, R, self.sizes)), R
+        R, guess = np.empty_like(self.points), np.linalg.solve(G, Rt)
 
-        def task(start: int, stop: int) -> None:
-            Y = np.ascontiguousarray(self.points[:, start:stop])
-            active_set(Rt, G, guess, np.zeros(K.size), Y, X[start:stop], False, False, False)
+        def task(start: int, stop: int) -> float:
+            Y, X = np.ascontiguousarray(self.points[:, start:stop]), np.empty((stop - start, K.size))
+            active_set(Rt, G, guess, np.zeros(K.size), Y, X, False, False, False)
+            rest = np.subtract(Y, Rt.T @ X.T, out=R[:, start:stop])
+            return float(np.einsum("ij,ij->j", rest, rest) @ self.sizes[start:stop])
 
-        for_slices(task, len(X), POINTS_PER_SLICE)
-        return Rt.T @ X.T
+        return sum(for_slices(task, self.sizes.size, POINTS_PER_SLICE)), R
 
     def limit(self, r: int) -> float:
         """Return the error that no r vectors can fall below, of rank r without any sign: the SVD's."""
@@ -74,9 +74,14 @@ class Fit:
         """
         D, R = self.candidates, self.residual(K)[1]
         gain = np.empty(D.shape[1])
-        for a in range(0, len(gain), BLOCK):
-            products = np.maximum(D[:, a : a + BLOCK].T @ R, 0.0)
-            gain[a : a + BLOCK] = np.einsum("cj,cj,j->c", products, products, self.sizes)
+
+        def task(start: int, stop: int) -> None:
+            products = D[:, start:stop].T @ R
+            np.maximum(products, 0.0, out=products)
+            np.multiply(products, products, out=products)
+            np.matmul(products, self.sizes, out=gain[start:stop])
+
+        for_slices(task, gain.size, CANDIDATES_PER_SLICE)
         gain[K] = 0.0
         fixed = np.einsum("ij,ij->j", D, D)
         span = np.linalg.qr(D[:, K])[0].T @ D

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.abundances import nnls
+from selfdict.kernels.blas import single_threaded_blas
 from selfdict.metrics import relative_error
 from selfdict.model.omega import column_norms, dictionary
 from selfdict.model.solution import Solution
@@ -100,7 +101,8 @@ def select_indices(
         solution = replace(solution, weights=column_norms(M if D is not None else M[:, points]))
     loss = solution.loss
     if method == "exchange" or (method == "auto" and loss.quadratic):
-        return _exchange(solution, r, loss.whiten(M), D is None, loss.whiten(A), points, clusters)
+        with single_threaded_blas():  # products are small, or taken inside slices
+            return _exchange(solution, r, loss.whiten(M), D is None, loss.whiten(A), points, clusters)
     method = "spa" if method == "auto" else method
     return _complete(points[_READERS[method](solution, r, A[:, points], D is None)], r, M, A)
 
