@@ -140,6 +140,16 @@ def test_of_choices_with_the_same_error_exchange_takes_the_one_whose_abundances_
     assert _settle([half, worse], M, M) is half
 
 
+def test_exchange_where_all_columns_form_one_cluster():
+    """Beside a fill value nobody declared all other differences are rounding errors."""
+    M = make_mixtures(10, 1200, 3, noise=0.01, random_state=0)[0]
+    M[:, 0] = 1e9
+    assert h2nmf(M, 500).sizes.size == 1
+    K = select_indices(working_set(M, 1.0), 3, M, "exchange")
+    assert 0 in K
+    assert len(set(K.tolist())) == 3
+
+
 def test_same_input_same_indices():
     M = make_mixtures(30, 1200, 5, noise=0.05, random_state=0)[0]
     solution = working_set(M, 1.0)

@@ -464,6 +464,21 @@ def test_one_point_a_thousand_times_brighter_is_no_reason_to_stall(seed):
     assert working_set(M, mu, tol=1e-3).status is Status.CONVERGED
 
 
+def test_a_search_that_hardly_gets_on_ends():
+    """Beside a fill value nobody declared the derivatives are rounding errors: tiny steps, thousands of them."""
+    M = make_mixtures(10, 1200, 3, noise=0.01, random_state=0)[0]
+    M[:, 0] = 1e9
+    solution = working_set(M, 1.0, max_seconds=60)
+    assert solution.status is Status.STALLED
+    assert solution.n_iter < 1000
+
+
+def test_sums_that_overflow_are_refused():
+    M = np.full((4, 3), 2e38, dtype=np.float32)
+    with pytest.raises(ValueError, match="sums of columns overflow float32; divide"):
+        working_set(M, 1.0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 
 from selfdict._validation import Array, as_matrix, as_scalar, as_vector
 from selfdict.kernels.projection import ROWS_PER_SLICE, project_rows
@@ -11,11 +10,12 @@ from selfdict.kernels.threads import for_slices
 
 def column_norms(M: Array, block: int = 1 << 16) -> Array:
     """Return w, the ℓ1 norms of the columns of M (m, n), in M's dtype with float64 sums, block by block."""
-    if issparse(M):
-        return np.asarray(abs(M).sum(axis=0, dtype=np.float64), dtype=M.dtype)
     w = np.empty(M.shape[1], dtype=M.dtype)
-    for a in range(0, M.shape[1], block):
-        w[a : a + block] = np.abs(M[:, a : a + block]).sum(axis=0, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        for a in range(0, M.shape[1], block):
+            w[a : a + block] = abs(M[:, a : a + block]).sum(axis=0, dtype=np.float64)
+    if np.isinf(w).any():
+        raise ValueError(f"the sums of columns overflow {M.dtype}; divide the data by its largest entry first")
     return w
 
 

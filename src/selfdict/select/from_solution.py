@@ -166,7 +166,7 @@ def _exchange(
     every = np.flatnonzero(np.abs(A).any(axis=0))
     pool, directions, given = points[solution.support], r + DIRECTIONS, (M, A)
     if tied:
-        starts.append(chosen[spa(M[:, chosen], r, allow_fewer=True)])
+        starts.append(chosen[spa(M[:, chosen], min(r, chosen.size), allow_fewer=True)])
         pool = np.union1d(pool, chosen)
     else:
         pool = every if every.size <= 2 * N_POINTS else pool

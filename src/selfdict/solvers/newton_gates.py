@@ -17,6 +17,7 @@ from selfdict.kernels.threads import for_slices
 from selfdict.model.sparse import SparseResidual
 
 _ARMIJO = 1e-4
+_MAX_STEPS = 100  # then rows are screened, and it may go on
 _BLIND = 100  # steps that a working set may take where the objective has too few digits to show them
 _SHORTEST = 1e-9  # step length at which the objective is taken to be flat in this precision
 _RIDGE = 1e-10  # on the Hessian, relative to its mean diagonal: atoms may be duplicates of each other
@@ -181,13 +182,13 @@ class Gates:
         return np.asarray(sum(parts, start=np.zeros(self.G.shape)))
 
     def newton(self, penalty: Array, tolerance: float, check: Callable[[], None] | None = None) -> float:
-        """Minimise f(t) = fit + penaltyᵀt until the projected gradient is ≤ ``tolerance``; return f.
+        """Minimise f(t) = fit + penaltyᵀt until the projected gradient is ≤ ``tolerance``, if 100 steps do; return f.
 
         The objective never rises, but by rounding errors. ``check`` is called before each step and may raise.
         """
         f = self.fit + float(penalty @ self.t)
         rounding = 10 * np.finfo(float).eps * self.square
-        while True:
+        for _ in range(_MAX_STEPS):
             g = self.gradient + penalty
             stuck = ((self.t <= 0) & (g > 0)) | ((self.t >= 1) & (g < 0))
             if np.abs(np.where(stuck, 0.0, g)).max(initial=0.0) <= tolerance:
@@ -216,7 +217,8 @@ class Gates:
             self.blind += int(blind)
             self.t, f = t, f_new
             if -change <= (np.finfo(float).eps * f if self.blind < _BLIND else rounding):
-                return f
+                break
+        return f
 
 
 def _exchange(A: Array, keep: Array, added: int) -> Array:

@@ -31,6 +31,7 @@ ROUGH_ROUNDING = 1e-5
 TARGET_TOL = 1e-3  # relative
 PARALLEL = 1e-12  # 1 − cosine below which two columns count as multiples
 IDLE = 5  # steps without progress before the search gives up
+SLOW, SLOWLY = 100, 0.01  # and steps in which the gap must fall by this part
 
 
 class Stop(Exception):
@@ -142,6 +143,7 @@ class Search:
         whole = gates.columns is None
         constant = self.constant if whole else 0.0
         bound, best, idle = 0.0, np.inf, 0
+        mark, slow = np.inf, 0
         gap = 1.0  # as far as the rows screened last tell
         while True:
             gates.newton(self.penalty[gates.atoms], self.tolerance, lambda: self.keep(gates))
@@ -175,9 +177,11 @@ class Search:
                 return Status.CONVERGED
             idle = idle + 1 if objective >= best * (1 - 1e-14) else 0
             best = min(best, objective)
+            slow = slow + 1 if mark - objective < SLOWLY * (mark - bound) else 0
+            mark = mark if slow else objective
             share = min(1.0, len(new) / ADD)  # where few rows join these may be the last: solve for them well
             self.tolerance = INNER * share * violation if len(new) else 0.01 * self.tolerance
-            if idle >= IDLE or self.tolerance < 1e-15 * self.mu:
+            if idle >= IDLE or slow >= SLOW or self.tolerance < 1e-15 * self.mu:
                 return Status.STALLED
             gates.change(gates.t > 0, new)
 
