@@ -168,6 +168,23 @@ def test_a_header_comes_last_and_an_old_one_goes_first(tmp_path, monkeypatch):
     assert [name for _, name in moves[1:]] == ["cube.img", "cube.hdr"]
 
 
+def test_an_interruption_before_anything_is_replaced_keeps_the_old(tmp_path, monkeypatch):
+    path, replace = write_scene(full_scene(seed=1), tmp_path / "cube.hdr"), os.replace
+    before = sorted(tmp_path.iterdir())
+    moves = iter([True, False, True])  # aside, the new one, and back
+
+    def interrupted(old, new):
+        if not next(moves):
+            raise KeyboardInterrupt
+        replace(old, new)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_scene(full_scene(seed=2), path, overwrite=True)
+    assert_same(read_scene(path), full_scene(seed=1))
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_neither_file_of_a_pair_is_overwritten(tmp_path):
     (tmp_path / "cube.img").write_text("precious")
     with pytest.raises(SceneError, match=r"cube\.img: exists already"):

@@ -40,9 +40,16 @@ def _move_into_place(folder: Path, parent: Path, overwrite: bool) -> None:
     old = [parent / path.name for path in made if (parent / path.name).exists()]
     if old and not overwrite:
         raise SceneError(old[0], "exists already; pass overwrite=True (--force) to replace it")
-    for path in reversed(old):
-        # A folder cannot be replaced in one step, a header must not outlive its data: both step aside first.
-        if path.is_dir() or _is_header(path):
-            os.replace(path, folder / f"{path.name}.old")
-    for path in made:
-        os.replace(path, parent / path.name)
+    # A folder cannot be replaced in one step, a header must not outlive its data: both step aside first.
+    aside = {path: folder / f"{path.name}.old" for path in reversed(old) if path.is_dir() or _is_header(path)}
+    try:
+        for path, refuge in aside.items():
+            os.replace(path, refuge)
+        for path in made:
+            os.replace(path, parent / path.name)
+    except BaseException:
+        if all(path.exists() for path in made):  # nothing is replaced yet: what stepped aside comes back
+            for path, refuge in aside.items():
+                if refuge.exists():
+                    os.replace(refuge, path)
+        raise
