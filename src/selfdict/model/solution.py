@@ -16,7 +16,7 @@ class Status(Enum):
     """How a solver ended; the value is a sentence for a person."""
 
     CONVERGED = "The certified gap is below the tolerance."
-    STALLED = "The objective no longer falls in this floating-point precision; the gap says how close it is."
+    STALLED = "The objective hardly falls any more in this floating-point precision; the gap says how close it is."
     MAX_ITER = "The tolerance or the target was not met: raise max_iter, or choose a target within reach."
     MAX_SECONDS = "The time limit was reached; this is the best point found, with its true gap."
     INTERRUPTED = "Interrupted by the user; this is the best point found, with its true gap."
