@@ -21,11 +21,19 @@ NAMES = (
 
 def main() -> None:
     """Parse the command line and run what it names."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed, as ratios taken in one run.")
-    parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="which to run; all by default")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Speed, as ratios taken in one run."
+    )
+    parser.add_argument(
+        "names", nargs="*", choices=[*NAMES, []], help="which to run; all by default"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, to see that everything runs"
+    )
     parser.add_argument("--data", help="folder with real scenes as .npz files (Y, scale)")
-    parser.add_argument("--growth", action="store_true", help="working_set: time and memory over the size, plotted")
+    parser.add_argument(
+        "--growth", action="store_true", help="working_set: time and memory over the size, plotted"
+    )
     parser.add_argument("--pixels", help="dask: sizes of the scenes, such as 5000000,20000000")
     arguments = parser.parse_args()
     for name in arguments.names or NAMES:

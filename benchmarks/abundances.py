@@ -1,7 +1,7 @@
 """``nnls`` over the fastest way through scipy, and ``fcls`` over a quadratic program per pixel.
 
-Both rivals get the data reduced by QR to r rows, so that they do not pay for the bands. The programs are timed on a
-sample of the pixels and scaled up.
+Both rivals get the data reduced by QR to r rows, so that they do not pay for the bands. The
+programs are timed on a sample of the pixels and scaled up.
 """
 
 import time
@@ -23,21 +23,47 @@ def run(quick: bool = False) -> None:
     """Print the table."""
     n = 5_000 if quick else PIXELS
     print(f"abundances: {BANDS}×{n}, mixtures with 2% noise, milliseconds")
-    print(f"{'':6} {'r':>3} {'dtype':>8} {'ours':>8} {'rival':>9} {'ratio':>6} {'difference':>11}  rival")
+    print(
+        f"{'':6} {'r':>3} {'dtype':>8} {'ours':>8} {'rival':>9} {'ratio':>6} {'difference':>11}  rival"
+    )
     for r in (6, 20):
         M, _, indices = make_mixtures(BANDS, n, r, noise=0.02, random_state=0)
         U = M[:, indices]
         Q, R = np.linalg.qr(U)
         slow, H = best(partial(scipy_loop, R, Q, M), 2)
         for dtype in (np.float64, np.float32):
-            line("nnls", nnls, U.astype(dtype), M.astype(dtype), H, slow, "loop of scipy.optimize.nnls, QR-reduced")
+            line(
+                "nnls",
+                nnls,
+                U.astype(dtype),
+                M.astype(dtype),
+                H,
+                slow,
+                "loop of scipy.optimize.nnls, QR-reduced",
+            )
         slow, H = best(partial(programs, R, Q.T @ M[:, :PROGRAMS]), 2)
         slow *= n / H.shape[1]
         for dtype in (np.float64, np.float32):
-            line("fcls", fcls, U.astype(dtype), M.astype(dtype), H, slow, "a Clarabel program per pixel, QR-reduced")
+            line(
+                "fcls",
+                fcls,
+                U.astype(dtype),
+                M.astype(dtype),
+                H,
+                slow,
+                "a Clarabel program per pixel, QR-reduced",
+            )
 
 
-def line(name: str, function: Callable, U: np.ndarray, M: np.ndarray, H: np.ndarray, slow: float, rival: str) -> None:
+def line(
+    name: str,
+    function: Callable,
+    U: np.ndarray,
+    M: np.ndarray,
+    H: np.ndarray,
+    slow: float,
+    rival: str,
+) -> None:
     """Time ``function`` and print it beside its rival."""
     function(U, M[:, :10])  # compiles
     fast, ours = best(lambda: function(U, M), 7)
@@ -75,7 +101,9 @@ def programs(R: np.ndarray, Y: np.ndarray) -> np.ndarray:
     cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(r)]
     return np.stack(
         [
-            clarabel.DefaultSolver(hessian, -R.T @ y, constraints, bounds, cones, settings).solve().x
+            clarabel.DefaultSolver(hessian, -R.T @ y, constraints, bounds, cones, settings)
+            .solve()
+            .x
             for y in np.ascontiguousarray(Y.T)
         ],
         axis=1,

@@ -1,7 +1,8 @@
 """Compression to q = 2r features: the error of FGNSR on the whole data, and the time of a screening pass.
 
-The scenes are ``samson.npz``, ``jasper_ridge.npz`` and ``urban_sub4.npz`` (``Y`` bands × pixels, ``scale``) in the
-folder given as ``data``; without it, generated mixtures stand in. Both passes are taken in float64, in turn.
+The scenes are ``samson.npz``, ``jasper_ridge.npz`` and ``urban_sub4.npz`` (``Y`` bands × pixels,
+``scale``) in the folder given as ``data``; without it, generated mixtures stand in. Both passes are
+taken in float64, in turn.
 """
 
 import time
@@ -51,7 +52,8 @@ def passes(name: str, M: np.ndarray, q: int) -> None:
     m = len(M)
     ratio = whole / compressed
     print(
-        f"{name:14} {m:4} {q:3} {1e3 * whole:7.1f} {1e3 * compressed:10.1f} {ratio:6.1f} {m / (2 * q):7.2f}", flush=True
+        f"{name:14} {m:4} {q:3} {1e3 * whole:7.1f} {1e3 * compressed:10.1f} {ratio:6.1f} {m / (2 * q):7.2f}",
+        flush=True,
     )
 
 
@@ -65,7 +67,10 @@ def clock(M: np.ndarray, w: np.ndarray, theta: np.ndarray) -> float:
 def errors(name: str, M: np.ndarray, r: int) -> None:
     """Fit with and without compression."""
     base = FGNSR(r, random_state=0).fit(M.T)
-    print(f"{name:14} {'whole':9} {100 * base.reconstruction_err_:6.3f}%         gap {base.gap_:.1e}", flush=True)
+    print(
+        f"{name:14} {'whole':9} {100 * base.reconstruction_err_:6.3f}%         gap {base.gap_:.1e}",
+        flush=True,
+    )
     for method in ("svd", "gaussian", "srht"):
         model = FGNSR(r, compress=2 * r, compression=method, random_state=0).fit(M.T)
         change = model.reconstruction_err_ / base.reconstruction_err_ - 1

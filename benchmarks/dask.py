@@ -1,8 +1,9 @@
 """Scenes larger than memory: ``python -m benchmarks dask [--pixels 5000000,20000000]``.
 
-Scenes of 100 bands (zarr, uint16) are generated on disk and unmixed on two worker processes of 1 GiB each, with the
-check over all pixels and the maps streamed to zarr. A small one is also unmixed in one process, and on a cluster that
-loses a worker in the middle: the pure pixels must be the same.
+Scenes of 100 bands (zarr, uint16) are generated on disk and unmixed on two worker processes of 1
+GiB each, with the check over all pixels and the maps streamed to zarr. A small one is also unmixed
+in one process, and on a cluster that loses a worker in the middle: the pure pixels must be the
+same.
 """
 
 import os
@@ -28,7 +29,9 @@ OPTIONS = {"candidates": 500, "check": True, "random_state": 0}
 
 def run(quick: bool = False, pixels: str | None = None) -> None:
     """Print memory, seconds and seconds a pixel for each size; ``pixels`` are numbers with commas between."""
-    sizes = [int(n) for n in (pixels or ("500000,1000000" if quick else "1000000,4000000")).split(",")]
+    sizes = [
+        int(n) for n in (pixels or ("500000,1000000" if quick else "1000000,4000000")).split(",")
+    ]
     for n in sizes:
         with tempfile.TemporaryDirectory() as folder:
             measure(write_scene(Path(folder) / "scene.zarr", n), Path(folder) / "maps")
@@ -38,24 +41,36 @@ def run(quick: bool = False, pixels: str | None = None) -> None:
 
 def write_scene(path: Path, n_pixels: int) -> Path:
     """Write tiles of a generated scene, each mirrored, lit and with noise of its own, until there are enough."""
-    truth = make_scene(TILE, n_bands=N_BANDS, n_endmembers=RANK, noise=0.0, n_outliers=3, random_state=0)
-    tile = np.where(truth.scene.values == truth.scene.attrs["_FillValue"], 0, truth.scene.values).astype(np.float32)
+    truth = make_scene(
+        TILE, n_bands=N_BANDS, n_endmembers=RANK, noise=0.0, n_outliers=3, random_state=0
+    )
+    tile = np.where(
+        truth.scene.values == truth.scene.attrs["_FillValue"], 0, truth.scene.values
+    ).astype(np.float32)
     rows = -(-n_pixels // COLUMNS // TILE[0]) * TILE[0]
     template = dask.array.zeros((N_BANDS, rows, COLUMNS), dtype=np.uint16, chunks=(N_BANDS, *TILE))
     create(build_scene(template, wavelength=truth.scene.wavelength.values, scale_factor=1e-4), path)
     for number, (top, left) in enumerate(np.ndindex(rows // TILE[0], COLUMNS // TILE[1])):
         rng = np.random.default_rng(number)
-        values = tile[:, :: rng.choice([-1, 1]), :: rng.choice([-1, 1])] * np.float32(rng.uniform(0.9, 1.1))
+        values = tile[:, :: rng.choice([-1, 1]), :: rng.choice([-1, 1])] * np.float32(
+            rng.uniform(0.9, 1.1)
+        )
         noise = np.float32(0.005) * rng.standard_normal(values.shape, dtype=np.float32)
-        stored = np.where(values > 0, np.clip(1e4 * (values + noise), 1, 65535), 0).astype(np.uint16)
+        stored = np.where(values > 0, np.clip(1e4 * (values + noise), 1, 65535), 0).astype(
+            np.uint16
+        )
         rows_here = slice(top * TILE[0], (top + 1) * TILE[0])
-        write_block(path, "reflectance", rows_here, slice(left * TILE[1], (left + 1) * TILE[1]), stored)
+        write_block(
+            path, "reflectance", rows_here, slice(left * TILE[1], (left + 1) * TILE[1]), stored
+        )
     return path
 
 
 def cluster() -> LocalCluster:
     """Start two worker processes that dask holds to 1 GiB each."""
-    return LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="1GiB", dashboard_address=":0")
+    return LocalCluster(
+        n_workers=2, threads_per_worker=1, memory_limit="1GiB", dashboard_address=":0"
+    )
 
 
 def measure(path: Path, maps: Path) -> None:
@@ -63,7 +78,9 @@ def measure(path: Path, maps: Path) -> None:
     scene = read_scene(path)
     sampler, stop, peak = MemorySampler(), threading.Event(), [0.0]
     with cluster() as workers, Client(workers) as client:
-        unmix(scene.isel(y=slice(0, 250), x=slice(0, 400)), RANK, client=client, **OPTIONS)  # load and compile
+        unmix(
+            scene.isel(y=slice(0, 250), x=slice(0, 400)), RANK, client=client, **OPTIONS
+        )  # load and compile
         watcher = threading.Thread(target=watch, args=(peak, stop))
         watcher.start()
         with (
@@ -74,7 +91,10 @@ def measure(path: Path, maps: Path) -> None:
         stop.set()
         watcher.join()
     n = scene.sizes["y"] * scene.sizes["x"]
-    held = {name: max(value for _, value in samples) / 2**20 for name, samples in sampler.samples.items()}
+    held = {
+        name: max(value for _, value in samples) / 2**20
+        for name, samples in sampler.samples.items()
+    }
     steps = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in result.seconds.items())
     print(
         f"dask: {n} pixels, {scene.nbytes / 1e9:.1f} GB: {1e6 * result.seconds['total'] / n:.2f} µs a pixel ({steps}); "
@@ -99,9 +119,13 @@ def compare(path: Path, folder: Path) -> None:
 
         results = {
             "cluster": unmix(scene, RANK, client=client, maps=folder / "a", **OPTIONS),
-            "two workers killed": unmix(scene, RANK, client=client, maps=folder / "b", progress=kill_one, **OPTIONS),
+            "two workers killed": unmix(
+                scene, RANK, client=client, maps=folder / "b", progress=kill_one, **OPTIONS
+            ),
         }
-        print(f"dask: one process, two threads: {expected.seconds['total']:.0f} s for {expected.n_valid} pixels")
+        print(
+            f"dask: one process, two threads: {expected.seconds['total']:.0f} s for {expected.n_valid} pixels"
+        )
         for name, result in results.items():
             same = np.array_equal(result.pixels, expected.pixels)
             apart = np.nanmax(np.abs(result.abundances.values - expected.abundances.values))
@@ -110,4 +134,6 @@ def compare(path: Path, folder: Path) -> None:
                 f"abundances {apart:.0e} apart"
             )
         maps = [results[name].abundances.values for name in results]
-        print(f"dask: maps with and without the kill: {'equal bits' if np.array_equal(*maps, True) else 'DIFFER'}")
+        print(
+            f"dask: maps with and without the kill: {'equal bits' if np.array_equal(*maps, True) else 'DIFFER'}"
+        )

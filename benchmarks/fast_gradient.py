@@ -1,7 +1,8 @@
 """One iteration of Algorithm 1 over the bare matrix products it cannot do without.
 
-Products and iterations take turns, twenty at a time, and the medians are compared. The products run in a process of
-their own: for a while after each, the threads of BLAS keep a core busy waiting for the next.
+Products and iterations take turns, twenty at a time, and the medians are compared. The products run
+in a process of their own: for a while after each, the threads of BLAS keep a core busy waiting for
+the next.
 """
 
 import multiprocessing
@@ -23,14 +24,17 @@ PAUSE = 0.15  # seconds after the products, until the threads of BLAS sleep
 def run(quick: bool = False) -> None:
     """Print the table."""
     print("fast_gradient: one iteration over its two bare products M(·) and Mᵀ(·), both n×n dense")
-    print(f"{'m':>5} {'n':>6} {'dtype':>8} {'iteration ms':>13} {'GEMMs ms':>9} {'ratio':>6} {'peak/n²':>8}")
+    print(
+        f"{'m':>5} {'n':>6} {'dtype':>8} {'iteration ms':>13} {'GEMMs ms':>9} {'ratio':>6} {'peak/n²':>8}"
+    )
     for m, n in SHAPES[:1] if quick else SHAPES:
         for dtype in (np.float32, np.float64):
             M = mixtures(m, n, dtype)
             mu, lipschitz = 1e-3 * float(np.vdot(M, M)) / n, float(np.linalg.norm(M, 2)) ** 2
             one, bare = compare(M, mu, lipschitz)
             print(
-                f"{m:5} {n:6} {np.dtype(dtype).name:>8} {1e3 * one:13.2f} {1e3 * bare:9.2f} {one / bare:6.2f}", end=""
+                f"{m:5} {n:6} {np.dtype(dtype).name:>8} {1e3 * one:13.2f} {1e3 * bare:9.2f} {one / bare:6.2f}",
+                end="",
             )
             print(f" {peak_arrays(M, mu, lipschitz):8.1f}", flush=True)
 

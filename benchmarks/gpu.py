@@ -1,8 +1,9 @@
 """The GPU code: equal results, an iteration over its bare products, the screening pass, a whole scene, its dense model.
 
-Times are medians of device events after a warm-up, as ``triton.testing.do_bench`` takes them; those of whole solves
-are wall-clock times. The last table sets each pass beside what the same GPU did in a plain copy or a large
-product in the same run. The scene is the mixed one of the benchmark ``working_set`` and needs ``data``.
+Times are medians of device events after a warm-up, as ``triton.testing.do_bench`` takes them; those
+of whole solves are wall-clock times. The last table sets each pass beside what the same GPU did in
+a plain copy or a large product in the same run. The scene is the mixed one of the benchmark
+``working_set`` and needs ``data``.
 """
 
 import time
@@ -13,7 +14,7 @@ import numpy as np
 
 from selfdict import certify, fast_gradient, mu_heuristic, nnls, select_indices, spa, working_set
 from selfdict.datasets import make_mixtures
-from selfdict.solvers.problem import Problem, jitter
+from selfdict.model.problem import Problem, jitter
 
 BANDS, DENSE, SCENE = 162, 20_000, 94_249
 
@@ -31,7 +32,9 @@ def run(quick: bool = False, data: str | None = None) -> None:
         print("skipped: torch finds no GPU here")
         return
     n = 10_000 if quick else SCENE
-    timer = Timer(lambda task: 1e-3 * float(do_bench(task, warmup=20, rep=100, return_mode="median")))
+    timer = Timer(
+        lambda task: 1e-3 * float(do_bench(task, warmup=20, rep=100, return_mode="median"))
+    )
     timer.ceilings(torch, 1 << (24 if quick else 30), 1024 if quick else 8192)
     equal_results(torch)
     iteration(torch, timer, 2000 if quick else DENSE)
@@ -57,9 +60,17 @@ def crossover(sizes: tuple[int, ...]) -> None:
             def steps(k: int, M=M, mu=mu, lipschitz=lipschitz, device=device) -> None:
                 fast_gradient(M, mu, max_iter=k, tol=0, lipschitz=lipschitz, device=device)
 
-            solve.append(quickest(lambda M=M, mu=mu, device=device: working_set(M, mu, device=device)))
+            solve.append(
+                quickest(lambda M=M, mu=mu, device=device: working_set(M, mu, device=device))
+            )
             if n <= 10_000:
-                iterate.append((quickest(lambda steps=steps: steps(51)) - quickest(lambda steps=steps: steps(1))) / 50)
+                iterate.append(
+                    (
+                        quickest(lambda steps=steps: steps(51))
+                        - quickest(lambda steps=steps: steps(1))
+                    )
+                    / 50
+                )
         line = f"n = {n}: working_set {solve[0]:.3f} s on the CPU, {solve[1]:.3f} s on the GPU"
         if iterate:
             line += f"; an iteration of fast_gradient {1e3 * iterate[0]:.2f} and {1e3 * iterate[1]:.2f} ms"
@@ -113,12 +124,22 @@ class Timer:
 def equal_results(torch: Any) -> None:
     """Compare with the CPU on float32 mixtures."""
     for n in (500, 2000):
-        M = np.maximum(make_mixtures(BANDS, n, 6, noise=0.02, random_state=0)[0], 0.0).astype(np.float32)
+        M = np.maximum(make_mixtures(BANDS, n, 6, noise=0.02, random_state=0)[0], 0.0).astype(
+            np.float32
+        )
         p = jitter(n, 0)
         mu = mu_heuristic(M, 6, p)
         for name, solve in (
-            ("fast_gradient", lambda device, M=M, mu=mu, p=p: fast_gradient(M, mu, p=p, max_iter=300, device=device)),
-            ("working_set", lambda device, M=M, mu=mu, p=p: working_set(M, mu, p=p, tol=1e-5, device=device)),
+            (
+                "fast_gradient",
+                lambda device, M=M, mu=mu, p=p: fast_gradient(
+                    M, mu, p=p, max_iter=300, device=device
+                ),
+            ),
+            (
+                "working_set",
+                lambda device, M=M, mu=mu, p=p: working_set(M, mu, p=p, tol=1e-5, device=device),
+            ),
         ):
             here, there = solve("cpu"), solve("cuda")
             same = np.array_equal(select_indices(here, 6, M), select_indices(there, 6, M))
@@ -142,7 +163,9 @@ def iteration(torch: Any, timer: Timer, n: int) -> None:
     from selfdict.solvers.device_gradient import DeviceIterate
     from selfdict.solvers.fast_gradient import squared_norm
 
-    M = np.maximum(make_mixtures(BANDS, n, 6, noise=0.02, random_state=0)[0], 0.0).astype(np.float32)
+    M = np.maximum(make_mixtures(BANDS, n, 6, noise=0.02, random_state=0)[0], 0.0).astype(
+        np.float32
+    )
     problem, L = Problem.check(M, 1e-6 * mu_heuristic(M, 6), None, None, None), squared_norm(M)
     for precision, words in (("highest", "IEEE float32"), ("high", "TF32")):
         torch.set_float32_matmul_precision(precision)
@@ -150,8 +173,17 @@ def iteration(torch: Any, timer: Timer, n: int) -> None:
         for _ in range(30):
             state.step(False)
         n_open = np.count_nonzero(state.diagonal)
-        one, project = timer.seconds(lambda state=state: state.step(False)), timer.seconds(state._project)
-        V, R, T, Y, E = torch.empty_like(state.Y), torch.empty_like(state.R), state.tensor, state.Y, state.E
+        one, project = (
+            timer.seconds(lambda state=state: state.step(False)),
+            timer.seconds(state._project),
+        )
+        V, R, T, Y, E = (
+            torch.empty_like(state.Y),
+            torch.empty_like(state.R),
+            state.tensor,
+            state.Y,
+            state.E,
+        )
         first = timer.seconds(lambda V=V, T=T, E=E: torch.mm(T.T, E, out=V))
         second = timer.seconds(lambda R=R, T=T, Y=Y: torch.mm(T, Y, out=R))
         print(
@@ -162,7 +194,12 @@ def iteration(torch: Any, timer: Timer, n: int) -> None:
             timer.add(f"product Mᵀ(·), n = {n}", first, 2 * BANDS * n * n, "float32")
             timer.add(f"product M(·), n = {n}", second, 2 * BANDS * n * n, "float32")
             # V written and read, Y and Y_old read, Y_old written
-            timer.add(f"projection (product with it, less product), n = {n}", project - first, 20 * n * n, "memory")
+            timer.add(
+                f"projection (product with it, less product), n = {n}",
+                project - first,
+                20 * n * n,
+                "memory",
+            )
         del state, V, R, T, Y, E
         torch.cuda.empty_cache()
     torch.set_float32_matmul_precision("highest")
@@ -170,7 +207,7 @@ def iteration(torch: Any, timer: Timer, n: int) -> None:
 
 def screening(torch: Any, timer: Timer, n: int) -> None:
     """Time the pass over all rows and columns, in both precisions, and say how accurate it is."""
-    from selfdict.kernels.device.screening import LEFT, fused_sums, plain_sums, split
+    from selfdict.gpu.screening import LEFT, fused_sums, plain_sums, split
 
     M = torch.rand((BANDS, n), device="cuda", dtype=torch.float64)
     left = (M / M.sum(dim=0)).T.contiguous()
@@ -208,7 +245,9 @@ def scene(data: str, n: int) -> None:
         )
     start = time.perf_counter()
     checked = certify(M, solution, device="cuda")
-    print(f"certify        {BANDS}×{n} on cuda: {time.perf_counter() - start:6.2f} s, gap {checked.gap:.1e}")
+    print(
+        f"certify        {BANDS}×{n} on cuda: {time.perf_counter() - start:6.2f} s, gap {checked.gap:.1e}"
+    )
 
 
 def dense_scene(torch: Any, timer: Timer, data: str, n: int) -> None:

@@ -1,11 +1,12 @@
 """Which spectra of a library are in a scene: the certified model against ℓ1 regression (SUnSAL).
 
-Five spectra of the 498 in ``usgs1995_lib.npz`` (in the folder given as ``data``), drawn at random with each seed, are
-mixed in 1,000 pixels with abundances uniform on the simplex, at a signal-to-noise ratio of 30 dB. Hundreds of these
-spectra have a neighbour with a cosine above 0.999. Without the file, smooth random spectra take their place.
+Five spectra of the 498 in ``usgs1995_lib.npz`` (in the folder given as ``data``), drawn at random
+with each seed, are mixed in 1,000 pixels with abundances uniform on the simplex, at a
+signal-to-noise ratio of 30 dB. Hundreds of these spectra have a neighbour with a cosine above
+0.999. Without the file, smooth random spectra take their place.
 
-A spectrum counts as found by its *gate*, max_j ‖d_i‖₁ x_ij / ‖m_j‖₁, the largest share it has in any pixel: the same
-measure for both models.
+A spectrum counts as found by its *gate*, max_j ‖d_i‖₁ x_ij / ‖m_j‖₁, the largest share it has in
+any pixel: the same measure for both models.
 """
 
 import time
@@ -26,9 +27,15 @@ def run(quick: bool = False, data: str | None = None) -> None:
     """Print the table; ``quick`` takes one seed instead of five, no ``data`` a random library."""
     seeds = 1 if quick else 5
     D, names = read(data)
-    print(f"library: {D.shape[1]} spectra of {D.shape[0]} bands, 5 of them in {N} pixels at {SNR:g} dB, {seeds} seeds")
-    print(f"largest cosine to another spectrum: median {np.median(coherence(D)):.5f}, largest {coherence(D).max():.5f}")
-    print(f"{'':34} {'gap':>8} {'top 5':>6} {'open':>6} {'found':>6} {'precision':>9} {'seconds':>8}")
+    print(
+        f"library: {D.shape[1]} spectra of {D.shape[0]} bands, 5 of them in {N} pixels at {SNR:g} dB, {seeds} seeds"
+    )
+    print(
+        f"largest cosine to another spectrum: median {np.median(coherence(D)):.5f}, largest {coherence(D).max():.5f}"
+    )
+    print(
+        f"{'':34} {'gap':>8} {'top 5':>6} {'open':>6} {'found':>6} {'precision':>9} {'seconds':>8}"
+    )
     rows: dict[str, list[tuple[float, ...]]] = {}
     for seed in range(seeds):
         M, K = mixtures(D, seed)
@@ -39,13 +46,18 @@ def run(quick: bool = False, data: str | None = None) -> None:
     print("mean of all seeds")
     for name, all_measured in rows.items():
         say(name, np.mean(all_measured, axis=0))
-    print(f"top 5: true spectra among the five largest; open: gates above {THRESHOLD}; found: true ones among these")
+    print(
+        f"top 5: true spectra among the five largest; open: gates above {THRESHOLD}; found: true ones among these"
+    )
 
 
 def say(name, measured):
     """Print a line of the table."""
     gap, top, count, found, precision, seconds = measured
-    print(f"{name:34} {gap:8.1e} {top:6.1f} {count:6.1f} {found:6.1f} {precision:9.2f} {seconds:8.2f}", flush=True)
+    print(
+        f"{name:34} {gap:8.1e} {top:6.1f} {count:6.1f} {found:6.1f} {precision:9.2f} {seconds:8.2f}",
+        flush=True,
+    )
 
 
 def compare(M, D, K):
@@ -58,14 +70,23 @@ def compare(M, D, K):
         started = time.perf_counter()
         solution = working_set(clean, factor * mu, D=D, tol=1e-4)
         seconds = guess + time.perf_counter() - started
-        yield f"gates, denoised, {factor:g} × μ", (solution.gap, *judge(solution.diagonal, K), seconds)
+        yield (
+            f"gates, denoised, {factor:g} × μ",
+            (solution.gap, *judge(solution.diagonal, K), seconds),
+        )
     started = time.perf_counter()
     model = FGNSR(5, dictionary=D.T, tol=1e-4, random_state=0).fit(M.T)
     gates = np.isin(np.arange(len(v)), model.indices_).astype(float)
-    yield "FGNSR: the same, then exchange", (model.gap_, *judge(gates, K), time.perf_counter() - started)
+    yield (
+        "FGNSR: the same, then exchange",
+        (model.gap_, *judge(gates, K), time.perf_counter() - started),
+    )
     started = time.perf_counter()
     solution = working_set(M, mu_heuristic(M, 5, D=D), D=D, tol=1e-4)
-    yield "gates, noisy", (solution.gap, *judge(solution.diagonal, K), time.perf_counter() - started)
+    yield (
+        "gates, noisy",
+        (solution.gap, *judge(solution.diagonal, K), time.perf_counter() - started),
+    )
     started = time.perf_counter()
     nothing = Solution.from_matrix(np.zeros((len(v), len(w))), diagonal=np.zeros(len(v)))
     gates = np.isin(np.arange(len(v)), select_indices(nothing, 5, M, D=D)).astype(float)
@@ -91,7 +112,8 @@ def judge(gates, K):
 def sunsal(M, D, penalty, iterations=1000, tol=1e-4):
     """Minimise ½‖M − DX‖_F² + λ Σ X over X ≥ 0 by the alternating direction method of multipliers.
 
-    After Bioucas-Dias and Figueiredo (2010); the step ρ doubles or halves when one residual is ten times the other.
+    After Bioucas-Dias and Figueiredo (2010); the step ρ doubles or halves when one residual is ten
+    times the other.
     """
     values, Q = np.linalg.eigh(D.T @ D)
     C, rho, change = D.T @ M, float(np.mean(values)), 0.0

@@ -1,7 +1,8 @@
 """The peers over bare passes: a pass reads M once, as one matrix-vector product uᵀM by BLAS.
 
-The pass is timed on the same array, in the same order in memory, between the runs of the method. SPA with r columns
-is held against r passes, H2NMF with 100 clusters against 2 log₂ 100 of them, the others against SPA.
+The pass is timed on the same array, in the same order in memory, between the runs of the method.
+SPA with r columns is held against r passes, H2NMF with 100 clusters against 2 log₂ 100 of them, the
+others against SPA.
 """
 
 import time
@@ -33,26 +34,37 @@ def run(quick: bool = False) -> None:
             base = seconds
             seconds, a_pass = both(partial(h2nmf, A, CLUSTERS), A)
             passes = 2 * np.log2(CLUSTERS)
-            line(f"h2nmf {CLUSTERS}", stored, seconds, a_pass, seconds / (passes * a_pass), f"{passes:.1f} passes")
+            line(
+                f"h2nmf {CLUSTERS}",
+                stored,
+                seconds,
+                a_pass,
+                seconds / (passes * a_pass),
+                f"{passes:.1f} passes",
+            )
             for method in (snpa, xray, partial(vca, random_state=0)):
                 seconds, a_pass = both(partial(method, A, RANK), A)
                 name = getattr(method, "__name__", "vca")
                 line(name, stored, seconds, a_pass, seconds / base, "spa")
     rough = h2nmf(M, CLUSTERS).labels
-    with patch("selfdict.select.leaf_columns._ROUGH", M.size):  # as if M were not large
+    with patch("selfdict.peers.leaf_columns._ROUGH", M.size):  # as if M were not large
         exact = h2nmf(M, CLUSTERS).labels
     print(f"h2nmf: {np.sum(rough != exact)} of {n} labels differ from those in double precision")
 
 
 def line(name: str, stored: str, seconds: float, a_pass: float, ratio: float, what: str) -> None:
     """Print one row."""
-    print(f"{name:12} {stored} {1e3 * seconds:8.1f} {1e3 * a_pass:7.2f} {ratio:6.1f}  {what}", flush=True)
+    print(
+        f"{name:12} {stored} {1e3 * seconds:8.1f} {1e3 * a_pass:7.2f} {ratio:6.1f}  {what}",
+        flush=True,
+    )
 
 
 def both(task: Callable[[], Any], A: np.ndarray) -> tuple[float, float]:
     """Return the median seconds of a run of the task, and of a pass over A, taken in turn.
 
-    Not the least: among many short passes one falls into a better moment than any of the long runs does.
+    Not the least: among many short passes one falls into a better moment than any of the long runs
+    does.
     """
     u = np.ones(A.shape[0], dtype=A.dtype)
     task()  # compiles
@@ -60,7 +72,9 @@ def both(task: Callable[[], Any], A: np.ndarray) -> tuple[float, float]:
     for _ in range(REPEATS):
         runs.append(clock(task))
         passes.extend(clock(lambda: u @ A) for _ in range(5))
-        time.sleep(0.2)  # the threads of BLAS go on spinning for a while, and would take a core from the next run
+        time.sleep(
+            0.2
+        )  # the threads of BLAS go on spinning for a while, and would take a core from the next run
     return float(np.median(runs)), float(np.median(passes))
 
 

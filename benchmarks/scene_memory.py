@@ -1,6 +1,7 @@
 """Memory of unmixing a mapped ENVI cube of 2 GB with 500 candidates: ``python -m benchmarks.scene_memory``.
 
-The peak counts anonymous memory (``RssAnon`` of Linux): what the process holds beyond the pages of the mapped file.
+The peak counts anonymous memory (``RssAnon`` of Linux): what the process holds beyond the pages of
+the mapped file.
 """
 
 import tempfile
@@ -40,7 +41,9 @@ def run(quick: bool = False) -> None:
 
 def write_cube(folder: Path, n_tiles: int) -> Path:
     """Write n_tiles × n_tiles copies of a generated scene, each with its own brightness and noise."""
-    truth = make_scene((TILE, TILE), n_bands=N_BANDS, n_endmembers=RANK, noise=0.0, n_outliers=5, random_state=0)
+    truth = make_scene(
+        (TILE, TILE), n_bands=N_BANDS, n_endmembers=RANK, noise=0.0, n_outliers=5, random_state=0
+    )
     values, missing = truth.scene.values, truth.scene.values[0] == truth.scene.attrs["_FillValue"]
     size = n_tiles * TILE
     cube = np.memmap(folder / "cube.img", dtype="<f4", mode="w+", shape=(N_BANDS, size, size))
@@ -51,7 +54,13 @@ def write_cube(folder: Path, n_tiles: int) -> Path:
             tile = np.where(missing, values, values * np.float32(rng.uniform(0.9, 1.1)) + noise)
             cube[:, row : row + TILE, column : column + TILE] = tile
     cube.flush()
-    fields = {"samples": size, "lines": size, "bands": N_BANDS, "data type": 4, "data ignore value": -9999.0}
+    fields = {
+        "samples": size,
+        "lines": size,
+        "bands": N_BANDS,
+        "data type": 4,
+        "data ignore value": -9999.0,
+    }
     (folder / "cube.hdr").write_text(format_header(fields))
     return folder / "cube.hdr"
 

@@ -1,7 +1,7 @@
 """Which pixels of a large scene FGNSR-500 gets to see: ``python -m benchmarks thinning [--data DIR]``.
 
-The error of the whole scene when the 500 candidates are H2NMF representatives of all pixels, of the representatives of
-16 blocks, or of a sample of each block together with its extreme pixels.
+The error of the whole scene when the 500 candidates are H2NMF representatives of all pixels, of the
+representatives of 16 blocks, or of a sample of each block together with its extreme pixels.
 """
 
 from pathlib import Path
@@ -24,7 +24,9 @@ def run(quick: bool = False, data: str | None = None) -> None:
     """Print a line for each scene; ``quick`` takes one small one, ``data`` is a folder with real ones."""
     shape = (60, 60) if quick else (300, 300)
     for seed in range(1 if quick else 3):
-        truth = make_scene(shape, n_bands=100, n_endmembers=6, noise=0.01, n_outliers=5, random_state=seed)
+        truth = make_scene(
+            shape, n_bands=100, n_endmembers=6, noise=0.01, n_outliers=5, random_state=seed
+        )
         compare(f"generated, seed {seed}", truth.scene, 6)
     for name, r in REAL.items() if data else ():
         compare(name, read_scene(Path(str(data)) / f"{name}.npz"), r)
@@ -44,8 +46,12 @@ def compare(name: str, scene: xr.DataArray, r: int) -> None:
     words = []
     for task, thin in tasks.items():
         points = gather([part for _, part in over_blocks(scene, thin)])
-        model = FGNSR(r, candidates=500, random_state=0).fit(points.values, sample_weight=points.sizes)
+        model = FGNSR(r, candidates=500, random_state=0).fit(
+            points.values, sample_weight=points.sizes
+        )
         U = model.components_.T
-        words.append(f"{task} {100 * relative_error(M, U, nnls(U, M)):.3f} % ({len(points.values)})")
+        words.append(
+            f"{task} {100 * relative_error(M, U, nnls(U, M)):.3f} % ({len(points.values)})"
+        )
     blocks.BLOCK_BYTES = whole
     print(f"thinning: {name}, {n} pixels: " + ", ".join(words), flush=True)

@@ -1,11 +1,13 @@
 """The certified solver on whole scenes: time in bare passes over MᵀM, certified gap, peak memory.
 
-A *bare pass* is the product MᵀM of the same data in float64, a block of rows at a time, thrown away: what any
-look at all rows costs at least. It is timed in the same run. The penalty is the paper's heuristic times a factor.
+A *bare pass* is the product MᵀM of the same data in float64, a block of rows at a time, thrown
+away: what any look at all rows costs at least. It is timed in the same run. The penalty is the
+paper's heuristic times a factor.
 
-The scenes are ``samson.npz``, ``jasper_ridge.npz`` and ``urban_sub4.npz`` (``Y`` bands × pixels, ``scale``), and
-``urban_gt_end6.npz`` with ``bundles_mua.npz`` for the mixed ones, in the folder given as ``data``. ``--growth``
-measures mixed scenes of up to 250,000 pixels instead, and draws ``docs/images/growth.png``.
+The scenes are ``samson.npz``, ``jasper_ridge.npz`` and ``urban_sub4.npz`` (``Y`` bands × pixels,
+``scale``), and ``urban_gt_end6.npz`` with ``bundles_mua.npz`` for the mixed ones, in the folder
+given as ``data``. ``--growth`` measures mixed scenes of up to 250,000 pixels instead, and draws
+``docs/images/growth.png``.
 """
 
 import ctypes
@@ -17,7 +19,7 @@ import numpy as np
 
 from selfdict import Solution, fast_gradient, mu_heuristic, working_set
 from selfdict.datasets import make_mixtures
-from selfdict.solvers.problem import jitter
+from selfdict.model.problem import jitter
 
 FIXTURES = Path(__file__).parent.parent / "tests" / "fixtures"
 SCENES = (("samson", 3), ("jasper_ridge", 4), ("urban_sub4", 6))
@@ -31,10 +33,14 @@ def run(quick: bool = False, data: str | None = None, growth: bool = False) -> N
     """Print each line of the table; ``quick`` leaves out what takes minutes, no ``data`` the scenes."""
     if growth:
         if data is None:
-            raise SystemExit("name the folder that holds urban_gt_end6.npz and bundles_mua.npz: --data DIR")
+            raise SystemExit(
+                "name the folder that holds urban_gt_end6.npz and bundles_mua.npz: --data DIR"
+            )
         measure_growth(data, GROWTH[:2] if quick else GROWTH, None if quick else GROWTH_PLOT)
         return
-    print("working_set: certified gap, time in bare passes over MᵀM (one pass in seconds), peak memory beyond M")
+    print(
+        "working_set: certified gap, time in bare passes over MᵀM (one pass in seconds), peak memory beyond M"
+    )
     cases()
     synthetic(iterations=50 if quick else 1000)
     if data is None:
@@ -54,7 +60,9 @@ def cases() -> None:
     """Compare with the optima of the authors' test problems."""
     for path in sorted(FIXTURES.glob("fgnsr_case_*.npz")):
         with np.load(path, allow_pickle=False) as file:
-            solution = working_set(file["M"], float(file["mu_final"]), p=file["p"], w=file["w"], tol=1e-8)
+            solution = working_set(
+                file["M"], float(file["mu_final"]), p=file["p"], w=file["w"], tol=1e-8
+            )
             off = abs(solution.objective / float(file["fopt"]) - 1)
         print(f"{path.stem:34} gap {solution.gap:.1e}  {off:.1e} from fopt")
 
@@ -103,7 +111,9 @@ def measure(M: np.ndarray, mu: float, p: np.ndarray, tol: float) -> tuple[float,
 
 def measure_growth(data: str, sizes: tuple[int, ...], plot: Path | None) -> None:
     """Print time and memory for scenes of one kind and many sizes as a table, with fitted exponents; plot them."""
-    print("| n | seconds | MiB beyond M | one bare pass, s | gap | open rows |\n|--:|--:|--:|--:|--:|--:|")
+    print(
+        "| n | seconds | MiB beyond M | one bare pass, s | gap | open rows |\n|--:|--:|--:|--:|--:|--:|"
+    )
     rows = []
     for n in sizes:
         M = mixed_scene(data, n)
@@ -120,12 +130,16 @@ def measure_growth(data: str, sizes: tuple[int, ...], plot: Path | None) -> None
         known = np.isfinite(values)
         steps = np.diff(np.log(values[known])) / np.diff(np.log(n[known]))
         exponent = np.polyfit(np.log(n[known]), np.log(values[known]), 1)[0]
-        print(f"{name} grows like n^{exponent:.2f}, from size to size: {', '.join(f'{step:.2f}' for step in steps)}")
+        print(
+            f"{name} grows like n^{exponent:.2f}, from size to size: {', '.join(f'{step:.2f}' for step in steps)}"
+        )
     if plot is not None:
         draw_growth(n, seconds, peak, bare, plot)
 
 
-def draw_growth(n: np.ndarray, seconds: np.ndarray, peak: np.ndarray, bare: np.ndarray, plot: Path) -> None:
+def draw_growth(
+    n: np.ndarray, seconds: np.ndarray, peak: np.ndarray, bare: np.ndarray, plot: Path
+) -> None:
     """Draw time and memory over the number of points."""
     import matplotlib
 
@@ -152,7 +166,9 @@ def mixed_scene(data: str, n: int, noise: float = 0.01) -> np.ndarray:
         M = np.zeros((162, n))
         for k, short in enumerate(bundles["urban_names"]):
             if str(short) not in names[k]:
-                raise ValueError(f"bundle {k + 1} is {short!r}, the reference endmember {names[k]!r}")
+                raise ValueError(
+                    f"bundle {k + 1} is {short!r}, the reference endmember {names[k]!r}"
+                )
             spectra = bundles[f"urban_lib{k + 1}"]
             mixed = spectra[:, rng.integers(spectra.shape[1], size=n)]
             mixed *= A[k, pixels]

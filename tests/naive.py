@@ -75,7 +75,9 @@ def row_scores(M, theta, w):
     n = len(w)
     return np.array(
         [
-            V[i, i] + sum(w[j] / w[i] * max(0.0, V[i, j]) for j in range(n) if j != i) if w[i] > 0 else 0.0
+            V[i, i] + sum(w[j] / w[i] * max(0.0, V[i, j]) for j in range(n) if j != i)
+            if w[i] > 0
+            else 0.0
             for i in range(n)
         ]
     )
@@ -88,7 +90,10 @@ def dual_bound(M, X, mu, p, w, s):
     scores = row_scores(M, theta, w)
     linear, quadratic = (theta * M).sum(), (theta * R).sum()
     grid = np.linspace(0, 2, 4001)
-    return max(c * linear - 0.5 * c * c * quadratic - np.maximum(c * scores - mu * p, 0).sum() for c in grid)
+    return max(
+        c * linear - 0.5 * c * c * quadratic - np.maximum(c * scores - mu * p, 0).sum()
+        for c in grid
+    )
 
 
 def dual_bound_with_gates(M, D, X, mu, p, s):
@@ -96,11 +101,16 @@ def dual_bound_with_gates(M, D, X, mu, p, s):
     w, v = np.abs(M).sum(axis=0), np.abs(D).sum(axis=0)
     R = M - D @ X
     V = D.T @ (R * s)
-    scores = [sum(w[j] * max(0.0, V[i, j]) for j in range(len(w))) / v[i] if v[i] > 0 else 0.0 for i in range(len(v))]
+    scores = [
+        sum(w[j] * max(0.0, V[i, j]) for j in range(len(w))) / v[i] if v[i] > 0 else 0.0
+        for i in range(len(v))
+    ]
     linear, quadratic = (R * s * M).sum(), (R * s * R).sum()
     grid = np.linspace(0, 2, 1001)
     losses = (np.maximum(c * np.array(scores) - mu * p, 0).sum() for c in grid)
-    return max(c * linear - 0.5 * c * c * quadratic - loss for c, loss in zip(grid, losses, strict=True))
+    return max(
+        c * linear - 0.5 * c * c * quadratic - loss for c, loss in zip(grid, losses, strict=True)
+    )
 
 
 def fast_gradient(M, mu, p, w, n_iter, target=None, target_every=None):

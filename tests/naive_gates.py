@@ -19,7 +19,9 @@ def bounded_least_squares(G, c, t, own):
         gate = [i for i in range(k) if choice[i] == 2]
         z = np.where(np.array(choice) == 2, t, 0.0)
         if free:
-            z[free] = np.linalg.lstsq(G[np.ix_(free, free)], c[free] - G[np.ix_(free, gate)] @ t[gate], rcond=None)[0]
+            z[free] = np.linalg.lstsq(
+                G[np.ix_(free, free)], c[free] - G[np.ix_(free, gate)] @ t[gate], rcond=None
+            )[0]
         value = 0.5 * z @ G @ z - c @ z
         if (z >= -1e-12).all() and (z <= t + 1e-12).all() and value < best - 1e-14:
             best, answer = value, (z, free, gate)
@@ -33,7 +35,9 @@ def fit_columns(G, C, weight, t, own):
         z, F, U = bounded_least_squares(G, C[j], t, own[j])
         value += weight[j] * (0.5 * z @ G @ z - C[j] @ z)
         gradient[U] -= weight[j] * (C[j] - G @ z)[U]
-        schur = G[np.ix_(U, U)] - G[np.ix_(U, F)] @ np.linalg.solve(G[np.ix_(F, F)], G[np.ix_(F, U)])
+        schur = G[np.ix_(U, U)] - G[np.ix_(U, F)] @ np.linalg.solve(
+            G[np.ix_(F, F)], G[np.ix_(F, U)]
+        )
         hessian[np.ix_(U, U)] += weight[j] * schur
     return value, gradient, hessian
 
@@ -42,4 +46,7 @@ def scores(M, w, theta):
     """σ_i = V_ii + Σ_{j≠i} (w_j/w_i) max(0, V_ij) from the whole of V = Mᵀθ."""
     V = M.T @ theta
     n = M.shape[1]
-    return [sum(V[i, i] if i == j else w[j] / w[i] * max(0.0, V[i, j]) for j in range(n)) for i in range(n)]
+    return [
+        sum(V[i, i] if i == j else w[j] / w[i] * max(0.0, V[i, j]) for j in range(n))
+        for i in range(n)
+    ]

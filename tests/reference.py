@@ -8,7 +8,9 @@ CASES = (1, 2, 3, 4, 5, 7)
 
 
 def load(case):
-    with np.load(Path(__file__).parent / "fixtures" / f"fgnsr_case_{case}.npz", allow_pickle=False) as file:
+    with np.load(
+        Path(__file__).parent / "fixtures" / f"fgnsr_case_{case}.npz", allow_pickle=False
+    ) as file:
         data = {key: file[key][()] for key in file.files}
     r = int(data["r"])
     # the settings that `description` names: how mu was steered in that run

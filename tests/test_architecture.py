@@ -16,13 +16,18 @@ import pytest
 import selfdict
 
 SOURCE = Path(selfdict.__file__).parent
-ROOMS = [
+# a package imports only from those before it
+ORDER = [
+    "compute",
     "kernels",
+    "gpu",
     "model",
     "abundances",
     "metrics",
-    "select",
+    "peers",
     "solvers",
+    "reductions",
+    "readout",
     "backends",
     "estimators",
     "scene",
@@ -32,37 +37,68 @@ ROOMS = [
 ]
 BESIDE = {"datasets": "estimators"}
 MODULES = [
-    info.name for info in pkgutil.walk_packages([str(SOURCE)], "selfdict.") if not info.name.endswith("__main__")
+    info.name
+    for info in pkgutil.walk_packages([str(SOURCE)], "selfdict.")
+    if not info.name.endswith("__main__")
 ]
 
 
-def room(module):
-    name = module.split(".")[1] if "." in module else ""
-    return BESIDE.get(name, name)
+def package(module):
+    """Return the place in ORDER of a module's package; modules at the top (_errors, …) come first."""
+    name = module.split(".")[1]
+    name = BESIDE.get(name, name)
+    if name in ORDER:
+        return ORDER.index(name)
+    assert name.startswith("_"), f"{module} belongs to no package in ORDER"
+    return -1
 
 
 def imports(path):
+    """Yield the modules that a file imports; the name itself where it is a module."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             assert node.level == 0, f"{path}: relative import"
-            yield node.module
+            if node.module == "selfdict":
+                yield from (f"selfdict.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_room_imports_only_from_rooms_to_its_left(path):
-    here = room("selfdict." + path.relative_to(SOURCE).with_suffix("").as_posix().replace("/", "."))
-    if here not in ROOMS:
-        return
+def module_of(path):
+    name = path.relative_to(SOURCE).with_suffix("").as_posix().replace("/", ".")
+    return "selfdict." + name.removesuffix(".__init__")
+
+
+SOURCES = [path for path in sorted(SOURCE.rglob("*.py")) if path.parent != SOURCE]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_package_imports_only_from_those_before_it(path):
+    here = package(module_of(path))
     for name in imports(path):
-        if name.startswith("selfdict.") and room(name) in ROOMS:
-            assert ROOMS.index(room(name)) <= ROOMS.index(here), f"{path} imports {name}"
+        if name.split(".")[0] != "selfdict":
+            continue
+        # the whole package would hide what is used, and where it lives
+        assert name != "selfdict", f"{path}: import selfdict inside the package"
+        if name == "selfdict.__version__":
+            continue
+        assert package(name) <= here, f"{path} imports {name}"
+
+
+def test_the_order_names_every_package():
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")} | {"metrics"}
+    assert packages - set(BESIDE) == set(ORDER)
 
 
 def python(code, **environment):
     return subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
 
 
@@ -102,7 +138,9 @@ def test_no_place_for_the_cache_is_no_error():
 
 @pytest.mark.parametrize("name", MODULES)
 def test_doctests(name):
-    failures, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    failures, _ = doctest.testmod(
+        importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE
+    )
     assert failures == 0
 
 
@@ -116,7 +154,11 @@ def test_docstrings_name_every_parameter(name):
         "Status",
     ):  # their docstrings describe attributes
         return
-    text = numpydoc.docscrape.FunctionDoc(thing) if inspect.isfunction(thing) else numpydoc.docscrape.ClassDoc(thing)
+    text = (
+        numpydoc.docscrape.FunctionDoc(thing)
+        if inspect.isfunction(thing)
+        else numpydoc.docscrape.ClassDoc(thing)
+    )
     documented = [n.strip() for parameter in text["Parameters"] for n in parameter.name.split(",")]
     actual = [n for n in inspect.signature(thing).parameters if n != "self"]
     assert sorted(documented) == sorted(actual)

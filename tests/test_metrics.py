@@ -18,9 +18,15 @@ def test_mrsa_ignores_order_scale_and_offset_of_spectra(seed):
 
 
 def test_mrsa_by_hand():
-    assert spectral_angles([[1.0], [0.0], [-1.0]], [[1.0], [-2.0], [1.0]])[0, 0] == pytest.approx(50)  # orthogonal
-    assert mrsa([[1.0], [0.0]], [[0.0], [1.0]]) == pytest.approx(100)  # opposite once the mean is gone
-    assert mrsa([[1.0], [1.0]], [[0.0], [1.0]]) == pytest.approx(50)  # a flat spectrum has no direction
+    assert spectral_angles([[1.0], [0.0], [-1.0]], [[1.0], [-2.0], [1.0]])[0, 0] == pytest.approx(
+        50
+    )  # orthogonal
+    assert mrsa([[1.0], [0.0]], [[0.0], [1.0]]) == pytest.approx(
+        100
+    )  # opposite once the mean is gone
+    assert mrsa([[1.0], [1.0]], [[0.0], [1.0]]) == pytest.approx(
+        50
+    )  # a flat spectrum has no direction
 
 
 def test_matching_is_optimal_not_greedy_and_takes_different_numbers():
@@ -54,7 +60,11 @@ def test_index_recovery():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: mrsa(np.ones((2, 1)), np.ones((3, 1))), ValueError, "same number of rows, got 2 and 3"),
+        (
+            lambda: mrsa(np.ones((2, 1)), np.ones((3, 1))),
+            ValueError,
+            "same number of rows, got 2 and 3",
+        ),
         (lambda: mrsa([[np.nan]], [[1.0]]), ValueError, "NaN"),
         (lambda: relative_error(np.eye(2), [0.5]), TypeError, "column indices"),
         (lambda: index_recovery([1], []), ValueError, "must not be empty"),

@@ -2,9 +2,10 @@
 Anchor words of a topic model
 =============================
 
-Documents mix topics, and topics are distributions over words. A word that occurs in one topic alone is an *anchor*:
-the other words occur beside what the anchors occur beside, in nonnegative combinations. With words as points, their
-co-occurrences as features, the anchors are the extreme points.
+Documents mix topics, and topics are distributions over words. A word that occurs in one topic alone
+is an *anchor*: the other words occur beside what the anchors occur beside, in nonnegative
+combinations. With words as points, their co-occurrences as features, the anchors are the extreme
+points.
 """
 
 import matplotlib.pyplot as plt
@@ -13,8 +14,8 @@ import scipy.sparse as sp
 
 from selfdict import FGNSR, SPA, nnls
 
-# %%
-# A collection drawn from a topic model: four topics over 200 words. The first word of each topic is its anchor.
+# %% A collection drawn from a topic model: four topics over 200 words. The first word of each topic
+# is its anchor.
 
 rng = np.random.default_rng(0)
 r, n_words, n_documents = 4, 200, 3000
@@ -24,14 +25,16 @@ topics /= topics.sum(axis=1, keepdims=True)
 shares = rng.dirichlet(np.full(r, 0.3), n_documents)
 counts = sp.csr_array(np.stack([rng.multinomial(80, p) for p in shares @ topics]))
 
-# %%
-# Co-occurrences, as a sparse matrix, each row scaled to sum one. A word alone in few documents has a row that is mostly
-# noise, and noise is extreme: words with fewer than 100 occurrences are left out.
+# %% Co-occurrences, as a sparse matrix, each row scaled to sum one. A word alone in few documents
+# has a row that is mostly noise, and noise is extreme: words with fewer than 100 occurrences are
+# left out.
 
 total = np.asarray(counts.sum(axis=0)).ravel()
 frequent = np.flatnonzero(total >= 100)
 kept = counts[:, frequent].astype(float)
-together = (kept.T @ kept) - sp.diags_array(np.asarray(kept.sum(axis=0)).ravel())  # a word does not occur beside itself
+together = (kept.T @ kept) - sp.diags_array(
+    np.asarray(kept.sum(axis=0)).ravel()
+)  # a word does not occur beside itself
 rows = sp.csr_array(sp.diags_array(1 / np.asarray(together.sum(axis=1)).ravel()) @ together)
 
 for model in (SPA(r), FGNSR(r, compress=2 * r, random_state=0)):
@@ -41,8 +44,8 @@ for model in (SPA(r), FGNSR(r, compress=2 * r, random_state=0)):
     )
 print(f"gap of the compressed model {model.compressed_gap_:.1e}, of the whole one {model.gap_:.1e}")
 
-# %%
-# The abundances of a word say which topics it belongs to. Scaled by how often it occurs they give the topics back.
+# %% The abundances of a word say which topics it belongs to. Scaled by how often it occurs they
+# give the topics back.
 
 H = model.transform(rows) * total[frequent, None]
 found = np.zeros((r, n_words))

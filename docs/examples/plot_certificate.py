@@ -2,8 +2,8 @@
 What the certificate says
 =========================
 
-Every solution carries a lower bound on the optimum. Algorithm 1 of the paper creeps towards it; the working-set
-solver closes the gap in a few steps.
+Every solution carries a lower bound on the optimum. Algorithm 1 of the paper creeps towards it; the
+working-set solver closes the gap in a few steps.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Which spectra of a library are in a scene
 =========================================
 
-With a dictionary the components are chosen among its atoms instead of the pixels: no pixel need be pure. Here a
-library of 80 smooth spectra, in pairs that look alike, and 500 pixels mixed from four of them.
+With a dictionary the components are chosen among its atoms instead of the pixels: no pixel need be
+pure. Here a library of 80 smooth spectra, in pairs that look alike, and 500 pixels mixed from four
+of them.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +17,9 @@ wavelength = np.linspace(400, 2500, 120)
 bands = rng.uniform(400, 2500, (3, 40, 1))
 widths, depths = rng.uniform(60, 300, (3, 40, 1)), rng.uniform(0, 0.3, (3, 40, 1))
 library = 0.9 - (depths * np.exp(-(((wavelength - bands) / widths) ** 2))).sum(axis=0)
-library = np.vstack([library, library + 0.02 * np.sin(wavelength / 200 + rng.uniform(0, 6, (40, 1)))])
+library = np.vstack(
+    [library, library + 0.02 * np.sin(wavelength / 200 + rng.uniform(0, 6, (40, 1)))]
+)
 names = [f"mineral {k % 40}{'ab'[k // 40]}" for k in range(80)]
 
 truth = [3, 14, 25, 36]
@@ -30,9 +33,9 @@ print("in the scene:", ", ".join(names[k] for k in truth))
 print("found:       ", ", ".join(names[k] for k in sorted(model.indices_)))
 print(f"certified gap {model.gap_:.1e}, relative error {model.reconstruction_err_:.3f}")
 
-# %%
-# Each atom has a gate between 0 (not needed) and 1 (some pixel is made of it alone). The model is solved for the pixels
-# without most of their noise, :func:`selfdict.denoise`; an exchange among the atoms then confirms the choice.
+# %% Each atom has a gate between 0 (not needed) and 1 (some pixel is made of it alone). The model
+# is solved for the pixels without most of their noise, :func:`selfdict.denoise`; an exchange among
+# the atoms then confirms the choice.
 
 gates = model.solution_.diagonal
 order = np.argsort(-gates)[:12]
@@ -47,7 +50,9 @@ plt.show()
 # For the noisy pixels, with points as columns: spectra that look alike share their gates.
 
 solution = working_set(X.T, mu_heuristic(X.T, 4, D=library.T), D=library.T)
-print(f"gap {solution.gap:.1e}, sum of the gates of wrong spectra {np.delete(solution.diagonal, truth).sum():.2f}")
+print(
+    f"gap {solution.gap:.1e}, sum of the gates of wrong spectra {np.delete(solution.diagonal, truth).sum():.2f}"
+)
 print(f"without the noise: {np.delete(gates, truth).sum():.2f}")
 
 # %%

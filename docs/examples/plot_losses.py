@@ -2,9 +2,9 @@
 Outliers and noisy bands
 ========================
 
-A pixel with a spike, from a detector fault or a cosmic ray, is explained by no other pixel: the squared loss pays any
-price to explain it by itself. The Huber loss counts what exceeds δ by its size and not by its square, and leaves the
-spike alone.
+A pixel with a spike, from a detector fault or a cosmic ray, is explained by no other pixel: the
+squared loss pays any price to explain it by itself. The Huber loss counts what exceeds δ by its
+size and not by its square, and leaves the spike alone.
 """
 
 import matplotlib.pyplot as plt
@@ -33,8 +33,8 @@ def penalty(sigma):
     return 3 * m * n * sigma**2 / r
 
 
-# %%
-# The diagonal of X says which pixels are open. With the squared loss the spoiled ones are, more than any other:
+# %% The diagonal of X says which pixels are open. With the squared loss the spoiled ones are, more
+# than any other:
 
 
 def solve(M, sigma):
@@ -46,10 +46,14 @@ def solve(M, sigma):
 sigma = 0.02
 M, pure, bad = spoiled(sigma, seed=0)
 squared, huber = solve(M, sigma)
-print(f"certified gaps: squared {squared.gap:.1e}, Huber {huber.gap:.1e} after {huber.n_iter} iterations")
+print(
+    f"certified gaps: squared {squared.gap:.1e}, Huber {huber.gap:.1e} after {huber.n_iter} iterations"
+)
 
 fig, axes = plt.subplots(2, 1, sharex=True, sharey=True, figsize=(7, 4))
-for ax, solution, title in zip(axes, (squared, huber), ("squared loss", "Huber loss, δ = 2σ"), strict=True):
+for ax, solution, title in zip(
+    axes, (squared, huber), ("squared loss", "Huber loss, δ = 2σ"), strict=True
+):
     ax.vlines(np.arange(n), 0, solution.diagonal, color="0.6")
     ax.plot(pure, solution.diagonal[pure], "o", label="pure")
     ax.plot(bad, solution.diagonal[bad], "x", color="C3", label="spoiled")
@@ -59,12 +63,12 @@ axes[1].set_xlabel("pixel")
 fig.tight_layout()
 plt.show()
 
-# %%
-# How the points are read out of X matters as much. After a squared loss the default is the exchange, which lowers the
-# squared error and so asks for the spikes again. SPA on the rows of X is not as easily misled, since the row of a
-# spoiled pixel explains nothing but itself: it finds most pure pixels even after a squared loss. After a Huber loss it
-# is the default, and the largest diagonal entries serve too. All this needs a penalty above what the spikes of a pixel
-# cost in the Huber loss, δ times their height.
+# %% How the points are read out of X matters as much. After a squared loss the default is the
+# exchange, which lowers the squared error and so asks for the spikes again. SPA on the rows of X is
+# not as easily misled, since the row of a spoiled pixel explains nothing but itself: it finds most
+# pure pixels even after a squared loss. After a Huber loss it is the default, and the largest
+# diagonal entries serve too. All this needs a penalty above what the spikes of a pixel cost in the
+# Huber loss, δ times their height.
 
 levels = [0.01, 0.02, 0.04]
 seeds = range(2)
@@ -85,16 +89,18 @@ for k, sigma in enumerate(levels):
             found[i, k] += index_recovery(indices, pure) / len(seeds)
             fooled[i, k] += np.isin(indices, bad).mean() / len(seeds)
 for i, (loss, method) in enumerate(readings):
-    print(f"{loss:8s}{method:9s} pure found {np.round(found[i], 2)}, spoiled among the chosen {np.round(fooled[i], 2)}")
+    print(
+        f"{loss:8s}{method:9s} pure found {np.round(found[i], 2)}, spoiled among the chosen {np.round(fooled[i], 2)}"
+    )
     plt.plot(levels, found[i], marker="o", label=f"{loss}, {method}")
 plt.xlabel("noise σ")
 plt.ylabel("share of the pure pixels found")
 plt.legend()
 plt.show()
 
-# %%
-# Some bands are noisier than others, and often one knows by how much. With their variances the residual is measured in
-# units of the noise; every solver takes such a loss, and the exchange lowers the error in the same units.
+# %% Some bands are noisier than others, and often one knows by how much. With their variances the
+# residual is measured in units of the noise; every solver takes such a loss, and the exchange
+# lowers the error in the same units.
 
 variance = np.full(m, 1e-4)
 variance[::8] = 0.25
@@ -103,6 +109,8 @@ for seed in range(3):
     M, _, pure = make_mixtures(m, n, r, random_state=seed)
     M += np.sqrt(variance)[:, None] * np.random.default_rng(seed).standard_normal(M.shape)
     for name, loss in {"squared": "squared", "weighted": Weighted(band_variance=variance)}.items():
-        found[name].append(index_recovery(FGNSR(r, loss=loss, random_state=0).fit(M.T).indices_, pure))
+        found[name].append(
+            index_recovery(FGNSR(r, loss=loss, random_state=0).fit(M.T).indices_, pure)
+        )
 for name, values in found.items():
     print(f"{name:9s} pure found {np.mean(values):.2f}")

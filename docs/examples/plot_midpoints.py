@@ -2,8 +2,9 @@
 Robustness against noise
 ========================
 
-The middle points of section 4.1 of the paper: any method must fail at some noise level; the question is when. SPA
-looks at one column after the other. The convex model looks at all of them at once.
+The middle points of section 4.1 of the paper: any method must fail at some noise level; the
+question is when. SPA looks at one column after the other. The convex model looks at all of them at
+once.
 """
 
 import matplotlib.pyplot as plt

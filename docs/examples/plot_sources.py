@@ -2,8 +2,9 @@
 Sources that are sometimes alone
 ================================
 
-Blind source separation: sensors record nonnegative mixtures of nonnegative sources. Where each source is alone at some
-instant, these instants are extreme points of all the instants, and the recordings at them are the mixing matrix.
+Blind source separation: sensors record nonnegative mixtures of nonnegative sources. Where each
+source is alone at some instant, these instants are extreme points of all the instants, and the
+recordings at them are the mixing matrix.
 """
 
 import matplotlib.pyplot as plt
@@ -12,8 +13,8 @@ import numpy as np
 from selfdict import FGNSR, SPA
 from selfdict.metrics import mrsa
 
-# %%
-# Three sources of bursts (a fluorescent dye, a machine, a voice's energy), recorded by eight sensors with noise.
+# %% Three sources of bursts (a fluorescent dye, a machine, a voice's energy), recorded by eight
+# sensors with noise.
 
 rng = np.random.default_rng(1)
 n_sensors, n_instants, r = 8, 600, 3
@@ -26,15 +27,16 @@ for k in range(r):
 mixing = rng.uniform(0.1, 1.0, (n_sensors, r))
 recorded = mixing @ sources + 0.02 * rng.standard_normal((n_sensors, n_instants))
 
-# %%
-# Instants at which nearly nothing is heard are noise in every direction, and are left out. What remains is divided by
-# its sum over the sensors, so that loud instants do not count more.
+# %% Instants at which nearly nothing is heard are noise in every direction, and are left out. What
+# remains is divided by its sum over the sensors, so that loud instants do not count more.
 
 loud = np.flatnonzero(recorded.sum(axis=0) > 0.2 * recorded.sum(axis=0).max())
 profiles = (recorded[:, loud] / recorded[:, loud].sum(axis=0)).T
 for model in (SPA(r), FGNSR(r, random_state=0)):
     model.fit(profiles)
-    print(f"{type(model).__name__}: angle to the true mixing {mrsa(model.components_.T, mixing):.2f} of 100")
+    print(
+        f"{type(model).__name__}: angle to the true mixing {mrsa(model.components_.T, mixing):.2f} of 100"
+    )
 
 # %%
 # The sources are the abundances, up to scale and order.

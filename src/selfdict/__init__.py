@@ -1,7 +1,7 @@
 """selfdict finds the few columns of a matrix whose cone contains all the others.
 
-The public names load on first use, so that ``import selfdict`` stays quick: numba, scikit-learn and the
-rest are imported by the rooms that need them.
+The public names load on first use, so that ``import selfdict`` stays quick: numba, scikit-learn and
+the rest are imported by the rooms that need them.
 """
 
 from importlib import import_module
@@ -16,6 +16,7 @@ _PUBLIC = {
     "SPA": "estimators",
     "VCA": "estimators",
     "XRAY": "estimators",
+    "InputError": "_errors",
     "Huber": "model",
     "Loss": "model",
     "PseudoHuber": "model",
@@ -28,27 +29,43 @@ _PUBLIC = {
     "project_omega": "model",
     "fcls": "abundances",
     "nnls": "abundances",
-    "Bundles": "select",
-    "Guarantee": "select",
-    "bundles": "select",
-    "error_curve": "select",
-    "h2nmf": "select",
-    "robustness_report": "select",
-    "select_indices": "select",
-    "snpa": "select",
-    "spa": "select",
-    "suggest_rank": "select",
-    "vca": "select",
-    "xray": "select",
-    "compress": "solvers",
+    "Bundles": "readout",
+    "Guarantee": "readout",
+    "Clusters": "peers",
+    "ErrorCurve": "readout",
+    "bundles": "readout",
+    "elbow": "readout",
+    "hysime": "readout",
+    "error_curve": "readout",
+    "h2nmf": "peers",
+    "robustness_report": "readout",
+    "select_indices": "readout",
+    "snpa": "peers",
+    "spa": "peers",
+    "suggest_rank": "readout",
+    "vca": "peers",
+    "xray": "peers",
+    "compress": "reductions",
     "conic": "solvers",
-    "denoise": "solvers",
+    "denoise": "reductions",
     "fast_gradient": "solvers",
     "mu_heuristic": "solvers",
     "working_set": "solvers",
-    "thread_limit": "kernels.threads",
+    "thread_limit": "compute.threads",
 }
-_ROOMS = ("abundances", "datasets", "estimators", "kernels", "metrics", "model", "report", "scene", "select", "solvers")
+_PACKAGES = (
+    "abundances",
+    "datasets",
+    "estimators",
+    "metrics",
+    "model",
+    "peers",
+    "readout",
+    "reductions",
+    "report",
+    "scene",
+    "solvers",
+)
 
 __all__ = [*sorted(_PUBLIC), "__version__"]
 
@@ -56,7 +73,7 @@ __all__ = [*sorted(_PUBLIC), "__version__"]
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         value = getattr(import_module(f"selfdict.{_PUBLIC[name]}"), name)
-    elif name in _ROOMS:
+    elif name in _PACKAGES:
         value = import_module(f"selfdict.{name}")
     else:
         raise AttributeError(f"module 'selfdict' has no attribute {name!r}")
@@ -65,4 +82,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ROOMS])
+    return sorted([*__all__, *_PACKAGES])

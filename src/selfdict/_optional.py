@@ -35,5 +35,6 @@ def optional(name: str) -> Any:
             raise
         extra = next((e for n, e in _EXTRA.items() if n.split(".")[0] == package), "all")
         raise ModuleNotFoundError(
-            f"this needs {package}, which is not installed: pip install 'selfdict[{extra}]'", name=error.name
+            f"this needs {package}, which is not installed: pip install 'selfdict[{extra}]'",
+            name=error.name,
         ) from None

@@ -7,18 +7,23 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
+from selfdict._errors import InputError
+
 Array = NDArray[Any]
 
 
 def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: bool = False) -> Array:
     """Return ``M`` as a 2-D floating array: float32 and float64 stay, integers and booleans become float32.
 
-    A ``np.memmap`` of floats is returned as it is, not loaded; its values are then checked block by block by
-    whoever reads them (``finite=False``). A scipy.sparse array, where it is allowed, comes back in CSC form.
+    A ``np.memmap`` of floats is returned as it is, not loaded; its values are then checked block by
+    block by whoever reads them (``finite=False``). A scipy.sparse array, where it is allowed, comes
+    back in CSC form.
     """
     if scipy.sparse.issparse(M):
         if not sparse:
-            raise TypeError(f"{name} is sparse, which this does not take; pass {name}.toarray() if it fits into memory")
+            raise TypeError(
+                f"{name} is sparse, which this does not take; pass {name}.toarray() if it fits into memory"
+            )
         return _as_sparse(M, name)
     array = np.asanyarray(M)
     if isinstance(array, np.ma.MaskedArray):
@@ -32,11 +37,13 @@ def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: boo
     elif not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.ndim != 2:
-        raise ValueError(f"{name} must have 2 dimensions (features, points), got {array.ndim}: shape {array.shape}")
+        raise InputError(
+            f"{name} must have 2 dimensions (features, points), got {array.ndim}: shape {array.shape}"
+        )
     if array.size == 0:
-        raise ValueError(f"{name} must not be empty, got shape {array.shape}")
+        raise InputError(f"{name} must not be empty, got shape {array.shape}")
     if finite and not all_finite(array):
-        raise ValueError(f"{name} contains NaN or infinity")
+        raise InputError(f"{name} contains NaN or infinity")
     return array if isinstance(array, np.memmap) else np.asarray(array)
 
 
@@ -45,15 +52,25 @@ def _as_sparse(M: Any, name: str) -> Array:
     if M.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers, got dtype {M.dtype}")
     if M.ndim != 2 or 0 in M.shape:
-        raise ValueError(f"{name} must have 2 dimensions and must not be empty, got shape {M.shape}")
-    kept = M.dtype if M.dtype in (np.float32, np.float64) else np.float64 if M.dtype.itemsize > 8 else np.float32
+        raise InputError(
+            f"{name} must have 2 dimensions and must not be empty, got shape {M.shape}"
+        )
+    kept = (
+        M.dtype
+        if M.dtype in (np.float32, np.float64)
+        else np.float64
+        if M.dtype.itemsize > 8
+        else np.float32
+    )
     array = scipy.sparse.csc_array(M, dtype=kept)
     if not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()
     if not all_finite(array):
-        raise ValueError(f"{name} contains NaN or infinity")
-    checked: Array = array  # which it is not, but it has what its readers use: shape, dtype, T, @ and slices
+        raise InputError(f"{name} contains NaN or infinity")
+    checked: Array = (
+        array  # which it is not, but it has what its readers use: shape, dtype, T, @ and slices
+    )
     return checked
 
 
@@ -66,7 +83,13 @@ def all_finite(array: Array, block: int = 1 << 22) -> bool:
 
 
 def as_vector(
-    values: ArrayLike | None, n: int, name: str, dtype: Any, *, default: Any = None, positive: bool = False
+    values: ArrayLike | None,
+    n: int,
+    name: str,
+    dtype: Any,
+    *,
+    default: Any = None,
+    positive: bool = False,
 ) -> Array:
     """Return a vector of n finite numbers, all ≥ 0 (or > 0); ``None`` gives ``default``."""
     if values is None:
@@ -75,14 +98,14 @@ def as_vector(
     if vector.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers, got dtype {vector.dtype}")
     if vector.shape != (n,):
-        raise ValueError(f"{name} must have shape ({n},), got {vector.shape}")
+        raise InputError(f"{name} must have shape ({n},), got {vector.shape}")
     vector = np.ascontiguousarray(vector, dtype=dtype)
     if not np.isfinite(vector).all():
-        raise ValueError(f"{name} contains NaN or infinity")
+        raise InputError(f"{name} contains NaN or infinity")
     if positive and (vector <= 0).any():
-        raise ValueError(f"{name} must be positive, got {vector.min()} as its smallest entry")
+        raise InputError(f"{name} must be positive, got {vector.min()} as its smallest entry")
     if (vector < 0).any():
-        raise ValueError(f"{name} must not be negative, got {vector.min()} as its smallest entry")
+        raise InputError(f"{name} must not be negative, got {vector.min()} as its smallest entry")
     return vector
 
 
@@ -92,7 +115,7 @@ def as_rank(r: Any, n: int, name: str = "r", of: str = "points") -> int:
         raise TypeError(f"{name} must be an integer, got {r!r}")
     rank = int(r)
     if not 1 <= rank <= n:
-        raise ValueError(f"{name} must lie between 1 and the number of {of}, {n}, got {r}")
+        raise InputError(f"{name} must lie between 1 and the number of {of}, {n}, got {r}")
     return rank
 
 
@@ -102,7 +125,9 @@ def as_scalar(value: Any, name: str, *, minimum: float = 0.0, strict: bool = Fal
         raise TypeError(f"{name} must be a real number, got {value!r}")
     number = float(value)
     if not np.isfinite(number) or number < minimum or (strict and number == minimum):
-        raise ValueError(f"{name} must be finite and {'>' if strict else '≥'} {minimum:g}, got {value}")
+        raise InputError(
+            f"{name} must be finite and {'>' if strict else '≥'} {minimum:g}, got {value}"
+        )
     return number
 
 
@@ -117,7 +142,9 @@ def as_indices(indices: ArrayLike, n: int, name: str = "indices") -> Array:
     """Return distinct column numbers, at least one, each between 0 and n − 1."""
     K = np.asarray(indices)
     if K.ndim != 1 or K.size == 0 or K.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be a vector of integers, got shape {K.shape} and dtype {K.dtype}")
+        raise TypeError(
+            f"{name} must be a vector of integers, got shape {K.shape} and dtype {K.dtype}"
+        )
     if K.min() < 0 or K.max() >= n or np.unique(K).size < K.size:
-        raise ValueError(f"{name} must be distinct and lie between 0 and {n - 1}, got {K.tolist()}")
+        raise InputError(f"{name} must be distinct and lie between 0 and {n - 1}, got {K.tolist()}")
     return K

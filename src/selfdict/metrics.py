@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
+from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
 from selfdict.abundances import column_residuals, nnls
 from selfdict.kernels.column_norms import squared_norms
@@ -13,11 +14,14 @@ from selfdict.kernels.sparse import dense_columns
 def spectral_angles(W: ArrayLike, W_true: ArrayLike) -> Array:
     """Return all mean-removed spectral angles (r, r_true) between two sets of columns, scaled to [0, 100].
 
-    The angle with a constant column, which is zero once its mean is removed, is 100/2: it tells nothing.
+    The angle with a constant column, which is zero once its mean is removed, is 100/2: it tells
+    nothing.
     """
     A, B = (as_matrix(V, name).astype(np.float64) for V, name in ((W, "W"), (W_true, "W_true")))
     if A.shape[0] != B.shape[0]:
-        raise ValueError(f"W and W_true must have the same number of rows, got {A.shape[0]} and {B.shape[0]}")
+        raise InputError(
+            f"W and W_true must have the same number of rows, got {A.shape[0]} and {B.shape[0]}"
+        )
     unit = []
     for V in (A, B):
         V = V - V.mean(axis=0)
@@ -100,5 +104,5 @@ def index_recovery(K: ArrayLike, K_true: ArrayLike) -> float:
     """
     true = np.unique(np.asarray(K_true))
     if true.size == 0:
-        raise ValueError("K_true must not be empty")
+        raise InputError("K_true must not be empty")
     return float(np.isin(true, np.asarray(K)).mean())

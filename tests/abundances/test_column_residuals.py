@@ -11,7 +11,9 @@ def test_residuals_keep_their_digits_where_the_fit_is_almost_exact(dtype):
     M = U @ H  # exact: small integers
     M[5] += 2.0**-10
     for block in (None, 1, 100):
-        np.testing.assert_array_equal(column_residuals(U, M, H, block=block), np.full(700, 2.0**-10))
+        np.testing.assert_array_equal(
+            column_residuals(U, M, H, block=block), np.full(700, 2.0**-10)
+        )
 
 
 def test_bad_input():

@@ -21,7 +21,9 @@ def by_clarabel(U, m, at_most=False):
     bounds = np.append(1.0, np.zeros(r))
     hessian = sp.triu(sp.csc_matrix(U.T @ U), format="csc")
     cones = [total, clarabel.NonnegativeConeT(r)]
-    return np.array(clarabel.DefaultSolver(hessian, -U.T @ m, constraints, bounds, cones, settings).solve().x)
+    return np.array(
+        clarabel.DefaultSolver(hessian, -U.T @ m, constraints, bounds, cones, settings).solve().x
+    )
 
 
 def problem(m, r, n, seed=0, condition=None):
@@ -54,7 +56,9 @@ def check_feasible(H, at_most=False):
 
 
 @given(
-    U=hnp.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 5)), elements=st.integers(-2, 2)),
+    U=hnp.arrays(
+        np.float64, st.tuples(st.integers(1, 4), st.integers(1, 5)), elements=st.integers(-2, 2)
+    ),
     seed=st.integers(0, 10_000),
 )
 def test_small_integers_make_every_degenerate_case(U, seed):
@@ -99,7 +103,10 @@ def test_the_fit_is_a_projection(seed, r, at_most):
     fit = U @ fcls(U, M, at_most=at_most)
     np.testing.assert_allclose(U @ fcls(U, fit, at_most=at_most), fit, atol=1e-9)
     for a in range(5):
-        assert np.linalg.norm(fit[:, a] - fit[:, a + 1]) <= np.linalg.norm(M[:, a] - M[:, a + 1]) + 1e-9
+        assert (
+            np.linalg.norm(fit[:, a] - fit[:, a + 1])
+            <= np.linalg.norm(M[:, a] - M[:, a + 1]) + 1e-9
+        )
 
 
 @pytest.mark.parametrize("condition", [1e2, 1e4, 1e8, 1e12])

@@ -36,7 +36,8 @@ def kkt_of_column(U, m, h):
 
 
 @pytest.mark.parametrize(
-    ("m", "r", "n"), [(20, 6, 300), (30, 1, 40), (1, 1, 20), (6, 6, 100), (50, 40, 60), (9, 3, 1), (150, 120, 5)]
+    ("m", "r", "n"),
+    [(20, 6, 300), (30, 1, 40), (1, 1, 20), (6, 6, 100), (50, 40, 60), (9, 3, 1), (150, 120, 5)],
 )
 def test_equals_scipy(m, r, n):
     U, M = problem(m, r, n)
@@ -59,9 +60,13 @@ def test_equals_scipy_on_ill_conditioned_dictionaries(r, condition):
 def test_nearer_to_the_exact_solution_than_scipy(condition):
     """Sixty digits tell which of the two is right where they differ."""
     U, M = problem(25, 5, 40, condition)
-    M += 1e-3 * np.random.default_rng(1).standard_normal(M.shape)  # no coefficient is zero by accident
+    M += 1e-3 * np.random.default_rng(1).standard_normal(
+        M.shape
+    )  # no coefficient is zero by accident
     H, theirs = nnls(U, M), by_scipy(U, M)
-    exact = np.stack([naive_abundances.exact_nnls(U, m, np.flatnonzero(h)) for m, h in zip(M.T, H.T)], axis=1)
+    exact = np.stack(
+        [naive_abundances.exact_nnls(U, m, np.flatnonzero(h)) for m, h in zip(M.T, H.T)], axis=1
+    )
     size = np.maximum(1.0, exact.max(axis=0))
     error, error_of_scipy = (np.abs((X - exact) / size).max(axis=0) for X in (H, theirs))
     assert error.max() <= error_of_scipy.max()
@@ -84,7 +89,9 @@ def test_units_of_the_columns_do_not_matter():
 
 
 @given(
-    U=hnp.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 5)), elements=st.integers(-2, 2)),
+    U=hnp.arrays(
+        np.float64, st.tuples(st.integers(1, 4), st.integers(1, 5)), elements=st.integers(-2, 2)
+    ),
     seed=st.integers(0, 10_000),
 )
 def test_small_integers_make_every_degenerate_case(U, seed):
@@ -98,7 +105,12 @@ def test_small_integers_make_every_degenerate_case(U, seed):
     np.testing.assert_allclose(U @ H, U @ expected, atol=1e-12)
 
 
-@given(seed=st.integers(0, 10_000), r=st.integers(1, 5), extra=st.integers(0, 4), power=st.integers(-30, 30))
+@given(
+    seed=st.integers(0, 10_000),
+    r=st.integers(1, 5),
+    extra=st.integers(0, 4),
+    power=st.integers(-30, 30),
+)
 def test_twin_and_scale(seed, r, extra, power):
     U, M = problem(r + extra, r, 4, seed=seed)
     expected = np.stack([naive_abundances.nnls(U, m) for m in M.T], axis=1)
@@ -144,7 +156,9 @@ def test_float32_is_computed_in_float64():
     U, M = U.astype(np.float32), M.astype(np.float32)
     H = nnls(U, M)
     assert H.dtype == np.float32
-    np.testing.assert_array_equal(H, nnls(U.astype(np.float64), M.astype(np.float64)).astype(np.float32))
+    np.testing.assert_array_equal(
+        H, nnls(U.astype(np.float64), M.astype(np.float64)).astype(np.float32)
+    )
     assert nnls(U, M.astype(np.float64)).dtype == np.float64
     assert nnls(U.astype(np.float16), M.astype(np.float16)).dtype == np.float32
 
@@ -153,7 +167,9 @@ def test_memmap_in_and_out(tmp_path):
     U, M = problem(20, 6, 1000)
     expected = nnls(U, M)
     for order in "CF":
-        stored = np.memmap(tmp_path / f"M{order}", dtype=np.float64, mode="w+", shape=M.shape, order=order)
+        stored = np.memmap(
+            tmp_path / f"M{order}", dtype=np.float64, mode="w+", shape=M.shape, order=order
+        )
         stored[:] = M
         out = np.memmap(tmp_path / f"H{order}", dtype=np.float64, mode="w+", shape=expected.shape)
         for block in (1, 37, 1000, 5000):
@@ -199,13 +215,55 @@ def test_values_that_are_not_finite(value, dtype):
         (np.ones(3), np.ones((3, 5)), {}, ValueError, "U must have 2 dimensions"),
         (np.ones((3, 2)), np.ones(3), {}, ValueError, "M must have 2 dimensions"),
         (np.ones((3, 2)), np.ones((3, 0)), {}, ValueError, "M must not be empty"),
-        (np.ones((3, 2)), 1j * np.ones((3, 5)), {}, TypeError, "real numbers, got dtype complex128"),
-        (np.ones((3, 2)), np.full((3, 5), "a", dtype=object), {}, TypeError, "real numbers, got dtype object"),
-        (np.ones((3, 2)), np.ones((3, 5)), {"H0": np.ones((2, 4))}, ValueError, r"H0 must have shape \(2, 5\)"),
-        (np.ones((3, 2)), np.ones((3, 5)), {"out": np.ones((5, 2))}, ValueError, r"out must have shape \(2, 5\)"),
-        (np.ones((3, 2)), np.ones((3, 5)), {"out": np.ones((2, 5), int)}, TypeError, "out must be an array of float"),
-        (np.ones((3, 2)), np.ones((3, 5)), {"block": 0}, ValueError, "block must be a number of columns, at least 1"),
-        (np.ones((3, 2)), np.ones((3, 5)), {"block": 2.5}, ValueError, "block must be a number of columns, at least 1"),
+        (
+            np.ones((3, 2)),
+            1j * np.ones((3, 5)),
+            {},
+            TypeError,
+            "real numbers, got dtype complex128",
+        ),
+        (
+            np.ones((3, 2)),
+            np.full((3, 5), "a", dtype=object),
+            {},
+            TypeError,
+            "real numbers, got dtype object",
+        ),
+        (
+            np.ones((3, 2)),
+            np.ones((3, 5)),
+            {"H0": np.ones((2, 4))},
+            ValueError,
+            r"H0 must have shape \(2, 5\)",
+        ),
+        (
+            np.ones((3, 2)),
+            np.ones((3, 5)),
+            {"out": np.ones((5, 2))},
+            ValueError,
+            r"out must have shape \(2, 5\)",
+        ),
+        (
+            np.ones((3, 2)),
+            np.ones((3, 5)),
+            {"out": np.ones((2, 5), int)},
+            TypeError,
+            "out must be an array of float",
+        ),
+        (
+            np.ones((3, 2)),
+            np.ones((3, 5)),
+            {"block": 0},
+            ValueError,
+            "block must be a number of columns, at least 1",
+        ),
+        (
+            np.ones((3, 2)),
+            np.ones((3, 5)),
+            {"block": 2.5},
+            ValueError,
+            "block must be a number of columns, at least 1",
+        ),
     ],
 )
 def test_bad_input(U, M, options, error, words):

@@ -24,7 +24,9 @@ OPTIONS = {"candidates": 60, "max_pixels": 500, "check": True, "random_state": 0
 
 @pytest.fixture(scope="module")
 def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="2GiB") as cluster:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="2GiB"
+    ) as cluster:
         yield cluster
 
 
@@ -55,8 +57,12 @@ def assert_same(result, expected):
     np.testing.assert_array_equal(result.pixels, expected.pixels)
     np.testing.assert_array_equal(result.solution_pixels, expected.solution_pixels)
     np.testing.assert_array_equal(result.valid.values, expected.valid.values)
-    np.testing.assert_allclose(result.abundances.values, expected.abundances.values, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(result.residual.values, expected.residual.values, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        result.abundances.values, expected.abundances.values, rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        result.residual.values, expected.residual.values, rtol=1e-4, atol=1e-6
+    )
     assert result.relative_error == pytest.approx(expected.relative_error, rel=1e-6)
     assert result.parameters == expected.parameters
     if expected.check is not None:
@@ -135,7 +141,9 @@ def test_what_travels_to_a_worker_is_small(tmp_path, monkeypatch, truth, name):
     packed = pickle.dumps(block) if name == "cube.hdr" else client_pickle(block)
     assert len(packed) < 20_000 < scene.nbytes / len(blocks(scene))
     again = pickle.loads(packed)
-    np.testing.assert_array_equal(again.scene.values, truth.scene.values[:20, block.rows, block.columns])
+    np.testing.assert_array_equal(
+        again.scene.values, truth.scene.values[:20, block.rows, block.columns]
+    )
 
 
 def client_pickle(value):
@@ -162,7 +170,18 @@ def test_interrupted_maps_leave_nothing_and_are_never_mixed(tmp_path, truth):
 def test_the_command(tmp_path, monkeypatch, cluster, truth, format):
     write_scene(truth.scene, tmp_path / "cube.hdr")
     monkeypatch.chdir(tmp_path)  # the workers are elsewhere
-    words = ["unmix", "cube.hdr", "-r", "4", "--candidates", "60", "--check", "--json", "--format", format]
+    words = [
+        "unmix",
+        "cube.hdr",
+        "-r",
+        "4",
+        "--candidates",
+        "60",
+        "--check",
+        "--json",
+        "--format",
+        format,
+    ]
     records = []
     for name, more in (("one", []), ("many", ["--scheduler", cluster.scheduler_address])):
         result = CliRunner().invoke(app, [*words, "-o", name, *more])

@@ -19,7 +19,9 @@ HOSTILE = "[red]<b>x</b></script>[/]\x1b]0;title\x07"
 
 @pytest.fixture(scope="module")
 def cube(tmp_path_factory):
-    scene = make_scene(shape=(16, 18), n_bands=30, n_endmembers=3, n_outliers=0, random_state=0).scene
+    scene = make_scene(
+        shape=(16, 18), n_bands=30, n_endmembers=3, n_outliers=0, random_state=0
+    ).scene
     return write_scene(scene, tmp_path_factory.mktemp("scene") / "cube.hdr")
 
 
@@ -35,16 +37,25 @@ def test_help_starts_without_the_heavy_libraries():
         "heavy = {'numpy', 'scipy', 'numba', 'sklearn', 'xarray', 'matplotlib', 'rasterio', 'jinja2'}\n"
         "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    )
     assert result.returncode == 0, result.stderr
     assert "unmix" in result.stdout
 
 
 def test_missing_typer_is_met_with_a_hint():
-    code = "import sys; sys.modules['typer'] = None; from selfdict.cli import main; main(['--help'])"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    code = (
+        "import sys; sys.modules['typer'] = None; from selfdict.cli import main; main(['--help'])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    )
     assert result.returncode == 2
-    assert result.stderr.strip() == "error: this needs typer, which is not installed: pip install 'selfdict[cli]'"
+    assert (
+        result.stderr.strip()
+        == "error: this needs typer, which is not installed: pip install 'selfdict[cli]'"
+    )
 
 
 def test_version():
@@ -101,7 +112,9 @@ def test_rank_finds_the_number_of_materials(cube):
 def test_names_from_files_are_data(tmp_path):
     folder = tmp_path / "[bold]odd[bold] name"
     folder.mkdir()
-    scene = build_scene(np.random.default_rng(0).random((5, 8, 9)), band_name=[HOSTILE.replace(",", "")] * 5)
+    scene = build_scene(
+        np.random.default_rng(0).random((5, 8, 9)), band_name=[HOSTILE.replace(",", "")] * 5
+    )
     path = write_scene(scene, folder / "a<img src=x>.nc")
     shown = run("info", path)
     assert shown.exit_code == 0
@@ -122,7 +135,9 @@ def test_names_from_files_are_data(tmp_path):
 def test_undecodable_file_name(cube, tmp_path):
     path = tmp_path / "odd\udcff.npy"
     np.save(path, np.moveaxis(read_scene(cube).values, 0, -1))
-    done = run("unmix", path, "-r", 2, "-o", tmp_path / "out", "--method", "spa", "--no-compare", "--json")
+    done = run(
+        "unmix", path, "-r", 2, "-o", tmp_path / "out", "--method", "spa", "--no-compare", "--json"
+    )
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["input"]["path"] == str(path)
 

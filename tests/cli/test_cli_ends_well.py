@@ -66,7 +66,9 @@ def assert_whole(out):
 def test_killed_at_ten_moments(cube, tmp_path):
     out = tmp_path / "out"
     command = [sys.executable, "-c", KILLER, str(cube), str(out)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout.readline() == "whole\n"
         assert_whole(out)
         killed = 0
@@ -87,7 +89,9 @@ def test_ctrl_c_leaves_nothing(cube, tmp_path):
     out = tmp_path / "out"
     words = ["unmix", str(cube), "-r", "3", "-o", str(out), "--candidates", "all"]
     command = [sys.executable, "-m", "selfdict", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         deadline = time.monotonic() + 60
         while not list(tmp_path.iterdir()):
             assert time.monotonic() < deadline
@@ -123,7 +127,9 @@ def test_a_folder_that_cannot_be_moved_into_place_leaves_the_old_output(tmp_path
     def fail():
         with whole_folder(out, force=True) as folder:
             (folder / "run.json").write_text("new")
-            monkeypatch.setattr(Path, "rename", lambda a, b: refuse() if a == folder else rename(a, b))
+            monkeypatch.setattr(
+                Path, "rename", lambda a, b: refuse() if a == folder else rename(a, b)
+            )
 
     def refuse():
         raise OSError("no more room")
@@ -151,7 +157,9 @@ def test_nothing_is_replaced_without_force_and_nothing_foreign_with_it(tmp_path)
         pytest.fail("must be refused before any work")
 
 
-@pytest.mark.parametrize("names", [("scene.hdr", "scene.img"), ("run.json", "run.py"), ("report.html", "report.docx")])
+@pytest.mark.parametrize(
+    "names", [("scene.hdr", "scene.img"), ("run.json", "run.py"), ("report.html", "report.docx")]
+)
 def test_files_that_only_look_like_outputs_are_never_replaced(tmp_path, names):
     out = tmp_path / "out"
     out.mkdir()

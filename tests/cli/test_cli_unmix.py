@@ -65,7 +65,9 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
         rows = list(csv.DictReader(file))
     for pixel in record["pure_pixels"]:
         column = [float(row[f"endmember_{pixel['endmember']}"]) for row in rows]
-        np.testing.assert_allclose(column, truth.scene.values[:, pixel["row"], pixel["column"]], rtol=1e-6)
+        np.testing.assert_allclose(
+            column, truth.scene.values[:, pixel["row"], pixel["column"]], rtol=1e-6
+        )
 
     # the maps explain the scene as well as the record says
     maps = read_scene(out / "abundances.hdr").values
@@ -78,7 +80,12 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
 
 def formats(scene, folder):
     """Yield the scene in every format: the file, and how its maps are written."""
-    for name, ending in (("a.hdr", ".hdr"), ("b.tif", ".tif"), ("c.nc", ".nc"), ("d.zarr", ".zarr")):
+    for name, ending in (
+        ("a.hdr", ".hdr"),
+        ("b.tif", ".tif"),
+        ("c.nc", ".nc"),
+        ("d.zarr", ".zarr"),
+    ):
         yield write_scene(scene, folder / name), ending
     np.save(folder / "e.npy", np.moveaxis(scene.values, 0, -1))
     yield folder / "e.npy", ".hdr"
@@ -105,7 +112,15 @@ def test_part_of_a_scene(truth, cube, tmp_path):
     mask = np.zeros((18, 22), dtype=np.uint8)
     mask[:, 12:] = 1
     np.save(tmp_path / "mask.npy", mask[..., None])
-    part = ["--roi", "4:16,3:20", "--bands", "1-30", "--drop-bad-bands", "--mask", tmp_path / "mask.npy"]
+    part = [
+        "--roi",
+        "4:16,3:20",
+        "--bands",
+        "1-30",
+        "--drop-bad-bands",
+        "--mask",
+        tmp_path / "mask.npy",
+    ]
     out = tmp_path / "out"
     record = unmix_json(cube, "-r", 2, "-o", out, "--method", "spa", "--no-compare", *part)
     good = truth.scene["good_band"].values[:30]
@@ -138,12 +153,16 @@ def test_a_gap_left_open_is_said(cube, tmp_path):
     assert record["status"] == "max_seconds"
     assert record["status_in_words"] in result.stdout
     assert "Warning" not in result.stderr
-    assert "The time limit was reached" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "The time limit was reached" in (tmp_path / "out" / "report.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_same_seed_same_bytes(cube, tmp_path):
     for name in "ab":
-        unmix_json(cube, "-r", 3, "-o", tmp_path / name, "--method", "vca", "--seed", 9, "--no-compare")
+        unmix_json(
+            cube, "-r", 3, "-o", tmp_path / name, "--method", "vca", "--seed", 9, "--no-compare"
+        )
     for file in ("endmembers.csv", "abundances.img"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 
@@ -151,7 +170,9 @@ def test_same_seed_same_bytes(cube, tmp_path):
 def test_summary_ends_with_the_report(cube, tmp_path):
     result = run("unmix", cube, "-r", 3, "-o", tmp_path / "out", "--method", "spa", "--no-compare")
     assert result.stdout.splitlines()[-1] == str(tmp_path / "out" / "report.html")
-    quiet = run("unmix", cube, "-r", 3, "-o", tmp_path / "q", "--method", "spa", "--no-compare", "--quiet")
+    quiet = run(
+        "unmix", cube, "-r", 3, "-o", tmp_path / "q", "--method", "spa", "--no-compare", "--quiet"
+    )
     assert (quiet.exit_code, quiet.output) == (0, "")
 
 
@@ -185,7 +206,14 @@ def test_bad_requests_write_nothing(cube, tmp_path, words, reason):
 
 
 @pytest.mark.parametrize(
-    "words", [["-r", "0"], ["-r", "3", "--candidates", "few"], ["-r", "3", "--mu", "x"], ["-r", "3", "--mu", "-1"], []]
+    "words",
+    [
+        ["-r", "0"],
+        ["-r", "3", "--candidates", "few"],
+        ["-r", "3", "--mu", "x"],
+        ["-r", "3", "--mu", "-1"],
+        [],
+    ],
 )
 def test_bad_usage(cube, tmp_path, words):
     result = run("unmix", cube, "-o", tmp_path / "out", *words)
@@ -212,7 +240,9 @@ def test_a_defect_of_the_program_is_not_blamed_on_the_file(cube, tmp_path, monke
 
 def test_a_sentence_in_several_lines_is_one_for_the_user(cube, tmp_path):
     (tmp_path / "bands.csv").write_text("a\n0.5\n")  # refused by a raise that spans several lines
-    result = run("unmix", cube, "-r", 1, "-o", tmp_path / "out", "--library", tmp_path / "bands.csv")
+    result = run(
+        "unmix", cube, "-r", 1, "-o", tmp_path / "out", "--library", tmp_path / "bands.csv"
+    )
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"error: {cube}: the library has no wavelengths")
@@ -231,15 +261,22 @@ def test_a_library_gives_named_materials(truth, cube, tmp_path):
     names = [f"mineral {k}" for k in range(len(truth.endmembers))]
     library = build_library(truth.endmembers, names, truth.scene["wavelength"].values)
     write_spectra(library.rename(spectrum="endmember"), tmp_path / "library.csv")
-    record = unmix_json(cube, "-r", 3, "-o", tmp_path / "out", "--library", tmp_path / "library.csv")
+    record = unmix_json(
+        cube, "-r", 3, "-o", tmp_path / "out", "--library", tmp_path / "library.csv"
+    )
     found = [pixel["name"] for pixel in record["pure_pixels"]]
     assert len(set(found)) == 3
     assert set(found) <= set(names)
     assert f"--library {tmp_path / 'library.csv'}" in record["command"]
-    assert record["library"]["sha256"] == hashlib.sha256((tmp_path / "library.csv").read_bytes()).hexdigest()
+    assert (
+        record["library"]["sha256"]
+        == hashlib.sha256((tmp_path / "library.csv").read_bytes()).hexdigest()
+    )
     assert record["comparison"] == []
     assert read_scene(tmp_path / "out" / "abundances.hdr")["band_name"].values.tolist() == found
-    said = run("unmix", cube, "-r", 3, "-o", tmp_path / "two", "--library", tmp_path / "library.csv")
+    said = run(
+        "unmix", cube, "-r", 3, "-o", tmp_path / "two", "--library", tmp_path / "library.csv"
+    )
     assert "3 spectra of the library" in said.output
     assert found[0] in said.output
 

@@ -59,16 +59,22 @@ def test_it_lies_somewhere(truth):
 
 
 def test_seeds():
-    first, second, other = (make_scene((12, 12), random_state=seed).scene.values for seed in (1, 1, 2))
+    first, second, other = (
+        make_scene((12, 12), random_state=seed).scene.values for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(first, second)
     assert (first != other).any()
 
 
 def test_materials_vary_as_much_as_asked_for():
-    truth = make_scene((24, 24), n_endmembers=1, noise=0, n_outliers=0, border=0, variability=0.05, random_state=0)
+    truth = make_scene(
+        (24, 24), n_endmembers=1, noise=0, n_outliers=0, border=0, variability=0.05, random_state=0
+    )
     changes = truth.scene.values.reshape(120, -1) / truth.endmembers.T - 1
     assert np.sqrt(np.mean(changes**2)) == pytest.approx(0.05, rel=0.15)
-    assert np.linalg.matrix_rank(changes, tol=1e-3 * np.linalg.norm(changes, 2)) == 3  # brightness and two shapes
+    assert (
+        np.linalg.matrix_rank(changes, tol=1e-3 * np.linalg.norm(changes, 2)) == 3
+    )  # brightness and two shapes
     assert np.abs(np.diff(changes, axis=0)).mean() < 0.2 * np.abs(changes).mean()
 
 

@@ -14,7 +14,9 @@ from selfdict.metrics import index_recovery
 @parametrize_with_checks(
     [FGNSR(), FGNSR(solver="fast_gradient", max_iter=50, tol=0), FGNSR(candidates=10)],
     # the same points, but the exchange promises no order of them
-    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": "components in another order"},
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "components in another order"
+    },
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -31,7 +33,11 @@ def test_finds_the_pure_points(mixtures, solver, postprocess):
     M, _, _ = mixtures
     options = dict(max_iter=300, tol=0) if solver == "fast_gradient" else {}
     model = FGNSR(4, solver=solver, postprocess=postprocess, random_state=0, **options).fit(M.T)
-    if solver == "working_set" or postprocess in ("auto", "spa", "exchange"):  # the weights of 300 iterations are rough
+    if solver == "working_set" or postprocess in (
+        "auto",
+        "spa",
+        "exchange",
+    ):  # the weights of 300 iterations are rough
         # a nearly pure point may stand for a pure one, at the noise level
         assert model.reconstruction_err_ < 0.02
     np.testing.assert_array_equal(model.components_, M.T[model.indices_])
@@ -41,7 +47,9 @@ def test_finds_the_pure_points(mixtures, solver, postprocess):
 def test_conic_solver_and_dynamic_penalty_recover_noisy_middle_points():
     M, _, pure = make_midpoints(20, 5, noise=0.1, random_state=0)
     for options in (dict(solver="conic"), dict(solver="fast_gradient", max_iter=2000, tol=0)):
-        model = FGNSR(5, target=("residual", 0.1), postprocess="diagonal", random_state=0, **options).fit(M.T)
+        model = FGNSR(
+            5, target=("residual", 0.1), postprocess="diagonal", random_state=0, **options
+        ).fit(M.T)
         assert index_recovery(model.indices_, pure) == 1.0
     assert FGNSR(5, solver="conic", random_state=0).fit(M.T).solution_.status is Status.EXACT
 
@@ -102,7 +110,9 @@ def test_abundances_reconstruct_the_data(mixtures):
 
 def test_progress_goes_to_the_callback_and_the_screen(mixtures, capsys):
     seen = []
-    model = FGNSR(4, callback=lambda progress: seen.append(progress) or True, verbose=True, random_state=0)
+    model = FGNSR(
+        4, callback=lambda progress: seen.append(progress) or True, verbose=True, random_state=0
+    )
     model.fit(mixtures[0].T)
     assert len(seen) == 1
     assert model.solution_.status is Status.STOPPED_BY_CALLBACK
@@ -111,7 +121,12 @@ def test_progress_goes_to_the_callback_and_the_screen(mixtures, capsys):
 
 @pytest.mark.parametrize(
     ("X", "at_most"),
-    [(np.zeros((6, 3)), 0), (np.ones((6, 3)), 1), (np.tile([[1.0, 2.0, 3.0]], (6, 1)), 1), (np.eye(6, 3), 3)],
+    [
+        (np.zeros((6, 3)), 0),
+        (np.ones((6, 3)), 1),
+        (np.tile([[1.0, 2.0, 3.0]], (6, 1)), 1),
+        (np.eye(6, 3), 3),
+    ],
 )
 def test_more_components_than_the_data_holds(X, at_most):
     """All-zero, constant and duplicate points: as many components as there are rays, and an error beyond."""
@@ -157,11 +172,19 @@ def test_weights_are_repetitions(mixtures, weights, candidates):
     M, _, _ = mixtures
     M = M[:, :120]
     times = np.random.default_rng(0).integers(1, 4, M.shape[1])
-    options = {"candidates": candidates, "weights": weights, "mu": 0.5, "tol": 1e-6, "random_state": 0}
+    options = {
+        "candidates": candidates,
+        "weights": weights,
+        "mu": 0.5,
+        "tol": 1e-6,
+        "random_state": 0,
+    }
     weighted = FGNSR(4, **options).fit(M.T, sample_weight=times)
     if candidates is not None:  # together with their own weights, those of all points
         clusters = weighted.clusters_
-        np.testing.assert_allclose(clusters.sizes * times[clusters.indices], np.bincount(clusters.labels, times))
+        np.testing.assert_allclose(
+            clusters.sizes * times[clusters.indices], np.bincount(clusters.labels, times)
+        )
     repeated = FGNSR(4, **options).fit(np.repeat(M, times, axis=1).T)
     found = np.repeat(np.arange(M.shape[1]), times)[repeated.indices_]
     assert sorted(weighted.indices_) == sorted(found)
@@ -183,4 +206,6 @@ def test_bad_weights(mixtures):
     with pytest.raises(ValueError, match="sample_weight must not be zero for all points"):
         FGNSR(2).fit(M.T, sample_weight=np.zeros(M.shape[1]))
     with pytest.raises(ValueError, match="sample_weight scales the points"):
-        FGNSR(2, loss=Huber(0.1), solver="fast_gradient").fit(M.T, sample_weight=np.ones(M.shape[1]))
+        FGNSR(2, loss=Huber(0.1), solver="fast_gradient").fit(
+            M.T, sample_weight=np.ones(M.shape[1])
+        )

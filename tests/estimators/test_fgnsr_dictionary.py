@@ -25,12 +25,16 @@ def mixtures():
 def test_finds_the_atoms(mixtures, solver, postprocess):
     X, atoms, K = mixtures
     options = dict(max_iter=200, tol=0) if solver == "fast_gradient" else {}
-    model = FGNSR(4, dictionary=atoms, solver=solver, postprocess=postprocess, random_state=0, **options).fit(X)
+    model = FGNSR(
+        4, dictionary=atoms, solver=solver, postprocess=postprocess, random_state=0, **options
+    ).fit(X)
     np.testing.assert_array_equal(model.components_, atoms[model.indices_])
     assert len(set(model.indices_)) == 4
     if postprocess in ("auto", "exchange"):
         assert set(model.indices_) == set(K)
-    elif solver == "working_set":  # the gates of 200 iterations are rough; the near-duplicate may stand for an atom
+    elif (
+        solver == "working_set"
+    ):  # the gates of 200 iterations are rough; the near-duplicate may stand for an atom
         assert set(model.indices_ % 20) <= set(K)
 
 
@@ -75,7 +79,9 @@ def test_denoised_gates_tell_atoms_apart_that_look_alike(mixtures):
     assert set(model.indices_) == set(K)
     denoised = denoise(X.T, 4)
     assert model.mu_ == denoised.mu
-    assert certify(denoised.data, model.solution_, D=atoms.T).gap == pytest.approx(model.gap_, abs=1e-9)
+    assert certify(denoised.data, model.solution_, D=atoms.T).gap == pytest.approx(
+        model.gap_, abs=1e-9
+    )
     noisy = FGNSR(4, dictionary=atoms, denoise=None, random_state=0).fit(X)
     wrong, wrong_before = (np.delete(each.solution_.diagonal, K).sum() for each in (model, noisy))
     assert wrong < 0.5 * wrong_before
@@ -84,12 +90,22 @@ def test_denoised_gates_tell_atoms_apart_that_look_alike(mixtures):
 def test_what_denoise_means(mixtures):
     X, atoms, _ = mixtures
     plain = FGNSR(4, dictionary=atoms, denoise=None, random_state=0).fit(X)
-    for options in (dict(target=("trace", plain.solution_.diagonal.sum())), dict(loss=Weighted(np.full(25, 4e-6)))):
+    for options in (
+        dict(target=("trace", plain.solution_.diagonal.sum())),
+        dict(loss=Weighted(np.full(25, 4e-6))),
+    ):
         assert (
-            certify(X.T, FGNSR(4, dictionary=atoms, random_state=0, **options).fit(X).solution_, D=atoms.T).gap < 0.01
+            certify(
+                X.T,
+                FGNSR(4, dictionary=atoms, random_state=0, **options).fit(X).solution_,
+                D=atoms.T,
+            ).gap
+            < 0.01
         )
     points = FGNSR(3, denoise=3, random_state=0).fit(X)  # its own points, without noise
-    assert certify(denoise(X.T, 3).data, points.solution_).gap == pytest.approx(points.gap_, abs=1e-9)
+    assert certify(denoise(X.T, 3).data, points.solution_).gap == pytest.approx(
+        points.gap_, abs=1e-9
+    )
     with pytest.raises(TypeError, match="Sparse data"):
         FGNSR(3, denoise=3).fit(csr_array(X))
 
@@ -122,7 +138,7 @@ def test_exchange_is_never_worse_than_the_other_ways(mixtures):
 
 
 def test_a_large_dictionary_is_searched_from_its_support(mixtures, monkeypatch):
-    monkeypatch.setattr("selfdict.select.from_solution.N_POINTS", 15)
+    monkeypatch.setattr("selfdict.readout.selection.N_POINTS", 15)
     X, atoms, K = mixtures
     solution = working_set(X.T, 0.01, D=atoms.T)
     assert set(select_indices(solution, 4, X.T, D=atoms.T)) == set(K)

@@ -26,7 +26,9 @@ def test_spikes_mislead_squares_and_not_huber(loss):
     M, pure, bad = spoiled()
     mu = 3 * M.size * SIGMA**2 / 4
     squares = FGNSR(4, mu=mu, random_state=0).fit(M.T)
-    robust = FGNSR(4, mu=mu, solver="fast_gradient", loss=loss, max_iter=300, tol=0, random_state=0).fit(M.T)
+    robust = FGNSR(
+        4, mu=mu, solver="fast_gradient", loss=loss, max_iter=300, tol=0, random_state=0
+    ).fit(M.T)
     assert np.isin(squares.indices_, bad).any()
     assert index_recovery(robust.indices_, pure) == 1
     assert squares.solution_.diagonal[bad].min() > 0.9
@@ -61,8 +63,16 @@ def test_mismatches_are_one_clear_sentence():
     for options, error, message in [
         (dict(loss=Huber(0.1)), ValueError, "use fast_gradient"),
         (dict(loss=Huber(0.1), solver="conic"), ValueError, "use fast_gradient"),
-        (dict(loss=Huber(0.1), solver="fast_gradient", candidates=10), ValueError, 'give weights="residual"'),
-        (dict(loss=Weighted(np.ones(3))), ValueError, r"band_variance must have shape \(40,\), got \(3,\)"),
+        (
+            dict(loss=Huber(0.1), solver="fast_gradient", candidates=10),
+            ValueError,
+            'give weights="residual"',
+        ),
+        (
+            dict(loss=Weighted(np.ones(3))),
+            ValueError,
+            r"band_variance must have shape \(40,\), got \(3,\)",
+        ),
         (dict(loss="huber"), ValueError, "'loss' parameter of FGNSR"),
     ]:
         with pytest.raises(error, match=message):

@@ -28,7 +28,9 @@ def test_what_fit_leaves_behind(Estimator, X):
     model = Estimator(4, random_state=3).fit(X)
     function = getattr(selfdict, Estimator.__name__.lower())
     selected = function(X.T, 4, random_state=3) if Estimator is VCA else function(X.T, 4)
-    np.testing.assert_array_equal(model.indices_, selected.indices if Estimator is H2NMF else selected)
+    np.testing.assert_array_equal(
+        model.indices_, selected.indices if Estimator is H2NMF else selected
+    )
     np.testing.assert_array_equal(model.components_, X[model.indices_])
     H = np.array([nnls(model.components_.T, x)[0] for x in X])
     np.testing.assert_allclose(model.transform(X), H, atol=1e-9)
@@ -59,7 +61,9 @@ def test_h2nmf_keeps_its_clusters(X):
 def test_refuses(Estimator, X):
     with pytest.raises(ValueError, match="n_components=81 must be at most n_samples=80"):
         Estimator(81).fit(X)
-    with pytest.raises(ValueError, match=r"'n_components' parameter .* must be an int in the range"):
+    with pytest.raises(
+        ValueError, match=r"'n_components' parameter .* must be an int in the range"
+    ):
         Estimator(0).fit(X)
     with pytest.raises(ValueError, match=r"at most [12] .* got 3"):
         Estimator(3).fit(np.ones((10, 4)))

@@ -29,8 +29,15 @@ def test_abundance_maps_belong_to_the_pixels_shown(quick_choice):
     outcome = run("abundance-maps", Request(quick=True))
     scene = maps.generated(seed=0)
     for row in outcome.tables["abundance-maps"]:
-        assert scene.valid[: row["row"]].sum() + scene.valid[row["row"], : row["column"]].sum() == row["pixel"]
-    images = [ax.get_images()[0].get_array() for ax in outcome.figures["abundance-maps"].axes if ax.get_images()]
+        assert (
+            scene.valid[: row["row"]].sum() + scene.valid[row["row"], : row["column"]].sum()
+            == row["pixel"]
+        )
+    images = [
+        ax.get_images()[0].get_array()
+        for ax in outcome.figures["abundance-maps"].axes
+        if ax.get_images()
+    ]
     assert len(images) == 4
     first = outcome.tables["abundance-maps"][0]
     assert images[0][first["row"], first["column"]] == pytest.approx(1)
@@ -39,7 +46,9 @@ def test_abundance_maps_belong_to_the_pixels_shown(quick_choice):
 
 def test_the_papers_scenes_are_shown_as_in_the_paper_too(quick_choice, monkeypatch):
     bands, pixels = maps.generated(seed=0).shape
-    monkeypatch.setattr(maps, "_SHOWN", ((replace(paper.URBAN, bands=bands, pixels=pixels), 3, 20),))
+    monkeypatch.setattr(
+        maps, "_SHOWN", ((replace(paper.URBAN, bands=bands, pixels=pixels), 3, 20),)
+    )
     outcome = run("abundance-maps", Request(quick=True))
     assert len(outcome.tables["abundance-maps"]) == 6
     titles = [ax.get_title(loc="left") for ax in outcome.figures["abundance-maps"].axes]
@@ -53,5 +62,7 @@ def test_ablation_compares_every_selection_on_the_same_solution():
     assert all(row["gap"] <= 1e-3 for row in rows)
     assert all(row["relative_error"] >= row["svd_limit"] for row in rows)
     assert min(line["worst_excess_generated"] for line in summary) == pytest.approx(0)
-    exchange = [line["worst_excess_generated"] for line in summary if line["selection"] == "exchange"]
+    exchange = [
+        line["worst_excess_generated"] for line in summary if line["selection"] == "exchange"
+    ]
     assert max(exchange) < 5

@@ -35,7 +35,9 @@ def test_figure1_greedy_methods_break_first_and_the_convex_model_last(figure1):
     assert middle["SPA"] < middle["FGNSR heuristic"] < 0.95
     assert middle["exact SOCP"] == middle["FGNSR certified"]
     exchanged = high.pop("FGNSR certified, exchange")
-    assert max(high.values()) < 0.5 < exchanged  # the diagonal breaks down before the least error does
+    assert (
+        max(high.values()) < 0.5 < exchanged
+    )  # the diagonal breaks down before the least error does
 
 
 def test_figure1_says_where_each_method_breaks_down(figure1):
@@ -57,7 +59,9 @@ def test_figure2_only_the_model_without_normalisation_bears_scaled_points(figure
 
 
 def test_the_same_seed_gives_the_same_data_and_another_seed_other_data():
-    (first, true), (again, true_again), (other, _) = (Trial.make(0.2, 4.0, [seed, 1]) for seed in (0, 0, 1))
+    (first, true), (again, true_again), (other, _) = (
+        Trial.make(0.2, 4.0, [seed, 1]) for seed in (0, 0, 1)
+    )
     assert np.array_equal(first.M, again.M)
     assert np.array_equal(first.p, again.p)
     assert np.array_equal(true, true_again)
@@ -74,14 +78,26 @@ def test_normalised_points_are_the_same_rays():
 
 
 def test_standard_errors_apart():
-    row = {"recovery": 0.9, "recovery_se": 0.03, "repeats": 25, "authors_recovery": 1.0, "authors_se": 0.04}
+    row = {
+        "recovery": 0.9,
+        "recovery_se": 0.03,
+        "repeats": 25,
+        "authors_recovery": 1.0,
+        "authors_se": 0.04,
+    }
     assert _standard_errors_apart(row) == pytest.approx(-2)
     rng = np.random.default_rng(0)
     ours, theirs = rng.random(100), rng.random(25) + 0.2
-    error = {"recovery_se": scipy.stats.sem(ours), "authors_se": scipy.stats.sem(theirs), "repeats": 100}
+    error = {
+        "recovery_se": scipy.stats.sem(ours),
+        "authors_se": scipy.stats.sem(theirs),
+        "repeats": 100,
+    }
     pooled = scipy.stats.ttest_ind(ours, theirs).statistic
     means = {"recovery": ours.mean(), "authors_recovery": theirs.mean()}
     assert _standard_errors_apart(means | error) == pytest.approx(pooled)
-    assert _standard_errors_apart(row | {"recovery": 1.0, "recovery_se": 0.0, "authors_se": 0.0}) == 0
+    assert (
+        _standard_errors_apart(row | {"recovery": 1.0, "recovery_se": 0.0, "authors_se": 0.0}) == 0
+    )
     assert _standard_errors_apart(row | {"recovery_se": 0.0, "authors_se": 0.0}) == -np.inf
     assert _standard_errors_apart(row | {"authors_recovery": None}) is None

@@ -17,7 +17,9 @@ app.command()(reproduce)
 
 def test_it_writes_csv_figure_and_record(tmp_path, monkeypatch):
     monkeypatch.setattr(maps, "FGNSR", SPA)  # which is quick
-    result = CliRunner().invoke(app, ["abundance-maps", "--quick", "-o", str(tmp_path / "out"), "--seed", "1"])
+    result = CliRunner().invoke(
+        app, ["abundance-maps", "--quick", "-o", str(tmp_path / "out"), "--seed", "1"]
+    )
     assert result.exit_code == 0, result.output
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert written == ["abundance-maps.csv", "abundance-maps.json", "abundance-maps.png"]
@@ -25,11 +27,16 @@ def test_it_writes_csv_figure_and_record(tmp_path, monkeypatch):
         rows = list(csv.DictReader(file))
     assert len(rows) == 4
     assert rows[0]["scene"] == "generated r=4 noise=0.01"
-    assert json.loads((tmp_path / "out" / "abundance-maps.json").read_text(encoding="utf-8"))["seed"] == 1
+    assert (
+        json.loads((tmp_path / "out" / "abundance-maps.json").read_text(encoding="utf-8"))["seed"]
+        == 1
+    )
     assert "share_of_zeros" in result.output
 
 
-@pytest.mark.parametrize("arguments", [["table4"], ["nonsense"], ["scenes", "--data", "/no/such/file.mat"]])
+@pytest.mark.parametrize(
+    "arguments", [["table4"], ["nonsense"], ["scenes", "--data", "/no/such/file.mat"]]
+)
 def test_bad_use_is_one_sentence_and_exit_code_2(arguments, tmp_path):
     result = CliRunner().invoke(app, [*arguments, "-o", str(tmp_path / "out")])
     assert result.exit_code == 2

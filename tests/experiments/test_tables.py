@@ -9,7 +9,7 @@ from scipy.io import savemat
 
 from selfdict import FGNSR, h2nmf
 from selfdict.experiments import Request, authors, paper, rows, run, scenes, tables
-from selfdict.select import select_indices
+from selfdict.readout import select_indices
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,9 @@ def small_urban(tmp_path, monkeypatch):
 
 def test_printed_values_stand_beside_ours_for_the_scene_of_the_paper(small_urban, monkeypatch):
     scene = scenes.load(small_urban / "urban.npz")
-    monkeypatch.setattr(tables, "URBAN", replace(paper.URBAN, bands=scene.shape[0], pixels=scene.shape[1]))
+    monkeypatch.setattr(
+        tables, "URBAN", replace(paper.URBAN, bands=scene.shape[0], pixels=scene.shape[1])
+    )
     lines = run("table2", Request(data=small_urban)).tables["table2"]
     assert [(row["r"], row["method"], row["paper_error"]) for row in lines] == [
         (6, "SPA", 9.58),
@@ -117,7 +119,9 @@ def test_printed_values_stand_beside_ours_for_the_scene_of_the_paper(small_urban
 
 
 def test_a_scene_of_another_size_is_never_taken_for_the_papers(small_urban):
-    with pytest.raises(ValueError, match=r"no file in this folder is the Urban scene \(162 bands × 94,249 pixels\)"):
+    with pytest.raises(
+        ValueError, match=r"no file in this folder is the Urban scene \(162 bands × 94,249 pixels\)"
+    ):
         run("table2", Request(data=small_urban))
     outcome = run("table2", Request(data=small_urban / "urban.npz", ranks=[2]))
     assert "urban is not the Urban scene" in outcome.notes[-1]
@@ -129,7 +133,9 @@ def test_scenes_takes_every_scene_of_a_folder_and_its_own_rank(small_urban):
     assert all(row["mrsa"] is not None for row in lines)
 
 
-@pytest.mark.parametrize("name", ["table2", "table3", "table4", "cuprite", "scenes", "endmembers", "abundance-maps"])
+@pytest.mark.parametrize(
+    "name", ["table2", "table3", "table4", "cuprite", "scenes", "endmembers", "abundance-maps"]
+)
 def test_without_data_it_says_which_file_is_wanted(name):
     with pytest.raises(ValueError, match="--data"):
         run(name, Request())

@@ -11,7 +11,17 @@ def solve(R, Y, simplex, stable, guess=None, X0=None):
     q, r = R.shape
     guess = np.zeros((r, q)) if guess is None else guess
     X = np.full((Y.shape[1], r), np.nan) if X0 is None else X0.copy()
-    active_set(np.ascontiguousarray(R.T), R.T @ R, guess, np.zeros(r), Y, X, simplex, stable, X0 is not None)
+    active_set(
+        np.ascontiguousarray(R.T),
+        R.T @ R,
+        guess,
+        np.zeros(r),
+        Y,
+        X,
+        simplex,
+        stable,
+        X0 is not None,
+    )
     return X
 
 
@@ -23,7 +33,12 @@ def test_both_forms_equal_the_twin_from_every_start(q, r, simplex):
     twin = naive_abundances.fcls if simplex else naive_abundances.nnls
     expected = np.stack([twin(R, y) for y in Y.T])
     for stable in (False, True):
-        for X0 in (np.zeros_like(expected), np.ones_like(expected), expected, rng.standard_normal(expected.shape)):
+        for X0 in (
+            np.zeros_like(expected),
+            np.ones_like(expected),
+            expected,
+            rng.standard_normal(expected.shape),
+        ):
             np.testing.assert_allclose(solve(R, Y, simplex, stable, X0=X0), expected, atol=1e-10)
     # a poor guess is no harm in the stable form, which accepts none unseen
     poor = rng.standard_normal((r, q))

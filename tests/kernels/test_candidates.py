@@ -28,7 +28,9 @@ def test_the_largest_is_among_the_candidates(seed):
     lower = surely_largest(known, slack)
     assert lower == max(0.0, *(known - slack))
     columns = possibly_larger(known, slack, lower).tolist()
-    assert columns == [j for j in range(20) if known[j] + slack[j] >= lower and known[j] + slack[j] > 0]
+    assert columns == [
+        j for j in range(20) if known[j] + slack[j] >= lower and known[j] + slack[j] > 0
+    ]
     exact[5] = -np.inf
     assert np.argmax(exact) in columns
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import naive_select
+import naive_peers
 from selfdict.kernels.leading_eigen import leading_eigenpairs
 from selfdict.kernels.rank_two import (
     add_deflated,
@@ -36,14 +36,16 @@ def test_gather(dtype, order):
 def test_deflate(spread):
     """The error of the product in single precision is that of the spread, not of the size."""
     rng = np.random.default_rng(0)
-    rows = (np.outer(rng.uniform(1, 2, 500), rng.random(30)) + spread * rng.standard_normal((500, 30))).astype(
-        np.float32
-    )
+    rows = (
+        np.outer(rng.uniform(1, 2, 500), rng.random(30)) + spread * rng.standard_normal((500, 30))
+    ).astype(np.float32)
     R, G = np.empty_like(rows), np.ones((30, 30))
     u, v = deflate(rows, R)
     add_deflated(R.T @ R, u, v, G)
     rows = rows.astype(np.float64)
-    np.testing.assert_allclose(G, rows.T @ rows + 1, atol=500 * 1e-6 * spread**2 + 1e-12 * (rows**2).sum(), rtol=0)
+    np.testing.assert_allclose(
+        G, rows.T @ rows + 1, atol=500 * 1e-6 * spread**2 + 1e-12 * (rows**2).sum(), rtol=0
+    )
 
 
 def test_deflate_of_nothing():
@@ -93,7 +95,7 @@ def test_swap_rows():
 @given(st.integers(0, 10**6))
 def test_extreme_pair_is_spa(seed):
     Z = np.random.default_rng(seed).standard_normal((2, 20)).round(1)
-    assert list(extreme_pair(Z, 1e-6)) == naive_select.spa(Z, 2)
+    assert list(extreme_pair(Z, 1e-6)) == naive_peers.spa(Z, 2)
 
 
 @given(st.integers(0, 10**6))
@@ -105,7 +107,7 @@ def test_shares_are_those_of_nonnegative_least_squares(seed):
     mix = rng.random((2, 2))
     shares(W.T @ W, mix, np.linalg.solve(mix, W.T @ A), x)
     for share, a in zip(x, A.T):
-        h = naive_select.nnls_two(W, a)
+        h = naive_peers.nnls_two(W, a)
         np.testing.assert_allclose(share, h[0] / (h[0] + h[1] + 1e-16), atol=1e-9)
 
 
@@ -122,7 +124,9 @@ def test_count_below():
     edges = np.unique(np.concatenate([grid, np.nextafter(grid, 2), np.nextafter(grid, -1)]))
     x = np.concatenate([rng.random(500), edges[1:-1]])
     first = np.searchsorted(edges, grid - 1e-9)
-    np.testing.assert_array_equal(count_below(x, edges, first), [(x <= edge).sum() for edge in edges])
+    np.testing.assert_array_equal(
+        count_below(x, edges, first), [(x <= edge).sum() for edge in edges]
+    )
 
 
 def assert_leading_eigenpairs(G):
@@ -132,11 +136,17 @@ def assert_leading_eigenpairs(G):
     scale = max(expected[0], 1e-300)
     np.testing.assert_allclose(values[: len(expected)] / scale, expected / scale, atol=1e-13)
     live = values > 1e-12 * scale
-    np.testing.assert_allclose(G @ vectors[:, live] / scale, vectors[:, live] * values[live] / scale, atol=1e-13)
-    np.testing.assert_allclose(vectors[:, live].T @ vectors[:, live], np.eye(live.sum()), atol=1e-12)
+    np.testing.assert_allclose(
+        G @ vectors[:, live] / scale, vectors[:, live] * values[live] / scale, atol=1e-13
+    )
+    np.testing.assert_allclose(
+        vectors[:, live].T @ vectors[:, live], np.eye(live.sum()), atol=1e-12
+    )
 
 
-@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 60), st.sampled_from([0.0, 0.3, 3.0]))
+@given(
+    st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 60), st.sampled_from([0.0, 0.3, 3.0])
+)
 def test_leading_eigenpairs(seed, m, k, decay):
     rng = np.random.default_rng(seed)
     A = rng.random((m, k)) * np.exp(-decay * np.arange(k))

@@ -17,7 +17,9 @@ from selfdict.model.screening import FEW, row_scores
 @pytest.mark.parametrize("case", reference.CASES)
 def test_gap_at_the_authors_optimum(case):
     data = reference.load(case)
-    point = Solution.from_matrix(data["Xopt"], mu=float(data["mu_final"]), p=data["p"], weights=data["w"])
+    point = Solution.from_matrix(
+        data["Xopt"], mu=float(data["mu_final"]), p=data["p"], weights=data["w"]
+    )
     solution = certify(data["M"], point)
     assert 0 <= solution.gap <= 1e-6
     assert solution.objective == pytest.approx(float(data["fopt"]), rel=1e-12)
@@ -35,7 +37,9 @@ def test_weak_duality_at_random_feasible_points(seed, mu, weighted):
     solutions = []
     for _ in range(3):
         X = project_omega(rng.normal(0.2, 0.5, (n, n)), w)
-        solutions.append(certify(M, Solution.from_matrix(X, mu=mu, p=p, weights=w, sample_weight=s)))
+        solutions.append(
+            certify(M, Solution.from_matrix(X, mu=mu, p=p, weights=w, sample_weight=s))
+        )
     assert min(v.gap for v in solutions) >= 0
     best = min(v.objective for v in solutions)
     assert all(v.dual_bound <= best * (1 + 1e-12) + 1e-12 for v in solutions)
@@ -74,7 +78,9 @@ def test_scores_equal_the_whole_matrix_for_many_tiles(m, monkeypatch):
     w[3] = 0.0
     monkeypatch.setattr("selfdict.model.screening.ROWS", 30)
     monkeypatch.setattr("selfdict.model.screening.COLUMNS", 70)
-    np.testing.assert_allclose(row_scores(M, theta, w), naive.row_scores(M, theta, w), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        row_scores(M, theta, w), naive.row_scores(M, theta, w), rtol=1e-12, atol=1e-12
+    )
 
 
 @given(
@@ -101,7 +107,9 @@ def test_float32_data_is_certified_in_float64():
     exact = conic(M[:, :30], mu=0.1)
     M32 = M[:, :30].astype(np.float32)
     coef = exact.coef.astype(np.float32)
-    single = certify(M32, Solution(exact.support, coef, exact.diagonal.astype(np.float32), np.nan, mu=0.1))
+    single = certify(
+        M32, Solution(exact.support, coef, exact.diagonal.astype(np.float32), np.nan, mu=0.1)
+    )
     assert single.gap <= 1e-4
     assert single.objective == pytest.approx(exact.objective, rel=1e-5)
 

@@ -20,7 +20,9 @@ LOSSES = [
     PseudoHuber(np.float64(0.7)),
 ]
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
-residuals = st.integers(0, 10_000).map(lambda seed: np.random.default_rng(seed).normal(0, 1, (2, 3, 4)))
+residuals = st.integers(0, 10_000).map(
+    lambda seed: np.random.default_rng(seed).normal(0, 1, (2, 3, 4))
+)
 
 
 @every_loss
@@ -63,8 +65,12 @@ def test_conjugate_is_the_supremum(loss):
                 R[i, j] = r
                 return loss.value(R)[i, j] - theta * r
 
-            numerical = -minimize_scalar(minus, bounds=(-60, 60), method="bounded", options={"xatol": 1e-9}).fun
-            assert loss.conjugate(np.full((3, 4), theta))[i, j] == pytest.approx(numerical, abs=1e-8)
+            numerical = -minimize_scalar(
+                minus, bounds=(-60, 60), method="bounded", options={"xatol": 1e-9}
+            ).fun
+            assert loss.conjugate(np.full((3, 4), theta))[i, j] == pytest.approx(
+                numerical, abs=1e-8
+            )
 
 
 @pytest.mark.parametrize("loss", [Huber(0.7), PseudoHuber(0.7)])
@@ -77,7 +83,9 @@ def test_conjugate_is_infinite_beyond_the_steepest_slope(loss):
 @every_loss
 def test_dtype_is_kept(loss):
     R = np.ones((3, 4), dtype=np.float32)
-    assert loss.value(R).dtype == loss.gradient(R).dtype == loss.conjugate(0.5 * R).dtype == np.float32
+    assert (
+        loss.value(R).dtype == loss.gradient(R).dtype == loss.conjugate(0.5 * R).dtype == np.float32
+    )
 
 
 def test_whitened_data_have_the_weighted_loss_as_their_squared_one():
@@ -103,7 +111,9 @@ def test_weak_duality_at_random_feasible_points(loss, seed, mu, weighted):
     solutions = []
     for _ in range(3):
         X = project_omega(rng.normal(0.2, 0.5, (4, 4)), w)
-        solutions.append(certify(M, Solution.from_matrix(X, mu=mu, p=p, weights=w, sample_weight=s, loss=loss)))
+        solutions.append(
+            certify(M, Solution.from_matrix(X, mu=mu, p=p, weights=w, sample_weight=s, loss=loss))
+        )
     best = min(v.objective for v in solutions)
     assert all(v.dual_bound <= best * (1 + 1e-12) + 1e-12 for v in solutions)
     # the bound is at least that of c = 1, from the whole of Mᵀθ
@@ -111,7 +121,9 @@ def test_weak_duality_at_random_feasible_points(loss, seed, mu, weighted):
     s = np.ones(4) if s is None else s
     psi = loss.gradient(R)
     scores = naive.row_scores(M, psi * s, w)
-    plain = (s * psi * M).sum() - (s * loss.conjugate(psi)).sum() - np.maximum(scores - mu * p, 0).sum()
+    plain = (
+        (s * psi * M).sum() - (s * loss.conjugate(psi)).sum() - np.maximum(scores - mu * p, 0).sum()
+    )
     assert solutions[0].dual_bound >= plain - 1e-9 * (1 + abs(plain))
 
 
@@ -131,7 +143,12 @@ def test_the_gap_closes_at_the_exact_optimum(loss, seed):
 @given(st.integers(0, 10_000), st.floats(0.5, 5))
 def test_the_search_for_the_scaling_finds_what_the_exact_one_finds(seed, upper):
     rng = np.random.default_rng(seed)
-    linear, quadratic, scores, penalty = rng.random(), rng.uniform(0.1, 2), rng.normal(size=6), rng.random(6)
+    linear, quadratic, scores, penalty = (
+        rng.random(),
+        rng.uniform(0.1, 2),
+        rng.normal(size=6),
+        rng.random(6),
+    )
     c, value = best_scaling(linear, quadratic, scores, penalty)
 
     def dual(c):
@@ -145,12 +162,22 @@ def test_bad_input_is_one_clear_sentence():
     for given_, error, message in [
         (lambda: Huber(0.0), ValueError, "delta must be finite and > 0"),
         (lambda: PseudoHuber("auto"), TypeError, "delta must be a real number"),
-        (lambda: Weighted([1.0, 0.0]).value(np.ones((2, 2))), ValueError, "band_variance must be positive"),
-        (lambda: Weighted(pixel_variance=[1.0]).value(np.ones((2, 2))), ValueError, r"shape \(2,\), got \(1,\)"),
+        (
+            lambda: Weighted([1.0, 0.0]).value(np.ones((2, 2))),
+            ValueError,
+            "band_variance must be positive",
+        ),
+        (
+            lambda: Weighted(pixel_variance=[1.0]).value(np.ones((2, 2))),
+            ValueError,
+            r"shape \(2,\), got \(1,\)",
+        ),
         (lambda: as_loss("huber"), TypeError, "loss must be"),
         (lambda: as_loss(Huber), TypeError, "loss must be"),
         (
-            lambda: certify(np.eye(2), Solution.from_matrix(np.eye(2), epsilon=1.0, loss=Huber(1.0))),
+            lambda: certify(
+                np.eye(2), Solution.from_matrix(np.eye(2), epsilon=1.0, loss=Huber(1.0))
+            ),
             ValueError,
             "squared",
         ),

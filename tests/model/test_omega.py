@@ -23,15 +23,20 @@ def project_by_clarabel(x, w, i, upper=1.0):
     others = [j for j in range(n) if j != i]
     if others:
         rows = np.arange(len(others))
-        bound = sp.csc_matrix((np.full(len(others), w[i] / scale), (rows, others)), shape=(len(others), n))
-        gate = sp.csc_matrix((-w[others] / scale, (rows, np.full(len(others), i))), shape=(len(others), n))
+        bound = sp.csc_matrix(
+            (np.full(len(others), w[i] / scale), (rows, others)), shape=(len(others), n)
+        )
+        gate = sp.csc_matrix(
+            (-w[others] / scale, (rows, np.full(len(others), i))), shape=(len(others), n)
+        )
         A.append(bound + gate)
         b.append(np.zeros(len(others)))
     A, b = sp.csc_matrix(sp.vstack(A)), np.concatenate(b)
     cones = [clarabel.NonnegativeConeT(len(b))]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    # strong convexity: a duality gap of 5e-13 is an error of 1e-6; ask for as much as rounding allows
+    # strong convexity: a duality gap of 5e-13 is an error of 1e-6; ask for as much as rounding
+    # allows
     for tolerance in (1e-14, 1e-13, 5e-13):
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
         result = clarabel.DefaultSolver(sp.eye(n, format="csc"), -x, A, b, cones, settings).solve()
@@ -75,7 +80,9 @@ def test_projection_agrees_with_the_heap():
     for x, w, i in random_rows(1000, seed=1):
         for upper in (1.0, 0.3):
             expected = naive.project_row_heap(x, w, i, upper)
-            np.testing.assert_allclose(project_omega(x[None], w, rows=[i], upper=upper)[0], expected, atol=1e-12)
+            np.testing.assert_allclose(
+                project_omega(x[None], w, rows=[i], upper=upper)[0], expected, atol=1e-12
+            )
 
 
 def test_the_printed_listing_is_wrong_where_ours_is_right():
@@ -119,12 +126,18 @@ def test_zero_weights_give_zero_rows_and_columns():
 
 N = 6
 rows = arrays(float, N, elements=st.floats(-3, 3, allow_subnormal=False))
-weights = arrays(float, N, elements=st.floats(0, 5, allow_subnormal=False).map(lambda v: 0.0 if v < 1e-6 else v))
+weights = arrays(
+    float, N, elements=st.floats(0, 5, allow_subnormal=False).map(lambda v: 0.0 if v < 1e-6 else v)
+)
 
 
 def feasible(z, w, i):
     t = z[i]
-    return (z >= 0).all() and t <= 1 and (w[i] * np.delete(z, i) <= np.delete(w, i) * t * (1 + 1e-12) + 1e-300).all()
+    return (
+        (z >= 0).all()
+        and t <= 1
+        and (w[i] * np.delete(z, i) <= np.delete(w, i) * t * (1 + 1e-12) + 1e-300).all()
+    )
 
 
 @given(rows, weights, st.integers(0, N - 1))

@@ -20,7 +20,9 @@ def chromium() -> str:
             subprocess.run(["apt-get", "-qq", *command], env=environment, check=False, timeout=600)
     found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
-        pytest.fail("no Chromium: install it, or set SELFDICT_NO_BROWSER=1 to leave these tests out")
+        pytest.fail(
+            "no Chromium: install it, or set SELFDICT_NO_BROWSER=1 to leave these tests out"
+        )
     return found
 
 

@@ -5,7 +5,9 @@ import numpy as np
 from selfdict.report import Certificate, MethodResult, ReportData
 
 
-def make_data(r: int = 3, shape: tuple[int, int] = (20, 30), n_bands: int = 40, **changes: object) -> ReportData:
+def make_data(
+    r: int = 3, shape: tuple[int, int] = (20, 30), n_bands: int = 40, **changes: object
+) -> ReportData:
     rng = np.random.default_rng(0)
     mask = np.ones(shape, dtype=bool)
     mask[:2] = False
@@ -27,7 +29,9 @@ def make_data(r: int = 3, shape: tuple[int, int] = (20, 30), n_bands: int = 40, 
         "seconds": 1.5,
         "weights": np.linspace(1, 0.5, r),
         "other_weights": np.linspace(0.4, 0.1, 7),
-        "certificate": Certificate(12.5, 12.4995, 4e-5, 0.1, "The certified gap is below the tolerance.", 100, 10),
+        "certificate": Certificate(
+            12.5, 12.4995, 4e-5, 0.1, "The certified gap is below the tolerance.", 100, 10
+        ),
         "comparison": [MethodResult("SPA", 0.05, 0.01, np.zeros((r, 2), dtype=int))],
         "parameters": {"File": "cube.hdr", "Seed": 0},
         "command": "selfdict unmix cube.hdr -r 3",

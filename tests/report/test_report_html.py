@@ -7,12 +7,12 @@ import pytest
 from report_sample import make_data
 
 from selfdict.datasets import make_scene
+from selfdict.readout import Guarantee
 from selfdict.report import Certificate, method_result, render_report, report_data, write_report
 from selfdict.report.charts import label_places, nice_axis, svg_path
 from selfdict.report.palette import line_styles
 from selfdict.report.words import certificate_paragraphs, percent
 from selfdict.scene import unmix
-from selfdict.select import Guarantee
 
 
 def test_stays_small_even_for_noise():
@@ -58,9 +58,13 @@ def test_weights_are_those_of_the_chosen_pixels_and_of_the_others():
     data = report_data(scene, result)
     place = [result.solution_pixels.tolist().index(pixel) for pixel in result.pixels.tolist()
              if pixel in result.solution_pixels.tolist()]  # fmt: skip
-    assert sorted(data.weights[data.weights > 0]) == sorted(w for w in result.solution.diagonal[place] if w > 0)
+    assert sorted(data.weights[data.weights > 0]) == sorted(
+        w for w in result.solution.diagonal[place] if w > 0
+    )
     together = np.concatenate([data.weights[data.weights > 0], data.other_weights])
-    np.testing.assert_array_equal(np.sort(together), np.sort(result.solution.diagonal[result.solution.diagonal > 0]))
+    np.testing.assert_array_equal(
+        np.sort(together), np.sort(result.solution.diagonal[result.solution.diagonal > 0])
+    )
     assert (np.diff(data.other_weights) <= 0).all()
 
 
@@ -74,7 +78,9 @@ def test_refers_to_nothing_outside():
 
 def test_undecodable_names_can_be_written(tmp_path):
     # b"\xff" in a file name reaches Python as a lone surrogate, which UTF-8 cannot hold
-    data = make_data(title="a\udcff\x1b[31m\u202eb", parameters={"File": "\udcff"}, band_labels=["\udcff"] * 40)
+    data = make_data(
+        title="a\udcff\x1b[31m\u202eb", parameters={"File": "\udcff"}, band_labels=["\udcff"] * 40
+    )
     text = write_report(data, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "a\ufffd\ufffd[31m\ufffdb" in text
     assert "\x1b" not in text
@@ -109,11 +115,15 @@ def test_one_pixel_one_band():
 
 
 def test_certificate_in_words():
-    words = " ".join(certificate_paragraphs(Certificate(2.0, 1.9, 0.05, 0.1, "", 500, 31), "FGNSR-500", 9025))
+    words = " ".join(
+        certificate_paragraphs(Certificate(2.0, 1.9, 0.05, 0.1, "", 500, 31), "FGNSR-500", 9025)
+    )
     assert "500 candidates that stand for all 9,025 pixels" in words
     assert "at most 5 % smaller" in words
     assert "better weights may exist" in words
-    words = " ".join(certificate_paragraphs(Certificate(2.0, 1.999, 5e-4, 0.1, "", 500, 31), "FGNSR-500", 9025))
+    words = " ".join(
+        certificate_paragraphs(Certificate(2.0, 1.999, 5e-4, 0.1, "", 500, 31), "FGNSR-500", 9025)
+    )
     assert "the best there are" in words
     assert "better weights may exist" not in words
     open_end = Certificate(2.0, -np.inf, np.inf, 0.1, "", 9025, 31)
@@ -137,13 +147,17 @@ def test_percent(share, text):
     assert percent(share) == text
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (400.0, 2500.0), (-3e-7, 2e-7), (0.0, 1e9), (5.0, 5.0)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.0, 1.0), (400.0, 2500.0), (-3e-7, 2e-7), (0.0, 1e9), (5.0, 5.0)]
+)
 def test_ticks_are_round_and_inside(low, high):
     axis = nice_axis(low, high)
     assert 3 <= len(axis.ticks) <= 12
     assert all(-1e-6 <= tick.place <= 100 + 1e-6 for tick in axis.ticks)
     values = [float(tick.label) for tick in axis.ticks]
-    assert axis.place(np.array(values)) == pytest.approx([tick.place for tick in axis.ticks], abs=1e-3)
+    assert axis.place(np.array(values)) == pytest.approx(
+        [tick.place for tick in axis.ticks], abs=1e-3
+    )
 
 
 def test_dropped_bands_are_not_bridged():
@@ -162,7 +176,10 @@ def test_labels_keep_clear_of_points_and_edges():
 
 def test_colours_differ_for_colour_blind_readers():
     # linear RGB seen by protanopes and deuteranopes (Viénot, Brettel & Mollon 1999)
-    rgb = np.array([[int(s.colour[k : k + 2], 16) / 255 for k in (1, 3, 5)] for s in line_styles(7)]) ** 2.2
+    rgb = (
+        np.array([[int(s.colour[k : k + 2], 16) / 255 for k in (1, 3, 5)] for s in line_styles(7)])
+        ** 2.2
+    )
     protan = np.array([[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]])
     deutan = np.array([[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]])
     for seen in (rgb @ protan.T, rgb @ deutan.T):

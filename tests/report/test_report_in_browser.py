@@ -6,9 +6,7 @@ from report_sample import make_data
 from selfdict.report import MethodResult, write_report
 
 pytestmark = pytest.mark.browser
-HOSTILE = (
-    "</script></style><script>window.hacked = 1</script><img src=http://evil.test/x onerror='hacked=1'>\"'&{{7*7}}"
-)
+HOSTILE = "</script></style><script>window.hacked = 1</script><img src=http://evil.test/x onerror='hacked=1'>\"'&{{7*7}}"
 
 
 class Visit:
@@ -55,7 +53,9 @@ def test_everything_is_visible(visit):
     assert len(images) == 4  # three abundance maps and the residual
     for image in images:
         assert image.is_visible()
-        assert image.evaluate("image => [image.complete, image.naturalWidth, image.naturalHeight]") == [True, 30, 20]
+        assert image.evaluate(
+            "image => [image.complete, image.naturalWidth, image.naturalHeight]"
+        ) == [True, 30, 20]
     assert page.locator("svg.image .mark").count() == 3
     assert page.locator(".bars rect").count() == 10
     assert "0.004 %" in page.locator("#certificate").inner_text()
@@ -72,9 +72,12 @@ def test_hover_reads_the_nearest_band(visit):
     assert page.locator("#readout").inner_text() == data.band_labels[band]
     values = page.locator(".legend .value").all_inner_texts()
     assert [float(v) for v in values] == pytest.approx(data.endmembers[band], rel=1e-3)
-    # the dots lie on the lines: at the height of their value between the lowest and the highest tick
+    # the dots lie on the lines: at the height of their value between the lowest and the highest
+    # tick
     dots = [dot.bounding_box() for dot in page.locator(".dot").all()]
-    heights = [(box["y"] + box["height"] - (dot["y"] + dot["height"] / 2)) / box["height"] for dot in dots]
+    heights = [
+        (box["y"] + box["height"] - (dot["y"] + dot["height"] / 2)) / box["height"] for dot in dots
+    ]
     assert heights == pytest.approx(data.endmembers[band], abs=0.01)
     page.mouse.move(5, 5)
     assert page.locator("#readout").inner_text() == "No band chosen"
@@ -111,7 +114,9 @@ def test_show_all_brings_hidden_lines_back(visit):
 
 @pytest.mark.parametrize("r", [1, 12])
 def test_phone_needs_no_sideways_scrolling(visit, r):
-    page = visit(make_data(r=r, title="a_very_long_name_without_any_space_" * 4), width=360, height=740)
+    page = visit(
+        make_data(r=r, title="a_very_long_name_without_any_space_" * 4), width=360, height=740
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     for image in page.locator("img").all():
         assert image.bounding_box()["width"] > 100

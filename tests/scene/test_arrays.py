@@ -73,14 +73,18 @@ def test_another_order_of_axes(tmp_path):
     with pytest.raises(SceneError, match="layout must name the axes"):
         read_scene(tmp_path / "scene.npy", layout="a b c")
     np.save(tmp_path / "scene.npy", np.asfortranarray(CUBE))
-    np.testing.assert_array_equal(read_scene(tmp_path / "scene.npy").values, CUBE.transpose(2, 0, 1))
+    np.testing.assert_array_equal(
+        read_scene(tmp_path / "scene.npy").values, CUBE.transpose(2, 0, 1)
+    )
 
 
 def test_which_array(tmp_path):
     savemat(tmp_path / "two.mat", {"a": CUBE, "b": 2 * CUBE})
     with pytest.raises(SceneError, match=r"there are: a \(3, 4, 5\), b \(3, 4, 5\)"):
         read_scene(tmp_path / "two.mat")
-    np.testing.assert_array_equal(read_scene(tmp_path / "two.mat", variable="b").values, 2 * CUBE.transpose(2, 0, 1))
+    np.testing.assert_array_equal(
+        read_scene(tmp_path / "two.mat", variable="b").values, 2 * CUBE.transpose(2, 0, 1)
+    )
     with pytest.raises(SceneError, match="no numeric array is called 'c'"):
         read_scene(tmp_path / "two.mat", variable="c")
 
@@ -116,7 +120,9 @@ def test_objects_and_function_handles_are_not_read(tmp_path, matlab_class):
     path = tmp_path / "scene.mat"
     savemat(path, {"thing": {"cube": CUBE}})
     changed = bytearray(path.read_bytes())
-    changed[144] = matlab_class  # the flags of the first matrix, after the file's header and two tags
+    changed[144] = (
+        matlab_class  # the flags of the first matrix, after the file's header and two tags
+    )
     path.write_bytes(changed)
     for variable in (None, "thing"):
         with pytest.raises(SceneError, match=r"scene\.mat: ") as caught:
@@ -166,7 +172,10 @@ def test_nothing_is_unpickled(tmp_path):
 
 
 def npy_bytes(shape, data=b"", dtype="<f8"):
-    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117) + b"\n"
+    header = (
+        f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117)
+        + b"\n"
+    )
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
 
 

@@ -11,7 +11,9 @@ from selfdict.scene.check import Dictionary
 
 @pytest.fixture(scope="module")
 def case():
-    truth = make_scene((30, 24), n_bands=30, n_endmembers=4, noise=0.005, n_outliers=2, random_state=1)
+    truth = make_scene(
+        (30, 24), n_bands=30, n_endmembers=4, noise=0.005, n_outliers=2, random_state=1
+    )
     result = unmix(truth.scene, 4, candidates=40, check=True, loss=Squared(), random_state=0)
     M = matrix(truth.scene, clip=True).astype(np.float64)
     flat = np.ravel_multi_index(result.solution_pixels.T, truth.scene.shape[1:])
@@ -47,9 +49,12 @@ def test_pixels_and_atoms_of_zeros(case):
 
 
 @pytest.mark.parametrize(
-    "options", [{"method": "spa"}, {"candidates": None}, {"weights": "scaled"}, {"loss": Huber(0.1)}]
+    "options",
+    [{"method": "spa"}, {"candidates": None}, {"weights": "scaled"}, {"loss": Huber(0.1)}],
 )
 def test_what_cannot_be_checked(options):
     scene = make_scene((10, 10), n_bands=10, n_endmembers=2, random_state=0).scene
-    with pytest.raises(ValueError, match="check needs the method 'fgnsr' with candidates or a library"):
+    with pytest.raises(
+        ValueError, match="check needs the method 'fgnsr' with candidates or a library"
+    ):
         unmix(scene, 2, check=True, **options)

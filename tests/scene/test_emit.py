@@ -8,7 +8,8 @@ from scene_sample import full_scene
 from selfdict.scene import SceneError, crs_of, read_scene, transform_of, unmix, write_scene
 
 FILL = -9999.0
-# A grid turned by a quarter and larger than the swath; 0 marks what was not seen, a negative entry a filled gap.
+# A grid turned by a quarter and larger than the swath; 0 marks what was not seen, a negative entry
+# a filled gap.
 GLT_X = np.array([[0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, -3], [0, 0, 0, 0]], dtype=np.int32)
 GLT_Y = np.array([[0, 1, 1, 1], [0, 2, 2, 2], [0, 2, 2, -2], [0, 0, 0, 0]], dtype=np.int32)
 
@@ -22,7 +23,9 @@ def write_emit(path, values, glt_x=GLT_X, glt_y=GLT_Y, **change):
             'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],'
             'PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],AUTHORITY["EPSG","4326"]]'
         )
-        cube = file.create_dataset("reflectance", data=values.astype(np.float32), compression="gzip")
+        cube = file.create_dataset(
+            "reflectance", data=values.astype(np.float32), compression="gzip"
+        )
         cube.attrs["_FillValue"] = np.array([FILL], dtype=np.float32)
         bands = file.create_group("sensor_band_parameters")
         bands["wavelengths"] = np.linspace(400, 2400, n_bands, dtype=np.float32)
@@ -51,7 +54,9 @@ def test_on_the_map(tmp_path, swath):
     for row in range(4):
         for column in range(4):
             if GLT_X[row, column] != 0:
-                expected[:, row, column] = swath[abs(GLT_Y[row, column]) - 1, abs(GLT_X[row, column]) - 1]
+                expected[:, row, column] = swath[
+                    abs(GLT_Y[row, column]) - 1, abs(GLT_X[row, column]) - 1
+                ]
     np.testing.assert_array_equal(scene.values, expected)
     assert crs_of(scene).to_epsg() == 4326
     assert transform_of(scene).to_gdal() == (-110.0, 0.5, 0.0, 40.0, 0.0, -0.25)
@@ -104,8 +109,14 @@ def test_unmixing_leaves_bad_bands_out(tmp_path):
     [
         ({"location/glt_x": np.full((4, 4), 99)}, "the GLT points outside the 2 × 3 pixels"),
         ({"location/glt_x": None}, "no dataset location/glt_x"),
-        ({"sensor_band_parameters/wavelengths": None}, "no dataset sensor_band_parameters/wavelengths"),
-        ({"sensor_band_parameters/wavelengths": np.arange(7.0)}, "wavelength must have one entry for each of the 4"),
+        (
+            {"sensor_band_parameters/wavelengths": None},
+            "no dataset sensor_band_parameters/wavelengths",
+        ),
+        (
+            {"sensor_band_parameters/wavelengths": np.arange(7.0)},
+            "wavelength must have one entry for each of the 4",
+        ),
         ({"reflectance": np.zeros((3, 4))}, "reflectance must have 3 dims"),
     ],
 )

@@ -37,9 +37,18 @@ def test_spectral_reads_what_we_write(tmp_path, dtype, interleave, byte_order):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_we_read_what_spectral_writes(tmp_path, dtype, interleave, byte_order):
     values = full_scene(dtype).values.transpose(1, 2, 0)
-    metadata = {"wavelength": [0.4, 0.5, 0.6, 1.0, 2.5], "wavelength units": "Micrometers", "bbl": [1, 0, 1, 1, 1]}
+    metadata = {
+        "wavelength": [0.4, 0.5, 0.6, 1.0, 2.5],
+        "wavelength units": "Micrometers",
+        "bbl": [1, 0, 1, 1, 1],
+    }
     independent.save_image(
-        str(tmp_path / "cube.hdr"), values, dtype=dtype, interleave=interleave, byteorder=byte_order, metadata=metadata
+        str(tmp_path / "cube.hdr"),
+        values,
+        dtype=dtype,
+        interleave=interleave,
+        byteorder=byte_order,
+        metadata=metadata,
     )
     scene = read_scene(tmp_path / "cube.hdr")
     np.testing.assert_array_equal(scene.values, values.transpose(2, 0, 1))
@@ -77,7 +86,10 @@ def test_gdal_sees_the_same_place(tmp_path, crs):
 def test_rotated_grid_as_gdal_has_it(tmp_path, degrees):
     c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     transform = Affine(2 * c, 2 * s, 100.0, 2 * s, -2 * c, 50.0)
-    write_scene(build_scene(np.ones((1, 4, 3)), crs="EPSG:32633", transform=transform), tmp_path / "cube.hdr")
+    write_scene(
+        build_scene(np.ones((1, 4, 3)), crs="EPSG:32633", transform=transform),
+        tmp_path / "cube.hdr",
+    )
     with rasterio.open(tmp_path / "cube.img") as image:
         assert image.transform.almost_equals(transform)
     read = read_scene(tmp_path / "cube.hdr")
@@ -212,7 +224,9 @@ def test_broken_headers(tmp_path, change, reason):
 
 
 def test_names_with_commas_are_given_up(tmp_path):
-    header = "ENVI\nsamples = 2\nlines = 2\nbands = 3\ndata type = 1\nband names = {a, b, c (1, 2)}\n"
+    header = (
+        "ENVI\nsamples = 2\nlines = 2\nbands = 3\ndata type = 1\nband names = {a, b, c (1, 2)}\n"
+    )
     scene = read_scene(write_raw(tmp_path, header, np.arange(12, dtype=np.uint8)))
     assert "band_name" not in scene.coords
 

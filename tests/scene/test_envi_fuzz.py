@@ -21,7 +21,11 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 VALUES = WORDS | st.text(max_size=20) | st.integers(-5, 5).map(str) | st.floats().map(str)
 FIELDS = st.lists(st.tuples(st.sampled_from(KEYS) | st.text(max_size=8), VALUES), max_size=12)
-START = st.just("ENVI\nsamples = 2\nlines = 3\nbands = 2\ndata type = 1\n") | st.just("ENVI\n") | st.text(max_size=6)
+START = (
+    st.just("ENVI\nsamples = 2\nlines = 3\nbands = 2\ndata type = 1\n")
+    | st.just("ENVI\n")
+    | st.text(max_size=6)
+)
 
 
 def check(header: bytes) -> None:
@@ -45,7 +49,11 @@ def check(header: bytes) -> None:
 @given(START, FIELDS)
 @example("ENVI\nsamples = 2\nlines = 3\nbands = 2\ndata type = 1\n", [])
 def test_fields(start, fields):
-    check((start + "".join(f"{key} = {value}\n" for key, value in fields)).encode("utf-8", "surrogatepass"))
+    check(
+        (start + "".join(f"{key} = {value}\n" for key, value in fields)).encode(
+            "utf-8", "surrogatepass"
+        )
+    )
 
 
 @given(st.binary(max_size=200))
@@ -56,5 +64,7 @@ def test_bytes(data):
 def test_the_plain_header_is_read():
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "cube.img").write_bytes(bytes(range(12)))
-        Path(folder, "cube.hdr").write_text("ENVI\nsamples = 2\nlines = 3\nbands = 2\ndata type = 1\n")
+        Path(folder, "cube.hdr").write_text(
+            "ENVI\nsamples = 2\nlines = 3\nbands = 2\ndata type = 1\n"
+        )
         assert read_scene(Path(folder, "cube.hdr")).shape == (2, 3, 2)

@@ -14,7 +14,15 @@ import pytest
 import xarray as xr
 from scene_sample import TRANSFORM, assert_same, full_scene
 
-from selfdict.scene import SceneError, as_scene, build_scene, read_scene, transform_of, write_scene, write_spectra
+from selfdict.scene import (
+    SceneError,
+    as_scene,
+    build_scene,
+    read_scene,
+    transform_of,
+    write_scene,
+    write_spectra,
+)
 
 SUFFIXES = [".hdr", ".tif", ".nc", ".zarr"]
 
@@ -26,7 +34,14 @@ def test_part_of_a_file(tmp_path, suffix):
     part = read_scene(path, bands=[0, 2, 3], drop_bad_bands=True, roi=(slice(1, 5), slice(2, 4)))
     np.testing.assert_array_equal(part.values, scene.values[[0, 3], 1:5, 2:4])
     assert part.wavelength.values.tolist() == [400.5, 1000.0]
-    assert tuple(transform_of(part))[:6] == (30.0, 0.0, TRANSFORM.c + 60, 0.0, -20.0, TRANSFORM.f - 20)
+    assert tuple(transform_of(part))[:6] == (
+        30.0,
+        0.0,
+        TRANSFORM.c + 60,
+        0.0,
+        -20.0,
+        TRANSFORM.f - 20,
+    )
     again = read_scene(write_scene(part, tmp_path / f"part{suffix}"))
     assert_same(again, part)
     assert read_scene(path, bands=slice(1, 3)).shape == (2, 6, 7)
@@ -50,7 +65,10 @@ def test_picking_bands_of_a_mapped_file_stays_lazy(tmp_path, monkeypatch):
     np.testing.assert_array_equal(part.values, scene.values[[4, 0]])
 
 
-MASKS = [*itertools.product(["no-data", "zero", "user", "file"], ["int16", "float32"]), ("NaN", "float32")]
+MASKS = [
+    *itertools.product(["no-data", "zero", "user", "file"], ["int16", "float32"]),
+    ("NaN", "float32"),
+]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -78,7 +96,9 @@ def test_masks(tmp_path, suffix, dtype, kind):
     M = read.selfdict.matrix()
     assert M.dtype == np.float32
     np.testing.assert_array_equal(M, scene.values[:, expected])
-    if mask is not None:  # a user's mask goes with the scene, as no-data where the format has no masks
+    if (
+        mask is not None
+    ):  # a user's mask goes with the scene, as no-data where the format has no masks
         if dtype == "int16" and suffix in (".hdr", ".tif"):
             with pytest.raises(SceneError, match=r"need a no-data value.*or write NetCDF or zarr"):
                 write_scene(read, tmp_path / f"again{suffix}")
@@ -129,7 +149,11 @@ def test_options_of_another_format(tmp_path):
 
 def test_the_error_travels_between_processes():
     error = pickle.loads(pickle.dumps(SceneError("cube\n.hdr", "is\x1b[31m red\u2028")))
-    assert (error.path, error.reason, str(error)) == ("cube\n.hdr", "is [31m red ", "cube .hdr: is [31m red ")
+    assert (error.path, error.reason, str(error)) == (
+        "cube\n.hdr",
+        "is [31m red ",
+        "cube .hdr: is [31m red ",
+    )
 
 
 def test_a_missing_library_is_named_with_its_extra(tmp_path, monkeypatch):
@@ -162,7 +186,9 @@ def test_nothing_is_overwritten_unless_asked(tmp_path, suffix):
 def test_a_header_comes_last_and_an_old_one_goes_first(tmp_path, monkeypatch):
     scene, moves, replace = full_scene(), [], os.replace
     write_scene(scene, tmp_path / "cube.hdr")
-    monkeypatch.setattr(os, "replace", lambda old, new: moves.append((old.parent, old.name)) or replace(old, new))
+    monkeypatch.setattr(
+        os, "replace", lambda old, new: moves.append((old.parent, old.name)) or replace(old, new)
+    )
     write_scene(scene, tmp_path / "cube.hdr", overwrite=True)
     assert moves[0] == (tmp_path, "cube.hdr")
     assert [name for _, name in moves[1:]] == ["cube.img", "cube.hdr"]
@@ -219,7 +245,9 @@ def test_a_disk_without_space_leaves_nothing(tmp_path, suffix):
     resource = pytest.importorskip("resource")
     scene = build_scene(np.random.default_rng(0).random((6, 50, 60)).astype(np.float32))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))  # no file may grow beyond: writing fails
+    resource.setrlimit(
+        resource.RLIMIT_FSIZE, (20_000, before[1])
+    )  # no file may grow beyond: writing fails
     try:
         with pytest.raises(SceneError, match=f"cube{suffix}: cannot be written"):
             write_scene(scene, tmp_path / f"cube{suffix}")
@@ -239,7 +267,9 @@ def test_a_refusal_names_the_file_asked_for(tmp_path):
 @pytest.mark.parametrize("suffix", [".hdr", ".zarr"])
 def test_a_killed_writer_leaves_a_whole_file_or_none(tmp_path, suffix):
     path = tmp_path / f"cube{suffix}"
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path), "1"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path), "1"], stdout=subprocess.PIPE, text=True
+    )
     with process:
         assert process.stdout.readline() == "ready\n"
         while not path.exists():
@@ -260,14 +290,20 @@ def test_spectra_as_csv(tmp_path):
     spectra = xr.DataArray(
         np.array([[0.1, 0.25], [1e-7, 3.0]], dtype=np.float32),
         dims=("endmember", "band"),
-        coords={"endmember": [1, 2], "wavelength": ("band", [450.5, 550.0]), "band_name": ("band", ["a,b", '"q"'])},
+        coords={
+            "endmember": [1, 2],
+            "wavelength": ("band", [450.5, 550.0]),
+            "band_name": ("band", ["a,b", '"q"']),
+        },
     )
     path = write_spectra(spectra, tmp_path / "endmembers.csv")
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["band_name"] for row in rows] == ["a,b", '"q"']
     assert [float(row["wavelength_nm"]) for row in rows] == [450.5, 550.0]
-    np.testing.assert_array_equal(np.float32([row["endmember_2"] for row in rows]), spectra.values[1])
+    np.testing.assert_array_equal(
+        np.float32([row["endmember_2"] for row in rows]), spectra.values[1]
+    )
     with pytest.raises(SceneError, match="exists already"):
         write_spectra(spectra, path)
 

@@ -22,7 +22,9 @@ def test_rasterio_reads_what_we_write(tmp_path, dtype, nodata):
         assert image.crs.to_epsg() == 32633
         assert image.transform == TRANSFORM
         assert list(image.descriptions) == scene.band_name.values.tolist()
-        assert [float(image.tags(band)["wavelength"]) for band in image.indexes] == scene.wavelength.values.tolist()
+        assert [
+            float(image.tags(band)["wavelength"]) for band in image.indexes
+        ] == scene.wavelength.values.tolist()
     assert_same(read_scene(tmp_path / "cube.tif"), scene)
 
 
@@ -31,15 +33,26 @@ def test_rasterio_reads_what_we_write(tmp_path, dtype, nodata):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_we_read_what_rasterio_writes(tmp_path, dtype, interleave, tiled):
     values = np.arange(3 * 40 * 50).reshape(3, 40, 50).astype(dtype)
-    profile = {"driver": "GTiff", "count": 3, "height": 40, "width": 50, "dtype": dtype, "interleave": interleave}
+    profile = {
+        "driver": "GTiff",
+        "count": 3,
+        "height": 40,
+        "width": 50,
+        "dtype": dtype,
+        "interleave": interleave,
+    }
     if tiled:
         profile |= {"tiled": True, "blockxsize": 16, "blockysize": 16}
     turned = Affine(0.6, 0.8, 10.0, 0.8, -0.6, 20.0)
-    with rasterio.open(tmp_path / "cube.tif", "w", crs="EPSG:3035", transform=turned, **profile) as image:
+    with rasterio.open(
+        tmp_path / "cube.tif", "w", crs="EPSG:3035", transform=turned, **profile
+    ) as image:
         image.write(values)
         image.scales, image.offsets = (0.5,) * 3, (-1.0,) * 3
         for band in image.indexes:
-            image.update_tags(band, ns="IMAGERY", CENTRAL_WAVELENGTH_UM=str(band / 10), FWHM_UM="0.01")
+            image.update_tags(
+                band, ns="IMAGERY", CENTRAL_WAVELENGTH_UM=str(band / 10), FWHM_UM="0.01"
+            )
     scene = read_scene(tmp_path / "cube.tif")
     np.testing.assert_array_equal(scene.values, values)
     assert scene.dtype == dtype
@@ -61,7 +74,9 @@ def test_without_a_place(tmp_path):
 
 def test_no_data_that_does_not_fit(tmp_path):
     with pytest.raises(SceneError, match="-9999 does not fit uint8"):
-        write_scene(build_scene(np.ones((2, 3, 4), dtype=np.uint8), nodata=-9999), tmp_path / "cube.tif")
+        write_scene(
+            build_scene(np.ones((2, 3, 4), dtype=np.uint8), nodata=-9999), tmp_path / "cube.tif"
+        )
 
 
 def test_broken_files(tmp_path):
@@ -82,7 +97,14 @@ def test_broken_files(tmp_path):
 
 
 def test_complex_values_are_refused(tmp_path):
-    profile = {"driver": "GTiff", "count": 1, "height": 2, "width": 2, "dtype": "complex64", "transform": TRANSFORM}
+    profile = {
+        "driver": "GTiff",
+        "count": 1,
+        "height": 2,
+        "width": 2,
+        "dtype": "complex64",
+        "transform": TRANSFORM,
+    }
     with rasterio.open(tmp_path / "cube.tif", "w", **profile) as image:
         image.write(np.ones((1, 2, 2), dtype=np.complex64))
     with pytest.raises(SceneError, match="complex64"):
@@ -92,7 +114,9 @@ def test_complex_values_are_refused(tmp_path):
 def test_a_huge_size_is_refused_before_anything_is_allocated(tmp_path):
     profile = {"driver": "GTiff", "count": 1, "height": 10**6, "width": 10**6, "dtype": "float64"}
     options = {"transform": TRANSFORM, "sparse_ok": True, "bigtiff": True, "tiled": True}
-    with rasterio.open(tmp_path / "cube.tif", "w", blockxsize=65536, blockysize=65536, **profile, **options):
+    with rasterio.open(
+        tmp_path / "cube.tif", "w", blockxsize=65536, blockysize=65536, **profile, **options
+    ):
         pass
     with pytest.raises(SceneError, match="declares 8000000000000 bytes"):
         read_scene(tmp_path / "cube.tif")

@@ -35,7 +35,9 @@ spectra names = {Alunite GDS84, Kaolinite, dry grass}
 
 
 def bands(wavelength):
-    return xr.DataArray(np.zeros(len(wavelength)), dims="band", coords={"wavelength": ("band", wavelength)})
+    return xr.DataArray(
+        np.zeros(len(wavelength)), dims="band", coords={"wavelength": ("band", wavelength)}
+    )
 
 
 def write_envi(folder, header=HEADER, values=SPECTRA):
@@ -47,7 +49,10 @@ def write_files(folder):
     write_envi(folder)
     np.savez(folder / "rows.npz", spectra=SPECTRA, names=NAMES, wavelength=WAVELENGTH)
     np.savez(folder / "atoms.npz", D=SPECTRA.T, names=NAMES, wavelengths_um=WAVELENGTH / 1000)
-    lines = [f"{nm / 1000},{','.join(map(str, row))}" for nm, row in zip(WAVELENGTH, SPECTRA.T, strict=True)]
+    lines = [
+        f"{nm / 1000},{','.join(map(str, row))}"
+        for nm, row in zip(WAVELENGTH, SPECTRA.T, strict=True)
+    ]
     (folder / "lib.csv").write_text("\n".join([f"wavelength_um,{','.join(NAMES)}", *lines]) + "\n")
     spectra = build_library(SPECTRA, NAMES, WAVELENGTH).rename(spectrum="endmember")
     write_spectra(spectra, folder / "ours.csv")
@@ -64,7 +69,9 @@ def test_every_format_gives_the_same_library(tmp_path):
 
 
 def test_spectra_of_one_name_stay_apart_in_a_table(tmp_path):
-    spectra = build_library(SPECTRA, ["quartz", "clay", "quartz"], WAVELENGTH).rename(spectrum="endmember")
+    spectra = build_library(SPECTRA, ["quartz", "clay", "quartz"], WAVELENGTH).rename(
+        spectrum="endmember"
+    )
     again = read_library(write_spectra(spectra, tmp_path / "twice.csv"))
     assert again["name"].values.tolist() == ["quartz (1)", "clay", "quartz (3)"]
     np.testing.assert_allclose(again.values, SPECTRA)
@@ -95,18 +102,28 @@ def test_matching_interpolates_whatever_the_order_of_the_bands():
 def test_without_wavelengths_the_bands_are_taken_one_for_one():
     library = build_library(SPECTRA, NAMES)
     np.testing.assert_array_equal(match_wavelengths(library, bands(WAVELENGTH)).values, SPECTRA)
-    with pytest.raises(ValueError, match=r"the library has no wavelengths.*the library has 4, the scene 3"):
+    with pytest.raises(
+        ValueError, match=r"the library has no wavelengths.*the library has 4, the scene 3"
+    ):
         match_wavelengths(library, bands(WAVELENGTH[:3]))
     with pytest.raises(ValueError, match="the scene has no wavelengths"):
-        match_wavelengths(build_library(SPECTRA, NAMES, WAVELENGTH), bands(WAVELENGTH[:3]).drop_vars("wavelength"))
+        match_wavelengths(
+            build_library(SPECTRA, NAMES, WAVELENGTH), bands(WAVELENGTH[:3]).drop_vars("wavelength")
+        )
 
 
 @pytest.mark.parametrize(
     ("wavelength", "message"),
     [
-        ([2000.0, 2500.0], "ranges do not overlap: 'Alunite GDS84' covers 400–1000 nm, the scene 2000–2500 nm"),
+        (
+            [2000.0, 2500.0],
+            "ranges do not overlap: 'Alunite GDS84' covers 400–1000 nm, the scene 2000–2500 nm",
+        ),
         ([0.4, 0.9], "ranges do not overlap.*check the units"),
-        ([350.0, 500.0, 1100.0], "'Alunite GDS84' covers 400–1000 nm, the scene 350–1100 nm: leave out the 2 bands"),
+        (
+            [350.0, 500.0, 1100.0],
+            "'Alunite GDS84' covers 400–1000 nm, the scene 350–1100 nm: leave out the 2 bands",
+        ),
     ],
 )
 def test_ranges_that_do_not_fit_are_said_so(wavelength, message):
@@ -156,7 +173,9 @@ def test_a_file_that_is_no_library_gets_one_line(tmp_path):
 
 @pytest.fixture(scope="module")
 def truth():
-    return make_scene((16, 18), n_bands=40, n_endmembers=3, noise=0.002, n_outliers=0, random_state=0)
+    return make_scene(
+        (16, 18), n_bands=40, n_endmembers=3, noise=0.002, n_outliers=0, random_state=0
+    )
 
 
 @pytest.fixture(scope="module")

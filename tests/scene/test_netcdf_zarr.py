@@ -24,7 +24,9 @@ def open_independently(path):
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-@pytest.mark.parametrize(("dtype", "nodata"), [*((dtype, 200) for dtype in DTYPES), ("float32", None), ("int16", None)])
+@pytest.mark.parametrize(
+    ("dtype", "nodata"), [*((dtype, 200) for dtype in DTYPES), ("float32", None), ("int16", None)]
+)
 def test_round_trip(tmp_path, dtype, nodata, suffix):
     scene = full_scene(dtype, nodata)
     scene.attrs |= {"scale_factor": 0.5, "add_offset": 2.0}
@@ -34,8 +36,12 @@ def test_round_trip(tmp_path, dtype, nodata, suffix):
     np.testing.assert_array_equal(wavelength, scene.wavelength.values)
     assert attributes["grid_mapping"] == "spatial_ref"
     assert_same(read_scene(path), scene)
-    with xr.open_dataset(path, engine="h5netcdf" if suffix == ".nc" else "zarr", decode_coords="all") as dataset:
-        physical = np.where(scene.values == (np.inf if nodata is None else nodata), np.nan, scene.values * 0.5 + 2.0)
+    with xr.open_dataset(
+        path, engine="h5netcdf" if suffix == ".nc" else "zarr", decode_coords="all"
+    ) as dataset:
+        physical = np.where(
+            scene.values == (np.inf if nodata is None else nodata), np.nan, scene.values * 0.5 + 2.0
+        )
         np.testing.assert_allclose(dataset["reflectance"].values, physical, rtol=1e-6)
         assert dataset["reflectance"].rio.crs.to_epsg() == 32633
 
@@ -87,7 +93,9 @@ def test_other_peoples_datasets(tmp_path, kind):
 def test_widths_without_a_unit_follow_the_wavelengths(tmp_path):
     for unit, factor in (("um", 1.0), (None, 1.0), ("nm", 1000.0)):
         dataset = other_peoples_dataset().rename(wavelength="bands")
-        dataset = dataset.drop_vars("bands").assign_coords(wavelengths=("bands", np.array([0.5, 0.6]) * factor))
+        dataset = dataset.drop_vars("bands").assign_coords(
+            wavelengths=("bands", np.array([0.5, 0.6]) * factor)
+        )
         dataset["fwhm"] = ("bands", np.array([0.01, 0.02]) * factor)
         if unit:
             dataset["wavelengths"].attrs["units"] = unit
@@ -133,7 +141,9 @@ def test_broken_netcdf(tmp_path):
 def test_values_from_another_file_are_refused(tmp_path):
     (tmp_path / "secret.bin").write_bytes(bytes(8 * 24))
     with h5py.File(tmp_path / "a.nc", "w") as file:
-        file.create_dataset("cube", (2, 3, 4), "f8", external=[(str(tmp_path / "secret.bin"), 0, 8 * 24)])
+        file.create_dataset(
+            "cube", (2, 3, 4), "f8", external=[(str(tmp_path / "secret.bin"), 0, 8 * 24)]
+        )
     with h5py.File(tmp_path / "b.nc", "w") as file:
         file["cube"] = h5py.ExternalLink("a.nc", "cube")
     for name in ("a.nc", "b.nc"):
@@ -191,6 +201,11 @@ def test_pickled_values_are_refused(tmp_path):
 def test_any_index_reads_the_right_values(tmp_path, suffix):
     scene = full_scene("int16")
     read = read_scene(write_scene(scene, tmp_path / f"cube{suffix}"))
-    for index in ({"band": 1}, {"y": slice(1, None, 2)}, {"x": slice(None, None, -3)}, {"x": 4, "y": [5, 0, 2]}):
+    for index in (
+        {"band": 1},
+        {"y": slice(1, None, 2)},
+        {"x": slice(None, None, -3)},
+        {"x": 4, "y": [5, 0, 2]},
+    ):
         np.testing.assert_array_equal(read.isel(index).values, scene.isel(index).values)
     assert read.isel(y=slice(0, 0)).values.shape == (5, 0, 7)

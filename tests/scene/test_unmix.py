@@ -9,14 +9,16 @@ from affine import Affine
 from scipy.optimize import nnls as independent_nnls
 
 from selfdict.datasets import make_scene
+from selfdict.peers import spa
 from selfdict.scene import build_scene, matrix, read_scene, unmix, valid_mask, write_scene
 from selfdict.scene.thinning import Sample
-from selfdict.select import spa
 
 
 @pytest.fixture(scope="module")
 def truth():
-    return make_scene((20, 24), n_bands=30, n_endmembers=3, noise=0.001, n_outliers=0, random_state=0)
+    return make_scene(
+        (20, 24), n_bands=30, n_endmembers=3, noise=0.001, n_outliers=0, random_state=0
+    )
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +57,12 @@ def test_the_parts_put_together(truth, small_blocks, abundances):
     else:
         np.testing.assert_allclose(H.sum(axis=0), 1, atol=1e-5)
     residual = np.linalg.norm(M - U @ H, axis=0)
-    np.testing.assert_allclose(result.residual.values[valid], residual / np.linalg.norm(M, axis=0), atol=1e-6)
-    assert result.relative_error == pytest.approx(np.linalg.norm(residual) / np.linalg.norm(M), rel=1e-3)
+    np.testing.assert_allclose(
+        result.residual.values[valid], residual / np.linalg.norm(M, axis=0), atol=1e-6
+    )
+    assert result.relative_error == pytest.approx(
+        np.linalg.norm(residual) / np.linalg.norm(M), rel=1e-3
+    )
     np.testing.assert_array_equal(result.valid.values, valid)
     assert np.isnan(result.abundances.values[:, ~valid]).all()
     assert np.isnan(result.residual.values[~valid]).all()
@@ -68,12 +74,18 @@ def test_the_parts_put_together(truth, small_blocks, abundances):
 def test_the_truth_is_found(truth):
     result = unmix(truth.scene, 3, method="spa", abundances="fcls", drop_bad_bands=True)
     good = truth.scene.good_band.values
-    np.testing.assert_array_equal(result.endmembers.wavelength.values, truth.scene.wavelength.values[good])
+    np.testing.assert_array_equal(
+        result.endmembers.wavelength.values, truth.scene.wavelength.values[good]
+    )
     order = [int(np.argmax(truth.abundances[:, row, column])) for row, column in result.pixels]
     assert sorted(order) == [0, 1, 2]
     valid = result.valid.values
-    np.testing.assert_allclose(result.abundances.values[:, valid], truth.abundances[order][:, valid], atol=0.05)
-    np.testing.assert_allclose(result.endmembers.values, truth.endmembers[order][:, good], atol=0.02)
+    np.testing.assert_allclose(
+        result.abundances.values[:, valid], truth.abundances[order][:, valid], atol=0.05
+    )
+    np.testing.assert_allclose(
+        result.endmembers.values, truth.endmembers[order][:, good], atol=0.02
+    )
 
 
 def test_fgnsr_with_its_certificate(truth, expected):
@@ -90,7 +102,9 @@ def test_fgnsr_with_its_certificate(truth, expected):
     np.testing.assert_array_equal(again.abundances.values, result.abundances.values)
 
 
-@pytest.mark.parametrize("name", ["cube.hdr", "bip.hdr", "big.hdr", "cube.tif", "cube.nc", "cube.zarr", "cube.npy"])
+@pytest.mark.parametrize(
+    "name", ["cube.hdr", "bip.hdr", "big.hdr", "cube.tif", "cube.nc", "cube.zarr", "cube.npy"]
+)
 def test_every_format_gives_the_same(tmp_path, truth, expected, name):
     if name == "cube.npy":
         np.save(tmp_path / name, truth.scene.values.transpose(1, 2, 0))
@@ -154,14 +168,18 @@ def test_masks_and_the_accessor(truth):
     result = truth.scene.selfdict.unmix(3, method="spa", mask=mask)
     assert (result.pixels[:, 1] >= 12).all()
     assert np.isnan(result.abundances.values[:, :, :12]).all()
-    renamed = truth.scene.rename(band="bands", y="rows", x="cols").transpose("rows", "cols", "bands")
+    renamed = truth.scene.rename(band="bands", y="rows", x="cols").transpose(
+        "rows", "cols", "bands"
+    )
     again = renamed.selfdict.unmix(3, method="spa", mask=mask)
     np.testing.assert_array_equal(again.abundances.values, result.abundances.values)
 
 
 def test_progress_and_times(truth, small_blocks):
     steps = []
-    result = unmix(truth.scene, 3, method="spa", progress=lambda step, share: steps.append((step, share)))
+    result = unmix(
+        truth.scene, 3, method="spa", progress=lambda step, share: steps.append((step, share))
+    )
     assert [step for step, share in steps if share == 1.0] == ["read", "select", "abundances"]
     shares = [share for step, share in steps if step == "abundances"]
     assert shares == sorted(shares)

@@ -46,8 +46,8 @@ def test_constrained_and_penalised_models_meet():
 def raise_diagonal(X):
     """The transformation in the proof of Theorem 2, with the factor (1 − X_ij)/(1 − X_ii) that keeps the residual.
 
-    Where the largest entry of row i is off the diagonal, column i becomes the mixture of itself and e_i that
-    has that entry on the diagonal: its residual only shrinks.
+    Where the largest entry of row i is off the diagonal, column i becomes the mixture of itself and
+    e_i that has that entry on the diagonal: its residual only shrinks.
     """
     X = X.copy()
     for i in range(len(X)):

@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from selfdict import Huber, Solution, Status, certify, conic, fast_gradient, mu_heuristic, thread_limit, working_set
+from selfdict import (
+    Huber,
+    Solution,
+    Status,
+    certify,
+    conic,
+    fast_gradient,
+    mu_heuristic,
+    thread_limit,
+    working_set,
+)
 from selfdict.solvers import search
 
 SHAPES = [(6, 9, 12), (12, 7, 5), (5, 20, 8), (30, 6, 10), (4, 4, 4), (8, 15, 20)]  # m, n, d
@@ -90,7 +100,9 @@ def test_weak_duality_at_random_feasible_points(seed, mu):
     solutions = []
     for _ in range(3):
         X, t = feasible_point(M, D, rng)
-        solutions.append(certify(M, Solution.from_matrix(X, diagonal=t, mu=mu, p=p, sample_weight=s), D=D))
+        solutions.append(
+            certify(M, Solution.from_matrix(X, diagonal=t, mu=mu, p=p, sample_weight=s), D=D)
+        )
     best = min(solution.objective for solution in solutions)
     assert all(solution.dual_bound <= best * (1 + 1e-12) + 1e-12 for solution in solutions)
     expected = naive.dual_bound_with_gates(M, D, solutions[0].toarray(), mu, p, s)
@@ -147,7 +159,9 @@ def test_algorithm_1_goes_on_where_it_is_started_and_meets_a_target():
     for start in (first, working_set(M, 0.1, D=D, tol=1e-6)):
         again = fast_gradient(M, 0.1, D=D, X0=start, max_iter=0)
         assert again.objective == pytest.approx(start.objective, rel=1e-12)
-    steered = fast_gradient(M, 0.1, D=D, target=("trace", 2.0), target_every=10, max_iter=3000, tol=1e-2)
+    steered = fast_gradient(
+        M, 0.1, D=D, target=("trace", 2.0), target_every=10, max_iter=3000, tol=1e-2
+    )
     assert steered.diagonal.sum() == pytest.approx(2.0, rel=2e-3)
     assert steered.history["trace"][-1] == pytest.approx(steered.diagonal.sum())
 
@@ -173,7 +187,9 @@ def test_float32_stays_and_is_certified_in_float64():
         assert point.coef.dtype == point.diagonal.dtype == np.float32
         assert_feasible(point, M, D, 1e-6)
     assert solution.gap <= 1.1e-4
-    assert solution.objective == pytest.approx(working_set(M, mu, D=D, tol=1e-6).objective, rel=2e-4)
+    assert solution.objective == pytest.approx(
+        working_set(M, mu, D=D, tol=1e-6).objective, rel=2e-4
+    )
 
 
 def test_one_heuristic_atom_explains_what_is_its_multiple():

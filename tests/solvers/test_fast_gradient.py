@@ -36,7 +36,9 @@ def test_agrees_with_the_slow_twin(target):
     M, _, _ = make_midpoints(12, 5, noise=0.2, alpha=2, random_state=0)
     p, w = 1 + 0.01 * np.random.default_rng(1).random(M.shape[1]), np.abs(M).sum(axis=0)
     X, values = naive.fast_gradient(M, 0.01, p, w, 60, target, 7 if target else None)
-    solution = fast_gradient(M, 0.01, p=p, target=target, target_every=7 if target else None, max_iter=60, tol=0)
+    solution = fast_gradient(
+        M, 0.01, p=p, target=target, target_every=7 if target else None, max_iter=60, tol=0
+    )
     np.testing.assert_allclose(solution.history["objective"], values, rtol=1e-10)
     np.testing.assert_allclose(solution.toarray(), X, atol=1e-10)
 
@@ -69,14 +71,20 @@ def test_result_is_feasible_in_its_dtype(dtype):
     solution = fast_gradient(M, 0.1, max_iter=200)
     X = solution.toarray()
     assert X.dtype == dtype
-    np.testing.assert_allclose(project_omega(X, solution.weights), X, atol=1e-12 if dtype == np.float64 else 1e-6)
+    np.testing.assert_allclose(
+        project_omega(X, solution.weights), X, atol=1e-12 if dtype == np.float64 else 1e-6
+    )
 
 
 def test_steers_to_a_residual_and_to_a_trace():
     M, _, _ = make_midpoints(noise=0.3, random_state=0)
-    solution = fast_gradient(M, 0.01, target=("residual", 0.25), target_every=10, max_iter=3000, tol=1e-2)
+    solution = fast_gradient(
+        M, 0.01, target=("residual", 0.25), target_every=10, max_iter=3000, tol=1e-2
+    )
     assert solution.history["residual"][-1] == pytest.approx(0.25, rel=2e-3)
-    solution = fast_gradient(M, 0.01, target=("trace", 6.0), target_every=10, max_iter=3000, tol=1e-2)
+    solution = fast_gradient(
+        M, 0.01, target=("trace", 6.0), target_every=10, max_iter=3000, tol=1e-2
+    )
     assert np.sum(solution.diagonal) == pytest.approx(6.0, rel=2e-3)
 
 
@@ -87,7 +95,9 @@ def test_warm_start_goes_on_where_it_left_off():
         again = fast_gradient(M, 0.1, X0=X0, max_iter=0)
         assert again.objective == pytest.approx(first.objective, rel=1e-12)
     outside = fast_gradient(M, 0.1, X0=first.toarray() + 1, max_iter=0)
-    np.testing.assert_allclose(outside.toarray(), project_omega(first.toarray() + 1, np.abs(M).sum(axis=0)))
+    np.testing.assert_allclose(
+        outside.toarray(), project_omega(first.toarray() + 1, np.abs(M).sum(axis=0))
+    )
 
 
 def test_random_p_is_the_seed_s():
@@ -182,8 +192,16 @@ def test_documented_behaviour_on_degenerate_data():
         (dict(X0=np.zeros((3, 3))), ValueError, "X0 must have shape"),
         (dict(tol=-1.0), ValueError, "tol must be"),
         (dict(max_iter=-1), ValueError, "max_iter"),
-        (dict(M=np.float32(1e-20) * np.eye(2, dtype=np.float32)), ValueError, "range of float32, got 1e-20 as the"),
-        (dict(M=np.float32(1e20) * np.eye(2, dtype=np.float32)), ValueError, "range of float32, got 1e.20 as the"),
+        (
+            dict(M=np.float32(1e-20) * np.eye(2, dtype=np.float32)),
+            ValueError,
+            "range of float32, got 1e-20 as the",
+        ),
+        (
+            dict(M=np.float32(1e20) * np.eye(2, dtype=np.float32)),
+            ValueError,
+            "range of float32, got 1e.20 as the",
+        ),
         (dict(mu=0.0, target=("trace", 1.0)), ValueError, "mu must be > 0 when it is steered"),
         (dict(max_seconds=-1.0), ValueError, "max_seconds must be"),
     ],

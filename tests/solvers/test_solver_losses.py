@@ -37,7 +37,9 @@ def small(seed=0, shape=(8, 14)):
 def test_known_variances_reach_the_exact_optimum_with_a_true_certificate(solver, shape):
     M, p, s, loss = small(shape=shape)
     exact = cvxpy_model.solve(M, 0.2, p, np.abs(M).sum(axis=0), s, loss)[1]
-    solution = solver(M, mu=0.2, p=p, sample_weight=s, loss=loss, **({} if solver is conic else {"tol": 1e-7}))
+    solution = solver(
+        M, mu=0.2, p=p, sample_weight=s, loss=loss, **({} if solver is conic else {"tol": 1e-7})
+    )
     assert solution.objective == pytest.approx(exact, rel=1e-6)
     assert solution.dual_bound == pytest.approx(exact, rel=1e-6)
     again = certify(M, solution)  # of the loss as it is, not of whitened data
@@ -87,7 +89,12 @@ def test_outliers_and_a_dictionary():
 @pytest.mark.parametrize("name", ["squared", "weighted", "huber", "pseudo-huber"])
 def test_fast_gradient_reaches_the_exact_optimum_of_every_loss(name, shape):
     M, p, s, weighted = small(shape=shape)
-    loss = {"squared": Squared(), "weighted": weighted, "huber": Huber(0.1), "pseudo-huber": PseudoHuber(0.1)}[name]
+    loss = {
+        "squared": Squared(),
+        "weighted": weighted,
+        "huber": Huber(0.1),
+        "pseudo-huber": PseudoHuber(0.1),
+    }[name]
     mu = 0.05 if "huber" in name else 0.2
     X, exact = cvxpy_model.solve(M, mu, p, np.abs(M).sum(axis=0), s, loss)
     solution = fast_gradient(M, mu, p=p, sample_weight=s, loss=loss, tol=1e-6, max_iter=50_000)
@@ -103,7 +110,8 @@ def test_fast_gradient_reaches_the_exact_optimum_of_every_loss(name, shape):
 def test_a_wide_huber_loss_is_the_squared_one():
     M, p, s, _ = small()
     plain, huber = (
-        fast_gradient(M, 0.2, p=p, sample_weight=s, loss=loss, tol=1e-6) for loss in ("squared", Huber(1e6))
+        fast_gradient(M, 0.2, p=p, sample_weight=s, loss=loss, tol=1e-6)
+        for loss in ("squared", Huber(1e6))
     )
     assert huber.n_iter == plain.n_iter
     np.testing.assert_allclose(huber.toarray(), plain.toarray(), atol=1e-10)
@@ -111,11 +119,14 @@ def test_a_wide_huber_loss_is_the_squared_one():
 
 
 @pytest.mark.parametrize(
-    "loss", [Huber(np.float64(0.05)), PseudoHuber(0.05), Weighted(pixel_variance=np.linspace(1, 2, 60))]
+    "loss",
+    [Huber(np.float64(0.05)), PseudoHuber(0.05), Weighted(pixel_variance=np.linspace(1, 2, 60))],
 )
 def test_single_precision_stays(loss):
     M = make_mixtures(20, 60, 4, noise=0.05, random_state=0)[0]
-    single, double = (fast_gradient(v, 0.05, loss=loss, max_iter=200, tol=0) for v in (M.astype(np.float32), M))
+    single, double = (
+        fast_gradient(v, 0.05, loss=loss, max_iter=200, tol=0) for v in (M.astype(np.float32), M)
+    )
     assert single.coef.dtype == np.float32
     assert single.objective == pytest.approx(double.objective, rel=1e-4)
 
@@ -123,7 +134,9 @@ def test_single_precision_stays(loss):
 def test_steered_to_the_root_of_twice_the_loss():
     M = make_mixtures(20, 60, 4, noise=0.05, random_state=0)[0]
     loss = Huber(0.05)
-    solution = fast_gradient(M, 0.05, loss=loss, target=("residual", 1.0), target_every=10, max_iter=3000, tol=1e-2)
+    solution = fast_gradient(
+        M, 0.05, loss=loss, target=("residual", 1.0), target_every=10, max_iter=3000, tol=1e-2
+    )
     R = M - M @ solution.toarray()
     assert np.sqrt(2 * loss.total(R, np.ones(60))) == pytest.approx(1.0, rel=2e-3)
 

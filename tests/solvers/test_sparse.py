@@ -37,7 +37,9 @@ from selfdict.model.omega import column_norms
 def counts(m, n, r, seed, density=0.3):
     """Points with few features: r sparse corners, and mixtures of at most two of them."""
     rng = np.random.default_rng(seed)
-    W = sp.random_array((m, r), density=density, rng=rng, data_sampler=lambda size: 1 + rng.random(size)).toarray()
+    W = sp.random_array(
+        (m, r), density=density, rng=rng, data_sampler=lambda size: 1 + rng.random(size)
+    ).toarray()
     W[np.arange(r) % m, np.arange(r)] += 1.0
     H = np.zeros((r, n))
     H[:, :r] = np.eye(r)
@@ -63,7 +65,9 @@ def test_functions_agree_with_dense_data(seed, dtype):
         assert H.dtype == dtype
         assert kkt.max() < 1e-6
     H = nnls(U, A)
-    np.testing.assert_allclose(column_residuals(U, M, H), column_residuals(U, A, H), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        column_residuals(U, M, H), column_residuals(U, A, H), rtol=1e-9, atol=1e-12
+    )
     assert relative_error(M, [0, 1]) == pytest.approx(relative_error(A, [0, 1]), rel=1e-6)
     assert mu_heuristic(M, 4) == pytest.approx(mu_heuristic(A, 4), rel=1e-6)
     np.testing.assert_allclose(np.abs(compress(M, 5).data), np.abs(compress(A, 5).data), atol=1e-4)
@@ -71,7 +75,9 @@ def test_functions_agree_with_dense_data(seed, dtype):
 
 def test_exact_rays_are_told_from_rounding():
     """Columns in the cone of the chosen ones: the products cancel there, and the residual is taken itself."""
-    M = sp.csc_array(np.hstack([np.eye(5), 0.5 * np.eye(5)[:, [1, 2]] + 0.5 * np.eye(5)[:, [2, 4]]]))
+    M = sp.csc_array(
+        np.hstack([np.eye(5), 0.5 * np.eye(5)[:, [1, 2]] + 0.5 * np.eye(5)[:, [2, 4]]])
+    )
     for function in (spa, xray, snpa):
         assert sorted(function(M, 5)) == [0, 1, 2, 3, 4]
         with pytest.raises(ValueError, match="at most 5 for this M, got 6"):
@@ -101,7 +107,9 @@ def test_samples_of_columns_and_likely_rows(monkeypatch):
     mu = mu_heuristic(M, 5)
     solution = working_set(M, mu, tol=1e-6)
     assert solution.gap <= 1e-6
-    assert solution.objective == pytest.approx(working_set(M.toarray(), mu, tol=1e-6).objective, rel=1e-5)
+    assert solution.objective == pytest.approx(
+        working_set(M.toarray(), mu, tol=1e-6).objective, rel=1e-5
+    )
 
 
 @settings(max_examples=20)
@@ -110,7 +118,10 @@ def test_weak_duality(seed, mu):
     rng = np.random.default_rng(seed)
     M = sp.random_array((6, 7), density=0.4, rng=rng, format="csc")
     w = column_norms(M)
-    points = [Solution.from_matrix(project_omega(rng.normal(0.2, 0.5, (7, 7)), w), mu=mu) for _ in range(3)]
+    points = [
+        Solution.from_matrix(project_omega(rng.normal(0.2, 0.5, (7, 7)), w), mu=mu)
+        for _ in range(3)
+    ]
     certified = [certify(M, point) for point in points]
     lowest = min(point.objective for point in certified)
     assert max(point.dual_bound for point in certified) <= lowest + 1e-9 * (1 + lowest)
@@ -132,7 +143,9 @@ def test_nothing_is_made_dense():
 
 
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.coo_array])
-@pytest.mark.parametrize("model", [SPA(3), XRAY(3), FGNSR(3, random_state=0), FGNSR(3, compress=6, random_state=0)])
+@pytest.mark.parametrize(
+    "model", [SPA(3), XRAY(3), FGNSR(3, random_state=0), FGNSR(3, compress=6, random_state=0)]
+)
 def test_estimators_take_sparse_rows(kind, model):
     X = counts(20, 50, 3, 2).T
     sparse, dense = model.fit(kind(X)).indices_.copy(), None
@@ -161,7 +174,9 @@ def test_where_sparse_data_is_not_taken_one_sentence_says_so():
         lambda: conic(M, mu=0.1),
         lambda: working_set(M, 0.1, D=np.eye(6)),
     ):
-        with pytest.raises(TypeError, match=r"M is sparse, which this does not take; pass M.toarray\(\)"):
+        with pytest.raises(
+            TypeError, match=r"M is sparse, which this does not take; pass M.toarray\(\)"
+        ):
             call()
     for model in (VCA(2), FGNSR(2, candidates=5), FGNSR(2, solver="conic")):
         with pytest.raises(TypeError, match="dense data is required"):

@@ -44,8 +44,12 @@ def assert_sound(M, solution, optimum=None):
         assert (history["dual_bound"] <= optimum * (1 + 1e-7) + 1e-9).all()
         assert (history["objective"] >= optimum * (1 - 1e-7) - 1e-9).all()
     again = certify(M, solution)
-    assert again.objective == pytest.approx(solution.objective, rel=1e-12, abs=1e-14 * history["objective"][0])
-    assert solution.dual_bound >= again.dual_bound - 1e-7 * again.objective  # rounding, where R is nearly zero
+    assert again.objective == pytest.approx(
+        solution.objective, rel=1e-12, abs=1e-14 * history["objective"][0]
+    )
+    assert (
+        solution.dual_bound >= again.dual_bound - 1e-7 * again.objective
+    )  # rounding, where R is nearly zero
 
 
 # the kernels
@@ -109,7 +113,9 @@ def test_the_hessian_of_columns_that_moved_alone_is_the_whole_one(step):
     moved = (gates.state != state).any(axis=1).mean()
     assert (0 < moved < 0.5) if step < 0.1 else moved >= 0.5
     fresh.open(np.arange(6), t + step)
-    np.testing.assert_allclose(gates.hessian(), fresh.hessian(), rtol=1e-9, atol=1e-12 * np.abs(before).max())
+    np.testing.assert_allclose(
+        gates.hessian(), fresh.hessian(), rtol=1e-9, atol=1e-12 * np.abs(before).max()
+    )
     assert not np.allclose(gates.hessian(), before, rtol=1e-6)
 
 
@@ -126,7 +132,10 @@ def test_gradient_and_hessian_are_those_of_the_value():
         gates.evaluate(t - h * e)
         assert (fit - gates.fit) / (2 * h) == pytest.approx(gradient[i], rel=1e-5, abs=1e-7)
         np.testing.assert_allclose(
-            (slopes - gates.gradient) / (2 * h), hessian[i], rtol=1e-2, atol=1e-2 * np.abs(hessian).max()
+            (slopes - gates.gradient) / (2 * h),
+            hessian[i],
+            rtol=1e-2,
+            atol=1e-2 * np.abs(hessian).max(),
         )
 
 
@@ -177,13 +186,20 @@ def test_positive_sums_in_tiles(dtype, rows):
     sums = positive_sums(M.astype(dtype), w, theta, rows, dtype)
     expected = np.maximum((M / w).T @ theta, 0).sum(axis=1)
     np.testing.assert_allclose(
-        sums, expected if rows is None else expected[rows], rtol=1e-5 if dtype == np.float32 else 1e-12
+        sums,
+        expected if rows is None else expected[rows],
+        rtol=1e-5 if dtype == np.float32 else 1e-12,
     )
 
 
 def test_sums_from_the_products_of_all_points():
     rng = np.random.default_rng(0)
-    M, w, weight, X = rng.normal(size=(7, 600)), rng.uniform(0.5, 2, 600), rng.random(600), rng.random((5, 600))
+    M, w, weight, X = (
+        rng.normal(size=(7, 600)),
+        rng.uniform(0.5, 2, 600),
+        rng.random(600),
+        rng.random((5, 600)),
+    )
     Y, D = M / w, rng.normal(size=(7, 5))
     K = gram(M, w)
     np.testing.assert_allclose(K, Y.T @ Y, rtol=1e-10, atol=1e-12)
@@ -198,7 +214,9 @@ def test_scores_are_those_of_the_definition(products):
     gates = Gates(M, w, s)
     gates.open(np.array([2, 9, 17]), np.full(3, 0.4))
     R = gates.residual()
-    view = search.View(gates, np.full(30, mu), search.screener(M, w, None), gram(M, w) if products else None)
+    view = search.View(
+        gates, np.full(30, mu), search.screener(M, w, None), gram(M, w) if products else None
+    )
     assert view.objective == pytest.approx(0.5 * (R**2).sum(axis=0) @ s + 3 * 0.4 * mu, rel=1e-12)
     scores, bound = view.screen(None, rough=products)
     np.testing.assert_allclose(scores, naive_gates.scores(M, w, R * s), rtol=1e-10)
@@ -267,7 +285,9 @@ def test_samples_and_likely_rows_lead_to_the_same_optimum(monkeypatch):
     monkeypatch.setattr(search, "SMALL", 20)
     assert [len(columns) for columns in search.samples(500)] == [8, 63]
     iterations = []
-    solution = working_set(M, mu, tol=1e-6, callback=lambda progress: iterations.append(progress.iteration))
+    solution = working_set(
+        M, mu, tol=1e-6, callback=lambda progress: iterations.append(progress.iteration)
+    )
     assert iterations[0] == 0
     assert iterations[-1] == solution.n_iter
     assert solution.gap <= 1e-6
@@ -356,7 +376,9 @@ def interrupt(progress):
         (dict(max_seconds=0.0), Status.MAX_SECONDS),
     ],
 )
-def test_stopped_early_it_returns_a_feasible_point_with_its_true_gap(arguments, status, small, monkeypatch):
+def test_stopped_early_it_returns_a_feasible_point_with_its_true_gap(
+    arguments, status, small, monkeypatch
+):
     monkeypatch.setattr(search, "SMALL", small)
     M, mu = scene(300)
     solution = working_set(M, mu, tol=1e-9, **arguments)
@@ -368,7 +390,9 @@ def test_stopped_early_it_returns_a_feasible_point_with_its_true_gap(arguments, 
 
 def test_stopped_at_a_point_worse_than_zero_it_returns_zero():
     M, mu = scene(300)
-    dear = Solution.from_matrix(np.eye(300))  # where the search may have been led: worse than X = 0 at this penalty
+    dear = Solution.from_matrix(
+        np.eye(300)
+    )  # where the search may have been led: worse than X = 0 at this penalty
     solution = working_set(M, 1e3 * mu, X0=dear, max_seconds=0.0)
     assert solution.status is Status.MAX_SECONDS
     assert len(solution.support) == 0
@@ -383,7 +407,9 @@ def test_progress_tells_gap_objective_and_atoms():
     assert seen[-1].objective == pytest.approx(solution.objective, rel=1e-12)
     assert seen[-1].n_active >= len(solution.support)
     assert [progress.iteration for progress in seen] == list(range(1, solution.n_iter + 1))
-    assert np.linalg.norm(M - M[:, solution.support] @ solution.coef) == pytest.approx(seen[-1].residual, rel=1e-9)
+    assert np.linalg.norm(M - M[:, solution.support] @ solution.coef) == pytest.approx(
+        seen[-1].residual, rel=1e-9
+    )
 
 
 def test_warm_start_starts_where_the_other_run_ended():
@@ -397,7 +423,9 @@ def test_warm_start_starts_where_the_other_run_ended():
 
 
 @pytest.mark.parametrize("small", [50, 4000])
-@pytest.mark.parametrize("target", [("residual", 0.6), ("residual", 1.5), ("trace", 2.0), ("trace", 3.0)])
+@pytest.mark.parametrize(
+    "target", [("residual", 0.6), ("residual", 1.5), ("trace", 2.0), ("trace", 3.0)]
+)
 def test_steered_to_a_target_with_a_certificate_for_the_final_penalty(target, small, monkeypatch):
     monkeypatch.setattr(search, "SMALL", small)
     M, mu = scene(300, noise=0.03)
@@ -422,7 +450,9 @@ def test_a_penalty_out_of_reach_is_not_looked_for_long():
 def test_of_multiples_of_one_column_only_the_first_joins():
     M = np.array([[1.0, 0.0, 2.0, 0.5], [0.0, 1.0, 0.0, 0.5]])
     gates = Gates(M, np.abs(M).sum(axis=0), np.ones(4))
-    rows, violation = search.worst(np.array([1.0, 3.0, 2.0, 0.5]), np.full(4, 0.6), None, gates, rough=False)
+    rows, violation = search.worst(
+        np.array([1.0, 3.0, 2.0, 0.5]), np.full(4, 0.6), None, gates, rough=False
+    )
     assert rows.tolist() == [1, 2]
     assert violation == pytest.approx(2.4)
 
@@ -494,9 +524,12 @@ def test_bad_usage_is_refused_in_one_sentence(arguments, message):
 
 
 @pytest.mark.parametrize(
-    ("solver", "state", "record"), [(working_set, search.Search, "record"), (fast_gradient, Iterate, "_record")]
+    ("solver", "state", "record"),
+    [(working_set, search.Search, "record"), (fast_gradient, Iterate, "_record")],
 )
-def test_an_interruption_inside_the_record_leaves_a_history_of_equal_lengths(solver, state, record, monkeypatch):
+def test_an_interruption_inside_the_record_leaves_a_history_of_equal_lengths(
+    solver, state, record, monkeypatch
+):
     whole, calls = getattr(state, record), []
 
     def interrupted(self):

@@ -8,13 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
+from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
+from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.threads import for_slices
 from selfdict.kernels.active_set import active_set
-from selfdict.kernels.blas import single_threaded_blas
 from selfdict.kernels.sparse import dense_columns
-from selfdict.kernels.threads import for_slices
 
-_BLOCK_ENTRIES = 1 << 18  # 2 MiB of float64: it stays in cache, and the call from Python costs little beside it
+_BLOCK_ENTRIES = (
+    1 << 18
+)  # 2 MiB of float64: it stays in cache, and the call from Python costs little beside it
 _SPARSE_COLUMNS = 512  # of a block of sparse columns, which stays sparse
 _GRAM_CONDITION = 1e3  # the Gram form squares it, and 1e-16 · 1e6 leaves ten digits
 
@@ -46,7 +49,9 @@ class ColumnSolver:
         nonzero = R.any(axis=0)
         singular = np.linalg.svd(R[:, nonzero], compute_uv=False)
         independent = len(singular) == nonzero.sum() and np.all(singular > 0)
-        self.condition = float(np.max(singular[:1] / singular, initial=1.0)) if independent else np.inf
+        self.condition = (
+            float(np.max(singular[:1] / singular, initial=1.0)) if independent else np.inf
+        )
         self.stable = self.condition >= _GRAM_CONDITION
         # without x ≥ 0 the solution is affine in y: x = guess y + shift
         self.guess, self.shift = np.zeros(R.shape[::-1]), np.zeros(R.shape[1])
@@ -64,9 +69,13 @@ class ColumnSolver:
             Y = np.ascontiguousarray((M.T @ self.P).T) if issparse(M) else self.P.T @ M
         Y += self.offset[:, None]
         if not np.isfinite(Y).all():
-            raise ValueError("M contains NaN or infinity, or values too large to compute with")
+            raise InputError("M contains NaN or infinity, or values too large to compute with")
         warm = H0 is not None
-        X = np.empty((M.shape[1], len(self.Rt))) if H0 is None else np.array(H0.T, dtype=np.float64, order="C")
+        X = (
+            np.empty((M.shape[1], len(self.Rt)))
+            if H0 is None
+            else np.array(H0.T, dtype=np.float64, order="C")
+        )
         active_set(self.Rt, self.G, self.guess, self.shift, Y, X, self.simplex, self.stable, warm)
         return X
 
@@ -75,14 +84,19 @@ def for_blocks(task: Callable[[slice, Array], Any], M: Array, block: int | None)
     """Call ``task(columns, M[:, columns])``, in float64, for blocks of columns and on several threads."""
     m, n = M.shape
     if block is not None and (not isinstance(block, Integral) or block < 1):
-        raise ValueError(f"block must be a number of columns, at least 1, got {block!r}")
+        raise InputError(f"block must be a number of columns, at least 1, got {block!r}")
     size = block or (_SPARSE_COLUMNS if issparse(M) else min(max(_BLOCK_ENTRIES // m, 64), 4096))
 
     def on_slice(start: int, stop: int) -> None:
         columns = slice(start, stop)
-        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite will be an error, not a warning
+        with np.errstate(
+            invalid="ignore", over="ignore"
+        ):  # what is not finite will be an error, not a warning
             block = M[:, columns]
-            task(columns, block.astype(np.float64) if issparse(M) else np.asarray(block, dtype=np.float64))
+            task(
+                columns,
+                block.astype(np.float64) if issparse(M) else np.asarray(block, dtype=np.float64),
+            )
 
     with single_threaded_blas():
         for_slices(on_slice, n, size)
@@ -92,7 +106,7 @@ def check_pair(U: ArrayLike, M: ArrayLike) -> tuple[Array, Array, type]:
     """Return U as float64, M unread, and the dtype of what is computed from them."""
     U, M = as_matrix(U, "U"), as_matrix(M, finite=False, sparse=True)
     if U.shape[0] != M.shape[0]:
-        raise ValueError(f"U and M must have equally many rows, got shapes {U.shape} and {M.shape}")
+        raise InputError(f"U and M must have equally many rows, got shapes {U.shape} and {M.shape}")
     return np.asarray(U, dtype=np.float64), M, np.result_type(U.dtype, M.dtype).type
 
 
@@ -102,7 +116,7 @@ def check_start(H0: ArrayLike | None, shape: tuple[int, int]) -> Array | None:
         return None
     H0 = as_matrix(H0, "H0", finite=False)
     if H0.shape != shape:
-        raise ValueError(f"H0 must have shape {shape}, got {H0.shape}")
+        raise InputError(f"H0 must have shape {shape}, got {H0.shape}")
     return H0
 
 
@@ -111,7 +125,9 @@ def check_out(out: Array | None, shape: tuple[int, int], dtype: type) -> Array:
     if out is None:
         return np.empty(shape, dtype=dtype)
     if not isinstance(out, np.ndarray) or out.dtype.kind != "f":
-        raise TypeError(f"out must be an array of floating-point numbers, got {getattr(out, 'dtype', type(out))}")
+        raise TypeError(
+            f"out must be an array of floating-point numbers, got {getattr(out, 'dtype', type(out))}"
+        )
     if out.shape != shape:
-        raise ValueError(f"out must have shape {shape}, got {out.shape}")
+        raise InputError(f"out must have shape {shape}, got {out.shape}")
     return out

@@ -51,10 +51,11 @@ def fcls(
     M : (m, n) array_like or sparse array
         One pixel a column; a ``np.memmap`` is read a block of columns at a time.
     at_most : bool
-        Let the sums be at most one instead: the projection onto the hull of U and the origin that SNPA uses. It equals
-        ``nnls`` where that has a sum of at most one and ``fcls`` elsewhere.
+        Let the sums be at most one instead: the projection onto the hull of U and the origin that
+        SNPA uses. It equals ``nnls`` where that has a sum of at most one and ``fcls`` elsewhere.
     H0 : (r, n) array_like, optional
-        A start, such as the solution of a nearby problem. Only where it is positive counts, and only for the time.
+        A start, such as the solution of a nearby problem. Only where it is positive counts, and
+        only for the time.
     out : (r, n) ndarray of floats, optional
         Where to write H, for example a ``np.memmap``.
     block : int, optional
@@ -65,17 +66,18 @@ def fcls(
     Returns
     -------
     H : (r, n) ndarray
-        float32 where U and M are both float32 (or smaller), else float64. The computation is in float64.
+        float32 where U and M are both float32 (or smaller), else float64. The computation is in
+        float64.
     kkt : (n,) ndarray of float64
-        With ``return_kkt``: for column j the largest violation, over i, of g_i ≤ λ and, where h_i > 0, of g_i = λ,
-        with g = Uᵀ(m_j − U h_j) and λ = gᵀh_j, in units of a (a + ‖m_j‖) where a = max ‖u_i‖, before H is rounded
-        to float32. With ``at_most``, the slack 1 − Σh counts as the abundance of an endmember 0.
+        With ``return_kkt``: for column j the largest violation, over i, of g_i ≤ λ and, where h_i >
+        0, of g_i = λ, with g = Uᵀ(m_j − U h_j) and λ = gᵀh_j, in units of a (a + ‖m_j‖) where a =
+        max ‖u_i‖, before H is rounded to float32. With ``at_most``, the slack 1 − Σh counts as the
+        abundance of an endmember 0.
 
-    Notes
-    -----
-    Under Σh = 1, one endmember may be subtracted from U and M, and a row of ones put below both, without a change of
-    the solution. The columns of U are then linearly independent if they are affinely so, and the active sets work as
-    for ``nnls``, with one multiplier for the sum. No penalty weight is involved.
+    Notes ----- Under Σh = 1, one endmember may be subtracted from U and M, and a row of ones put
+    below both, without a change of the solution. The columns of U are then linearly independent if
+    they are affinely so, and the active sets work as for ``nnls``, with one multiplier for the sum.
+    No penalty weight is involved.
 
     Examples
     --------

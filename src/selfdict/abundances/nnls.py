@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
 from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, check_start, for_blocks
+from selfdict.compute.device import choose_device, is_tensor, to_device, to_numpy
 from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.device.choose import choose_device, is_tensor, to_device, to_numpy
 
 _REDUCIBLE = 1e5  # with this condition number a QR reduction leaves ten digits
 
@@ -50,12 +50,13 @@ def nnls(
     Parameters
     ----------
     U : (m, r) array_like
-        The dictionary, for example the pure pixels M(:, K). More columns than rows, duplicates and zero columns
-        are allowed; a zero column has coefficient zero.
+        The dictionary, for example the pure pixels M(:, K). More columns than rows, duplicates and
+        zero columns are allowed; a zero column has coefficient zero.
     M : (m, n) array_like or sparse array
         One right-hand side a column; a ``np.memmap`` is read a block of columns at a time.
     H0 : (r, n) array_like, optional
-        A start, such as the solution of a nearby problem. Only where it is positive counts, and only for the time.
+        A start, such as the solution of a nearby problem. Only where it is positive counts, and
+        only for the time.
     out : (r, n) ndarray of floats, optional
         Where to write H, for example a ``np.memmap``.
     block : int, optional
@@ -68,21 +69,20 @@ def nnls(
     Returns
     -------
     H : (r, n) ndarray
-        float32 where U and M are both float32 (or smaller), else float64. The computation is in float64. If M is a
-        torch tensor and ``out`` is not given, H is one too, where M is.
+        float32 where U and M are both float32 (or smaller), else float64. The computation is in
+        float64. If M is a torch tensor and ``out`` is not given, H is one too, where M is.
     kkt : (n,) ndarray of float64
-        With ``return_kkt``: for column j the largest violation, over i, of g_i ≤ 0 and, where h_i > 0, of g_i = 0,
-        with g = Uᵀ(m_j − U h_j) for the h_j returned, in units of ‖u_i‖ ‖m_j‖.
+        With ``return_kkt``: for column j the largest violation, over i, of g_i ≤ 0 and, where h_i >
+        0, of g_i = 0, with g = Uᵀ(m_j − U h_j) for the h_j returned, in units of ‖u_i‖ ‖m_j‖.
 
-    Notes
-    -----
-    The columns of U are scaled to norm about one and reduced to a triangle by QR. If its condition number is below 1e3,
-    the active sets work on its Gram matrix, otherwise on the triangle itself (no squared condition number), and
-    from 1e5 on, slower, on U without the reduction, whose rounding errors such a U would magnify. Where the solution
-    is not unique, as with duplicates in U, one of the solutions is returned.
+    Notes ----- The columns of U are scaled to norm about one and reduced to a triangle by QR. If
+    its condition number is below 1e3, the active sets work on its Gram matrix, otherwise on the
+    triangle itself (no squared condition number), and from 1e5 on, slower, on U without the
+    reduction, whose rounding errors such a U would magnify. Where the solution is not unique, as
+    with duplicates in U, one of the solutions is returned.
 
-    Results agree with ``scipy.optimize.nnls`` to 1e-9 up to a condition number of 1e6. Beyond it neither has so many
-    digits; these are nearer to the solution in exact arithmetic.
+    Results agree with ``scipy.optimize.nnls`` to 1e-9 up to a condition number of 1e6. Beyond it
+    neither has so many digits; these are nearer to the solution in exact arithmetic.
 
     Examples
     --------
@@ -127,8 +127,8 @@ def _solver(U: Array) -> tuple[ColumnSolver, Array]:
 
 def _on_device(U: ArrayLike, M: Any, out: Array | None, return_kkt: bool, place: Any) -> Any:
     """Solve on a device; what is ill-conditioned there is left to the code of the CPU."""
-    from selfdict.kernels.device.matrix import as_tensor
-    from selfdict.kernels.device.nnls import solve_columns
+    from selfdict.gpu.matrix import as_tensor
+    from selfdict.gpu.nnls import solve_columns
 
     data = as_tensor(M, place)
     U, _, dtype = check_pair(U, to_numpy(data[:, :1]))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
+from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
 from selfdict.abundances.blocks import check_pair, for_blocks
 from selfdict.kernels.column_norms import squared_norms
@@ -14,12 +15,14 @@ from selfdict.kernels.sparse import dense_columns
 _CANCELLED = 1e-6  # share of ‖m‖² below which the difference of squares is not trusted
 
 
-def column_residuals(U: ArrayLike, M: ArrayLike, H: ArrayLike, *, block: int | None = None) -> Array:
+def column_residuals(
+    U: ArrayLike, M: ArrayLike, H: ArrayLike, *, block: int | None = None
+) -> Array:
     """Return ‖m_j − U h_j‖₂ for every column, without holding M − U H.
 
     The residual itself is formed, a block of columns at a time in float64: the shorter way through
-    ‖m‖² − 2 hᵀUᵀm + hᵀUᵀU h loses all digits below 1e-8 ‖m‖. Sparse columns take it nevertheless where
-    it leaves 1e-3 ‖m‖ or more.
+    ‖m‖² − 2 hᵀUᵀm + hᵀUᵀU h loses all digits below 1e-8 ‖m‖. Sparse columns take it nevertheless
+    where it leaves 1e-3 ‖m‖ or more.
 
     Parameters
     ----------
@@ -43,7 +46,7 @@ def column_residuals(U: ArrayLike, M: ArrayLike, H: ArrayLike, *, block: int | N
     U, M, _ = check_pair(U, M)
     H = as_matrix(H, "H", finite=False)
     if H.shape != (U.shape[1], M.shape[1]):
-        raise ValueError(f"H must have shape {(U.shape[1], M.shape[1])}, got {H.shape}")
+        raise InputError(f"H must have shape {(U.shape[1], M.shape[1])}, got {H.shape}")
     norms = np.empty(M.shape[1])
 
     def task(columns: slice, m: Array) -> None:
@@ -55,14 +58,16 @@ def column_residuals(U: ArrayLike, M: ArrayLike, H: ArrayLike, *, block: int | N
 
     for_blocks(task, M, block)
     if not np.isfinite(norms).all():
-        raise ValueError("M or H contains NaN or infinity, or values too large to compute with")
+        raise InputError("M or H contains NaN or infinity, or values too large to compute with")
     return norms
 
 
 def _sparse_squares(U: Array, M: Any, H: Array) -> Array:
     """Return ‖m_j − U h_j‖² of sparse columns: through products, explicitly where these cancel."""
     norms = squared_norms(M)
-    squares: Array = norms - 2 * np.einsum("jk,kj->j", M.T @ U, H) + np.einsum("kj,kj->j", (U.T @ U) @ H, H)
+    squares: Array = (
+        norms - 2 * np.einsum("jk,kj->j", M.T @ U, H) + np.einsum("kj,kj->j", (U.T @ U) @ H, H)
+    )
     for j in np.flatnonzero(squares < _CANCELLED * norms):
         residual = dense_columns(M, [j])[:, 0] - U @ H[:, j]
         squares[j] = residual @ residual

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from selfdict._errors import InputError
 from selfdict._optional import optional
-from selfdict.kernels.threads import thread_limit
+from selfdict.compute.threads import thread_limit
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -29,20 +30,22 @@ def connected(scheduler: str) -> Iterator[Any]:
         client = distributed.Client(scheduler, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as error:  # TimeoutError is an OSError
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"no dask scheduler answers at {scheduler!r}: {reason}") from error
+        raise InputError(f"no dask scheduler answers at {scheduler!r}: {reason}") from error
     try:
         yield client
     finally:
         client.close()
 
 
-def map_blocks(client: Any, task: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:
+def map_blocks(
+    client: Any, task: Callable[[Item], Answer], items: Iterable[Item]
+) -> Iterator[Answer]:
     """Run ``task`` on every item somewhere in the cluster and yield the answers in the order of the items.
 
-    A few tasks a thread are under way at any time, so neither the scheduler nor this process ever holds all items or
-    all answers. The order of the answers, and with it the rounding of sums over them, depends on nothing else.
-    A task whose worker dies runs again on another: it must give the same answer, and leave the same files,
-    if it runs twice.
+    A few tasks a thread are under way at any time, so neither the scheduler nor this process ever
+    holds all items or all answers. The order of the answers, and with it the rounding of sums over
+    them, depends on nothing else. A task whose worker dies runs again on another: it must give the
+    same answer, and leave the same files, if it runs twice.
 
     Parameters
     ----------

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-import selfdict
+from selfdict import __version__
 from selfdict.cli.console import Bars, ends_well, say, say_json, say_table
 from selfdict.cli.reproduce import reproduce
 from selfdict.cli.source import Source
+from selfdict.compute.threads import thread_limit
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -48,24 +49,41 @@ class Format(StrEnum):
     ZARR = "zarr"
 
 
-File = Annotated[Path, typer.Argument(help="ENVI, GeoTIFF, MATLAB, NetCDF, zarr or NumPy file.", show_default=False)]
-Rank = Annotated[int, typer.Option("--rank", "-r", min=1, help="Number of materials.", show_default=False)]
-Bands = Annotated[
-    str | None, typer.Option(help="Bands to use, such as 1-103,109-149 (counted from 1).", show_default=False)
+File = Annotated[
+    Path,
+    typer.Argument(help="ENVI, GeoTIFF, MATLAB, NetCDF, zarr or NumPy file.", show_default=False),
 ]
-DropBad = Annotated[bool, typer.Option("--drop-bad-bands", help="Leave out bands the file marks as bad.")]
-Mask = Annotated[Path | None, typer.Option(help="File with one band; pixels not 0 are left out.", show_default=False)]
+Rank = Annotated[
+    int, typer.Option("--rank", "-r", min=1, help="Number of materials.", show_default=False)
+]
+Bands = Annotated[
+    str | None,
+    typer.Option(help="Bands to use, such as 1-103,109-149 (counted from 1).", show_default=False),
+]
+DropBad = Annotated[
+    bool, typer.Option("--drop-bad-bands", help="Leave out bands the file marks as bad.")
+]
+Mask = Annotated[
+    Path | None,
+    typer.Option(help="File with one band; pixels not 0 are left out.", show_default=False),
+]
 Roi = Annotated[
     str | None,
-    typer.Option(help="Rows and columns to use, such as 10:60,20:80 (counted from 0).", show_default=False),
+    typer.Option(
+        help="Rows and columns to use, such as 10:60,20:80 (counted from 0).", show_default=False
+    ),
 ]
 Variable = Annotated[
-    str | None, typer.Option(help="Which array of a .mat, .npz, NetCDF or zarr file.", show_default=False)
+    str | None,
+    typer.Option(help="Which array of a .mat, .npz, NetCDF or zarr file.", show_default=False),
 ]
-Candidates = Annotated[str, typer.Option(help="fgnsr: choose among so many cluster representatives, or 'all' pixels.")]
+Candidates = Annotated[
+    str, typer.Option(help="fgnsr: choose among so many cluster representatives, or 'all' pixels.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Threads = Annotated[
-    int | None, typer.Option(min=1, help="At most so many threads; default: all cores.", show_default=False)
+    int | None,
+    typer.Option(min=1, help="At most so many threads; default: all cores.", show_default=False),
 ]
 TimeLimit = Annotated[
     float | None,
@@ -82,7 +100,7 @@ def _version(
     version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
 ) -> None:
     if version:
-        say(f"selfdict {selfdict.__version__}")
+        say(f"selfdict {__version__}")
         raise typer.Exit
 
 
@@ -90,7 +108,9 @@ def _version(
 @ends_well
 def demo(
     output: Output = Path("selfdict-demo"),
-    real: Annotated[bool, typer.Option("--real", help="The real Indian Pines scene (needs tensorly).")] = False,
+    real: Annotated[
+        bool, typer.Option("--real", help="The real Indian Pines scene (needs tensorly).")
+    ] = False,
     force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -105,7 +125,9 @@ def demo(
         scene, r, title = demo_scene(real)
         path = write_scene(scene, folder / "scene.hdr")
         source = Source(path, drop_bad_bands=True, name=str(output / path.name))
-        record = unmix_into(folder, source.read(), Request(source, r, candidates=100), bars, title=title)
+        record = unmix_into(
+            folder, source.read(), Request(source, r, candidates=100), bars, title=title
+        )
     _say_run(record, output, quiet, json)
 
 
@@ -121,7 +143,8 @@ def unmix(
     library: Annotated[
         Path | None,
         typer.Option(
-            help="fgnsr: find spectra of this library (.sli, .npz, .csv) instead of pure pixels.", show_default=False
+            help="fgnsr: find spectra of this library (.sli, .npz, .csv) instead of pure pixels.",
+            show_default=False,
         ),
     ] = None,
     abundances: Annotated[
@@ -133,19 +156,24 @@ def unmix(
     roi: Roi = None,
     variable: Variable = None,
     format: Annotated[
-        Format | None, typer.Option(help="Format of the maps; default: that of the input.", show_default=False)
+        Format | None,
+        typer.Option(help="Format of the maps; default: that of the input.", show_default=False),
     ] = None,
     time_limit: TimeLimit = None,
     seed: Seed = 0,
     threads: Threads = None,
     compare: Annotated[bool, typer.Option(help="Compare with SPA and VCA in the report.")] = True,
     check: Annotated[
-        bool, typer.Option("--check", help="fgnsr: bound how far the choice is from optimal for all pixels.")
+        bool,
+        typer.Option(
+            "--check", help="fgnsr: bound how far the choice is from optimal for all pixels."
+        ),
     ] = False,
     scheduler: Annotated[
         str | None,
         typer.Option(
-            help="Address of a dask scheduler whose workers do it, such as tcp://host:8786.", show_default=False
+            help="Address of a dask scheduler whose workers do it, such as tcp://host:8786.",
+            show_default=False,
         ),
     ] = None,
     force: Force = False,
@@ -158,7 +186,9 @@ def unmix(
 
     for option, given in (("--library", library is not None), ("--check", check)):
         if given and method is not Method.FGNSR:
-            raise typer.BadParameter(f"goes with --method fgnsr, got {method.value}", param_hint=option)
+            raise typer.BadParameter(
+                f"goes with --method fgnsr, got {method.value}", param_hint=option
+            )
     path = file if scheduler is None else file.absolute()  # workers may have started elsewhere
     request = Request(
         source=Source(path, bands, drop_bad_bands, mask, roi, variable, str(file)),
@@ -215,7 +245,10 @@ def compare(
         say_json({"input": str(file), "r": rank, "methods": lines})
         return
     best = min(x.error for x in results)
-    rows = [(x.method, f"{100 * x.error:.2f}", "best" if x.error == best else "", f"{x.seconds:.2f}") for x in results]
+    rows = [
+        (x.method, f"{100 * x.error:.2f}", "best" if x.error == best else "", f"{x.seconds:.2f}")
+        for x in results
+    ]
     say_table(("method", "relative error, %", "", "seconds"), rows, right=(1, 3))
 
 
@@ -223,7 +256,9 @@ def compare(
 @ends_well
 def rank(
     file: File,
-    maximum: Annotated[int, typer.Option("--max", min=1, help="Largest number of materials to suggest.")] = 20,
+    maximum: Annotated[
+        int, typer.Option("--max", min=1, help="Largest number of materials to suggest.")
+    ] = 20,
     bands: Bands = None,
     drop_bad_bands: DropBad = False,
     mask: Mask = None,
@@ -235,18 +270,25 @@ def rank(
     """Suggest how many materials a scene holds, in two ways."""
     from selfdict.cli.describe import suggest_ranks
 
-    with selfdict.thread_limit(threads):
+    with thread_limit(threads):
         ranks = suggest_ranks(Source(file, bands, drop_bad_bands, mask, roi, variable), maximum)
     if json:
         say_json(ranks)
         return
     rows = [
-        ("noise (HySime)", str(ranks["hysime"]), "directions in which there is more signal than noise"),
+        (
+            "noise (HySime)",
+            str(ranks["hysime"]),
+            "directions in which there is more signal than noise",
+        ),
         ("elbow", str(ranks["elbow"]), "where a further pure pixel stops helping much"),
     ]
     say_table(("way", "materials", "what it counts"), rows, right=(1,))
     curve = zip(ranks["errors"], ranks["limits"])
-    rows = [(str(r), f"{100 * error:.2f}", f"{100 * limit:.2f}") for r, (error, limit) in enumerate(curve, start=1)]
+    rows = [
+        (str(r), f"{100 * error:.2f}", f"{100 * limit:.2f}")
+        for r, (error, limit) in enumerate(curve, start=1)
+    ]
     say_table(("pure pixels", "relative error, %", "none is below"), rows, right=(0, 1, 2))
 
 
@@ -260,7 +302,9 @@ def info(file: File, variable: Variable = None, json: Json = False) -> None:
     if json:
         say_json(facts)
     else:
-        say_table(("", ""), [(name.replace("_", " "), _in_words(value)) for name, value in facts.items()])
+        say_table(
+            ("", ""), [(name.replace("_", " "), _in_words(value)) for name, value in facts.items()]
+        )
 
 
 @app.command()
@@ -295,7 +339,9 @@ def _parse_candidates(text: str) -> int | None:
     if text == "all":
         return None
     if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise typer.BadParameter(f"must be a positive number or 'all', got {text!r}", param_hint="--candidates")
+        raise typer.BadParameter(
+            f"must be a positive number or 'all', got {text!r}", param_hint="--candidates"
+        )
     return int(text)
 
 
@@ -307,7 +353,9 @@ def _parse_mu(text: str) -> float | str:
     except ValueError:
         mu = math.nan
     if not 0 <= mu < math.inf:
-        raise typer.BadParameter(f"must be a number that is not negative, or 'auto', got {text!r}", param_hint="--mu")
+        raise typer.BadParameter(
+            f"must be a number that is not negative, or 'auto', got {text!r}", param_hint="--mu"
+        )
     return mu
 
 
@@ -324,7 +372,9 @@ def _say_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> N
             f"relative error {percent(record['relative_error'])}{gap}"
         )
         if record["check"] is not None:
-            say(f"for all pixels the solution is at most {percent(record['check']['gap'])} above the optimum")
+            say(
+                f"for all pixels the solution is at most {percent(record['check']['gap'])} above the optimum"
+            )
         if record["status"] not in (None, "converged", "exact"):
             say(record["status_in_words"])
         if record["library"] is not None:

@@ -22,7 +22,9 @@ _STEPS = {"read": "Reading", "select": "Choosing pure pixels", "abundances": "Ma
 
 def printable(text: object) -> str:
     """Return text for a terminal: names of files and bands are data, and may hold control characters."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "\ufffd", str(text))
+    return re.sub(
+        r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "\ufffd", str(text)
+    )
 
 
 def say(text: str) -> None:
@@ -51,8 +53,8 @@ def finite(value: Any) -> Any:
 class Interruption:
     """Whether Ctrl-C was pressed.
 
-    Libraries may swallow the exception (a solver returns the best point it has), so what decides whether
-    results are still written is this flag.
+    Libraries may swallow the exception (a solver returns the best point it has), so what decides
+    whether results are still written is this flag.
     """
 
     seen = False
@@ -71,7 +73,9 @@ def ends_well(command: Callable[Params, None]) -> Callable[Params, None]:
                 command(*args, **kwargs)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
-            exec("")  # CPython remembers an interruption inside exec, as in some imports, and would die of it at exit
+            exec(
+                ""
+            )  # CPython remembers an interruption inside exec, as in some imports, and would die of it at exit
             raise typer.Exit(130) from None
         except (ValueError, OSError, ModuleNotFoundError, MemoryError) as error:
             if not on_purpose(error):
@@ -145,7 +149,8 @@ class Bars:
         def report(step: str, share: float) -> None:
             check_interrupted()
             name = prefix + _STEPS.get(step, step)
-            # How long the choice takes is not known before: its bar moves to and fro until it is done.
+            # How long the choice takes is not known before: its bar moves to and fro until it is
+            # done.
             total = None if step == "select" and share < 1 else 1.0
             self._progress.update(self._task(name), completed=share, total=total)
 
@@ -168,7 +173,9 @@ class Bars:
         return self._tasks[name]
 
 
-def say_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
+def say_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()
+) -> None:
     """Write a table to standard output; the columns numbered in ``right`` are aligned right."""
     from rich import box
     from rich.console import Console

@@ -16,7 +16,11 @@ def demo_scene(real: bool) -> "tuple[xr.DataArray, int, str]":
         return _indian_pines(), 8, "Indian Pines (AVIRIS, 1992)"
     from selfdict.datasets import make_scene
 
-    return make_scene(shape=(100, 100), n_endmembers=6, random_state=1).scene, 6, "A generated scene"
+    return (
+        make_scene(shape=(100, 100), n_endmembers=6, random_state=1).scene,
+        6,
+        "A generated scene",
+    )
 
 
 def _indian_pines() -> "xr.DataArray":
@@ -25,7 +29,9 @@ def _indian_pines() -> "xr.DataArray":
 
     spec = find_spec("tensorly")
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError("the Indian Pines scene comes with tensorly: pip install tensorly")
+        raise ModuleNotFoundError(
+            "the Indian Pines scene comes with tensorly: pip install tensorly"
+        )
     path = Path(spec.origin).parent / "datasets" / "data" / "Indian_pines_corrected.npy"
     if not path.is_file():
         raise FileNotFoundError(f"{path}: this version of tensorly carries no Indian Pines scene")

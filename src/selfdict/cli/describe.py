@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import selfdict
 from selfdict.cli.source import Source
 
 _RANK_BYTES = 2**29  # what the estimates of the rank get to see at most
@@ -17,7 +16,9 @@ def describe(source: Source) -> dict[str, Any]:
     scene = source.read()
     n_bands, n_rows, n_columns = scene.shape
     wavelength = scene["wavelength"].values if "wavelength" in scene.coords else None
-    names = [str(name) for name in scene["band_name"].values] if "band_name" in scene.coords else None
+    names = (
+        [str(name) for name in scene["band_name"].values] if "band_name" in scene.coords else None
+    )
     crs, transform = crs_of(scene), transform_of(scene)
     valid = int(valid_mask(scene).sum())
     return {
@@ -32,7 +33,9 @@ def describe(source: Source) -> dict[str, Any]:
         "last_wavelength_nm": None if wavelength is None else float(wavelength[-1]),
         "first_band_name": None if names is None else names[0],
         "last_band_name": None if names is None else names[-1],
-        "bad_bands": int((~scene["good_band"].values.astype(bool)).sum()) if "good_band" in scene.coords else None,
+        "bad_bands": int((~scene["good_band"].values.astype(bool)).sum())
+        if "good_band" in scene.coords
+        else None,
         "no_data_value": scene.attrs.get("_FillValue"),
         "scale_factor": scene.attrs.get("scale_factor"),
         "add_offset": scene.attrs.get("add_offset"),
@@ -46,10 +49,13 @@ def describe(source: Source) -> dict[str, Any]:
 def suggest_ranks(source: Source, maximum: int) -> dict[str, Any]:
     """Return how many materials HySime and the elbow of the error curve suggest, and that curve.
 
-    The curve belongs to one certified solution on cluster representatives. Of a large file, rows are skipped.
+    The curve belongs to one certified solution on cluster representatives. Of a large file, rows
+    are skipped.
     """
+    from selfdict.peers import h2nmf
+    from selfdict.readout import elbow, error_curve, suggest_rank
     from selfdict.scene import SceneError, matrix
-    from selfdict.select import elbow
+    from selfdict.solvers import mu_heuristic, working_set
 
     scene = source.read()
     step = -(-scene.size * 4 // _RANK_BYTES)
@@ -57,12 +63,12 @@ def suggest_ranks(source: Source, maximum: int) -> dict[str, Any]:
     if M.shape[1] == 0:
         raise SceneError(source.label, "the scene has no valid pixel")
     maximum = min(maximum, *M.shape)
-    noise = selfdict.suggest_rank(M, r_max=maximum)
-    clusters = selfdict.h2nmf(M, min(_CANDIDATES, M.shape[1]))
+    noise = suggest_rank(M, r_max=maximum)
+    clusters = h2nmf(M, min(_CANDIDATES, M.shape[1]))
     points, sizes = M[:, clusters.indices], clusters.sizes
-    mu = selfdict.mu_heuristic(points, min(noise, sizes.size), sample_weight=sizes)
-    solution = selfdict.working_set(points, mu, sample_weight=sizes)
-    curve = selfdict.error_curve(solution, M, maximum, clusters=clusters)
+    mu = mu_heuristic(points, min(noise, sizes.size), sample_weight=sizes)
+    solution = working_set(points, mu, sample_weight=sizes)
+    curve = error_curve(solution, M, maximum, clusters=clusters)
     return {
         "file": source.label,
         "every_nth_row": step,

@@ -11,18 +11,25 @@ from pathlib import Path
 from selfdict.scene import SceneError
 
 _SUFFIX = ".selfdict-part"
-_MAPS = {name + suffix for name in ("abundances", "residual") for suffix in (".hdr", ".img", ".tif", ".nc", ".zarr")}
+_MAPS = {
+    name + suffix
+    for name in ("abundances", "residual")
+    for suffix in (".hdr", ".img", ".tif", ".nc", ".zarr")
+}
 _OURS = {"endmembers.csv", "run.json", "report.html"} | _MAPS
-_DEMO = {"scene.hdr", "scene.img"}  # common names: without a run beside it, such a scene is somebody's data
+_DEMO = {
+    "scene.hdr",
+    "scene.img",
+}  # common names: without a run beside it, such a scene is somebody's data
 
 
 @contextmanager
 def whole_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
     """Yield a hidden folder beside ``target`` that becomes ``target`` when the block ends without error.
 
-    The change of name is one step of the file system. A killed run leaves at most hidden folders, which the
-    next run with the same target takes away. With ``force`` an old output steps aside once the new one is
-    whole; a folder that holds anything else than our outputs is never replaced.
+    The change of name is one step of the file system. A killed run leaves at most hidden folders,
+    which the next run with the same target takes away. With ``force`` an old output steps aside
+    once the new one is whole; a folder that holds anything else than our outputs is never replaced.
 
     Parameters
     ----------
@@ -57,11 +64,15 @@ def check_free(target: Path, *, force: bool) -> None:
         raise SceneError(target, "exists and is no folder")
     held = sorted(path.name for path in target.iterdir())
     if held and not force:
-        raise SceneError(target, "exists already; choose another folder or pass --force to replace it")
+        raise SceneError(
+            target, "exists already; choose another folder or pass --force to replace it"
+        )
     ours = _OURS | _DEMO if "run.json" in held else _OURS
     foreign = [name for name in held if name not in ours]
     if foreign:
-        raise SceneError(target, f"holds files that selfdict did not write ({foreign[0]}); choose another folder")
+        raise SceneError(
+            target, f"holds files that selfdict did not write ({foreign[0]}); choose another folder"
+        )
 
 
 def _publish(folder: Path, target: Path, *, force: bool) -> None:

@@ -13,9 +13,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import selfdict
+from selfdict import __version__
 from selfdict.cli.console import Bars, check_interrupted, finite, on_purpose
 from selfdict.cli.source import Source, sha256
+from selfdict.compute.threads import thread_limit
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,7 +62,12 @@ class Request:
 
         options: dict[str, Any] = {}
         if method == "fgnsr":
-            options = {"candidates": self.candidates, "mu": self.mu, "check": self.check, "callback": callback}
+            options = {
+                "candidates": self.candidates,
+                "mu": self.mu,
+                "check": self.check,
+                "callback": callback,
+            }
             if self.library is not None:
                 options["library"] = read_library(self.library)
             if self.time_limit is not None:
@@ -99,7 +105,15 @@ class Request:
 
     def command(self) -> str:
         """Return the command that repeats this run."""
-        words = ["selfdict", "unmix", *self.source.arguments(), "-r", str(self.r), "--method", self.method]
+        words = [
+            "selfdict",
+            "unmix",
+            *self.source.arguments(),
+            "-r",
+            str(self.r),
+            "--method",
+            self.method,
+        ]
         if self.method == "fgnsr":
             candidates = "all" if self.candidates is None else str(self.candidates)
             words += ["--candidates", candidates, "--mu", str(self.mu)]
@@ -115,7 +129,9 @@ class Request:
         return shlex.join([*words, "-o", "OUTPUT"])
 
 
-def unmix_into(folder: Path, scene: "xr.DataArray", request: Request, bars: Bars, *, title: str) -> dict[str, Any]:
+def unmix_into(
+    folder: Path, scene: "xr.DataArray", request: Request, bars: Bars, *, title: str
+) -> dict[str, Any]:
     """Unmix a scene, write all outputs into ``folder``, and return what ``run.json`` holds."""
     from selfdict.report import method_result, report_data, write_report
     from selfdict.scene import SceneError, write_scene, write_spectra
@@ -123,7 +139,7 @@ def unmix_into(folder: Path, scene: "xr.DataArray", request: Request, bars: Bars
 
     maps = folder / "maps"
     large = request.scheduler is not None or 4 * (request.r + 1) * scene[0].size > _MAP_BYTES
-    with selfdict.thread_limit(request.threads), request.cluster() as client:
+    with thread_limit(request.threads), request.cluster() as client:
         where = {"client": client, "maps": maps if large else None}
         result = request.run(scene, request.method, bars.steps(), bars.solver(), **where)
         comparison = []
@@ -131,8 +147,12 @@ def unmix_into(folder: Path, scene: "xr.DataArray", request: Request, bars: Bars
             if method != request.method:
                 where["maps"] = folder / method if large else None
                 try:
-                    other = request.run(scene, method, bars.steps(f"{method.upper()}: "), None, **where)
-                except SceneError:  # neither finds more pixels than there are bands, which the method asked for can
+                    other = request.run(
+                        scene, method, bars.steps(f"{method.upper()}: "), None, **where
+                    )
+                except (
+                    SceneError
+                ):  # neither finds more pixels than there are bands, which the method asked for can
                     continue
                 comparison.append(method_result(other))
                 del other  # its maps may be large
@@ -170,7 +190,7 @@ def compare_methods(scene: "xr.DataArray", request: Request, bars: Bars) -> "lis
     from selfdict.scene.unmix import METHODS
 
     results = []
-    with selfdict.thread_limit(request.threads):
+    with thread_limit(request.threads):
         for method in [name for name in METHODS if name != "fgnsr"]:
             result = request.run(scene, method, bars.steps(f"{method.upper()}: "), None)
             results.append(method_result(result))
@@ -183,22 +203,34 @@ def compare_methods(scene: "xr.DataArray", request: Request, bars: Bars) -> "lis
 
 
 def _record(
-    request: Request, result: "UnmixResult", comparison: "list[MethodResult]", shape: tuple[int, ...]
+    request: Request,
+    result: "UnmixResult",
+    comparison: "list[MethodResult]",
+    shape: tuple[int, ...],
 ) -> dict[str, Any]:
     """Return everything needed to judge and to repeat the run."""
     n_columns = shape[2]
     solution = result.solution
-    names = None if result.atoms is None else [str(name) for name in result.endmembers["name"].values]
+    names = (
+        None if result.atoms is None else [str(name) for name in result.endmembers["name"].values]
+    )
     first_row, first_column = request.source.first_pixel()
     pixels = []
     for k, (row, column) in enumerate(result.pixels.tolist()):
         x, y = (None, None) if result.coordinates is None else result.coordinates[k].tolist()
         pixels.append(
-            {"endmember": k + 1, "index": row * n_columns + column, "row": row, "column": column, "x": x, "y": y}
+            {
+                "endmember": k + 1,
+                "index": row * n_columns + column,
+                "row": row,
+                "column": column,
+                "x": x,
+                "y": y,
+            }
             | ({} if names is None else {"name": names[k]})
         )
     return {
-        "selfdict": selfdict.__version__,
+        "selfdict": __version__,
         "versions": {"python": platform.python_version()} | _versions(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": request.command(),
@@ -232,7 +264,8 @@ def _record(
         "support": None if solution is None else len(solution.support),
         "seconds": dict(result.seconds),
         "comparison": [
-            {"method": other.method, "relative_error": other.error, "seconds": other.seconds} for other in comparison
+            {"method": other.method, "relative_error": other.error, "seconds": other.seconds}
+            for other in comparison
         ],
     }
 
@@ -286,8 +319,12 @@ def _parameters(request: Request, result: "UnmixResult", record: dict[str, Any])
         if request.library is not None:
             rows["Library"] = f"{request.library}, {found} spectra"
             found = result.solution.coef.shape[1]
-        rows["Candidates"] = f"{found} cluster representatives ({asked} asked for)" if asked else "all pixels"
-        rows["Penalty μ"] = f"{result.solution.mu:.4g}" + (" (chosen by the program)" if request.mu == "auto" else "")
+        rows["Candidates"] = (
+            f"{found} cluster representatives ({asked} asked for)" if asked else "all pixels"
+        )
+        rows["Penalty μ"] = f"{result.solution.mu:.4g}" + (
+            " (chosen by the program)" if request.mu == "auto" else ""
+        )
     fcls = "non-negative and summing to one (fcls)"
     rows |= {
         "Abundances": fcls if request.abundances == "fcls" else "non-negative (nnls)",
@@ -295,5 +332,7 @@ def _parameters(request: Request, result: "UnmixResult", record: dict[str, Any])
         "Made": record["created"],
         "Versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
     }
-    rows |= {f"SHA-256 of {name}": digest for name, digest in list(record["input"]["sha256"].items())[:4]}
+    rows |= {
+        f"SHA-256 of {name}": digest for name, digest in list(record["input"]["sha256"].items())[:4]
+    }
     return {name: str(value) for name, value in rows.items() if value is not None}

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from selfdict._errors import InputError
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -90,7 +92,9 @@ def parse_bands(text: str) -> list[int]:
         match = re.fullmatch(r"\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?", part, re.ASCII)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= first <= last:
-            raise ValueError(f"--bands must be a list like 1-103,109,112-149, counted from 1, got {text!r}")
+            raise InputError(
+                f"--bands must be a list like 1-103,109,112-149, counted from 1, got {text!r}"
+            )
         bands.extend(range(first - 1, last))
     return bands
 
@@ -106,7 +110,9 @@ def parse_roi(text: str) -> tuple[slice, slice]:
     """
     match = re.fullmatch(r"\s*(\d*):(\d*)\s*,\s*(\d*):(\d*)\s*", text, re.ASCII)
     if match is None:
-        raise ValueError(f"--roi must be rows and columns like 10:60,20:80, counted from 0, got {text!r}")
+        raise InputError(
+            f"--roi must be rows and columns like 10:60,20:80, counted from 0, got {text!r}"
+        )
     top, bottom, left, right = (int(number) if number else None for number in match.groups())
     return slice(top, bottom), slice(left, right)
 

@@ -5,16 +5,22 @@ from typing import Any
 
 import numpy as np
 
+from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_scalar
 
 
 def make_midpoints(
-    m: int = 50, r: int = 10, noise: float = 0.0, alpha: float | None = None, random_state: Any = None
+    m: int = 50,
+    r: int = 10,
+    noise: float = 0.0,
+    alpha: float | None = None,
+    random_state: Any = None,
 ) -> tuple[Array, Array, Array]:
     """Generate the middle point data of section 4.1 of the paper.
 
-    The r columns of W are uniform and sum to one; the other r(r−1)/2 columns are the middle points of all
-    pairs, pushed away from the mean of W so that ‖N‖_F = ``noise``. The columns of M are permuted.
+    The r columns of W are uniform and sum to one; the other r(r−1)/2 columns are the middle points
+    of all pairs, pushed away from the mean of W so that ‖N‖_F = ``noise``. The columns of M are
+    permuted.
 
     Parameters
     ----------
@@ -23,8 +29,8 @@ def make_midpoints(
     noise : float
         The noise level ε = ‖N‖_F.
     alpha : float, optional
-        At least 1: scale each middle point by a uniform draw from [1/alpha, alpha] (4 in the paper). The noise
-        direction is taken from the unscaled middle point.
+        At least 1: scale each middle point by a uniform draw from [1/alpha, alpha] (4 in the
+        paper). The noise direction is taken from the unscaled middle point.
     random_state : int, Generator or None
         Seed.
 
@@ -43,7 +49,7 @@ def make_midpoints(
     ((50, 55), True)
     """
     if m < 1 or r < 2:
-        raise ValueError(f"middle points need m ≥ 1 and r ≥ 2, got m={m} and r={r}")
+        raise InputError(f"middle points need m ≥ 1 and r ≥ 2, got m={m} and r={r}")
     noise = as_scalar(noise, "noise")
     rng = as_generator(random_state)
     W = rng.random((m, r))

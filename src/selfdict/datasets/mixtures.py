@@ -4,11 +4,18 @@ from typing import Any
 
 import numpy as np
 
+from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_scalar
 
 
 def make_mixtures(
-    m: int, n: int, r: int, *, noise: float = 0.0, concentration: float = 0.5, random_state: Any = None
+    m: int,
+    n: int,
+    r: int,
+    *,
+    noise: float = 0.0,
+    concentration: float = 0.5,
+    random_state: Any = None,
 ) -> tuple[Array, Array, Array]:
     """Generate n mixtures of r smooth positive spectra, among them the r spectra themselves.
 
@@ -40,13 +47,14 @@ def make_mixtures(
     ((30, 100), (4,))
     """
     if not 1 <= r <= n or m < 1:
-        raise ValueError(f"mixtures need m ≥ 1 and 1 ≤ r ≤ n, got m={m}, n={n} and r={r}")
+        raise InputError(f"mixtures need m ≥ 1 and 1 ≤ r ≤ n, got m={m}, n={n} and r={r}")
     noise = as_scalar(noise, "noise")
     rng = as_generator(random_state)
     bands = np.linspace(0, 1, m)[:, None]
     centres, widths, heights = rng.random((3, 5, r))
     W = 0.1 + sum(
-        h * np.exp(-(((bands - c) / (0.05 + 0.3 * b)) ** 2)) for c, b, h in zip(centres, widths, heights, strict=True)
+        h * np.exp(-(((bands - c) / (0.05 + 0.3 * b)) ** 2))
+        for c, b, h in zip(centres, widths, heights, strict=True)
     )
     H = rng.dirichlet(np.full(r, concentration), size=n).T
     indices = rng.choice(n, size=r, replace=False)

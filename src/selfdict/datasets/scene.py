@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
+from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array, as_generator, as_rank, as_scalar
 
@@ -59,7 +60,8 @@ def make_scene(
     shape : (int, int)
         Rows and columns, the border included.
     n_bands : int
-        Bands from 400 to 2500 nm. Those in the water vapour bands are marked as bad and five times as noisy.
+        Bands from 400 to 2500 nm. Those in the water vapour bands are marked as bad and five times
+        as noisy.
     n_endmembers : int
         Number of materials; each has one pure pixel.
     noise : float
@@ -69,8 +71,8 @@ def make_scene(
     border : int
         Width in pixels of a frame without data.
     variability : float
-        How much the spectrum of a material differs from place to place: the standard deviation of its smooth changes in
-        brightness and shape, as a share of the spectrum.
+        How much the spectrum of a material differs from place to place: the standard deviation of
+        its smooth changes in brightness and shape, as a share of the spectrum.
     random_state : None, int or numpy.random.Generator
         Same seed, same scene.
 
@@ -93,9 +95,11 @@ def make_scene(
     n_rows, n_columns = (int(size) for size in shape)
     inner = (n_rows - 2 * border, n_columns - 2 * border)
     if border < 0 or min(inner) < 1:
-        raise ValueError(f"shape {shape} leaves no pixel inside a border of {border}")
+        raise InputError(f"shape {shape} leaves no pixel inside a border of {border}")
     if n_bands < 1 or n_outliers < 0:
-        raise ValueError(f"a scene needs n_bands ≥ 1 and n_outliers ≥ 0, got {n_bands} and {n_outliers}")
+        raise InputError(
+            f"a scene needs n_bands ≥ 1 and n_outliers ≥ 0, got {n_bands} and {n_outliers}"
+        )
     n_endmembers = as_rank(n_endmembers, inner[0] * inner[1] - n_outliers, "n_endmembers")
     wavelength = np.round(np.linspace(400.0, 2500.0, n_bands), 2)
     good = ~np.any([(a <= wavelength) & (wavelength <= b) for a, b in _WATER_VAPOUR], axis=0)
@@ -109,7 +113,9 @@ def make_scene(
     values = np.einsum("kb,kij->bij", endmembers, abundances)
     if variability > 0:
         for spectrum, share in zip(endmembers, abundances):
-            values += variability * spectrum[:, None, None] * share * _changes(n_bands, share.shape, rng)
+            values += (
+                variability * spectrum[:, None, None] * share * _changes(n_bands, share.shape, rng)
+            )
     sigma = noise * values.mean() * np.where(good, 1.0, 5.0)
     values += sigma[:, None, None] * rng.standard_normal(values.shape)
     free = inside.copy()
@@ -118,7 +124,9 @@ def make_scene(
     for row, column in outliers:
         values[rng.random(n_bands) < 0.2, row, column] *= rng.uniform(1.5, 3.0)
     values[:, ~inside] = NODATA
-    return SceneTruth(_georeferenced(values, wavelength, good), endmembers, abundances, pixels, outliers)
+    return SceneTruth(
+        _georeferenced(values, wavelength, good), endmembers, abundances, pixels, outliers
+    )
 
 
 def _spectra(wavelength: Array, n: int, rng: np.random.Generator) -> Array:
@@ -127,9 +135,15 @@ def _spectra(wavelength: Array, n: int, rng: np.random.Generator) -> Array:
     spectra = np.empty((n, wavelength.size))
     for spectrum in spectra:
         rise = 1 / (1 + np.exp(-rng.uniform(4, 15) * (t - rng.uniform(0.0, 0.4))))
-        spectrum[:] = rng.uniform(0.1, 0.35) + rng.uniform(0.1, 0.5) * rise + rng.uniform(-0.2, 0.1) * t
+        spectrum[:] = (
+            rng.uniform(0.1, 0.35) + rng.uniform(0.1, 0.5) * rise + rng.uniform(-0.2, 0.1) * t
+        )
         for _ in range(rng.integers(2, 6)):
-            depth, centre, width = rng.uniform(0.1, 0.6), rng.uniform(0.05, 0.95), rng.uniform(0.01, 0.06)
+            depth, centre, width = (
+                rng.uniform(0.1, 0.6),
+                rng.uniform(0.05, 0.95),
+                rng.uniform(0.01, 0.06),
+            )
             spectrum *= 1 - depth * np.exp(-0.5 * ((t - centre) / width) ** 2)
     return np.clip(spectra, 0.01, 1.0, out=spectra)
 
@@ -138,7 +152,9 @@ def _patches(shape: tuple[int, int], n: int, rng: np.random.Generator) -> Array:
     """Return n maps that sum to one: smooth random fields, coarse and fine, the largest winning softly."""
     fields = np.zeros((n, *shape))
     for width, weight in ((min(shape) / 16, 5.0), (min(shape) / 64, 1.5)):
-        parts = np.stack([gaussian_filter(rng.standard_normal(shape), max(0.7, width)) for _ in range(n)])
+        parts = np.stack(
+            [gaussian_filter(rng.standard_normal(shape), max(0.7, width)) for _ in range(n)]
+        )
         fields += weight / parts.std() * parts
     shares: Array = np.exp(fields - fields.max(axis=0))
     shares /= shares.sum(axis=0)
@@ -147,8 +163,15 @@ def _patches(shape: tuple[int, int], n: int, rng: np.random.Generator) -> Array:
 
 def _changes(n_bands: int, shape: tuple[int, int], rng: np.random.Generator) -> Array:
     """Return relative changes (bands, rows, columns) of variance one: brightness and two shapes, on smooth maps."""
-    modes = np.vstack([np.ones(n_bands), gaussian_filter1d(rng.standard_normal((2, n_bands)), n_bands / 10, axis=1)])
-    maps = np.stack([gaussian_filter(rng.standard_normal(shape), max(0.7, min(shape) / 16)) for _ in modes])
+    modes = np.vstack(
+        [
+            np.ones(n_bands),
+            gaussian_filter1d(rng.standard_normal((2, n_bands)), n_bands / 10, axis=1),
+        ]
+    )
+    maps = np.stack(
+        [gaussian_filter(rng.standard_normal(shape), max(0.7, min(shape) / 16)) for _ in modes]
+    )
     modes /= np.sqrt(np.mean(modes**2, axis=1, keepdims=True))
     maps /= np.sqrt(np.mean(maps**2, axis=(1, 2), keepdims=True))
     changes: Array = np.einsum("kb,kij->bij", modes, maps) / np.sqrt(len(modes))

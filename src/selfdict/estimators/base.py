@@ -11,20 +11,23 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from selfdict._errors import InputError
 from selfdict._validation import Array, as_vector
 from selfdict.abundances import nnls
 from selfdict.kernels.sparse import dense_columns
 from selfdict.metrics import relative_error
 
-# scikit-learn converts to the first of these what is neither: integers become float32, as everywhere here.
+# scikit-learn converts to the first of these what is neither: integers become float32, as
+# everywhere here.
 _DTYPES = [np.float32, np.float64]
 
 
 class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators whose components are points of the data itself, or of a dictionary.
 
-    A subclass implements ``_select(M)``: M is (n_features, n_samples), points as columns, and the result is
-    the indices of ``n_components`` of them, or of the rows of ``_atoms``. Everything else is done here.
+    A subclass implements ``_select(M)``: M is (n_features, n_samples), points as columns, and the
+    result is the indices of ``n_components`` of them, or of the rows of ``_atoms``. Everything else
+    is done here.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -89,13 +92,15 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         atoms = self._atoms(points)
         if self.n_components > atoms.shape[0]:
             name = "n_samples" if atoms is points else "n_atoms"
-            raise ValueError(f"n_components={self.n_components} must be at most {name}={atoms.shape[0]}")
+            raise InputError(
+                f"n_components={self.n_components} must be at most {name}={atoms.shape[0]}"
+            )
         M = points.T
         self._weight = None
         if sample_weight is not None:  # a point that counts s times is one that is √s times as long
             self._weight = as_vector(sample_weight, points.shape[0], "sample_weight", np.float64)
             if not self._weight.any():
-                raise ValueError("sample_weight must not be zero for all points")
+                raise InputError("sample_weight must not be zero for all points")
             M = M * np.sqrt(self._weight).astype(M.dtype)
         self.indices_ = self._select(M)
         self.components_ = np.ascontiguousarray(dense_columns(atoms.T, self.indices_).T)
@@ -105,7 +110,9 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _validate(self, X: ArrayLike, reset: bool) -> Array:
         accept_sparse = "csr" if self._takes_sparse() else False
-        points: Array = validate_data(self, X, dtype=_DTYPES, accept_sparse=accept_sparse, reset=reset)
+        points: Array = validate_data(
+            self, X, dtype=_DTYPES, accept_sparse=accept_sparse, reset=reset
+        )
         return csr_array(points) if issparse(points) else points
 
     def _takes_sparse(self) -> bool:
@@ -142,7 +149,9 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         check_is_fitted(self)
         H = check_array(X, dtype=_DTYPES)
         if H.shape[1] != len(self.components_):
-            raise ValueError(f"X has {H.shape[1]} columns, expected n_components={len(self.components_)}")
+            raise InputError(
+                f"X has {H.shape[1]} columns, expected n_components={len(self.components_)}"
+            )
         points: Array = H @ self.components_.astype(H.dtype)
         return points
 

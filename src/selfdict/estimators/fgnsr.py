@@ -13,25 +13,30 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_rank
 from selfdict.estimators.base import SelfDictionaryEstimator
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.omega import column_norms
+from selfdict.model.problem import Target, jitter
 from selfdict.model.solution import Callback, Progress, Solution, Status
-from selfdict.select import Bundles, Clusters, bundles, h2nmf, select_indices
-from selfdict.solvers import compress, conic, denoise, fast_gradient, mu_heuristic, working_set
-from selfdict.solvers.compression import original
-from selfdict.solvers.problem import Target, jitter
+from selfdict.peers import Clusters, h2nmf
+from selfdict.readout import Bundles, bundles, select_indices
+from selfdict.reductions import compress, denoise
+from selfdict.reductions.compression import original
+from selfdict.solvers import conic, fast_gradient, mu_heuristic, working_set
 
-DIRECTIONS = 32  # more than n_components in which sparse points are compared when they are read out of X
+DIRECTIONS = (
+    32  # more than n_components in which sparse points are compared when they are read out of X
+)
 
 
 class FGNSR(SelfDictionaryEstimator):
     """Select the points whose cone contains all the others, by nonnegative sparse regression with self dictionary.
 
-    Model (6) of the paper, min ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, is solved to a certified gap, and the
-    points are read out of X. X may contain negative entries. With a ``dictionary`` the atoms of that are selected:
-    those whose cone comes nearest to all the points.
+    Model (6) of the paper, min ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, is solved to a certified gap,
+    and the points are read out of X. X may contain negative entries. With a ``dictionary`` the
+    atoms of that are selected: those whose cone comes nearest to all the points.
 
     Parameters
     ----------
@@ -40,36 +45,40 @@ class FGNSR(SelfDictionaryEstimator):
     dictionary : (n_atoms, n_features) array_like, optional
         Rows to select from instead of the points themselves, such as the spectra of a library.
     solver : {"working_set", "fast_gradient", "conic"}, default="working_set"
-        How the model is solved: see :func:`selfdict.working_set`, :func:`selfdict.fast_gradient` and
-        :func:`selfdict.conic`. The latter two suit few points, or ``candidates``.
+        How the model is solved: see :func:`selfdict.working_set`, :func:`selfdict.fast_gradient`
+        and :func:`selfdict.conic`. The latter two suit few points, or ``candidates``.
     candidates : int, optional
-        Solve the model on so many cluster representatives only (H2NMF): 100 and 500 are FGNSR-100 and
-        FGNSR-500 of the paper. By default on all points. With a ``dictionary`` the representatives stand for the
-        points only, and all atoms may be selected.
+        Solve the model on so many cluster representatives only (H2NMF): 100 and 500 are FGNSR-100
+        and FGNSR-500 of the paper. By default on all points. With a ``dictionary`` the
+        representatives stand for the points only, and all atoms may be selected.
     weights : {"scaled", "residual"}, default="scaled"
-        How the sizes of the clusters enter, with ``candidates``. ``"scaled"``: each representative times the
-        root of its cluster's size, with all weights of Ω one, as in the authors' program. ``"residual"``: as
-        weights of the residuals, as in the text of the paper; with a ``dictionary`` they always enter so.
+        How the sizes of the clusters enter, with ``candidates``. ``"scaled"``: each representative
+        times the root of its cluster's size, with all weights of Ω one, as in the authors' program.
+        ``"residual"``: as weights of the residuals, as in the text of the paper; with a
+        ``dictionary`` they always enter so.
     loss : "squared" or Loss, default="squared"
-        What stands for ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) goes with every solver,
-        :class:`selfdict.Huber` and other losses with ``solver="fast_gradient"``.
+        What stands for ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) goes with every
+        solver, :class:`selfdict.Huber` and other losses with ``solver="fast_gradient"``.
     denoise : "auto", int or None, default="auto"
-        Solve the model for the best approximation of the data of this rank, and select by the fit to that: see
-        :func:`selfdict.denoise`. "auto" is the number of atoms sought where there are a ``dictionary``, the squared
-        loss and no ``target``, and None, the data as they are, otherwise.
+        Solve the model for the best approximation of the data of this rank, and select by the fit
+        to that: see :func:`selfdict.denoise`. "auto" is the number of atoms sought where there are
+        a ``dictionary``, the squared loss and no ``target``, and None, the data as they are,
+        otherwise.
     compress : int, optional
         Solve the model on so many directions of the features (or on all, if these are fewer): see
-        :func:`selfdict.compress`. The weights of Ω, the points, abundances and errors are those of the whole data.
+        :func:`selfdict.compress`. The weights of Ω, the points, abundances and errors are those of
+        the whole data.
     compression : {"svd", "gaussian", "srht"}, default="svd"
         How the directions are chosen, with ``compress``.
     mu : "auto" or float, default="auto"
-        The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`, or for a ``dictionary`` and
-        denoised data the noise left, :func:`selfdict.denoise`.
+        The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`, or for a
+        ``dictionary`` and denoised data the noise left, :func:`selfdict.denoise`.
     target : ("residual", eps) or ("trace", value), optional
-        Steer the penalty until ‖M − MX‖_F is ``eps``, or the trace of X (the sum of the gates) is ``value``.
+        Steer the penalty until ‖M − MX‖_F is ``eps``, or the trace of X (the sum of the gates) is
+        ``value``.
     postprocess : {"auto", "diagonal", "spa", "clusters", "exchange"}, default="auto"
-        How points are read out of X: see :func:`selfdict.select_indices`. For sparse data, which is compared in its
-        leading directions for that, "auto" means "diagonal".
+        How points are read out of X: see :func:`selfdict.select_indices`. For sparse data, which is
+        compared in its leading directions for that, "auto" means "diagonal".
     tol : float, default=1e-3
         The certified relative gap at which the solver may stop.
     max_iter : int, default=1000
@@ -94,19 +103,20 @@ class FGNSR(SelfDictionaryEstimator):
     reconstruction_err_ : float
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
     solution_ : Solution
-        The solution of the model; with ``candidates``, for the representatives. With a ``dictionary``, ``diagonal``
-        holds the gates of its atoms. With ``denoise`` it is one for the denoised data. With ``compress``, its objective
-        is that of the uncompressed data, and its bound holds for these.
+        The solution of the model; with ``candidates``, for the representatives. With a
+        ``dictionary``, ``diagonal`` holds the gates of its atoms. With ``denoise`` it is one for
+        the denoised data. With ``compress``, its objective is that of the uncompressed data, and
+        its bound holds for these.
     mu_, gap_ : float
-        The penalty at the end, and the certified relative gap. With ``compress`` it stays large where much of the
-        data lies outside the directions.
+        The penalty at the end, and the certified relative gap. With ``compress`` it stays large
+        where much of the data lies outside the directions.
     compressed_gap_ : float or None
         The gap of the compressed problem, with ``compress``.
     n_iter_ : int
         Iterations of the solver.
     clusters_ : Clusters or None
-        The clusters, with ``candidates``; with ``sample_weight`` their sizes are the weights of their points
-        in units of their representative's.
+        The clusters, with ``candidates``; with ``sample_weight`` their sizes are the weights of
+        their points in units of their representative's.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -240,8 +250,8 @@ class FGNSR(SelfDictionaryEstimator):
         Parameters
         ----------
         X : (n_samples, n_features) array_like or sparse matrix
-            The data, one point a row. It is kept, not copied, for :meth:`select` and :meth:`bundles`; of sparse data,
-            its leading directions are kept.
+            The data, one point a row. It is kept, not copied, for :meth:`select` and
+            :meth:`bundles`; of sparse data, its leading directions are kept.
         y : None
             Not used.
         sample_weight : (n_samples,) array_like, optional
@@ -254,7 +264,9 @@ class FGNSR(SelfDictionaryEstimator):
         self._fit(X, sample_weight)
         return self
 
-    def fit_transform(self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None) -> Array:
+    def fit_transform(
+        self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None
+    ) -> Array:
         """Select the points and return the abundances of ``X``, as ``fit(X, y, sample_weight).transform(X)`` does.
 
         Parameters
@@ -279,20 +291,28 @@ class FGNSR(SelfDictionaryEstimator):
             return points
         atoms: Array = check_array(self.dictionary, dtype=points.dtype, input_name="dictionary")
         if atoms.shape[1] != points.shape[1]:
-            raise ValueError(f"the dictionary has {atoms.shape[1]} features, X has {points.shape[1]}")
+            raise InputError(
+                f"the dictionary has {atoms.shape[1]} features, X has {points.shape[1]}"
+            )
         self._fit_D = atoms.T
         return atoms
 
     def _select(self, M: Array) -> Array:
         self._fit_M, self._fit_sparse, self.compressed_gap_ = M, issparse(M), None
-        self.clusters_ = None if self.candidates is None else h2nmf(M, min(self.candidates, M.shape[1]))
+        self.clusters_ = (
+            None if self.candidates is None else h2nmf(M, min(self.candidates, M.shape[1]))
+        )
         if self.clusters_ is not None and self._weight is not None:
-            total, own = np.bincount(self.clusters_.labels, self._weight), self._weight[self.clusters_.indices]
-            # in units of the representative's own weight, which M has already; without weight it stays at zero
+            total, own = (
+                np.bincount(self.clusters_.labels, self._weight),
+                self._weight[self.clusters_.indices],
+            )
+            # in units of the representative's own weight, which M has already; without weight it
+            # stays at zero
             self.clusters_ = replace(self.clusters_, sizes=total / np.where(own > 0, own, 1.0))
         loss = as_loss(self.loss)
         if self._weight is not None and not loss.quadratic:
-            raise ValueError(f"sample_weight scales the points, which changes what {loss!r} means")
+            raise InputError(f"sample_weight scales the points, which changes what {loss!r} means")
         model: dict[str, Any] = {"D": self._fit_D, "loss": loss}
         M, mu = self._denoised(M, self.n_components)
         if self.clusters_ is not None:
@@ -300,7 +320,9 @@ class FGNSR(SelfDictionaryEstimator):
             model["loss"] = loss.take(self.clusters_.indices)
             if self.weights == "scaled" and self._fit_D is None:
                 if not loss.quadratic:
-                    raise ValueError(f'scaled points change what {loss!r} means: give weights="residual"')
+                    raise InputError(
+                        f'scaled points change what {loss!r} means: give weights="residual"'
+                    )
                 M = M * np.sqrt(sizes).astype(M.dtype)
                 model["w"] = np.where(np.abs(M).any(axis=0), 1.0, 0.0)
             else:
@@ -314,9 +336,17 @@ class FGNSR(SelfDictionaryEstimator):
                 self._fit_M = compress(M, min(self.n_components + DIRECTIONS, M.shape[0])).data
         else:
             self._solve_compressed(M, model, rng)
-        self.mu_, self.gap_, self.n_iter_ = self.solution_.mu, self.solution_.gap, max(1, self.solution_.n_iter)
+        self.mu_, self.gap_, self.n_iter_ = (
+            self.solution_.mu,
+            self.solution_.gap,
+            max(1, self.solution_.n_iter),
+        )
         if self.tol > 0 and self.solution_.status is Status.MAX_ITER:
-            warnings.warn(f"{self.solution_.status} The gap is {self.gap_:.1e}.", ConvergenceWarning, stacklevel=4)
+            warnings.warn(
+                f"{self.solution_.status} The gap is {self.gap_:.1e}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         return self.select(self.n_components)
 
     def _denoised(self, M: Array, r: int) -> tuple[Array, float | None]:
@@ -333,7 +363,9 @@ class FGNSR(SelfDictionaryEstimator):
     def _solve_compressed(self, M: Array, model: dict[str, Any], rng: np.random.Generator) -> None:
         """Solve for fewer features; what is kept is the solution as one of all of them."""
         if self._fit_D is not None or not isinstance(model["loss"], Squared):
-            raise ValueError("compress takes no dictionary, and no loss but the squared one, which rotations keep")
+            raise InputError(
+                "compress takes no dictionary, and no loss but the squared one, which rotations keep"
+            )
         small = compress(M, min(int(self.compress or 1), M.shape[0]), self.compression, rng)
         solution = self._solve(small.data, {"w": column_norms(M), **model})
         self.compressed_gap_, self.solution_ = solution.gap, original(M, solution, small)
@@ -341,7 +373,11 @@ class FGNSR(SelfDictionaryEstimator):
             self._fit_M = small.data
 
     def _takes_sparse(self) -> bool:
-        dense = self.candidates is not None or self.dictionary is not None or self.denoise not in (None, "auto")
+        dense = (
+            self.candidates is not None
+            or self.dictionary is not None
+            or self.denoise not in (None, "auto")
+        )
         if dense or not isinstance(as_loss(self.loss), Squared):
             return False
         return self.compress is not None or self.solver == "working_set"
@@ -356,15 +392,23 @@ class FGNSR(SelfDictionaryEstimator):
             mu = mu_heuristic(M, rank, model["p"], **heuristic)
         if self.solver == "conic":
             if self.device not in (None, "cpu"):
-                raise ValueError(f"the conic solver knows the CPU alone, got device={self.device!r}")
+                raise InputError(
+                    f"the conic solver knows the CPU alone, got device={self.device!r}"
+                )
             if self.target is None:
                 return conic(M, mu=mu, **model)
-            if self.target[0] != "residual" or "sample_weight" in model or self.compress is not None:
-                raise ValueError(
+            if (
+                self.target[0] != "residual"
+                or "sample_weight" in model
+                or self.compress is not None
+            ):
+                raise InputError(
                     'the conic solver takes no target but ("residual", eps), without weighted residuals or compression'
                 )
             return conic(M, epsilon=self.target[1], **model)
-        model |= dict(target=self.target, tol=self.tol, max_seconds=self.max_seconds, callback=self._report)
+        model |= dict(
+            target=self.target, tol=self.tol, max_seconds=self.max_seconds, callback=self._report
+        )
         model["device"] = self.device
         if self.solver == "fast_gradient":
             return fast_gradient(M, mu, max_iter=self.max_iter, **model)

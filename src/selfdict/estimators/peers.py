@@ -1,8 +1,9 @@
 """The methods the paper compares with, as scikit-learn estimators."""
 
+from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.estimators.base import SelfDictionaryEstimator
-from selfdict.select import Clusters, h2nmf, snpa, spa, vca, xray
+from selfdict.peers import Clusters, h2nmf, snpa, spa, vca, xray
 
 
 class SPA(SelfDictionaryEstimator):
@@ -184,7 +185,7 @@ class H2NMF(SelfDictionaryEstimator):
         self.labels_ = self.clusters_.labels
         found = self.clusters_.indices
         if found.size < self.n_components:
-            raise ValueError(
+            raise InputError(
                 f"n_components must be at most {found.size} for this X, got {self.n_components}: "
                 "no cluster can be divided further"
             )

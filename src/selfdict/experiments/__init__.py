@@ -7,6 +7,7 @@ Each experiment is a function from a :class:`~selfdict.experiments.outcome.Reque
 from dataclasses import dataclass
 from importlib import import_module
 
+from selfdict._errors import InputError
 from selfdict.experiments.outcome import Outcome, Request, write_outcome
 
 __all__ = ["EXPERIMENTS", "Outcome", "Request", "run", "write_outcome"]
@@ -21,7 +22,9 @@ class Experiment:
 
 
 EXPERIMENTS = {
-    "figure1": Experiment("midpoints.figure1", "middle points: index recovery over the noise level"),
+    "figure1": Experiment(
+        "midpoints.figure1", "middle points: index recovery over the noise level"
+    ),
     "figure2": Experiment("midpoints.figure2", "scaled middle points, with normalised variants"),
     "table1": Experiment("tables.table1", "cost, memory and run times of each method"),
     "table2": Experiment("tables.table2", "errors on the Urban scene (needs --data)"),
@@ -29,9 +32,15 @@ EXPERIMENTS = {
     "table4": Experiment("tables.table4", "errors on the Terrain scene (needs --data)"),
     "cuprite": Experiment("tables.cuprite", "the remark on the Cuprite scene (needs --data)"),
     "scenes": Experiment("tables.scenes", "the rows of tables 2 to 4 on any scenes (needs --data)"),
-    "endmembers": Experiment("maps.endmembers", "figure 3: spectra of the pure pixels (needs --data)"),
-    "abundance-maps": Experiment("maps.abundance_maps", "figures 4 to 6: abundance maps (needs --data)"),
-    "compression": Experiment("compression.compression", "middle points with fewer features, over the noise level"),
+    "endmembers": Experiment(
+        "maps.endmembers", "figure 3: spectra of the pure pixels (needs --data)"
+    ),
+    "abundance-maps": Experiment(
+        "maps.abundance_maps", "figures 4 to 6: abundance maps (needs --data)"
+    ),
+    "compression": Experiment(
+        "compression.compression", "middle points with fewer features, over the noise level"
+    ),
     "ablation": Experiment("ablation.ablation", "what each choice inside FGNSR is worth"),
 }
 
@@ -51,7 +60,7 @@ def run(name: str, request: Request) -> Outcome:
     Outcome
     """
     if name not in EXPERIMENTS:
-        raise ValueError(f"no experiment is called {name!r}; there are: {', '.join(EXPERIMENTS)}")
+        raise InputError(f"no experiment is called {name!r}; there are: {', '.join(EXPERIMENTS)}")
     module, function = EXPERIMENTS[name].place.split(".")
     outcome: Outcome = getattr(import_module(f"selfdict.experiments.{module}"), function)(request)
     return outcome

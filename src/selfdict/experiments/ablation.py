@@ -1,7 +1,8 @@
 """What each choice inside FGNSR is worth: the penalty, the selection, normalisation, preselection and its weights.
 
-One choice is changed at a time, from: the heuristic μ, all pixels, columns as they are; each model is read out in
-four ways. Generated scenes and mixtures at several noise levels are always in the table, the user's scenes besides.
+One choice is changed at a time, from: the heuristic μ, all pixels, columns as they are; each model
+is read out in four ways. Generated scenes and mixtures at several noise levels are always in the
+table, the user's scenes besides.
 """
 
 from collections.abc import Iterator
@@ -17,9 +18,10 @@ from selfdict.experiments.rows import svd_limit
 from selfdict.experiments.scenes import Scene, generated, load_all, own_rank
 from selfdict.metrics import mrsa, relative_error
 from selfdict.model import Solution
-from selfdict.select import Clusters, h2nmf, select_indices
+from selfdict.model.problem import jitter
+from selfdict.peers import Clusters, h2nmf
+from selfdict.readout import select_indices
 from selfdict.solvers import mu_heuristic, working_set
-from selfdict.solvers.problem import jitter
 
 SELECTIONS = ("diagonal", "spa", "clusters", "exchange")
 NOISE = (0.002, 0.01, 0.05)
@@ -30,8 +32,8 @@ MAX_SECONDS = 60.0  # for a model; what it has then is read out
 class Model:
     """How the convex model is put: the name of the variant, and what it changes.
 
-    ``factor`` multiplies the heuristic μ; ``trace`` steers μ to the trace r/2 + 1 instead, as the authors'
-    program does by default.
+    ``factor`` multiplies the heuristic μ; ``trace`` steers μ to the trace r/2 + 1 instead, as the
+    authors' program does by default.
     """
 
     name: str
@@ -71,10 +73,16 @@ def ablation(request: Request) -> Outcome:
             for selection in SELECTIONS:
                 K = select_indices(solution, r, scene.M, selection, clusters=clusters[count])
                 rows.append(_row(kind, scene, r, model, selection, solution, K, limit))
-            request.progress(f"ablation: {scene.name}, r = {r}, {model.name}: {rows[-1]['relative_error']:.2f} %")
+            request.progress(
+                f"ablation: {scene.name}, r = {r}, {model.name}: {rows[-1]['relative_error']:.2f} %"
+            )
     summary = _summary(rows)
-    notes = ["excess: relative error over that of the best variant on the same data, minus one, in percent"]
-    return Outcome({"ablation": rows, "ablation_summary": summary}, {"ablation": _draw(summary)}, notes)
+    notes = [
+        "excess: relative error over that of the best variant on the same data, minus one, in percent"
+    ]
+    return Outcome(
+        {"ablation": rows, "ablation_summary": summary}, {"ablation": _draw(summary)}, notes
+    )
 
 
 def solve(M: Array, r: int, model: Model, clusters: Clusters | None, seed: int) -> Solution:
@@ -114,11 +122,20 @@ def _mixtures(n: int, r: int, noise: float, seed: int) -> Scene:
     M, _, pure = make_mixtures(60, n, r, noise=noise, random_state=seed)
     clean, _, _ = make_mixtures(60, n, r, random_state=seed)
     everywhere = np.ones((1, n), dtype=bool)
-    return Scene(f"mixtures r={r} noise={noise:g}", M, everywhere, clean[:, pure], np.arange(1.0, len(M) + 1))
+    return Scene(
+        f"mixtures r={r} noise={noise:g}", M, everywhere, clean[:, pure], np.arange(1.0, len(M) + 1)
+    )
 
 
 def _row(
-    kind: str, scene: Scene, r: int, model: Model, selection: str, solution: Solution, K: Array, limit: float
+    kind: str,
+    scene: Scene,
+    r: int,
+    model: Model,
+    selection: str,
+    solution: Solution,
+    K: Array,
+    limit: float,
 ) -> Row:
     own = scene.reference is not None and scene.reference.shape[1] == r
     return {
@@ -129,7 +146,9 @@ def _row(
         "selection": selection,
         "relative_error": 100 * relative_error(scene.M, K),
         "svd_limit": limit,
-        "mrsa": mrsa(scene.M[:, K], scene.reference) if own and scene.reference is not None else None,
+        "mrsa": mrsa(scene.M[:, K], scene.reference)
+        if own and scene.reference is not None
+        else None,
         "support": len(solution.support),
         "gap": solution.gap,
     }
@@ -145,7 +164,11 @@ def _summary(rows: list[Row]) -> list[Row]:
     for model, selection in dict.fromkeys((row["model"], row["selection"]) for row in rows):
         line: Row = {"model": model, "selection": selection}
         for kind in dict.fromkeys(row["kind"] for row in rows):
-            here = [r for r in rows if (r["model"], r["selection"], r["kind"]) == (model, selection, kind)]
+            here = [
+                r
+                for r in rows
+                if (r["model"], r["selection"], r["kind"]) == (model, selection, kind)
+            ]
             excess = [100 * (r["relative_error"] / best[r["scene"], r["r"]] - 1) for r in here]
             angles = [r["mrsa"] for r in here if r["mrsa"] is not None]
             line |= {
@@ -159,17 +182,33 @@ def _summary(rows: list[Row]) -> list[Row]:
 
 def _draw(summary: list[Row]) -> Any:
     """Draw the mean excess of each variant: a group of bars a model, a colour a selection."""
-    kinds = [key.removeprefix("mean_excess_") for key in summary[0] if key.startswith("mean_excess_")]
+    kinds = [
+        key.removeprefix("mean_excess_") for key in summary[0] if key.startswith("mean_excess_")
+    ]
     models = list(dict.fromkeys(row["model"] for row in summary))
-    figure, axes = subplots(1, len(kinds), 2.6 + 3.2 * len(kinds), 1.4 + 0.42 * len(models), sharey=True)
+    figure, axes = subplots(
+        1, len(kinds), 2.6 + 3.2 * len(kinds), 1.4 + 0.42 * len(models), sharey=True
+    )
     for ax, kind in zip(axes[0], kinds, strict=True):
-        for k, (selection, colour) in enumerate(zip(SELECTIONS, ("#56B4E9", "#E69F00", "#CC79A7", "#0072B2"))):
-            values = [row[f"mean_excess_{kind}"] for row in summary if row["selection"] == selection]
-            ax.barh(np.arange(len(models)) + 0.2 * (k - 1.5), values, height=0.2, color=colour, label=selection)
+        for k, (selection, colour) in enumerate(
+            zip(SELECTIONS, ("#56B4E9", "#E69F00", "#CC79A7", "#0072B2"))
+        ):
+            values = [
+                row[f"mean_excess_{kind}"] for row in summary if row["selection"] == selection
+            ]
+            ax.barh(
+                np.arange(len(models)) + 0.2 * (k - 1.5),
+                values,
+                height=0.2,
+                color=colour,
+                label=selection,
+            )
         ax.set_title(f"{kind} data", fontsize="small")
         ax.set_xlabel("mean excess of the relative error, %")
         ax.set_xscale("symlog", linthresh=10)
     axes[0, 0].set_yticks(range(len(models)), models, fontsize="small")
     axes[0, 0].invert_yaxis()
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False
+    )
     return figure

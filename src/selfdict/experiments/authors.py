@@ -1,8 +1,8 @@
 """What the authors' own programs gave (GNU Octave 7.3, their C projection) on data anybody can make or get.
 
-``midpoint_plain.csv`` and ``midpoint_scaled.csv``: section 4.1, 25 repeats a noise level. ``hsi_table.csv``:
-section 4.2 on three public scenes; relative errors in percent (exact NNLS on the whole scene), MRSA against the
-reference endmembers of the community, seconds without clustering.
+``midpoint_plain.csv`` and ``midpoint_scaled.csv``: section 4.1, 25 repeats a noise level.
+``hsi_table.csv``: section 4.2 on three public scenes; relative errors in percent (exact NNLS on the
+whole scene), MRSA against the reference endmembers of the community, seconds without clustering.
 """
 
 import csv

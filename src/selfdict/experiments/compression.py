@@ -9,8 +9,9 @@ from selfdict.experiments.midpoints import BROKEN, QUICK, QUICK_REPEATS, REPEATS
 from selfdict.experiments.outcome import Outcome, Request, Row, subplots
 from selfdict.metrics import index_recovery, relative_error
 from selfdict.model.omega import column_norms
+from selfdict.reductions import compress
 from selfdict.report.palette import line_styles
-from selfdict.solvers import compress, mu_heuristic, working_set
+from selfdict.solvers import mu_heuristic, working_set
 
 LEVELS = tuple(round(0.05 * k, 2) for k in range(1, 11))
 SIZES = (R, 2 * R, 4 * R)
@@ -19,7 +20,10 @@ METHODS = ("svd", "gaussian", "srht")
 
 def compression(request: Request) -> Outcome:
     """Middle points in q = r, 2r and 4r directions of each kind, and whole: index recovery over the noise level."""
-    choices: list[tuple[str, int | None]] = [("whole", None), *((method, q) for method in METHODS for q in SIZES)]
+    choices: list[tuple[str, int | None]] = [
+        ("whole", None),
+        *((method, q) for method in METHODS for q in SIZES),
+    ]
     repeats = QUICK_REPEATS if request.quick else REPEATS
     rows = []
     for noise in QUICK[:2] if request.quick else LEVELS:
@@ -27,8 +31,12 @@ def compression(request: Request) -> Outcome:
         for method, q in choices:
             rows.append(_point(method, q, noise, repeats, request.seed))
     summary = [_breakdown(method, q, rows) for method, q in choices]
-    notes = [f"{repeats} repeats a noise level, r = {R}, m = 50; μ by the heuristic, the r largest diagonal entries"]
-    return Outcome({"compression": rows, "compression_breakdown": summary}, {"compression": _draw(rows)}, notes)
+    notes = [
+        f"{repeats} repeats a noise level, r = {R}, m = 50; μ by the heuristic, the r largest diagonal entries"
+    ]
+    return Outcome(
+        {"compression": rows, "compression_breakdown": summary}, {"compression": _draw(rows)}, notes
+    )
 
 
 def _point(method: str, q: int | None, noise: float, repeats: int, seed: int) -> Row:
@@ -74,9 +82,16 @@ def _draw(rows: list[Row]) -> Any:
     for ax, method in zip(axes[0], METHODS, strict=True):
         for q, style in zip(sizes, line_styles(len(sizes)), strict=True):
             wanted = ("whole", None) if q is None else (method, q)
-            points = [(row["eps"], row["recovery"]) for row in rows if (row["method"], row["q"]) == wanted]
+            points = [
+                (row["eps"], row["recovery"]) for row in rows if (row["method"], row["q"]) == wanted
+            ]
             dash = (0, style.dash) if style.dash else "-"
-            ax.plot(*zip(*points), color=style.colour, linestyle=dash, label="all 50" if q is None else f"q = {q}")
+            ax.plot(
+                *zip(*points),
+                color=style.colour,
+                linestyle=dash,
+                label="all 50" if q is None else f"q = {q}",
+            )
         ax.set_title(method)
         ax.set_xlabel("noise level ε")
     axes[0, 0].set_ylabel("share of true indices found")

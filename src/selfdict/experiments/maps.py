@@ -12,8 +12,9 @@ from selfdict.experiments.paper import SAN_DIEGO, TERRAIN, URBAN
 from selfdict.experiments.rows import fgnsr_on
 from selfdict.experiments.scenes import Scene, generated, is_printed, load_all, own_rank
 from selfdict.metrics import match
+from selfdict.peers import h2nmf
+from selfdict.readout import select_indices
 from selfdict.report.palette import ABUNDANCE_MAP, line_styles
-from selfdict.select import h2nmf, select_indices
 
 # what the paper shows: scene, rank and number of candidates
 _SHOWN = ((URBAN, 6, 500), (SAN_DIEGO, 8, 100), (TERRAIN, 5, 100))
@@ -33,12 +34,21 @@ def endmembers(request: Request) -> Outcome:
             ax.plot(scene.axis, W[:, k], label=f"pixel {K[k]}", linestyle=dash, **look)
             if reference is not None and k in partners:
                 partner = reference[:, partners[k]]
-                ax.plot(scene.axis, partner * (W[:, k].sum() / partner.sum()), linestyle=":", **look)
-        ax.set_title(f"{title} (dotted: reference, scaled)" if partners else title, fontsize="small")
+                ax.plot(
+                    scene.axis, partner * (W[:, k].sum() / partner.sum()), linestyle=":", **look
+                )
+        ax.set_title(
+            f"{title} (dotted: reference, scaled)" if partners else title, fontsize="small"
+        )
         ax.legend(frameon=False, fontsize="x-small")
         for band, position in enumerate(scene.axis):
             rows += [
-                {"scene": scene.name, "pixel": int(K[k]), "band": float(position), "value": float(W[band, k])}
+                {
+                    "scene": scene.name,
+                    "pixel": int(K[k]),
+                    "band": float(position),
+                    "value": float(W[band, k]),
+                }
                 for k in range(len(K))
             ]
     axes[-1, 0].set_xlabel("band, or wavelength in nm")
@@ -57,9 +67,13 @@ def abundance_maps(request: Request) -> Outcome:
         H = nnls(scene.M[:, K], scene.M)
         positions = np.argwhere(scene.valid)
         for k, (ax, pixel) in enumerate(zip(line, K)):
-            ax.imshow(_map(scene, H[k]), vmin=0, vmax=1, cmap=ABUNDANCE_MAP, interpolation="nearest")
+            ax.imshow(
+                _map(scene, H[k]), vmin=0, vmax=1, cmap=ABUNDANCE_MAP, interpolation="nearest"
+            )
             y, x = (int(v) for v in positions[pixel])
-            ax.set_title(f"{title}\n{y}, {x}" if k == 0 else f"{y}, {x}", loc="left", fontsize="x-small")
+            ax.set_title(
+                f"{title}\n{y}, {x}" if k == 0 else f"{y}, {x}", loc="left", fontsize="x-small"
+            )
             rows.append(
                 {
                     "scene": scene.name,

@@ -14,10 +14,11 @@ from selfdict.experiments import authors
 from selfdict.experiments.outcome import Outcome, Request, Row, subplots
 from selfdict.metrics import index_recovery, relative_error
 from selfdict.model import Solution
+from selfdict.model.problem import jitter
+from selfdict.peers import snpa, spa, xray
+from selfdict.readout import select_indices
 from selfdict.report.palette import line_styles
-from selfdict.select import select_indices, snpa, spa, xray
 from selfdict.solvers import conic, fast_gradient, mu_heuristic, working_set
-from selfdict.solvers.problem import jitter
 
 R = 10
 REPEATS = 25  # the authors' too
@@ -85,14 +86,18 @@ def _heuristic(trial: Trial) -> Array:
 
 
 def _dynamic(trial: Trial) -> Array:
-    steered = fast_gradient(trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0, target=trial.target, target_every=10)
+    steered = fast_gradient(
+        trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0, target=trial.target, target_every=10
+    )
     return _largest(steered)
 
 
 def _to_trace(trial: Trial) -> Array:
     """Steer to the trace r/2 + 1: the noise of normalised data is not known, and this is the authors' default."""
     target = ("trace", R / 2 + 1)
-    steered = fast_gradient(trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0, target=target, target_every=None)
+    steered = fast_gradient(
+        trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0, target=target, target_every=None
+    )
     return _largest(steered)
 
 
@@ -116,19 +121,28 @@ METHODS = {
     "XRAY": Method(_xray, "XRAY", CHEAP_REPEATS),
     "FGNSR heuristic": Method(_heuristic, "FGNSR_heur"),
     "FGNSR dynamic": Method(_dynamic, "FGNSR_dynres"),
-    "FGNSR certified": Method(lambda trial: _largest(_certified(trial)), "FGNSR_dynres", CHEAP_REPEATS),
-    "FGNSR certified, exchange": Method(
-        lambda trial: select_indices(_certified(trial), R, trial.M), "FGNSR_dynres", EXCHANGE_REPEATS
+    "FGNSR certified": Method(
+        lambda trial: _largest(_certified(trial)), "FGNSR_dynres", CHEAP_REPEATS
     ),
-    "exact SOCP": Method(lambda trial: _largest(conic(trial.M, epsilon=trial.noise, p=trial.p)), repeats=SLOW_REPEATS),
+    "FGNSR certified, exchange": Method(
+        lambda trial: select_indices(_certified(trial), R, trial.M),
+        "FGNSR_dynres",
+        EXCHANGE_REPEATS,
+    ),
+    "exact SOCP": Method(
+        lambda trial: _largest(conic(trial.M, epsilon=trial.noise, p=trial.p)), repeats=SLOW_REPEATS
+    ),
     "FGNSR default": Method(
-        lambda trial: np.asarray(FGNSR(R, random_state=0).fit(trial.M.T).indices_), repeats=SLOW_REPEATS
+        lambda trial: np.asarray(FGNSR(R, random_state=0).fit(trial.M.T).indices_),
+        repeats=SLOW_REPEATS,
     ),
     "normalise, SPA": Method(_normalise_spa, "SPA_norm", CHEAP_REPEATS, normalised=True),
     "normalise, FGNSR heuristic": Method(
         lambda trial: _heuristic(trial.normalised()), "FGNSR_norm_heur", normalised=True
     ),
-    "normalise, FGNSR dynamic": Method(lambda trial: _to_trace(trial.normalised()), "FGNSR_norm_dyn", normalised=True),
+    "normalise, FGNSR dynamic": Method(
+        lambda trial: _to_trace(trial.normalised()), "FGNSR_norm_dyn", normalised=True
+    ),
 }
 
 
@@ -157,7 +171,10 @@ def _figure(request: Request, name: str, alpha: float | None) -> Outcome:
         for key, method in methods.items():
             repeats = _repeats(method, noise, request.quick)
             if repeats:
-                rows.append(_point(key, method, noise, alpha, repeats, request.seed) | _compare(method, theirs))
+                rows.append(
+                    _point(key, method, noise, alpha, repeats, request.seed)
+                    | _compare(method, theirs)
+                )
     for row in rows:
         row["z"] = _standard_errors_apart(row)
     summary = [_breakdown(key, [row for row in rows if row["method"] == key]) for key in methods]
@@ -168,7 +185,9 @@ def _figure(request: Request, name: str, alpha: float | None) -> Outcome:
     ]
     if request.quick:
         notes = [f"quick version: {QUICK_REPEATS} repeats a noise level"]
-    return Outcome({name: rows, f"{name}_breakdown": summary}, {name: _draw(rows, list(methods))}, notes)
+    return Outcome(
+        {name: rows, f"{name}_breakdown": summary}, {name: _draw(rows, list(methods))}, notes
+    )
 
 
 def _repeats(method: Method, noise: float, quick: bool) -> int:
@@ -177,7 +196,9 @@ def _repeats(method: Method, noise: float, quick: bool) -> int:
     return method.repeats if not method.slow or noise in COARSE else 0
 
 
-def _point(key: str, method: Method, noise: float, alpha: float | None, repeats: int, seed: int) -> Row:
+def _point(
+    key: str, method: Method, noise: float, alpha: float | None, repeats: int, seed: int
+) -> Row:
     """Return the mean measures of one method at one noise level; all methods see the same data sets."""
     found = []
     for repeat in range(repeats):
@@ -210,8 +231,8 @@ def _compare(method: Method, theirs: dict[str, float]) -> Row:
 def _standard_errors_apart(row: Row) -> float | None:
     """Return how many standard errors of the difference our recovery lies above the authors'.
 
-    The variance is pooled, as if both had the same: where few indices are found, or nearly all, the standard error of
-    25 repeats alone can be zero.
+    The variance is pooled, as if both had the same: where few indices are found, or nearly all, the
+    standard error of 25 repeats alone can be zero.
     """
     if row["authors_recovery"] is None:
         return None
@@ -219,7 +240,9 @@ def _standard_errors_apart(row: Row) -> float | None:
     if abs(difference) < 1e-12:
         return 0.0
     ours, theirs = row["repeats"], REPEATS
-    squares = ours * (ours - 1) * row["recovery_se"] ** 2 + theirs * (theirs - 1) * row["authors_se"] ** 2
+    squares = (
+        ours * (ours - 1) * row["recovery_se"] ** 2 + theirs * (theirs - 1) * row["authors_se"] ** 2
+    )
     error = float(np.sqrt(squares / (ours + theirs - 2) * (1 / ours + 1 / theirs)))
     return difference / error if error > 0 else float(np.copysign(np.inf, difference))
 
@@ -228,7 +251,9 @@ def _breakdown(key: str, rows: list[Row]) -> Row:
     """Return the first noise level at which a method recovers less than 95 %, ours and the authors'."""
 
     def first(column: str) -> float | None:
-        return next((row["eps"] for row in rows if row[column] is not None and row[column] < BROKEN), None)
+        return next(
+            (row["eps"] for row in rows if row[column] is not None and row[column] < BROKEN), None
+        )
 
     apart = [row["z"] for row in rows if row["z"] is not None]
     return {

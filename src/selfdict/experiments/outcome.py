@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import selfdict
+from selfdict import __version__
 from selfdict._optional import optional
 
 Row = dict[str, Any]
@@ -56,7 +56,9 @@ def write_outcome(outcome: Outcome, folder: Path, name: str, facts: Row) -> list
 
     The files appear together, when all are written; older ones of the same name are replaced.
     """
-    from selfdict.scene.staging import staged  # brings xarray, which the list of experiments does not need
+    from selfdict.scene.staging import (
+        staged,  # brings xarray, which the list of experiments does not need
+    )
 
     folder.mkdir(parents=True, exist_ok=True)
     with staged(folder / f"{name}.json", overwrite=True) as record:
@@ -65,7 +67,10 @@ def write_outcome(outcome: Outcome, folder: Path, name: str, facts: Row) -> list
         for title, figure in outcome.figures.items():
             figure.savefig(record.with_name(f"{title}.png"), dpi=100)
             optional("matplotlib.pyplot").close(figure)
-        record.write_text(json.dumps({**facts, **surroundings(), "notes": outcome.notes}, indent=2) + "\n", "utf-8")
+        record.write_text(
+            json.dumps({**facts, **surroundings(), "notes": outcome.notes}, indent=2) + "\n",
+            "utf-8",
+        )
         names = sorted(path.name for path in record.parent.iterdir())
     return [folder / each for each in names]
 
@@ -74,7 +79,7 @@ def surroundings() -> Row:
     """Return the time, the machine and the versions, for the record."""
     packages = ("numpy", "scipy", "numba", "scikit-learn")
     return {
-        "selfdict": selfdict.__version__,
+        "selfdict": __version__,
         "date": datetime.now().astimezone().isoformat(timespec="seconds"),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
@@ -82,7 +87,9 @@ def surroundings() -> Row:
     }
 
 
-def subplots(rows: int, columns: int, width: float, height: float, **options: Any) -> tuple[Any, Any]:
+def subplots(
+    rows: int, columns: int, width: float, height: float, **options: Any
+) -> tuple[Any, Any]:
     """Return a figure and a 2-D array of axes without the frame's upper and right line."""
     figure, axes = optional("matplotlib.pyplot").subplots(
         rows, columns, figsize=(width, height), layout="constrained", squeeze=False, **options

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class PrintedScene:
     """A scene of section 4.2: what identifies it, and its table (method: seconds and percent for each rank).
 
-    ``patterns`` are what the names of its files contain; bands and pixels decide whether a file is that scene.
+    ``patterns`` are what the names of its files contain; bands and pixels decide whether a file is
+    that scene.
     """
 
     name: str
@@ -30,7 +31,8 @@ class PrintedScene:
         return f"the {self.name} scene ({self.bands} bands × {self.pixels:,} pixels)"
 
 
-# Table 1: cost, memory, parameters, needs columns normalised, seconds on the middle points. "<0.01" is printed for SPA.
+# Table 1: cost, memory, parameters, needs columns normalised, seconds on the middle points. "<0.01"
+# is printed for SPA.
 TABLE1 = {
     "SPA": ("2mnr + O(mr²)", "O(mn)", "r", "yes", "<0.01"),
     "XRAY": ("O(mnr)", "O(mn)", "r", "no", "0.03"),
@@ -39,7 +41,8 @@ TABLE1 = {
     "FGNSR": ("O(mn²)", "O(mn + n²)", "r or ‖N‖_F", "no", "0.09"),
 }
 
-# Seconds and percent for the smaller rank, then for the larger; 0.01 stands where "<0.01" is printed.
+# Seconds and percent for the smaller rank, then for the larger; 0.01 stands where "<0.01" is
+# printed.
 URBAN = PrintedScene(
     "Urban",
     ("urban",),
@@ -118,7 +121,14 @@ TERRAIN = PrintedScene(
         "FGNSR-500": (40.29, 3.68, 40.13, 3.39),
     },
 )
-# The remark gives the interval in which the errors of all methods lie; its size is that of the usual 188-band cut.
+# The remark gives the interval in which the errors of all methods lie; its size is that of the
+# usual 188-band cut.
 CUPRITE = PrintedScene(
-    "Cuprite", ("cuprite",), 188, 250 * 191, (15, 20), {}, interval={15: (1.39, 1.99), 20: (1.35, 1.84)}
+    "Cuprite",
+    ("cuprite",),
+    188,
+    250 * 191,
+    (15, 20),
+    {},
+    interval={15: (1.39, 1.99), 20: (1.35, 1.84)},
 )

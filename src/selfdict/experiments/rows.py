@@ -11,9 +11,10 @@ from selfdict.experiments.outcome import Row
 from selfdict.experiments.scenes import Scene
 from selfdict.metrics import mrsa, relative_error
 from selfdict.model import Solution
-from selfdict.select import Clusters, h2nmf, select_indices, snpa, spa, vca, xray
+from selfdict.model.problem import jitter
+from selfdict.peers import Clusters, h2nmf, snpa, spa, vca, xray
+from selfdict.readout import select_indices
 from selfdict.solvers import fast_gradient, mu_heuristic
-from selfdict.solvers.problem import jitter
 
 CANDIDATES = (100, 500)
 VCA_RUNS = 10
@@ -28,16 +29,20 @@ PEERS: dict[str, Peer] = {
 }
 
 
-def scene_rows(scene: Scene, r: int, seed: int, candidates: Sequence[int] = CANDIDATES) -> Iterator[Row]:
+def scene_rows(
+    scene: Scene, r: int, seed: int, candidates: Sequence[int] = CANDIDATES
+) -> Iterator[Row]:
     """Yield a row for each method, in the order of the paper, then our own.
 
-    Seconds are those of the algorithm alone, without the preselection, as in the paper; those of our own rows
-    count everything. Errors are relative to the whole scene, in percent.
+    Seconds are those of the algorithm alone, without the preselection, as in the paper; those of
+    our own rows count everything. Errors are relative to the whole scene, in percent.
     """
     clusters: dict[int, Clusters] = {}
     for count in candidates:
         clusters[count] = h2nmf(scene.M, count, previous=clusters.get(count // 5))
-    subsets = {"": np.arange(scene.M.shape[1])} | {f"-{count}": c.indices for count, c in clusters.items()}
+    subsets = {"": np.arange(scene.M.shape[1])} | {
+        f"-{count}": c.indices for count, c in clusters.items()
+    }
     for suffix, subset in subsets.items():
         yield _vca_row(scene, f"VCA{suffix}", subset, r, seed)
     for name, peer in PEERS.items():
@@ -63,7 +68,9 @@ def fgnsr_on(M: Array, clusters: Clusters, r: int, seed: int) -> Solution:
     return fast_gradient(scaled, mu, p=p, w=np.ones(scaled.shape[1]), max_iter=1000, tol=0)
 
 
-def row(scene: Scene, r: int, method: str, K: Array, seconds: float, gap: float | None = None) -> Row:
+def row(
+    scene: Scene, r: int, method: str, K: Array, seconds: float, gap: float | None = None
+) -> Row:
     """Return the measures of a choice of pixels."""
     return {
         "scene": scene.name,
@@ -88,10 +95,18 @@ def _vca_row(scene: Scene, name: str, subset: Array, r: int, seed: int) -> Row:
     runs = []
     for k in range(VCA_RUNS):
         started = time.perf_counter()
-        K = subset[vca(np.asfortranarray(scene.M[:, subset]), r, random_state=np.random.default_rng([seed, k]))]
+        K = subset[
+            vca(
+                np.asfortranarray(scene.M[:, subset]),
+                r,
+                random_state=np.random.default_rng([seed, k]),
+            )
+        ]
         runs.append(row(scene, r, name, K, time.perf_counter() - started))
     best = min(runs, key=lambda run: float(run["relative_error"]))
-    means = {key: float(np.mean([run[key] for run in runs])) for key in ("relative_error", "seconds")}
+    means = {
+        key: float(np.mean([run[key] for run in runs])) for key in ("relative_error", "seconds")
+    }
     if scene.reference is not None:
         means["mrsa"] = float(np.mean([run["mrsa"] for run in runs]))
     return best | means
@@ -106,4 +121,11 @@ def _our_rows(scene: Scene, r: int, seed: int) -> Iterator[Row]:
     for method in ("clusters", "spa", "diagonal"):
         started = time.perf_counter()
         K = select_indices(model.solution_, r, scene.M, method)
-        yield row(scene, r, f"FGNSR all pixels, {method}", K, solved + time.perf_counter() - started, model.gap_)
+        yield row(
+            scene,
+            r,
+            f"FGNSR all pixels, {method}",
+            K,
+            solved + time.perf_counter() - started,
+            model.gap_,
+        )

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from scipy.io import loadmat
 
+from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.datasets import make_scene
 from selfdict.experiments.paper import PrintedScene
@@ -52,19 +53,23 @@ def load(path: Path) -> Scene:
     reference = _reference(path)
     if reference is not None and reference.shape[0] != M.shape[0]:
         reference = None
-    axis = scene["wavelength"].values if "wavelength" in scene.coords else np.arange(1.0, M.shape[0] + 1)
+    axis = (
+        scene["wavelength"].values
+        if "wavelength" in scene.coords
+        else np.arange(1.0, M.shape[0] + 1)
+    )
     return Scene(path.stem, M, valid_mask(scene).values, reference, axis)
 
 
 def load_all(data: Path | None) -> list[Scene]:
     """Read the file, or all files of the folder that hold a scene."""
     if data is None:
-        raise ValueError(f"this needs scenes: --data FILE or --data DIR with {_LAYOUTS}")
+        raise InputError(f"this needs scenes: --data FILE or --data DIR with {_LAYOUTS}")
     if not data.is_dir():
         return [load(data)]
     scenes = [scene for path in _files(data) if (scene := _try(path)) is not None]
     if not scenes:
-        raise ValueError(f"{data}: no file in this folder holds a scene; wanted: {_LAYOUTS}")
+        raise InputError(f"{data}: no file in this folder holds a scene; wanted: {_LAYOUTS}")
     return scenes
 
 
@@ -72,7 +77,7 @@ def load_printed(data: Path | None, printed: PrintedScene) -> Scene:
     """Read a scene of the paper: the file named (whatever it is), or the one in the folder that has its size."""
     wanted = f"{printed.wanted()} of the paper, as {_LAYOUTS}"
     if data is None:
-        raise ValueError(f"this needs --data FILE with {wanted}")
+        raise InputError(f"this needs --data FILE with {wanted}")
     if not data.is_dir():
         return load(data)
     for path in _files(data):
@@ -80,7 +85,9 @@ def load_printed(data: Path | None, printed: PrintedScene) -> Scene:
             scene = _try(path)
             if scene is not None and is_printed(scene, printed):
                 return scene
-    raise ValueError(f"{data}: no file in this folder is {wanted}; name another scene with --data FILE")
+    raise InputError(
+        f"{data}: no file in this folder is {wanted}; name another scene with --data FILE"
+    )
 
 
 def is_printed(scene: Scene, printed: PrintedScene) -> bool:
@@ -91,15 +98,30 @@ def is_printed(scene: Scene, printed: PrintedScene) -> bool:
 def own_rank(scene: Scene) -> int:
     """Return the number of reference endmembers."""
     if scene.reference is None:
-        raise ValueError(f"{scene.name} has no reference endmembers to take the rank from: give it with --rank")
+        raise InputError(
+            f"{scene.name} has no reference endmembers to take the rank from: give it with --rank"
+        )
     return int(scene.reference.shape[1])
 
 
 def generated(
-    n_endmembers: int = 4, size: int = 26, n_bands: int = 40, noise: float = 0.01, n_outliers: int = 3, seed: int = 0
+    n_endmembers: int = 4,
+    size: int = 26,
+    n_bands: int = 40,
+    noise: float = 0.01,
+    n_outliers: int = 3,
+    seed: int = 0,
 ) -> Scene:
     """Return a scene made here, with the truth as reference."""
-    truth = make_scene((size, size), n_bands, n_endmembers, noise, n_outliers=n_outliers, border=1, random_state=seed)
+    truth = make_scene(
+        (size, size),
+        n_bands,
+        n_endmembers,
+        noise,
+        n_outliers=n_outliers,
+        border=1,
+        random_state=seed,
+    )
     good = truth.scene["good_band"].values
     M = matrix(truth.scene, drop_bad_bands=True, clip=True).astype(np.float64)
     valid = valid_mask(truth.scene, drop_bad_bands=True).values
@@ -126,8 +148,15 @@ def _reference(path: Path) -> Array | None:
     elif path.suffix.lower() == ".mat":
         try:
             M = loadmat(path, variable_names=["M"]).get("M")
-        except (NotImplementedError, ValueError):  # version 7.3, in which the community stores no reference
+        except (
+            NotImplementedError,
+            ValueError,
+        ):  # version 7.3, in which the community stores no reference
             M = None
     else:
         M = None
-    return None if M is None or M.ndim != 2 or M.dtype.kind not in "iuf" else np.asarray(M, dtype=np.float64)
+    return (
+        None
+        if M is None or M.ndim != 2 or M.dtype.kind not in "iuf"
+        else np.asarray(M, dtype=np.float64)
+    )

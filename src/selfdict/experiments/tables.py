@@ -12,7 +12,14 @@ from selfdict.experiments.midpoints import METHODS, Trial
 from selfdict.experiments.outcome import Outcome, Request, Row, subplots
 from selfdict.experiments.paper import CUPRITE, SAN_DIEGO, TABLE1, TERRAIN, URBAN, PrintedScene
 from selfdict.experiments.rows import CANDIDATES, OURS, scene_rows, svd_limit
-from selfdict.experiments.scenes import Scene, generated, is_printed, load_all, load_printed, own_rank
+from selfdict.experiments.scenes import (
+    Scene,
+    generated,
+    is_printed,
+    load_all,
+    load_printed,
+    own_rank,
+)
 
 QUICK_CANDIDATES = (40, 100)
 # cost, memory, parameters, needs normalised columns, printed seconds; and what is timed
@@ -59,10 +66,14 @@ def table1(request: Request) -> Outcome:
             }
         )
     figure, axes = subplots(1, 1, 6.0, 2.6)
-    axes[0, 0].barh([row["method"] for row in rows], [row["least_seconds"] for row in rows], color="#0072B2")
+    axes[0, 0].barh(
+        [row["method"] for row in rows], [row["least_seconds"] for row in rows], color="#0072B2"
+    )
     axes[0, 0].set(xscale="log", xlabel="seconds a data set of 55 points (least)")
     axes[0, 0].invert_yaxis()
-    return Outcome({"table1": rows}, {"table1": figure}, ["peak memory is what Python and NumPy allocate"])
+    return Outcome(
+        {"table1": rows}, {"table1": figure}, ["peak memory is what Python and NumPy allocate"]
+    )
 
 
 def table2(request: Request) -> Outcome:
@@ -105,7 +116,9 @@ def _printed_table(request: Request, name: str, printed: PrintedScene) -> Outcom
     ranks = (4,) if request.quick else request.ranks or printed.ranks
     if not is_printed(scene, printed):
         outcome = _tables(request, name, [(scene, ranks)], lambda row: {})
-        outcome.notes.append(f"{scene.name} is not {printed.wanted()}: the printed values are left out")
+        outcome.notes.append(
+            f"{scene.name} is not {printed.wanted()}: the printed values are left out"
+        )
         return outcome
 
     def beside(row: Row) -> Row:
@@ -128,12 +141,24 @@ def _tables(
         for r in ranks:
             theirs = authors.scene_results(scene.shape, r)
             here = []
-            for row in scene_rows(scene, r, request.seed, QUICK_CANDIDATES if request.quick else CANDIDATES):
-                request.progress(f"{name}: {scene.name}, r = {r}, {row['method']}: {row['relative_error']:.2f} %")
+            for row in scene_rows(
+                scene, r, request.seed, QUICK_CANDIDATES if request.quick else CANDIDATES
+            ):
+                request.progress(
+                    f"{name}: {scene.name}, r = {r}, {row['method']}: {row['relative_error']:.2f} %"
+                )
                 error, angle, seconds = theirs.get(_authors_name(row["method"]), (None, None, None))
-                here.append(row | beside(row) | dict(authors_error=error, authors_mrsa=angle, authors_seconds=seconds))
+                here.append(
+                    row
+                    | beside(row)
+                    | dict(authors_error=error, authors_mrsa=angle, authors_seconds=seconds)
+                )
             rows += here
-            summary.append(_summary(scene, r, here, min((error for error, _, _ in theirs.values()), default=None)))
+            summary.append(
+                _summary(
+                    scene, r, here, min((error for error, _, _ in theirs.values()), default=None)
+                )
+            )
     figures = {name: _draw(rows)}
     if any(row["mrsa"] is not None for row in rows):
         figures[f"{name}_mrsa"] = _draw_mrsa([row for row in rows if row["mrsa"] is not None])
@@ -145,16 +170,23 @@ def _authors_name(method: str) -> str:
     if method.startswith("VCA"):
         return f"{method} (mean of 10)"
     if method.startswith("FGNSR-"):
-        return method.removesuffix(", diagonal") if method.endswith("diagonal") else f"{method}-spaX"
+        return (
+            method.removesuffix(", diagonal") if method.endswith("diagonal") else f"{method}-spaX"
+        )
     return method
 
 
 def _summary(scene: Scene, r: int, rows: list[Row], authors_best: float | None) -> Row:
     """Compare our default with the best of the other rows, the authors' best and the limit set by the rank."""
     ours = next(row for row in rows if row["method"] == OURS)
-    rest = min((row for row in rows if not row["method"].startswith("FGNSR")), key=lambda row: row["relative_error"])
+    rest = min(
+        (row for row in rows if not row["method"].startswith("FGNSR")),
+        key=lambda row: row["relative_error"],
+    )
     limit = svd_limit(scene.M, r)
-    share = None if authors_best is None else (ours["relative_error"] - limit) / (authors_best - limit)
+    share = (
+        None if authors_best is None else (ours["relative_error"] - limit) / (authors_best - limit)
+    )
     return {
         "scene": scene.name,
         "r": r,
@@ -177,13 +209,23 @@ def _draw(rows: list[Row]) -> Any:
     for ax, lines in panels:
         here = {row["method"]: row for row in lines}
         for key, colour, size in (("authors_error", "#D55E00", 34), ("paper_error", "#009E73", 60)):
-            points = [(row[key], methods.index(method)) for method, row in here.items() if row.get(key) is not None]
+            points = [
+                (row[key], methods.index(method))
+                for method, row in here.items()
+                if row.get(key) is not None
+            ]
             if points:
                 ax.scatter(
-                    *zip(*points), s=size, facecolors="none", edgecolors=colour, label=key.removesuffix("_error")
+                    *zip(*points),
+                    s=size,
+                    facecolors="none",
+                    edgecolors=colour,
+                    label=key.removesuffix("_error"),
                 )
         errors = [row["relative_error"] for row in here.values()]
-        ax.scatter(errors, [methods.index(method) for method in here], s=12, color="#0072B2", label="ours")
+        ax.scatter(
+            errors, [methods.index(method) for method in here], s=12, color="#0072B2", label="ours"
+        )
         ax.set_xlim(left=0)
         ax.grid(axis="y", alpha=0.2)
     axes[0, 0].set_yticks(range(len(methods)), methods)
@@ -197,10 +239,19 @@ def _draw(rows: list[Row]) -> Any:
 def _draw_mrsa(rows: list[Row]) -> Any:
     """Draw MRSA over relative error, FGNSR in colours of its own."""
     figure, axes, panels = _panels(rows, 2.9, 2.9)
-    groups = {"other methods": "#4D4D4D", "FGNSR-100, -500": "#E69F00", "FGNSR all pixels": "#56B4E9", OURS: "#0072B2"}
+    groups = {
+        "other methods": "#4D4D4D",
+        "FGNSR-100, -500": "#E69F00",
+        "FGNSR all pixels": "#56B4E9",
+        OURS: "#0072B2",
+    }
     for ax, lines in panels:
         for label, colour in groups.items():
-            points = [(row["relative_error"], row["mrsa"]) for row in lines if _group(row["method"]) == label]
+            points = [
+                (row["relative_error"], row["mrsa"])
+                for row in lines
+                if _group(row["method"]) == label
+            ]
             if points:
                 ax.scatter(
                     *zip(*points),

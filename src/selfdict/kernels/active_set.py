@@ -1,11 +1,13 @@
 """Nonnegative least squares, with or without Σx = 1, by active sets, for many right-hand sides.
 
-The free set F of a problem grows and shrinks as in the method of Lawson and Hanson. The triangular factor of its
-columns, L Lᵀ = R_FᵀR_F, is kept row by row in the order in which the indices entered: one that enters costs a row, one
-that leaves costs the rows after it, and the rows that the next problem needs too are computed once.
+The free set F of a problem grows and shrinks as in the method of Lawson and Hanson. The triangular
+factor of its columns, L Lᵀ = R_FᵀR_F, is kept row by row in the order in which the indices entered:
+one that enters costs a row, one that leaves costs the rows after it, and the rows that the next
+problem needs too are computed once.
 
-Two forms share the loop. The Gram form computes L as the Cholesky factor of (RᵀR)_FF and is the fast one. The stable
-form orthogonalises the columns of R_F, L Q = R_Fᵀ, and so never squares the condition number.
+Two forms share the loop. The Gram form computes L as the Cholesky factor of (RᵀR)_FF and is the
+fast one. The stable form orthogonalises the columns of R_F, L Q = R_Fᵀ, and so never squares the
+condition number.
 
 Helpers take few arrays on purpose: a call costs as much as a small solve if it hands over a dozen.
 """
@@ -16,7 +18,9 @@ from selfdict._validation import Array
 from selfdict.kernels.jit import jit
 
 _EPS = 2.0**-52
-_DEPENDENT = 1e-14  # a column that is nearer, relatively, to the span of the free ones cannot join them
+_DEPENDENT = (
+    1e-14  # a column that is nearer, relatively, to the span of the free ones cannot join them
+)
 
 
 @jit
@@ -52,11 +56,9 @@ def active_set(
     warm : bool
         Whether the first free set is where X is positive, not where the guess is.
 
-    Notes
-    -----
-    Once x is feasible the objective falls with every change of the free set, so no set comes twice and the loop ends.
-    Rounding can break this only among sets whose objectives agree to the last digits; a cap of 10 (r + 1) changes
-    stops at one of them.
+    Notes ----- Once x is feasible the objective falls with every change of the free set, so no set
+    comes twice and the loop ends. Rounding can break this only among sets whose objectives agree to
+    the last digits; a cap of 10 (r + 1) changes stops at one of them.
     """
     r, q = Rt.shape
     free = np.full(r, -1)  # F, in order of entry
@@ -105,7 +107,11 @@ def active_set(
         for _ in range(10 * (r + 1)):
             while rows < k:
                 j = free[rows]
-                pivot = _orthogonal_row(Rt, j, rows, L, Q) if stable else _cholesky_row(G, free, rows, L, inverse)
+                pivot = (
+                    _orthogonal_row(Rt, j, rows, L, Q)
+                    if stable
+                    else _cholesky_row(G, free, rows, L, inverse)
+                )
                 if pivot > 0.0:
                     inverse[rows] = 1.0 / pivot
                     rows += 1
@@ -274,7 +280,8 @@ def _backward(L: Array, inverse: Array, k: int, b: Array) -> None:
 def _move(free: Array, s: Array, x: Array, k: int, feasible: bool) -> tuple[int, int]:
     """Go from x towards s while x ≥ 0, and take from F what is zero there; return the new k and the rows that stay.
 
-    A start that is not feasible yet goes to s at once, which mostly drops several wrong guesses together.
+    A start that is not feasible yet goes to s at once, which mostly drops several wrong guesses
+    together.
     """
     step = 1.0
     blocking = -1

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from selfdict._validation import Array
+from selfdict.compute.threads import for_slices
 from selfdict.kernels.jit import jit
-from selfdict.kernels.threads import for_slices
 
 # Wide slices: with rows in one piece, a narrow slice jumps to another memory page at every step.
 _SLICE = 16384
@@ -36,8 +36,8 @@ def add_squared_norms(M: Array, out: Array, start: int, stop: int) -> None:
                 total += a * a
             out[j] += total
         return
-    # Rows lie in one piece: four of them at a time, so that ``out`` is read and written a quarter as often. Loops
-    # over views of the slice, from 0, become vector instructions.
+    # Rows lie in one piece: four of them at a time, so that ``out`` is read and written a quarter
+    # as often. Loops over views of the slice, from 0, become vector instructions.
     sums = out[start:stop]
     quads = m - m % 4
     for i in range(0, quads, 4):

@@ -4,9 +4,10 @@ On a working set of k atoms, in the coordinates z_ij = x_ij w_i/w_j, column j is
 
     φ_j(t) = min ½‖y_j − D z‖²  over  0 ≤ z ≤ t,
 
-with the atoms D and the column y_j scaled to w = 1. All columns share the bounds t ∈ [0, 1]^k, the gates. An atom's own
-column has its entry tied to the gate: z_i = t_i. With F the free entries of a column, U those at their gate
-and g = Dᵀ(y − D z), the derivatives are ∂φ/∂t_U = −g_U and ∂²φ/∂t_U² = G_UU − G_UF G_FF⁻¹ G_FU, G = DᵀD.
+with the atoms D and the column y_j scaled to w = 1. All columns share the bounds t ∈ [0, 1]^k, the
+gates. An atom's own column has its entry tied to the gate: z_i = t_i. With F the free entries of a
+column, U those at their gate and g = Dᵀ(y − D z), the derivatives are ∂φ/∂t_U = −g_U and ∂²φ/∂t_U²
+= G_UU − G_UF G_FF⁻¹ G_FU, G = DᵀD.
 """
 
 import numpy as np
@@ -15,14 +16,24 @@ from selfdict._validation import Array
 from selfdict.kernels.jit import jit
 
 ZERO, FREE, GATE = 0, 1, 2  # where an entry of z sits: at 0, between, at its gate
-_DEPENDENT = 1e-13  # an atom this close (relative, squared) to the span of the free ones cannot join them
+_DEPENDENT = (
+    1e-13  # an atom this close (relative, squared) to the span of the free ones cannot join them
+)
 _TOLERANCE = 1e-14  # on the signs of g, relative to the sum of Dᵀy
 _LINE = 8  # numbers in a cache line
 
 
 @jit
 def fit_columns(
-    G: Array, C: Array, weight: Array, t: Array, own: Array, Z: Array, state: Array, start: int, stop: int
+    G: Array,
+    C: Array,
+    weight: Array,
+    t: Array,
+    own: Array,
+    Z: Array,
+    state: Array,
+    start: int,
+    stop: int,
 ) -> Array:
     """Solve the columns ``start`` to ``stop`` and return Σ ω_j (φ_j − ½‖y_j‖²), and after it its gradient in t.
 
@@ -76,8 +87,8 @@ def fit_columns(
 def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> Array:
     """Return the Hessian of what :func:`fit_columns` has returned, (k, k), from where the entries sit.
 
-    G_UF G_FF⁻¹ G_FU is Yᵀ diag(1/d) Y with Y = L⁻¹ G_FU. Four rows of Y at a time, so that each sum is read and written
-    a quarter as often.
+    G_UF G_FF⁻¹ G_FU is Yᵀ diag(1/d) Y with Y = L⁻¹ G_FU. Four rows of Y at a time, so that each sum
+    is read and written a quarter as often.
     """
     k = G.shape[0]
     hessian = np.zeros((k, k))
@@ -159,9 +170,9 @@ def _solve_column(
 ) -> None:
     """Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start (z, state); on return g = c − Gz.
 
-    G, r and g are rows of :func:`_aligned_rows`. The others are memory: ``free`` lists F, ``gate`` what sits at an
-    open gate; G_FF is factored as L diag(d) Lᵀ, with ``inverse`` = 1/d; ``side`` is 1 for an entry at 0 that may rise,
-    −1 for one at its gate that may fall, else 0.
+    G, r and g are rows of :func:`_aligned_rows`. The others are memory: ``free`` lists F, ``gate``
+    what sits at an open gate; G_FF is factored as L diag(d) Lᵀ, with ``inverse`` = 1/d; ``side`` is
+    1 for an entry at 0 that may rise, −1 for one at its gate that may fall, else 0.
     """
     k = t.shape[0]
     size = 0.0
@@ -256,7 +267,9 @@ def _solve_column(
 
 
 @jit
-def _rest(G: Array, t: Array, i: int, at_gate: bool, z: Array, state: Array, side: Array, r: Array) -> None:
+def _rest(
+    G: Array, t: Array, i: int, at_gate: bool, z: Array, state: Array, side: Array, r: Array
+) -> None:
     """Put entry i at a bound and take its part out of r."""
     if at_gate:
         z[i] = t[i]

@@ -14,8 +14,9 @@ _MAX_STEPS = 60  # then a dense decomposition is the cheaper way
 def leading_eigenpairs(G: Array) -> Array:
     """Return the two largest eigenvalues, descending, and below them their eigenvectors, (1 + m, 2), of G (m, m) ⪰ 0.
 
-    Lanczos steps with full reorthogonalisation, until both residuals ‖G u − λ u‖ are rounding errors of ‖G‖; a dense
-    decomposition where that takes too long. Where there is only one eigenvalue, the second pair is zero.
+    Lanczos steps with full reorthogonalisation, until both residuals ‖G u − λ u‖ are rounding
+    errors of ‖G‖; a dense decomposition where that takes too long. Where there is only one
+    eigenvalue, the second pair is zero.
     """
     m = G.shape[0]
     pairs = np.zeros((1 + m, 2))

@@ -1,11 +1,11 @@
 """Euclidean projection of rows onto Ω (appendix B of the paper), by Newton's method instead of a heap.
 
-The optimal gate t of a row solves c'(t) = 0, where c' is increasing, piecewise linear and concave. A
-Newton step from any point therefore lands left of the root, and from there the steps increase and end,
-after finitely many, at the exact root. One step is one pass over a row that is in cache.
+The optimal gate t of a row solves c'(t) = 0, where c' is increasing, piecewise linear and concave.
+A Newton step from any point therefore lands left of the root, and from there the steps increase and
+end, after finitely many, at the exact root. One step is one pass over a row that is in cache.
 
-Below, ``own`` is the row's own entry x_i, which is taken out of the row (a zero does not enter the sums)
-and becomes the gate.
+Below, ``own`` is the row's own entry x_i, which is taken out of the row (a zero does not enter the
+sums) and becomes the gate.
 """
 
 from selfdict._validation import Array
@@ -87,7 +87,9 @@ def project_rows(Z: Array, w: Array, rows: Array, upper: float, start: int, stop
 
 
 @jit
-def _descend(v: Array, y: Array, old: Array, beta: float, step: float, w: Array, ratio: float) -> tuple[float, float]:
+def _descend(
+    v: Array, y: Array, old: Array, beta: float, step: float, w: Array, ratio: float
+) -> tuple[float, float]:
     """Put y + β(y − old) + step·v into ``v``; return the sums of :func:`_sums` for it."""
     zero = v.dtype.type(0.0)
     num, den = 0.0, 0.0
@@ -122,9 +124,9 @@ def gradient_step(
 ) -> None:
     """One step of Algorithm 1 on some rows: extrapolate, descend, project; ``Y_old`` receives the new rows.
 
-    ``V`` holds Mᵀ(M − M X) for the extrapolated X, rows ``first_row`` onwards; it is overwritten. Rows that
-    are zero now and were zero before (``open_``, ``open_old``) are neither read nor written. The gate of row i is its
-    entry ``gate``, or its own entry i if that is −1.
+    ``V`` holds Mᵀ(M − M X) for the extrapolated X, rows ``first_row`` onwards; it is overwritten.
+    Rows that are zero now and were zero before (``open_``, ``open_old``) are neither read nor
+    written. The gate of row i is its entry ``gate``, or its own entry i if that is −1.
     """
     real = V.dtype.type
     beta, step = real(beta), real(step)
@@ -142,7 +144,9 @@ def gradient_step(
             right = _descend(v[c + 1 :], y[c + 1 :], out[c + 1 :], beta, step, w[c + 1 :], ratio)
             v[c] = 0.0
             new = _newton(own, wi, left[0] + right[0], left[1] + right[1], 1.0)
-            if new == 0.0 and ratio > 0.0:  # the guess lay so far right that the step led below zero
+            if (
+                new == 0.0 and ratio > 0.0
+            ):  # the guess lay so far right that the step led below zero
                 num, den = _sums(v, w, real(0.0))
                 new = _newton(own, wi, num, den, 1.0)
         else:

@@ -20,7 +20,8 @@ def gather(M: Array, columns: Array, rows: Array, scale: float) -> None:
                 a = scale * M[i, j]
                 rows[t, i] = a - (a if a < 0 else 0)  # NaN for −infinity
         return
-    # Eight rows of M at a time. Loops with simple bounds, here and above, are several times faster than one for both.
+    # Eight rows of M at a time. Loops with simple bounds, here and above, are several times faster
+    # than one for both.
     eights = m - m % 8
     for first in range(0, eights, 8):
         for t in range(columns.size):
@@ -39,8 +40,8 @@ def gather(M: Array, columns: Array, rows: Array, scale: float) -> None:
 def deflate(rows: Array, R: Array) -> Array:
     """Set R to ``rows`` without their parts along u, the direction of their mean; return u and v, (2, m).
 
-    With A the rows, AᵀA = RᵀR + u vᵀ + v uᵀ. Where R is in single precision, RᵀR is so to within rounding
-    errors of the spread of the rows, not of their size.
+    With A the rows, AᵀA = RᵀR + u vᵀ + v uᵀ. Where R is in single precision, RᵀR is so to within
+    rounding errors of the spread of the rows, not of their size.
     """
     k, m = rows.shape
     out = np.zeros((2, m))
@@ -119,7 +120,9 @@ def misplaced(first: Array, size: int) -> Array:
 
 
 @jit
-def swap_rows(rows: Array, indices: Array, left: Array, right: Array, start: int, stop: int) -> None:
+def swap_rows(
+    rows: Array, indices: Array, left: Array, right: Array, start: int, stop: int
+) -> None:
     """Exchange the rows ``left[t]`` and ``right[t]``, and their indices, for t in [start, stop)."""
     for t in range(start, stop):
         a, b = left[t], right[t]
@@ -133,7 +136,8 @@ def swap_rows(rows: Array, indices: Array, left: Array, right: Array, start: int
 def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
     """SPA with r = 2 on the columns of Z (2, k).
 
-    The residual in the plane is a cross product; among residuals within ``tie`` relative the larger norm wins.
+    The residual in the plane is a cross product; among residuals within ``tie`` relative the larger
+    norm wins.
     """
     x, y = Z[0], Z[1]
     first = second = 0
@@ -181,7 +185,8 @@ def shares(left: Array, mix: Array, Z: Array, x: Array) -> None:
 def count_below(x: Array, edges: Array, first: Array) -> Array:
     """Return how many entries of x ∈ [0, 1] are ≤ each of the increasing edges.
 
-    All edges lie within 1e-9 of a multiple of 0.01; ``first[i]`` is the position of the first one beside i/100.
+    All edges lie within 1e-9 of a multiple of 0.01; ``first[i]`` is the position of the first one
+    beside i/100.
     """
     counts = np.zeros(edges.size + 1, dtype=np.int64)
     for value in x:

@@ -15,7 +15,12 @@ def subtract_and_extrapolate(
     b, weight = M.dtype.type(beta), s[start:stop]
     total = 0.0
     for i in range(M.shape[0]):
-        data, now, before, ahead = M[i, start:stop], MX[i, start:stop], R_old[i, start:stop], E[i, start:stop]
+        data, now, before, ahead = (
+            M[i, start:stop],
+            MX[i, start:stop],
+            R_old[i, start:stop],
+            E[i, start:stop],
+        )
         for j in range(len(now)):
             r = data[j] - now[j]
             now[j] = r

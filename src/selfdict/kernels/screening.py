@@ -1,7 +1,8 @@
 """The screening pass: positive parts of products, summed along the rows while they are still in cache.
 
-With many features BLAS multiplies a tile and :func:`add_positive_sums` reduces it. With few, moving the tile would
-cost more than its products: :func:`add_positive_products` multiplies and reduces in registers and the first cache.
+With many features BLAS multiplies a tile and :func:`add_positive_sums` reduces it. With few, moving
+the tile would cost more than its products: :func:`add_positive_products` multiplies and reduces in
+registers and the first cache.
 """
 
 from typing import Any
@@ -44,7 +45,9 @@ def pack(theta: Array, dtype: type[np.floating[Any]]) -> Array:
     shape = -(-columns // BLOCK), max(6, q + q % 2), BLOCK
     size, line = int(np.prod(shape)), 64 // np.dtype(dtype).itemsize
     memory = np.zeros(size + line, dtype)
-    start = -(memory.ctypes.data // memory.itemsize) % line  # vectors across two cache lines take two loads each
+    start = (
+        -(memory.ctypes.data // memory.itemsize) % line
+    )  # vectors across two cache lines take two loads each
     packed = memory[start : start + size].reshape(shape)
     for b in range(shape[0]):
         block = theta[:, b * BLOCK : (b + 1) * BLOCK]
@@ -56,8 +59,8 @@ def pack(theta: Array, dtype: type[np.floating[Any]]) -> Array:
 def add_positive_products(left: Array, packed: Array, out: Array) -> None:
     """Add Σ_j max(0, (left θ)_ij) to ``out[i]``, for ``left`` (2k, q') and θ as :func:`pack` returns it.
 
-    Two rows at a time, so that each number loaded serves two products, and four products between a load and a
-    store of the sums; the last four are added up at once.
+    Two rows at a time, so that each number loaded serves two products, and four products between a
+    load and a store of the sums; the last four are added up at once.
     """
     q = packed.shape[1]
     zero = packed.dtype.type(0)

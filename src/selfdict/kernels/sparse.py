@@ -28,8 +28,9 @@ def add_gram_rows(
 ) -> None:
     """Add scale_i m_iᵀY to ``out[i]`` for the columns i = ``rows`` of M.
 
-    M is in CSC form (``pointers``, ``features``, ``values``), Y in CSR form (``row_pointers``, ``points``,
-    ``entries``): each feature of m_i adds a multiple of the row of Y that belongs to it.
+    M is in CSC form (``pointers``, ``features``, ``values``), Y in CSR form (``row_pointers``,
+    ``points``, ``entries``): each feature of m_i adds a multiple of the row of Y that belongs to
+    it.
     """
     for a in range(len(rows)):
         i = rows[a]

@@ -4,8 +4,8 @@ A loss is a sum over the entries of the residual R = M − M X,
 
     min_{X ∈ Ω}  Σ_ij s_j ℓ_ij(r_ij) + μ pᵀdiag(X),
 
-with each ℓ convex, zero at zero and nowhere negative, and with a Lipschitz continuous derivative ψ = ℓ'. Its
-convex conjugate ℓ*(θ) = sup_r θr − ℓ(r) takes the place of ½θ² in the dual bound.
+with each ℓ convex, zero at zero and nowhere negative, and with a Lipschitz continuous derivative ψ
+= ℓ'. Its convex conjugate ℓ*(θ) = sup_r θr − ℓ(r) takes the place of ½θ² in the dual bound.
 """
 
 from abc import ABC, abstractmethod
@@ -97,8 +97,8 @@ class Squared(Loss):
 class Weighted(Loss):
     """Squares over known variances, r_ij² / (2 a_i b_j): noisy bands and noisy pixels count less.
 
-    The weights w of Ω stay those of M. All solvers take this loss: it is the squared one for M with its rows
-    divided by √a, and sample weights divided by b.
+    The weights w of Ω stay those of M. All solvers take this loss: it is the squared one for M with
+    its rows divided by √a, and sample weights divided by b.
 
     Parameters
     ----------
@@ -121,7 +121,10 @@ class Weighted(Loss):
 
     @property
     def lipschitz(self) -> float:
-        a, b = (1.0 if v is None else float(np.min(v)) for v in (self.band_variance, self.pixel_variance))
+        a, b = (
+            1.0 if v is None else float(np.min(v))
+            for v in (self.band_variance, self.pixel_variance)
+        )
         return 1 / (a * b)
 
     def value(self, R: Array) -> Array:
@@ -153,11 +156,15 @@ class Weighted(Loss):
 
     def _bands(self, A: Array) -> Array:
         m = len(A)
-        return as_vector(self.band_variance, m, "band_variance", A.dtype, default=np.ones(m), positive=True)[:, None]
+        return as_vector(
+            self.band_variance, m, "band_variance", A.dtype, default=np.ones(m), positive=True
+        )[:, None]
 
     def _pixels(self, s: Array) -> Array:
         n = len(s)
-        return as_vector(self.pixel_variance, n, "pixel_variance", s.dtype, default=np.ones(n), positive=True)
+        return as_vector(
+            self.pixel_variance, n, "pixel_variance", s.dtype, default=np.ones(n), positive=True
+        )
 
 
 @dataclass(frozen=True)
@@ -182,8 +189,8 @@ class Huber(_Robust):
     Parameters
     ----------
     delta : float
-        The residual from which an entry counts as an outlier, in the unit of M: some multiple (1.3 to 3) of the
-        standard deviation of the ordinary noise.
+        The residual from which an entry counts as an outlier, in the unit of M: some multiple (1.3
+        to 3) of the standard deviation of the ordinary noise.
 
     Examples
     --------

@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix, as_scalar, as_vector
+from selfdict.compute.threads import for_slices
 from selfdict.kernels.projection import ROWS_PER_SLICE, project_rows
-from selfdict.kernels.threads import for_slices
 
 
 def column_norms(M: Array, block: int = 1 << 16) -> Array:
@@ -15,7 +16,9 @@ def column_norms(M: Array, block: int = 1 << 16) -> Array:
         for a in range(0, M.shape[1], block):
             w[a : a + block] = abs(M[:, a : a + block]).sum(axis=0, dtype=np.float64)
     if np.isinf(w).any():
-        raise ValueError(f"the sums of columns overflow {M.dtype}; divide the data by its largest entry first")
+        raise InputError(
+            f"the sums of columns overflow {M.dtype}; divide the data by its largest entry first"
+        )
     return w
 
 
@@ -23,17 +26,22 @@ def dictionary(D: ArrayLike, M: Array) -> tuple[Array, Array]:
     """Return the atoms of a dictionary in M's dtype, (m, d), and their ℓ1 norms."""
     atoms = as_matrix(D, "D").astype(M.dtype, copy=False)
     if atoms.shape[0] != M.shape[0]:
-        raise ValueError(f"D must have the {M.shape[0]} rows of M, got shape {atoms.shape}")
+        raise InputError(f"D must have the {M.shape[0]} rows of M, got shape {atoms.shape}")
     return atoms, column_norms(atoms)
 
 
 def project_omega(
-    X: ArrayLike, w: ArrayLike, rows: ArrayLike | None = None, upper: float = 1.0, out: Array | None = None
+    X: ArrayLike,
+    w: ArrayLike,
+    rows: ArrayLike | None = None,
+    upper: float = 1.0,
+    out: Array | None = None,
 ) -> Array:
     """Project rows onto Ω = { X ≥ 0 : X_ii ≤ upper, w_i X_ij ≤ w_j X_ii } (appendix B of the paper).
 
-    A row with w_i = 0 belongs to an all-zero column of M and becomes zero; so do the entries X_ij with
-    w_j = 0, i ≠ j. Rows are projected independently, in parallel, in O(n) a pass and mostly under ten passes.
+    A row with w_i = 0 belongs to an all-zero column of M and becomes zero; so do the entries X_ij
+    with w_j = 0, i ≠ j. Rows are projected independently, in parallel, in O(n) a pass and mostly
+    under ten passes.
 
     Parameters
     ----------
@@ -65,7 +73,7 @@ def project_omega(
     upper = as_scalar(upper, "upper")
     index = np.arange(n) if rows is None else np.asarray(rows)
     if index.shape != (k,):
-        raise ValueError(
+        raise InputError(
             f"X has {k} rows of length {n}: rows must name {k} of them, got shape {index.shape}"
             if rows is not None
             else f"X must be square when rows is not given, got shape {X.shape}"
@@ -73,12 +81,12 @@ def project_omega(
     if index.dtype.kind not in "iu":
         raise TypeError(f"rows must hold integers, got dtype {index.dtype}")
     if k and (index.min() < 0 or index.max() >= n):
-        raise ValueError(f"rows must lie between 0 and {n - 1}, got {index.min()} to {index.max()}")
+        raise InputError(f"rows must lie between 0 and {n - 1}, got {index.min()} to {index.max()}")
     if out is None:
         out = np.array(X, order="C")
     else:
         if not isinstance(out, np.ndarray) or out.shape != X.shape or out.dtype != X.dtype:
-            raise ValueError(f"out must be an array of shape {X.shape} and dtype {X.dtype}")
+            raise InputError(f"out must be an array of shape {X.shape} and dtype {X.dtype}")
         if out is not X:
             out[...] = X
     index = index.astype(np.int64, copy=False)

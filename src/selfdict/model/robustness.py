@@ -10,8 +10,9 @@ from selfdict._validation import as_matrix
 def conical_robustness(W: ArrayLike) -> float:
     """Return κ = min_k min_{x ≥ 0} ‖W(:, k) − W(:, others) x‖₁, the conical robustness of W.
 
-    κ is positive exactly if no column lies in the cone of the others, the least that any method needs to tell them
-    apart. The columns are taken as they are; Theorems 1 and 3 mean those of normalised data (ℓ1 norm one), where κ ≤ 1.
+    κ is positive exactly if no column lies in the cone of the others, the least that any method
+    needs to tell them apart. The columns are taken as they are; Theorems 1 and 3 mean those of
+    normalised data (ℓ1 norm one), where κ ≤ 1.
 
     Parameters
     ----------
@@ -23,10 +24,8 @@ def conical_robustness(W: ArrayLike) -> float:
     float
         Between 0 and the least ℓ1 norm of a column, in the unit of W.
 
-    Notes
-    -----
-    The distance of w_k is found from its dual, max w_kᵀy subject to ‖y‖_∞ ≤ 1 and w_iᵀy ≤ 0 for all i ≠ k: a linear
-    program with m variables and r − 1 constraints, solved by HiGHS.
+    Notes ----- The distance of w_k is found from its dual, max w_kᵀy subject to ‖y‖_∞ ≤ 1 and w_iᵀy
+    ≤ 0 for all i ≠ k: a linear program with m variables and r − 1 constraints, solved by HiGHS.
 
     Examples
     --------
@@ -46,6 +45,8 @@ def conical_robustness(W: ArrayLike) -> float:
         others = np.delete(W, k, axis=1).T
         best = linprog(-W[:, k], others, np.zeros(len(others)), bounds=(-1, 1), method="highs")
         if not best.success:
-            raise RuntimeError(f"HiGHS found no distance of column {k} to the others: {best.message}")
+            raise RuntimeError(
+                f"HiGHS found no distance of column {k} to the others: {best.message}"
+            )
         distances.append(-best.fun)
     return float(max(0.0, min(distances)) * scale)

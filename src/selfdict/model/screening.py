@@ -4,10 +4,10 @@ With the residual R = M − M X and θ_j = s_j r_j, row i may stay zero iff
 
     σ_i = m_iᵀθ_i + Σ_{j≠i} (w_j/w_i) max(0, m_iᵀθ_j) ≤ μ p_i.
 
-With rows and columns scaled to w = 1 this is, apart from the own column, a plain sum of positive parts; atoms
-of another dictionary have no own column. It is taken of tiles that are still in the cache of the core that
-multiplied them; where M has few rows (bands, or what :func:`selfdict.compress` leaves of them), without storing the
-tiles at all.
+With rows and columns scaled to w = 1 this is, apart from the own column, a plain sum of positive
+parts; atoms of another dictionary have no own column. It is taken of tiles that are still in the
+cache of the core that multiplied them; where M has few rows (bands, or what
+:func:`selfdict.compress` leaves of them), without storing the tiles at all.
 """
 
 from collections.abc import Callable
@@ -17,19 +17,31 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.blas import single_threaded_blas
-from selfdict.kernels.screening import add_positive_differences, add_positive_products, add_positive_sums, pack
-from selfdict.kernels.threads import for_slices
+from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.threads import for_slices
+from selfdict.kernels.screening import (
+    add_positive_differences,
+    add_positive_products,
+    add_positive_sums,
+    pack,
+)
 
 ROWS, COLUMNS = 256, 1024  # of a tile
 FEW = 32  # features up to which BLAS would spend more time on storing the products than on taking them
 
 
-PositiveSums = Callable[[Array, Array | None, Any], Array]  # of θ, rows, and the dtype of the product
+PositiveSums = Callable[
+    [Array, Array | None, Any], Array
+]  # of θ, rows, and the dtype of the product
 
 
 def row_scores(
-    M: Array, theta: Array, w: Array, D: Array | None = None, v: Array | None = None, place: Any = None
+    M: Array,
+    theta: Array,
+    w: Array,
+    D: Array | None = None,
+    v: Array | None = None,
+    place: Any = None,
 ) -> Array:
     """Return σ_i(θ) of every row i in float64; 0 where the weight of the atom is 0.
 
@@ -58,7 +70,7 @@ def screener(D: Array, v: Array, place: Any) -> PositiveSums:
     """Return :func:`positive_sums` for some atoms and weights, on the CPU or on a device."""
     if place is None:
         return partial(positive_sums, D, v)
-    from selfdict.kernels.device.screening import Screen
+    from selfdict.gpu.screening import Screen
 
     return Screen(D, v, place).positive_sums
 
@@ -102,14 +114,19 @@ def positive_sums(D: Array, v: Array, theta: Array, rows: Array | None, dtype: A
     return unit * sums
 
 
-def _few_features(D: Array, v: Array, theta: Array, rows: Array | None, sums: Array, dtype: Any) -> None:
+def _few_features(
+    D: Array, v: Array, theta: Array, rows: Array | None, sums: Array, dtype: Any
+) -> None:
     """Add the positive sums of :func:`positive_sums` to ``sums``, multiplied and added up in one kernel."""
     packed = pack(theta, dtype)
 
     def task(start: int, stop: int) -> None:
         index = slice(start, stop) if rows is None else rows[start:stop]
         count = stop - start
-        left, out = np.zeros((count + count % 2, packed.shape[1]), dtype), np.zeros(count + count % 2)
+        left, out = (
+            np.zeros((count + count % 2, packed.shape[1]), dtype),
+            np.zeros(count + count % 2),
+        )
         left[:count, : len(D)] = (D[:, index] / v[index]).T
         add_positive_products(left, packed, out)
         sums[start:stop] = out[:count]
@@ -134,8 +151,8 @@ def gram(M: Array, w: Array) -> Array:
 def gram_sums(K: Array, C: Array, Z: Array, weight: Array) -> Array:
     """Return Σ_j ω_j max(0, ŷ_iᵀŷ_j − c_iᵀz_j) for all i, given K = :func:`gram`, C and Z (n, k) and ω (n,).
 
-    With the atoms D of a working set and C = ŶᵀD this is Σ_j ω_j max(0, ŷ_iᵀ(ŷ_j − D z_j)): k operations a column for a
-    score, where the residual takes as many as there are features.
+    With the atoms D of a working set and C = ŶᵀD this is Σ_j ω_j max(0, ŷ_iᵀ(ŷ_j − D z_j)): k
+    operations a column for a score, where the residual takes as many as there are features.
     """
     sums = np.zeros(len(C))
 

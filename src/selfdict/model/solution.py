@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.model.losses import Loss, Squared
 
@@ -17,7 +18,9 @@ class Status(Enum):
 
     CONVERGED = "The certified gap is below the tolerance."
     STALLED = "The objective hardly falls any more in this floating-point precision; the gap says how close it is."
-    MAX_ITER = "The tolerance or the target was not met: raise max_iter, or choose a target within reach."
+    MAX_ITER = (
+        "The tolerance or the target was not met: raise max_iter, or choose a target within reach."
+    )
     MAX_SECONDS = "The time limit was reached; this is the best point found, with its true gap."
     INTERRUPTED = "Interrupted by the user; this is the best point found, with its true gap."
     STOPPED_BY_CALLBACK = "The callback asked to stop; this is the best point found."
@@ -49,25 +52,28 @@ Callback = Callable[[Progress], Any]
 class Solution:
     """A feasible X ∈ Ω of model (6), stored by its non-zero rows, with its certificate.
 
-    With a dictionary D of d atoms X is d×n, a row an atom, and each atom has a gate of its own instead of X_ii.
+    With a dictionary D of d atoms X is d×n, a row an atom, and each atom has a gate of its own
+    instead of X_ii.
 
     Attributes
     ----------
     support : (k,) ndarray of int
-        Indices of the rows of X that are not zero, increasing; with a dictionary, the atoms whose gates are open.
+        Indices of the rows of X that are not zero, increasing; with a dictionary, the atoms whose
+        gates are open.
     coef : (k, n) ndarray
         These rows: ``X[support]``.
     diagonal : (n,) or (d,) ndarray
         The diagonal of X; with a dictionary, the gates t.
     objective : float
-        ½ Σ_j s_j ‖m_j − M x_j‖² + μ pᵀ diag(X), or with another loss in place of the square; for the models with
-        ``epsilon``, pᵀ diag(X).
+        ½ Σ_j s_j ‖m_j − M x_j‖² + μ pᵀ diag(X), or with another loss in place of the square; for
+        the models with ``epsilon``, pᵀ diag(X).
     dual_bound : float
         A proven lower bound on the optimal objective; −inf before :func:`certify`.
     gap : float
         (objective − dual_bound) / objective, never negative; inf before :func:`certify`.
     mu : float
-        The penalty μ at the end (it changes when steered to a target); nan for the models with ``epsilon``.
+        The penalty μ at the end (it changes when steered to a target); nan for the models with
+        ``epsilon``.
     weights : (n,) ndarray or None
         w of Ω, a weight a column; None stands for the ℓ1 norms of the columns of M.
     p : (n,) or (d,) ndarray or None
@@ -83,7 +89,8 @@ class Solution:
     status : Status
         How the solver ended.
     history : mapping of str to ndarray
-        Equally long arrays; ``history["objective"][0]`` is the start, ``[k]`` the value after iteration k.
+        Equally long arrays; ``history["objective"][0]`` is the start, ``[k]`` the value after
+        iteration k.
     """
 
     support: Array
@@ -117,10 +124,14 @@ class Solution:
         """
         X = np.asarray(X)
         if X.ndim != 2 or ("diagonal" not in fields and X.shape[0] != X.shape[1]):
-            raise ValueError(f"X must be a square matrix, or come with its gates as diagonal, got shape {X.shape}")
+            raise InputError(
+                f"X must be a square matrix, or come with its gates as diagonal, got shape {X.shape}"
+            )
         diagonal = np.asarray(fields.pop("diagonal", np.diagonal(X).copy()))
         if diagonal.shape != X.shape[:1]:
-            raise ValueError(f"diagonal must hold a gate for each of the {len(X)} rows, got shape {diagonal.shape}")
+            raise InputError(
+                f"diagonal must hold a gate for each of the {len(X)} rows, got shape {diagonal.shape}"
+            )
         support = np.flatnonzero(X.any(axis=1) | (diagonal > 0))
         fields.setdefault("objective", np.nan)
         return cls(support=support, coef=X[support], diagonal=diagonal, **fields)

@@ -4,8 +4,9 @@ With the open atoms D (m, k), P = YᵀD (l, k), G = DᵀD and the coefficients X
 
     y_jᵀr_j = ‖y_j‖² − p_jᵀx_j,    ‖r_j‖² = ‖y_j‖² − 2 p_jᵀx_j + x_jᵀG x_j,    m_iᵀr_j = m_iᵀy_j − (m_iᵀD) x_j,
 
-and m_iᵀy_j costs as many operations as features the two share. Near an exact fit, where sparse data rarely is, the
-differences lose digits: what they may have gained by rounding is taken off the dual bound.
+and m_iᵀy_j costs as many operations as features the two share. Near an exact fit, where sparse data
+rarely is, the differences lose digits: what they may have gained by rounding is taken off the dual
+bound.
 """
 
 from typing import Any, NamedTuple
@@ -13,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.blas import single_threaded_blas
+from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.threads import for_slices
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.screening import add_positive_sums
 from selfdict.kernels.sparse import add_gram_rows
-from selfdict.kernels.threads import for_slices
 
 ROUNDING = 64 * np.finfo(np.float64).eps  # relative error of the products
 ROWS = 16  # of a tile: with ten thousand columns it fits into the second cache
@@ -65,7 +66,10 @@ class SparseResidual(NamedTuple):
         def task(start: int, stop: int) -> None:
             V = atoms[start:stop] @ weighted
             these = rows[start:stop]
-            left, right = (M.indptr, M.indices, M.data), (by_features.indptr, by_features.indices, by_features.data)
+            left, right = (
+                (M.indptr, M.indices, M.data),
+                (by_features.indptr, by_features.indices, by_features.data),
+            )
             add_gram_rows(*left, *right, these, 1.0 / w[these], V)
             add_positive_sums(V, sums[start:stop])
 

@@ -2,7 +2,13 @@
 
 from selfdict.report.data import MethodResult, ReportData, method_result, report_data
 from selfdict.report.html import render_report, write_report
-from selfdict.report.plots import plot_abundances, plot_residual, plot_scene, plot_spectra, plot_weights
+from selfdict.report.plots import (
+    plot_abundances,
+    plot_residual,
+    plot_scene,
+    plot_spectra,
+    plot_weights,
+)
 from selfdict.report.words import Certificate
 
 __all__ = [

@@ -1,8 +1,8 @@
 """Geometry of the report's charts.
 
-Everything is placed in percent of the plot area, so that a chart fits a phone, a desktop and a printed page
-without being drawn again: lines live in an SVG that stretches with its box (and whose strokes do not), labels
-are HTML placed beside it.
+Everything is placed in percent of the plot area, so that a chart fits a phone, a desktop and a
+printed page without being drawn again: lines live in an SVG that stretches with its box (and whose
+strokes do not), labels are HTML placed beside it.
 """
 
 import math
@@ -53,9 +53,16 @@ def nice_axis(low: float, high: float, n_ticks: int = 6, *, widen: bool = False)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     if widen:
         low, high = first * step, last * step
-    values = [k * step for k in range(first, last + 1) if low - 1e-9 * step <= k * step <= high + 1e-9 * step]
+    values = [
+        k * step
+        for k in range(first, last + 1)
+        if low - 1e-9 * step <= k * step <= high + 1e-9 * step
+    ]
     ticks = tuple(
-        Tick(100 * (v - low) / (high - low), f"{v:.6g}".replace("-0", "0") if v == 0 else f"{v:.6g}") for v in values
+        Tick(
+            100 * (v - low) / (high - low), f"{v:.6g}".replace("-0", "0") if v == 0 else f"{v:.6g}"
+        )
+        for v in values
     )
     return Axis(low, high, ticks)
 
@@ -63,8 +70,8 @@ def nice_axis(low: float, high: float, n_ticks: int = 6, *, widen: bool = False)
 def svg_path(x: Array, y: Array) -> str:
     """Return the line through the points (percent from the lower left) as an SVG path.
 
-    The line is broken where a value is not finite, and over gaps in ``x`` of more than five times the median
-    step: bands that were dropped are not bridged.
+    The line is broken where a value is not finite, and over gaps in ``x`` of more than five times
+    the median step: bands that were dropped are not bridged.
 
     Examples
     --------
@@ -88,8 +95,8 @@ def svg_path(x: Array, y: Array) -> str:
 def label_places(points: Array, width: int, height: int, distance: float) -> Array:
     """Place a label beside each point (r, 2) (x, y) of an image, away from the other points and labels.
 
-    Each label takes, in turn, the one of eight directions that keeps it inside the image and farthest from
-    everything placed so far.
+    Each label takes, in turn, the one of eight directions that keeps it inside the image and
+    farthest from everything placed so far.
     """
     angles = np.deg2rad(np.arange(-45, 315, 45))
     offsets = distance * np.column_stack([np.cos(angles), np.sin(angles)])
@@ -99,6 +106,8 @@ def label_places(points: Array, width: int, height: int, distance: float) -> Arr
         others = np.vstack([np.delete(points, k, axis=0), labels[:k], [[np.inf, np.inf]]])
         room = np.min(np.hypot(*(spots[:, None] - others[None]).transpose(2, 0, 1)), axis=1)
         margin = 0.7 * distance
-        inside = (spots > margin).all(axis=1) & (spots < np.array([width, height]) - margin).all(axis=1)
+        inside = (spots > margin).all(axis=1) & (spots < np.array([width, height]) - margin).all(
+            axis=1
+        )
         labels[k] = spots[np.argmax(np.where(inside, np.minimum(room, 3 * distance), -1.0))]
     return labels

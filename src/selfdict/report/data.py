@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.readout.guarantee import Guarantee
 from selfdict.report.images import false_colour_bands, stretch
 from selfdict.report.words import Certificate
-from selfdict.select.guarantee import Guarantee
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from selfdict.scene import UnmixResult
 
-_MAX_PIXELS = 4_000_000  # of a larger scene the report shows, and summarises, evenly spaced rows and columns
+_MAX_PIXELS = (
+    4_000_000  # of a larger scene the report shows, and summarises, evenly spaced rows and columns
+)
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,9 @@ def report_data(
         comparison=comparison,
         parameters=result.parameters if parameters is None else parameters,
         command=command,
-        names=[str(name) for name in endmembers["name"].values] if "name" in endmembers.coords else (),
+        names=[str(name) for name in endmembers["name"].values]
+        if "name" in endmembers.coords
+        else (),
         every=every,
         n_pixels=n_pixels,
         n_valid=int(result.parameters["n_valid"]),
@@ -221,13 +225,16 @@ def report_data(
 
 def method_result(result: "UnmixResult") -> MethodResult:
     """Return what the comparison shows of a result, without its maps; the seconds are those of the choice."""
-    return MethodResult(_method_name(result), result.relative_error, result.seconds["select"], result.pixels)
+    return MethodResult(
+        _method_name(result), result.relative_error, result.seconds["select"], result.pixels
+    )
 
 
 def _method_name(result: "UnmixResult") -> str:
     """Return a name like the paper's: FGNSR-500 chose from 500 candidates.
 
-    The number is how many there were, not how many were asked for: a scene of few different pixels has fewer.
+    The number is how many there were, not how many were asked for: a scene of few different pixels
+    has fewer.
     """
     name = str(result.parameters["method"]).upper()
     if result.solution is None or result.parameters.get("candidates") is None:
@@ -238,7 +245,9 @@ def _method_name(result: "UnmixResult") -> str:
 def _band_labels(data: "xr.DataArray") -> list[str]:
     """Return a name for each band: the one it has, or its number, with its wavelength where known."""
     n_bands = data.sizes["band"]
-    names = [str(v) for v in data["band_name"].values] if "band_name" in data.coords else [""] * n_bands
+    names = (
+        [str(v) for v in data["band_name"].values] if "band_name" in data.coords else [""] * n_bands
+    )
     labels = [name or f"Band {k + 1}" for k, name in enumerate(names)]
     if "wavelength" in data.coords:
         labels = [f"{label} · {nm:.5g} nm" for label, nm in zip(labels, data["wavelength"].values)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-import selfdict
+from selfdict import __version__
 from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.report import words
@@ -46,13 +46,14 @@ def render_report(data: ReportData) -> str:
     script = _package_text("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     template = environment.from_string(_package_text("report.html.j2"))
-    # Only the two files of this package are marked as safe; every other value is escaped by the template.
+    # Only the two files of this package are marked as safe; every other value is escaped by the
+    # template.
     page: str = template.render(
         _context(data),
         css=jinja2.utils.markupsafe.Markup(_package_text("report.css")),
         script=jinja2.utils.markupsafe.Markup(script),
         script_hash=f"sha256-{digest}",
-        version=selfdict.__version__,
+        version=__version__,
     )
     return page
 
@@ -64,7 +65,9 @@ def _package_text(name: str) -> str:
 def _printable(value: Any) -> Any:
     """Replace what no page can show: control characters, direction overrides, undecodable bytes of names."""
     if isinstance(value, str) and not hasattr(value, "__html__"):
-        return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "\ufffd", value)
+        return re.sub(
+            r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "\ufffd", value
+        )
     return value
 
 
@@ -90,7 +93,11 @@ def _context(d: ReportData) -> dict[str, Any]:
         ("Materials", str(r), f"chosen by {d.method}"),
         ("Relative error", words.percent(d.error), "of the whole scene"),
         ("Pixels", f"{n_valid:,}", f"with data, of {d.n_pixels or d.mask.size:,}"),
-        ("Bands", str(len(d.band_labels)), f"{d.axis_label}: {x_axis.low:.5g} to {x_axis.high:.5g}"),
+        (
+            "Bands",
+            str(len(d.band_labels)),
+            f"{d.axis_label}: {x_axis.low:.5g} to {x_axis.high:.5g}",
+        ),
         ("Time", words.seconds(d.seconds), "to unmix"),
     ]
     if d.certificate is not None:
@@ -125,14 +132,18 @@ def _context(d: ReportData) -> dict[str, Any]:
         "residual_axis": residual_axis,
         "residual_over": residual_over,
         "residual_gradient": css_gradient(RESIDUAL_MAP),
-        "residual_png": map_png(thin_out(residual, _LONGEST), mask, residual_axis.high, RESIDUAL_MAP),
+        "residual_png": map_png(
+            thin_out(residual, _LONGEST), mask, residual_axis.high, RESIDUAL_MAP
+        ),
         "residual_text": words.residual_sentence(d.error, r),
         "residual_rows": [
             ("Median pixel", words.percent(float(np.median(inside)))),
             ("95 % of pixels below", words.percent(float(np.percentile(inside, 95)))),
             ("Worst pixel", words.percent(float(inside.max()))),
         ],
-        "paragraphs": words.certificate_paragraphs(d.certificate, d.method, n_valid, library=bool(d.names)),
+        "paragraphs": words.certificate_paragraphs(
+            d.certificate, d.method, n_valid, library=bool(d.names)
+        ),
         "bars": bars,
         "bar_axis": bar_axis,
         "bars_caption": _bars_caption(d, len(bars)),
@@ -159,7 +170,9 @@ def _scale(maps: Array, mask: Array, at_least: float = 0.0) -> tuple[Axis, bool]
     return axis, bool(maps[:, mask].max() > axis.high * (1 + 1e-6))
 
 
-def _markers(d: ReportData, x_axis: Axis, y_axis: Axis, top: float, thinned: int) -> list[dict[str, Any]]:
+def _markers(
+    d: ReportData, x_axis: Axis, y_axis: Axis, top: float, thinned: int
+) -> list[dict[str, Any]]:
     """Return what the page says about each material, from its mark on the image to its map."""
     mask = thin_out(d.mask, _LONGEST)
     height, width = mask.shape
@@ -194,9 +207,13 @@ def _bars(d: ReportData, colours: list[str]) -> tuple[list[dict[str, Any]], Axis
     if d.certificate is None:
         return [], nice_axis(0.0, 1.0, 4)
     others = d.other_weights[:_MAX_BARS]
-    axis = nice_axis(0.0, float(max(d.weights.max(), others.max(initial=0.0))) or 1.0, 4, widen=True)
+    axis = nice_axis(
+        0.0, float(max(d.weights.max(), others.max(initial=0.0))) or 1.0, 4, widen=True
+    )
     chosen = len(d.weights)
-    unit = 100 / max(2 * chosen + 1 + len(others), 24)  # a chosen pixel's bar is twice as wide: it has a number
+    unit = 100 / max(
+        2 * chosen + 1 + len(others), 24
+    )  # a chosen pixel's bar is twice as wide: it has a number
     bars = []
     for k, weight in enumerate([*d.weights, *others]):
         own = k < chosen
@@ -224,7 +241,8 @@ def _bars_caption(d: ReportData, shown: int) -> str:
         )
     return (
         "Weights the solver gave (the diagonal of X). Coloured and numbered: the pure pixels chosen. Grey: "
-        "other pixels with a weight, largest first; pixels that look alike share their weight." + some
+        "other pixels with a weight, largest first; pixels that look alike share their weight."
+        + some
     )
 
 
@@ -233,10 +251,14 @@ def _comparison(d: ReportData) -> list[dict[str, Any]]:
     if not d.comparison:
         return []
     own = {tuple(p) for p in d.pixels.tolist()}
-    lines = [(d.method, d.error, d.seconds if d.select_seconds is None else d.select_seconds, "", True)]
+    lines = [
+        (d.method, d.error, d.seconds if d.select_seconds is None else d.select_seconds, "", True)
+    ]
     for other in d.comparison:
         shared = sum(tuple(p) in own for p in other.pixels.tolist())
-        lines.append((other.method, other.error, other.seconds, f"{shared} of {len(other.pixels)}", False))
+        lines.append(
+            (other.method, other.error, other.seconds, f"{shared} of {len(other.pixels)}", False)
+        )
     worst = max(line[1] for line in lines) or 1.0
     return [
         {

@@ -29,7 +29,9 @@ def false_colour_bands(wavelengths: Array | None, n_bands: int) -> tuple[int, in
     (46, 25, 15)
     """
     if wavelengths is not None and np.nanmin(wavelengths) <= 560 and np.nanmax(wavelengths) >= 850:
-        red, green, blue = (int(np.nanargmin(np.abs(wavelengths - nm))) for nm in (860.0, 650.0, 550.0))
+        red, green, blue = (
+            int(np.nanargmin(np.abs(wavelengths - nm))) for nm in (860.0, 650.0, 550.0)
+        )
     else:
         red, green, blue = (int(share * (n_bands - 1)) for share in (0.8, 0.5, 0.2))
     return red, green, blue
@@ -41,7 +43,9 @@ def stretch(bands: Array, mask: Array) -> Array:
     for k, band in enumerate(bands):
         if mask.any():
             low, high = np.percentile(band[mask], (2, 98))
-            out[k] = np.clip((np.nan_to_num(band) - low) / max(high - low, np.finfo(np.float32).tiny), 0, 1)
+            out[k] = np.clip(
+                (np.nan_to_num(band) - low) / max(high - low, np.finfo(np.float32).tiny), 0, 1
+            )
     return out
 
 
@@ -71,14 +75,18 @@ def map_png(values: Array, mask: Array, top: float, colours: str) -> str:
     shades = np.linspace(0, 1, 255)
     table = np.vstack([255 * optional("matplotlib").colormaps[colours](shades)[:, :3], NO_DATA])
     level = np.clip(np.nan_to_num(values) / top, 0, 1)
-    picture = optional("PIL.Image").fromarray(np.where(mask, (254 * level + 0.5), 255).astype(np.uint8))
+    picture = optional("PIL.Image").fromarray(
+        np.where(mask, (254 * level + 0.5), 255).astype(np.uint8)
+    )
     picture.putpalette(table.astype(np.uint8).tobytes())
     return _data_address(picture)
 
 
 def css_gradient(colours: str, stops: int = 12) -> str:
     """Return a colour map as a CSS gradient from left to right."""
-    rgb = (255 * optional("matplotlib").colormaps[colours](np.linspace(0, 1, stops))[:, :3]).astype(int)
+    rgb = (255 * optional("matplotlib").colormaps[colours](np.linspace(0, 1, stops))[:, :3]).astype(
+        int
+    )
     return "linear-gradient(to right, " + ", ".join(f"rgb({r} {g} {b})" for r, g, b in rgb) + ")"
 
 

@@ -1,7 +1,7 @@
 """The figures of the report as matplotlib figures for papers.
 
-Each function draws into ``ax`` (or ``fig`` for several maps), made when not given, and returns it; nothing is
-shown or saved.
+Each function draws into ``ax`` (or ``fig`` for several maps), made when not given, and returns it;
+nothing is shown or saved.
 """
 
 from typing import Any
@@ -35,8 +35,12 @@ def plot_scene(data: ReportData, ax: Any = None) -> Any:
     ax.imshow(image, interpolation="nearest")
     effects = optional("matplotlib.patheffects")
     halo = [effects.withStroke(linewidth=2.5, foreground="white")]
-    for k, ((row, column), style) in enumerate(zip(data.pixels / data.every, line_styles(len(data.pixels)))):
-        ax.plot(column, row, "o", markersize=6, mfc="none", mec=style.colour, mew=1.5, path_effects=halo)
+    for k, ((row, column), style) in enumerate(
+        zip(data.pixels / data.every, line_styles(len(data.pixels)))
+    ):
+        ax.plot(
+            column, row, "o", markersize=6, mfc="none", mec=style.colour, mew=1.5, path_effects=halo
+        )
         ax.annotate(
             str(k + 1),
             (column, row),
@@ -171,7 +175,9 @@ def _axes(ax: Any) -> Any:
 
 def _map(ax: Any, values: Array, mask: Array, top: float, colours: str) -> Any:
     shades = optional("matplotlib").colormaps[colours].with_extremes(bad=np.array(NO_DATA) / 255)
-    image = ax.imshow(np.ma.array(values, mask=~mask), cmap=shades, vmin=0, vmax=top, interpolation="nearest")
+    image = ax.imshow(
+        np.ma.array(values, mask=~mask), cmap=shades, vmin=0, vmax=top, interpolation="nearest"
+    )
     _bare(ax)
     return image
 

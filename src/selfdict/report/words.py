@@ -89,7 +89,9 @@ def certificate_paragraphs(
         f"reach {c.objective:.6g}"
     )
     if not math.isfinite(c.gap):
-        proof += ", but no bound on the best possible value was computed: nothing is proved about them."
+        proof += (
+            ", but no bound on the best possible value was computed: nothing is proved about them."
+        )
     else:
         proof += (
             f". The program also proved that no weights whatsoever can get below {c.dual_bound:.6g}: the best "

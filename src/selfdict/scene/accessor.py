@@ -33,7 +33,9 @@ class SelfdictAccessor:
         """See :func:`selfdict.scene.valid_mask`."""
         return blocks.valid_mask(self._scene, mask, drop_bad_bands=drop_bad_bands)
 
-    def matrix(self, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False, clip: bool = False) -> Array:
+    def matrix(
+        self, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False, clip: bool = False
+    ) -> Array:
         """See :func:`selfdict.scene.matrix`."""
         return blocks.matrix(self._scene, mask, drop_bad_bands=drop_bad_bands, clip=clip)
 

@@ -7,8 +7,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.kernels.threads import n_threads
+from selfdict.compute.threads import n_threads
 from selfdict.scene.mapped import MappedArray, mapped_file
 from selfdict.scene.model import as_scene
 
@@ -18,11 +19,13 @@ BLOCK_BYTES = 32 * 2**20  # of stored values read at a time
 def blocks(scene: xr.DataArray) -> list[tuple[slice, slice]]:
     """Return the rows and columns of the parts a scene is read in.
 
-    A part holds at most ``BLOCK_BYTES``, or one chunk where that is more: whole rows if the chunks allow it,
-    whole chunks always, so that none is read twice.
+    A part holds at most ``BLOCK_BYTES``, or one chunk where that is more: whole rows if the chunks
+    allow it, whole chunks always, so that none is read twice.
     """
     n_bands, n_rows, n_columns = scene.shape
-    chunk_rows, chunk_columns = (1, n_columns) if scene.chunks is None else map(max, scene.chunks[1:])
+    chunk_rows, chunk_columns = (
+        (1, n_columns) if scene.chunks is None else map(max, scene.chunks[1:])
+    )
     pixels = BLOCK_BYTES // (n_bands * scene.dtype.itemsize)
     columns = n_columns
     if chunk_rows * n_columns > pixels:
@@ -55,19 +58,30 @@ def in_row_chunks(scene: xr.DataArray) -> xr.DataArray:
 
 def flat_indices(n_columns: int, rows: slice, columns: slice) -> Array:
     """Return the positions of the pixels of a part in a scene of that many columns, counted row by row."""
-    return (np.arange(rows.start, rows.stop)[:, None] * n_columns + np.arange(columns.start, columns.stop)).ravel()
+    return (
+        np.arange(rows.start, rows.stop)[:, None] * n_columns
+        + np.arange(columns.start, columns.stop)
+    ).ravel()
 
 
 def float_dtype(scene: xr.DataArray) -> np.dtype[np.floating]:
     """Return the dtype of the matrices: float64 stays, all else is float32."""
-    return np.dtype(np.float64 if scene.dtype.kind == "f" and scene.dtype.itemsize > 4 else np.float32)
+    return np.dtype(
+        np.float64 if scene.dtype.kind == "f" and scene.dtype.itemsize > 4 else np.float32
+    )
 
 
-def block_matrix(scene: xr.DataArray, rows: slice, columns: slice, bands: Array) -> tuple[Array, Array]:
+def block_matrix(
+    scene: xr.DataArray, rows: slice, columns: slice, bands: Array
+) -> tuple[Array, Array]:
     """Return a part as a matrix of physical values (bands, pixels), and which pixels hold data."""
     # a task of a cluster has one thread, and must not ask the cluster to read for it
     scheduler = "synchronous" if n_threads() == 1 else None
-    raw = scene.isel(y=rows, x=columns).compute(scheduler=scheduler).values.reshape(scene.sizes["band"], -1)
+    raw = (
+        scene.isel(y=rows, x=columns)
+        .compute(scheduler=scheduler)
+        .values.reshape(scene.sizes["band"], -1)
+    )
     if not bands.all():
         raw = raw[bands]
     valid = _holds_data(raw, scene.attrs.get("_FillValue"))
@@ -85,7 +99,8 @@ def _holds_data(raw: Array, nodata: float | None) -> Array:
     valid = np.asarray(raw.any(axis=0))
     if raw.dtype.kind == "f":
         valid &= np.isfinite(raw).all(axis=0)
-    # Zero is also a measurement (a dark pixel in an absorption band): as no-data it must fill the pixel.
+    # Zero is also a measurement (a dark pixel in an absorption band): as no-data it must fill the
+    # pixel.
     if nodata is not None and nodata != 0:
         # A Python number is compared in the dtype of the array and may lie outside its range.
         valid &= (raw != np.asarray(nodata).item()).all(axis=0)
@@ -97,7 +112,9 @@ def used_bands(scene: xr.DataArray, drop_bad_bands: bool) -> Array:
     if drop_bad_bands and "good_band" in scene.coords:
         good = scene["good_band"].values.astype(bool)
         if not good.any():
-            raise ValueError("all bands are marked as bad; pass drop_bad_bands=False to use them all the same")
+            raise InputError(
+                "all bands are marked as bad; pass drop_bad_bands=False to use them all the same"
+            )
         return good
     return np.ones(scene.sizes["band"], dtype=bool)
 
@@ -108,7 +125,7 @@ def with_mask(scene: xr.DataArray, mask: ArrayLike | None) -> xr.DataArray:
         return scene
     excluded = np.asarray(mask)
     if excluded.dtype.kind not in "biu" or excluded.shape != scene.shape[1:]:
-        raise ValueError(
+        raise InputError(
             f"mask must be booleans of shape {scene.shape[1:]}, True where a pixel is left out, "
             f"got {excluded.dtype} of shape {excluded.shape}"
         )
@@ -118,12 +135,14 @@ def with_mask(scene: xr.DataArray, mask: ArrayLike | None) -> xr.DataArray:
     return scene.assign_coords(valid=(("y", "x"), valid))
 
 
-def valid_mask(scene: xr.DataArray, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False) -> xr.DataArray:
+def valid_mask(
+    scene: xr.DataArray, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False
+) -> xr.DataArray:
     """Return which pixels can be used, reading the scene a block at a time.
 
-    A pixel is left out when a used band is NaN or infinite, when a used band holds the no-data value
-    (``_FillValue``; a no-data value of 0 counts only if every band is 0), when all its bands are zero, when
-    the ``valid`` coordinate of the scene says so, or when ``mask`` does.
+    A pixel is left out when a used band is NaN or infinite, when a used band holds the no-data
+    value (``_FillValue``; a no-data value of 0 counts only if every band is 0), when all its bands
+    are zero, when the ``valid`` coordinate of the scene says so, or when ``mask`` does.
 
     Parameters
     ----------
@@ -155,7 +174,11 @@ def valid_mask(scene: xr.DataArray, mask: ArrayLike | None = None, *, drop_bad_b
 
 
 def matrix(
-    scene: xr.DataArray, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False, clip: bool = False
+    scene: xr.DataArray,
+    mask: ArrayLike | None = None,
+    *,
+    drop_bad_bands: bool = False,
+    clip: bool = False,
 ) -> Array:
     """Return the valid pixels of a scene as the columns of a matrix, in row-major order.
 
@@ -173,7 +196,8 @@ def matrix(
     Returns
     -------
     M : (n_bands, n_valid) ndarray
-        Physical values (``scale_factor`` and ``add_offset`` applied), float64 if the scene is, else float32.
+        Physical values (``scale_factor`` and ``add_offset`` applied), float64 if the scene is, else
+        float32.
 
     Examples
     --------
@@ -196,6 +220,12 @@ def matrix(
 
 def map_of(scene: xr.DataArray, values: Array, name: str, **leading: ArrayLike) -> xr.DataArray:
     """Return an array on the scene's grid with its map coordinates and CRS; ``leading``: a first dim."""
-    coords = {key: scene.coords[key] for key in ("y", "x", "spatial_ref", "lat", "lon") if key in scene.coords}
+    coords = {
+        key: scene.coords[key]
+        for key in ("y", "x", "spatial_ref", "lat", "lon")
+        if key in scene.coords
+    }
     attrs = {"_FillValue": np.nan} if values.dtype.kind == "f" else {}
-    return xr.DataArray(values, dims=(*leading, "y", "x"), coords={**leading, **coords}, name=name, attrs=attrs)
+    return xr.DataArray(
+        values, dims=(*leading, "y", "x"), coords={**leading, **coords}, name=name, attrs=attrs
+    )

@@ -19,7 +19,8 @@ _COLUMNS = 8192  # fitted at a time, whatever the size of the block
 class SceneCheck:
     """The convex model with the candidates as its dictionary, for all valid pixels of a scene.
 
-    Over gates t ∈ [0, 1]^k of the k candidates d_i, and 0 ≤ x_ij ≤ (w_j/w_i) t_i for every pixel m_j,
+    Over gates t ∈ [0, 1]^k of the k candidates d_i, and 0 ≤ x_ij ≤ (w_j/w_i) t_i for every pixel
+    m_j,
 
         min ½ Σ_j ‖m_j − Σ_i d_i x_ij‖² + μ Σ_i p_i t_i,   w the ℓ1 norms.
 
@@ -81,4 +82,6 @@ class Dictionary:
         linear, quadratic, scores = float(total[0]), float(total[1]), total[2:]
         objective = 0.5 * quadratic + float(self.penalty @ self.t)
         _, bound = best_scaling(linear, quadratic, scores, self.penalty)
-        return SceneCheck(objective, bound, max(0.0, (objective - bound) / objective) if objective > 0 else 0.0)
+        return SceneCheck(
+            objective, bound, max(0.0, (objective - bound) / objective) if objective > 0 else 0.0
+        )

@@ -3,10 +3,12 @@
 import re
 from os import PathLike
 
+from selfdict._errors import InputError
+
 _NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
-class SceneError(ValueError):
+class SceneError(InputError):
     """A file that cannot be read or written as a scene: one line with the file and the reason.
 
     Parameters
@@ -14,8 +16,8 @@ class SceneError(ValueError):
     path : str or path-like
         The file.
     reason : str
-        What is wrong with it. Line breaks and control characters become spaces, since a reason may quote
-        a damaged file.
+        What is wrong with it. Line breaks and control characters become spaces, since a reason may
+        quote a damaged file.
 
     Examples
     --------

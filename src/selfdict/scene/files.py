@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict.scene.blocks import blocks, in_row_chunks, with_mask
 from selfdict.scene.errors import SceneError
@@ -32,9 +33,9 @@ def read_scene(
 ) -> xr.DataArray:
     """Read a hyperspectral cube.
 
-    ENVI and ``.npy`` files are mapped into memory; GeoTIFF, NetCDF and zarr are read lazily through dask;
-    ``.mat`` and ``.npz`` are loaded. The size a file declares is compared with what it holds before anything
-    is allocated.
+    ENVI and ``.npy`` files are mapped into memory; GeoTIFF, NetCDF and zarr are read lazily through
+    dask; ``.mat`` and ``.npz`` are loaded. The size a file declares is compared with what it holds
+    before anything is allocated.
 
     Parameters
     ----------
@@ -51,9 +52,9 @@ def read_scene(
     format : {"envi", "geotiff", "mat", "netcdf", "zarr", "npy"}, optional
         Default: by the name of the file.
     **options
-        Of the format: ``variable`` (mat, netcdf, zarr, npz: which array), ``layout`` (npy, npz, mat: the
-        order of the axes, such as ``"band y x"``; default ``"y x band"``), ``ortho`` (EMIT: False keeps
-        sensor geometry).
+        Of the format: ``variable`` (mat, netcdf, zarr, npz: which array), ``layout`` (npy, npz,
+        mat: the order of the axes, such as ``"band y x"``; default ``"y x band"``), ``ortho``
+        (EMIT: False keeps sensor geometry).
 
     Returns
     -------
@@ -79,14 +80,20 @@ def read_scene(
         raise SceneError(path, "no such file")
     module = _module(format or format_of(path))
     if unknown := options.keys() - signature(module.read).parameters.keys():
-        raise SceneError(path, f"{module.NAME} is read without the option {', '.join(sorted(unknown))}")
+        raise SceneError(
+            path, f"{module.NAME} is read without the option {', '.join(sorted(unknown))}"
+        )
     try:
         scene = as_scene(module.read(path, **options))
     except (SceneError, ModuleNotFoundError):
         raise
-    except Exception as error:  # whatever a library says about a damaged file becomes one line with its name
+    except (
+        Exception
+    ) as error:  # whatever a library says about a damaged file becomes one line with its name
         first_line = (str(error).splitlines() or [""])[0]
-        raise SceneError(path, f"cannot be read as {module.NAME}: {first_line or type(error).__name__}") from error
+        raise SceneError(
+            path, f"cannot be read as {module.NAME}: {first_line or type(error).__name__}"
+        ) from error
     if bands is not None:
         scene = _select_bands(scene, bands, path)
     if drop_bad_bands and "good_band" in scene.coords:
@@ -95,8 +102,12 @@ def read_scene(
     if roi is not None:
         scene = scene.isel(y=roi[0], x=roi[1])
         if scene.size == 0:
-            rows, columns = (f"{part.start or 0}:{'' if part.stop is None else part.stop}" for part in roi)
-            raise SceneError(path, f"the region of rows {rows} and columns {columns} holds no pixel")
+            rows, columns = (
+                f"{part.start or 0}:{'' if part.stop is None else part.stop}" for part in roi
+            )
+            raise SceneError(
+                path, f"the region of rows {rows} and columns {columns} holds no pixel"
+            )
     return scene
 
 
@@ -110,12 +121,14 @@ def write_scene(
 ) -> Path:
     """Write a scene, or maps on its grid (any leading dim, or none); return the path written.
 
-    The file is written in a hidden folder beside its place and then moved: it is there whole or not at all.
+    The file is written in a hidden folder beside its place and then moved: it is there whole or not
+    at all.
 
     Parameters
     ----------
     scene : xarray.DataArray (band, y, x), or maps (…, y, x)
-        Pixels that its ``valid`` coordinate leaves out are written as no-data where the format keeps no mask.
+        Pixels that its ``valid`` coordinate leaves out are written as no-data where the format
+        keeps no mask.
     path : str or path-like
         The file; for ENVI header or data file (``.img`` beside a ``.hdr``).
     format : {"envi", "geotiff", "netcdf", "zarr"}, optional
@@ -123,7 +136,8 @@ def write_scene(
     overwrite : bool
         Replace a file that is there.
     **options
-        Of the format: ``interleave`` ("bsq", "bil", "bip") and ``byte_order`` ("little", "big") for ENVI.
+        Of the format: ``interleave`` ("bsq", "bil", "bip") and ``byte_order`` ("little", "big") for
+        ENVI.
 
     Returns
     -------
@@ -132,7 +146,9 @@ def write_scene(
     target = Path(path)
     module = _module(format or format_of(target))
     if not hasattr(module, "write"):
-        raise SceneError(target, f"scenes are not written as {module.NAME}; use ENVI, GeoTIFF, NetCDF or zarr")
+        raise SceneError(
+            target, f"scenes are not written as {module.NAME}; use ENVI, GeoTIFF, NetCDF or zarr"
+        )
     with staged(target, overwrite=overwrite) as temporary:
         try:
             module.write(as_bands(scene), temporary, **options)
@@ -143,7 +159,9 @@ def write_scene(
     return target
 
 
-def write_spectra(spectra: xr.DataArray, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
+def write_spectra(
+    spectra: xr.DataArray, path: str | PathLike[str], *, overwrite: bool = False
+) -> Path:
     """Write spectra (endmember, band) as CSV: a row for each band, a column for each spectrum.
 
     Parameters
@@ -173,15 +191,26 @@ def write_spectra(spectra: xr.DataArray, path: str | PathLike[str], *, overwrite
     """
     path = Path(path)
     spectra = spectra.transpose("endmember", "band")
-    labels = spectra["endmember"].values if "endmember" in spectra.coords else range(1, spectra.shape[0] + 1)
+    labels = (
+        spectra["endmember"].values
+        if "endmember" in spectra.coords
+        else range(1, spectra.shape[0] + 1)
+    )
     columns: dict[str, Iterable[Any]] = {"band": range(1, spectra.shape[1] + 1)}
-    for key, title in (("band_name", "band_name"), ("wavelength", "wavelength_nm"), ("fwhm", "fwhm_nm")):
+    for key, title in (
+        ("band_name", "band_name"),
+        ("wavelength", "wavelength_nm"),
+        ("fwhm", "fwhm_nm"),
+    ):
         if key in spectra.coords:
             columns[title] = spectra[key].values.tolist()
     titles = [f"endmember_{label}" for label in labels]
     if "name" in spectra.coords:
         names = [str(name) for name in spectra["name"].values]
-        titles = [name if names.count(name) == 1 else f"{name} ({label})" for name, label in zip(names, labels)]
+        titles = [
+            name if names.count(name) == 1 else f"{name} ({label})"
+            for name, label in zip(names, labels)
+        ]
     columns |= dict(zip(titles, spectra.values))
     with (
         staged(path, overwrite=overwrite) as temporary,
@@ -195,7 +224,7 @@ def write_spectra(spectra: xr.DataArray, path: str | PathLike[str], *, overwrite
 
 def _module(format: str) -> Any:
     if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(sorted(FORMATS))}, got {format!r}")
+        raise InputError(f"format must be one of {', '.join(sorted(FORMATS))}, got {format!r}")
     try:
         return import_module(f"selfdict.scene.formats.{FORMATS[format]}")
     except ModuleNotFoundError as error:
@@ -233,7 +262,11 @@ def as_bands(data: xr.DataArray) -> xr.DataArray:
         data = data.expand_dims("band")
     if "band" not in data.dims and data.ndim == 3 and set(DIMS[1:]) < set(data.dims):
         (leading,) = set(data.dims) - set(DIMS)
-        labels = data[leading].values if leading in data.coords else np.arange(1, data.sizes[leading] + 1)
+        labels = (
+            data[leading].values
+            if leading in data.coords
+            else np.arange(1, data.sizes[leading] + 1)
+        )
         names = np.array([f"{leading} {label}" for label in labels])
         if "name" in data.coords:
             names = data["name"].values

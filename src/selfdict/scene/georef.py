@@ -36,12 +36,14 @@ def crs_of(scene: xr.DataArray) -> Any:
 def transform_of(scene: xr.DataArray) -> Affine | None:
     """Return the affine transform from (column, row) to the map, or None.
 
-    It follows ``isel``: the stored transform is moved and stretched by the ``x`` and ``y`` that are left.
-    Without a stored one, equally spaced ``x`` and ``y`` give it.
+    It follows ``isel``: the stored transform is moved and stretched by the ``x`` and ``y`` that are
+    left. Without a stored one, equally spaced ``x`` and ``y`` give it.
     """
     stored = None
     if "spatial_ref" in scene.coords and "GeoTransform" in scene["spatial_ref"].attrs:
-        stored = Affine.from_gdal(*map(float, str(scene["spatial_ref"].attrs["GeoTransform"]).split()))
+        stored = Affine.from_gdal(
+            *map(float, str(scene["spatial_ref"].attrs["GeoTransform"]).split())
+        )
     rotated = stored is not None and bool(stored.b or stored.d)
     grid_x = _axis(scene, "x", 1.0 if rotated else stored.a if stored else None)
     grid_y = _axis(scene, "y", 1.0 if rotated else stored.e if stored else None)
@@ -50,10 +52,14 @@ def transform_of(scene: xr.DataArray) -> Affine | None:
     (step_x, x0), (step_y, y0) = grid_x, grid_y
     if stored is not None and rotated:
         x0, y0 = to_map(stored, x0, y0)
-        return Affine(stored.a * step_x, stored.b * step_y, x0, stored.d * step_x, stored.e * step_y, y0)
+        return Affine(
+            stored.a * step_x, stored.b * step_y, x0, stored.d * step_x, stored.e * step_y, y0
+        )
     here = Affine(step_x, 0.0, x0, 0.0, step_y, y0)
     # Centres have been rounded: the stored numbers are better where both agree.
-    return stored if stored is not None and here.almost_equals(stored, 1e-6 * abs(stored.a)) else here
+    return (
+        stored if stored is not None and here.almost_equals(stored, 1e-6 * abs(stored.a)) else here
+    )
 
 
 def to_map(transform: Affine, column: Any, row: Any) -> tuple[Any, Any]:

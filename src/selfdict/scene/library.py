@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats import envi, npy
@@ -19,7 +20,9 @@ _DELETED = -1e30  # the USGS libraries mark bands without a value by −1.23e34
 _NO_SPECTRUM = {"band", "band_name", "fwhm_nm"}  # columns of a CSV file that are none
 
 
-def build_library(spectra: ArrayLike, names: ArrayLike, wavelength: ArrayLike | None = None) -> xr.DataArray:
+def build_library(
+    spectra: ArrayLike, names: ArrayLike, wavelength: ArrayLike | None = None
+) -> xr.DataArray:
     """Put spectra, their names and their wavelengths together as a library.
 
     Parameters
@@ -44,12 +47,16 @@ def build_library(spectra: ArrayLike, names: ArrayLike, wavelength: ArrayLike | 
     """
     values = np.asarray(spectra)
     if values.ndim != 2 or values.size == 0 or values.dtype.kind not in "biuf":
-        raise ValueError(f"spectra must be numbers of shape (spectra, bands), got {values.dtype} of {values.shape}")
+        raise InputError(
+            f"spectra must be numbers of shape (spectra, bands), got {values.dtype} of {values.shape}"
+        )
     values = values.astype(np.float32 if values.dtype.itemsize < 8 else np.float64)
     values[~np.isfinite(values) | (values < _DELETED)] = np.nan
     coords = {"name": ("spectrum", np.asarray(names).astype(np.str_))}
     if coords["name"][1].shape != values.shape[:1]:
-        raise ValueError(f"there must be a name for each of the {len(values)} spectra, got {coords['name'][1].shape}")
+        raise InputError(
+            f"there must be a name for each of the {len(values)} spectra, got {coords['name'][1].shape}"
+        )
     if wavelength is not None:
         coords["wavelength"] = ("band", np.asarray(wavelength, dtype=np.float64))
     return xr.DataArray(values, dims=("spectrum", "band"), coords=coords, name="spectra")
@@ -61,14 +68,16 @@ def read_library(path: str | PathLike[str]) -> xr.DataArray:
     Parameters
     ----------
     path : str or path-like
-        An ENVI spectral library (``.sli`` or its header); an ``.npz`` with a matrix ``spectra`` or ``D``, ``names`` and
-        ``wavelength``; or a ``.csv`` with a row for each band and a column for each spectrum, its name above it, beside
-        a column ``wavelength_nm`` or ``wavelength_um``, as :func:`write_spectra` makes it.
+        An ENVI spectral library (``.sli`` or its header); an ``.npz`` with a matrix ``spectra`` or
+        ``D``, ``names`` and ``wavelength``; or a ``.csv`` with a row for each band and a column for
+        each spectrum, its name above it, beside a column ``wavelength_nm`` or ``wavelength_um``, as
+        :func:`write_spectra` makes it.
 
     Returns
     -------
     xarray.DataArray (spectrum, band)
-        With the coordinates ``name (spectrum)`` and, where the file has them, ``wavelength (band)`` in nanometres.
+        With the coordinates ``name (spectrum)`` and, where the file has them, ``wavelength (band)``
+        in nanometres.
 
     Raises
     ------
@@ -83,16 +92,20 @@ def read_library(path: str | PathLike[str]) -> xr.DataArray:
         return read(path)
     except SceneError:
         raise
-    except Exception as error:  # whatever a library says about a damaged file becomes one line with its name
+    except (
+        Exception
+    ) as error:  # whatever a library says about a damaged file becomes one line with its name
         first_line = (str(error).splitlines() or [""])[0]
-        raise SceneError(path, f"cannot be read as a spectral library: {first_line or type(error).__name__}") from error
+        raise SceneError(
+            path, f"cannot be read as a spectral library: {first_line or type(error).__name__}"
+        ) from error
 
 
 def match_wavelengths(library: xr.DataArray, scene: xr.DataArray) -> xr.DataArray:
     """Return the library at the wavelengths of a scene, by linear interpolation.
 
-    Nothing is extrapolated: the library must cover all bands of the scene. Where either has no wavelengths, both must
-    have the same number of bands, which are then taken to be the same.
+    Nothing is extrapolated: the library must cover all bands of the scene. Where either has no
+    wavelengths, both must have the same number of bands, which are then taken to be the same.
 
     Parameters
     ----------
@@ -124,7 +137,7 @@ def match_wavelengths(library: xr.DataArray, scene: xr.DataArray) -> xr.DataArra
         if library.sizes["band"] == n_bands and not np.isnan(library.values).any():
             return library
         missing = "the scene" if "wavelength" in library.coords else "the library"
-        raise ValueError(
+        raise InputError(
             f"{missing} has no wavelengths, and the bands cannot be taken one for one: "
             f"the library has {library.sizes['band']}, the scene {n_bands}"
         )
@@ -137,15 +150,19 @@ def match_wavelengths(library: xr.DataArray, scene: xr.DataArray) -> xr.DataArra
 
 def _interpolate(known: Array, spectrum: Array, wanted: Array, name: str) -> Array:
     there = np.isfinite(spectrum)
-    order = np.argsort(known[there], kind="stable")  # channels of neighbouring spectrometers overlap
+    order = np.argsort(
+        known[there], kind="stable"
+    )  # channels of neighbouring spectrometers overlap
     x, y = known[there][order], spectrum[there][order]
     outside = int(np.sum((wanted < x[0]) | (wanted > x[-1]))) if x.size else wanted.size
     if outside:
         covers = f"{x[0]:.5g}–{x[-1]:.5g} nm" if x.size else "nothing"
         here = f"{wanted.min():.5g}–{wanted.max():.5g} nm"
         if outside == wanted.size:
-            raise ValueError(f"the ranges do not overlap: {name!r} covers {covers}, the scene {here}; check the units")
-        raise ValueError(
+            raise InputError(
+                f"the ranges do not overlap: {name!r} covers {covers}, the scene {here}; check the units"
+            )
+        raise InputError(
             f"{name!r} covers {covers}, the scene {here}: leave out the {outside} bands of the scene outside that"
         )
     return np.interp(wanted, x, y)
@@ -155,7 +172,9 @@ def _read_envi(path: Path) -> xr.DataArray:
     header, data = envi.find_files(path)
     fields = read_header(header)
     if fields.get("file type", "").lower() != "envi spectral library":
-        raise SceneError(header, "is no spectral library: its 'file type' is not ENVI Spectral Library")
+        raise SceneError(
+            header, "is no spectral library: its 'file type' is not ENVI Spectral Library"
+        )
     n_spectra, n_bands = (integer(header, fields, key, minimum=1) for key in ("lines", "samples"))
     values = envi.map_values(header, data, fields, (1, n_spectra, n_bands))[0].astype(np.float64)
     scale = number(header, fields, "reflectance scale factor")
@@ -181,7 +200,9 @@ def _read_npz(path: Path) -> xr.DataArray:
             values = values.T
         for key, unit in WAVELENGTH.items():
             if shapes.get(key) == (values.shape[1],):
-                return build_library(values, names, to_nanometres(arrays[key], unit_of(arrays[key], unit)))
+                return build_library(
+                    values, names, to_nanometres(arrays[key], unit_of(arrays[key], unit))
+                )
         return build_library(values, names)
 
 
@@ -189,7 +210,9 @@ def _read_csv(path: Path) -> xr.DataArray:
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = [row for row in csv.reader(file) if row]
     if len(lines) < 2 or any(len(row) != len(lines[0]) for row in lines):
-        raise SceneError(path, "must have one row of names, and as many numbers in each row below it")
+        raise SceneError(
+            path, "must have one row of names, and as many numbers in each row below it"
+        )
     columns = {name.strip(): [row[k] for row in lines[1:]] for k, name in enumerate(lines[0])}
     if len(columns) != len(lines[0]):
         raise SceneError(path, "has two columns of the same name")
@@ -199,4 +222,6 @@ def _read_csv(path: Path) -> xr.DataArray:
             listed = np.array(columns.pop(key), dtype=np.float64)
             wavelength = to_nanometres(listed, unit_of(listed, unit))
     spectra = {name: column for name, column in columns.items() if name not in _NO_SPECTRUM}
-    return build_library(np.array(list(spectra.values()), dtype=np.float64), list(spectra), wavelength)
+    return build_library(
+        np.array(list(spectra.values()), dtype=np.float64), list(spectra), wavelength
+    )

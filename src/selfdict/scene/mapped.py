@@ -36,7 +36,9 @@ class MappedArray:
 
     def __getitem__(self, key: Any) -> Array:
         stored: Any = np.memmap(self._path, np.uint8, mode="r")
-        return np.array(np.ndarray(self.shape, self.dtype, stored, self._offset, self._strides)[key])
+        return np.array(
+            np.ndarray(self.shape, self.dtype, stored, self._offset, self._strides)[key]
+        )
 
 
 def mapped_file(values: Any) -> Any:

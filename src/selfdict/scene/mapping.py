@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-import selfdict
 from selfdict._validation import Array
+from selfdict.abundances import fcls, nnls
 from selfdict.scene.blocks import block_matrix, blocks, map_of
 from selfdict.scene.check import Dictionary, SceneCheck
 from selfdict.scene.files import as_bands, read_scene
 from selfdict.scene.passes import Block, over_blocks
 from selfdict.scene.staging import staged
+
+ABUNDANCES: dict[str, Callable[[Array, Array], Array]] = {"nnls": nnls, "fcls": fcls}
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ def map_scene(
 ) -> Maps:
     """Fit all pixels in one pass.
 
-    With a ``folder`` each block is written there by whoever has fitted it, and the maps returned read it lazily;
-    the folder appears when all blocks are written.
+    With a ``folder`` each block is written there by whoever has fitted it, and the maps returned
+    read it lazily; the folder appears when all blocks are written.
     """
     if folder is None:
         shape, dtype = scene.shape[1:], task.U.dtype
@@ -54,7 +56,9 @@ def map_scene(
         hidden.mkdir()
         _create(scene, task, hidden)
         totals = _run(scene, replace(task, folder=hidden), client, report, {})
-    abundances, residual = (read_scene(folder / name).data for name in ("abundances.zarr", "residual.zarr"))
+    abundances, residual = (
+        read_scene(folder / name).data for name in ("abundances.zarr", "residual.zarr")
+    )
     values = {"abundances": abundances, "residual": residual[0], "valid": ~np.isnan(residual[0])}
     return _describe(scene, task, values, *totals)
 
@@ -63,8 +67,9 @@ def map_scene(
 class FitBlock:
     """Fit the pixels of a block to the endmembers U (m, r).
 
-    Called with a :class:`Block` it returns the maps, if there is no folder to write them to; the sums: number of valid
-    pixels, ‖M − U H‖², ‖M‖², and those of the check; and for each endmember the most of it in a pixel, and in which.
+    Called with a :class:`Block` it returns the maps, if there is no folder to write them to; the
+    sums: number of valid pixels, ‖M − U H‖², ‖M‖², and those of the check; and for each endmember
+    the most of it in a pixel, and in which.
     """
 
     bands: Array
@@ -88,7 +93,7 @@ class FitBlock:
             M = np.maximum(M[:, flags], 0)
             if self.dictionary is not None:
                 sums[3:] = self.dictionary.sums(M)
-            H = getattr(selfdict, self.method)(self.U, M)
+            H = ABUNDANCES[self.method](self.U, M)
             norms = np.einsum("ij,ij->j", M, M, dtype=np.float64)
             M -= self.U @ H
             errors = np.einsum("ij,ij->j", M, M, dtype=np.float64)
@@ -106,12 +111,28 @@ class FitBlock:
         from selfdict.scene.formats.zarr_ import write_block
 
         assert self.folder is not None
-        write_block(self.folder / "abundances.zarr", "abundance", block.rows, block.columns, maps["abundances"])
-        write_block(self.folder / "residual.zarr", "residual", block.rows, block.columns, maps["residual"][None])
+        write_block(
+            self.folder / "abundances.zarr",
+            "abundance",
+            block.rows,
+            block.columns,
+            maps["abundances"],
+        )
+        write_block(
+            self.folder / "residual.zarr",
+            "residual",
+            block.rows,
+            block.columns,
+            maps["residual"][None],
+        )
 
 
 def _run(
-    scene: xr.DataArray, task: FitBlock, client: Any, report: Callable[[float], Any], values: dict[str, Array]
+    scene: xr.DataArray,
+    task: FitBlock,
+    client: Any,
+    report: Callable[[float], Any],
+    values: dict[str, Array],
 ) -> tuple[Array, Array]:
     """Run the pass, put the maps of the blocks into ``values`` and return the sums, and where the peaks are."""
     totals, peaks = np.zeros(1), np.full((task.U.shape[1], 2), -1.0)
@@ -131,12 +152,16 @@ def _create(scene: xr.DataArray, task: FitBlock, folder: Path) -> None:
 
     rows, columns = blocks(scene)[0]
     r, chunks = task.U.shape[1], (rows.stop, columns.stop)
-    nothing = dask.array.full((r, *scene.shape[1:]), np.nan, dtype=task.U.dtype, chunks=(r, *chunks))
+    nothing = dask.array.full(
+        (r, *scene.shape[1:]), np.nan, dtype=task.U.dtype, chunks=(r, *chunks)
+    )
     create(as_bands(_abundances(scene, nothing, task.names)), folder / "abundances.zarr")
     create(as_bands(map_of(scene, nothing[0], "residual")), folder / "residual.zarr")
 
 
-def _describe(scene: xr.DataArray, task: FitBlock, values: dict[str, Array], totals: Array, peaks: Array) -> Maps:
+def _describe(
+    scene: xr.DataArray, task: FitBlock, values: dict[str, Array], totals: Array, peaks: Array
+) -> Maps:
     n_valid, squared_error, squared_norm = totals[:3]
     return Maps(
         abundances=_abundances(scene, values["abundances"], task.names),

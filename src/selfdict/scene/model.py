@@ -2,12 +2,12 @@
 
 Coordinates
     ``wavelength (band)`` and ``fwhm (band)`` in nanometres, ``good_band (band)`` booleans,
-    ``band_name (band)`` strings, ``valid (y, x)`` booleans (a mask handed in by the user), ``x`` and ``y``
-    the map coordinates of the pixel centres, ``spatial_ref`` the CRS and transform as rioxarray keeps them.
-    All are optional.
+    ``band_name (band)`` strings, ``valid (y, x)`` booleans (a mask handed in by the user), ``x``
+    and ``y`` the map coordinates of the pixel centres, ``spatial_ref`` the CRS and transform as
+    rioxarray keeps them. All are optional.
 Attributes (the CF names, with the CF meaning)
-    ``_FillValue``: the no-data value; ``scale_factor``, ``add_offset``: physical value =
-    stored · scale_factor + add_offset. Stored values stay as they are in the file, so that a round trip
+    ``_FillValue``: the no-data value; ``scale_factor``, ``add_offset``: physical value = stored ·
+    scale_factor + add_offset. Stored values stay as they are in the file, so that a round trip
     changes no bit; :func:`selfdict.scene.matrix` applies them.
 """
 
@@ -18,6 +18,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.georef import georeference
 
@@ -155,7 +156,9 @@ def build_scene(
             continue
         column = np.asarray(given).astype(dtype)
         if column.shape != (n_bands,):
-            raise ValueError(f"{key} must have one entry for each of the {n_bands} bands, got shape {column.shape}")
+            raise InputError(
+                f"{key} must have one entry for each of the {n_bands} bands, got shape {column.shape}"
+            )
         scene = scene.assign_coords({key: ("band", column, {"units": units} if units else {})})
     if nodata is not None:
         scene.attrs["_FillValue"] = nodata
@@ -167,8 +170,8 @@ def build_scene(
 def as_scene(data: xr.DataArray) -> xr.DataArray:
     """Return a DataArray as a scene: dims renamed and ordered to (band, y, x).
 
-    Dims are recognised by name (``bands``, ``wavelength``, ``lat``, ``rows``, …); a dim coordinate called
-    ``wavelength`` becomes the wavelength of the bands. Values are neither read nor copied.
+    Dims are recognised by name (``bands``, ``wavelength``, ``lat``, ``rows``, …); a dim coordinate
+    called ``wavelength`` becomes the wavelength of the bands. Values are neither read nor copied.
 
     Examples
     --------
@@ -183,11 +186,13 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
         raise TypeError(f"a scene must be an xarray.DataArray, got {type(data).__name__}")
     scene = data
     if scene.ndim != 3:
-        raise ValueError(f"a scene must have 3 dimensions (band, y, x), got {scene.ndim}: {scene.dims}")
+        raise InputError(
+            f"a scene must have 3 dimensions (band, y, x), got {scene.ndim}: {scene.dims}"
+        )
     if set(scene.dims) != set(DIMS):
         scene = _rename_dims(scene)
     if scene.size == 0:
-        raise ValueError(f"a scene must not be empty, got shape {scene.shape}")
+        raise InputError(f"a scene must not be empty, got shape {scene.shape}")
     if scene.dtype.kind not in "biuf":
         raise TypeError(f"a scene must hold real numbers, got dtype {scene.dtype}")
     mapping = scene.rio.grid_mapping
@@ -205,7 +210,9 @@ def _rename_dims(scene: xr.DataArray) -> xr.DataArray:
             if str(dim).lower() in known:
                 names[dim] = new
     if sorted(names.values()) != sorted(DIMS):
-        raise ValueError(f"cannot tell which of the dims {scene.dims} are band, y and x: rename them")
+        raise InputError(
+            f"cannot tell which of the dims {scene.dims} are band, y and x: rename them"
+        )
     band = next(dim for dim, new in names.items() if new == "band")
     wavelength = None
     if band in scene.coords and band != "band":

@@ -81,7 +81,8 @@ def _cut(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> Iterator[Bloc
 def _cut_for_travel(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> Iterator[Block]:
     """Yield the blocks, each with the dask tasks that read it and no others.
 
-    Finding these takes time in proportion to all tasks there are: it is done for many blocks together first.
+    Finding these takes time in proportion to all tasks there are: it is done for many blocks
+    together first.
     """
     for first in range(0, len(parts), _TOGETHER):
         group = parts[first : first + _TOGETHER]
@@ -89,7 +90,9 @@ def _cut_for_travel(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> It
         strip = _own_tasks(scene.isel(y=slice(top, bottom)))
         shifted = [(slice(rows.start - top, rows.stop - top), columns) for rows, columns in group]
         for (rows, _), block in zip(group, _cut(strip, shifted)):
-            yield replace(block, number=first + block.number, rows=rows, scene=_own_tasks(block.scene))
+            yield replace(
+                block, number=first + block.number, rows=rows, scene=_own_tasks(block.scene)
+            )
 
 
 def _own_tasks(scene: xr.DataArray) -> xr.DataArray:

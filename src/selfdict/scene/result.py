@@ -8,8 +8,8 @@ import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.model.solution import Solution
+from selfdict.readout.guarantee import Guarantee
 from selfdict.scene.check import SceneCheck
-from selfdict.select.guarantee import Guarantee
 
 
 @dataclass(frozen=True)
@@ -19,13 +19,14 @@ class UnmixResult:
     Attributes
     ----------
     endmembers : xarray.DataArray (endmember, band)
-        Spectra of the pure pixels, physical values; ``endmember`` counts from 1; wavelengths as in the scene. Spectra
-        of a library have a coordinate ``name (endmember)``.
+        Spectra of the pure pixels, physical values; ``endmember`` counts from 1; wavelengths as in
+        the scene. Spectra of a library have a coordinate ``name (endmember)``.
     pixels : (r, 2) ndarray of int
-        Row and column of each pure pixel, counted from 0; with a library, of the pixel that holds most of a spectrum.
+        Row and column of each pure pixel, counted from 0; with a library, of the pixel that holds
+        most of a spectrum.
     coordinates : (r, 2) ndarray of float or None
-        Map coordinates x, y of the centres of these pixels (longitude, latitude in sensor geometry); None for a
-        scene of no known place.
+        Map coordinates x, y of the centres of these pixels (longitude, latitude in sensor
+        geometry); None for a scene of no known place.
     crs : str or None
         The CRS of the coordinates as ``EPSG:…`` or WKT.
     abundances : xarray.DataArray (endmember, y, x)
@@ -37,13 +38,14 @@ class UnmixResult:
     relative_error : float
         ‖M − U H‖_F / ‖M‖_F over all valid pixels (section 4.2 of the paper), as a fraction.
     solution : Solution or None
-        The point of model (6) that FGNSR chose from, with its certificate; None for the other methods.
+        The point of model (6) that FGNSR chose from, with its certificate; None for the other
+        methods.
     solution_pixels : (k, 2) ndarray of int or None
-        Row and column of the pixel behind each column of ``solution`` (the candidates, or all pixels fitted); None
-        with a library.
+        Row and column of the pixel behind each column of ``solution`` (the candidates, or all
+        pixels fitted); None with a library.
     guarantee : Guarantee or None
-        What the theorems of the paper promise for the pixels fitted; None for the methods they are not about, and
-        with a library.
+        What the theorems of the paper promise for the pixels fitted; None for the methods they are
+        not about, and with a library.
     parameters : mapping
         Method and settings as they were used.
     seconds : mapping of str to float

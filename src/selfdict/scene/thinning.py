@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import selfdict
 from selfdict._validation import Array
+from selfdict.peers import h2nmf, spa
 from selfdict.scene.blocks import block_matrix
 from selfdict.scene.passes import Block
 
@@ -59,8 +59,10 @@ class Sample(AllPixels):
         """Return which columns of M (m, n) to keep; none stands for others."""
         n = M.shape[1]
         # float64: where only noise is left, SPA must compare many residuals of nearly one size
-        extreme = selfdict.spa(M.astype(np.float64), min(self.n_extreme, n), allow_fewer=True)
-        generator = np.random.default_rng([self.seed, number])  # the same whichever process the block comes to
+        extreme = spa(M.astype(np.float64), min(self.n_extreme, n), allow_fewer=True)
+        generator = np.random.default_rng(
+            [self.seed, number]
+        )  # the same whichever process the block comes to
         kept = np.union1d(extreme, generator.choice(n, int(self.share * n), replace=False))
         return kept, np.ones(kept.size, dtype=np.intp)
 
@@ -73,7 +75,7 @@ class Representatives(AllPixels):
 
     def choose(self, M: Array, number: int) -> tuple[Array, Array]:
         """Return which columns of M (m, n) to keep, and how many columns each stands for."""
-        clusters = selfdict.h2nmf(M, min(self.n_clusters, M.shape[1]))
+        clusters = h2nmf(M, min(self.n_clusters, M.shape[1]))
         order = np.argsort(clusters.indices)
         return clusters.indices[order], clusters.sizes[order]
 
@@ -81,7 +83,8 @@ class Representatives(AllPixels):
 def gather(parts: list[Points]) -> Points:
     """Put the points of all blocks together, in the order of the scene whatever the shape of the blocks."""
     values, pixels, sizes = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "pixels", "sizes")
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("values", "pixels", "sizes")
     )
     if (np.diff(pixels) < 0).any():
         order = np.argsort(pixels)

@@ -10,9 +10,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-import selfdict
+from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_rank
+from selfdict.estimators import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
 from selfdict.model.losses import Squared, as_loss
+from selfdict.readout import robustness_report
 from selfdict.scene.blocks import blocks, float_dtype, used_bands, with_mask
 from selfdict.scene.check import Dictionary
 from selfdict.scene.georef import crs_of, to_map, transform_of
@@ -23,7 +25,14 @@ from selfdict.scene.passes import over_blocks
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.thinning import AllPixels, Points, Representatives, Sample, gather
 
-METHODS = {"fgnsr": "FGNSR", "spa": "SPA", "snpa": "SNPA", "xray": "XRAY", "vca": "VCA", "h2nmf": "H2NMF"}
+METHODS: dict[str, Any] = {
+    "fgnsr": FGNSR,
+    "spa": SPA,
+    "snpa": SNPA,
+    "xray": XRAY,
+    "vca": VCA,
+    "h2nmf": H2NMF,
+}
 _FIT_BYTES = 128 * 2**20  # what the method gets to see at most, unless max_pixels says otherwise
 _EXTREME = 3  # of each block, so many times r extreme pixels are kept whatever the sampling
 
@@ -49,10 +58,11 @@ def unmix(
 ) -> UnmixResult:
     """Find r pure pixels in a scene and how much of each every pixel holds.
 
-    The scene is read a part at a time, twice: once for the pixels the method chooses from, once
-    for the abundances. A scene larger than ``max_pixels`` is thinned for the first. For ``"fgnsr"`` with
-    ``candidates`` each block is clustered by H2NMF, and its representatives go on with the sizes of their
-    clusters. The other methods see a random share of each block, and always its extreme pixels, found by SPA.
+    The scene is read a part at a time, twice: once for the pixels the method chooses from, once for
+    the abundances. A scene larger than ``max_pixels`` is thinned for the first. For ``"fgnsr"``
+    with ``candidates`` each block is clustered by H2NMF, and its representatives go on with the
+    sizes of their clusters. The other methods see a random share of each block, and always its
+    extreme pixels, found by SPA.
 
     Parameters
     ----------
@@ -63,12 +73,14 @@ def unmix(
     method : {"fgnsr", "spa", "snpa", "xray", "vca", "h2nmf"}
         How pure pixels are chosen.
     candidates : int or None
-        For ``"fgnsr"``: representatives of so many H2NMF clusters are the dictionary; None: all pixels.
+        For ``"fgnsr"``: representatives of so many H2NMF clusters are the dictionary; None: all
+        pixels.
     mu : float or "auto"
         For ``"fgnsr"``: the penalty μ of model (6).
     library : xarray.DataArray (spectrum, band), optional
-        For ``"fgnsr"``: find r spectra of this library instead of pure pixels; see :func:`read_library`. It is matched
-        to the wavelengths of the scene (:func:`match_wavelengths`), which must hold the same quantity in the same unit.
+        For ``"fgnsr"``: find r spectra of this library instead of pure pixels; see
+        :func:`read_library`. It is matched to the wavelengths of the scene
+        (:func:`match_wavelengths`), which must hold the same quantity in the same unit.
     abundances : {"nnls", "fcls"}
         Nonnegative least squares, or with abundances that sum to one besides.
     mask : (n_rows, n_columns) array-like of bool, optional
@@ -78,20 +90,23 @@ def unmix(
     max_pixels : int, optional
         The most pixels the method gets to see; by default as many as fill 128 MiB.
     check : bool
-        For ``"fgnsr"`` with ``candidates``: bound, in the second pass, how far the solution is from optimal for all
-        pixels, see :class:`SceneCheck`. The cluster sizes enter the model as weights of the residuals then.
+        For ``"fgnsr"`` with ``candidates``: bound, in the second pass, how far the solution is from
+        optimal for all pixels, see :class:`SceneCheck`. The cluster sizes enter the model as
+        weights of the residuals then.
     maps : str or path-like, optional
-        A folder to write the maps to, block by block, as ``abundances.zarr`` and ``residual.zarr``; the maps of
-        the result then read them lazily. By default they are held in memory.
+        A folder to write the maps to, block by block, as ``abundances.zarr`` and ``residual.zarr``;
+        the maps of the result then read them lazily. By default they are held in memory.
     client : distributed.Client, optional
-        A dask cluster whose workers read and fit the blocks; they must see the files of the scene and the folder
-        ``maps`` under the same names. By default this process does it. The result is the same.
+        A dask cluster whose workers read and fit the blocks; they must see the files of the scene
+        and the folder ``maps`` under the same names. By default this process does it. The result is
+        the same.
     random_state : None, int or numpy.random.Generator
         Same seed, same result.
     progress : callable, optional
         Called with the step (``"read"``, ``"select"``, ``"abundances"``) and the share of it done.
     **options
-        Further parameters of the estimator (``solver``, ``postprocess``, ``max_seconds``, ``callback``, …).
+        Further parameters of the estimator (``solver``, ``postprocess``, ``max_seconds``,
+        ``callback``, …).
 
     Returns
     -------
@@ -112,24 +127,28 @@ def unmix(
     """
     started = time.perf_counter()
     if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if abundances not in ("nnls", "fcls"):
-        raise ValueError(f"abundances must be 'nnls' or 'fcls', got {abundances!r}")
+        raise InputError(f"abundances must be 'nnls' or 'fcls', got {abundances!r}")
     settings: dict[str, Any] = {"candidates": candidates, "mu": mu} if method == "fgnsr" else {}
-    squared = isinstance(as_loss(options.get("loss")), Squared)  # other losses cannot take the sizes of clusters
+    squared = isinstance(
+        as_loss(options.get("loss")), Squared
+    )  # other losses cannot take the sizes of clusters
     if check:
         settings["weights"] = options.pop("weights", "residual")
         few = method == "fgnsr" and (candidates is not None or library is not None)
         if not (few and squared and settings["weights"] == "residual"):
-            raise ValueError(
+            raise InputError(
                 "check needs the method 'fgnsr' with candidates or a library, weights='residual' and loss='squared'"
             )
     scene = with_mask(as_scene(scene), mask)
-    r = as_rank(r, scene.sizes["y"] * scene.sizes["x"] if library is None else library.sizes["spectrum"])
+    r = as_rank(
+        r, scene.sizes["y"] * scene.sizes["x"] if library is None else library.sizes["spectrum"]
+    )
     bands = used_bands(scene, drop_bad_bands)
     if library is not None:
         if method != "fgnsr":
-            raise ValueError(f"a library is searched by the method 'fgnsr', got {method!r}")
+            raise InputError(f"a library is searched by the method 'fgnsr', got {method!r}")
         library = match_wavelengths(library, scene.isel(band=bands))
     generator = as_generator(random_state)
     report = progress or (lambda step, share: None)
@@ -145,7 +164,7 @@ def unmix(
         settings["candidates"] = None
     seed = int(generator.integers(2**31))
     given = {} if library is None else {"dictionary": library.values}
-    estimator = getattr(selfdict, METHODS[method])(r, random_state=seed, **settings, **given, **options)
+    estimator = METHODS[method](r, random_state=seed, **settings, **given, **options)
     if (points.sizes > 1).any():
         estimator.fit(points.values, sample_weight=points.sizes)
     else:
@@ -158,10 +177,12 @@ def unmix(
     if solution is not None:
         among = slice(None) if estimator.clusters_ is None else estimator.clusters_.indices
         if library is None:
-            guarantee = selfdict.robustness_report(points.values.T, chosen)
+            guarantee = robustness_report(points.values.T, chosen)
             solution_pixels = _rows_and_columns(points.pixels[among], scene)
         if check:
-            dictionary = Dictionary.of((points.values[among] if library is None else library.values).T, solution)
+            dictionary = Dictionary.of(
+                (points.values[among] if library is None else library.values).T, solution
+            )
     n_fitted, flat = len(points.pixels), points.pixels[chosen] if library is None else None
     del points, estimator
     selected = time.perf_counter()
@@ -239,10 +260,15 @@ def _read(
     elif n_pixels > max_pixels:
         seed = int(generator.integers(2**31))
         task = Sample(bands, max_pixels / n_pixels, min(_EXTREME * r, n_bands), seed)
-    parts = [points for _, points in over_blocks(scene, task, client, lambda share: report("read", share))]
+    parts = [
+        points
+        for _, points in over_blocks(scene, task, client, lambda share: report("read", share))
+    ]
     points = gather(parts)
     if not len(points.values):
-        raise ValueError("the scene has no valid pixel: all are no-data, not finite, zero or masked")
+        raise InputError(
+            "the scene has no valid pixel: all are no-data, not finite, zero or masked"
+        )
     return points
 
 
@@ -259,5 +285,7 @@ def _coordinates(scene: xr.DataArray, pixels: Array) -> tuple[str | None, Array 
         x, y = to_map(transform, columns + 0.5, rows + 0.5)
         return (None if crs is None else crs.to_string()), np.stack([x, y], axis=1)
     if "lat" in scene.coords and "lon" in scene.coords:  # sensor geometry
-        return "EPSG:4326", np.stack([scene[key].values[rows, columns] for key in ("lon", "lat")], axis=1)
+        return "EPSG:4326", np.stack(
+            [scene[key].values[rows, columns] for key in ("lon", "lat")], axis=1
+        )
     return (None if crs is None else crs.to_string()), None

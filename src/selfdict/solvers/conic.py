@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array, as_scalar
 from selfdict.model.certificate import certify
 from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import project_omega
+from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status
-from selfdict.solvers.problem import Problem
 
 MAX_POINTS = 300
 
@@ -32,18 +33,23 @@ def conic(
 ) -> Solution:
     """Solve a self-dictionary model exactly with Clarabel, through cvxpy (extra ``conic``).
 
-    Give ``mu`` for the penalised model (6), a QP, or ``epsilon`` for a model with a bound on the residual:
+    Give ``mu`` for the penalised model (6), a QP, or ``epsilon`` for a model with a bound on the
+    residual:
 
-    - ``model="omega"``: model (4), min pᵀdiag(X) s.t. ‖M − MX‖_F ≤ ε, X ∈ Ω, a second-order cone program;
-    - ``model="trace"``: model (3), min pᵀdiag(X) s.t. Σ_j ‖m_j − M x_j‖₂ ≤ ε, X ≥ 0, X_ij ≤ X_ii ≤ 1;
+    - ``model="omega"``: model (4), min pᵀdiag(X) s.t. ‖M − MX‖_F ≤ ε, X ∈ Ω, a second-order cone
+      program;
+    - ``model="trace"``: model (3), min pᵀdiag(X) s.t. Σ_j ‖m_j − M x_j‖₂ ≤ ε, X ≥ 0, X_ij ≤ X_ii ≤
+      1;
     - ``model="l1inf"``: model (2), min Σ_i p_i max_j X_ij under the same residual, 0 ≤ X ≤ 1.
 
-    Models (2) and (3) are meant for data whose columns sum to one. By Theorem 2 their optimal values agree.
+    Models (2) and (3) are meant for data whose columns sum to one. By Theorem 2 their optimal
+    values agree.
 
     Parameters
     ----------
     M : (m, n) array_like
-        The data, a point a column; n at most 300, since n² variables go to an interior-point method.
+        The data, a point a column; n at most 300, since n² variables go to an interior-point
+        method.
     mu, epsilon : float
         Exactly one of them.
     D : (m, d) array_like, optional
@@ -70,22 +76,28 @@ def conic(
     1.859
     """
     if (mu is None) == (epsilon is None):
-        raise ValueError(f"give either mu or epsilon, got mu={mu!r} and epsilon={epsilon!r}")
+        raise InputError(f"give either mu or epsilon, got mu={mu!r} and epsilon={epsilon!r}")
     if model not in ("omega", "trace", "l1inf"):
-        raise ValueError(f'model must be "omega", "trace" or "l1inf", got {model!r}')
+        raise InputError(f'model must be "omega", "trace" or "l1inf", got {model!r}')
     if epsilon is None and model != "omega":
-        raise ValueError(f'model "{model}" takes epsilon, not mu')
+        raise InputError(f'model "{model}" takes epsilon, not mu')
     if D is not None and model != "omega":
-        raise ValueError(f'a dictionary D belongs to model "omega", got model "{model}"')
-    problem = Problem.check(M, 0.0 if mu is None else mu, p, w, sample_weight, random_state, D, loss)
+        raise InputError(f'a dictionary D belongs to model "omega", got model "{model}"')
+    problem = Problem.check(
+        M, 0.0 if mu is None else mu, p, w, sample_weight, random_state, D, loss
+    )
     problem.need_squares("conic")
     largest = max(len(problem.w), len(problem.v))
     if largest > MAX_POINTS:
-        raise ValueError(f"conic handles at most {MAX_POINTS} points, got {largest}; use working_set or fast_gradient")
+        raise InputError(
+            f"conic handles at most {MAX_POINTS} points, got {largest}; use working_set or fast_gradient"
+        )
     if epsilon is not None:
         epsilon = as_scalar(epsilon, "epsilon")
         if problem.sample_weight is not None or not isinstance(problem.loss, Squared):
-            raise ValueError("sample_weight and loss belong to the penalised model (6): give mu instead of epsilon")
+            raise InputError(
+                "sample_weight and loss belong to the penalised model (6): give mu instead of epsilon"
+            )
     X, t = _solve(problem, epsilon, model)
     point = Solution.from_matrix(
         X,
@@ -106,7 +118,9 @@ def _solve(problem: Problem, epsilon: float | None, model: str) -> tuple[Array, 
     """Build the program, solve it, and return a feasible X with its diagonal, or its gates."""
     cp = optional("cvxpy")
     d, n = len(problem.v), len(problem.w)
-    w, v, p, s = (vector.astype(np.float64) for vector in (problem.w, problem.v, problem.p, problem.s))
+    w, v, p, s = (
+        vector.astype(np.float64) for vector in (problem.w, problem.v, problem.p, problem.s)
+    )
     scale = float(np.abs(problem.M).max()) or 1.0  # the solver's tolerances are absolute
     A = problem.M.astype(np.float64) / scale
     B = A
@@ -144,7 +158,9 @@ def _solve(problem: Problem, epsilon: float | None, model: str) -> tuple[Array, 
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     if program.status == "infeasible":
-        raise ValueError(f"epsilon is too small: no X brings {'D' if problem.D is not None else 'M'} X so near to M")
+        raise InputError(
+            f"epsilon is too small: no X brings {'D' if problem.D is not None else 'M'} X so near to M"
+        )
     if X.value is None:
         raise RuntimeError(f"Clarabel ended with status {program.status!r}")
     # what an interior-point method leaves slightly outside the set, or slightly above zero, goes

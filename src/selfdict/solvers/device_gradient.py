@@ -6,12 +6,14 @@ import numpy as np
 
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.kernels.device.choose import to_device, to_numpy
-from selfdict.kernels.device.projection import gradient_step
+from selfdict.compute.device import to_device, to_numpy
+from selfdict.gpu.projection import gradient_step
+from selfdict.model.problem import Problem, Target
 from selfdict.solvers.iterate import ALPHA_0, Iterate
-from selfdict.solvers.problem import Problem, Target
 
-_V_ENTRIES = 1 << 26  # of the rows of V made at a time: enough to fill the GPU, little beside the n×n arrays
+_V_ENTRIES = (
+    1 << 26
+)  # of the rows of V made at a time: enough to fill the GPU, little beside the n×n arrays
 _V_ROWS = 128  # at least, and a multiple of it: a tile of the product
 _Y_ENTRIES = 1 << 27  # of the open rows of Y gathered at a time
 
@@ -19,7 +21,9 @@ _Y_ENTRIES = 1 << 27  # of the open rows of Y gathered at a time
 class DeviceIterate(Iterate):
     """The state of Algorithm 1 on a device. Two n×n arrays lie there, and nothing else of that size."""
 
-    def __init__(self, problem: Problem, L: float, target: Target | None, start: Array | None, device: Any) -> None:
+    def __init__(
+        self, problem: Problem, L: float, target: Target | None, start: Array | None, device: Any
+    ) -> None:
         self.device = device
         super().__init__(problem, L, target, start)
 
@@ -27,7 +31,9 @@ class DeviceIterate(Iterate):
         torch, problem = optional("torch"), self.problem
         n = self.M.shape[1]
         self.tensor = to_device(self.M, self.device)
-        self.s, self.p, self.w = (to_device(v, self.device) for v in (problem.s, problem.p, problem.w))
+        self.s, self.p, self.w = (
+            to_device(v, self.device) for v in (problem.s, problem.p, problem.w)
+        )
         like = {"dtype": self.tensor.dtype, "device": self.device}
         self.Y = torch.zeros((n, n), **like) if start is None else to_device(start, self.device)
         self.Y_old = self.Y.clone()

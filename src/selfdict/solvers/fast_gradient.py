@@ -9,16 +9,17 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from selfdict._errors import InputError
 from selfdict._validation import Array, as_scalar
-from selfdict.kernels.blas import single_threaded_blas
-from selfdict.kernels.device.choose import choose_device, to_numpy
+from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.device import choose_device, to_numpy
 from selfdict.model.certificate import certify
 from selfdict.model.losses import Loss
 from selfdict.model.omega import project_omega
+from selfdict.model.problem import Problem, Target, check_target
 from selfdict.model.solution import Callback, Solution, Status
 from selfdict.solvers.device_gradient import DeviceIterate
 from selfdict.solvers.iterate import CHECK_EVERY, Iterate
-from selfdict.solvers.problem import Problem, Target, check_target
 
 
 def fast_gradient(
@@ -43,8 +44,9 @@ def fast_gradient(
 ) -> Solution:
     """Minimise ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, model (6), by Algorithm 1 of the paper.
 
-    The method restarts whenever the objective has risen, as the authors' program does. An iteration costs
-    the products Mᵀ(·) and M(·) and little else; it holds two n×n arrays, so n is bounded by memory (n ≲ 20,000).
+    The method restarts whenever the objective has risen, as the authors' program does. An iteration
+    costs the products Mᵀ(·) and M(·) and little else; it holds two n×n arrays, so n is bounded by
+    memory (n ≲ 20,000).
 
     Parameters
     ----------
@@ -55,34 +57,37 @@ def fast_gradient(
     D : (m, d) array_like, optional
         A dictionary with gates, as in :func:`working_set`; by default M itself.
     p : (n,) or (d,) array_like, optional
-        Positive weights of the diagonal, or of the gates. By default ones, or 1 + 0.01(u − ½) with u uniform if
-        ``random_state`` is given.
+        Positive weights of the diagonal, or of the gates. By default ones, or 1 + 0.01(u − ½) with
+        u uniform if ``random_state`` is given.
     w : (n,) array_like, optional
         Weights of Ω; by default the ℓ1 norms of the columns of M.
     sample_weight : (n,) array_like, optional
         Weights s_j ≥ 0 of the columns in the residual ½ Σ_j s_j ‖m_j − M x_j‖².
     loss : "squared" or Loss
-        What stands for ½‖M − MX‖_F²: :class:`Weighted`, :class:`Huber`, :class:`PseudoHuber` or one of your own.
+        What stands for ½‖M − MX‖_F²: :class:`Weighted`, :class:`Huber`, :class:`PseudoHuber` or one
+        of your own.
     target : ("residual", eps) or ("trace", value), optional
-        Steer μ until ‖M − MX‖_F (in general: the root of twice the loss) is ``eps``, or the trace of X is ``value``.
+        Steer μ until ‖M − MX‖_F (in general: the root of twice the loss) is ``eps``, or the trace
+        of X is ``value``.
     target_every : int or None
         Change μ every so many iterations; None: at each restart, of which there may be none.
     X0 : (n, n) array_like or Solution, optional
         Where to start; by default X = 0. It is projected onto Ω. With D, a Solution.
     lipschitz : float, optional
-        The constant L; by default σ_max(M)² max_j s_j times that of the loss. With D, σ_max is that of the atoms
-        scaled to the mean of w.
+        The constant L; by default σ_max(M)² max_j s_j times that of the loss. With D, σ_max is that
+        of the atoms scaled to the mean of w.
     max_iter, max_seconds : int, float, optional
         Limits on the iterations and on the time.
     tol : float
-        Stop when the certified relative gap is at most ``tol`` (and the target is met to 1e-3), or when the
-        objective has stopped falling. 0 means: no early stop.
+        Stop when the certified relative gap is at most ``tol`` (and the target is met to 1e-3), or
+        when the objective has stopped falling. 0 means: no early stop.
     random_state : int, Generator or None
         Seed of the default p.
     callback : callable, optional
         Called with a :class:`~selfdict.model.Progress` after each iteration; a true result stops.
     device : {None, "cpu", "cuda"}, optional
-        Where the two n×n arrays lie and the iterations are taken; see :doc:`/gpu`. With D they are taken on the CPU.
+        Where the two n×n arrays lie and the iterations are taken; see :doc:`/gpu`. With D they are
+        taken on the CPU.
 
     Returns
     -------
@@ -108,13 +113,15 @@ def fast_gradient(
     target = check_target(target, problem.mu)
     tol = as_scalar(tol, "tol")
     if target_every is not None and target_every < 1:
-        raise ValueError(f"target_every must be at least 1, got {target_every}")
+        raise InputError(f"target_every must be at least 1, got {target_every}")
     if max_iter < 0:
-        raise ValueError(f"max_iter must not be negative, got {max_iter}")
+        raise InputError(f"max_iter must not be negative, got {max_iter}")
     if max_seconds is not None:
         max_seconds = as_scalar(max_seconds, "max_seconds")
     if lipschitz is None:
-        lipschitz = squared_norm(problem.M if problem.D is None else problem.D) * float(problem.s.max())
+        lipschitz = squared_norm(problem.M if problem.D is None else problem.D) * float(
+            problem.s.max()
+        )
         if not problem.loss.quadratic:
             lipschitz *= problem.loss.lipschitz
     L = as_scalar(lipschitz, "lipschitz")
@@ -132,7 +139,7 @@ def _check_range(M: Array) -> None:
     largest, limits = float(np.abs(M).max()), np.finfo(M.dtype)
     least, most = float(limits.tiny / limits.eps), float(limits.max * limits.eps)
     if largest > 0 and not least < largest * largest < most:
-        raise ValueError(
+        raise InputError(
             f"the squares of the entries of M leave the range of {M.dtype}, got {largest:.1g} as the largest entry; "
             "scale M or use working_set"
         )
@@ -161,7 +168,9 @@ def _iterate(
     return Status.MAX_ITER
 
 
-def _new_state(place: Any, problem: Problem, L: float, target: Target | None, start: Array | None) -> Iterate:
+def _new_state(
+    place: Any, problem: Problem, L: float, target: Target | None, start: Array | None
+) -> Iterate:
     """Return the state of the iteration, on the CPU or on a device; with a dictionary always on the CPU."""
     if place is None or problem.D is not None:
         return Iterate(problem, L, target, start)
@@ -171,8 +180,8 @@ def _new_state(place: Any, problem: Problem, L: float, target: Target | None, st
 def _with_gates(problem: Problem) -> Problem:
     """Return the problem with the gates as a last column of X: a point m = 0 that no residual counts.
 
-    With atoms scaled to the ℓ1 norm ω, the mean of w, the constraints read ω X_ij ≤ w_j t_i: those of Ω, for rows whose
-    own entry is the last one and has the weight ω.
+    With atoms scaled to the ℓ1 norm ω, the mean of w, the constraints read ω X_ij ≤ w_j t_i: those
+    of Ω, for rows whose own entry is the last one and has the weight ω.
     """
     omega = problem.M.dtype.type(problem.w.mean()) or problem.M.dtype.type(1.0)
     size = np.divide(omega, problem.v, out=np.zeros_like(problem.v), where=problem.v > 0)
@@ -193,11 +202,13 @@ def _start(X0: ArrayLike | Solution | None, problem: Problem) -> Array | None:
     X = np.asarray(X0.toarray() if isinstance(X0, Solution) else X0, dtype=dtype)
     expected = (d, n if problem.D is None else n - 1)
     if X.shape != expected:
-        raise ValueError(f"X0 must have shape {expected}, got {X.shape}")
+        raise InputError(f"X0 must have shape {expected}, got {X.shape}")
     if problem.D is None:
         return project_omega(X, problem.w)
     if not isinstance(X0, Solution):
-        raise TypeError(f"X0 must be a Solution when there is a dictionary D, got {type(X0).__name__}")
+        raise TypeError(
+            f"X0 must be a Solution when there is a dictionary D, got {type(X0).__name__}"
+        )
     rows = np.column_stack([X * (problem.v / problem.w[-1])[:, None], X0.diagonal]).astype(dtype)
     return project_omega(rows, problem.w, np.full(d, n - 1))
 

@@ -6,17 +6,19 @@ import numpy as np
 import scipy.linalg
 
 from selfdict._validation import Array
-from selfdict.kernels.device.choose import to_numpy
+from selfdict.compute.device import to_numpy
+from selfdict.compute.threads import for_slices
 from selfdict.kernels.projection import gradient_step
 from selfdict.kernels.residuals import subtract_and_extrapolate
-from selfdict.kernels.threads import for_slices
 from selfdict.model.certificate import best_scaling, loss_bound
+from selfdict.model.problem import Problem, Target
 from selfdict.model.screening import row_scores
 from selfdict.model.solution import Progress, Solution, Status
-from selfdict.solvers.problem import Problem, Target
 
 ALPHA_0 = 0.05
-CHECK_EVERY = 25  # iterations between two looks at the gap, each of which costs about half an iteration
+CHECK_EVERY = (
+    25  # iterations between two looks at the gap, each of which costs about half an iteration
+)
 ONE_SLICE = 256
 ROWS, COLUMNS = 256, 512  # of a slice, at most: as few as products allow, so that V stays in cache
 
@@ -31,12 +33,15 @@ class Iterate:
     R_old: Any
     E: Any
 
-    def __init__(self, problem: Problem, L: float, target: Target | None, start: Array | None) -> None:
+    def __init__(
+        self, problem: Problem, L: float, target: Target | None, start: Array | None
+    ) -> None:
         self.problem, self.target, self.mu = problem, target, problem.mu
         self.loss = None if problem.loss.quadratic else problem.loss
         n, d = len(problem.w), len(problem.v)
         both = problem.M if problem.D is None else np.hstack([problem.M, problem.D])
-        # only products of columns enter a squared loss, so a tall M gives way to the triangle of its QR factorisation
+        # only products of columns enter a squared loss, so a tall M gives way to the triangle of
+        # its QR factorisation
         if self.loss is None and both.shape[0] > both.shape[1]:
             both = scipy.linalg.qr(both, mode="r", check_finite=False)[0][: both.shape[1]]
         self.M, self.D = both[:, :n], both[:, -d:]  # the same, if the columns of M are the atoms
@@ -49,7 +54,9 @@ class Iterate:
         self.square = self._residual()
         self.sigma, self.direction = 0.1, 0
         self.gap = np.inf
-        self.history: dict[str, list[float]] = {k: [] for k in ("objective", "mu", "residual", "trace", "restart")}
+        self.history: dict[str, list[float]] = {
+            k: [] for k in ("objective", "mu", "residual", "trace", "restart")
+        }
         self._record()
 
     def _allocate(self, start: Array | None) -> None:
@@ -94,7 +101,8 @@ class Iterate:
     def _residual(self) -> float:
         """Put M − DY into R, using the open rows of Y alone, and extrapolate it into E; return its weighted square.
 
-        For another loss, E is ψ of the extrapolated residual and twice the loss stands for the square.
+        For another loss, E is ψ of the extrapolated residual and twice the loss stands for the
+        square.
         """
         s = self.problem.s if self.loss is None else np.ones_like(self.problem.s)
         D, Y, rows = self.D, self.Y, np.flatnonzero(self.open)
@@ -103,7 +111,9 @@ class Iterate:
 
         def task(start: int, stop: int) -> float:
             np.matmul(D, Y[:, start:stop], out=self.R[:, start:stop])
-            return subtract_and_extrapolate(self.M, self.R, self.R_old, s, self.beta, self.E, start, stop)
+            return subtract_and_extrapolate(
+                self.M, self.R, self.R_old, s, self.beta, self.E, start, stop
+            )
 
         square = float(sum(for_slices(task, Y.shape[1], self.columns)))
         if self.loss is None:
@@ -181,7 +191,9 @@ class Iterate:
         D, v = None, None
         if self.problem.D is not None:
             D, v = self.D, np.full(self.D.shape[1], float(self.problem.w[-1]))
-        scores = row_scores(self.M, theta, self.problem.w.astype(np.float64), D, v, place=self.device)
+        scores = row_scores(
+            self.M, theta, self.problem.w.astype(np.float64), D, v, place=self.device
+        )
         if self.loss is None:
             bound = best_scaling(linear, self.square, scores, penalty)[1]
         else:
@@ -192,7 +204,11 @@ class Iterate:
             return Status.CONVERGED
         past = self.history["objective"][-4 * CHECK_EVERY :]
         rounding = 10 * np.finfo(self.M.dtype).eps
-        if self.target is None and len(past) == 4 * CHECK_EVERY and max(past) - min(past) <= rounding * objective:
+        if (
+            self.target is None
+            and len(past) == 4 * CHECK_EVERY
+            and max(past) - min(past) <= rounding * objective
+        ):
             return Status.STALLED
         return None
 
@@ -214,7 +230,9 @@ class Iterate:
         """Return the current point, not certified yet."""
         problem, support = self.problem, np.flatnonzero(self.diagonal)
         del self.Y_old, self.R_old, self.E  # make room for the copy of the open rows
-        length = min(map(len, self.history.values()))  # an interruption may have left some of them longer
+        length = min(
+            map(len, self.history.values())
+        )  # an interruption may have left some of them longer
         history = {key: np.asarray(values[:length]) for key, values in self.history.items()}
         coef, columns = self._rows(support), slice(None)
         if self.gate >= 0:  # the gates leave, and the atoms get back their size

@@ -1,8 +1,9 @@
 """Projected Newton on the gates: model (6) on a working set of rows.
 
-For fixed gates t = diag(X) of the working set, the columns of X decouple into small bounded least-squares
-problems (:mod:`selfdict.kernels.gates`). Their sum f(t) is convex, continuously differentiable and
-piecewise quadratic in as many variables as there are atoms: Newton's method on the box [0, 1]^k ends in a few steps.
+For fixed gates t = diag(X) of the working set, the columns of X decouple into small bounded
+least-squares problems (:mod:`selfdict.kernels.gates`). Their sum f(t) is convex, continuously
+differentiable and piecewise quadratic in as many variables as there are atoms: Newton's method on
+the box [0, 1]^k ends in a few steps.
 """
 
 from collections.abc import Callable
@@ -10,24 +11,28 @@ from collections.abc import Callable
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.compute.threads import for_slices
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.gates import FREE, GATE, ZERO, curvature, fit_columns
 from selfdict.kernels.sparse import dense_columns
-from selfdict.kernels.threads import for_slices
 from selfdict.model.sparse import SparseResidual
 
 _ARMIJO = 1e-4
 _MAX_STEPS = 100  # then rows are screened, and it may go on
-_BLIND = 100  # steps that a working set may take where the objective has too few digits to show them
+_BLIND = (
+    100  # steps that a working set may take where the objective has too few digits to show them
+)
 _SHORTEST = 1e-9  # step length at which the objective is taken to be flat in this precision
-_RIDGE = 1e-10  # on the Hessian, relative to its mean diagonal: atoms may be duplicates of each other
+_RIDGE = (
+    1e-10  # on the Hessian, relative to its mean diagonal: atoms may be duplicates of each other
+)
 
 
 class Gates:
     """A working set: its atoms, their gates, and columns of M fitted to them.
 
-    Everything is scaled to w = 1: atoms and columns are those of M/w, and column j weighs s_j w_j². Atoms of another
-    dictionary are scaled to v = 1; none of the columns is then tied to its gate.
+    Everything is scaled to w = 1: atoms and columns are those of M/w, and column j weighs s_j w_j².
+    Atoms of another dictionary are scaled to v = 1; none of the columns is then tied to its gate.
 
     Parameters
     ----------
@@ -40,7 +45,8 @@ class Gates:
     D, v : (m, d) ndarray, (d,) ndarray of float64
         The dictionary and its positive weights; None for M and w.
     gram : (n, n) ndarray or None
-        The products of all columns scaled to w = 1, if they are known and all are fitted to columns of M.
+        The products of all columns scaled to w = 1, if they are known and all are fitted to columns
+        of M.
 
     Attributes
     ----------
@@ -64,7 +70,9 @@ class Gates:
     ) -> None:
         self.tied, self.columns, self.gram = D is None, columns, gram
         self.D, self.v = (M, w) if D is None or v is None else (D, v)
-        self.Y, self.scale, self.s = (M, w, s) if columns is None else (M[:, columns], w[columns], s[columns])
+        self.Y, self.scale, self.s = (
+            (M, w, s) if columns is None else (M[:, columns], w[columns], s[columns])
+        )
         self.weight = self.s * self.scale**2
         self.squares = self.s * squared_norms(self.Y)
         self.square = float(self.squares.sum())
@@ -74,7 +82,9 @@ class Gates:
         self.state = np.empty((n, 0), np.int8)
         self.own = self._own()
         self.fit, self.gradient = 0.5 * self.square, np.empty(0)
-        self.curved: tuple[Array, Array] | None = None  # the states and the second derivatives asked for last
+        self.curved: tuple[Array, Array] | None = (
+            None  # the states and the second derivatives asked for last
+        )
         self.blind = 0  # steps too short for the objective to show
         self.slice = max(250, -(-n // 64))  # columns a thread works on at a time
 
@@ -153,7 +163,9 @@ class Gates:
         """Fit all columns at the gates t."""
         sums = sum(
             for_slices(
-                lambda a, b: fit_columns(self.G, self.C, self.weight, t, self.own, self.Z, self.state, a, b),
+                lambda a, b: fit_columns(
+                    self.G, self.C, self.weight, t, self.own, self.Z, self.state, a, b
+                ),
                 len(self.scale),
                 self.slice,
             )
@@ -163,7 +175,9 @@ class Gates:
     def hessian(self) -> Array:
         """Return the second derivatives at the gates evaluated last."""
         moved = np.arange(len(self.scale))
-        if self.curved is not None:  # where no entry of a column has come to or left its gate, its part is as before
+        if (
+            self.curved is not None
+        ):  # where no entry of a column has come to or left its gate, its part is as before
             state, H = self.curved
             moved = np.flatnonzero((self.state != state).any(axis=1))
         if 2 * len(moved) < len(self.scale):
@@ -178,13 +192,18 @@ class Gates:
         weight = self.weight
         if columns is not None:
             weight, state = weight[columns], state[columns]
-        parts = for_slices(lambda a, b: curvature(self.G, weight, state, a, b), len(weight), self.slice)
+        parts = for_slices(
+            lambda a, b: curvature(self.G, weight, state, a, b), len(weight), self.slice
+        )
         return np.asarray(sum(parts, start=np.zeros(self.G.shape)))
 
-    def newton(self, penalty: Array, tolerance: float, check: Callable[[], None] | None = None) -> float:
+    def newton(
+        self, penalty: Array, tolerance: float, check: Callable[[], None] | None = None
+    ) -> float:
         """Minimise f(t) = fit + penaltyᵀt until the projected gradient is ≤ ``tolerance``, if 100 steps do; return f.
 
-        The objective never rises, but by rounding errors. ``check`` is called before each step and may raise.
+        The objective never rises, but by rounding errors. ``check`` is called before each step and
+        may raise.
         """
         f = self.fit + float(penalty @ self.t)
         rounding = 10 * np.finfo(float).eps * self.square
@@ -204,7 +223,9 @@ class Gates:
                 self.evaluate(t)
                 f_new = self.fit + float(penalty @ t)
                 change = f_new - f
-                blind = abs(change) <= rounding  # f has too few digits to tell; its derivatives have more
+                blind = (
+                    abs(change) <= rounding
+                )  # f has too few digits to tell; its derivatives have more
                 if blind and self.blind < _BLIND:
                     change = 0.5 * float((g + self.gradient + penalty) @ (t - self.t))
                 if change <= _ARMIJO * length * slope:
@@ -233,5 +254,7 @@ def newton_target(H: Array, g: Array, t: Array) -> Array:
     k = len(t)
     B = H + (_RIDGE * np.trace(H) / k + np.finfo(float).tiny) * np.eye(k)
     x, state = t.copy(), np.where(t <= 0, ZERO, np.where(t >= 1, GATE, FREE)).astype(np.int8)
-    fit_columns(B, (B @ t - g)[None], np.ones(1), np.ones(k), np.array([-1]), x[None], state[None], 0, 1)
+    fit_columns(
+        B, (B @ t - g)[None], np.ones(1), np.ones(k), np.array([-1]), x[None], state[None], 0, 1
+    )
     return x

@@ -9,8 +9,8 @@ from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.omega import dictionary
-from selfdict.select.exchange import Budget, Fit, grow
-from selfdict.select.spa import spa
+from selfdict.peers.greedy import Budget, Fit, grow
+from selfdict.peers.spa import spa
 
 RELATIVE_OFFSET = 1e-6
 MAX_POINTS = 1000  # columns to which atoms of a dictionary are fitted for a first guess
@@ -29,13 +29,14 @@ def mu_heuristic(
 ) -> float:
     """Return the paper's μ, which balances the two terms of model (6) at a first guess of the r columns.
 
-    μ = (Σ_j s_j ‖m_j − M(:,K) h_j‖² + offset) / Σ_{i∈K} p_i, where K comes from SPA and H ≥ 0 is optimal.
-    With another loss, twice the loss of the same residual is the numerator; for :class:`Weighted`, K and H come from
-    whitened data.
+    μ = (Σ_j s_j ‖m_j − M(:,K) h_j‖² + offset) / Σ_{i∈K} p_i, where K comes from SPA and H ≥ 0 is
+    optimal. With another loss, twice the loss of the same residual is the numerator; for
+    :class:`Weighted`, K and H come from whitened data.
 
-    With a dictionary D, K holds r atoms, chosen one after the other to lower the residual most, and the numerator is
-    divided by m and the mean of p(K): the energy of noise in one direction of m, about what an atom explains that
-    fits noise alone. The paper's balance would close the gates of spectra that look alike.
+    With a dictionary D, K holds r atoms, chosen one after the other to lower the residual most, and
+    the numerator is divided by m and the mean of p(K): the energy of noise in one direction of m,
+    about what an atom explains that fits noise alone. The paper's balance would close the gates of
+    spectra that look alike.
 
     Parameters
     ----------
@@ -49,8 +50,9 @@ def mu_heuristic(
     loss : "squared" or Loss
         What the residual costs. SPA and H do not guard against outliers, whatever the loss.
     offset : float, optional
-        Keeps μ positive on data without noise. By default 1e-6 of the numerator for H = 0, which scales with the
-        data; the authors' program adds 1e-3 whatever the unit of M is: ``offset=1e-3`` does the same.
+        Keeps μ positive on data without noise. By default 1e-6 of the numerator for H = 0, which
+        scales with the data; the authors' program adds 1e-3 whatever the unit of M is:
+        ``offset=1e-3`` does the same.
     D : (m, d) array_like, optional
         A dictionary; by default M itself.
 

@@ -11,15 +11,18 @@ from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.model.certificate import best_scaling
+from selfdict.model.problem import Problem, Target
 from selfdict.model.screening import PositiveSums, gram, gram_sums, screener
 from selfdict.model.solution import Callback, Progress, Status
-from selfdict.select.spa import spa
+from selfdict.peers.spa import spa
 from selfdict.solvers.newton_gates import Gates
-from selfdict.solvers.problem import Problem, Target
 from selfdict.solvers.steering import find_penalty
 
 SMALL = 2000  # columns that need no sample, and rows that are screened all at each step
-FEW, MANY = 2000, 100  # points up to which, and features from which on, the products of all points are held
+FEW, MANY = (
+    2000,
+    100,
+)  # points up to which, and features from which on, the products of all points are held
 SAMPLING = 8  # a sample is so many times smaller than what it stands for, the likely rows than all
 SAMPLE_TOL = 1e-2  # gap to which a sample is solved: its optimum is not the scene's
 START = 10  # atoms of the first working set
@@ -45,7 +48,12 @@ class Search:
     """The state of a search: the best point as (atoms, gates), the bound for the current μ, and the history."""
 
     def __init__(
-        self, problem: Problem, tol: float, max_seconds: float | None, callback: Callback | None, place: Any = None
+        self,
+        problem: Problem,
+        tol: float,
+        max_seconds: float | None,
+        callback: Callback | None,
+        place: Any = None,
     ) -> None:
         self.tol, self.callback, self.place = tol, callback, place
         self.started = time.perf_counter()
@@ -53,7 +61,9 @@ class Search:
         self.valid = np.flatnonzero(problem.w > 0)  # the other columns of X are zero
         everything = len(self.valid) == len(problem.w)
         self.M = problem.M if everything else problem.M[:, self.valid]
-        self.w, self.s = (vector[self.valid].astype(np.float64) for vector in (problem.w, problem.s))
+        self.w, self.s = (
+            vector[self.valid].astype(np.float64) for vector in (problem.w, problem.s)
+        )
         self.rows = np.flatnonzero(problem.v > 0)  # and so are the other rows
         self.v, self.p = (vector[self.rows].astype(np.float64) for vector in (problem.v, problem.p))
         self.D = None if problem.D is None else problem.D[:, self.rows]
@@ -61,7 +71,10 @@ class Search:
         squares = problem.s.astype(np.float64) * squared_norms(problem.M)
         square = float(squares.sum())
         self.constant = 0.5 * float(squares[problem.w == 0].sum())
-        self.point = np.empty(0, np.int64), np.empty(0)  # replaced as one: an interruption finds it whole
+        self.point = (
+            np.empty(0, np.int64),
+            np.empty(0),
+        )  # replaced as one: an interruption finds it whole
         self.likely: Array | None = None  # rows that may open; None: any
         self.set_mu(problem.mu)
         self.objective, self.residual, self.trace = 0.5 * square, float(np.sqrt(square)), 0.0
@@ -76,13 +89,20 @@ class Search:
     @cached_property
     def gram(self) -> Array | None:
         """The products of all points, where these are few and of many features: n×n numbers."""
-        few = len(self.w) <= FEW and self.M.shape[0] >= MANY and self.D is None and not issparse(self.M)
+        few = (
+            len(self.w) <= FEW
+            and self.M.shape[0] >= MANY
+            and self.D is None
+            and not issparse(self.M)
+        )
         return gram(self.M, self.w) if few and self.place is None else None
 
     @property
     def gap(self) -> float:
         """The certified relative gap of the current point."""
-        return max(0.0, (self.objective - self.bound) / self.objective) if self.objective > 0 else 0.0
+        return (
+            max(0.0, (self.objective - self.bound) / self.objective) if self.objective > 0 else 0.0
+        )
 
     def solve(self, target: Target | None, warm: bool) -> tuple[Gates, Status]:
         """Go through the samples of the columns (unless ``warm``) to all of them; return these and how it ended."""
@@ -121,14 +141,18 @@ class Search:
                 if abs(np.log(mu / self.mu)) > 0.1:  # other rows become likely
                     self.likely = None
                 self.set_mu(mu)
-            self.tolerance = 0.01 * INNER * accuracy * mu  # the quantity itself is wanted, not only the objective
+            self.tolerance = (
+                0.01 * INNER * accuracy * mu
+            )  # the quantity itself is wanted, not only the objective
             status = self.descend(gates, min(tol, 0.1 * accuracy), thorough)
             attained = self.trace / value if kind == "trace" else value / max(self.residual, 1e-300)
             return float(np.log(max(attained, 1e-300)))
 
         first = self.mu
         met = find_penalty(excess, first, 0.5 * accuracy)
-        if whole and abs(excess(self.mu, thorough=True)) > accuracy and met:  # more rows have opened
+        if (
+            whole and abs(excess(self.mu, thorough=True)) > accuracy and met
+        ):  # more rows have opened
             met = find_penalty(lambda mu: excess(mu, thorough=True), self.mu, accuracy)
         if not whole and not met:  # a sample may be too small for the target
             self.set_mu(first)
@@ -137,8 +161,9 @@ class Search:
     def descend(self, gates: Gates, tol: float, thorough: bool = True) -> Status:
         """Newton on the working set, screening, new atoms: until the gap is at most ``tol``.
 
-        As long as a likely row violates optimality only these are screened. When none does, all rows are
-        (unless not ``thorough``), which gives a dual bound: on all columns of M, the certificate.
+        As long as a likely row violates optimality only these are screened. When none does, all
+        rows are (unless not ``thorough``), which gives a dual bound: on all columns of M, the
+        certificate.
         """
         whole = gates.columns is None
         constant = self.constant if whole else 0.0
@@ -167,7 +192,9 @@ class Search:
                 bound = max(bound, lower + constant)
                 if whole:
                     self.bound = max(self.bound, bound)
-            if rows is None:  # far from the optimum the scores say little about which rows will open
+            if (
+                rows is None
+            ):  # far from the optimum the scores say little about which rows will open
                 near = objective - constant - lower < 0.3 * objective
                 self.likely = likely_rows(scores / self.penalty) if near else None
             if whole:
@@ -179,7 +206,9 @@ class Search:
             best = min(best, objective)
             slow = slow + 1 if mark - objective < SLOWLY * (mark - bound) else 0
             mark = mark if slow else objective
-            share = min(1.0, len(new) / ADD)  # where few rows join these may be the last: solve for them well
+            share = min(
+                1.0, len(new) / ADD
+            )  # where few rows join these may be the last: solve for them well
             self.tolerance = INNER * share * violation if len(new) else 0.01 * self.tolerance
             if idle >= IDLE or slow >= SLOW or self.tolerance < 1e-15 * self.mu:
                 return Status.STALLED
@@ -203,7 +232,9 @@ class Search:
         """Add the current point to the history."""
         seconds = time.perf_counter() - self.started
         values = self.objective, self.bound, self.gap, self.mu, len(self.point[0]), seconds
-        length = min(map(len, self.history.values()))  # an interruption may have left some of them longer
+        length = min(
+            map(len, self.history.values())
+        )  # an interruption may have left some of them longer
         for name, value in zip(self.history, values, strict=True):
             self.history[name][length:] = [value]
 
@@ -212,7 +243,16 @@ class Search:
         seconds = time.perf_counter() - self.started
         step = len(self.history["objective"]) - 1
         if self.callback is not None and self.callback(
-            Progress(step, self.objective, self.gap, seconds, self.mu, self.residual, self.trace, n_active)
+            Progress(
+                step,
+                self.objective,
+                self.gap,
+                seconds,
+                self.mu,
+                self.residual,
+                self.trace,
+                n_active,
+            )
         ):
             raise Stop(Status.STOPPED_BY_CALLBACK)
 
@@ -223,7 +263,9 @@ class Search:
             gates.open(atoms, t)
             view = View(gates, self.penalty, self.positive_sums)
             self.point, self.objective = (atoms, t), view.objective + self.constant
-            if self.objective <= self.history["objective"][0]:  # else X = 0 is better than what a sample has led to
+            if (
+                self.objective <= self.history["objective"][0]
+            ):  # else X = 0 is better than what a sample has led to
                 break
         self.bound = max(self.bound, view.screen(None, rough=False)[1] + self.constant)
         self.record()
@@ -233,8 +275,15 @@ class Search:
 class View:
     """The residual of a working set's fit, or what the products of all points tell of it, ready for screening."""
 
-    def __init__(self, gates: Gates, penalty: Array, positive_sums: PositiveSums, gram: Array | None = None) -> None:
-        self.gates, self.penalty, self.positive_sums, self.gram = gates, penalty, positive_sums, gram
+    def __init__(
+        self, gates: Gates, penalty: Array, positive_sums: PositiveSums, gram: Array | None = None
+    ) -> None:
+        self.gates, self.penalty, self.positive_sums, self.gram = (
+            gates,
+            penalty,
+            positive_sums,
+            gram,
+        )
         self.sparse = gates.sparse_residual() if issparse(gates.Y) else None
         if gram is not None:
             inner = gates.squares - gates.weight * np.einsum("jk,jk->j", gates.C, gates.Z)
@@ -243,7 +292,10 @@ class View:
             inner, self.quadratic = gates.s * self.sparse.inner, float(gates.s @ self.sparse.square)
         else:
             R = gates.residual()
-            inner, self.quadratic = gates.s * np.einsum("ij,ij->j", R, gates.Y), float(gates.s @ squared_norms(R))
+            inner, self.quadratic = (
+                gates.s * np.einsum("ij,ij->j", R, gates.Y),
+                float(gates.s @ squared_norms(R)),
+            )
             R *= gates.s * gates.scale
             self.theta = R
         self.linear = float(inner.sum())
@@ -255,7 +307,9 @@ class View:
     def screen(self, rows: Array | None, rough: bool) -> tuple[Array, float]:
         """Return the scores of the rows, and the best dual value as far as these rows are concerned."""
         gates = self.gates
-        dtype = np.float32 if rough or gates.columns is not None else np.float64  # a sample is no proof anyway
+        dtype = (
+            np.float32 if rough or gates.columns is not None else np.float64
+        )  # a sample is no proof anyway
         if self.gram is not None:
             scores = gram_sums(self.gram, gates.C, gates.Z, gates.weight)
         elif self.sparse is not None:
@@ -286,10 +340,13 @@ def likely_rows(ratio: Array) -> Array | None:
     return None if n <= SMALL else np.sort(np.argpartition(-ratio, n // SAMPLING)[: n // SAMPLING])
 
 
-def worst(scores: Array, penalty: Array, rows: Array | None, gates: Gates, rough: bool) -> tuple[Array, float]:
+def worst(
+    scores: Array, penalty: Array, rows: Array | None, gates: Gates, rough: bool
+) -> tuple[Array, float]:
     """Return the screened rows with closed gates that violate optimality most, and the largest violation.
 
-    Of rows that are multiples of each other only the first is taken: the others would share its gate.
+    Of rows that are multiples of each other only the first is taken: the others would share its
+    gate.
     """
     rows = np.arange(len(penalty)) if rows is None else rows
     is_open = gates.t > 0

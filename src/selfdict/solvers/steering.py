@@ -12,9 +12,9 @@ RANGE = 15.0  # how far log μ may go from its start
 def find_penalty(excess: Callable[[float], float], mu: float, tol: float) -> bool:
     """Change μ until |excess(μ)| ≤ tol; return whether that was reached.
 
-    ``excess`` falls with μ, positive where μ is too small. The last call is the one that counts, so that what
-    it leaves behind (a warm start, a solution) belongs to the μ found. Secant steps in log μ, kept inside the
-    bracket by bisection.
+    ``excess`` falls with μ, positive where μ is too small. The last call is the one that counts, so
+    that what it leaves behind (a warm start, a solution) belongs to the μ found. Secant steps in
+    log μ, kept inside the bracket by bisection.
 
     Examples
     --------
@@ -41,7 +41,11 @@ def find_penalty(excess: Callable[[float], float], mu: float, tol: float) -> boo
             step = np.copysign(STEP, value)
         x += float(np.clip(step, -STEP, STEP))
         if not low < x < high:
-            x = (low + high) / 2 if np.isfinite(high - low) else points[-1][0] + float(np.copysign(STEP, value))
+            x = (
+                (low + high) / 2
+                if np.isfinite(high - low)
+                else points[-1][0] + float(np.copysign(STEP, value))
+            )
         if high - low < 1e-12 or abs(x - start) > RANGE:  # a jump, or out of reach
             break
     return False

@@ -1,7 +1,7 @@
 """File formats, one file each.
 
-A module has ``NAME`` (for messages), ``read(path, **options)`` returning a DataArray, and, where scenes can
-be written, ``write(scene, path, **options)``.
+A module has ``NAME`` (for messages), ``read(path, **options)`` returning a DataArray, and, where
+scenes can be written, ``write(scene, path, **options)``.
 """
 
 from pathlib import Path
@@ -47,7 +47,9 @@ def format_of(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
-    if path.name and (path.with_suffix(".hdr").is_file() or path.with_name(path.name + ".hdr").is_file()):
+    if path.name and (
+        path.with_suffix(".hdr").is_file() or path.with_name(path.name + ".hdr").is_file()
+    ):
         return "envi"
     raise SceneError(
         path,

@@ -14,7 +14,12 @@ from selfdict.scene.formats.common import LAZY, check_declared_size, lazy_cube
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres, unit_of
 
-OPEN: dict[str, Any] = {"mask_and_scale": False, "decode_times": False, "decode_coords": "all", "cache": False}
+OPEN: dict[str, Any] = {
+    "mask_and_scale": False,
+    "decode_times": False,
+    "decode_coords": "all",
+    "cache": False,
+}
 _COLUMNS = {
     "wavelength": ("wavelength", "wavelengths", "wl", "center_wavelength", "central_wavelength"),
     "fwhm": ("fwhm", "bandwidth"),
@@ -24,7 +29,11 @@ _COLUMNS = {
 
 
 def scene_from_dataset(
-    path: Path, dataset: xr.Dataset, reopen: Callable[[], xr.Dataset], held: int, variable: str | None
+    path: Path,
+    dataset: xr.Dataset,
+    reopen: Callable[[], xr.Dataset],
+    held: int,
+    variable: str | None,
 ) -> xr.DataArray:
     """Return the variable with three dims as a scene that reads its rows when asked.
 
@@ -60,7 +69,9 @@ def scene_from_dataset(
     columns = _columns(dataset, original["band"])
     if "wavelength" not in columns and "wavelength" in named.coords:
         columns["wavelength"] = named["wavelength"].values
-    scene = build_scene(values, **columns, crs=_crs(data, original), transform=transform_of(named), name=name)
+    scene = build_scene(
+        values, **columns, crs=_crs(data, original), transform=transform_of(named), name=name
+    )
     for key in ("_FillValue", "scale_factor", "add_offset"):
         if key in data.attrs:
             scene.attrs[key] = np.asarray(data.attrs[key]).item()
@@ -85,8 +96,14 @@ def dataset_from_scene(scene: xr.DataArray) -> tuple[xr.Dataset, dict[Hashable, 
     dataset = data.to_dataset()
     dataset.attrs["Conventions"] = "CF-1.11"
     # Floats get a _FillValue of NaN unless told otherwise.
-    encoding = {key: {"_FillValue": None} for key, var in dataset.variables.items() if "_FillValue" not in var.attrs}
-    return dataset, {key: value for key, value in encoding.items() if dataset[key].dtype.kind == "f"}
+    encoding = {
+        key: {"_FillValue": None}
+        for key, var in dataset.variables.items()
+        if "_FillValue" not in var.attrs
+    }
+    return dataset, {
+        key: value for key, value in encoding.items() if dataset[key].dtype.kind == "f"
+    }
 
 
 def _choose(path: Path, dataset: xr.Dataset, variable: str | None) -> str:
@@ -94,7 +111,8 @@ def _choose(path: Path, dataset: xr.Dataset, variable: str | None) -> str:
     if variable is not None:
         if variable not in dataset.data_vars:
             raise SceneError(
-                path, f"has no variable {variable!r}; with three dims there are: {', '.join(cubes) or 'none'}"
+                path,
+                f"has no variable {variable!r}; with three dims there are: {', '.join(cubes) or 'none'}",
             )
         return variable
     if len(cubes) != 1:

@@ -13,7 +13,9 @@ from selfdict.scene.blocks import BLOCK_BYTES, in_row_chunks
 from selfdict.scene.errors import SceneError
 
 ZLIB = 1100  # zlib packs at most 1032 bytes into one
-LAZY = 100_000  # other codecs pack tighter, and what is read by groups of rows need not fit in memory
+LAZY = (
+    100_000  # other codecs pack tighter, and what is read by groups of rows need not fit in memory
+)
 _SMALL = 2**26
 
 
@@ -29,12 +31,17 @@ class _Cube:
     ndim = 3
 
     def __init__(
-        self, path: Path, shape: tuple[int, int, int], dtype: Any, load: Callable[[slice, slice, slice], Array]
+        self,
+        path: Path,
+        shape: tuple[int, int, int],
+        dtype: Any,
+        load: Callable[[slice, slice, slice], Array],
     ) -> None:
         self.path, self.shape, self.dtype, self.load = path, shape, np.dtype(dtype), load
 
     def __getitem__(self, key: tuple[Any, Any, Any]) -> Array:
-        # dask hands on whatever index the scene was given: what lies around it is loaded, and the index taken of that
+        # dask hands on whatever index the scene was given: what lies around it is loaded, and the
+        # index taken of that
         around, inside = zip(*(_around(index, size) for index, size in zip(key, self.shape)))
         values = self._load(around)
         for axis in (2, 1, 0):
@@ -57,7 +64,11 @@ def _around(index: Any, size: int) -> tuple[slice, Any]:
     if wanted.size == 0:
         return slice(0, 0), slice(None)
     first, last = int(wanted.min()), int(wanted.max())
-    whole = wanted.ndim == 1 and wanted[0] == first and np.array_equal(wanted, np.arange(first, last + 1))
+    whole = (
+        wanted.ndim == 1
+        and wanted[0] == first
+        and np.array_equal(wanted, np.arange(first, last + 1))
+    )
     return slice(first, last + 1), slice(None) if whole else wanted - first
 
 
@@ -70,7 +81,8 @@ def lazy_cube(
 ) -> Any:
     """Return a dask array (band, y, x) whose chunks ``load(bands, rows, columns)`` reads when asked.
 
-    They hold whole spectra, about 32 MiB of them, in multiples of the rows and columns the file packs together.
+    They hold whole spectra, about 32 MiB of them, in multiples of the rows and columns the file
+    packs together.
     """
     cube = _Cube(path, shape, dtype, load)
     n_bands, n_rows, n_columns = shape
@@ -79,7 +91,9 @@ def lazy_cube(
     rows = min(n_rows, max(1, pixels // max(1, columns) // packed[0]) * packed[0])
     # name=False: a name from the data itself would read all of it
     meta = np.empty((0, 0, 0), cube.dtype)
-    return dask.array.from_array(cube, chunks=(n_bands, rows, columns), name=False, lock=True, meta=meta)
+    return dask.array.from_array(
+        cube, chunks=(n_bands, rows, columns), name=False, lock=True, meta=meta
+    )
 
 
 def uniform(path: Path, values: tuple[float, ...], name: str) -> float:

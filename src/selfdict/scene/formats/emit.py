@@ -16,7 +16,10 @@ from selfdict.scene.model import build_scene, to_nanometres
 
 _CUBE = "reflectance"
 _BANDS = "sensor_band_parameters"
-_TILE = (128, 128)  # pixels of the map gathered at a time: square, since the sensor's lines run aslant
+_TILE = (
+    128,
+    128,
+)  # pixels of the map gathered at a time: square, since the sensor's lines run aslant
 _CACHE = 256 * 2**20  # bytes of unpacked chunks kept: neighbouring tiles of the map share them
 
 
@@ -34,7 +37,9 @@ def read(path: Path, *, ortho: bool = True) -> xr.DataArray:
     with h5py.File(path, "r") as file:
         cube = _dataset(path, file, _CUBE)
         if cube.ndim != 3 or cube.dtype.kind not in "iuf":
-            raise SceneError(path, f"reflectance must have 3 dims of real numbers, got {cube.dtype} {cube.shape}")
+            raise SceneError(
+                path, f"reflectance must have 3 dims of real numbers, got {cube.dtype} {cube.shape}"
+            )
         check_declared_size(path, cube.size * cube.dtype.itemsize, cube.id.get_storage_size(), LAZY)
         wavelengths = _dataset(path, file, f"{_BANDS}/wavelengths")
         units = _text(wavelengths.attrs.get("units", "nm"))
@@ -52,15 +57,24 @@ def read(path: Path, *, ortho: bool = True) -> xr.DataArray:
         scene = build_scene(values, nodata=fill, **about)
         for key in ("lat", "lon"):
             if f"location/{key}" in file:
-                scene = scene.assign_coords({key: (("y", "x"), _dataset(path, file, f"location/{key}")[()])})
+                scene = scene.assign_coords(
+                    {key: (("y", "x"), _dataset(path, file, f"location/{key}")[()])}
+                )
         return scene
 
 
 def _on_map(path: Path, file: Any, cube: Any, fill: float, about: dict[str, Any]) -> xr.DataArray:
-    glt = np.stack([_dataset(path, file, f"location/glt_{axis}")[()] for axis in "yx"]).astype(np.int64)
-    glt = np.abs(glt) - 1  # counted from 1, negative where a gap was filled from a neighbour, 0: not seen
+    glt = np.stack([_dataset(path, file, f"location/glt_{axis}")[()] for axis in "yx"]).astype(
+        np.int64
+    )
+    glt = (
+        np.abs(glt) - 1
+    )  # counted from 1, negative where a gap was filled from a neighbour, 0: not seen
     if glt.ndim != 3 or (glt >= np.reshape(cube.shape[:2], (2, 1, 1))).any():
-        raise SceneError(path, f"the GLT points outside the {cube.shape[0]} × {cube.shape[1]} pixels of the sensor")
+        raise SceneError(
+            path,
+            f"the GLT points outside the {cube.shape[0]} × {cube.shape[1]} pixels of the sensor",
+        )
     transform = file.attrs.get("geotransform")
     if transform is None or np.size(transform) != 6:
         raise SceneError(path, "has a GLT but no geotransform of 6 numbers")

@@ -5,11 +5,19 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.common import fill_masked
-from selfdict.scene.formats.envi_header import format_header, integer, number, numbers, read_header, words
+from selfdict.scene.formats.envi_header import (
+    format_header,
+    integer,
+    number,
+    numbers,
+    read_header,
+    words,
+)
 from selfdict.scene.formats.envi_map import map_fields, read_map
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.model import build_scene, to_nanometres, unit_of
@@ -44,14 +52,18 @@ def read(path: Path) -> xr.DataArray:
         nodata = int(nodata)
     scale = number(header, fields, "reflectance scale factor")
     if scale is not None and not (np.isfinite(scale) and scale > 0):
-        raise SceneError(header, f"'reflectance scale factor' must be positive, the header says {scale}")
+        raise SceneError(
+            header, f"'reflectance scale factor' must be positive, the header says {scale}"
+        )
     crs, transform = read_map(header, fields)
     return build_scene(
         values,
         wavelength=None if wavelength is None else to_nanometres(wavelength, units),
         fwhm=None if fwhm is None else to_nanometres(fwhm, units),
         good_band=None if good is None else good != 0,
-        band_name=names if len(names) == n_bands else None,  # a name may hold commas: then none is known
+        band_name=names
+        if len(names) == n_bands
+        else None,  # a name may hold commas: then none is known
         crs=crs,
         transform=transform,
         nodata=nodata,
@@ -59,16 +71,20 @@ def read(path: Path) -> xr.DataArray:
     )
 
 
-def write(scene: xr.DataArray, path: Path, *, interleave: str = "bsq", byte_order: str = "little") -> None:
+def write(
+    scene: xr.DataArray, path: Path, *, interleave: str = "bsq", byte_order: str = "little"
+) -> None:
     """Write header and data; ``path`` names either (the data beside a header ``.hdr`` is ``.img``)."""
     if interleave not in _ORDER:
-        raise ValueError(f"interleave must be 'bsq', 'bil' or 'bip', got {interleave!r}")
+        raise InputError(f"interleave must be 'bsq', 'bil' or 'bip', got {interleave!r}")
     if byte_order not in ("little", "big"):
-        raise ValueError(f"byte_order must be 'little' or 'big', got {byte_order!r}")
+        raise InputError(f"byte_order must be 'little' or 'big', got {byte_order!r}")
     if scene.attrs.get("add_offset", 0) != 0:
         raise SceneError(path, "an ENVI header keeps no add_offset; apply it first or write NetCDF")
     is_header = path.suffix.lower() == ".hdr"
-    header, data = (path, path.with_suffix(".img")) if is_header else (path.with_suffix(".hdr"), path)
+    header, data = (
+        (path, path.with_suffix(".img")) if is_header else (path.with_suffix(".hdr"), path)
+    )
     scene = fill_masked(scene, path)
     native = np.dtype(_WIDER.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
     if native not in _CODES:
@@ -130,17 +146,24 @@ def _data_file(header: Path, fields: dict[str, str]) -> Path:
     named = fields.get("data file")
     if named:
         if named in (".", "..") or any(mark in named for mark in "/\\:\0"):
-            raise SceneError(header, f"'data file' must name a file in the same folder, the header says {named[:80]!r}")
+            raise SceneError(
+                header,
+                f"'data file' must name a file in the same folder, the header says {named[:80]!r}",
+            )
         choices = [header.with_name(named)]
     else:
         choices = [header.with_suffix(suffix) for suffix in _DATA_SUFFIXES]
     for data in choices:
         if data.is_file():
             return data
-    raise SceneError(header, f"the data file is missing: looked for {', '.join(data.name for data in choices)}")
+    raise SceneError(
+        header, f"the data file is missing: looked for {', '.join(data.name for data in choices)}"
+    )
 
 
-def map_values(header: Path, data: Path, fields: dict[str, str], shape: tuple[int, int, int]) -> Array:
+def map_values(
+    header: Path, data: Path, fields: dict[str, str], shape: tuple[int, int, int]
+) -> Array:
     """Return the data file as (band, y, x), mapped, once its size is that of the header."""
     code = integer(header, fields, "data type", minimum=0)
     if code in (6, 9):
@@ -152,7 +175,9 @@ def map_values(header: Path, data: Path, fields: dict[str, str], shape: tuple[in
         raise SceneError(header, f"'byte order' must be 0 or 1, the header says {order}")
     interleave = fields.get("interleave", "bsq").lower()
     if interleave not in _ORDER:
-        raise SceneError(header, f"'interleave' must be bsq, bil or bip, the header says {interleave[:40]!r}")
+        raise SceneError(
+            header, f"'interleave' must be bsq, bil or bip, the header says {interleave[:40]!r}"
+        )
     if integer(header, fields, "file compression", minimum=0, default=0):
         raise SceneError(header, "the data file is compressed; decompress it first")
     offset = integer(header, fields, "header offset", minimum=0, default=0)
@@ -161,7 +186,11 @@ def map_values(header: Path, data: Path, fields: dict[str, str], shape: tuple[in
     held = data.stat().st_size
     if declared != held:
         fault = "is cut short" if held < declared else "is longer than its header says"
-        raise SceneError(data, f"the data file {fault}: {held} bytes, the header declares {declared}")
+        raise SceneError(
+            data, f"the data file {fault}: {held} bytes, the header declares {declared}"
+        )
     axes = _ORDER[interleave]
-    stored = np.memmap(data, dtype=dtype, mode="r", offset=offset, shape=tuple(shape[axis] for axis in axes))
+    stored = np.memmap(
+        data, dtype=dtype, mode="r", offset=offset, shape=tuple(shape[axis] for axis in axes)
+    )
     return stored.transpose(np.argsort(axes))

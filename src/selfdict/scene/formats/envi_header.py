@@ -27,11 +27,15 @@ def read_header(path: Path) -> dict[str, str]:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     fields = {}
     for name, value in _FIELD.findall(text):
-        fields[" ".join(name.lower().split())] = value.strip().removeprefix("{").removesuffix("}").strip()
+        fields[" ".join(name.lower().split())] = (
+            value.strip().removeprefix("{").removesuffix("}").strip()
+        )
     return fields
 
 
-def integer(path: Path, fields: Mapping[str, str], name: str, *, minimum: int, default: int | None = None) -> int:
+def integer(
+    path: Path, fields: Mapping[str, str], name: str, *, minimum: int, default: int | None = None
+) -> int:
     """Return a field that must be a whole number ≥ minimum."""
     text = fields.get(name)
     if text is None and default is not None:
@@ -39,7 +43,9 @@ def integer(path: Path, fields: Mapping[str, str], name: str, *, minimum: int, d
     if text is None:
         raise SceneError(path, f"the header has no field '{name}'")
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text) or int(text) < minimum:
-        raise SceneError(path, f"'{name}' must be a whole number ≥ {minimum}, the header says {text[:40]!r}")
+        raise SceneError(
+            path, f"'{name}' must be a whole number ≥ {minimum}, the header says {text[:40]!r}"
+        )
     return int(text)
 
 
@@ -50,7 +56,9 @@ def number(path: Path, fields: Mapping[str, str], name: str) -> float | None:
     try:
         return float(fields[name])
     except ValueError:
-        raise SceneError(path, f"'{name}' must be a number, the header says {fields[name][:40]!r}") from None
+        raise SceneError(
+            path, f"'{name}' must be a number, the header says {fields[name][:40]!r}"
+        ) from None
 
 
 def words(fields: Mapping[str, str], name: str) -> list[str]:

@@ -10,6 +10,7 @@ from rasterio import Env
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
+from selfdict._errors import InputError
 from selfdict.scene.errors import SceneError
 from selfdict.scene.georef import to_map
 
@@ -32,9 +33,18 @@ def read_map(path: Path, fields: Mapping[str, str]) -> tuple[CRS | None, Affine 
         options = dict(entry.split("=", 1) for entry in entries[7:] if "=" in entry)
         rotation = math.radians(float(options.get("rotation", 0)))
     except ValueError:
-        raise SceneError(path, f"'map info' must hold numbers, the header says {', '.join(entries)[:80]!r}") from None
-    if not all(map(math.isfinite, (x_pixel, y_pixel, x, y, dx, dy, rotation))) or dx == 0 or dy == 0:
-        raise SceneError(path, f"'map info' must hold finite numbers, the header says {', '.join(entries)[:80]!r}")
+        raise SceneError(
+            path, f"'map info' must hold numbers, the header says {', '.join(entries)[:80]!r}"
+        ) from None
+    if (
+        not all(map(math.isfinite, (x_pixel, y_pixel, x, y, dx, dy, rotation)))
+        or dx == 0
+        or dy == 0
+    ):
+        raise SceneError(
+            path,
+            f"'map info' must hold finite numbers, the header says {', '.join(entries)[:80]!r}",
+        )
     linear = _turned(dx, dy, rotation)
     # The reference pixel counts from 1, and 1 is the outer corner of the first pixel.
     corner_x, corner_y = to_map(linear, x_pixel - 1, y_pixel - 1)
@@ -57,7 +67,9 @@ def _map_info(crs: Any, transform: Affine) -> str:
     rotation = math.atan2(transform.d, transform.a)
     here = Affine(transform.a, transform.b, 0.0, transform.d, transform.e, 0.0)
     if not _turned(dx, dy, rotation).almost_equals(here, 1e-9 * dx):
-        raise ValueError(f"an ENVI header can turn a grid, not shear or mirror it: transform {tuple(transform)[:6]}")
+        raise InputError(
+            f"an ENVI header can turn a grid, not shear or mirror it: transform {tuple(transform)[:6]}"
+        )
     name, rest = "Arbitrary", []
     if crs is not None:
         name = "Geographic Lat/Lon" if crs.is_geographic else "Projected"
@@ -93,7 +105,8 @@ def _crs_from_text(fields: Mapping[str, str]) -> CRS | None:
             crs = CRS.from_wkt(text)
     except CRSError:  # a name GDAL does not know: the grid is still good
         return None
-    # An ESRI string has no authority; where it is a well-known system the code says more than the string.
+    # An ESRI string has no authority; where it is a well-known system the code says more than the
+    # string.
     epsg = crs.to_epsg(confidence_threshold=90)
     return CRS.from_epsg(epsg) if epsg else crs
 

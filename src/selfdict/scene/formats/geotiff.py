@@ -25,9 +25,13 @@ def read(path: Path) -> xr.DataArray:
     """Read a GeoTIFF; wavelengths come from the tags of its bands, as GDAL writes them."""
     with _open(path) as file:
         if len(set(file.dtypes)) > 1 or np.dtype(file.dtypes[0]).kind not in "iuf":
-            raise SceneError(path, f"holds {', '.join(sorted(set(file.dtypes)))}; a scene has one real data type")
+            raise SceneError(
+                path, f"holds {', '.join(sorted(set(file.dtypes)))}; a scene has one real data type"
+            )
         shape, dtype = (file.count, file.height, file.width), np.dtype(file.dtypes[0])
-        check_declared_size(path, int(np.prod(shape, dtype=object)) * dtype.itemsize, path.stat().st_size, LAZY)
+        check_declared_size(
+            path, int(np.prod(shape, dtype=object)) * dtype.itemsize, path.stat().st_size, LAZY
+        )
         transform = None if file.transform.is_identity else file.transform
         tags = [file.tags(band) for band in file.indexes]
         imagery = [file.tags(band, ns="IMAGERY") for band in file.indexes]
@@ -36,7 +40,9 @@ def read(path: Path) -> xr.DataArray:
             lazy_cube(path, shape, dtype, _Reader(path), file.block_shapes[0]),
             wavelength=_numbers(tags, "wavelength", imagery, "CENTRAL_WAVELENGTH_UM"),
             fwhm=_numbers(tags, "fwhm", imagery, "FWHM_UM"),
-            good_band=[tag["good_band"] != "0" for tag in tags] if all("good_band" in tag for tag in tags) else None,
+            good_band=[tag["good_band"] != "0" for tag in tags]
+            if all("good_band" in tag for tag in tags)
+            else None,
             band_name=names if any(names) else None,
             crs=file.crs,
             transform=transform,
@@ -98,7 +104,9 @@ class _Reader:
         self.path = path
 
     def __call__(self, bands: slice, rows: slice, columns: slice) -> Array:
-        window = Window(columns.start, rows.start, columns.stop - columns.start, rows.stop - rows.start)
+        window = Window(
+            columns.start, rows.start, columns.stop - columns.start, rows.stop - rows.start
+        )
         with _open(self.path) as file:
             values: Array = file.read(list(range(bands.start + 1, bands.stop + 1)), window=window)
             return values
@@ -117,11 +125,15 @@ def _nodata(value: float | None, dtype: np.dtype[Any]) -> float | None:
     return value
 
 
-def _numbers(tags: list[dict[str, str]], name: str, imagery: list[dict[str, str]], imagery_name: str) -> Array | None:
+def _numbers(
+    tags: list[dict[str, str]], name: str, imagery: list[dict[str, str]], imagery_name: str
+) -> Array | None:
     """Return a number for each band in nm, from its own tags or from GDAL's imagery tags, or None."""
     if all(name in tag for tag in tags):
         wavelength = [float(tag.get("wavelength", "nan")) for tag in tags]
-        return to_nanometres([float(tag[name]) for tag in tags], unit_of(wavelength, tags[0].get("wavelength_units")))
+        return to_nanometres(
+            [float(tag[name]) for tag in tags], unit_of(wavelength, tags[0].get("wavelength_units"))
+        )
     if all(imagery_name in tag for tag in imagery):
         return to_nanometres([float(tag[imagery_name]) for tag in imagery], "um")
     return None

@@ -60,8 +60,12 @@ def _read_hdf5(path: Path, variable: str | None, layout: str | None) -> xr.DataA
 
         def load(name: str) -> Array:
             dataset = arrays[name]
-            check_declared_size(path, dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size())
-            return np.asarray(dataset[()]).T  # MATLAB stores columns first: HDF5 sees the axes reversed
+            check_declared_size(
+                path, dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
+            )
+            return np.asarray(
+                dataset[()]
+            ).T  # MATLAB stores columns first: HDF5 sees the axes reversed
 
         shapes = {name: tuple(reversed(dataset.shape)) for name, dataset in arrays.items()}
         return scene_from_arrays(path, shapes, load, variable, layout)

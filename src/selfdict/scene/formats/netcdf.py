@@ -28,7 +28,9 @@ def read(path: Path, *, variable: str | None = None, ortho: bool = True) -> xr.D
     else:
         with path.open("rb") as start:
             if start.read(4) not in (b"CDF\1", b"CDF\2"):
-                raise SceneError(path, "is neither NetCDF 4 (HDF5) nor NetCDF 3 (classic or 64-bit offset)")
+                raise SceneError(
+                    path, "is neither NetCDF 4 (HDF5) nor NetCDF 3 (classic or 64-bit offset)"
+                )
     reopen = partial(xr.open_dataset, path, engine="h5netcdf" if hdf5 else "scipy", **OPEN)
     with reopen() as dataset:
         return scene_from_dataset(path, dataset, reopen, path.stat().st_size, variable)

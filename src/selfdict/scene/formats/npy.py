@@ -42,7 +42,9 @@ def array_shapes(path: Path) -> dict[str, tuple[int, ...]]:
                 shape, dtype = _header(member)
             declared = int(np.prod(shape, dtype=object)) * dtype.itemsize
             if declared > info.file_size or info.file_size > _DEFLATE * info.compress_size + 1024:
-                raise SceneError(path, f"{info.filename} declares {declared} bytes, more than the file can hold")
+                raise SceneError(
+                    path, f"{info.filename} declares {declared} bytes, more than the file can hold"
+                )
             if dtype.kind in "biuf":
                 shapes[info.filename.removesuffix(".npy")] = shape
     return shapes
@@ -50,6 +52,10 @@ def array_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     version = np.lib.format.read_magic(member)
-    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    read_header = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
     shape, _, dtype = read_header(member)
     return shape, dtype

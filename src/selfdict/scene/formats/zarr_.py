@@ -34,7 +34,9 @@ def write(scene: xr.DataArray, path: Path) -> None:
 def create(scene: xr.DataArray, path: Path) -> None:
     """Write all but the values of a scene in dask chunks, for :func:`write_block` to fill in."""
     dataset, encoding = dataset_from_scene(scene)
-    dataset.to_zarr(path, mode="w-", zarr_format=2, consolidated=True, encoding=encoding, compute=False)
+    dataset.to_zarr(
+        path, mode="w-", zarr_format=2, consolidated=True, encoding=encoding, compute=False
+    )
 
 
 def write_block(path: Path, name: str, rows: slice, columns: slice, values: Array) -> None:
@@ -52,5 +54,7 @@ def _check_files(path: Path) -> int:
         if file.name in (".zmetadata", ".zarray", "zarr.json"):
             metadata = json.dumps(json.loads(file.read_text(encoding="utf-8")))
             if '"pickle"' in metadata:
-                raise SceneError(path, f"{file.relative_to(path)} asks for pickled values, which are not read")
+                raise SceneError(
+                    path, f"{file.relative_to(path)} asks for pickled values, which are not read"
+                )
     return held

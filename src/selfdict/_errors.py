@@ -1,0 +1,18 @@
+"""Errors that say what a user can change; any other exception is a defect of this package."""
+
+
+class InputError(ValueError):
+    """Input that cannot be used: the message names what was seen and what was expected.
+
+    It is a ``ValueError``, so ``except ValueError`` catches it. The command shows it as one line;
+    an exception of any other class is shown with its traceback, since it points to a defect.
+
+    Examples
+    --------
+    >>> import selfdict
+    >>> try:
+    ...     selfdict.spa([[1.0, 2.0]], 5)
+    ... except selfdict.InputError as error:
+    ...     print(error)
+    r must lie between 1 and the number of points, 2, got 5
+    """

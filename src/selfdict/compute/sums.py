@@ -1,0 +1,37 @@
+"""Sums over blocks of columns, taken in a fixed order: one thread or many give the same bits."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.threads import for_slices
+
+
+def second_moments(M: Array) -> Array:
+    """Return M Mᵀ (m, m) in float64, a block of columns at a time."""
+
+    def product(start: int, stop: int) -> Array:
+        block = np.asarray(M[:, start:stop], dtype=np.float64)
+        return np.asarray(block @ block.T)
+
+    with single_threaded_blas():
+        return sum_slices(product, M.shape[1], 2048)
+
+
+def sum_slices(term: Callable[[int, int], Array], n_items: int, slice_size: int) -> Array:
+    """Return the sum of ``term(start, stop)`` over all slices, in their order."""
+    total: Array = np.zeros(())
+    for part in in_order(term, n_items, slice_size):
+        total = total + part
+    return total
+
+
+def in_order(term: Callable[[int, int], Any], n_items: int, slice_size: int) -> Iterator[Any]:
+    """Yield ``term(start, stop)`` for all slices, in their order, with at most 64 of them in memory."""
+    group = 64 * slice_size
+    for first in range(0, n_items, group):
+        count = min(group, n_items - first)
+        yield from for_slices(lambda a, b: term(first + a, first + b), count, slice_size)  # noqa: B023 (called at once)

@@ -1,0 +1,117 @@
+"""The screening pass on a device: sums of the positive parts of the rows of (M/w)ᵀθ.
+
+In float32 on a GPU the product is taken by the matrix units in half precision, and yet to float32:
+each number is split into two halves, x = h + l, with h and l of 11 bits, and of (h + l)(h' + l')
+the three largest products are kept: one product of matrices three times as long. Rows of M/w and
+columns of θ are scaled by powers of two so that their largest entries lie near 2¹⁵, the top of the
+range. What is lost is below 2⁻²¹ of |m_i|ᵀ|θ_j|, besides the float32 accumulation. In float64 the
+product is that of torch, a block of rows at a time.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from selfdict._optional import optional
+from selfdict._validation import Array
+from selfdict.compute.device import has_triton, to_device
+
+_BLOCK_ENTRIES = 1 << 27  # of a block of rows: 1 GiB of float64
+LEFT, RIGHT = (0, 0, 1), (0, 1, 0)  # which halves meet: high·high + high·low + low·high
+_TOP = 15  # the largest entry of a row or column is scaled below 2**15
+
+
+class Screen:
+    """The rows of (M/w)ᵀ on a device, ready to be multiplied.
+
+    Parameters
+    ----------
+    M : (m, n) ndarray or tensor
+    w : (n,) ndarray of float64
+        Positive weights.
+    device : torch.device
+    """
+
+    def __init__(self, M: Any, w: Array, device: Any) -> None:
+        self.device = device
+        left = to_device(M, device, np.float64)
+        left = left / to_device(w, device)
+        self.left = left.T.contiguous()
+        self._halves: tuple[Any, Any] | None = None
+
+    def positive_sums(self, theta: Any, rows: Array | None, dtype: Any) -> Array:
+        """Return Σ_j max(0, (m_i/w_i)ᵀθ_j) for the rows i; as :func:`selfdict.model.screening.positive_sums`.
+
+        Parameters
+        ----------
+        theta : (m, l) ndarray or tensor of float64
+        rows : (k,) ndarray of int or None
+            The rows to score; None for all n.
+        dtype : float32 or float64
+            Of the product; sums are taken in float64.
+
+        Returns
+        -------
+        (k,) ndarray of float64
+        """
+        theta = to_device(theta, self.device)
+        index = None if rows is None else to_device(rows, self.device)
+        if dtype == np.float32 and has_triton(theta):
+            if self._halves is None:
+                self._halves = split(self.left, LEFT)
+            halves, scale = self._halves
+            sums = fused_sums(
+                (halves, scale) if index is None else (halves[index], scale[index]), theta
+            )
+        else:
+            left = self.left if index is None else self.left[index]
+            sums = plain_sums(left, theta, dtype)
+        scores: Array = sums.cpu().numpy()
+        return scores
+
+
+def plain_sums(left: Any, theta: Any, dtype: Any) -> Any:
+    """Return Σ_j max(0, left_iᵀθ_j) with the product written out, a block of rows at a time."""
+    torch = optional("torch")
+    unit = 1.0
+    if dtype == np.float32:  # far from overflow, whatever the unit of M
+        unit = float(theta.abs().max()) or 1.0
+        left, theta = left.float(), (theta / unit).float()
+    sums = torch.empty(len(left), dtype=torch.float64, device=left.device)
+    block = max(1, _BLOCK_ENTRIES // theta.shape[1])
+    # max(0, v) = (v + |v|)/2: the sum of v is a product with a vector, that of |v| one look at the
+    # block
+    sums[:] = (left.double() @ theta.double().sum(dim=1)) / 2
+    for start in range(0, len(left), block):
+        V = left[start : start + block] @ theta
+        sums[start : start + block] += (
+            torch.linalg.vector_norm(V, 1, dim=1, dtype=torch.float64) / 2
+        )
+    return unit * sums
+
+
+def split(A: Any, order: tuple[int, int, int]) -> tuple[Any, Any]:
+    """Scale the rows of A (k, m) by powers of two and split each entry into its halves, high (0) and low (1).
+
+    Returns
+    -------
+    (k, 3m) tensor of float16, (k,) tensor of float64
+        The halves of a row, one after the other in the given order, and the scales.
+    """
+    torch = optional("torch")
+    exponent = torch.frexp(A.abs().amax(dim=1)).exponent - _TOP
+    scale = torch.ldexp(torch.ones_like(A[:, 0]), exponent)
+    scaled = A / scale[:, None]
+    high = scaled.half()
+    halves = high, (scaled - high).half()
+    return torch.cat([halves[half] for half in order], dim=1), scale
+
+
+def fused_sums(left: tuple[Any, Any], theta: Any) -> Any:
+    """Return Σ_j max(0, a_iᵀθ_j) for the rows a_i as split in :data:`LEFT`, reduced on chip by a Triton kernel."""
+    from selfdict.gpu.triton_screening import positive_sums
+
+    halves, scale = left
+    right, columns = split(theta.T, RIGHT)
+    unit = columns.max()
+    return scale * unit * positive_sums(halves, right, (columns / unit).float())

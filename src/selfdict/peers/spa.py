@@ -1,0 +1,142 @@
+"""The successive projection algorithm."""
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from selfdict._validation import Array, as_matrix, as_rank
+from selfdict.compute.device import choose_device
+from selfdict.kernels.candidates import possibly_larger, subtract_squares, surely_largest
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.sparse import dense_columns
+from selfdict.peers._columns import TIE, enough, finite_squared_norms, first_largest, negligible
+
+_BLOCK_ENTRIES = 1 << 20  # of columns made dense, or float64, at a time
+_CANCELLED = 1e-6  # share of a sparse column's square below which the difference of two squares is not trusted
+
+
+def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) -> Array:
+    """Select r columns of M by successive projection.
+
+    Each step selects the column with the largest residual and projects all columns onto the
+    orthogonal complement of it. Squared residual norms that agree to 1e-6 relative are ties; the
+    column with the larger original norm wins, then the one that comes first.
+
+    Parameters
+    ----------
+    M : (m, n) array_like or sparse array
+        Data points are columns; any memory order, also a ``np.memmap`` or a torch tensor. Sparse
+        data is not made dense.
+    r : int
+        How many columns to select.
+    allow_fewer : bool, default=False
+        When all columns lie in the span of k < r selected ones: return these k instead of raising.
+    device : {None, "cpu", "cuda"}, optional
+        Where M is held and multiplied; see :doc:`/gpu`.
+
+    Returns
+    -------
+    (r,) ndarray of int
+        Indices of the selected columns in order of selection.
+
+    Raises
+    ------
+    ValueError
+        If the numerical rank of M is below r (unless ``allow_fewer``).
+
+    Notes ----- The residuals are never formed. With u the direction of the residual selected last,
+    ‖r_j‖² falls by (uᵀm_j)²: one matrix-vector product a step. A bound on what this subtraction
+    loses to rounding is kept for each column; the columns that may be the largest within it have
+    their residuals computed afresh, so the selection is that of explicit residuals.
+
+    Examples
+    --------
+    >>> import selfdict
+    >>> selfdict.spa([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5]], 2)
+    array([0, 1])
+    """
+    M, norms = _held(M, choose_device(device, M))
+    m, n = M.shape
+    r = as_rank(r, n)
+    residuals = norms.copy()  # squared; −inf once a column is selected or known to lie in the span
+    slack = m * np.finfo(np.float64).eps * norms  # bounds the error of each entry of residuals
+    rounding = (m + 1) * np.finfo(M.dtype).eps * np.sqrt(norms)  # bounds the error of uᵀm_j
+    U = np.empty((m, 0))
+    selected: list[int] = []
+    while True:
+        index = _largest(M, U, residuals, slack)
+        if index < 0:
+            break
+        selected.append(index)
+        residuals[index] = -np.inf
+        if len(selected) == r:
+            break
+        u = _project_out(dense_columns(M, [index]).T.astype(np.float64), U)[0]
+        U = np.column_stack([U, u / np.linalg.norm(u)])
+        subtract_squares(residuals, slack, U[:, -1].astype(M.dtype) @ M, rounding)
+    if allow_fewer:
+        r = len(selected)
+    return enough(selected, r, "all columns lie in the span of so many of them")
+
+
+def _held(M: ArrayLike, place: Any) -> tuple[Array, Array]:
+    """Return the data, as an array or on a device, and its squared norms."""
+    if place is None:
+        M = as_matrix(M, finite=False, sparse=True)
+        if issparse(M):
+            M = M.astype(np.float64)  # the bound on the rounding grows with m
+        return M, finite_squared_norms(M)
+    from selfdict.gpu.matrix import DeviceMatrix
+
+    data = DeviceMatrix(M, place)
+    return cast(Array, data), data.squared_norms()
+
+
+def _largest(M: Array, U: Array, residuals: Array, slack: Array) -> int:
+    """Return the column with the largest residual, or −1; corrects both arrays where it looks."""
+    while True:
+        threshold = (1 - 2 * TIE) * surely_largest(residuals, slack)
+        candidates = possibly_larger(residuals, slack, threshold)
+        if not candidates.size:
+            return -1
+        exact, norms = _exact(M, U, candidates)
+        exact[exact <= negligible(M) * norms] = -np.inf
+        residuals[candidates] = exact
+        slack[candidates] = 8 * M.shape[0] * np.finfo(np.float64).eps * norms
+        # Too small only where a candidate turned out to lie in the span: then look again.
+        if exact.max() * (1 - TIE) >= threshold and exact.max() > 0:
+            return int(candidates[first_largest(exact, norms)])
+
+
+def _exact(M: Array, U: Array, columns: Array) -> tuple[Array, Array]:
+    """Return ‖m_j − U Uᵀ m_j‖² and ‖m_j‖² of some columns, the same bits for equal columns."""
+    if issparse(M):
+        part = M[:, columns]
+        norms = squared_norms(part)
+        exact = norms - ((part.T @ U) ** 2).sum(axis=1)
+        close = np.flatnonzero(exact < _CANCELLED * norms)
+        exact[close] = _explicit(M, U, columns[close])[0]
+        return exact, norms
+    return _explicit(M, U, columns)
+
+
+def _explicit(M: Array, U: Array, columns: Array) -> tuple[Array, Array]:
+    """Return the same from the residuals themselves, of some columns at a time."""
+    exact, norms = np.empty(columns.size), np.empty(columns.size)
+    size = max(16, _BLOCK_ENTRIES // M.shape[0])
+    for start in range(0, columns.size, size):
+        part = slice(start, start + size)
+        rows = np.ascontiguousarray(dense_columns(M, columns[part]).T, dtype=np.float64)
+        norms[part] = np.einsum("ij,ij->i", rows, rows)
+        rows = _project_out(rows, U)
+        exact[part] = np.einsum("ij,ij->i", rows, rows)
+    return exact, norms
+
+
+def _project_out(rows: Array, U: Array) -> Array:
+    """Return rows − rows U Uᵀ, projected twice for full accuracy."""
+    for _ in range(2):
+        rows = rows - (rows @ U) @ U.T
+    return rows

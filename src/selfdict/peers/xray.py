@@ -1,0 +1,80 @@
+"""XRAY, the extreme ray method."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfdict._validation import Array, as_matrix, as_rank, as_vector
+from selfdict.abundances import column_residuals, nnls
+from selfdict.kernels.sparse import dense_columns
+from selfdict.model.omega import column_norms
+from selfdict.peers._columns import enough, finite_squared_norms, negligible
+
+
+def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
+    """Select r columns of M, one extreme ray of their cone after another (XRAY, variant "max").
+
+    With R = M − M(:, K) H, H ≥ 0 the best coefficients for the columns K selected so far, each step
+    takes the column i with the largest residual and selects the column j that maximises R(:, i)ᵀ
+    m_j / ‖m_j‖₁. In ties the first one is taken. Like :func:`snpa` it can select more columns than
+    the rank of M.
+
+    The method as first described divides by pᵀm_j with any positive p. For nonnegative M and p = 1
+    that is the ℓ1 norm, which serves for columns of any sign.
+
+    Parameters
+    ----------
+    M : (m, n) array_like or sparse array
+        Data points are columns; any memory order, also a ``np.memmap``. Sparse data is not made
+        dense.
+    r : int
+        How many columns to select.
+    p : (m,) array_like, optional
+        Positive: divide by pᵀm_j instead of ‖m_j‖₁. Columns with pᵀm_j ≤ 0 are then never selected.
+
+    Returns
+    -------
+    (r,) ndarray of int
+        Indices of the selected columns in order of selection.
+
+    Raises
+    ------
+    ValueError
+        If all columns lie in the cone of fewer than r of them, or fewer than r may be selected.
+
+    Examples
+    --------
+    >>> import selfdict
+    >>> selfdict.xray([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5]], 2)
+    array([0, 1])
+    """
+    M = as_matrix(M, finite=False, sparse=True)
+    r = as_rank(r, M.shape[1])
+    norms = finite_squared_norms(M)
+    lengths = column_norms(M).astype(np.float64)
+    if p is not None:
+        lengths = as_vector(p, M.shape[0], "p", np.float64, positive=True) @ M
+    residuals = norms
+    selected: list[int] = []
+    U = np.empty((M.shape[0], 0))
+    H = np.empty((0, M.shape[1]))
+    while True:
+        i = int(np.argmax(np.where(residuals > negligible(M) * norms, residuals, 0.0)))
+        if residuals[i] <= negligible(M) * norms[i]:
+            break
+        residual = dense_columns(M, [i])[:, 0] - U @ H[:, i]
+        residual /= np.abs(residual).max()  # far from overflow, whatever the unit of M
+        scores = (residual.astype(M.dtype) @ M).astype(np.float64)
+        scores = np.divide(scores, lengths, out=np.full(M.shape[1], -np.inf), where=lengths > 0)
+        scores[selected] = -np.inf
+        if scores.max() == -np.inf:
+            break
+        selected.append(int(np.argmax(scores)))
+        if len(selected) == r:
+            break
+        U = dense_columns(M, selected).astype(
+            np.float64
+        )  # float64 abundances, also where M is float32
+        H = nnls(U, M, H0=np.vstack([H, np.zeros(M.shape[1])]))
+        residuals = column_residuals(U, M, H) ** 2
+    reason = "all columns lie in the cone of so many of them"
+    return enough(selected, r, reason if p is None else f"{reason}, or have pᵀm ≤ 0")

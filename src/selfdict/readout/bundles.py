@@ -1,0 +1,157 @@
+"""Bundles: the pixels of the support that show the same material, in place of one pure pixel alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.spatial.distance
+from numpy.typing import ArrayLike
+
+from selfdict._errors import InputError
+from selfdict._validation import Array, as_indices, as_matrix, as_scalar
+from selfdict.abundances import fcls, nnls
+from selfdict.metrics import spectral_angles
+from selfdict.model.omega import column_norms
+from selfdict.model.solution import Solution
+from selfdict.peers.h2nmf import Clusters
+
+
+@dataclass(frozen=True)
+class Bundles:
+    """r bundles of columns of M, each around a selected column.
+
+    Attributes
+    ----------
+    members : tuple of r (k,) ndarrays of int
+        The columns of each bundle: the selected one first, then the others by falling weight.
+    weights : tuple of r (k,) ndarrays
+        Their diagonal entries of X; 0 for a selected column outside the support.
+    spectra : tuple of r (m, k) ndarrays
+        These columns of M.
+    angles : tuple of r (k,) ndarrays
+        Their mean-removed spectral angles with the selected column, from 0 to 100 as in
+        :func:`selfdict.metrics.mrsa`.
+    """
+
+    members: tuple[Array, ...]
+    weights: tuple[Array, ...]
+    spectra: tuple[Array, ...]
+    angles: tuple[Array, ...]
+
+    @property
+    def mean(self) -> Array:
+        """The mean spectrum of each bundle, (m, r)."""
+        return np.stack([columns.mean(axis=1) for columns in self.spectra], axis=1)
+
+    @property
+    def std(self) -> Array:
+        """The standard deviation of each bundle in each band, (m, r)."""
+        return np.stack([columns.std(axis=1) for columns in self.spectra], axis=1)
+
+    @property
+    def lower(self) -> Array:
+        """The lowest value of each bundle in each band, (m, r)."""
+        return np.stack([columns.min(axis=1) for columns in self.spectra], axis=1)
+
+    @property
+    def upper(self) -> Array:
+        """The highest value of each bundle in each band, (m, r)."""
+        return np.stack([columns.max(axis=1) for columns in self.spectra], axis=1)
+
+    def abundances(self, M: ArrayLike, *, sum_to_one: bool = False) -> Array:
+        """Return how much of each bundle every column of M holds: the sum of the abundances of its members.
+
+        Parameters
+        ----------
+        M : (m, n) array_like
+            The data, or others with the same features.
+        sum_to_one : bool
+            Whether the abundances of a column sum to one (``fcls``) or are nonnegative only
+            (``nnls``).
+
+        Returns
+        -------
+        (r, n) ndarray
+        """
+        H = (fcls if sum_to_one else nnls)(np.hstack(self.spectra), M)
+        starts = np.cumsum([0, *(columns.size for columns in self.members[:-1])])
+        sums: Array = np.add.reduceat(H, starts, axis=0)
+        return sums
+
+
+def bundles(
+    solution: Solution,
+    indices: ArrayLike,
+    M: ArrayLike,
+    *,
+    radius: float = 0.5,
+    clusters: Clusters | None = None,
+) -> Bundles:
+    """Gather the pixels of the support around the selected ones, so that a material is more than one spectrum.
+
+    The optimum of model (6) shares the weight of a material among near-duplicates that differ in
+    what mixing cannot explain: illumination, moisture, age. A row of the support joins the nearest
+    selected column if its distance is less than ``radius`` times that column's distance to the next
+    selected one. Distances are in ℓ1, between columns scaled to ℓ1 norm one. What is near to none,
+    such as an outlier or a mixture, stays out.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of M, or of the representatives of ``clusters``.
+    indices : (r,) array_like of int
+        The selected columns of M, from :func:`select_indices` or anywhere else.
+    M : (m, n) array_like
+        The data, all of it; for a solution with a dictionary D, that dictionary.
+    radius : float
+        From 0, the selected columns alone, to 1; up to 0.5 no column could have joined two bundles.
+        A single selected column gathers the whole support unless it is 0.
+    clusters : Clusters, optional
+        From :func:`h2nmf`, if the solution is of its representatives.
+
+    Returns
+    -------
+    Bundles
+
+    Examples
+    --------
+    >>> from selfdict import bundles, working_set
+    >>> M = [[1.0, 1.0, 0.0, 0.5], [0.0, 0.2, 1.0, 0.5], [0.2, 0.0, 0.0, 0.1]]
+    >>> found = bundles(working_set(M, 1e-3), [0, 2], M)
+    >>> [members.tolist() for members in found.members]
+    [[0, 1], [2]]
+    """
+    M = as_matrix(M)
+    n = M.shape[1]
+    K = as_indices(indices, n)
+    radius = as_scalar(radius, "radius")
+    if radius > 1:
+        raise InputError(f"radius must be at most 1, got {radius:g}")
+    points = np.arange(n) if clusters is None else clusters.indices
+    if solution.diagonal.size != points.size:
+        raise InputError(
+            f"the solution belongs to {solution.diagonal.size} points, expected {points.size}"
+        )
+    weight = np.zeros(n, dtype=solution.diagonal.dtype)
+    weight[points] = solution.diagonal
+
+    centres = _normalised(M[:, K])
+    apart = scipy.spatial.distance.cdist(centres, centres, "cityblock")
+    np.fill_diagonal(apart, np.finfo(apart.dtype).max)
+    others = np.setdiff1d(points[solution.support], K)
+    others = others[np.argsort(-weight[others], kind="stable")]
+    distance = scipy.spatial.distance.cdist(_normalised(M[:, others]), centres, "cityblock")
+    nearest = distance.argmin(axis=1)
+    joins = distance.min(axis=1) < radius * apart.min(axis=1)[nearest]
+    members = tuple(np.append(j, others[joins & (nearest == k)]) for k, j in enumerate(K))
+    return Bundles(
+        members=members,
+        weights=tuple(weight[group] for group in members),
+        spectra=tuple(M[:, group] for group in members),
+        angles=tuple(spectral_angles(M[:, group[:1]], M[:, group])[0] for group in members),
+    )
+
+
+def _normalised(M: Array) -> Array:
+    """Return the columns of M as rows of ℓ1 norm one."""
+    norms = column_norms(M)
+    return np.ascontiguousarray((M / np.where(norms > 0, norms, 1.0)).T, dtype=np.float64)

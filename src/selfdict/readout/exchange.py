@@ -1,0 +1,52 @@
+"""Exchange: replace one chosen column at a time by whichever candidate lowers the error most, until none does.
+
+Candidates are ranked on a few weighted points in a few directions, where a ranking of all of them
+is one small matrix product; only the best are tried exactly.
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.peers.greedy import Budget, Fit, grow
+
+IMPROVEMENT = 1e-6  # relative; smaller ones are not worth a sweep
+GOOD_ENOUGH = 1.05  # times the square no choice can fall below: no need to look further
+
+
+def exchange(judge: Fit, guide: Fit, K: Array, trials: int, budget: Budget) -> tuple[Array, float]:
+    """Exchange one column at a time while that lowers the error of ``judge``; return the columns and that error.
+
+    ``guide`` ranks the candidates, which both share; K and the result are positions among them.
+    """
+    K = np.array(K)
+    square = judge.residual(K)[0]
+    place = unchanged = 0
+    while unchanged < K.size and budget.left > 0:
+        rest = np.delete(K, place)
+        choices = guide.promising(rest, trials)
+        squares = [judge.residual(np.append(rest, c))[0] for c in choices]
+        budget.left -= len(squares)
+        unchanged += 1
+        if squares and min(squares) < square * (1 - IMPROVEMENT):
+            best = int(np.argmin(squares))
+            K[place], square, unchanged = choices[best], squares[best], 1
+        place = (place + 1) % K.size
+    return K, square
+
+
+def kick(fit: Fit, K: Array, square: float, trials: int, budget: Budget) -> tuple[Array, float]:
+    """Leave a local minimum: drop each pair in turn, grow, exchange; go on from whatever is better."""
+    pairs = list(combinations(range(K.size), 2))
+    good_enough = GOOD_ENOUGH * fit.limit(K.size)
+    since = 0
+    while since < len(pairs) and budget.left > 0 and square > good_enough:
+        rest = np.delete(K, pairs[since])
+        grown = grow(fit, K.size, rest, trials, budget)
+        since += 1
+        if grown.size == K.size:
+            other, lower = exchange(fit, fit, grown, trials, budget)
+            if lower < square * (1 - IMPROVEMENT):
+                K, square, since = other, lower, 0
+    return K, square

@@ -1,0 +1,211 @@
+"""How many columns to select: HySime, or the elbow of an error curve."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfdict._errors import InputError
+from selfdict._validation import Array, as_matrix, as_rank
+from selfdict.compute.sums import second_moments
+from selfdict.metrics import relative_error
+from selfdict.model.solution import Solution
+from selfdict.peers._columns import finite_squared_norms
+from selfdict.peers.h2nmf import Clusters
+from selfdict.peers.spa import spa
+from selfdict.readout.selection import select_indices
+
+
+@dataclass(frozen=True)
+class ErrorCurve:
+    """What is known about the relative error with 1, 2, … columns: one that is reached, and one that none is below.
+
+    Attributes
+    ----------
+    errors : (k,) ndarray of float
+        ``errors[r - 1]`` is the least ‖M − M(:, K) H‖_F / ‖M‖_F over H ≥ 0 for a choice K of at
+        most r columns that was found: exact, by nonnegative least squares over all of M.
+    limits : (k,) ndarray of float
+        The same without signs and with any r vectors in place of columns of M, by the singular
+        values of M: no choice of r columns has a lower error.
+    """
+
+    errors: Array
+    limits: Array
+
+
+def error_curve(
+    solution: Solution,
+    M: ArrayLike,
+    r_max: int = 20,
+    method: str = "spa",
+    *,
+    clusters: Clusters | None = None,
+) -> ErrorCurve:
+    """Return the errors of the columns that :func:`selfdict.select_indices` reads out of one solution, over the rank.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of M, or of the representatives of ``clusters``; its gap says how near to the optimum of
+        model (6) it is.
+    M : (m, n) array_like
+        The data, all of it.
+    r_max : int, default=20
+        The last rank. The curve ends before it where fewer columns explain M exactly.
+    method : str, default="spa"
+        One of :func:`selfdict.select_indices`. ``"exchange"`` has lower errors and takes seconds
+        for each rank.
+    clusters : Clusters, optional
+        Those that the solution belongs to, if any.
+
+    Returns
+    -------
+    ErrorCurve
+
+    Examples
+    --------
+    >>> import selfdict
+    >>> from selfdict.datasets import make_mixtures
+    >>> M = make_mixtures(30, 200, 3, noise=0.01, random_state=0)[0]
+    >>> solution = selfdict.working_set(M, selfdict.mu_heuristic(M, 3))
+    >>> curve = selfdict.error_curve(solution, M, 5)
+    >>> bool((curve.limits <= curve.errors).all())
+    True
+    """
+    M = as_matrix(M)
+    r_max = min(as_rank(r_max, max(M.shape[1], 20), "r_max"), M.shape[1])
+    power = np.linalg.eigvalsh(second_moments(M))[::-1]
+    tails = np.append(np.cumsum(power[::-1])[::-1], np.zeros(r_max))
+    limits = np.sqrt(np.maximum(tails[1 : r_max + 1] / max(tails[0], np.finfo(float).tiny), 0.0))
+    errors: list[float] = []
+    while len(errors) < r_max and (not errors or errors[-1] > 64 * np.finfo(M.dtype).eps):
+        try:
+            K = select_indices(solution, len(errors) + 1, M, method, clusters=clusters)
+        except ValueError:
+            if not errors:
+                raise
+            break  # what is left is too little to choose a column by
+        errors.append(min([relative_error(M, K), *errors[-1:]]))
+    # A limit from squares has half the digits only: it could lie above an error that is all but
+    # zero.
+    return ErrorCurve(np.array(errors), np.minimum(limits[: len(errors)], errors))
+
+
+def suggest_rank(
+    M: ArrayLike,
+    *,
+    r_max: int = 20,
+    method: Literal["hysime", "elbow"] = "hysime",
+    solution: Solution | None = None,
+    clusters: Clusters | None = None,
+) -> int:
+    """Suggest a number of columns to select.
+
+    Parameters
+    ----------
+    M : (m, n) array_like
+        Data points are columns.
+    r_max : int, default=20
+        The largest rank to suggest.
+    method : {"hysime", "elbow"}
+        Either :func:`hysime`, or :func:`elbow` of an error curve.
+    solution, clusters : Solution and Clusters, optional
+        For the elbow: with a solution its :func:`selfdict.error_curve` is used, without one the
+        errors of the first 1, 2, …, ``r_max`` columns that :func:`selfdict.spa` selects.
+
+    Returns
+    -------
+    int
+        Between 1 and ``r_max``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import selfdict
+    >>> rng = np.random.default_rng(0)
+    >>> M = rng.random((30, 4)) @ rng.dirichlet(np.ones(4), 500).T + 0.001 * rng.standard_normal((30, 500))
+    >>> selfdict.suggest_rank(M), selfdict.suggest_rank(M, method="elbow")
+    (4, 4)
+    """
+    M = as_matrix(M, finite=False)
+    r_max = min(as_rank(r_max, max(M.shape[1], 20), "r_max"), M.shape[1])
+    if method == "hysime":
+        return max(1, min(hysime(M), r_max))
+    if method == "elbow":
+        if solution is not None:
+            return elbow(error_curve(solution, M, r_max, clusters=clusters).errors)
+        K = spa(M, r_max, allow_fewer=True)
+        return elbow([relative_error(M, K[: k + 1]) for k in range(K.size)]) if K.size else 1
+    raise InputError(f"method must be 'hysime' or 'elbow', got {method!r}")
+
+
+def hysime(M: ArrayLike) -> int:
+    """Return the dimension of the signal subspace by HySime (Bioucas-Dias and Nascimento, 2008).
+
+    The noise of each row is what a regression on all other rows leaves; an eigenvector of the
+    signal's correlation matrix counts where leaving it out would cost more signal than it saves
+    noise.
+
+    Parameters
+    ----------
+    M : (m, n) array_like
+        Data points are columns; more of them than rows.
+
+    Returns
+    -------
+    int
+        Between 0 (all noise) and m.
+
+    Examples
+    --------
+    >>> from selfdict import hysime
+    >>> from selfdict.datasets import make_mixtures
+    >>> hysime(make_mixtures(30, 500, 4, noise=0.001, random_state=0)[0])
+    4
+    """
+    M = as_matrix(M, finite=False)
+    finite_squared_norms(M)
+    m, n = M.shape
+    R = second_moments(M) / n
+    power = np.trace(R) / m
+    if power == 0:
+        return 0
+    # Regressing row i on the others leaves (P M)_i / P_ii with P = (M Mᵀ)⁻¹: all moments follow
+    # from R.
+    P = np.linalg.inv(R + 1e-12 * power * np.eye(m))
+    B = P / np.diag(P)[:, None]
+    noise = np.diag(B @ R @ B.T)
+    signal = (np.eye(m) - B) @ R @ (np.eye(m) - B).T
+    E = np.linalg.eigh(signal)[1]
+    kept = np.einsum("ij,ij->j", E, R @ E)
+    added = noise @ E**2 + 1e-10 * power
+    return int(np.sum(kept > 2 * added))
+
+
+def elbow(errors: ArrayLike) -> int:
+    """Return the rank at the elbow of an error curve.
+
+    Parameters
+    ----------
+    errors : (k,) array_like
+        ``errors[i]`` is the error with i + 1 columns.
+
+    Returns
+    -------
+    int
+        The number of columns at which the curve lies furthest below the straight line between its
+        ends, each axis taken in units of its range; 1 where the curve does not fall.
+
+    Examples
+    --------
+    >>> from selfdict import elbow
+    >>> elbow([0.5, 0.3, 0.05, 0.04, 0.03])
+    3
+    """
+    curve: Array = np.asarray(errors, dtype=np.float64)
+    if curve.ndim != 1 or curve.size == 0 or not np.isfinite(curve).all():
+        raise InputError(f"errors must be a vector of finite numbers, got shape {curve.shape}")
+    line = np.linspace(curve[0], curve[-1], curve.size)
+    return int(np.argmax(line - curve)) + 1

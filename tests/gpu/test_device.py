@@ -1,0 +1,153 @@
+"""The kernels for torch tensors: the Triton ones, interpreted, against their plain twins and the code of the CPU."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():  # before the kernels are compiled, which happens on their import
+    os.environ["TRITON_INTERPRET"] = "1"
+triton = pytest.importorskip("triton")
+
+from selfdict import project_omega  # noqa: E402
+from selfdict.compute import device as choose  # noqa: E402
+from selfdict.gpu import matrix, nnls, projection, screening  # noqa: E402
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
+
+
+def step_problem(n, dtype, seed=0):
+    """Rows 7 to 12 of a step: open ones, closed ones, one that stays closed, one whose w is zero."""
+    rng = np.random.default_rng(seed)
+    w = rng.random(n) + 0.1
+    w[[10, 20]] = 0.0
+    Y, Y_old = np.zeros((n, n)), np.zeros((n, n))
+    Y[[7, 8]], Y_old[[8, 11]] = 0.1 * rng.random((2, n)), 0.1 * rng.random((2, n))
+    V = 0.3 * (rng.random((6, n)) - 0.7)
+    V[2] -= 1.0
+    arrays = (
+        V,
+        Y,
+        Y_old,
+        np.diagonal(Y).copy(),
+        np.diagonal(Y_old).copy(),
+        np.array(0.7),
+        np.full(n, 0.05),
+        w,
+    )
+    return [torch.from_numpy(a).to(DEVICE, dtype) for a in arrays]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("n", "held"), [(64, True), (300, True), (300, False)])
+def test_step_of_a_row_held_or_in_chunks(n, held, dtype, monkeypatch):
+    from selfdict.gpu import triton_projection
+
+    V, Y, Y_old, t, t_old, beta, penalty, w = step_problem(n, dtype)
+    X = (V + Y[7:13] + beta * (Y[7:13] - Y_old[7:13])).double()
+    X[range(6), range(7, 13)] -= 0.05
+    expected = Y_old.double().cpu().numpy().copy()
+    expected[7:13] = project_omega(X.cpu().numpy(), w.double().cpu().numpy(), rows=np.arange(7, 13))
+    assert 0 < np.count_nonzero(np.diagonal(expected)[7:13]) < 5
+    if not held:
+        monkeypatch.setattr(triton_projection, "HELD", 1)
+        monkeypatch.setattr(triton_projection, "_CHUNK", 128)
+    for step in (triton_projection.gradient_step, projection.plain_step):
+        new, new_t = Y_old.clone(), t_old.clone()
+        step(V.clone(), Y, new, t, new_t, beta, penalty, w, 7)
+        atol = 2e-7 if dtype == torch.float32 else 1e-15
+        np.testing.assert_allclose(new.cpu(), expected, rtol=0, atol=atol)
+        np.testing.assert_array_equal(new_t[7:13].cpu(), new.diagonal()[7:13].cpu())
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30])
+def test_fused_sums_are_accurate_to_float32(scale):
+    rng = np.random.default_rng(0)
+    left = torch.from_numpy(
+        rng.standard_normal((150, 37)) * 10.0 ** rng.integers(-3, 3, (150, 1))
+    ).to(DEVICE)
+    theta = scale * torch.from_numpy(rng.standard_normal((37, 700)) * rng.random(700) ** 8).to(
+        DEVICE
+    )
+    exact = (left @ theta).clamp(min=0).sum(dim=1)
+    size = left.abs() @ theta.abs().sum(dim=1)
+    fused = screening.fused_sums(screening.split(left, screening.LEFT), theta)
+    assert ((fused - exact).abs() / size).max() < 2e-7
+    plain = screening.plain_sums(left, theta, np.float32)
+    assert ((plain - exact).abs() / size).max() < 2e-7
+    plain = screening.plain_sums(left, theta, np.float64)
+    assert ((plain - exact).abs() / size).max() < 1e-15
+
+
+def test_halves_add_up():
+    A = torch.from_numpy(np.random.default_rng(0).standard_normal((5, 9)) * 1e5)
+    halves, scale = screening.split(A, (0, 1, 0))
+    whole = (halves[:, :9].double() + halves[:, 9:18].double()) * scale[:, None]
+    assert (
+        (whole - A).abs() <= 2.0**-22 * A.abs() + 2.0**-38 * A.abs().amax(dim=1, keepdim=True)
+    ).all()
+    assert torch.equal(halves[:, :9], halves[:, 18:])
+
+
+def test_screening_of_some_rows_in_blocks(monkeypatch):
+    monkeypatch.setattr(screening, "_BLOCK_ENTRIES", 100)
+    rng = np.random.default_rng(0)
+    M, w, theta = rng.random((6, 30)), rng.random(30) + 0.5, rng.standard_normal((6, 20))
+    exact = np.maximum((M / w).T @ theta, 0).sum(axis=1)
+    screen = screening.Screen(M, w, torch.device(DEVICE))
+    rows = np.array([3, 4, 17])
+    np.testing.assert_allclose(screen.positive_sums(theta, None, np.float64), exact, rtol=1e-13)
+    np.testing.assert_allclose(
+        screen.positive_sums(theta, rows, np.float64), exact[rows], rtol=1e-13
+    )
+    np.testing.assert_allclose(
+        screen.positive_sums(theta, rows, np.float32), exact[rows], rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("r", [1, 4, 12])
+def test_block_pivoting_meets_the_optimality_conditions(r, monkeypatch):
+    monkeypatch.setattr(nnls, "_BATCH_ENTRIES", 70 * r * r)
+    rng = np.random.default_rng(r)
+    U = torch.from_numpy(rng.random((20, r)))
+    U /= U.norm(dim=0)
+    Y = torch.from_numpy(rng.standard_normal((20, 200)))
+    X, solved = nnls.solve_columns(U.T @ U, U.T @ Y)
+    gradient = U.T @ (Y - U @ X)
+    assert solved.all()
+    assert (X >= 0).all()
+    assert (gradient <= 1e-12).all()
+    assert ((gradient * X).abs() <= 1e-12).all()
+
+
+def test_bad_tensors_are_refused():
+    for bad, error, message in (
+        (torch.zeros(3, dtype=torch.float32), ValueError, "2 dimensions"),
+        (torch.zeros((0, 3)), ValueError, "must not be empty"),
+        (torch.zeros((2, 2), dtype=torch.complex64), TypeError, "real numbers"),
+        (torch.full((2, 2), torch.nan), ValueError, "NaN or infinity"),
+    ):
+        with pytest.raises(error, match=message):
+            matrix.as_tensor(bad, "cpu")
+    assert matrix.as_tensor(torch.ones((2, 2), dtype=torch.int64), "cpu").dtype == torch.float32
+
+
+def test_where_to_compute(monkeypatch):
+    tensor = torch.zeros((2, 2))
+    assert choose.choose_device(None, np.zeros(2)) is None
+    assert choose.choose_device("cpu", np.zeros(2)) is None
+    assert choose.choose_device("cpu:0", np.zeros(2)) is None
+    assert choose.choose_device(None, np.zeros(2), tensor) == torch.device("cpu")
+    assert choose.choose_device("cpu", tensor) == torch.device("cpu")
+    with pytest.raises(ValueError, match='device must be None, "cpu" or "cuda", got \'tpu\''):
+        choose.choose_device("tpu")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.warns(RuntimeWarning, match="falls back to the CPU: torch finds no GPU here"):
+        assert choose.choose_device("cuda", tensor) is None
+
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.warns(RuntimeWarning, match=r"pip install 'selfdict\[gpu\]'"):
+        assert choose.choose_device("cuda") is None

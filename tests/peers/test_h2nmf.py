@@ -1,0 +1,299 @@
+import dataclasses
+import subprocess
+import sys
+import time
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive_peers
+from selfdict import h2nmf, thread_limit
+from selfdict.peers.h2nmf import _Leaf
+from selfdict.peers.leaf_columns import HeldColumns, ScatteredColumns, leaf_columns
+from selfdict.peers.rank_two import gram
+
+
+def pixels(seed=0, m=15, n=400, r=5, noise=0.01):
+    rng = np.random.default_rng(seed)
+    M = rng.random((m, r)) @ rng.dirichlet(np.full(r, 0.5), n).T * rng.uniform(0.3, 1, n)
+    return np.maximum(M + noise * rng.standard_normal(M.shape), 0)
+
+
+def assert_same(clusters, expected):
+    for field in dataclasses.fields(clusters):
+        np.testing.assert_array_equal(getattr(clusters, field.name), getattr(expected, field.name))
+
+
+@pytest.fixture(params=[1 << 60, 0], ids=["exact", "rough"])
+def rough(request, monkeypatch):
+    """Small data as it is, and as if it were large."""
+    monkeypatch.setattr("selfdict.peers.leaf_columns._ROUGH", request.param)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.usefixtures("rough")
+def test_same_as_trying_every_leaf(seed, order, dtype):
+    M = np.asarray(pixels(seed), dtype=dtype, order=order)
+    labels, indices, splits = naive_peers.h2nmf(M, 40)
+    clusters = h2nmf(M, 40)
+    np.testing.assert_array_equal(clusters.labels, labels)
+    np.testing.assert_array_equal(clusters.indices, indices)
+    np.testing.assert_array_equal(clusters.tree, splits)
+    np.testing.assert_array_equal(clusters.sizes, np.bincount(labels))
+
+
+def test_more_bands_than_pixels():
+    M = pixels(m=60, n=30)
+    labels, indices, _ = naive_peers.h2nmf(M, 20)
+    clusters = h2nmf(M, 20)
+    np.testing.assert_array_equal(clusters.labels, labels)
+    np.testing.assert_array_equal(clusters.indices, indices)
+
+
+def test_negative_entries_count_as_zero():
+    M = pixels() - 0.1
+    assert (M < 0).any()
+    assert_same(h2nmf(M, 25), h2nmf(np.maximum(M, 0), 25))
+
+
+@pytest.mark.usefixtures("rough")
+def test_scale_does_not_matter():
+    """The squares of 2⁻¹⁰⁰ are zero in single precision."""
+    M = pixels()
+    assert_same(h2nmf(2.0**-100 * M, 25), h2nmf(M, 25))
+
+
+def test_numbers_below_the_normal_ones(monkeypatch):
+    """One over the largest of them would be infinite."""
+    monkeypatch.setattr("selfdict.peers.leaf_columns._ROUGH", 0)
+    assert h2nmf(np.full((2, 3), 5e-324), 3).sizes.tolist() == [3]
+
+
+def test_one_thread_or_many():
+    """Leaves are tried in another order."""
+    M = pixels(n=3000)
+    with thread_limit(1):
+        expected = h2nmf(M, 50)
+    for threads in (2, 5):
+        with thread_limit(threads):
+            assert_same(h2nmf(M, 50), expected)
+
+
+def test_threads_overtake_one_another(monkeypatch):
+    """A leaf becomes one of the tree while a thread that has found its parts has not yet said so."""
+    M = pixels(n=500)
+    with thread_limit(1):
+        expected = h2nmf(M, 40)
+    calls = count()
+
+    def parts(leaf, original=_Leaf.parts):
+        found = original(leaf)
+        time.sleep(0.002 * (next(calls) % 3))
+        return found
+
+    monkeypatch.setattr(_Leaf, "parts", parts)
+    with thread_limit(4):
+        for _ in range(5):
+            assert_same(h2nmf(M, 40), expected)
+
+
+def test_an_error_in_one_thread_stops_all(monkeypatch):
+    tried = []
+
+    def parts(leaf, original=_Leaf.parts):
+        tried.append(leaf)
+        if len(tried) > 5:
+            raise KeyboardInterrupt
+        return original(leaf)
+
+    monkeypatch.setattr(_Leaf, "parts", parts)
+    with thread_limit(3), pytest.raises(KeyboardInterrupt):
+        h2nmf(pixels(n=3000), 50)
+    assert len(tried) <= 5 + 3
+
+
+@pytest.mark.usefixtures("rough")
+def test_deeper_from_an_earlier_result():
+    M = pixels(n=600)
+    whole = h2nmf(M, 60)
+    assert_same(h2nmf(M, 60, previous=h2nmf(M, 7)), whole)
+    assert_same(h2nmf(M, 60, previous=whole), whole)
+    # The tree says how the first clusters were divided.
+    shallow = h2nmf(M, 7)
+    np.testing.assert_array_equal(shallow.tree, whole.tree[:6])
+    assert all(len(np.unique(shallow.labels[whole.labels == label])) == 1 for label in range(60))
+    with pytest.raises(ValueError, match="at least the 60 of previous, got 7"):
+        h2nmf(M, 7, previous=whole)
+    with pytest.raises(ValueError, match="labels of 600 columns, but M has 599"):
+        h2nmf(M[:, 1:], 70, previous=whole)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.usefixtures("rough")
+def test_memmap_too_large_to_copy(order, tmp_path, monkeypatch):
+    M = np.asarray(pixels(), order=order)
+    np.save(tmp_path / "M.npy", M)
+    expected = h2nmf(M, 30)
+    monkeypatch.setattr("selfdict.peers.leaf_columns._HOLD", 0)
+    assert_same(h2nmf(np.load(tmp_path / "M.npy", mmap_mode="r"), 30), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("hold", [0, 1 << 30])
+def test_leaf_columns(hold, dtype, monkeypatch):
+    """Divided and divided again, they stay the columns their indices say, in M's precision."""
+    monkeypatch.setattr("selfdict.peers.leaf_columns._HOLD", hold)
+    M = (pixels() - 0.1).astype(dtype)
+    rng = np.random.default_rng(0)
+    groups = np.split(rng.permutation(400), [100, 130])
+    whole = leaf_columns(M, groups)
+    assert all(isinstance(part, HeldColumns if hold else ScatteredColumns) for part in whole)
+    parts = list(whole)
+    for _ in range(3):
+        parts = [
+            half for part in parts for half in part.divide(rng.random(part.indices.size) < 0.3)
+        ]
+    assert sorted(np.concatenate([part.indices for part in parts])) == list(range(400))
+    for part in [*whole, *parts]:
+        n = part.indices.size
+        assert part.rows(0, n).dtype == dtype
+        np.testing.assert_array_equal(part.rows(0, n), np.maximum(M[:, part.indices], 0).T)
+        np.testing.assert_array_equal(part.rows(n // 3, n), part.rows(0, n)[n // 3 :])
+    for group, part in zip(groups, whole):
+        assert set(group) == set(part.indices)
+
+
+@pytest.mark.parametrize(
+    ("n", "dtype"), [(1, float), (2049, float), (9000, np.float32), (270_000, float)]
+)
+def test_gram_by_slices(n, dtype):
+    A = np.random.default_rng(0).random((2, n)).astype(dtype)
+    expected = A.astype(float) @ A.T.astype(float)
+    np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(n), False)), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2049])
+def test_rough_gram(n):
+    A = np.random.default_rng(0).uniform(1, 1.01, (5, n)).astype(np.float32)
+    expected = A.astype(float) @ A.T.astype(float)
+    np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(n), True)), expected, rtol=1e-10)
+
+
+@given(st.integers(0, 10**6))
+def test_no_division_gains_more_than_the_second_eigenvalue(seed):
+    """The bound by which leaves are left untried."""
+    rng = np.random.default_rng(seed)
+    A = rng.random((6, 12)) * rng.random(12) ** 3
+    first = rng.random(12) < rng.random()
+    parts = [np.linalg.eigvalsh(P @ P.T)[-1] for P in (A[:, first], A[:, ~first])]
+    second, largest = np.linalg.eigvalsh(A @ A.T)[-2:]
+    assert -1e-12 * largest <= sum(parts) - largest <= second + 1e-12 * largest
+
+
+@pytest.mark.usefixtures("rough")
+def test_duplicates_stay_together():
+    M = np.repeat(pixels(n=5), 40, axis=1)
+    clusters = h2nmf(M, 50)
+    assert clusters.sizes.tolist() == [40] * 5
+    assert clusters.tree.size == 4
+    np.testing.assert_array_equal(clusters.indices % 40, 0)
+
+
+@pytest.mark.usefixtures("rough")
+def test_multiples_of_one_column_are_one_cluster():
+    M = np.outer([1.0, 2.0, 4.0], np.arange(1.0, 9.0))
+    clusters = h2nmf(M, 3)
+    assert clusters.sizes.tolist() == [8]
+    assert h2nmf([[1.0, 2.0, 3.0]], 3).sizes.tolist() == [3]
+
+
+@pytest.mark.usefixtures("rough")
+def test_two_orthogonal_groups_of_equal_size():
+    """The leading eigenvalue is double."""
+    clusters = h2nmf(np.repeat(np.eye(2), 3, axis=1), 2)
+    assert len(set(clusters.labels[:3])) == len(set(clusters.labels[3:])) == 1
+    assert clusters.labels[0] != clusters.labels[3]
+
+
+@pytest.mark.usefixtures("rough")
+def test_zero_columns():
+    assert h2nmf(np.zeros((3, 5)), 2).sizes.tolist() == [5]
+    M = np.hstack([pixels(n=50), np.zeros((15, 20))])
+    clusters = h2nmf(M, 10)
+    assert clusters.sizes.sum() == 70
+    assert len(set(clusters.labels[50:])) == 1
+
+
+def test_one_pixel():
+    clusters = h2nmf([[3.0], [1.0]], 1)
+    assert (clusters.labels, clusters.indices, clusters.sizes) == ([0], [0], [1])
+    assert clusters.tree.size == 0
+
+
+@pytest.mark.parametrize(
+    ("M", "n_clusters", "error", "message"),
+    [
+        (np.array([[1.0, np.nan]]), 1, ValueError, "NaN or infinity"),
+        (np.array([[1.0, -np.inf]]), 1, ValueError, "NaN or infinity"),
+        (np.array([[1.0, 1e200]]), 1, ValueError, "overflow"),
+        (np.ones(3), 1, ValueError, "2 dimensions"),
+        (
+            np.ones((2, 3)),
+            4,
+            ValueError,
+            "n_clusters must lie between 1 and the number of points, 3, got 4",
+        ),
+        (np.ones((2, 3)), 0, ValueError, "got 0"),
+        (np.ones((2, 3), dtype=complex), 1, TypeError, "complex128"),
+        (np.ones((2, 3), dtype=object), 1, TypeError, "object"),
+    ],
+)
+def test_bad_input(M, n_clusters, error, message):
+    with pytest.raises(error, match=message):
+        h2nmf(M, n_clusters)
+
+
+@pytest.mark.usefixtures("rough")
+@pytest.mark.parametrize(
+    ("value", "place"), [(np.nan, 0), (np.inf, 0), (-np.inf, 7), (np.nan, 399)]
+)
+def test_not_finite(value, place):
+    M = pixels()
+    M[3, place] = value
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        h2nmf(M, 5)
+
+
+_INTERRUPTED = """
+import random, signal, sys
+import numpy as np
+from selfdict import h2nmf, thread_limit
+
+def interrupt(number, frame):
+    raise KeyboardInterrupt
+
+M = np.random.default_rng(0).random((10, 600))
+signal.signal(signal.SIGALRM, interrupt)
+sys.setswitchinterval(1e-6)
+random.seed(0)
+seen = 0
+with thread_limit(8):
+    h2nmf(M, 200)
+    while seen < 100:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(0.001, 0.05))
+            h2nmf(M, 200)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:
+            seen += 1
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no timers on Windows")
+def test_an_interruption_at_any_moment_ends_it():
+    subprocess.run([sys.executable, "-c", _INTERRUPTED], check=True, timeout=120)

@@ -1,0 +1,117 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive_peers
+from selfdict import spa
+from selfdict.kernels.column_norms import squared_norms
+
+
+def separable(rng, m=12, n=60, r=5, noise=1e-3):
+    """Mixtures of r columns, these at random places."""
+    W = rng.random((m, r))
+    M = W @ rng.dirichlet(np.ones(r), n).T
+    K = rng.choice(n, r, replace=False)
+    M[:, K] = W
+    return np.maximum(M + noise * rng.standard_normal(M.shape), 0), K
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (4, 20000), (9, 5)])
+def test_squared_norms(dtype, order, shape):
+    M = np.asarray(np.random.default_rng(0).standard_normal(shape), dtype=dtype, order=order)
+    expected = [float(m @ m) for m in M.T.astype(np.float64)]
+    np.testing.assert_allclose(squared_norms(M), expected, rtol=1e-13)
+    np.testing.assert_allclose(squared_norms(M[::-1, ::-2]), expected[::-2], rtol=1e-13)
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([np.float32, np.float64]),
+    st.sampled_from([0, 1e-9, 1e-3, 0.5]),
+)
+def test_same_as_explicit_residuals(seed, dtype, noise):
+    M, _ = separable(np.random.default_rng(seed), noise=noise)
+    M = M.astype(dtype)
+    assert spa(M, 5).tolist() == naive_peers.spa(M, 5)
+
+
+def test_cancellation():
+    """Residuals of 1e-12 of the data, 1e-24 squared: far below the rounding error of the subtraction."""
+    rng = np.random.default_rng(3)
+    Q = np.linalg.qr(rng.standard_normal((8, 8)))[0]
+    M = Q @ np.diag([1, 1e-2, 1e-6, 1e-9, 1e-12, 0, 0, 0]) @ rng.random((8, 500))
+    assert spa(M, 5).tolist() == naive_peers.spa(M, 5)
+
+
+def test_pure_columns_are_found_without_noise():
+    M, K = separable(np.random.default_rng(1), noise=0)
+    assert set(spa(M, 5)) == set(K)
+
+
+def test_ties_go_to_the_larger_norm_then_to_the_first():
+    e = np.eye(3)
+    M = np.column_stack([2 * e[0], e[1], e[1] + e[0], e[1] * (1 + 1e-8), e[1] + e[0]])
+    assert spa(M, 2).tolist() == [0, 2]
+
+
+def test_duplicates_give_the_first():
+    column = np.random.default_rng(0).random(50)
+    M = np.tile(column[:, None], (1, 999))
+    assert spa(M, 1).tolist() == [0]
+    assert spa(M.astype(np.float32), 1).tolist() == [0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rank_too_low(dtype):
+    rng = np.random.default_rng(0)
+    M = (rng.random((30, 3)) @ rng.random((3, 200))).astype(dtype)
+    assert len(spa(M, 3)) == 3
+    with pytest.raises(
+        ValueError, match=r"at most 3 for this M, got 5: all columns lie in the span"
+    ):
+        spa(M, 5)
+    assert spa(M, 5, allow_fewer=True).tolist() == spa(M, 3).tolist()
+
+
+def test_zero_columns_are_never_selected():
+    M = np.array([[0.0, 1e-20, 0.0], [0.0, 0.0, 0.0]])
+    assert spa(M, 1).tolist() == [1]
+    with pytest.raises(ValueError, match="at most 1"):
+        spa(M, 2)
+    with pytest.raises(ValueError, match="at most 0"):
+        spa(np.zeros((3, 4)), 1)
+
+
+def test_one_pixel_one_band():
+    assert spa([[3.0]], 1).tolist() == [0]
+    assert spa([[1.0, 3.0, 2.0]], 1).tolist() == [1]
+    assert spa([[1.0], [2.0]], 1).tolist() == [0]
+
+
+def test_memmap(tmp_path):
+    M, _ = separable(np.random.default_rng(5))
+    np.save(tmp_path / "M.npy", M)
+    assert spa(np.load(tmp_path / "M.npy", mmap_mode="r"), 5).tolist() == spa(M, 5).tolist()
+
+
+@pytest.mark.parametrize(
+    ("M", "r", "error", "message"),
+    [
+        (np.array([[1.0, np.nan]]), 1, ValueError, "NaN or infinity"),
+        (np.array([[1.0, np.inf]]), 1, ValueError, "NaN or infinity"),
+        (np.array([[1.0, 1e200]]), 1, ValueError, "overflow"),
+        (np.ones(3), 1, ValueError, "2 dimensions"),
+        (np.ones((2, 0)), 1, ValueError, "empty"),
+        (np.ones((2, 3)), 4, ValueError, "between 1 and the number of points, 3, got 4"),
+        (np.ones((2, 3)), 0, ValueError, "got 0"),
+        (np.ones((2, 3)), 1.5, TypeError, "integer, got 1.5"),
+        (np.ones((2, 3), dtype=complex), 1, TypeError, "complex128"),
+        (np.ones((2, 3), dtype=object), 1, TypeError, "object"),
+    ],
+)
+def test_bad_input(M, r, error, message):
+    with pytest.raises(error, match=message):
+        spa(M, r)

@@ -1,0 +1,175 @@
+"""Bundles hold what they should, and abundances per bundle are nearer to the truth where materials vary."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from selfdict import (
+    FGNSR,
+    Solution,
+    bundles,
+    h2nmf,
+    mu_heuristic,
+    nnls,
+    select_indices,
+    working_set,
+)
+from selfdict.datasets import make_mixtures, make_scene
+from selfdict.metrics import match, spectral_angles
+
+
+def varied_scene(seed, variability):
+    truth = make_scene(
+        (24, 24),
+        40,
+        4,
+        n_outliers=0,
+        border=0,
+        variability=variability,
+        noise=0.005,
+        random_state=seed,
+    )
+    return np.maximum(truth.scene.values.reshape(40, -1), 0), truth
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_members_show_one_material_and_abundances_come_nearer_to_the_truth(seed):
+    M, truth = varied_scene(seed, 0.05)
+    shares = truth.abundances.reshape(4, -1)
+    solution = working_set(M, mu_heuristic(M, 4), random_state=0)
+    K = select_indices(solution, 4, M, "clusters")
+    found = bundles(solution, K, M)
+    rows, materials = match(M[:, K], truth.endmembers.T)
+    for k, material in zip(rows, materials, strict=True):
+        assert found.members[k].size >= 5
+        assert shares[material, found.members[k]].min() > 0.8
+
+    def error(H):
+        return np.sqrt(np.mean((H[rows] / H.sum(axis=0) - shares[materials]) ** 2))
+
+    assert error(found.abundances(M)) < 0.5 * error(nnls(M[:, K], M))
+
+
+def test_each_bundle_reaches_as_far_as_its_own_neighbour_allows():
+    M = np.array([[1.0, 0.9, 0.0, 0.2], [0.0, 0.1, 0.0, 0.0], [0.0, 0.0, 1.0, 0.8]])
+    found = bundles(
+        Solution.from_matrix(np.eye(4)), [0, 1, 2], M
+    )  # the first two are near each other, the third far
+    assert [members.tolist() for members in found.members] == [[0], [1], [2, 3]]
+
+
+def small_problem(seed):
+    rng = np.random.default_rng(seed)
+    M = make_mixtures(40, 60, 4, noise=0.03, concentration=0.2, random_state=rng)[0]
+    solution = working_set(M, 0.3 * mu_heuristic(M, 4), random_state=0)
+    return M, solution, rng.choice(60, 4, replace=False)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0, 1))
+@settings(max_examples=25, deadline=None)
+def test_bundles_are_apart_near_and_never_fit_worse(seed, radius):
+    M, solution, K = small_problem(seed)
+    found, wider = bundles(solution, K, M, radius=radius), bundles(solution, K, M, radius=1.0)
+    everyone = np.concatenate(found.members)
+    assert np.unique(everyone).size == everyone.size
+    assert set(everyone) <= set(solution.support) | set(K)
+    P = M / M.sum(axis=0)
+    for k, members in enumerate(found.members):
+        assert members[0] == K[k]
+        assert set(members) <= set(wider.members[k])
+        np.testing.assert_array_equal(found.spectra[k], M[:, members])
+        np.testing.assert_array_equal(found.weights[k], solution.diagonal[members])
+        assert (np.diff(found.weights[k][1:]) <= 0).all()
+        apart = min(np.abs(P[:, K[k]] - P[:, j]).sum() for j in K if j != K[k])
+        assert all(np.abs(P[:, K[k]] - P[:, j]).sum() < radius * apart + 1e-12 for j in members[1:])
+
+    def residual(U):
+        return np.linalg.norm(M - U @ nnls(U, M))
+
+    single, whole = residual(M[:, K]), residual(np.hstack(found.spectra))
+    assert residual(np.hstack(wider.spectra)) <= whole * (1 + 1e-9)
+    assert whole <= single * (1 + 1e-9)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=15, deadline=None)
+def test_abundances_are_the_sums_over_the_members(seed):
+    M, solution, K = small_problem(seed)
+    found = bundles(solution, K, M)
+    U = np.hstack(found.spectra)
+    ends = np.cumsum([members.size for members in found.members])[:-1]
+    H = np.stack([scipy.optimize.nnls(U, m)[0] for m in M.T], axis=1)
+    expected = np.stack([part.sum(axis=0) for part in np.split(H, ends)])
+    np.testing.assert_allclose(found.abundances(M), expected, atol=1e-6)
+    np.testing.assert_allclose(found.abundances(M, sum_to_one=True).sum(axis=0), 1)
+    alone = bundles(solution, K, M, radius=0)
+    np.testing.assert_allclose(alone.abundances(M), nnls(M[:, K], M), atol=1e-9)
+
+
+def test_the_spread_is_that_of_the_members():
+    M, solution, K = small_problem(1)
+    found = bundles(solution, K, M, radius=1.0)
+    k = int(np.argmax([members.size for members in found.members]))
+    columns = M[:, found.members[k]]
+    assert columns.shape[1] > 1
+    np.testing.assert_allclose(found.mean[:, k], columns.mean(axis=1))
+    np.testing.assert_allclose(found.std[:, k], columns.std(axis=1))
+    np.testing.assert_array_equal(found.lower[:, k], columns.min(axis=1))
+    np.testing.assert_array_equal(found.upper[:, k], columns.max(axis=1))
+    np.testing.assert_allclose(found.angles[k], spectral_angles(M[:, [K[k]]], columns)[0])
+    assert found.angles[k][0] < 1e-5
+
+
+def test_one_bundle_takes_the_whole_support_and_a_stranger_has_no_weight():
+    M = np.array([[1.0, 0.9, 0.0, 0.5], [0.0, 0.1, 1.0, 0.5]], dtype=np.float32)
+    solution = Solution.from_matrix(np.diag([0.2, 0.5, 0.7, 0.0]), mu=0.1)
+    found = bundles(solution, [3], M)
+    assert found.members[0].tolist() == [3, 2, 1, 0]
+    assert found.weights[0].tolist() == [0.0, 0.7, 0.5, 0.2]
+    assert found.abundances(M).dtype == np.float32
+    nothing = bundles(Solution.from_matrix(np.zeros((4, 4)), mu=0.1), [0, 2], M)
+    assert [members.tolist() for members in nothing.members] == [[0], [2]]
+
+
+def test_of_a_fit_for_its_rank_and_another():
+    M, _ = varied_scene(0, 0.05)
+    model = FGNSR(4, candidates=100, postprocess="clusters", random_state=0).fit(M.T)
+    clusters = h2nmf(M, 100)
+    found = model.bundles()
+    assert [members[0] for members in found.members] == model.indices_.tolist()
+    assert set(np.concatenate(found.members)) <= set(clusters.indices)
+    by_hand = bundles(model.solution_, model.indices_, M, clusters=clusters)
+    for one, other in zip(found.members, by_hand.members, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert [members[0] for members in model.bundles(3).members] == model.select(3).tolist()
+    assert all(members.size == 1 for members in model.bundles(radius=0).members)
+
+
+def test_of_a_dictionary_the_atoms_are_gathered():
+    M, _ = varied_scene(0, 0.05)
+    atoms = M[:, ::3].T
+    model = FGNSR(4, dictionary=atoms, candidates=50, postprocess="clusters", random_state=0).fit(
+        M.T
+    )
+    found = model.bundles()
+    assert [members[0] for members in found.members] == model.indices_.tolist()
+    assert sum(members.size for members in found.members) > 4
+    for members, spectra in zip(found.members, found.spectra, strict=True):
+        np.testing.assert_array_equal(spectra, atoms[members].T)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        (dict(M=np.eye(4)), ValueError, "belongs to 3 points, expected 4"),
+        (dict(indices=[0, 5]), ValueError, "distinct and lie between 0 and 2"),
+        (dict(radius=-0.1), ValueError, "radius must be finite"),
+        (dict(radius=1.5), ValueError, "radius must be at most 1, got 1.5"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(changes, error, message):
+    solution = Solution.from_matrix(np.diag([0.5, 0.5, 0.5]), mu=0.1)
+    with pytest.raises(error, match=message):
+        bundles(**{"solution": solution, "indices": [0, 1], "M": np.eye(3), **changes})

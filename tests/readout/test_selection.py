@@ -1,0 +1,183 @@
+"""Indices out of a solution: each way on data where it must be right, and exchange against brute force."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from selfdict import Solution, fast_gradient, h2nmf, nnls, select_indices, working_set
+from selfdict.datasets import make_mixtures
+from selfdict.metrics import relative_error
+from selfdict.peers.greedy import Budget, Fit, grow
+from selfdict.readout.exchange import exchange, kick
+from selfdict.readout.selection import TIE, _settle
+
+METHODS = ("auto", "diagonal", "spa", "clusters", "exchange")
+
+
+def solution_with(diagonal, coef=None, **fields):
+    X = np.diag(diagonal) if coef is None else coef
+    return Solution.from_matrix(X, mu=0.1, **fields)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_finds_the_pure_columns_of_clean_data(method):
+    M, _, pure = make_mixtures(20, 100, 4, concentration=1.0, random_state=0)
+    solution = working_set(M, 1e-4 * np.linalg.norm(M) ** 2)
+    assert sorted(select_indices(solution, 4, M, method)) == sorted(pure)
+
+
+def test_diagonal_takes_the_largest_first_and_breaks_ties_by_index():
+    M = np.eye(4)
+    assert select_indices(solution_with([0.2, 0.9, 0.5, 0.5]), 3, M, "diagonal").tolist() == [
+        1,
+        2,
+        3,
+    ]
+
+
+def test_near_duplicates_fool_the_diagonal_but_not_the_clusters():
+    rng = np.random.default_rng(0)
+    M = np.repeat(np.eye(3), [3, 1, 1], axis=1) + 1e-3 * rng.random((3, 5))
+    solution = solution_with([0.33, 0.35, 0.32, 0.3, 0.3])
+    assert set(select_indices(solution, 3, M, "diagonal")) == {0, 1, 2}
+    assert set(select_indices(solution, 3, M, "clusters")) == {1, 3, 4}
+
+
+def test_columns_that_are_heavy_enough_are_not_merged_though_they_are_near():
+    M = np.array([[1.0, 0.8, 0.0], [0.0, 0.2, 1.0]])
+    solution = solution_with([0.7, 0.6, 0.3])  # the second has more than a third of all weight
+    assert set(select_indices(solution, 2, M, "clusters")) == {0, 1}
+    twins = M[:, [0, 0, 2]]
+    assert set(select_indices(solution, 2, twins, "clusters")) == {0, 2}
+
+
+def test_spa_measures_rows_in_units_of_the_columns_norms():
+    """A dark pixel has a row of large entries; scaled, it counts as what it explains."""
+    M = np.array([[1.0, 0.0, 0.01, 0.5], [0.0, 1.0, 0.0, 0.5]])
+    X = np.zeros((4, 4))
+    X[0] = [0.9, 0, 0.009, 0.45]
+    X[1] = [0, 0.9, 0, 0.45]
+    X[2] = [10.0, 0.0, 0.1, 5.0]  # w_2 = 0.01 allows X_2j up to 100 X_22 w_j
+    solution = solution_with(None, X)
+    assert select_indices(solution, 2, M, "spa").tolist() == [0, 1]
+
+
+def test_a_short_support_is_filled_up_by_what_lowers_the_error():
+    M, _, pure = make_mixtures(20, 60, 4, concentration=1.0, random_state=0)
+    for method in METHODS:
+        K = select_indices(solution_with(np.eye(60)[pure[0]]), 4, M, method)
+        assert len(set(K)) == 4
+        assert relative_error(M, K) < 0.2 * relative_error(M, [pure[0]])
+        if method in ("diagonal", "spa", "clusters"):
+            assert K[0] == pure[0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_exchange_is_as_good_as_brute_force_on_small_data(seed):
+    rng = np.random.default_rng(seed)
+    M = rng.random((5, 14))
+    best = min(relative_error(M, list(K)) for K in combinations(range(14), 3))
+    K = select_indices(fast_gradient(M, 0.05, max_iter=300, tol=0), 3, M, "exchange")
+    assert relative_error(M, K) <= best * 1.05
+
+
+def test_the_short_way_to_an_error_is_that_of_nnls():
+    M = make_mixtures(30, 200, 5, noise=0.05, random_state=0)[0]
+    sizes = np.arange(1.0, 201.0)
+    fit = Fit.of(M, sizes, M, 30)
+    for K in ([3, 50, 120], [7], [3, 3, 50]):  # the last one has a duplicate: no Gram form
+        U = M[:, K]
+        R = M - U @ nnls(U, M)
+        assert fit.residual(np.array(K))[0] == pytest.approx(np.sum(sizes * R**2), rel=1e-9)
+
+
+def test_exchange_never_raises_the_error_and_respects_its_bound():
+    M = make_mixtures(30, 200, 5, noise=0.05, random_state=0)[0]
+    fit = Fit.of(M, np.ones(200), M, 12)
+    start = grow(fit, 5, np.array([0, 1]), 4, Budget())
+    assert start[:2].tolist() == [0, 1]
+    before = fit.residual(start)[0]
+    K, after = exchange(fit, fit, start, 4, Budget())
+    assert after <= before
+    assert after == pytest.approx(fit.residual(K)[0])
+    whole = Fit.of(M, np.ones(200), M, 30)
+    assert whole.limit(5) == pytest.approx(np.sum(np.linalg.svd(M, compute_uv=False)[5:] ** 2))
+    same, unchanged = exchange(fit, fit, start, 4, Budget(0))
+    assert same.tolist() == start.tolist()
+    assert unchanged == before
+    kicked, lowest = kick(fit, K, after, 4, Budget())
+    assert lowest <= after
+    assert lowest == pytest.approx(fit.residual(kicked)[0])
+
+
+def test_exchange_reaches_columns_outside_the_support_and_the_representatives():
+    M, _, pure = make_mixtures(20, 1500, 4, noise=0.002, concentration=2.0, random_state=0)
+    clusters = h2nmf(M, 20)
+    solution = working_set(M[:, clusters.indices], 1.0)
+    K = select_indices(solution, 4, M, "exchange", clusters=clusters)
+    assert relative_error(M, K) <= 1.1 * relative_error(M, pure)
+    inside = select_indices(solution, 4, M, "spa", clusters=clusters)
+    assert set(inside) <= set(clusters.indices)
+    assert relative_error(M, K) <= relative_error(M, inside)
+
+
+@pytest.mark.parametrize(("r", "noise", "seed"), [(4, 0.02, 0), (5, 0.05, 2)])
+def test_exchange_is_never_worse_than_where_it_started(r, noise, seed):
+    M = make_mixtures(60, 300, r, noise=noise, random_state=seed)[0]
+    solution = working_set(M, 0.1)
+    errors = {
+        method: relative_error(M, select_indices(solution, r, M, method)) for method in METHODS
+    }
+    assert errors["exchange"] <= TIE * min(errors.values())
+
+
+def test_of_choices_with_the_same_error_exchange_takes_the_one_whose_abundances_sum_to_one():
+    """Each pure column stands there twice, once at half its length: the cone is the same, the sums are not."""
+    M, _, pure = make_mixtures(12, 60, 3, noise=0.02, random_state=0)
+    M = np.hstack([0.5 * M[:, pure], M])
+    half, full = np.arange(3), pure + 3
+    assert _settle([half, full], M, M) is full
+    A = M * np.where(np.arange(63) < 3, 1.0, 1 + 1e-3 * np.random.default_rng(0).random((12, 1)))
+    errors = [relative_error(M, A[:, K]) for K in (half, full)]
+    assert errors[0] < errors[1] <= TIE * errors[0]
+    assert _settle([half, full], M, A) is full
+    worse = np.array([*full[:2], *np.setdiff1d(np.arange(6, 63), full)[:1]])
+    assert relative_error(M, worse) > TIE * relative_error(M, half)
+    assert _settle([half, worse], M, M) is half
+
+
+def test_exchange_where_all_columns_form_one_cluster():
+    """Beside a fill value nobody declared all other differences are rounding errors."""
+    M = make_mixtures(10, 1200, 3, noise=0.01, random_state=0)[0]
+    M[:, 0] = 1e9
+    assert h2nmf(M, 500).sizes.size == 1
+    K = select_indices(working_set(M, 1.0), 3, M, "exchange")
+    assert 0 in K
+    assert len(set(K.tolist())) == 3
+
+
+def test_same_input_same_indices():
+    M = make_mixtures(30, 1200, 5, noise=0.05, random_state=0)[0]
+    solution = working_set(M, 1.0)
+    np.testing.assert_array_equal(select_indices(solution, 5, M), select_indices(solution, 5, M))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(r=0), "between 1 and the number of points, 3"),
+        (dict(r=4), "between 1 and the number of points, 3"),
+        (dict(method="best"), "method must be one of"),
+        (dict(M=np.eye(4)), "belongs to 3 points, M has 4"),
+        (
+            dict(M=np.ones((2, 3)), method="spa", r=3, solution=solution_with([1.0, 0, 0])),
+            "r must be at most 1",
+        ),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        select_indices(
+            **{"solution": solution_with([0.5, 0.5, 0.5]), "r": 2, "M": np.eye(3), **arguments}
+        )
