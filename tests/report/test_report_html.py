@@ -9,7 +9,7 @@ from report_sample import make_data
 from selfdict.datasets import make_scene
 from selfdict.readout import Guarantee
 from selfdict.report import Certificate, method_result, render_report, report_data, write_report
-from selfdict.report.charts import label_places, nice_axis, svg_path
+from selfdict.report.charts import label_positions, nice_axis, svg_path
 from selfdict.report.palette import line_styles
 from selfdict.report.words import certificate_paragraphs, percent
 from selfdict.scene import unmix
@@ -153,10 +153,10 @@ def test_percent(share, text):
 def test_ticks_are_round_and_inside(low, high):
     axis = nice_axis(low, high)
     assert 3 <= len(axis.ticks) <= 12
-    assert all(-1e-6 <= tick.place <= 100 + 1e-6 for tick in axis.ticks)
+    assert all(-1e-6 <= tick.position <= 100 + 1e-6 for tick in axis.ticks)
     values = [float(tick.label) for tick in axis.ticks]
-    assert axis.place(np.array(values)) == pytest.approx(
-        [tick.place for tick in axis.ticks], abs=1e-3
+    assert axis.position(np.array(values)) == pytest.approx(
+        [tick.position for tick in axis.ticks], abs=1e-3
     )
 
 
@@ -167,7 +167,7 @@ def test_dropped_bands_are_not_bridged():
 
 def test_labels_keep_clear_of_points_and_edges():
     points = np.array([[1.0, 1.0], [50.0, 50.0], [52.0, 50.0], [99.0, 99.0]])
-    labels = label_places(points, 100, 100, 5.0)
+    labels = label_positions(points, 100, 100, 5.0)
     assert (labels > 0).all()
     assert (labels < 100).all()
     distances = np.linalg.norm(labels[:, None] - np.vstack([points, labels])[None], axis=2)

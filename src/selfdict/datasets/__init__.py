@@ -1,4 +1,4 @@
-"""Data that the project generates: middle points of the paper, and hyperspectral scenes with their truth."""
+"""Generated data: the middle points of the paper, mixtures, and scenes with their ground truth."""
 
 from typing import Any
 
@@ -9,7 +9,8 @@ __all__ = ["make_midpoints", "make_mixtures", "make_scene"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "make_scene":  # needs xarray, which the core does not
+    # Loaded on first use: it needs xarray, which is not a dependency of the core.
+    if name == "make_scene":
         from selfdict.datasets.scene import make_scene
 
         return make_scene

@@ -1,4 +1,4 @@
-"""The middle points of section 4.1, made to test robustness against noise."""
+"""The middle points of section 4.1 of the paper, data for tests of robustness against noise."""
 
 from itertools import combinations
 from typing import Any
@@ -18,19 +18,21 @@ def make_midpoints(
 ) -> tuple[Array, Array, Array]:
     """Generate the middle point data of section 4.1 of the paper.
 
-    The r columns of W are uniform and sum to one; the other r(r−1)/2 columns are the middle points
-    of all pairs, pushed away from the mean of W so that ‖N‖_F = ``noise``. The columns of M are
-    permuted.
+    The entries of W are uniform, scaled such that its r columns sum to one. The other r(r−1)/2
+    columns of M are the middle points of all pairs of columns of W, moved away from the mean of W
+    such that ‖N‖_F = ``noise``. The columns of M are permuted.
 
     Parameters
     ----------
     m, r : int
-        Features, and columns of W; n = r + r(r−1)/2 (50, 10 and 55 in the paper).
+        Number of features and of columns of W. M has n = r + r(r−1)/2 columns (50, 10 and 55 in
+        the paper).
     noise : float
         The noise level ε = ‖N‖_F.
     alpha : float, optional
-        At least 1: scale each middle point by a uniform draw from [1/alpha, alpha] (4 in the
-        paper). The noise direction is taken from the unscaled middle point.
+        If given, at least 1: each middle point is scaled by a uniform draw from
+        [1/alpha, alpha] (4 in the paper). The direction of the noise is that of the unscaled
+        middle point.
     random_state : int, Generator or None
         Seed.
 
@@ -56,15 +58,20 @@ def make_midpoints(
     W /= W.sum(axis=0)
     pairs = np.array(list(combinations(range(r), 2)))
     middle = (W[:, pairs[:, 0]] + W[:, pairs[:, 1]]) / 2
+    # Adversarial noise: it moves the middle points towards the boundary of the hull of W, where
+    # they become hard to tell from the columns of W. The columns of W themselves get no noise.
     N = middle - W.mean(axis=1, keepdims=True)
-    size = np.linalg.norm(N)
-    if noise > 0 and size > 0:
-        N *= noise / size
+    norm = np.linalg.norm(N)
+    # With r = 2 the only middle point is the mean of W: there is no direction to move it in.
+    if noise > 0 and norm > 0:
+        N *= noise / norm
     else:
         N[...] = 0.0
     if alpha is not None:
         alpha = as_scalar(alpha, "alpha", minimum=1.0)
         middle = middle * rng.uniform(1 / alpha, alpha, size=len(pairs))
     M = np.hstack([W, middle + N])
+    # Permuted, so that a method that prefers the first columns in a tie gains nothing by it.
     order = rng.permutation(M.shape[1])
+    # argsort inverts the permutation: entry k is the new position of column k of W.
     return M[:, order], W, np.argsort(order)[:r]

@@ -1,4 +1,4 @@
-"""Mixtures of a few smooth spectra, the plainest data with known pure columns."""
+"""Mixtures of a few smooth spectra, the simplest data with known pure columns."""
 
 from typing import Any
 
@@ -22,22 +22,22 @@ def make_mixtures(
     Parameters
     ----------
     m, n, r : int
-        Features, points and pure points, r ≤ n.
+        Number of features, of points and of pure points, r ≤ n.
     noise : float
-        The Frobenius norm of the Gaussian noise over that of the clean data.
+        Frobenius norm of the Gaussian noise, divided by that of the clean data.
     concentration : float
-        Parameter of the Dirichlet distribution of the abundances; small values give purer points.
+        Parameter of the Dirichlet distribution of the abundances. Small values give purer points.
     random_state : int, Generator or None
         Seed.
 
     Returns
     -------
     M : (m, n) ndarray
-        The data, clipped at zero.
+        The data. With noise, negative entries are set to zero.
     H : (r, n) ndarray
         The abundances; columns sum to one.
     indices : (r,) ndarray of int
-        Where the pure points are.
+        Columns of the pure points.
 
     Examples
     --------
@@ -51,10 +51,11 @@ def make_mixtures(
     noise = as_scalar(noise, "noise")
     rng = as_generator(random_state)
     bands = np.linspace(0, 1, m)[:, None]
+    # Five Gaussian peaks per spectrum; the offset keeps every entry positive.
     centres, widths, heights = rng.random((3, 5, r))
     W = 0.1 + sum(
-        h * np.exp(-(((bands - c) / (0.05 + 0.3 * b)) ** 2))
-        for c, b, h in zip(centres, widths, heights, strict=True)
+        height * np.exp(-(((bands - centre) / (0.05 + 0.3 * width)) ** 2))
+        for centre, width, height in zip(centres, widths, heights, strict=True)
     )
     H = rng.dirichlet(np.full(r, concentration), size=n).T
     indices = rng.choice(n, size=r, replace=False)
@@ -62,5 +63,6 @@ def make_mixtures(
     M = W @ H
     if noise > 0:
         E = rng.standard_normal(M.shape)
+        # Reflectances and counts are not negative, and some of the methods require that.
         M = np.maximum(M + E * (noise * np.linalg.norm(M) / np.linalg.norm(E)), 0.0)
     return M, H, indices

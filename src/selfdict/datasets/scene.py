@@ -1,4 +1,4 @@
-"""A hyperspectral scene that looks like a place, with its truth."""
+"""A generated hyperspectral scene with georeference and ground truth."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,9 @@ from selfdict._validation import Array, as_generator, as_rank, as_scalar
 if TYPE_CHECKING:
     import xarray as xr
 
-NODATA = -9999.0
-_WATER_VAPOUR = ((1340.0, 1430.0), (1800.0, 1960.0))  # nm: the air lets hardly any light through
+NODATA = -9999.0  # fill value of pixels without data
+# Ranges in nm in which water vapour absorbs nearly all light; their bands are marked as bad.
+_WATER_VAPOUR = ((1340.0, 1430.0), (1800.0, 1960.0))
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,9 @@ class SceneTruth:
     endmembers : (n_endmembers, n_bands) ndarray
         The spectra, without noise; with variability, their means.
     abundances : (n_endmembers, n_rows, n_columns) ndarray
-        They sum to one in every pixel.
+        Abundances; they sum to one in every pixel.
     pixels : (n_endmembers, 2) ndarray of int
-        Row and column of a pure pixel of each endmember.
+        Row and column of one pure pixel per endmember.
     outliers : (n_outliers, 2) ndarray of int
         Row and column of the damaged pixels.
     """
@@ -53,28 +54,28 @@ def make_scene(
     variability: float = 0.0,
     random_state: Any = None,
 ) -> SceneTruth:
-    """Make a scene: smooth spectra with absorption features, mixed where the patches of a map meet.
+    """Generate a scene: smooth spectra with absorption features on a map of mixed patches.
 
     Parameters
     ----------
     shape : (int, int)
-        Rows and columns, the border included.
+        Number of rows and columns, including the border.
     n_bands : int
-        Bands from 400 to 2500 nm. Those in the water vapour bands are marked as bad and five times
-        as noisy.
+        Number of bands, from 400 to 2500 nm. Those in the absorption bands of water vapour are
+        marked as bad and have five times as much noise.
     n_endmembers : int
         Number of materials; each has one pure pixel.
     noise : float
-        Standard deviation of the Gaussian noise, as a share of the mean reflectance.
+        Standard deviation of the Gaussian noise, relative to the mean reflectance.
     n_outliers : int
-        Pixels in which some bands are far too bright, as after a hit on the detector.
+        Number of pixels in which some bands are far too bright, as after a hit on the detector.
     border : int
         Width in pixels of a frame without data.
     variability : float
-        How much the spectrum of a material differs from place to place: the standard deviation of
-        its smooth changes in brightness and shape, as a share of the spectrum.
+        Variation of the spectrum of a material over the scene: the standard deviation of its
+        smooth changes in brightness and shape, relative to the spectrum.
     random_state : None, int or numpy.random.Generator
-        Same seed, same scene.
+        Seed. The same seed gives the same scene.
 
     Returns
     -------
@@ -91,8 +92,10 @@ def make_scene(
     array([1., 0., 0.])
     """
     rng = as_generator(random_state)
-    noise, variability = as_scalar(noise, "noise"), as_scalar(variability, "variability")
-    n_rows, n_columns = (int(size) for size in shape)
+    noise = as_scalar(noise, "noise")
+    variability = as_scalar(variability, "variability")
+    n_rows = int(shape[0])
+    n_columns = int(shape[1])
     inner = (n_rows - 2 * border, n_columns - 2 * border)
     if border < 0 or min(inner) < 1:
         raise InputError(f"shape {shape} leaves no pixel inside a border of {border}")
@@ -100,6 +103,7 @@ def make_scene(
         raise InputError(
             f"a scene needs n_bands ≥ 1 and n_outliers ≥ 0, got {n_bands} and {n_outliers}"
         )
+    # Each endmember needs a pure pixel of its own, and outliers cannot be pure.
     n_endmembers = as_rank(n_endmembers, inner[0] * inner[1] - n_outliers, "n_endmembers")
     wavelength = np.round(np.linspace(400.0, 2500.0, n_bands), 2)
     good = ~np.any([(a <= wavelength) & (wavelength <= b) for a, b in _WATER_VAPOUR], axis=0)
@@ -113,16 +117,17 @@ def make_scene(
     values = np.einsum("kb,kij->bij", endmembers, abundances)
     if variability > 0:
         for spectrum, share in zip(endmembers, abundances):
-            values += (
-                variability * spectrum[:, None, None] * share * _changes(n_bands, share.shape, rng)
-            )
+            changes = _relative_changes(n_bands, share.shape, rng)
+            values += variability * spectrum[:, None, None] * share * changes
     sigma = noise * values.mean() * np.where(good, 1.0, 5.0)
     values += sigma[:, None, None] * rng.standard_normal(values.shape)
-    free = inside.copy()
-    free[tuple(pixels.T)] = False
-    outliers = rng.permutation(np.argwhere(free))[:n_outliers]
+    # A damaged pure pixel would leave its endmember without one.
+    mixed = inside.copy()
+    mixed[tuple(pixels.T)] = False
+    outliers = rng.permutation(np.argwhere(mixed))[:n_outliers]
     for row, column in outliers:
-        values[rng.random(n_bands) < 0.2, row, column] *= rng.uniform(1.5, 3.0)
+        damaged_bands = rng.random(n_bands) < 0.2
+        values[damaged_bands, row, column] *= rng.uniform(1.5, 3.0)
     values[:, ~inside] = NODATA
     return SceneTruth(
         _georeferenced(values, wavelength, good), endmembers, abundances, pixels, outliers
@@ -130,7 +135,8 @@ def make_scene(
 
 
 def _spectra(wavelength: Array, n: int, rng: np.random.Generator) -> Array:
-    """Return n smooth reflectance spectra: a bent slope with two to five absorption features."""
+    """Return n smooth reflectance spectra: a sigmoid slope with two to five absorption features."""
+    # A scene of one band has a range of zero.
     t = (wavelength - wavelength[0]) / max(np.ptp(wavelength), 1.0)
     spectra = np.empty((n, wavelength.size))
     for spectrum in spectra:
@@ -139,30 +145,36 @@ def _spectra(wavelength: Array, n: int, rng: np.random.Generator) -> Array:
             rng.uniform(0.1, 0.35) + rng.uniform(0.1, 0.5) * rise + rng.uniform(-0.2, 0.1) * t
         )
         for _ in range(rng.integers(2, 6)):
-            depth, centre, width = (
-                rng.uniform(0.1, 0.6),
-                rng.uniform(0.05, 0.95),
-                rng.uniform(0.01, 0.06),
-            )
+            depth = rng.uniform(0.1, 0.6)
+            centre = rng.uniform(0.05, 0.95)
+            width = rng.uniform(0.01, 0.06)
             spectrum *= 1 - depth * np.exp(-0.5 * ((t - centre) / width) ** 2)
+    # The slope can leave the range of a reflectance; 0.01 keeps every spectrum positive.
     return np.clip(spectra, 0.01, 1.0, out=spectra)
 
 
 def _patches(shape: tuple[int, int], n: int, rng: np.random.Generator) -> Array:
-    """Return n maps that sum to one: smooth random fields, coarse and fine, the largest winning softly."""
+    """Return n maps that sum to one: a softmax of smooth random fields, coarse and fine."""
     fields = np.zeros((n, *shape))
     for width, weight in ((min(shape) / 16, 5.0), (min(shape) / 64, 1.5)):
+        # Below 0.7 pixels the filter smooths hardly at all, as it would in a small scene.
         parts = np.stack(
             [gaussian_filter(rng.standard_normal(shape), max(0.7, width)) for _ in range(n)]
         )
+        # Smoothing lowers the variance; the weights are meant for fields of variance one.
         fields += weight / parts.std() * parts
+    # The maximum is subtracted so that exp does not overflow; it cancels in the quotient.
     shares: Array = np.exp(fields - fields.max(axis=0))
     shares /= shares.sum(axis=0)
     return shares
 
 
-def _changes(n_bands: int, shape: tuple[int, int], rng: np.random.Generator) -> Array:
-    """Return relative changes (bands, rows, columns) of variance one: brightness and two shapes, on smooth maps."""
+def _relative_changes(n_bands: int, shape: tuple[int, int], rng: np.random.Generator) -> Array:
+    """Return smooth relative changes (bands, rows, columns) of mean square about one.
+
+    They are a sum of three products of a spectrum and a map: one changes the brightness of all
+    bands alike, the other two change the shape of the spectrum.
+    """
     modes = np.vstack(
         [
             np.ones(n_bands),
@@ -179,7 +191,11 @@ def _changes(n_bands: int, shape: tuple[int, int], rng: np.random.Generator) -> 
 
 
 def _make_pure(abundances: Array, inside: Array) -> Array:
-    """Make, for each endmember, the pixel with most of it pure; return where they are."""
+    """Make one pixel per endmember pure, in place, and return the rows and columns.
+
+    It is the pixel with the largest abundance of the endmember, so that the map stays coherent.
+    """
+    # A pixel can be pure in one endmember only, also where two maps have their maximum.
     free = inside.copy()
     pixels = np.empty((len(abundances), 2), dtype=int)
     for k, share in enumerate(abundances):
@@ -195,6 +211,7 @@ def _georeferenced(values: Array, wavelength: Array, good: Array) -> "xr.DataArr
     xarray = optional("xarray")
     optional("rioxarray")
     affine = optional("affine")
+    # Pixels of 30 m somewhere in UTM zone 33 north, EPSG:32633 below.
     transform = affine.Affine(30.0, 0.0, 500_000.0, 0.0, -30.0, 5_200_000.0)
     scene: xr.DataArray = xarray.DataArray(
         values.astype(np.float32),
@@ -202,11 +219,12 @@ def _georeferenced(values: Array, wavelength: Array, good: Array) -> "xr.DataArr
         coords={
             "wavelength": ("band", wavelength, {"units": "nm"}),
             "good_band": ("band", good),
+            # The transform refers to the corners of pixels, the coordinates to their centres.
             "y": transform.f + transform.e * (np.arange(values.shape[1]) + 0.5),
             "x": transform.c + transform.a * (np.arange(values.shape[2]) + 0.5),
         },
         attrs={"_FillValue": NODATA},
         name="reflectance",
     )
-    placed: xr.DataArray = scene.rio.write_transform(transform).rio.write_crs("EPSG:32633")
-    return placed
+    georeferenced: xr.DataArray = scene.rio.write_transform(transform).rio.write_crs("EPSG:32633")
+    return georeferenced

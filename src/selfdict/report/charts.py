@@ -1,8 +1,8 @@
 """Geometry of the report's charts.
 
-Everything is placed in percent of the plot area, so that a chart fits a phone, a desktop and a
-printed page without being drawn again: lines live in an SVG that stretches with its box (and whose
-strokes do not), labels are HTML placed beside it.
+All positions are in percent of the plot area, so that the same chart fits a phone, a desktop and a
+printed page. Lines are in an SVG that stretches with its box (and whose strokes do not), labels are
+HTML elements placed beside it.
 """
 
 import math
@@ -15,9 +15,9 @@ from selfdict._validation import Array
 
 @dataclass(frozen=True)
 class Tick:
-    """A mark on an axis: its place in percent from the origin, and its label."""
+    """A mark on an axis: its position in percent from the origin, and its label."""
 
-    place: float
+    position: float
     label: str
 
 
@@ -29,15 +29,15 @@ class Axis:
     high: float
     ticks: tuple[Tick, ...]
 
-    def place(self, values: Array | float) -> Array:
-        """Return where ``values`` lie, in percent from the origin."""
+    def position(self, values: Array | float) -> Array:
+        """Return the positions of ``values`` in percent from the origin."""
         return 100 * (np.asarray(values, dtype=float) - self.low) / (self.high - self.low)
 
 
 def nice_axis(low: float, high: float, n_ticks: int = 6, *, widen: bool = False) -> Axis:
-    """Return an axis over ``low``…``high`` with about ``n_ticks`` ticks at round numbers.
+    """Return an axis from ``low`` to ``high`` with about ``n_ticks`` ticks at round numbers.
 
-    With ``widen`` the ends move out to the next tick.
+    With ``widen`` the ends move outwards to the next tick.
 
     Examples
     --------
@@ -45,33 +45,35 @@ def nice_axis(low: float, high: float, n_ticks: int = 6, *, widen: bool = False)
     >>> [tick.label for tick in nice_axis(0.0, 0.93, 5, widen=True).ticks]
     ['0', '0.2', '0.4', '0.6', '0.8', '1']
     """
+    # Constant data, or a single band: an axis of length zero could not place anything.
     if not high > low:
-        low, high = low - 0.5, high + 0.5
-    rough = (high - low) / n_ticks
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = min((k * power for k in (1, 2, 2.5, 5, 10)), key=lambda s: abs(math.log(s / rough)))
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        low -= 0.5
+        high += 0.5
+    wanted_step = (high - low) / n_ticks
+    power = 10.0 ** math.floor(math.log10(wanted_step))
+    round_steps = [k * power for k in (1, 2, 2.5, 5, 10)]
+    # Compared by their ratio: a step twice as long is as far off as one half as long.
+    step = min(round_steps, key=lambda s: abs(math.log(s / wanted_step)))
+    # The tolerances keep a tick whose value misses an end by rounding alone.
+    tolerance = 1e-9
+    first = math.floor(low / step + tolerance)
+    last = math.ceil(high / step - tolerance)
     if widen:
-        low, high = first * step, last * step
-    values = [
-        k * step
-        for k in range(first, last + 1)
-        if low - 1e-9 * step <= k * step <= high + 1e-9 * step
-    ]
-    ticks = tuple(
-        Tick(
-            100 * (v - low) / (high - low), f"{v:.6g}".replace("-0", "0") if v == 0 else f"{v:.6g}"
-        )
-        for v in values
-    )
-    return Axis(low, high, ticks)
+        low = first * step
+        high = last * step
+    ticks = []
+    for k in range(first, last + 1):
+        value = k * step
+        if low - tolerance * step <= value <= high + tolerance * step:
+            ticks.append(Tick(100 * (value - low) / (high - low), f"{value:.6g}"))
+    return Axis(low, high, tuple(ticks))
 
 
 def svg_path(x: Array, y: Array) -> str:
     """Return the line through the points (percent from the lower left) as an SVG path.
 
-    The line is broken where a value is not finite, and over gaps in ``x`` of more than five times
-    the median step: bands that were dropped are not bridged.
+    The line is broken at values that are not finite, and at gaps in ``x`` of more than five times
+    the median step, so that it does not bridge dropped bands.
 
     Examples
     --------
@@ -81,33 +83,43 @@ def svg_path(x: Array, y: Array) -> str:
     'M0 100M100 0'
     """
     steps = np.abs(np.diff(x, prepend=x[:1]))
-    limit = 5 * float(np.median(steps[1:])) if len(x) > 1 else 0.0
-    parts, pen_down = [], False
-    for a, b, step in zip(x, y, steps):
-        if not np.isfinite(b):
-            pen_down = False
+    largest_step = 0.0
+    if len(x) > 1:
+        largest_step = 5 * float(np.median(steps[1:]))
+    path = []
+    connect = False
+    for x_value, y_value, step in zip(x, y, steps):
+        if not np.isfinite(y_value):
+            connect = False
             continue
-        parts.append(f"{'L' if pen_down and step <= limit else 'M'}{a:.5g} {100 - b:.5g}")
-        pen_down = True
-    return "".join(parts)
+        command = "M"
+        if connect and step <= largest_step:
+            command = "L"
+        # In SVG the vertical axis points downwards.
+        path.append(f"{command}{x_value:.5g} {100 - y_value:.5g}")
+        connect = True
+    return "".join(path)
 
 
-def label_places(points: Array, width: int, height: int, distance: float) -> Array:
-    """Place a label beside each point (r, 2) (x, y) of an image, away from the other points and labels.
+def label_positions(points: Array, width: int, height: int, distance: float) -> Array:
+    """Return the position of a label beside each point (r, 2) (x, y) of an image.
 
-    Each label takes, in turn, the one of eight directions that keeps it inside the image and
-    farthest from everything placed so far.
+    Each label in turn takes one of eight positions around its point: the one inside the image that
+    is farthest from all other points and from the labels placed before.
     """
     angles = np.deg2rad(np.arange(-45, 315, 45))
     offsets = distance * np.column_stack([np.cos(angles), np.sin(angles)])
+    margin = 0.7 * distance
     labels = np.empty((len(points), 2))
     for k, point in enumerate(points):
-        spots = point + offsets
+        candidates = point + offsets
+        # The point at infinity stands in where there is nothing else to keep away from.
         others = np.vstack([np.delete(points, k, axis=0), labels[:k], [[np.inf, np.inf]]])
-        room = np.min(np.hypot(*(spots[:, None] - others[None]).transpose(2, 0, 1)), axis=1)
-        margin = 0.7 * distance
-        inside = (spots > margin).all(axis=1) & (spots < np.array([width, height]) - margin).all(
-            axis=1
-        )
-        labels[k] = spots[np.argmax(np.where(inside, np.minimum(room, 3 * distance), -1.0))]
+        differences = candidates[:, None] - others[None]
+        clearance = np.min(np.hypot(differences[..., 0], differences[..., 1]), axis=1)
+        # Beyond three distances more clearance is no gain: the first such direction is taken,
+        # so that labels of isolated points all stand on the same side.
+        clearance = np.minimum(clearance, 3 * distance)
+        inside = (candidates > margin) & (candidates < np.array([width, height]) - margin)
+        labels[k] = candidates[np.argmax(np.where(inside.all(axis=1), clearance, -1.0))]
     return labels

@@ -1,4 +1,4 @@
-"""What the report shows, as plain arrays: the page needs no scene, no solver and no file."""
+"""The contents of the report as plain arrays, independent of scenes, solvers and files."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from selfdict.scene import UnmixResult
 
-_MAX_PIXELS = (
-    4_000_000  # of a larger scene the report shows, and summarises, evenly spaced rows and columns
-)
+# Of a scene with more pixels the report reads evenly spaced rows and columns only, so that it needs
+# little memory however large the scene is.
+_MAX_PIXELS = 4_000_000
 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """One line of the comparison: the relative error and the seconds of a method, and its pure pixels."""
+    """One row of the comparison: relative error, seconds and pure pixels of a method."""
 
     method: str
     error: float
@@ -39,7 +39,7 @@ class ReportData:
     Attributes
     ----------
     title : str
-        The name of the scene, as a person would write it; any text.
+        The name of the scene; any text.
     method : str
         The method that chose the pure pixels.
     false_colour : (3, y, x) ndarray
@@ -49,7 +49,7 @@ class ReportData:
     mask : (y, x) ndarray of bool
         True where the scene has data.
     band_positions : (m,) ndarray
-        Where the bands lie on the axis of the spectra: wavelengths, or band numbers.
+        Positions of the bands on the axis of the spectra: wavelengths, or band numbers.
     band_labels : sequence of str
         The name of each band.
     axis_label : str
@@ -65,33 +65,33 @@ class ReportData:
     coordinates : (r, 2) ndarray or None
         Their map coordinates (x, y) in ``crs``.
     crs : str
-        The name of the coordinate reference system; empty when there is none.
+        The name of the coordinate reference system; empty if there is none.
     weights : (r,) ndarray
         The diagonal of X at the pure pixels.
     other_weights : (k,) ndarray
-        The other positive entries of the diagonal of X, the largest first.
+        The other positive entries of the diagonal of X, in descending order.
     error : float
         Relative error of the whole scene.
     seconds : float
-        How long the unmixing took.
+        Seconds that the unmixing took.
     certificate : Certificate or None
         The solver's proof; None for methods without one.
     guarantee : Guarantee or None
-        What the theorems of the paper promise; None for methods they are not about.
+        What the theorems of the paper guarantee; None for methods that they do not cover.
     comparison : sequence of MethodResult
         The same scene unmixed by other methods.
     parameters : mapping
         Names and values shown in the last table.
     command : str
-        The command that repeats the run; empty when there is none.
+        The command that repeats the run; empty if there is none.
     names : sequence of str
-        The names of the endmembers, where they come from a library; empty for pure pixels.
+        The names of the endmembers if they come from a library; empty for pure pixels.
     every : int
-        The image, the mask and the maps hold one row and one column in so many of the scene.
+        The image, the mask and the maps contain every n-th row and column of the scene; this is n.
     n_pixels, n_valid : int
-        Pixels of the whole scene, and those of them with data; 0 for as many as the mask has.
+        Number of pixels of the whole scene, and of those with data; 0: as many as the mask has.
     select_seconds : float or None
-        How much of ``seconds`` the choice took, as the comparison has it; None: all of it.
+        Seconds of the selection alone, as in the comparison; None: ``seconds``.
     """
 
     title: str
@@ -124,8 +124,10 @@ class ReportData:
     select_seconds: float | None = None
 
     def material(self, k: int) -> str:
-        """Return what endmember k, counted from 0, is called."""
-        return f"{k + 1}. {self.names[k]}" if self.names else f"Material {k + 1}"
+        """Return the name of endmember k, counted from 0."""
+        if self.names:
+            return f"{k + 1}. {self.names[k]}"
+        return f"Material {k + 1}"
 
 
 def report_data(
@@ -137,20 +139,20 @@ def report_data(
     parameters: Mapping[str, Any] | None = None,
     command: str = "",
 ) -> ReportData:
-    """Gather what the report and the plots show of an unmixed scene.
+    """Collect what the report and the plots show of an unmixed scene.
 
     Parameters
     ----------
     scene : xarray.DataArray (band, y, x)
-        The scene that was unmixed; three of its bands are read for the picture.
+        The scene that was unmixed; three of its bands are read for the image.
     result : UnmixResult
-        What :func:`selfdict.scene.unmix` found in it.
+        The result of :func:`selfdict.scene.unmix`.
     title : str
         The name of the scene.
     comparison : sequence of MethodResult
         The same scene unmixed by other methods, see :func:`method_result`.
     parameters : mapping, optional
-        What the table of parameters shows; default: those of the result.
+        Contents of the table of parameters; default: the parameters of the result.
     command : str
         The command that repeats the run.
 
@@ -169,25 +171,30 @@ def report_data(
     True
     """
     n_pixels = scene.sizes["y"] * scene.sizes["x"]
-    every = math.ceil(math.sqrt(n_pixels / _MAX_PIXELS)) if n_pixels > _MAX_PIXELS else 1
+    every = math.ceil(math.sqrt(max(1.0, n_pixels / _MAX_PIXELS)))
     thin = {"y": slice(None, None, every), "x": slice(None, None, every)}
-    endmembers, mask = result.endmembers, result.valid.isel(thin).values
-    wavelengths = scene["wavelength"].values if "wavelength" in scene.coords else None
-    picture = list(false_colour_bands(wavelengths, scene.sizes["band"]))
-    labels = _band_labels(scene)
-    used = "wavelength" in endmembers.coords
-    n_bands = endmembers.sizes["band"]
-    weights, others = _weights(result)
-    solution = result.solution
+    mask = result.valid.isel(thin).values
+    endmembers = result.endmembers
+    positions, axis_label = _band_axis(endmembers)
+    weights, other_weights = _weights(result)
+    # Bands of the scene: those of the endmembers are without the bands that were dropped.
+    image_bands = list(false_colour_bands(_wavelengths(scene), scene.sizes["band"]))
+    image = scene.isel({"band": image_bands, **thin}).values.astype(np.float32)
+    scene_labels = _band_labels(scene)
+    if parameters is None:
+        parameters = result.parameters
+    names: list[str] = []
+    if "name" in endmembers.coords:
+        names = [str(name) for name in endmembers["name"].values]
     return ReportData(
         title=title,
         method=_method_name(result),
-        false_colour=stretch(scene.isel({"band": picture, **thin}).values.astype(np.float32), mask),
-        false_colour_labels=[labels[k] for k in picture],
+        false_colour=stretch(image, mask),
+        false_colour_labels=[scene_labels[k] for k in image_bands],
         mask=mask,
-        band_positions=endmembers["wavelength"].values if used else np.arange(1.0, n_bands + 1),
+        band_positions=positions,
         band_labels=_band_labels(endmembers),
-        axis_label="Wavelength (nm)" if used else "Band",
+        axis_label=axis_label,
         endmembers=endmembers.transpose("band", "endmember").values,
         abundances=result.abundances.isel(thin).values,
         residual=result.residual.isel(thin).values,
@@ -195,27 +202,15 @@ def report_data(
         error=result.relative_error,
         seconds=result.seconds["total"],
         weights=weights,
-        other_weights=others,
+        other_weights=other_weights,
         coordinates=result.coordinates,
         crs=result.crs or "",
-        certificate=None
-        if solution is None
-        else Certificate(
-            objective=float(solution.objective),
-            dual_bound=float(solution.dual_bound),
-            gap=float(solution.gap),
-            mu=float(solution.mu),
-            status=str(solution.status),
-            n_candidates=len(solution.diagonal),
-            n_support=len(solution.support),
-        ),
+        certificate=_certificate(result),
         guarantee=result.guarantee,
         comparison=comparison,
-        parameters=result.parameters if parameters is None else parameters,
+        parameters=parameters,
         command=command,
-        names=[str(name) for name in endmembers["name"].values]
-        if "name" in endmembers.coords
-        else (),
+        names=names,
         every=every,
         n_pixels=n_pixels,
         n_valid=int(result.parameters["n_valid"]),
@@ -224,17 +219,20 @@ def report_data(
 
 
 def method_result(result: "UnmixResult") -> MethodResult:
-    """Return what the comparison shows of a result, without its maps; the seconds are those of the choice."""
+    """Return what the comparison shows of a result, without its maps.
+
+    The seconds are those of the selection: the abundances are computed alike for all methods.
+    """
     return MethodResult(
         _method_name(result), result.relative_error, result.seconds["select"], result.pixels
     )
 
 
 def _method_name(result: "UnmixResult") -> str:
-    """Return a name like the paper's: FGNSR-500 chose from 500 candidates.
+    """Return a name like the paper's: FGNSR-500 selected from 500 candidates.
 
-    The number is how many there were, not how many were asked for: a scene of few different pixels
-    has fewer.
+    The number counts the candidates there were. A scene with few different pixels has fewer than
+    were asked for.
     """
     name = str(result.parameters["method"]).upper()
     if result.solution is None or result.parameters.get("candidates") is None:
@@ -242,27 +240,70 @@ def _method_name(result: "UnmixResult") -> str:
     return f"{name}-{len(result.solution.diagonal)}"
 
 
-def _band_labels(data: "xr.DataArray") -> list[str]:
-    """Return a name for each band: the one it has, or its number, with its wavelength where known."""
-    n_bands = data.sizes["band"]
-    names = (
-        [str(v) for v in data["band_name"].values] if "band_name" in data.coords else [""] * n_bands
+def _certificate(result: "UnmixResult") -> Certificate | None:
+    solution = result.solution
+    if solution is None:
+        return None
+    return Certificate(
+        objective=float(solution.objective),
+        dual_bound=float(solution.dual_bound),
+        gap=float(solution.gap),
+        mu=float(solution.mu),
+        status=str(solution.status),
+        n_candidates=len(solution.diagonal),
+        n_support=len(solution.support),
     )
-    labels = [name or f"Band {k + 1}" for k, name in enumerate(names)]
-    if "wavelength" in data.coords:
-        labels = [f"{label} · {nm:.5g} nm" for label, nm in zip(labels, data["wavelength"].values)]
+
+
+def _wavelengths(data: "xr.DataArray") -> Array | None:
+    if "wavelength" not in data.coords:
+        return None
+    wavelengths: Array = data["wavelength"].values
+    return wavelengths
+
+
+def _band_axis(endmembers: "xr.DataArray") -> tuple[Array, str]:
+    """Return the positions of the bands on the axis of the spectra, and the label of that axis."""
+    wavelengths = _wavelengths(endmembers)
+    if wavelengths is None:
+        return np.arange(1.0, endmembers.sizes["band"] + 1), "Band"
+    return wavelengths, "Wavelength (nm)"
+
+
+def _band_labels(data: "xr.DataArray") -> list[str]:
+    """Return a label for each band: its name or number, and its wavelength if known."""
+    labels = [f"Band {k + 1}" for k in range(data.sizes["band"])]
+    if "band_name" in data.coords:
+        for k, value in enumerate(data["band_name"].values):
+            # Files may name some bands only.
+            labels[k] = str(value) or labels[k]
+    wavelengths = _wavelengths(data)
+    if wavelengths is not None:
+        labels = [f"{label} · {nm:.5g} nm" for label, nm in zip(labels, wavelengths)]
     return labels
 
 
 def _weights(result: "UnmixResult") -> tuple[Array, Array]:
-    """Return the diagonal of X at the pure pixels, or the gates of the spectra, and its other positive entries."""
-    if result.solution is None or (result.solution_pixels is None and result.atoms is None):
+    """Return the weights of the endmembers, and the other positive weights in descending order.
+
+    The weights are the diagonal of X; with a library, the gates of its spectra.
+    """
+    solution = result.solution
+    if solution is None:
         return np.zeros(len(result.pixels)), np.zeros(0)
-    diagonal = result.solution.diagonal
-    chosen: list[int | None] = [] if result.atoms is None else result.atoms.tolist()
+    # Positions of the endmembers in the diagonal. A pixel that the exchange found outside the
+    # candidates has none.
+    chosen: list[int | None]
     if result.solution_pixels is not None:
-        place = {tuple(pixel): k for k, pixel in enumerate(result.solution_pixels.tolist())}
-        chosen = [place.get(tuple(pixel)) for pixel in result.pixels.tolist()]
-    weights = np.array([0.0 if k is None else float(diagonal[k]) for k in chosen])
-    rest = np.delete(diagonal, [k for k in chosen if k is not None])
-    return weights, np.sort(rest[rest > 0])[::-1]
+        candidates = {tuple(pixel): k for k, pixel in enumerate(result.solution_pixels.tolist())}
+        chosen = [candidates.get(tuple(pixel)) for pixel in result.pixels.tolist()]
+    elif result.atoms is not None:
+        chosen = result.atoms.tolist()
+    else:
+        return np.zeros(len(result.pixels)), np.zeros(0)
+    weights = np.zeros(len(chosen))
+    for k, position in enumerate(chosen):
+        if position is not None:
+            weights[k] = float(solution.diagonal[position])
+    others = np.delete(solution.diagonal, [k for k in chosen if k is not None])
+    return weights, np.sort(others[others > 0])[::-1]

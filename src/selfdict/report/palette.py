@@ -1,16 +1,20 @@
-"""Colours that colour-blind readers can tell apart, shared by the report and the plots for papers."""
+"""Colours for colour-blind readers, used by the report and by the figures for papers."""
 
 from dataclasses import dataclass
 
-# Okabe & Ito's palette without its yellow, which is too light for a thin line on white.
+# Okabe and Ito's palette without its yellow, which is too light for a thin line on white.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
-# Dashes and gaps in line widths: from the eighth line on, the colours come again with another dash.
+# Lengths of dashes and gaps in line widths. From the eighth line on the colours repeat with another
+# dash pattern.
 _DASHES: tuple[tuple[float, ...], ...] = ((), (6.0, 3.0), (1.5, 2.5), (8.0, 3.0, 1.5, 3.0))
 
+# Names of matplotlib colour maps. Both are perceptually uniform and stay readable in grey.
 ABUNDANCE_MAP = "viridis"
 RESIDUAL_MAP = "magma"
+# RGB of pixels without data: a light grey that neither colour map contains.
 NO_DATA = (225, 225, 222)
-"""The light grey of pixels without data, which neither colour map contains."""
+# Colour of the weights of pixels that were not chosen: pale, so that the chosen ones stand out.
+NOT_CHOSEN = "#b9c4c6"
 
 
 @dataclass(frozen=True)
@@ -20,9 +24,16 @@ class LineStyle:
     colour: str
     dash: tuple[float, ...]
 
+    @property
+    def matplotlib_dash(self) -> str | tuple[int, tuple[float, ...]]:
+        """The dash pattern as the ``linestyle`` of a matplotlib line."""
+        if self.dash:
+            return (0, self.dash)
+        return "-"
+
 
 def line_styles(count: int) -> list[LineStyle]:
-    """Return ``count`` line styles, the first 28 of them all different.
+    """Return ``count`` line styles; the first 28 are all different.
 
     Examples
     --------
@@ -30,5 +41,9 @@ def line_styles(count: int) -> list[LineStyle]:
     >>> [style.colour for style in line_styles(2)]
     ['#0072B2', '#D55E00']
     """
-    n = len(_COLOURS)
-    return [LineStyle(_COLOURS[k % n], _DASHES[k // n % len(_DASHES)]) for k in range(count)]
+    n_colours = len(_COLOURS)
+    styles = []
+    for k in range(count):
+        dash = _DASHES[k // n_colours % len(_DASHES)]
+        styles.append(LineStyle(_COLOURS[k % n_colours], dash))
+    return styles

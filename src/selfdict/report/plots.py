@@ -1,7 +1,7 @@
 """The figures of the report as matplotlib figures for papers.
 
-Each function draws into ``ax`` (or ``fig`` for several maps), made when not given, and returns it;
-nothing is shown or saved.
+Each function draws into ``ax`` (or ``fig`` for several maps), or a new one if none is given, and
+returns it. Nothing is shown or saved.
 """
 
 from typing import Any
@@ -12,7 +12,13 @@ from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.report.data import ReportData
 from selfdict.report.images import colour_limit
-from selfdict.report.palette import ABUNDANCE_MAP, NO_DATA, RESIDUAL_MAP, line_styles
+from selfdict.report.palette import (
+    ABUNDANCE_MAP,
+    NO_DATA,
+    NOT_CHOSEN,
+    RESIDUAL_MAP,
+    line_styles,
+)
 
 
 def plot_scene(data: ReportData, ax: Any = None) -> Any:
@@ -34,10 +40,11 @@ def plot_scene(data: ReportData, ax: Any = None) -> Any:
     image[~data.mask] = np.array(NO_DATA) / 255
     ax.imshow(image, interpolation="nearest")
     effects = optional("matplotlib.patheffects")
+    # A white outline keeps marks and numbers readable on any colour of the image.
     halo = [effects.withStroke(linewidth=2.5, foreground="white")]
-    for k, ((row, column), style) in enumerate(
-        zip(data.pixels / data.every, line_styles(len(data.pixels)))
-    ):
+    positions = data.pixels / data.every
+    for k, style in enumerate(line_styles(len(positions))):
+        row, column = positions[k]
         ax.plot(
             column, row, "o", markersize=6, mfc="none", mec=style.colour, mew=1.5, path_effects=halo
         )
@@ -49,7 +56,7 @@ def plot_scene(data: ReportData, ax: Any = None) -> Any:
             fontweight="bold",
             path_effects=halo,
         )
-    return _bare(ax)
+    return _without_ticks(ax)
 
 
 def plot_spectra(data: ReportData, ax: Any = None) -> Any:
@@ -68,14 +75,14 @@ def plot_spectra(data: ReportData, ax: Any = None) -> Any:
     """
     ax = _axes(ax)
     x = data.band_positions
-    steps = np.abs(np.diff(x))
-    gaps: Any = np.flatnonzero(steps > 5 * np.median(steps)) + 1 if len(x) > 1 else []
-    for k, (spectrum, style) in enumerate(zip(data.endmembers.T, line_styles(len(data.pixels)))):
+    gaps = _gaps(x)
+    for k, style in enumerate(line_styles(len(data.pixels))):
+        # matplotlib breaks a line at NaN.
         ax.plot(
             np.insert(x.astype(float), gaps, np.nan),
-            np.insert(spectrum.astype(float), gaps, np.nan),
+            np.insert(data.endmembers[:, k].astype(float), gaps, np.nan),
             color=style.colour,
-            linestyle=(0, style.dash) if style.dash else "-",
+            linestyle=style.matplotlib_dash,
             linewidth=1.3,
             label=data.material(k),
         )
@@ -96,7 +103,7 @@ def plot_abundances(data: ReportData, fig: Any = None, columns: int = 3) -> Any:
     fig : matplotlib.figure.Figure, optional
         An empty figure; default: a new one.
     columns : int
-        Maps in a row.
+        Number of maps in a row.
 
     Returns
     -------
@@ -110,6 +117,7 @@ def plot_abundances(data: ReportData, fig: Any = None, columns: int = 3) -> Any:
         size = (2.2 * columns + 0.6, (2.2 * aspect + 0.3) * rows)
         fig = optional("matplotlib.pyplot").figure(figsize=size, layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False).ravel()
+    # One scale for all maps, so that they can be compared; at least to 1, a pure pixel.
     top = colour_limit(data.abundances, data.mask, at_least=1.0)
     for k, ax in enumerate(axes):
         if k >= r:
@@ -143,7 +151,7 @@ def plot_residual(data: ReportData, ax: Any = None) -> Any:
 
 
 def plot_weights(data: ReportData, ax: Any = None, limit: int = 40) -> Any:
-    """Draw the weights of the support (the diagonal of X): the pure pixels in colour, the others in grey.
+    """Draw the weights of the support (the diagonal of X), those of the pure pixels in colour.
 
     Parameters
     ----------
@@ -152,7 +160,7 @@ def plot_weights(data: ReportData, ax: Any = None, limit: int = 40) -> Any:
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
     limit : int
-        How many of the pixels that were not chosen are shown, the largest first.
+        Largest number of pixels shown in grey, which were not chosen, in descending order.
 
     Returns
     -------
@@ -162,7 +170,7 @@ def plot_weights(data: ReportData, ax: Any = None, limit: int = 40) -> Any:
     r = len(data.weights)
     others = data.other_weights[:limit]
     ax.bar(np.arange(r), data.weights, color=[style.colour for style in line_styles(r)])
-    ax.bar(r + 1 + np.arange(len(others)), others, color="#b9c4c6")
+    ax.bar(r + 1 + np.arange(len(others)), others, color=NOT_CHOSEN)
     ax.set_xticks(np.arange(r), [str(k + 1) for k in range(r)])
     ax.set_ylabel("weight (diagonal of X)")
     ax.spines[["top", "right"]].set_visible(False)
@@ -170,7 +178,18 @@ def plot_weights(data: ReportData, ax: Any = None, limit: int = 40) -> Any:
 
 
 def _axes(ax: Any) -> Any:
-    return optional("matplotlib.pyplot").subplots(layout="constrained")[1] if ax is None else ax
+    """Return ``ax``, or the axes of a new figure."""
+    if ax is not None:
+        return ax
+    return optional("matplotlib.pyplot").subplots(layout="constrained")[1]
+
+
+def _gaps(x: Array) -> Array:
+    """Return the bands before which a spectrum is broken, by the rule of ``charts.svg_path``."""
+    if len(x) < 2:
+        return np.empty(0, dtype=int)
+    steps = np.abs(np.diff(x))
+    return np.flatnonzero(steps > 5 * np.median(steps)) + 1
 
 
 def _map(ax: Any, values: Array, mask: Array, top: float, colours: str) -> Any:
@@ -178,11 +197,11 @@ def _map(ax: Any, values: Array, mask: Array, top: float, colours: str) -> Any:
     image = ax.imshow(
         np.ma.array(values, mask=~mask), cmap=shades, vmin=0, vmax=top, interpolation="nearest"
     )
-    _bare(ax)
+    _without_ticks(ax)
     return image
 
 
-def _bare(ax: Any) -> Any:
+def _without_ticks(ax: Any) -> Any:
     ax.set_xticks([])
     ax.set_yticks([])
     return ax

@@ -1,15 +1,12 @@
-"""The certificate and the other findings in words that need no optimisation course."""
+"""The certificate and the other findings in plain words, for readers without optimisation."""
 
 import math
 from dataclasses import dataclass
 
-CLOSE = 0.01
-"""The largest gap at which the report calls the weights the best there are."""
-
 
 @dataclass(frozen=True)
 class Certificate:
-    """What the solver proved about the weights it chose among; ``None`` stands for a method without proof."""
+    """What the solver proved about the weights of the candidates."""
 
     objective: float
     dual_bound: float
@@ -34,96 +31,146 @@ def percent(share: float) -> str:
     value = 100 * share
     if value == 0:
         return "0 %"
+    # Rounded to 0.000 it would look as if there were nothing.
     if abs(value) < 0.001:
         return "less than 0.001 %"
-    digits = 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3
+    digits = 3
+    if abs(value) >= 10:
+        digits = 1
+    elif abs(value) >= 1:
+        digits = 2
     text = f"{value:.{digits}f}"
     return f"{text.rstrip('0').rstrip('.')} %"
 
 
 def seconds(value: float) -> str:
     """Write a duration: ``0.42 s``, ``12.3 s``, ``3 min 05 s``."""
+    if value < 10:
+        return f"{value:.2f} s"
     if value < 60:
-        return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
+        return f"{value:.1f} s"
     return f"{int(value // 60)} min {int(value % 60):02d} s"
 
 
 def lead(r: int, error: float, *, library: bool = False) -> str:
     """Return the first sentence of the report."""
-    one, many = ("spectrum", "spectra") if library else ("pure pixel", "pure pixels")
-    what = f"1 {one} reproduces" if r == 1 else f"Mixtures of {r} {many} reproduce"
-    return f"{what} this scene with a relative error of {percent(error)}."
+    singular = "pure pixel"
+    plural = "pure pixels"
+    if library:
+        singular = "spectrum"
+        plural = "spectra"
+    subject = f"Mixtures of {r} {plural} reproduce"
+    if r == 1:
+        subject = f"1 {singular} reproduces"
+    return f"{subject} this scene with a relative error of {percent(error)}."
 
 
 def certificate_paragraphs(
     certificate: Certificate | None, method: str, n_pixels: int, *, library: bool = False
 ) -> list[str]:
-    """Return the paragraphs of the report that explain the certificate."""
+    """Return the paragraphs of the report that explain the certificate.
+
+    Parameters
+    ----------
+    certificate : Certificate or None
+        What was proved; None for a method without a proof.
+    method : str
+        The name of the method.
+    n_pixels : int
+        Number of pixels with data.
+    library : bool
+        Whether spectra of a library were chosen instead of pixels.
+    """
     if certificate is None:
         return [
-            f"{method} picks the pure pixels without proving anything about its choice. Judge it by the "
-            "error, the residual map and the comparison on this page; the method FGNSR comes with a proof of "
-            "how close its weights are to the best possible ones."
+            f"{method} picks the pure pixels without proving anything about its choice. "
+            "Judge it by the error, the residual map and the comparison on this page; the method "
+            "FGNSR comes with a proof of how close its weights are to the best possible ones."
         ]
-    c = certificate
-    pool = (
-        f"all {n_pixels:,} pixels at once"
-        if c.n_candidates >= n_pixels
-        else f"{c.n_candidates:,} candidates that stand for all {n_pixels:,} pixels"
-    )
-    search = (
-        f"The program looked at {pool} and asked: which few of them can be mixed to give all the others? It "
-        "gives each of them a weight between 0 (not needed) and 1 (needed, cannot be mixed from others), "
-        "balancing a faithful reconstruction against using few pixels. "
-        f"{c.n_support:,} of them received a weight."
-    )
     if library:
-        search = (
-            f"The program looked at all {c.n_candidates:,} spectra of the library and asked: which few of them can be "
-            f"mixed to give the {n_pixels:,} pixels? It gives each spectrum a weight between 0 (not needed) and 1 "
-            "(some pixel is made of it alone), balancing a faithful reconstruction against using few spectra. "
-            f"{c.n_support:,} of them received a weight."
-        )
-    proof = (
-        "This balance is measured by one number, the objective; smaller is better. The weights found here "
-        f"reach {c.objective:.6g}"
+        search = _search_in_library(certificate, n_pixels)
+    else:
+        search = _search_in_pixels(certificate, n_pixels)
+    return [search, _proof(certificate), _limits(library)]
+
+
+def _search_in_pixels(certificate: Certificate, n_pixels: int) -> str:
+    """Return what the weights of pixels mean, and how many are positive."""
+    n_candidates = certificate.n_candidates
+    pool = f"{n_candidates:,} candidates that stand for all {n_pixels:,} pixels"
+    if n_candidates >= n_pixels:
+        pool = f"all {n_pixels:,} pixels at once"
+    return (
+        f"The program looked at {pool} and asked: which few of them can be mixed to give all the "
+        "others? It gives each of them a weight between 0 (not needed) and 1 (needed, cannot be "
+        "mixed from others), balancing a faithful reconstruction against using few pixels. "
+        f"{certificate.n_support:,} of them received a weight."
     )
-    if not math.isfinite(c.gap):
-        proof += (
-            ", but no bound on the best possible value was computed: nothing is proved about them."
+
+
+def _search_in_library(certificate: Certificate, n_pixels: int) -> str:
+    """Return what the weights of spectra of a library mean, and how many are positive."""
+    return (
+        f"The program looked at all {certificate.n_candidates:,} spectra of the library and "
+        f"asked: which few of them can be mixed to give the {n_pixels:,} pixels? It gives each "
+        "spectrum a weight between 0 (not needed) and 1 (some pixel is made of it alone), "
+        "balancing a faithful reconstruction against using few spectra. "
+        f"{certificate.n_support:,} of them received a weight."
+    )
+
+
+def _proof(certificate: Certificate) -> str:
+    """Return what the gap between objective and dual bound proves."""
+    objective = (
+        "This balance is measured by one number, the objective; smaller is better. The weights "
+        f"found here reach {certificate.objective:.6g}"
+    )
+    # A solver stopped before its first dual bound.
+    if not math.isfinite(certificate.gap):
+        return (
+            f"{objective}, but no bound on the best possible value was computed: nothing is "
+            "proved about them."
+        )
+    bound = (
+        "The program also proved that no weights whatsoever can get below "
+        f"{certificate.dual_bound:.6g}: the best possible value is at most "
+        f"{percent(certificate.gap)} smaller than the one reached."
+    )
+    # 1 % is the largest gap at which the report calls the weights the best there are.
+    if certificate.gap <= 0.01:
+        verdict = (
+            "So these weights are, for practical purposes, the best there are, and no lucky guess."
         )
     else:
-        proof += (
-            f". The program also proved that no weights whatsoever can get below {c.dual_bound:.6g}: the best "
-            f"possible value is at most {percent(c.gap)} smaller than the one reached. "
+        verdict = (
+            "That leaves room: better weights may exist. Let the program run longer, or give it "
+            "fewer candidates, before you rely on them."
         )
-        if c.gap <= CLOSE:
-            proof += "So these weights are, for practical purposes, the best there are, and no lucky guess."
-        else:
-            proof += (
-                "That leaves room: better weights may exist. Let the program run longer, or give it fewer "
-                "candidates, before you rely on them."
-            )
-    limits = (
-        "What the proof covers: the weights. The pure pixels shown here are then chosen with their help so "
-        "that the whole scene is reconstructed with a small error; that last choice is a search without "
-        "proof. And no calculation can prove that a pixel is physically pure: a material that never fills a "
-        "pixel on its own cannot be found in this way."
-    )
+    return f"{objective}. {bound} {verdict}"
+
+
+def _limits(library: bool) -> str:
+    """Return what the certificate does not prove."""
     if library:
-        limits = (
-            "What the proof covers: the weights. The spectra shown here are then chosen with their help so that the "
-            "whole scene is reconstructed with a small error; that last choice is a search without proof. A library "
-            "holds spectra that are nearly alike, and noise can make one stand in for another: read a name as "
-            "“this one, or one that looks like it”."
+        return (
+            "What the proof covers: the weights. The spectra shown here are then chosen with "
+            "their help so that the whole scene is reconstructed with a small error; that last "
+            "choice is a search without proof. A library holds spectra that are nearly alike, and "
+            "noise can make one stand in for another: read a name as “this one, or one that looks "
+            "like it”."
         )
-    return [search, proof, limits]
+    return (
+        "What the proof covers: the weights. The pure pixels shown here are then chosen with their "
+        "help so that the whole scene is reconstructed with a small error; that last choice is a "
+        "search without proof. And no calculation can prove that a pixel is physically pure: a "
+        "material that never fills a pixel on its own cannot be found in this way."
+    )
 
 
 def residual_sentence(error: float, r: int) -> str:
     """Return what the error and the residual map say."""
     return (
-        f"Mixing the {r} spectra reproduces the scene up to {percent(error)} of its norm. Bright places on "
-        "this map are not explained well: look there for a further material, for shade and clouds, or for "
-        "faulty pixels. An even grain means that mostly noise is left."
+        f"Mixing the {r} spectra reproduces the scene up to {percent(error)} of its norm. "
+        "Bright places on this map are not explained well: look there for a further material, for "
+        "shade and clouds, or for faulty pixels. An even grain means that mostly noise is left."
     )
