@@ -1,4 +1,4 @@
-"""Compressed middle points in the quick version: what the SVD keeps, and what random directions lose."""
+"""Compressed middle points, quick version: what the SVD keeps, what random directions lose."""
 
 import pytest
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from selfdict import SPA
-from selfdict.experiments import Request, maps, paper, run
+from selfdict.experiments import Request, maps, paper, run, scenes
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def quick_choice(monkeypatch):
 
 def test_endmembers_are_pixels_of_the_scene(quick_choice):
     rows = run("endmembers", Request(quick=True)).tables["endmembers"]
-    scene = maps.generated(seed=0)
+    scene = scenes.generated(seed=0)
     pixels = sorted({row["pixel"] for row in rows})
     assert len(pixels) == 4
     values = {(row["pixel"], row["band"]): row["value"] for row in rows}
@@ -27,7 +27,7 @@ def test_endmembers_are_pixels_of_the_scene(quick_choice):
 
 def test_abundance_maps_belong_to_the_pixels_shown(quick_choice):
     outcome = run("abundance-maps", Request(quick=True))
-    scene = maps.generated(seed=0)
+    scene = scenes.generated(seed=0)
     for row in outcome.tables["abundance-maps"]:
         assert (
             scene.valid[: row["row"]].sum() + scene.valid[row["row"], : row["column"]].sum()
@@ -45,7 +45,7 @@ def test_abundance_maps_belong_to_the_pixels_shown(quick_choice):
 
 
 def test_the_papers_scenes_are_shown_as_in_the_paper_too(quick_choice, monkeypatch):
-    bands, pixels = maps.generated(seed=0).shape
+    bands, pixels = scenes.generated(seed=0).shape
     monkeypatch.setattr(
         maps, "_SHOWN", ((replace(paper.URBAN, bands=bands, pixels=pixels), 3, 20),)
     )

@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 from selfdict.experiments import Request, run
-from selfdict.experiments.midpoints import METHODS, R, Trial, _standard_errors_apart
+from selfdict.experiments.midpoints import MIDPOINT_METHODS, RANK, Trial, _standard_errors_apart
 from selfdict.metrics import relative_error
 
 
@@ -73,8 +73,10 @@ def test_normalised_points_are_the_same_rays():
     normalised = trial.normalised()
     assert np.allclose(np.abs(normalised.M).sum(axis=0), 1)
     assert relative_error(normalised.M, true) < 1e-9  # the true columns still span the cone
-    assert sorted(METHODS["SPA"].select(normalised)) == sorted(true)  # which SPA finds only now
-    assert METHODS["SPA"].select(trial).shape == (R,)
+    assert sorted(MIDPOINT_METHODS["SPA"].select(normalised)) == sorted(
+        true
+    )  # which SPA finds only now
+    assert MIDPOINT_METHODS["SPA"].select(trial).shape == (RANK,)
 
 
 def test_standard_errors_apart():

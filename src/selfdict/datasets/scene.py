@@ -13,7 +13,7 @@ from selfdict._validation import Array, as_generator, as_rank, as_scalar
 if TYPE_CHECKING:
     import xarray as xr
 
-NODATA = -9999.0  # fill value of pixels without data
+FILL_VALUE = -9999.0  # fill value of pixels without data
 # Ranges in nm in which water vapour absorbs nearly all light; their bands are marked as bad.
 _WATER_VAPOUR = ((1340.0, 1430.0), (1800.0, 1960.0))
 
@@ -128,7 +128,7 @@ def make_scene(
     for row, column in outliers:
         damaged_bands = rng.random(n_bands) < 0.2
         values[damaged_bands, row, column] *= rng.uniform(1.5, 3.0)
-    values[:, ~inside] = NODATA
+    values[:, ~inside] = FILL_VALUE
     return SceneTruth(
         _georeferenced(values, wavelength, good), endmembers, abundances, pixels, outliers
     )
@@ -223,7 +223,7 @@ def _georeferenced(values: Array, wavelength: Array, good: Array) -> "xr.DataArr
             "y": transform.f + transform.e * (np.arange(values.shape[1]) + 0.5),
             "x": transform.c + transform.a * (np.arange(values.shape[2]) + 0.5),
         },
-        attrs={"_FillValue": NODATA},
+        attrs={"_FillValue": FILL_VALUE},
         name="reflectance",
     )
     georeferenced: xr.DataArray = scene.rio.write_transform(transform).rio.write_crs("EPSG:32633")

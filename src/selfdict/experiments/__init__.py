@@ -1,7 +1,7 @@
 """Section 4 of the paper as commands: figures, tables, and an ablation of our own choices.
 
 Each experiment is a function from a :class:`~selfdict.experiments.outcome.Request` to an
-:class:`~selfdict.experiments.outcome.Outcome`; it is imported when it is run.
+:class:`~selfdict.experiments.outcome.Outcome`. Its module is imported when it is run.
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,13 @@ __all__ = ["EXPERIMENTS", "Outcome", "Request", "run", "write_outcome"]
 
 @dataclass(frozen=True)
 class Experiment:
-    """Where an experiment lives (``module.function``), and what it shows in one line."""
+    """An experiment: its function as ``module.function``, and a description of one line."""
 
-    place: str
+    function: str
     description: str
 
 
+# Functions by name, since ``selfdict --help`` reads this table and must not load their modules.
 EXPERIMENTS = {
     "figure1": Experiment(
         "midpoints.figure1", "middle points: index recovery over the noise level"
@@ -53,7 +54,7 @@ def run(name: str, request: Request) -> Outcome:
     name : str
         One of :data:`EXPERIMENTS`.
     request : Request
-        Which data, which size, which seed.
+        Data, size and seed.
 
     Returns
     -------
@@ -61,6 +62,7 @@ def run(name: str, request: Request) -> Outcome:
     """
     if name not in EXPERIMENTS:
         raise InputError(f"no experiment is called {name!r}; there are: {', '.join(EXPERIMENTS)}")
-    module, function = EXPERIMENTS[name].place.split(".")
-    outcome: Outcome = getattr(import_module(f"selfdict.experiments.{module}"), function)(request)
+    module_name, function_name = EXPERIMENTS[name].function.split(".")
+    module = import_module(f"selfdict.experiments.{module_name}")
+    outcome: Outcome = getattr(module, function_name)(request)
     return outcome

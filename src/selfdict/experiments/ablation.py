@@ -1,8 +1,8 @@
-"""What each choice inside FGNSR is worth: the penalty, the selection, normalisation, preselection and its weights.
+"""Ablation of FGNSR: penalty, selection, normalisation, candidates and their weights.
 
-One choice is changed at a time, from: the heuristic μ, all pixels, columns as they are; each model
-is read out in four ways. Generated scenes and mixtures at several noise levels are always in the
-table, the user's scenes besides.
+The base is the heuristic μ on all pixels, without normalisation. Each model changes one of these
+choices and is read out with four selections. The data are generated scenes and mixtures at several
+noise levels, and the user's scenes.
 """
 
 from collections.abc import Iterator
@@ -24,16 +24,14 @@ from selfdict.readout import select_indices
 from selfdict.solvers import mu_heuristic, working_set
 
 SELECTIONS = ("diagonal", "spa", "clusters", "exchange")
-NOISE = (0.002, 0.01, 0.05)
-MAX_SECONDS = 60.0  # for a model; what it has then is read out
 
 
 @dataclass(frozen=True)
 class Model:
-    """How the convex model is put: the name of the variant, and what it changes.
+    """A variant of the convex model: its name, and what it changes.
 
-    ``factor`` multiplies the heuristic μ; ``trace`` steers μ to the trace r/2 + 1 instead, as the
-    authors' program does by default.
+    ``factor`` multiplies the heuristic μ. ``trace`` adapts μ to the trace r/2 + 1 instead, the
+    default of the authors' program.
     """
 
     name: str
@@ -44,7 +42,7 @@ class Model:
     weights: str = "scaled"
 
 
-MODELS = (
+MODELS: tuple[Model, ...] = (
     Model("heuristic μ, all pixels"),
     Model("0.3 × heuristic μ", factor=0.3),
     Model("0.1 × heuristic μ", factor=0.1),
@@ -59,26 +57,36 @@ MODELS = (
 
 def ablation(request: Request) -> Outcome:
     """Change one choice at a time on generated data, and on the scenes of --data."""
+    models = MODELS
+    if request.quick:
+        models = MODELS[:2]
     rows: list[Row] = []
     for kind, scene, r in _cases(request):
         limit = svd_limit(scene.M, r)
-        clusters: dict[int | None, Clusters | None] = {None: None}
-        for model in MODELS[:2] if request.quick else MODELS:
-            count = model.candidates
-            if count is not None and count >= scene.M.shape[1]:
-                continue
-            if count not in clusters:
-                clusters[count] = h2nmf(scene.M, count or 1)
-            solution = solve(scene.M, r, model, clusters[count], request.seed)
+        # Variants with the same number of candidates share their clusters.
+        clusters_of: dict[int, Clusters] = {}
+        for model in models:
+            n_candidates = model.candidates
+            clusters = None
+            if n_candidates is not None:
+                # As many candidates as pixels are no preselection.
+                if n_candidates >= scene.M.shape[1]:
+                    continue
+                if n_candidates not in clusters_of:
+                    clusters_of[n_candidates] = h2nmf(scene.M, n_candidates)
+                clusters = clusters_of[n_candidates]
+            solution = solve(scene.M, r, model, clusters, request.seed)
             for selection in SELECTIONS:
-                K = select_indices(solution, r, scene.M, selection, clusters=clusters[count])
-                rows.append(_row(kind, scene, r, model, selection, solution, K, limit))
+                K = select_indices(solution, r, scene.M, selection, clusters=clusters)
+                names = {"kind": kind, "scene": scene.name, "r": r, "model": model.name}
+                rows.append(names | {"selection": selection} | _measures(scene, limit, solution, K))
             request.progress(
                 f"ablation: {scene.name}, r = {r}, {model.name}: {rows[-1]['relative_error']:.2f} %"
             )
     summary = _summary(rows)
     notes = [
-        "excess: relative error over that of the best variant on the same data, minus one, in percent"
+        "excess: relative error over that of the best variant on the same data, minus one, "
+        "in percent"
     ]
     return Outcome(
         {"ablation": rows, "ablation_summary": summary}, {"ablation": _draw(summary)}, notes
@@ -97,18 +105,23 @@ def solve(M: Array, r: int, model: Model, clusters: Clusters | None, seed: int) 
             options["sample_weight"] = clusters.sizes
     if model.normalise:
         M = M / np.abs(M).sum(axis=0)
+    if model.trace:
+        options["target"] = ("trace", r / 2 + 1)
     p = jitter(M.shape[1], seed)
     mu = model.factor * mu_heuristic(M, r, p, sample_weight=options.get("sample_weight"))
-    target = ("trace", r / 2 + 1) if model.trace else None
-    return working_set(M, mu, p=p, target=target, max_seconds=MAX_SECONDS, **options)
+    # Stopped after a minute: the point reached by then is read out, and its gap is in the table.
+    return working_set(M, mu, p=p, max_seconds=60.0, **options)
 
 
 def _cases(request: Request) -> Iterator[tuple[str, Scene, int]]:
-    """Yield generated scenes and mixtures, then the scenes of the user at their own rank and two more."""
+    """Yield kind, scene and rank of each data set.
+
+    The ranks of the user's scenes are the number of reference endmembers and two more.
+    """
     if request.quick:
         yield "generated", _mixtures(300, 4, 0.02, request.seed), 4
         return
-    for k, noise in enumerate(NOISE):
+    for k, noise in enumerate((0.002, 0.01, 0.05)):
         for r in (4, 8):
             yield "generated", generated(r, 48, 100, noise, 8, seed=request.seed + k), r
         yield "generated", _mixtures(1500, 6, noise, request.seed + k), 6
@@ -120,95 +133,86 @@ def _cases(request: Request) -> Iterator[tuple[str, Scene, int]]:
 
 def _mixtures(n: int, r: int, noise: float, seed: int) -> Scene:
     M, _, pure = make_mixtures(60, n, r, noise=noise, random_state=seed)
+    # The same seed gives the same mixtures without noise, whose pure points are the reference.
     clean, _, _ = make_mixtures(60, n, r, random_state=seed)
-    everywhere = np.ones((1, n), dtype=bool)
     return Scene(
-        f"mixtures r={r} noise={noise:g}", M, everywhere, clean[:, pure], np.arange(1.0, len(M) + 1)
+        name=f"mixtures r={r} noise={noise:g}",
+        M=M,
+        valid=np.ones((1, n), dtype=bool),
+        reference=clean[:, pure],
+        axis=np.arange(1.0, len(M) + 1),
     )
 
 
-def _row(
-    kind: str,
-    scene: Scene,
-    r: int,
-    model: Model,
-    selection: str,
-    solution: Solution,
-    K: Array,
-    limit: float,
-) -> Row:
-    own = scene.reference is not None and scene.reference.shape[1] == r
+def _measures(scene: Scene, limit: float, solution: Solution, K: Array) -> Row:
+    """Return the measures of the pixels K; ``limit`` is the error of the truncated SVD."""
+    angle = None
+    # With another number of endmembers some references would have no partner.
+    if scene.reference is not None and scene.reference.shape[1] == len(K):
+        angle = mrsa(scene.M[:, K], scene.reference)
     return {
-        "kind": kind,
-        "scene": scene.name,
-        "r": r,
-        "model": model.name,
-        "selection": selection,
         "relative_error": 100 * relative_error(scene.M, K),
         "svd_limit": limit,
-        "mrsa": mrsa(scene.M[:, K], scene.reference)
-        if own and scene.reference is not None
-        else None,
+        "mrsa": angle,
         "support": len(solution.support),
         "gap": solution.gap,
     }
 
 
 def _summary(rows: list[Row]) -> list[Row]:
-    """Return for each variant how much its error lies above that of the best variant, and its mean MRSA."""
+    """Return one row per variant: its error above that of the best variant, and its mean MRSA."""
+    # Data sets differ in difficulty: errors are compared on the same data only.
     best: dict[tuple[str, int], float] = {}
     for row in rows:
-        case = row["scene"], row["r"]
+        case = (row["scene"], row["r"])
         best[case] = min(best.get(case, np.inf), row["relative_error"])
+    kinds = dict.fromkeys(row["kind"] for row in rows)
+    variants: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        variants.setdefault((row["model"], row["selection"]), []).append(row)
     summary = []
-    for model, selection in dict.fromkeys((row["model"], row["selection"]) for row in rows):
+    for (model, selection), variant_rows in variants.items():
         line: Row = {"model": model, "selection": selection}
-        for kind in dict.fromkeys(row["kind"] for row in rows):
-            here = [
-                r
-                for r in rows
-                if (r["model"], r["selection"], r["kind"]) == (model, selection, kind)
+        for kind in kinds:
+            own = [row for row in variant_rows if row["kind"] == kind]
+            excess = [
+                100 * (row["relative_error"] / best[row["scene"], row["r"]] - 1) for row in own
             ]
-            excess = [100 * (r["relative_error"] / best[r["scene"], r["r"]] - 1) for r in here]
-            angles = [r["mrsa"] for r in here if r["mrsa"] is not None]
-            line |= {
-                f"mean_excess_{kind}": float(np.mean(excess)) if excess else None,
-                f"worst_excess_{kind}": max(excess, default=None),
-                f"mean_mrsa_{kind}": float(np.mean(angles)) if angles else None,
-            }
+            angles = [row["mrsa"] for row in own if row["mrsa"] is not None]
+            line[f"mean_excess_{kind}"] = _mean(excess)
+            line[f"worst_excess_{kind}"] = max(excess, default=None)
+            line[f"mean_mrsa_{kind}"] = _mean(angles)
         summary.append(line)
     return summary
 
 
+def _mean(values: list[float]) -> float | None:
+    if not values:
+        return None
+    return float(np.mean(values))
+
+
 def _draw(summary: list[Row]) -> Any:
-    """Draw the mean excess of each variant: a group of bars a model, a colour a selection."""
-    kinds = [
-        key.removeprefix("mean_excess_") for key in summary[0] if key.startswith("mean_excess_")
-    ]
+    """Draw the mean excess: one group of bars per model, one colour per selection."""
+    colours = ("#56B4E9", "#E69F00", "#CC79A7", "#0072B2")
+    prefix = "mean_excess_"
+    kinds = [key.removeprefix(prefix) for key in summary[0] if key.startswith(prefix)]
     models = list(dict.fromkeys(row["model"] for row in summary))
     figure, axes = subplots(
         1, len(kinds), 2.6 + 3.2 * len(kinds), 1.4 + 0.42 * len(models), sharey=True
     )
     for ax, kind in zip(axes[0], kinds, strict=True):
-        for k, (selection, colour) in enumerate(
-            zip(SELECTIONS, ("#56B4E9", "#E69F00", "#CC79A7", "#0072B2"))
-        ):
-            values = [
-                row[f"mean_excess_{kind}"] for row in summary if row["selection"] == selection
-            ]
-            ax.barh(
-                np.arange(len(models)) + 0.2 * (k - 1.5),
-                values,
-                height=0.2,
-                color=colour,
-                label=selection,
-            )
+        for k, selection in enumerate(SELECTIONS):
+            values = [row[prefix + kind] for row in summary if row["selection"] == selection]
+            # Four bars of height 0.2, centred on the tick of the model.
+            heights = np.arange(len(models)) + 0.2 * (k - 1.5)
+            ax.barh(heights, values, height=0.2, color=colours[k], label=selection)
         ax.set_title(f"{kind} data", fontsize="small")
         ax.set_xlabel("mean excess of the relative error, %")
+        # The excess of the best variant is zero, which a logarithmic scale cannot show.
         ax.set_xscale("symlog", linthresh=10)
     axes[0, 0].set_yticks(range(len(models)), models, fontsize="small")
     axes[0, 0].invert_yaxis()
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False
-    )
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
     return figure

@@ -1,4 +1,4 @@
-"""Figures 1 and 2: how much noise each method bears on the middle points of section 4.1."""
+"""Figures 1 and 2: robustness of each method to noise, on the middle points of section 4.1."""
 
 import time
 from collections.abc import Callable
@@ -20,16 +20,20 @@ from selfdict.readout import select_indices
 from selfdict.report.palette import line_styles
 from selfdict.solvers import conic, fast_gradient, mu_heuristic, working_set
 
-R = 10
-REPEATS = 25  # the authors' too
-CHEAP_REPEATS = 100  # where one costs milliseconds
-COARSE = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5)  # where the slow methods are tried, with fewer repeats
-EXCHANGE_REPEATS = 10  # where one takes a second
+RANK = 10  # r of section 4.1
+# Repeats per noise level. The authors have 25, which is also ours unless a run takes milliseconds,
+# about a second (with the exchange), or several seconds.
+REPEATS = 25
+CHEAP_REPEATS = 100
+EXCHANGE_REPEATS = 10
 SLOW_REPEATS = 5
-QUICK = (0.05, 0.15, 0.25, 0.4)
+# Noise levels of the slow methods: around the breakdown of the convex model.
+SLOW_LEVELS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
+# Noise levels and repeats of the quick version.
+QUICK_LEVELS = (0.05, 0.15, 0.25, 0.4)
 QUICK_REPEATS = 3
-BROKEN = 0.95
-SMALLEST_RESIDUAL = 1e-3  # the target for data without noise
+# A method breaks down at the first noise level with a recovery below this share.
+BREAKDOWN_RECOVERY = 0.95
 
 
 @dataclass(frozen=True)
@@ -43,27 +47,43 @@ class Trial:
     @classmethod
     def make(cls, noise: float, alpha: float | None, seed: list[int]) -> tuple["Trial", Array]:
         """Return a data set and its true indices."""
-        M, _, true = make_midpoints(50, R, noise, alpha, random_state=np.random.default_rng(seed))
-        return cls(M, noise, jitter(M.shape[1], np.random.default_rng([*seed, 1]))), true
+        rng = np.random.default_rng(seed)
+        M, _, true = make_midpoints(50, RANK, noise, alpha, random_state=rng)
+        # A generator of its own: the weights do not depend on how many draws the data took.
+        p = jitter(M.shape[1], np.random.default_rng([*seed, 1]))
+        return cls(M, noise, p), true
 
     @property
     def mu(self) -> float:
         """The heuristic penalty, with the authors' offset."""
-        return mu_heuristic(self.M, R, self.p, offset=1e-3)
+        return mu_heuristic(self.M, RANK, self.p, offset=1e-3)
 
     @property
     def target(self) -> tuple[str, float]:
-        """The noise level, as the residual to steer to."""
-        return "residual", max(self.noise, SMALLEST_RESIDUAL)
+        """The noise level as the residual that the penalty is adapted to."""
+        # Without noise the residual is zero for a penalty of zero only.
+        return "residual", max(self.noise, 1e-3)
 
     def normalised(self) -> "Trial":
-        """Return the same points with columns of ℓ1 norm one, as the authors normalise for FGNSR."""
+        """Return the points with columns of ℓ1 norm one, as the authors normalise for FGNSR."""
         return replace(self, M=self.M / np.abs(self.M).sum(axis=0))
 
 
 @dataclass(frozen=True)
 class Method:
-    """How a method selects, its name in the authors' results, how often it is tried, and if for figure 2 alone."""
+    """A method of the figures.
+
+    Attributes
+    ----------
+    select : callable
+        Returns the indices selected for a trial.
+    reference : str or None
+        The name of the method in the authors' results, if they have it.
+    repeats : int
+        Number of repeats per noise level.
+    normalised : bool
+        Whether it normalises the columns, which only figure 2 shows.
+    """
 
     select: Callable[[Trial], Array]
     reference: str | None = None
@@ -76,73 +96,91 @@ class Method:
         return self.repeats == SLOW_REPEATS
 
 
-def _largest(solution: Solution) -> Array:
-    """Return the r largest diagonal entries, as the paper does in section 4.1."""
-    return np.argsort(-solution.diagonal, kind="stable")[:R]
+def largest_diagonal_entries(solution: Solution) -> Array:
+    """Return the indices of the r largest diagonal entries, as the paper does in section 4.1."""
+    # Stable, so that ties are broken alike on every machine.
+    return np.argsort(-solution.diagonal, kind="stable")[:RANK]
+
+
+def _fast_gradient(trial: Trial, **options: Any) -> Array:
+    """Select after 1000 iterations of Algorithm 1, the number that the authors use."""
+    solution = fast_gradient(trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0, **options)
+    return largest_diagonal_entries(solution)
 
 
 def _heuristic(trial: Trial) -> Array:
-    return _largest(fast_gradient(trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0))
+    return _fast_gradient(trial)
 
 
 def _dynamic(trial: Trial) -> Array:
-    steered = fast_gradient(
-        trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0, target=trial.target, target_every=10
-    )
-    return _largest(steered)
+    return _fast_gradient(trial, target=trial.target, target_every=10)
 
 
-def _to_trace(trial: Trial) -> Array:
-    """Steer to the trace r/2 + 1: the noise of normalised data is not known, and this is the authors' default."""
-    target = ("trace", R / 2 + 1)
-    steered = fast_gradient(
-        trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0, target=target, target_every=None
-    )
-    return _largest(steered)
+def _normalised_heuristic(trial: Trial) -> Array:
+    return _heuristic(trial.normalised())
 
 
-def _certified(trial: Trial) -> Solution:
+def _normalised_dynamic(trial: Trial) -> Array:
+    """Adapt μ to the trace r/2 + 1, the authors' default: the noise after scaling is not known."""
+    target = ("trace", RANK / 2 + 1)
+    return _fast_gradient(trial.normalised(), target=target, target_every=None)
+
+
+def _certified_solution(trial: Trial) -> Solution:
     return working_set(trial.M, trial.mu, p=trial.p, target=trial.target, tol=1e-6)
 
 
-def _normalise_spa(trial: Trial) -> Array:
-    """Divide by the plain sums first, as the authors do for SPA; with noise some entries are negative."""
-    return spa(trial.M / trial.M.sum(axis=0), R)
+def _certified(trial: Trial) -> Array:
+    return largest_diagonal_entries(_certified_solution(trial))
+
+
+def _certified_exchange(trial: Trial) -> Array:
+    return select_indices(_certified_solution(trial), RANK, trial.M)
+
+
+def _conic(trial: Trial) -> Array:
+    return largest_diagonal_entries(conic(trial.M, epsilon=trial.noise, p=trial.p))
+
+
+def _default(trial: Trial) -> Array:
+    return np.asarray(FGNSR(RANK, random_state=0).fit(trial.M.T).indices_)
+
+
+def _spa(trial: Trial) -> Array:
+    return spa(trial.M, RANK)
+
+
+def _normalised_spa(trial: Trial) -> Array:
+    """Divide by the plain sums first, as the authors do for SPA.
+
+    That is not the ℓ1 norm: with noise some entries are negative.
+    """
+    return spa(trial.M / trial.M.sum(axis=0), RANK)
+
+
+def _snpa(trial: Trial) -> Array:
+    return snpa(trial.M, RANK)
 
 
 def _xray(trial: Trial) -> Array:
     """Divide by the plain sums, as the authors do."""
-    return xray(trial.M, R, p=np.ones(len(trial.M)))
+    return xray(trial.M, RANK, p=np.ones(len(trial.M)))
 
 
-METHODS = {
-    "SPA": Method(lambda trial: spa(trial.M, R), "SPA", CHEAP_REPEATS),
-    "SNPA": Method(lambda trial: snpa(trial.M, R), "SNPA", CHEAP_REPEATS),
+MIDPOINT_METHODS = {
+    "SPA": Method(_spa, "SPA", CHEAP_REPEATS),
+    "SNPA": Method(_snpa, "SNPA", CHEAP_REPEATS),
     "XRAY": Method(_xray, "XRAY", CHEAP_REPEATS),
     "FGNSR heuristic": Method(_heuristic, "FGNSR_heur"),
     "FGNSR dynamic": Method(_dynamic, "FGNSR_dynres"),
-    "FGNSR certified": Method(
-        lambda trial: _largest(_certified(trial)), "FGNSR_dynres", CHEAP_REPEATS
-    ),
-    "FGNSR certified, exchange": Method(
-        lambda trial: select_indices(_certified(trial), R, trial.M),
-        "FGNSR_dynres",
-        EXCHANGE_REPEATS,
-    ),
-    "exact SOCP": Method(
-        lambda trial: _largest(conic(trial.M, epsilon=trial.noise, p=trial.p)), repeats=SLOW_REPEATS
-    ),
-    "FGNSR default": Method(
-        lambda trial: np.asarray(FGNSR(R, random_state=0).fit(trial.M.T).indices_),
-        repeats=SLOW_REPEATS,
-    ),
-    "normalise, SPA": Method(_normalise_spa, "SPA_norm", CHEAP_REPEATS, normalised=True),
-    "normalise, FGNSR heuristic": Method(
-        lambda trial: _heuristic(trial.normalised()), "FGNSR_norm_heur", normalised=True
-    ),
-    "normalise, FGNSR dynamic": Method(
-        lambda trial: _to_trace(trial.normalised()), "FGNSR_norm_dyn", normalised=True
-    ),
+    # The certified solver solves the same model as the dynamic variant, to the end.
+    "FGNSR certified": Method(_certified, "FGNSR_dynres", CHEAP_REPEATS),
+    "FGNSR certified, exchange": Method(_certified_exchange, "FGNSR_dynres", EXCHANGE_REPEATS),
+    "exact SOCP": Method(_conic, repeats=SLOW_REPEATS),
+    "FGNSR default": Method(_default, repeats=SLOW_REPEATS),
+    "normalise, SPA": Method(_normalised_spa, "SPA_norm", CHEAP_REPEATS, normalised=True),
+    "normalise, FGNSR heuristic": Method(_normalised_heuristic, "FGNSR_norm_heur", normalised=True),
+    "normalise, FGNSR dynamic": Method(_normalised_dynamic, "FGNSR_norm_dyn", normalised=True),
 }
 
 
@@ -158,70 +196,88 @@ def figure2(request: Request) -> Outcome:
 
 def _figure(request: Request, name: str, alpha: float | None) -> Outcome:
     scaled = alpha is not None
-    methods = {key: method for key, method in METHODS.items() if scaled or not method.normalised}
-    if request.quick:
-        slow = {"FGNSR default", *(("exact SOCP", "FGNSR certified, exchange") if scaled else ())}
-        methods = {key: method for key, method in methods.items() if key not in slow}
+    methods = _methods_of(scaled, request.quick)
     rows = []
     for theirs in authors.midpoints(scaled):
         noise = theirs["eps"]
-        if request.quick and noise not in QUICK:
+        if request.quick and noise not in QUICK_LEVELS:
             continue
         request.progress(f"{name}: noise {noise:g}")
         for key, method in methods.items():
             repeats = _repeats(method, noise, request.quick)
-            if repeats:
-                rows.append(
-                    _point(key, method, noise, alpha, repeats, request.seed)
-                    | _compare(method, theirs)
-                )
+            if repeats > 0:
+                row = _mean_measures(method, noise, alpha, repeats, request.seed)
+                rows.append({"eps": noise, "method": key} | row | _authors_columns(method, theirs))
     for row in rows:
         row["z"] = _standard_errors_apart(row)
     summary = [_breakdown(key, [row for row in rows if row["method"] == key]) for key in methods]
     notes = [
-        f"{REPEATS} repeats a noise level; {CHEAP_REPEATS} for SPA, SNPA, XRAY and the certified solver; "
-        f"{EXCHANGE_REPEATS} for that with exchange; {SLOW_REPEATS}, at fewer levels, for the exact SOCP and the "
-        "default FGNSR"
+        f"{REPEATS} repeats a noise level; {CHEAP_REPEATS} for SPA, SNPA, XRAY and the certified "
+        f"solver; {EXCHANGE_REPEATS} for that with exchange; {SLOW_REPEATS}, at fewer levels, for "
+        "the exact SOCP and the default FGNSR"
     ]
     if request.quick:
         notes = [f"quick version: {QUICK_REPEATS} repeats a noise level"]
-    return Outcome(
-        {name: rows, f"{name}_breakdown": summary}, {name: _draw(rows, list(methods))}, notes
-    )
+    tables = {name: rows, f"{name}_breakdown": summary}
+    return Outcome(tables, {name: _draw(rows, list(methods))}, notes)
+
+
+def _methods_of(scaled: bool, quick: bool) -> dict[str, Method]:
+    """Return the methods of figure 2 (scaled) or figure 1."""
+    omitted = set()
+    if quick:
+        omitted.add("FGNSR default")
+    # The exact SOCP and the exchange are slow; the quick figure 1 shows them already.
+    if quick and scaled:
+        omitted |= {"exact SOCP", "FGNSR certified, exchange"}
+    methods = {}
+    for key, method in MIDPOINT_METHODS.items():
+        if key not in omitted and (scaled or not method.normalised):
+            methods[key] = method
+    return methods
 
 
 def _repeats(method: Method, noise: float, quick: bool) -> int:
-    if quick:
-        return QUICK_REPEATS if not method.slow else 2 if noise == QUICK[2] else 0
-    return method.repeats if not method.slow or noise in COARSE else 0
+    """Return how often a method is tried at a noise level; 0: not at all."""
+    if not quick:
+        if method.slow and noise not in SLOW_LEVELS:
+            return 0
+        return method.repeats
+    if not method.slow:
+        return QUICK_REPEATS
+    # The one quick level where greedy methods fail and the convex model still succeeds.
+    if noise == QUICK_LEVELS[2]:
+        return 2
+    return 0
 
 
-def _point(
-    key: str, method: Method, noise: float, alpha: float | None, repeats: int, seed: int
+def _mean_measures(
+    method: Method, noise: float, alpha: float | None, repeats: int, seed: int
 ) -> Row:
-    """Return the mean measures of one method at one noise level; all methods see the same data sets."""
-    found = []
+    """Return the mean measures of one method at one noise level."""
+    measures = []
     for repeat in range(repeats):
+        # The seed does not depend on the method: all methods see the same data sets.
         trial, true = Trial.make(noise, alpha, [seed, round(1000 * noise), repeat])
         started = time.perf_counter()
         K = method.select(trial)
         seconds = time.perf_counter() - started
-        found.append((index_recovery(K, true), 1 - relative_error(trial.M, K), seconds))
-    values = np.array(found)
-    error = values.std(axis=0, ddof=1) / np.sqrt(repeats)
+        measures.append((index_recovery(K, true), 1 - relative_error(trial.M, K), seconds))
+    values = np.array(measures)
+    standard_error = values.std(axis=0, ddof=1) / np.sqrt(repeats)
     return {
-        "eps": noise,
-        "method": key,
         "repeats": repeats,
         "recovery": float(values[:, 0].mean()),
-        "recovery_se": float(error[0]),
+        "recovery_se": float(standard_error[0]),
         "approximation": float(values[:, 1].mean()),
-        "approximation_se": float(error[1]),
+        "approximation_se": float(standard_error[1]),
+        # The median, since the first run may compile.
         "seconds": float(np.median(values[:, 2])),
     }
 
 
-def _compare(method: Method, theirs: dict[str, float]) -> Row:
+def _authors_columns(method: Method, theirs: dict[str, float]) -> Row:
+    """Return the columns of the table with the authors' results."""
     name = method.reference
     if name is None:
         return {"authors_recovery": None, "authors_se": None}
@@ -229,37 +285,44 @@ def _compare(method: Method, theirs: dict[str, float]) -> Row:
 
 
 def _standard_errors_apart(row: Row) -> float | None:
-    """Return how many standard errors of the difference our recovery lies above the authors'.
+    """Return how many standard errors of the difference our recovery is above the authors'.
 
-    The variance is pooled, as if both had the same: where few indices are found, or nearly all, the
-    standard error of 25 repeats alone can be zero.
+    The variance is pooled, as if both samples had the same: if few indices are found, or nearly
+    all, the standard error of 25 repeats alone can be zero.
     """
     if row["authors_recovery"] is None:
         return None
     difference = row["recovery"] - row["authors_recovery"]
     if abs(difference) < 1e-12:
         return 0.0
-    ours, theirs = row["repeats"], REPEATS
+    n_ours = row["repeats"]
+    n_theirs = REPEATS
+    # The squared standard error is s²/n with s² = (sum of squares)/(n − 1).
     squares = (
-        ours * (ours - 1) * row["recovery_se"] ** 2 + theirs * (theirs - 1) * row["authors_se"] ** 2
+        n_ours * (n_ours - 1) * row["recovery_se"] ** 2
+        + n_theirs * (n_theirs - 1) * row["authors_se"] ** 2
     )
-    error = float(np.sqrt(squares / (ours + theirs - 2) * (1 / ours + 1 / theirs)))
-    return difference / error if error > 0 else float(np.copysign(np.inf, difference))
+    variance = squares / (n_ours + n_theirs - 2)
+    standard_error = float(np.sqrt(variance * (1 / n_ours + 1 / n_theirs)))
+    if standard_error == 0:
+        return float(np.copysign(np.inf, difference))
+    return float(difference / standard_error)
 
 
 def _breakdown(key: str, rows: list[Row]) -> Row:
-    """Return the first noise level at which a method recovers less than 95 %, ours and the authors'."""
+    """Return the noise level at which a method breaks down, for us and for the authors."""
 
-    def first(column: str) -> float | None:
-        return next(
-            (row["eps"] for row in rows if row[column] is not None and row[column] < BROKEN), None
-        )
+    def first_level(column: str) -> float | None:
+        for row in rows:
+            if row[column] is not None and row[column] < BREAKDOWN_RECOVERY:
+                return float(row["eps"])
+        return None
 
     apart = [row["z"] for row in rows if row["z"] is not None]
     return {
         "method": key,
-        "breakdown": first("recovery"),
-        "authors_breakdown": first("authors_recovery"),
+        "breakdown": first_level("recovery"),
+        "authors_breakdown": first_level("authors_recovery"),
         "least_z": min(apart, default=None),
         "greatest_z": max(apart, default=None),
         "median_seconds": float(np.median([row["seconds"] for row in rows])),
@@ -267,24 +330,31 @@ def _breakdown(key: str, rows: list[Row]) -> Row:
 
 
 def _draw(rows: list[Row], methods: list[str]) -> Any:
-    """Draw both measures over the noise; crosses: what the authors' programs gave, rings: fewer repeats."""
+    """Draw both measures over the noise level.
+
+    Crosses are the authors' results; rings are methods with fewer noise levels.
+    """
     figure, axes = subplots(1, 2, 9.5, 4.0)
     for ax, measure in zip(axes[0], ("recovery", "approximation"), strict=True):
         for key, style in zip(methods, line_styles(len(methods)), strict=True):
-            points = [(row["eps"], row[measure]) for row in rows if row["method"] == key]
-            slow = METHODS[key].slow
+            own = [row for row in rows if row["method"] == key]
+            levels = [row["eps"] for row in own]
+            line: dict[str, Any] = {"linestyle": style.matplotlib_dash, "marker": None}
+            if MIDPOINT_METHODS[key].slow:
+                # A line through few levels would suggest that the levels between were tried.
+                line = {"linestyle": "none", "marker": "o"}
             ax.plot(
-                *zip(*points),
+                levels,
+                [row[measure] for row in own],
                 color=style.colour,
-                linestyle="none" if slow else (0, style.dash) if style.dash else "-",
-                marker="o" if slow else None,
                 fillstyle="none",
                 linewidth=1.3,
                 label=key,
+                **line,
             )
-            theirs = [(row["eps"], row["authors_recovery"]) for row in rows if row["method"] == key]
-            if measure == "recovery" and theirs and theirs[0][1] is not None:
-                ax.plot(*zip(*theirs), "x", color=style.colour, markersize=3)
+            theirs = [row["authors_recovery"] for row in own]
+            if measure == "recovery" and theirs and theirs[0] is not None:
+                ax.plot(levels, theirs, "x", color=style.colour, markersize=3)
         ax.set_xlabel("noise level ε")
     axes[0, 0].set_ylabel("share of true indices found")
     axes[0, 1].set_ylabel("1 − relative error")

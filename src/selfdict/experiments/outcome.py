@@ -1,4 +1,4 @@
-"""What an experiment is asked, what it gives back, and how that is written."""
+"""The request to an experiment, its outcome, and how the outcome is written."""
 
 import csv
 import json
@@ -28,11 +28,11 @@ class Request:
     ranks : sequence of int
         The ranks to try; empty: those of the paper, or of the scene's reference.
     quick : bool
-        A small version of the same experiment, on generated data.
+        Run a small version of the same experiment, on generated data.
     seed : int
         Seed of everything random.
     progress : callable
-        Called with a line for a person from time to time.
+        Called with one line of text at each step.
     """
 
     data: Path | None = None
@@ -44,7 +44,17 @@ class Request:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Tables by name (the first is the whole record, the last a summary), matplotlib figures by name, and remarks."""
+    """What an experiment found.
+
+    Attributes
+    ----------
+    tables : dict
+        Rows by the name of the table; the first table is the whole record, the last a summary.
+    figures : dict
+        matplotlib figures by name.
+    notes : list of str
+        Remarks that belong to the tables.
+    """
 
     tables: dict[str, list[Row]]
     figures: dict[str, Any] = field(default_factory=dict)
@@ -52,13 +62,12 @@ class Outcome:
 
 
 def write_outcome(outcome: Outcome, folder: Path, name: str, facts: Row) -> list[Path]:
-    """Write each table as CSV, each figure as PNG, and what was run where as JSON; return the paths.
+    """Write the tables as CSV, the figures as PNG and ``facts`` as JSON, and return the paths.
 
-    The files appear together, when all are written; older ones of the same name are replaced.
+    The files appear together when all are written. Older ones of the same name are replaced.
     """
-    from selfdict.scene.staging import (
-        staged,  # brings xarray, which the list of experiments does not need
-    )
+    # It imports xarray, which the list of experiments in --help does not need.
+    from selfdict.scene.staging import staged
 
     folder.mkdir(parents=True, exist_ok=True)
     with staged(folder / f"{name}.json", overwrite=True) as record:
@@ -67,15 +76,13 @@ def write_outcome(outcome: Outcome, folder: Path, name: str, facts: Row) -> list
         for title, figure in outcome.figures.items():
             figure.savefig(record.with_name(f"{title}.png"), dpi=100)
             optional("matplotlib.pyplot").close(figure)
-        record.write_text(
-            json.dumps({**facts, **surroundings(), "notes": outcome.notes}, indent=2) + "\n",
-            "utf-8",
-        )
+        contents = {**facts, **environment(), "notes": outcome.notes}
+        record.write_text(json.dumps(contents, indent=2) + "\n", "utf-8")
         names = sorted(path.name for path in record.parent.iterdir())
-    return [folder / each for each in names]
+    return [folder / name for name in names]
 
 
-def surroundings() -> Row:
+def environment() -> Row:
     """Return the time, the machine and the versions, for the record."""
     packages = ("numpy", "scipy", "numba", "scikit-learn")
     return {
@@ -90,7 +97,7 @@ def surroundings() -> Row:
 def subplots(
     rows: int, columns: int, width: float, height: float, **options: Any
 ) -> tuple[Any, Any]:
-    """Return a figure and a 2-D array of axes without the frame's upper and right line."""
+    """Return a figure and a 2-D array of axes without upper and right spines."""
     figure, axes = optional("matplotlib.pyplot").subplots(
         rows, columns, figsize=(width, height), layout="constrained", squeeze=False, **options
     )
@@ -103,8 +110,13 @@ def _write_csv(path: Path, rows: list[Row]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
-        writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
+        for row in rows:
+            writer.writerow({key: _cell(value) for key, value in row.items()})
 
 
 def _cell(value: Any) -> Any:
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else value
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return value

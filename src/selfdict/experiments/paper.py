@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PrintedScene:
-    """A scene of section 4.2: what identifies it, and its table (method: seconds and percent for each rank).
+    """A scene of section 4.2 and its table.
 
-    ``patterns`` are what the names of its files contain; bands and pixels decide whether a file is
-    that scene.
+    ``patterns`` are parts of the names of its files. The numbers of bands and pixels decide whether
+    a file is that scene. ``table`` has seconds and percent for each rank, by method.
     """
 
     name: str
@@ -27,7 +27,7 @@ class PrintedScene:
         return self.table[method][k], self.table[method][k + 1]
 
     def wanted(self) -> str:
-        """Return the words that say which file is needed."""
+        """Return a description of the file that is needed."""
         return f"the {self.name} scene ({self.bands} bands × {self.pixels:,} pixels)"
 
 

@@ -1,4 +1,4 @@
-"""The rows of tables 2 to 4 for any scene: every method, on all pixels and on preselected ones."""
+"""The rows of tables 2 to 4 for any scene: each method, on all pixels and on candidates."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,12 +16,12 @@ from selfdict.peers import Clusters, h2nmf, snpa, spa, vca, xray
 from selfdict.readout import select_indices
 from selfdict.solvers import fast_gradient, mu_heuristic
 
-CANDIDATES = (100, 500)
-VCA_RUNS = 10
-OURS = "FGNSR (default)"
+CANDIDATES = (100, 500)  # numbers of preselected pixels in the paper
+OURS = "FGNSR (default)"  # the method name of our own default
 
 Peer = Callable[[Array, int], Array]
 PEERS: dict[str, Peer] = {
+    # Few candidates may have a rank below r.
     "SPA": lambda M, r: spa(M, r, allow_fewer=True),
     "SNPA": snpa,
     "XRAY": xray,
@@ -32,17 +32,18 @@ PEERS: dict[str, Peer] = {
 def scene_rows(
     scene: Scene, r: int, seed: int, candidates: Sequence[int] = CANDIDATES
 ) -> Iterator[Row]:
-    """Yield a row for each method, in the order of the paper, then our own.
+    """Yield one row per method in the order of the paper, then our own.
 
-    Seconds are those of the algorithm alone, without the preselection, as in the paper; those of
-    our own rows count everything. Errors are relative to the whole scene, in percent.
+    Seconds are those of the algorithm alone, without the preselection, as in the paper. Those of
+    our own rows include everything. Errors are relative to the whole scene, in percent.
     """
     clusters: dict[int, Clusters] = {}
     for count in candidates:
+        # H2NMF splits clusters one by one: 500 clusters go on from the 100 found before.
         clusters[count] = h2nmf(scene.M, count, previous=clusters.get(count // 5))
-    subsets = {"": np.arange(scene.M.shape[1])} | {
-        f"-{count}": c.indices for count, c in clusters.items()
-    }
+    subsets = {"": np.arange(scene.M.shape[1])}
+    for count, chosen in clusters.items():
+        subsets[f"-{count}"] = chosen.indices
     for suffix, subset in subsets.items():
         yield _vca_row(scene, f"VCA{suffix}", subset, r, seed)
     for name, peer in PEERS.items():
@@ -61,7 +62,10 @@ def scene_rows(
 
 
 def fgnsr_on(M: Array, clusters: Clusters, r: int, seed: int) -> Solution:
-    """Return what FGNSR-100 and FGNSR-500 solve: 1000 iterations on representatives times √(cluster size)."""
+    """Return the solution of FGNSR-100 or FGNSR-500, as the paper computes it.
+
+    It runs 1000 iterations on the representatives, scaled by the square root of their cluster size.
+    """
     scaled = M[:, clusters.indices] * np.sqrt(clusters.sizes)
     p = jitter(scaled.shape[1], seed)
     mu = mu_heuristic(scaled, r, p)
@@ -71,13 +75,16 @@ def fgnsr_on(M: Array, clusters: Clusters, r: int, seed: int) -> Solution:
 def row(
     scene: Scene, r: int, method: str, K: Array, seconds: float, gap: float | None = None
 ) -> Row:
-    """Return the measures of a choice of pixels."""
+    """Return the measures of the pixels K that a method selected."""
+    angle = None
+    if scene.reference is not None:
+        angle = mrsa(scene.M[:, K], scene.reference)
     return {
         "scene": scene.name,
         "r": r,
         "method": method,
         "relative_error": 100 * relative_error(scene.M, K),
-        "mrsa": None if scene.reference is None else mrsa(scene.M[:, K], scene.reference),
+        "mrsa": angle,
         "seconds": seconds,
         "gap": gap,
         "pixels": " ".join(str(k) for k in K),
@@ -85,34 +92,34 @@ def row(
 
 
 def svd_limit(M: Array, r: int) -> float:
-    """Return the relative error in percent of the best approximation of rank r, below which no choice can get."""
-    values = np.linalg.eigvalsh(M @ M.T)[::-1]
-    return 100 * float(np.sqrt(max(values[r:].sum(), 0.0) / values.sum()))
+    """Return the relative error in percent of the best approximation of rank r.
+
+    It is a lower bound on the error of every selection of r pixels.
+    """
+    eigenvalues = np.linalg.eigvalsh(M @ M.T)[::-1]
+    # Rounding can make the smallest ones negative.
+    rest = max(eigenvalues[r:].sum(), 0.0)
+    return 100 * float(np.sqrt(rest / eigenvalues.sum()))
 
 
 def _vca_row(scene: Scene, name: str, subset: Array, r: int, seed: int) -> Row:
     """Return the mean of ten runs, since VCA is random; the pixels are those of the best run."""
     runs = []
-    for k in range(VCA_RUNS):
+    for k in range(10):
+        rng = np.random.default_rng([seed, k])
         started = time.perf_counter()
-        K = subset[
-            vca(
-                np.asfortranarray(scene.M[:, subset]),
-                r,
-                random_state=np.random.default_rng([seed, k]),
-            )
-        ]
+        K = subset[vca(np.asfortranarray(scene.M[:, subset]), r, random_state=rng)]
         runs.append(row(scene, r, name, K, time.perf_counter() - started))
-    best = min(runs, key=lambda run: float(run["relative_error"]))
-    means = {
-        key: float(np.mean([run[key] for run in runs])) for key in ("relative_error", "seconds")
-    }
+    measures = ["relative_error", "seconds"]
     if scene.reference is not None:
-        means["mrsa"] = float(np.mean([run["mrsa"] for run in runs]))
+        measures.append("mrsa")
+    means = {key: float(np.mean([run[key] for run in runs])) for key in measures}
+    best = min(runs, key=lambda run: float(run["relative_error"]))
     return best | means
 
 
 def _our_rows(scene: Scene, r: int, seed: int) -> Iterator[Row]:
+    """Yield the row of the default FGNSR, then those of its solution with other selections."""
     started = time.perf_counter()
     model = FGNSR(r, random_state=seed).fit(scene.M.T)
     seconds = time.perf_counter() - started
@@ -121,11 +128,5 @@ def _our_rows(scene: Scene, r: int, seed: int) -> Iterator[Row]:
     for method in ("clusters", "spa", "diagonal"):
         started = time.perf_counter()
         K = select_indices(model.solution_, r, scene.M, method)
-        yield row(
-            scene,
-            r,
-            f"FGNSR all pixels, {method}",
-            K,
-            solved + time.perf_counter() - started,
-            model.gap_,
-        )
+        seconds = solved + time.perf_counter() - started
+        yield row(scene, r, f"FGNSR all pixels, {method}", K, seconds, model.gap_)

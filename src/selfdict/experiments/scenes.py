@@ -1,4 +1,4 @@
-"""The scenes an experiment works on: files the user names, or a generated one."""
+"""The scenes of the experiments: files given by the user, or a generated scene."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +9,17 @@ from scipy.io import loadmat
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.datasets import make_scene
+from selfdict.experiments.outcome import Request
 from selfdict.experiments.paper import PrintedScene
 from selfdict.scene import SceneError, matrix, read_scene, valid_mask
 
-_SUFFIXES = {".mat", ".npz", ".hdr", ".tif", ".tiff", ".nc"}
-_LAYOUTS = "a .mat or .npz file with Y (bands × pixels), nRow and nCol, or a cube in any format that can be read"
+# Endings of the files of a folder that are tried.
+_SCENE_SUFFIXES = {".mat", ".npz", ".hdr", ".tif", ".tiff", ".nc"}
+# For error messages.
+_LAYOUTS = (
+    "a .mat or .npz file with Y (bands × pixels), nRow and nCol, or a cube in any format that can "
+    "be read"
+)
 
 
 @dataclass(frozen=True)
@@ -23,13 +29,13 @@ class Scene:
     Attributes
     ----------
     name : str
-        The name of the file, without its ending.
+        The name of the file, without its suffix.
     M : (m, n) ndarray
         Valid pixels as columns, float64, in row-major order.
     valid : (y, x) ndarray of bool
-        Which pixels these are.
+        Whether a pixel is valid; M has as many columns as this has True.
     reference : (m, k) ndarray or None
-        Reference endmembers, where the file has them (``M``).
+        Reference endmembers, if the file has them (as ``M``).
     axis : (m,) ndarray
         Wavelengths in nm, or band numbers.
     """
@@ -42,47 +48,62 @@ class Scene:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Bands and pixels."""
+        """Number of bands and of pixels."""
         return self.M.shape[0], self.M.shape[1]
 
 
 def load(path: Path) -> Scene:
-    """Read a scene, and the reference endmembers if they stand in the same file."""
+    """Read a scene, and the reference endmembers if the same file has them."""
     scene = read_scene(path, drop_bad_bands=True)
     M = matrix(scene, clip=True).astype(np.float64)
     reference = _reference(path)
+    # Bands that were dropped from the scene are still in the reference: they cannot be compared.
     if reference is not None and reference.shape[0] != M.shape[0]:
         reference = None
-    axis = (
-        scene["wavelength"].values
-        if "wavelength" in scene.coords
-        else np.arange(1.0, M.shape[0] + 1)
-    )
+    axis = np.arange(1.0, M.shape[0] + 1)
+    if "wavelength" in scene.coords:
+        axis = scene["wavelength"].values
     return Scene(path.stem, M, valid_mask(scene).values, reference, axis)
 
 
+def requested_scenes(request: Request) -> list[Scene]:
+    """Return the scenes of --data, or a small generated one in the quick version."""
+    if request.quick:
+        return [generated(seed=request.seed)]
+    return load_all(request.data)
+
+
 def load_all(data: Path | None) -> list[Scene]:
-    """Read the file, or all files of the folder that hold a scene."""
+    """Read the file, or all files of the folder that contain a scene."""
     if data is None:
         raise InputError(f"this needs scenes: --data FILE or --data DIR with {_LAYOUTS}")
     if not data.is_dir():
         return [load(data)]
-    scenes = [scene for path in _files(data) if (scene := _try(path)) is not None]
+    scenes = []
+    for path in _files(data):
+        scene = _load_if_scene(path)
+        if scene is not None:
+            scenes.append(scene)
     if not scenes:
         raise InputError(f"{data}: no file in this folder holds a scene; wanted: {_LAYOUTS}")
     return scenes
 
 
 def load_printed(data: Path | None, printed: PrintedScene) -> Scene:
-    """Read a scene of the paper: the file named (whatever it is), or the one in the folder that has its size."""
+    """Read a scene of the paper.
+
+    A file is read whatever it contains. Of a folder, the file with the name and the size of the
+    scene is read.
+    """
     wanted = f"{printed.wanted()} of the paper, as {_LAYOUTS}"
     if data is None:
         raise InputError(f"this needs --data FILE with {wanted}")
     if not data.is_dir():
         return load(data)
     for path in _files(data):
+        # The name is checked first, since reading large scenes takes time.
         if any(pattern in path.stem.lower() for pattern in printed.patterns):
-            scene = _try(path)
+            scene = _load_if_scene(path)
             if scene is not None and is_printed(scene, printed):
                 return scene
     raise InputError(
@@ -91,7 +112,7 @@ def load_printed(data: Path | None, printed: PrintedScene) -> Scene:
 
 
 def is_printed(scene: Scene, printed: PrintedScene) -> bool:
-    """Return whether the scene has the bands and pixels of the paper's."""
+    """Return whether the scene has as many bands and pixels as the paper's."""
     return scene.shape == (printed.bands, printed.pixels)
 
 
@@ -112,7 +133,7 @@ def generated(
     n_outliers: int = 3,
     seed: int = 0,
 ) -> Scene:
-    """Return a scene made here, with the truth as reference."""
+    """Return a generated scene, with its endmembers as the reference."""
     truth = make_scene(
         (size, size),
         n_bands,
@@ -130,11 +151,11 @@ def generated(
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in _SUFFIXES)
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in _SCENE_SUFFIXES)
 
 
-def _try(path: Path) -> Scene | None:
-    """Return the scene, or None if the file holds something else."""
+def _load_if_scene(path: Path) -> Scene | None:
+    """Return the scene, or None if the file contains something else."""
     try:
         return load(path)
     except SceneError:
@@ -142,21 +163,18 @@ def _try(path: Path) -> Scene | None:
 
 
 def _reference(path: Path) -> Array | None:
-    if path.suffix.lower() == ".npz":
+    """Return the reference endmembers ``M`` of a .mat or .npz file, if it has any."""
+    suffix = path.suffix.lower()
+    M = None
+    if suffix == ".npz":
         with np.load(path, allow_pickle=False) as arrays:
             M = arrays.get("M")
-    elif path.suffix.lower() == ".mat":
+    elif suffix == ".mat":
         try:
             M = loadmat(path, variable_names=["M"]).get("M")
-        except (
-            NotImplementedError,
-            ValueError,
-        ):  # version 7.3, in which the community stores no reference
+        except (NotImplementedError, ValueError):
+            # Version 7.3, in which the community stores no reference.
             M = None
-    else:
-        M = None
-    return (
-        None
-        if M is None or M.ndim != 2 or M.dtype.kind not in "iuf"
-        else np.asarray(M, dtype=np.float64)
-    )
+    if M is None or M.ndim != 2 or M.dtype.kind not in "iuf":
+        return None
+    return np.asarray(M, dtype=np.float64)

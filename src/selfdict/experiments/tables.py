@@ -1,14 +1,14 @@
-"""Table 1 (cost), tables 2 to 4 (relative errors on scenes), the remark on Cuprite, and the same rows for any scene."""
+"""Table 1 (cost), tables 2 to 4 and the remark on Cuprite (errors), and the same for any scene."""
 
 import time
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from selfdict.experiments import authors
-from selfdict.experiments.midpoints import METHODS, Trial
+from selfdict.experiments.midpoints import MIDPOINT_METHODS, Trial
 from selfdict.experiments.outcome import Outcome, Request, Row, subplots
 from selfdict.experiments.paper import CUPRITE, SAN_DIEGO, TABLE1, TERRAIN, URBAN, PrintedScene
 from selfdict.experiments.rows import CANDIDATES, OURS, scene_rows, svd_limit
@@ -16,13 +16,13 @@ from selfdict.experiments.scenes import (
     Scene,
     generated,
     is_printed,
-    load_all,
     load_printed,
     own_rank,
+    requested_scenes,
 )
 
-QUICK_CANDIDATES = (40, 100)
-# cost, memory, parameters, needs normalised columns, printed seconds; and what is timed
+# Rows of table 1: the printed values (cost, memory, parameters, whether columns must be normalised,
+# seconds) and the name of the method that is timed.
 _TABLE1_ROWS = {
     "SPA": (TABLE1["SPA"], "SPA"),
     "XRAY": (TABLE1["XRAY"], "XRAY"),
@@ -36,17 +36,21 @@ _TABLE1_ROWS = {
 def table1(request: Request) -> Outcome:
     """Cost and memory, with run times on the middle points (m = 50, n = 55, ε = 0.2)."""
     rows = []
-    repeats = 2 if request.quick else 25
+    repeats = 25
+    if request.quick:
+        repeats = 2
+    trials = [Trial.make(0.2, None, [request.seed, 200, k])[0] for k in range(repeats)]
     for name, (printed, method) in _TABLE1_ROWS.items():
         request.progress(f"table1: {name}")
-        select = METHODS[method].select
-        trials = [Trial.make(0.2, None, [request.seed, 200, k])[0] for k in range(repeats)]
-        select(trials[0])  # compiles
+        select = MIDPOINT_METHODS[method].select
+        # Not timed: the first call compiles.
+        select(trials[0])
         seconds = []
         for trial in trials:
             started = time.perf_counter()
             select(trial)
             seconds.append(time.perf_counter() - started)
+        # Measured apart, since tracing slows every allocation.
         tracemalloc.start()
         select(trials[0])
         peak = tracemalloc.get_traced_memory()[1]
@@ -66,9 +70,8 @@ def table1(request: Request) -> Outcome:
             }
         )
     figure, axes = subplots(1, 1, 6.0, 2.6)
-    axes[0, 0].barh(
-        [row["method"] for row in rows], [row["least_seconds"] for row in rows], color="#0072B2"
-    )
+    names = [row["method"] for row in rows]
+    axes[0, 0].barh(names, [row["least_seconds"] for row in rows], color="#0072B2")
     axes[0, 0].set(xscale="log", xlabel="seconds a data set of 55 points (least)")
     axes[0, 0].invert_yaxis()
     return Outcome(
@@ -98,95 +101,104 @@ def cuprite(request: Request) -> Outcome:
         errors = [row["relative_error"] for row in outcome.tables["cuprite"] if row["r"] == r]
         if errors:
             outcome.notes.append(
-                f"r = {r}: errors from {min(errors):.2f} to {max(errors):.2f} %; printed for the paper's "
-                f"scene: {low} to {high} %"
+                f"r = {r}: errors from {min(errors):.2f} to {max(errors):.2f} %; printed for the "
+                f"paper's scene: {low} to {high} %"
             )
     return outcome
 
 
 def scenes(request: Request) -> Outcome:
-    """Every method on every scene of --data, at the number of its reference endmembers and two more."""
-    found = [generated(seed=request.seed)] if request.quick else load_all(request.data)
-    work = [(scene, request.ranks or (own_rank(scene), own_rank(scene) + 2)) for scene in found]
-    return _tables(request, "scenes", work, lambda row: {})
+    """Every method on every scene of --data, with r reference endmembers and with r + 2."""
+    cases = []
+    for scene in requested_scenes(request):
+        ranks = request.ranks or (own_rank(scene), own_rank(scene) + 2)
+        cases += [(scene, r) for r in ranks]
+    return _tables(request, "scenes", cases, printed=None)
 
 
 def _printed_table(request: Request, name: str, printed: PrintedScene) -> Outcome:
-    scene = generated(seed=request.seed) if request.quick else load_printed(request.data, printed)
-    ranks = (4,) if request.quick else request.ranks or printed.ranks
-    if not is_printed(scene, printed):
-        outcome = _tables(request, name, [(scene, ranks)], lambda row: {})
-        outcome.notes.append(
-            f"{scene.name} is not {printed.wanted()}: the printed values are left out"
-        )
-        return outcome
-
-    def beside(row: Row) -> Row:
-        seconds, error = printed.printed(row["method"], row["r"]) or (None, None)
-        return {"paper_error": error, "paper_seconds": seconds}
-
-    return _tables(request, name, [(scene, ranks)], beside)
+    """Return the table of a scene of the paper, or of the scene that the user gives instead."""
+    ranks: Sequence[int] = request.ranks or printed.ranks
+    if request.quick:
+        scene = generated(seed=request.seed)
+        ranks = (4,)
+    else:
+        scene = load_printed(request.data, printed)
+    cases = [(scene, r) for r in ranks]
+    if is_printed(scene, printed):
+        return _tables(request, name, cases, printed)
+    outcome = _tables(request, name, cases, printed=None)
+    outcome.notes.append(f"{scene.name} is not {printed.wanted()}: the printed values are left out")
+    return outcome
 
 
 def _tables(
     request: Request,
     name: str,
-    work: Sequence[tuple[Scene, Sequence[int]]],
-    beside: Callable[[Row], Row],
+    cases: Sequence[tuple[Scene, int]],
+    printed: PrintedScene | None,
 ) -> Outcome:
-    """Return the rows of all scenes and ranks, with the printed values and the authors' own beside them."""
+    """Return the rows of all scenes and ranks, with the authors' and the printed results."""
+    candidates: Sequence[int] = CANDIDATES
+    # The scene of the quick version has a few hundred pixels.
+    if request.quick:
+        candidates = (40, 100)
     rows: list[Row] = []
     summary = []
-    for scene, ranks in work:
-        for r in ranks:
-            theirs = authors.scene_results(scene.shape, r)
-            here = []
-            for row in scene_rows(
-                scene, r, request.seed, QUICK_CANDIDATES if request.quick else CANDIDATES
-            ):
-                request.progress(
-                    f"{name}: {scene.name}, r = {r}, {row['method']}: {row['relative_error']:.2f} %"
-                )
-                error, angle, seconds = theirs.get(_authors_name(row["method"]), (None, None, None))
-                here.append(
-                    row
-                    | beside(row)
-                    | dict(authors_error=error, authors_mrsa=angle, authors_seconds=seconds)
-                )
-            rows += here
-            summary.append(
-                _summary(
-                    scene, r, here, min((error for error, _, _ in theirs.values()), default=None)
-                )
+    for scene, r in cases:
+        authors_results = authors.scene_results(scene.shape, r)
+        case_rows = []
+        for row in scene_rows(scene, r, request.seed, candidates):
+            request.progress(
+                f"{name}: {scene.name}, r = {r}, {row['method']}: {row['relative_error']:.2f} %"
             )
+            if printed is not None:
+                row |= _printed_columns(printed, row["method"], r)
+            row |= _authors_columns(authors_results, row["method"])
+            case_rows.append(row)
+        rows += case_rows
+        authors_best = min((error for error, _, _ in authors_results.values()), default=None)
+        summary.append(_summary(scene, r, case_rows, authors_best))
     figures = {name: _draw(rows)}
-    if any(row["mrsa"] is not None for row in rows):
-        figures[f"{name}_mrsa"] = _draw_mrsa([row for row in rows if row["mrsa"] is not None])
+    with_reference = [row for row in rows if row["mrsa"] is not None]
+    if with_reference:
+        figures[f"{name}_mrsa"] = _draw_mrsa(with_reference)
     return Outcome({name: rows, f"{name}_summary": summary}, figures)
 
 
+def _printed_columns(printed: PrintedScene, method: str, r: int) -> Row:
+    seconds, error = printed.printed(method, r) or (None, None)
+    return {"paper_error": error, "paper_seconds": seconds}
+
+
+def _authors_columns(results: dict[str, tuple[float, float, float]], method: str) -> Row:
+    nothing = (None, None, None)
+    error, angle, seconds = results.get(_authors_name(method), nothing)
+    return {"authors_error": error, "authors_mrsa": angle, "authors_seconds": seconds}
+
+
 def _authors_name(method: str) -> str:
-    """Return what the authors' table calls a row: there the diagonal is the plain one."""
+    """Return the name of a method in the authors' table."""
     if method.startswith("VCA"):
         return f"{method} (mean of 10)"
+    # There the plain name is that of the selection by the diagonal, here of that by SPA.
+    if method.startswith("FGNSR-") and method.endswith(", diagonal"):
+        return method.removesuffix(", diagonal")
     if method.startswith("FGNSR-"):
-        return (
-            method.removesuffix(", diagonal") if method.endswith("diagonal") else f"{method}-spaX"
-        )
+        return f"{method}-spaX"
     return method
 
 
 def _summary(scene: Scene, r: int, rows: list[Row], authors_best: float | None) -> Row:
-    """Compare our default with the best of the other rows, the authors' best and the limit set by the rank."""
+    """Compare our default with the best other method, the authors' best and the SVD limit."""
     ours = next(row for row in rows if row["method"] == OURS)
-    rest = min(
-        (row for row in rows if not row["method"].startswith("FGNSR")),
-        key=lambda row: row["relative_error"],
-    )
+    peers = [row for row in rows if not row["method"].startswith("FGNSR")]
+    best_peer = min(peers, key=lambda row: row["relative_error"])
     limit = svd_limit(scene.M, r)
-    share = (
-        None if authors_best is None else (ours["relative_error"] - limit) / (authors_best - limit)
-    )
+    share = None
+    # No method gets below the limit: only what is above it can be compared as a ratio.
+    if authors_best is not None:
+        share = (ours["relative_error"] - limit) / (authors_best - limit)
     return {
         "scene": scene.name,
         "r": r,
@@ -194,8 +206,8 @@ def _summary(scene: Scene, r: int, rows: list[Row], authors_best: float | None) 
         "default_mrsa": ours["mrsa"],
         "default_seconds": ours["seconds"],
         "default_gap": ours["gap"],
-        "best_peer": rest["relative_error"],
-        "which_peer": rest["method"],
+        "best_peer": best_peer["relative_error"],
+        "which_peer": best_peer["method"],
         "authors_best": authors_best,
         "svd_limit": limit,
         "share_of_excess": share,
@@ -203,29 +215,19 @@ def _summary(scene: Scene, r: int, rows: list[Row], authors_best: float | None) 
 
 
 def _draw(rows: list[Row]) -> Any:
-    """Draw the errors: a panel for each scene and rank, ours as dots, printed and authors' values as rings."""
+    """Draw the errors, one panel per scene and rank.
+
+    Our results are dots, the printed ones and the authors' are rings.
+    """
     methods = list(dict.fromkeys(row["method"] for row in rows))
     figure, axes, panels = _panels(rows, 2.6, 4.4, sharey=True)
-    for ax, lines in panels:
-        here = {row["method"]: row for row in lines}
-        for key, colour, size in (("authors_error", "#D55E00", 34), ("paper_error", "#009E73", 60)):
-            points = [
-                (row[key], methods.index(method))
-                for method, row in here.items()
-                if row.get(key) is not None
-            ]
-            if points:
-                ax.scatter(
-                    *zip(*points),
-                    s=size,
-                    facecolors="none",
-                    edgecolors=colour,
-                    label=key.removesuffix("_error"),
-                )
-        errors = [row["relative_error"] for row in here.values()]
-        ax.scatter(
-            errors, [methods.index(method) for method in here], s=12, color="#0072B2", label="ours"
-        )
+    for ax, panel_rows in panels:
+        # Of different sizes, so that all can be seen where they coincide.
+        _draw_rings(ax, panel_rows, methods, "authors_error", "#D55E00", 34)
+        _draw_rings(ax, panel_rows, methods, "paper_error", "#009E73", 60)
+        errors = [row["relative_error"] for row in panel_rows]
+        heights = [methods.index(row["method"]) for row in panel_rows]
+        ax.scatter(errors, heights, s=12, color="#0072B2", label="ours")
         ax.set_xlim(left=0)
         ax.grid(axis="y", alpha=0.2)
     axes[0, 0].set_yticks(range(len(methods)), methods)
@@ -236,29 +238,40 @@ def _draw(rows: list[Row]) -> Any:
     return figure
 
 
+def _draw_rings(
+    ax: Any, rows: list[Row], methods: list[str], column: str, colour: str, size: int
+) -> None:
+    known = [row for row in rows if row.get(column) is not None]
+    # An empty scatter would still appear in the legend.
+    if known:
+        ax.scatter(
+            [row[column] for row in known],
+            [methods.index(row["method"]) for row in known],
+            s=size,
+            facecolors="none",
+            edgecolors=colour,
+            label=column.removesuffix("_error"),
+        )
+
+
 def _draw_mrsa(rows: list[Row]) -> Any:
-    """Draw MRSA over relative error, FGNSR in colours of its own."""
+    """Draw MRSA over relative error, one panel per scene and rank, FGNSR in colours of its own."""
     figure, axes, panels = _panels(rows, 2.9, 2.9)
-    groups = {
-        "other methods": "#4D4D4D",
-        "FGNSR-100, -500": "#E69F00",
-        "FGNSR all pixels": "#56B4E9",
-        OURS: "#0072B2",
+    styles = {
+        "other methods": {"color": "#4D4D4D", "marker": "o", "s": 16},
+        "FGNSR-100, -500": {"color": "#E69F00", "marker": "o", "s": 16},
+        "FGNSR all pixels": {"color": "#56B4E9", "marker": "o", "s": 16},
+        OURS: {"color": "#0072B2", "marker": "*", "s": 60},
     }
-    for ax, lines in panels:
-        for label, colour in groups.items():
-            points = [
-                (row["relative_error"], row["mrsa"])
-                for row in lines
-                if _group(row["method"]) == label
-            ]
-            if points:
+    for ax, panel_rows in panels:
+        for label, style in styles.items():
+            group = [row for row in panel_rows if _group(row["method"]) == label]
+            if group:
                 ax.scatter(
-                    *zip(*points),
-                    s=60 if label == OURS else 16,
-                    color=colour,
+                    [row["relative_error"] for row in group],
+                    [row["mrsa"] for row in group],
                     label=label,
-                    marker="*" if label == OURS else "o",
+                    **style,
                 )
         ax.set_ylim(bottom=0)
     axes[0, 0].set_ylabel("MRSA")
@@ -267,24 +280,33 @@ def _draw_mrsa(rows: list[Row]) -> Any:
 
 
 def _group(method: str) -> str:
-    if method == OURS or method.startswith("FGNSR all"):
-        return OURS if method == OURS else "FGNSR all pixels"
-    return "FGNSR-100, -500" if method.startswith("FGNSR-") else "other methods"
+    """Return the group of a method in the figure of MRSA over error."""
+    if method == OURS:
+        return OURS
+    if method.startswith("FGNSR all"):
+        return "FGNSR all pixels"
+    if method.startswith("FGNSR-"):
+        return "FGNSR-100, -500"
+    return "other methods"
 
 
 def _panels(
     rows: list[Row], width: float, height: float, **options: Any
 ) -> tuple[Any, Any, list[tuple[Any, list[Row]]]]:
-    """Return a figure, its axes, and for each scene and rank a panel with its rows, at most three in a line."""
-    cases = list(dict.fromkeys((row["scene"], row["r"]) for row in rows))
-    columns = min(3, len(cases))
-    lines = -(-len(cases) // columns)
-    figure, axes = subplots(lines, columns, 2.2 + width * columns, 0.5 + height * lines, **options)
+    """Return a figure, its axes, and one panel with its rows per scene and rank."""
+    cases: dict[tuple[str, int], list[Row]] = {}
+    for row in rows:
+        cases.setdefault((row["scene"], row["r"]), []).append(row)
+    n_columns = min(3, len(cases))
+    n_rows = -(-len(cases) // n_columns)
+    figure, axes = subplots(
+        n_rows, n_columns, 2.2 + width * n_columns, 0.5 + height * n_rows, **options
+    )
     for ax in axes.flat[len(cases) :]:
         ax.set_visible(False)
     panels = []
-    for ax, (scene, r) in zip(axes.flat, cases):
+    for ax, ((scene, r), case_rows) in zip(axes.flat, cases.items()):
         ax.set_title(f"{scene}, r = {r}", fontsize="small")
         ax.set_xlabel("relative error, %")
-        panels.append((ax, [row for row in rows if (row["scene"], row["r"]) == (scene, r)]))
+        panels.append((ax, case_rows))
     return figure, axes, panels

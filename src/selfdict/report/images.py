@@ -8,7 +8,7 @@ import numpy as np
 
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.report.palette import NO_DATA
+from selfdict.report.palette import NO_DATA_RGB
 
 
 def false_colour_bands(wavelengths: Array | None, n_bands: int) -> tuple[int, int, int]:
@@ -79,7 +79,7 @@ def thin_out(image: Array, longest: int) -> Array:
 def rgb_png(image: Array, mask: Array) -> str:
     """Return the image (3, y, x) in 0…1 as a PNG ``data:`` address, grey outside ``mask``."""
     pixels = np.moveaxis((255 * image + 0.5).astype(np.uint8), 0, -1)
-    pixels[~mask] = NO_DATA
+    pixels[~mask] = NO_DATA_RGB
     return _data_address(optional("PIL.Image").fromarray(pixels))
 
 
@@ -90,7 +90,7 @@ def map_png(values: Array, mask: Array, top: float, colours: str) -> str:
     third of the size of full colour.
     """
     shades = np.linspace(0, 1, 255)
-    palette = np.vstack([255 * optional("matplotlib").colormaps[colours](shades)[:, :3], NO_DATA])
+    palette = np.vstack([255 * optional("matplotlib").colormaps[colours](shades)[:, :3], NO_DATA_RGB])
     level = np.clip(np.nan_to_num(values) / top, 0, 1)
     # Entry 255 of the palette is the grey.
     indices = np.where(mask, 254 * level + 0.5, 255).astype(np.uint8)

@@ -14,7 +14,7 @@ from selfdict.report.data import ReportData
 from selfdict.report.images import colour_limit
 from selfdict.report.palette import (
     ABUNDANCE_MAP,
-    NO_DATA,
+    NO_DATA_RGB,
     NOT_CHOSEN,
     RESIDUAL_MAP,
     line_styles,
@@ -37,7 +37,7 @@ def plot_scene(data: ReportData, ax: Any = None) -> Any:
     """
     ax = _axes(ax)
     image = np.moveaxis(data.false_colour, 0, -1).copy()
-    image[~data.mask] = np.array(NO_DATA) / 255
+    image[~data.mask] = np.array(NO_DATA_RGB) / 255
     ax.imshow(image, interpolation="nearest")
     effects = optional("matplotlib.patheffects")
     # A white outline keeps marks and numbers readable on any colour of the image.
@@ -193,7 +193,7 @@ def _gaps(x: Array) -> Array:
 
 
 def _map(ax: Any, values: Array, mask: Array, top: float, colours: str) -> Any:
-    shades = optional("matplotlib").colormaps[colours].with_extremes(bad=np.array(NO_DATA) / 255)
+    shades = optional("matplotlib").colormaps[colours].with_extremes(bad=np.array(NO_DATA_RGB) / 255)
     image = ax.imshow(
         np.ma.array(values, mask=~mask), cmap=shades, vmin=0, vmax=top, interpolation="nearest"
     )
