@@ -1,5 +1,6 @@
-"""``DataArray.selfdict``: the same functions for people who already hold a DataArray."""
+"""``DataArray.selfdict``: the functions of this package as methods of a DataArray."""
 
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from selfdict.scene.result import UnmixResult
 from selfdict.scene.unmix import unmix
 
 
-@xr.register_dataarray_accessor("selfdict")  # type: ignore[no-untyped-call]  # xarray leaves it untyped
+@xr.register_dataarray_accessor("selfdict")  # type: ignore[no-untyped-call]  # untyped in xarray
 class SelfdictAccessor:
     """Unmix a DataArray that has dims (band, y, x), or dims whose names say which is which.
 
@@ -27,7 +28,13 @@ class SelfdictAccessor:
     """
 
     def __init__(self, data: xr.DataArray) -> None:
-        self._scene = as_scene(data)
+        # xarray calls this on every attribute access, hasattr(data, "selfdict") included, also for
+        # arrays that are no scenes. It must not raise: the first method call checks the array.
+        self._data = data
+
+    @cached_property
+    def _scene(self) -> xr.DataArray:
+        return as_scene(self._data)
 
     def valid(self, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False) -> xr.DataArray:
         """See :func:`selfdict.scene.valid_mask`."""

@@ -5,6 +5,8 @@ from os import PathLike
 
 from selfdict._errors import InputError
 
+# Control characters and Unicode line separators. They may come from a damaged file, and the message
+# must stay one line that is safe to print on a terminal.
 _NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
@@ -32,5 +34,14 @@ class SceneError(InputError):
         super().__init__(f"{_NOT_PRINTABLE.sub(' ', self.path)}: {self.reason}")
 
     def __reduce__(self) -> tuple[type["SceneError"], tuple[str, str]]:
-        """Pickle by both arguments: errors come back from other processes."""
+        """Pickle both arguments: the error may be raised in a worker process."""
+        # The default would call the class with the message alone, which lacks an argument.
         return SceneError, (self.path, self.reason)
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an exception's message, or the name of its class if it has none."""
+    lines = str(error).splitlines()
+    if lines and lines[0]:
+        return lines[0]
+    return type(error).__name__

@@ -1,7 +1,10 @@
-"""From a file to a scene and back: the entry points; the formats themselves are in ``scene/formats``."""
+"""The entry points for reading and writing scenes.
+
+The formats themselves are in ``scene/formats``.
+"""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from importlib import import_module
 from inspect import signature
 from os import PathLike
@@ -14,10 +17,12 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._optional import optional
+from selfdict._validation import Array
 from selfdict.scene.blocks import blocks, in_row_chunks, with_mask
-from selfdict.scene.errors import SceneError
+from selfdict.scene.errors import SceneError, first_line
 from selfdict.scene.formats import FORMATS, format_of
 from selfdict.scene.model import DIMS, as_scene
+from selfdict.scene.nodata import nodata_of, with_nodata
 from selfdict.scene.staging import staged
 
 
@@ -46,7 +51,7 @@ def read_scene(
     drop_bad_bands : bool
         Drop the bands the file marks as bad (after ``bands``).
     mask : (n_rows, n_columns) array-like of bool, or a file, optional
-        True (not zero) where a pixel is to be left out; a file must hold one band on the same grid.
+        True (not zero) for pixels to leave out; a file must hold one band on the same grid.
     roi : (slice, slice), optional
         Rows and columns to keep, counted from 0; the mask covers the whole scene.
     format : {"envi", "geotiff", "mat", "netcdf", "zarr", "npy"}, optional
@@ -71,42 +76,31 @@ def read_scene(
     >>> import tempfile, numpy as np
     >>> from selfdict.scene import build_scene, read_scene, write_scene
     >>> folder = tempfile.mkdtemp()
-    >>> _ = write_scene(build_scene(np.ones((3, 4, 5)), wavelength=[450, 550, 650]), folder + "/cube.hdr")
+    >>> scene = build_scene(np.ones((3, 4, 5)), wavelength=[450, 550, 650])
+    >>> _ = write_scene(scene, folder + "/cube.hdr")
     >>> read_scene(folder + "/cube.hdr").wavelength.values
     array([450., 550., 650.])
     """
     path = Path(path)
     if not path.exists():
         raise SceneError(path, "no such file")
-    module = _module(format or format_of(path))
-    if unknown := options.keys() - signature(module.read).parameters.keys():
-        raise SceneError(
-            path, f"{module.NAME} is read without the option {', '.join(sorted(unknown))}"
-        )
-    try:
-        scene = as_scene(module.read(path, **options))
-    except (SceneError, ModuleNotFoundError):
-        raise
-    except (
-        Exception
-    ) as error:  # whatever a library says about a damaged file becomes one line with its name
-        first_line = (str(error).splitlines() or [""])[0]
-        raise SceneError(
-            path, f"cannot be read as {module.NAME}: {first_line or type(error).__name__}"
-        ) from error
+    scene = _read_file(path, format, options)
     if bands is not None:
         scene = _select_bands(scene, bands, path)
     if drop_bad_bands and "good_band" in scene.coords:
         scene = _select_bands(scene, np.flatnonzero(scene["good_band"].values), path)
-    scene = with_mask(scene, _read_mask(mask) if isinstance(mask, str | PathLike) else mask)
+    if isinstance(mask, str | PathLike):
+        scene = with_mask(scene, _read_mask(mask))
+    else:
+        scene = with_mask(scene, mask)
+    # After the mask, which covers the whole scene.
     if roi is not None:
-        scene = scene.isel(y=roi[0], x=roi[1])
+        rows, columns = roi
+        scene = scene.isel(y=rows, x=columns)
         if scene.size == 0:
-            rows, columns = (
-                f"{part.start or 0}:{'' if part.stop is None else part.stop}" for part in roi
-            )
             raise SceneError(
-                path, f"the region of rows {rows} and columns {columns} holds no pixel"
+                path,
+                f"the region of rows {_span(rows)} and columns {_span(columns)} holds no pixel",
             )
     return scene
 
@@ -121,20 +115,20 @@ def write_scene(
 ) -> Path:
     """Write a scene, or maps on its grid (any leading dim, or none); return the path written.
 
-    The file is written in a hidden folder beside its place and then moved: it is there whole or not
-    at all.
+    The file is written to a hidden folder next to its destination and then moved, so that it is
+    complete or absent.
 
     Parameters
     ----------
     scene : xarray.DataArray (band, y, x), or maps (…, y, x)
-        Pixels that its ``valid`` coordinate leaves out are written as no-data where the format
-        keeps no mask.
+        Pixels that its ``valid`` coordinate leaves out are written as no-data if the format has no
+        masks.
     path : str or path-like
-        The file; for ENVI header or data file (``.img`` beside a ``.hdr``).
+        The file; for ENVI the header or the data file (``.img`` next to a ``.hdr``).
     format : {"envi", "geotiff", "netcdf", "zarr"}, optional
         Default: by the name of the file.
     overwrite : bool
-        Replace a file that is there.
+        Replace an existing file.
     **options
         Of the format: ``interleave`` ("bsq", "bil", "bip") and ``byte_order`` ("little", "big") for
         ENVI.
@@ -144,7 +138,7 @@ def write_scene(
     pathlib.Path
     """
     target = Path(path)
-    module = _module(format or format_of(target))
+    module = _format_module(format, target)
     if not hasattr(module, "write"):
         raise SceneError(
             target, f"scenes are not written as {module.NAME}; use ENVI, GeoTIFF, NetCDF or zarr"
@@ -152,7 +146,8 @@ def write_scene(
     with staged(target, overwrite=overwrite) as temporary:
         try:
             module.write(as_bands(scene), temporary, **options)
-        except SceneError as error:  # names the hidden file
+        except SceneError as error:
+            # It names the file in the hidden folder, which the user does not know.
             raise SceneError(target, error.reason) from error
         except OSError as error:
             raise SceneError(target, f"cannot be written: {error}") from error
@@ -162,7 +157,7 @@ def write_scene(
 def write_spectra(
     spectra: xr.DataArray, path: str | PathLike[str], *, overwrite: bool = False
 ) -> Path:
-    """Write spectra (endmember, band) as CSV: a row for each band, a column for each spectrum.
+    """Write spectra (endmember, band) as CSV: one row per band, one column per spectrum.
 
     Parameters
     ----------
@@ -171,7 +166,7 @@ def write_spectra(
     path : str or path-like
         The file.
     overwrite : bool
-        Replace a file that is there.
+        Replace an existing file.
 
     Returns
     -------
@@ -191,27 +186,12 @@ def write_spectra(
     """
     path = Path(path)
     spectra = spectra.transpose("endmember", "band")
-    labels = (
-        spectra["endmember"].values
-        if "endmember" in spectra.coords
-        else range(1, spectra.shape[0] + 1)
-    )
     columns: dict[str, Iterable[Any]] = {"band": range(1, spectra.shape[1] + 1)}
-    for key, title in (
-        ("band_name", "band_name"),
-        ("wavelength", "wavelength_nm"),
-        ("fwhm", "fwhm_nm"),
-    ):
+    titles = {"band_name": "band_name", "wavelength": "wavelength_nm", "fwhm": "fwhm_nm"}
+    for key, title in titles.items():
         if key in spectra.coords:
             columns[title] = spectra[key].values.tolist()
-    titles = [f"endmember_{label}" for label in labels]
-    if "name" in spectra.coords:
-        names = [str(name) for name in spectra["name"].values]
-        titles = [
-            name if names.count(name) == 1 else f"{name} ({label})"
-            for name, label in zip(names, labels)
-        ]
-    columns |= dict(zip(titles, spectra.values))
+    columns |= dict(zip(_column_titles(spectra), spectra.values))
     with (
         staged(path, overwrite=overwrite) as temporary,
         temporary.open("w", newline="", encoding="utf-8") as file,
@@ -222,13 +202,35 @@ def write_spectra(
     return path
 
 
-def _module(format: str) -> Any:
+def _read_file(path: Path, format: str | None, options: dict[str, Any]) -> xr.DataArray:
+    """Return the whole scene in a file; anything that goes wrong becomes a SceneError."""
+    module = _format_module(format, path)
+    unknown = options.keys() - signature(module.read).parameters.keys()
+    if unknown:
+        raise SceneError(
+            path, f"{module.NAME} is read without the option {', '.join(sorted(unknown))}"
+        )
+    try:
+        return as_scene(module.read(path, **options))
+    except (SceneError, ModuleNotFoundError):
+        raise
+    except Exception as error:
+        # The libraries have many exceptions for damaged files, and their messages name no file.
+        raise SceneError(path, f"cannot be read as {module.NAME}: {first_line(error)}") from error
+
+
+def _format_module(format: str | None, path: Path) -> Any:
+    """Return the module that reads and writes a format, by default that of the file's name."""
+    if not format:
+        format = format_of(path)
     if format not in FORMATS:
         raise InputError(f"format must be one of {', '.join(sorted(FORMATS))}, got {format!r}")
+    # Imported on use: a format whose library is missing must not affect the others.
     try:
         return import_module(f"selfdict.scene.formats.{FORMATS[format]}")
     except ModuleNotFoundError as error:
-        optional(error.name or "")  # says which extra brings it
+        if error.name is not None:
+            optional(error.name)  # raises an error that names the extra to install
         raise
 
 
@@ -241,7 +243,8 @@ def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path)
         if index.size and not (index.min() >= 0 and index.max() < n_bands):
             seen = f"got {index.min()} to {index.max()}, counted from 0"
             raise SceneError(path, f"bands must lie between 0 and {n_bands - 1}, {seen}")
-        if len(blocks(scene)) > 1:  # picking from a mapped array would load all of it
+        # A list of indices copies what it selects. In chunks, a mapped file stays on disk.
+        if len(blocks(scene)) > 1:
             scene = in_row_chunks(scene)
         selected = scene.isel(band=index)
     if selected.size == 0:
@@ -256,20 +259,47 @@ def _read_mask(path: str | PathLike[str]) -> Any:
     return layer.values[0] != 0
 
 
+def _span(part: slice) -> str:
+    """Return a slice as text, such as ``2:5`` or ``0:``."""
+    if part.stop is None:
+        return f"{part.start or 0}:"
+    return f"{part.start or 0}:{part.stop}"
+
+
+def _column_titles(spectra: xr.DataArray) -> list[str]:
+    """Return one title per spectrum, all different."""
+    labels = _labels(spectra, "endmember")
+    if "name" not in spectra.coords:
+        return [f"endmember_{label}" for label in labels]
+    names = [str(name) for name in spectra["name"].values]
+    titles = []
+    for name, label in zip(names, labels):
+        # Libraries hold several spectra of one name, and a table has one column per title.
+        if names.count(name) > 1:
+            titles.append(f"{name} ({label})")
+        else:
+            titles.append(name)
+    return titles
+
+
+def _labels(data: xr.DataArray, dim: Hashable) -> Array:
+    """Return the labels along a dim, by default counted from 1."""
+    if dim in data.coords:
+        return data[dim].values
+    return np.arange(1, data.sizes[dim] + 1)
+
+
 def as_bands(data: xr.DataArray) -> xr.DataArray:
     """Return maps (y, x) or (endmember, y, x) as bands named by the labels of the leading dim."""
-    if data.ndim == 2:
-        data = data.expand_dims("band")
-    if "band" not in data.dims and data.ndim == 3 and set(DIMS[1:]) < set(data.dims):
-        (leading,) = set(data.dims) - set(DIMS)
-        labels = (
-            data[leading].values
-            if leading in data.coords
-            else np.arange(1, data.sizes[leading] + 1)
-        )
-        names = np.array([f"{leading} {label}" for label in labels])
-        if "name" in data.coords:
-            names = data["name"].values
-        data = data.drop_vars([leading, "name"], errors="ignore").rename({leading: "band"})
-        data = data.assign_coords(band_name=("band", names))
-    return as_scene(data)
+    bands = data
+    if bands.ndim == 2:
+        bands = bands.expand_dims("band")
+    if "band" not in bands.dims and bands.ndim == 3 and set(DIMS[1:]) < set(bands.dims):
+        (leading,) = set(bands.dims) - set(DIMS)
+        names = np.array([f"{leading} {label}" for label in _labels(bands, leading)])
+        if "name" in bands.coords:
+            names = bands["name"].values
+        bands = bands.drop_vars([leading, "name"], errors="ignore").rename({leading: "band"})
+        bands = bands.assign_coords(band_name=("band", names))
+    # Of the array given: rioxarray may keep the value for that object only.
+    return as_scene(with_nodata(bands, nodata_of(data)))

@@ -2,8 +2,8 @@
 
 Coordinates
     ``wavelength (band)`` and ``fwhm (band)`` in nanometres, ``good_band (band)`` booleans,
-    ``band_name (band)`` strings, ``valid (y, x)`` booleans (a mask handed in by the user), ``x``
-    and ``y`` the map coordinates of the pixel centres, ``spatial_ref`` the CRS and transform as
+    ``band_name (band)`` strings, ``valid (y, x)`` booleans (a mask given by the user), ``x`` and
+    ``y`` the map coordinates of the pixel centres, ``spatial_ref`` the CRS and transform as
     rioxarray keeps them. All are optional.
 Attributes (the CF names, with the CF meaning)
     ``_FillValue``: the no-data value; ``scale_factor``, ``add_offset``: physical value = stored ·
@@ -21,34 +21,40 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.georef import georeference
+from selfdict.scene.nodata import nodata_of, with_nodata
 
 DIMS = ("band", "y", "x")
-_BAND_NAMES = {
-    "band",
-    "bands",
-    "wavelength",
-    "wavelengths",
-    "wl",
-    "lambda",
-    "spectral",
-    "channel",
-    "channels",
+# Names of dims in lower case that are recognised, by what they become.
+_DIM_NAMES = {
+    "band": {
+        "band",
+        "bands",
+        "wavelength",
+        "wavelengths",
+        "wl",
+        "lambda",
+        "spectral",
+        "channel",
+        "channels",
+    },
+    "y": {"y", "lat", "latitude", "row", "rows", "line", "lines", "northing", "downtrack"},
+    "x": {
+        "x",
+        "lon",
+        "longitude",
+        "col",
+        "cols",
+        "column",
+        "columns",
+        "sample",
+        "samples",
+        "easting",
+        "crosstrack",
+    },
 }
-_Y_NAMES = {"y", "lat", "latitude", "row", "rows", "line", "lines", "northing", "downtrack"}
-_X_NAMES = {
-    "x",
-    "lon",
-    "longitude",
-    "col",
-    "cols",
-    "column",
-    "columns",
-    "sample",
-    "samples",
-    "easting",
-    "crosstrack",
-}
-_TO_NM = {
+# Those of them whose coordinate holds wavelengths; ``band`` or ``channel`` may just be counted.
+_WAVELENGTH_DIMS = {"wavelength", "wavelengths", "wl", "lambda"}
+_NANOMETRES_PER_UNIT = {
     "nm": 1.0,
     "nanometer": 1.0,
     "nanometre": 1.0,
@@ -70,7 +76,7 @@ _TO_NM = {
 
 
 def unit_of(wavelength: ArrayLike, units: str | None) -> str:
-    """Return the unit named, or a guess where none is: wavelengths below 100 are micrometres.
+    """Return the unit if it is named, else a guess: wavelengths below 100 are micrometres.
 
     Examples
     --------
@@ -79,11 +85,14 @@ def unit_of(wavelength: ArrayLike, units: str | None) -> str:
     """
     if units and units.strip().lower() != "unknown":
         return units
-    return "um" if np.nanmax(np.asarray(wavelength, dtype=np.float64), initial=0.0) < 100 else "nm"
+    # Imaging spectrometers cover 0.35 to 15 micrometres, that is 350 to 15,000 nm.
+    if np.nanmax(np.asarray(wavelength, dtype=np.float64), initial=0.0) < 100:
+        return "um"
+    return "nm"
 
 
 def to_nanometres(values: ArrayLike, units: str) -> Array | None:
-    """Return wavelengths in nm, or None where the unit is not one of length.
+    """Return wavelengths in nm, or None if the unit is not one of length.
 
     Examples
     --------
@@ -92,8 +101,14 @@ def to_nanometres(values: ArrayLike, units: str) -> Array | None:
     array([ 400., 2500.])
     """
     unit = units.strip().lower()
-    factor = _TO_NM.get(unit, _TO_NM.get(unit.removesuffix("s")))
-    return None if factor is None else np.round(np.asarray(values, dtype=np.float64) * factor, 6)
+    factor = _NANOMETRES_PER_UNIT.get(unit)
+    if factor is None:
+        # a plural, such as "Nanometers"
+        factor = _NANOMETRES_PER_UNIT.get(unit.removesuffix("s"))
+    if factor is None:
+        return None
+    # Rounded, since 1.001 · 1000 would otherwise be 1000.9999999999999.
+    return np.round(np.asarray(values, dtype=np.float64) * factor, 6)
 
 
 def build_scene(
@@ -109,7 +124,7 @@ def build_scene(
     scale_factor: float | None = None,
     name: Hashable = "reflectance",
 ) -> xr.DataArray:
-    """Put an array of shape (bands, rows, columns) and what is known about it together as a scene.
+    """Return an array of shape (bands, rows, columns) and what is known about it as a scene.
 
     Parameters
     ----------
@@ -145,21 +160,10 @@ def build_scene(
     (5, -1)
     """
     scene = xr.DataArray(values, dims=DIMS, name=name)
-    n_bands = scene.sizes["band"]
-    for key, given, dtype, units in (
-        ("wavelength", wavelength, np.float64, "nm"),
-        ("fwhm", fwhm, np.float64, "nm"),
-        ("good_band", good_band, np.bool_, None),
-        ("band_name", band_name, np.str_, None),
-    ):
-        if given is None:
-            continue
-        column = np.asarray(given).astype(dtype)
-        if column.shape != (n_bands,):
-            raise InputError(
-                f"{key} must have one entry for each of the {n_bands} bands, got shape {column.shape}"
-            )
-        scene = scene.assign_coords({key: ("band", column, {"units": units} if units else {})})
+    scene = _with_band_coordinate(scene, "wavelength", wavelength, np.float64, {"units": "nm"})
+    scene = _with_band_coordinate(scene, "fwhm", fwhm, np.float64, {"units": "nm"})
+    scene = _with_band_coordinate(scene, "good_band", good_band, np.bool_, {})
+    scene = _with_band_coordinate(scene, "band_name", band_name, np.str_, {})
     if nodata is not None:
         scene.attrs["_FillValue"] = nodata
     if scale_factor is not None:
@@ -167,11 +171,28 @@ def build_scene(
     return georeference(scene, crs, transform)
 
 
+def _with_band_coordinate(
+    scene: xr.DataArray, name: str, given: Any, dtype: type, attrs: dict[str, str]
+) -> xr.DataArray:
+    """Return the scene with a coordinate along its bands, if one is given."""
+    if given is None:
+        return scene
+    values: Array = np.asarray(given).astype(dtype)
+    n_bands = scene.sizes["band"]
+    if values.shape != (n_bands,):
+        raise InputError(
+            f"{name} must have one entry for each of the {n_bands} bands, got shape {values.shape}"
+        )
+    return scene.assign_coords({name: ("band", values, attrs)})
+
+
 def as_scene(data: xr.DataArray) -> xr.DataArray:
     """Return a DataArray as a scene: dims renamed and ordered to (band, y, x).
 
     Dims are recognised by name (``bands``, ``wavelength``, ``lat``, ``rows``, …); a dim coordinate
-    called ``wavelength`` becomes the wavelength of the bands. Values are neither read nor copied.
+    called ``wavelength`` becomes the wavelength of the bands. A no-data value that rioxarray keeps
+    for the array (``rio.nodata``) becomes the attribute ``_FillValue``, unless there is one. Values
+    are neither read nor copied.
 
     Examples
     --------
@@ -195,6 +216,9 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
         raise InputError(f"a scene must not be empty, got shape {scene.shape}")
     if scene.dtype.kind not in "biuf":
         raise TypeError(f"a scene must hold real numbers, got dtype {scene.dtype}")
+    # Of the array given: rioxarray may keep the value for that object only.
+    scene = with_nodata(scene, nodata_of(data))
+    # CF lets a file choose the name of this variable; all that follows looks for "spatial_ref".
     mapping = scene.rio.grid_mapping
     if mapping != "spatial_ref" and mapping in scene.coords:
         scene = scene.rename({mapping: "spatial_ref"})
@@ -204,23 +228,30 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
 
 
 def _rename_dims(scene: xr.DataArray) -> xr.DataArray:
+    names = _recognised_dims(scene)
+    band = next(dim for dim, new in names.items() if new == "band")
+    wavelength = None
+    if band in scene.coords and band != "band":
+        if str(band).lower() in _WAVELENGTH_DIMS:
+            values = scene[band].values
+            wavelength = to_nanometres(values, unit_of(values, scene[band].attrs.get("units")))
+        # Renamed with its dim it would become the labels of the bands, which a scene has not.
+        scene = scene.drop_vars([band])
+    scene = scene.rename({old: new for old, new in names.items() if old != new})
+    if wavelength is not None:
+        scene = scene.assign_coords(wavelength=("band", wavelength, {"units": "nm"}))
+    return scene
+
+
+def _recognised_dims(scene: xr.DataArray) -> dict[Hashable, str]:
+    """Return which of band, y and x each dim is, by its name."""
     names: dict[Hashable, str] = {}
     for dim in scene.dims:
-        for new, known in zip(DIMS, (_BAND_NAMES, _Y_NAMES, _X_NAMES)):
+        for new, known in _DIM_NAMES.items():
             if str(dim).lower() in known:
                 names[dim] = new
     if sorted(names.values()) != sorted(DIMS):
         raise InputError(
             f"cannot tell which of the dims {scene.dims} are band, y and x: rename them"
         )
-    band = next(dim for dim, new in names.items() if new == "band")
-    wavelength = None
-    if band in scene.coords and band != "band":
-        if str(band).lower() in ("wavelength", "wavelengths", "wl", "lambda"):
-            values = scene[band].values
-            wavelength = to_nanometres(values, unit_of(values, scene[band].attrs.get("units")))
-        scene = scene.drop_vars([band])
-    scene = scene.rename({old: new for old, new in names.items() if old != new})
-    if wavelength is not None:
-        scene = scene.assign_coords(wavelength=("band", wavelength, {"units": "nm"}))
-    return scene
+    return names

@@ -14,13 +14,15 @@ from selfdict.scene.formats.common import LAZY, check_declared_size, lazy_cube
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres, unit_of
 
+# How datasets are opened. Stored values stay as they are, so that a round trip changes no bit.
 OPEN: dict[str, Any] = {
     "mask_and_scale": False,
     "decode_times": False,
-    "decode_coords": "all",
+    "decode_coords": "all",  # the grid mapping as a coordinate, as rioxarray looks for it
     "cache": False,
 }
-_COLUMNS = {
+# What a scene knows about its bands, and the names of the variables that may hold it.
+_BAND_VARIABLES = {
     "wavelength": ("wavelength", "wavelengths", "wl", "center_wavelength", "central_wavelength"),
     "fwhm": ("fwhm", "bandwidth"),
     "good_band": ("good_band", "good_bands", "good_wavelengths", "bbl"),
@@ -35,7 +37,7 @@ def scene_from_dataset(
     held: int,
     variable: str | None,
 ) -> xr.DataArray:
-    """Return the variable with three dims as a scene that reads its rows when asked.
+    """Return the variable with three dims as a scene whose values are read on use.
 
     Parameters
     ----------
@@ -50,31 +52,28 @@ def scene_from_dataset(
     variable : str, optional
         Which variable is the cube; needed if several have three dims.
     """
-    name = _choose(path, dataset, variable)
+    name = _find_cube(path, dataset, variable)
     data = dataset[name]
     if data.dtype.kind not in "biuf":
         raise SceneError(path, f"{name} holds {data.dtype}, not real numbers")
     check_declared_size(path, data.size * data.dtype.itemsize, held, LAZY)
-    named = as_scene(data)  # dims by their usual names; nothing is read
-    original = _original_dims(data)
-
-    def load(bands: slice, rows: slice, columns: slice) -> Array:
-        with reopen() as again:
-            wanted = {original["band"]: bands, original["y"]: rows, original["x"]: columns}
-            return again[name].isel(wanted).transpose(*wanted).values
-
-    chunks = data.encoding.get("preferred_chunks", {})
-    packed = (chunks.get(original["y"], 1), chunks.get(original["x"], 1))
-    values = lazy_cube(path, named.shape, data.dtype, load, packed)  # type: ignore[arg-type]  # 3 sizes
-    columns = _columns(dataset, original["band"])
-    if "wavelength" not in columns and "wavelength" in named.coords:
-        columns["wavelength"] = named["wavelength"].values
+    # Dims and attributes by the names of a scene; nothing is read.
+    named = as_scene(data)
+    dims = _file_dims(data)
+    band_data = _band_data(dataset, dims["band"])
+    if "wavelength" not in band_data and "wavelength" in named.coords:
+        band_data["wavelength"] = named["wavelength"].values
     scene = build_scene(
-        values, **columns, crs=_crs(data, original), transform=transform_of(named), name=name
+        _lazy_values(path, data, reopen, dims),
+        **band_data,
+        crs=_crs(data, dims),
+        transform=transform_of(named),
+        name=name,
     )
     for key in ("_FillValue", "scale_factor", "add_offset"):
-        if key in data.attrs:
-            scene.attrs[key] = np.asarray(data.attrs[key]).item()
+        if key in named.attrs:
+            scene.attrs[key] = np.asarray(named.attrs[key]).item()
+    # One that the dtype cannot hold is none to rioxarray, which as_scene asks.
     if "_FillValue" not in scene.attrs and "missing_value" in data.attrs:
         scene.attrs["_FillValue"] = np.asarray(data.attrs["missing_value"]).item()
     for key in ("valid", "lat", "lon"):
@@ -83,73 +82,96 @@ def scene_from_dataset(
     return scene
 
 
+def _lazy_values(
+    path: Path, data: xr.DataArray, reopen: Callable[[], xr.Dataset], dims: dict[str, Hashable]
+) -> Any:
+    """Return the values of a variable as (band, y, x), read on use."""
+    name = data.name
+
+    # It is pickled for the workers of a cluster: it must not refer to data, which is an open file.
+    def load(bands: slice, rows: slice, columns: slice) -> Array:
+        with reopen() as dataset:
+            wanted = {dims["band"]: bands, dims["y"]: rows, dims["x"]: columns}
+            return dataset[name].isel(wanted).transpose(*wanted).values
+
+    shape = (data.sizes[dims["band"]], data.sizes[dims["y"]], data.sizes[dims["x"]])
+    chunks = data.encoding.get("preferred_chunks", {})
+    chunk_shape = (chunks.get(dims["y"], 1), chunks.get(dims["x"], 1))
+    return lazy_cube(path, shape, data.dtype, load, chunk_shape)
+
+
 def dataset_from_scene(scene: xr.DataArray) -> tuple[xr.Dataset, dict[Hashable, dict[str, Any]]]:
-    """Return the scene as a dataset to be written by groups of rows, and the encoding that adds nothing to it."""
+    """Return the scene as a dataset in chunks of rows, and the encoding to write it with.
+
+    The encoding keeps xarray from adding attributes that the scene has not.
+    """
     name = scene.name or "reflectance"
     data = in_row_chunks(scene).rename(name).drop_encoding()
     transform = transform_of(scene)
-    if transform is not None:  # the one stored may be that of a larger scene
+    if transform is not None:
+        # The stored one may be that of a larger scene, from which this was selected.
         data = data.rio.write_transform(transform)
     if "spatial_ref" in data.coords:
         data.encoding.clear()
         data.attrs["grid_mapping"] = "spatial_ref"
     dataset = data.to_dataset()
     dataset.attrs["Conventions"] = "CF-1.11"
-    # Floats get a _FillValue of NaN unless told otherwise.
-    encoding = {
-        key: {"_FillValue": None}
-        for key, var in dataset.variables.items()
-        if "_FillValue" not in var.attrs
-    }
-    return dataset, {
-        key: value for key, value in encoding.items() if dataset[key].dtype.kind == "f"
-    }
+    # By default xarray gives floating variables a _FillValue of NaN.
+    encoding: dict[Hashable, dict[str, Any]] = {}
+    for key, stored in dataset.variables.items():
+        if stored.dtype.kind == "f" and "_FillValue" not in stored.attrs:
+            encoding[key] = {"_FillValue": None}
+    return dataset, encoding
 
 
-def _choose(path: Path, dataset: xr.Dataset, variable: str | None) -> str:
+def _find_cube(path: Path, dataset: xr.Dataset, variable: str | None) -> str:
+    """Return the name of the variable that is the cube."""
     cubes = [str(name) for name, data in dataset.data_vars.items() if data.ndim == 3]
+    listed = ", ".join(cubes) or "none"
     if variable is not None:
         if variable not in dataset.data_vars:
             raise SceneError(
-                path,
-                f"has no variable {variable!r}; with three dims there are: {', '.join(cubes) or 'none'}",
+                path, f"has no variable {variable!r}; with three dims there are: {listed}"
             )
         return variable
     if len(cubes) != 1:
         raise SceneError(
             path,
             "expected one variable with three dims, name one by variable=… (--variable); "
-            f"there are: {', '.join(cubes) or 'none'}",
+            f"there are: {listed}",
         )
     return cubes[0]
 
 
-def _original_dims(data: xr.DataArray) -> dict[str, Hashable]:
-    """Return which of the dims of ``data`` is band, y and x, told apart by their sizes in a small array."""
+def _file_dims(data: xr.DataArray) -> dict[str, Hashable]:
+    """Return the names that band, y and x have in ``data``."""
+    # as_scene knows the names but does not tell them: the sizes of a small array do.
     sizes = as_scene(xr.DataArray(np.empty((1, 2, 3)), dims=data.dims)).shape
     return {dim: data.dims[size - 1] for dim, size in zip(DIMS, sizes)}
 
 
-def _columns(dataset: xr.Dataset, band: Hashable) -> dict[str, Any]:
-    """Return what the dataset says about its bands, by the names a scene uses."""
+def _band_data(dataset: xr.Dataset, band: Hashable) -> dict[str, Any]:
+    """Return what the dataset says about its bands, by the names of a scene."""
     found = {}
-    for key, names in _COLUMNS.items():
+    for key, names in _BAND_VARIABLES.items():
         for name in names:
             if key not in found and name in dataset.variables and dataset[name].dims == (band,):
                 found[key] = dataset[name]
-    columns: dict[str, Any] = {key: data.values for key, data in found.items()}
+    band_data: dict[str, Any] = {key: data.values for key, data in found.items()}
     if "wavelength" in found:
-        unit = unit_of(columns["wavelength"], found["wavelength"].attrs.get("units"))
+        # Widths without a unit have that of the wavelengths; by their size it cannot be guessed.
+        unit = unit_of(band_data["wavelength"], found["wavelength"].attrs.get("units"))
         for key in ("wavelength", "fwhm"):
             if key in found:
-                columns[key] = to_nanometres(columns[key], found[key].attrs.get("units", unit))
+                band_data[key] = to_nanometres(band_data[key], found[key].attrs.get("units", unit))
     if "good_band" in found:
-        columns["good_band"] = columns["good_band"] != 0
-    return columns
+        band_data["good_band"] = band_data["good_band"] != 0
+    return band_data
 
 
-def _crs(data: xr.DataArray, original: dict[str, Hashable]) -> Any:
+def _crs(data: xr.DataArray, dims: dict[str, Hashable]) -> Any:
     crs = crs_of(data)
-    if crs is None and str(original["y"]).lower().startswith("lat"):
+    # Files with the dims lat and lon often declare no CRS.
+    if crs is None and str(dims["y"]).lower().startswith("lat"):
         return "EPSG:4326"
     return crs
