@@ -16,7 +16,7 @@ from selfdict.cli.app import app
 from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, matrix, read_scene, unmix, write_scene
 from selfdict.scene.blocks import in_row_chunks
-from selfdict.scene.passes import _cut_for_travel, blocks
+from selfdict.scene.passes import _cut_to_pickle, blocks
 
 SHAPE = (60, 40)
 OPTIONS = {"candidates": 60, "max_pixels": 500, "check": True, "random_state": 0}
@@ -136,8 +136,8 @@ def test_an_error_in_a_task_comes_back(tmp_path, client, truth):
 @pytest.mark.parametrize("name", ["cube.hdr", "cube.zarr", "cube.tif"])
 def test_what_travels_to_a_worker_is_small(tmp_path, monkeypatch, truth, name):
     scene = read_scene(write_scene(truth.scene, tmp_path / name), bands=range(20))
-    monkeypatch.setattr("selfdict.scene.passes._TOGETHER", 2)
-    block = list(_cut_for_travel(in_row_chunks(scene), blocks(scene)))[1]
+    monkeypatch.setattr("selfdict.scene.passes._BLOCKS_PER_GROUP", 2)
+    block = list(_cut_to_pickle(in_row_chunks(scene), blocks(scene)))[1]
     packed = pickle.dumps(block) if name == "cube.hdr" else client_pickle(block)
     assert len(packed) < 20_000 < scene.nbytes / len(blocks(scene))
     again = pickle.loads(packed)

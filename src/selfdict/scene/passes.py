@@ -1,4 +1,4 @@
-"""Passes over a scene, a block at a time: in this process, or on the workers of a dask cluster."""
+"""Passes over a scene block by block: in this process, or on the workers of a dask cluster."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -10,21 +10,21 @@ from selfdict._validation import Array
 from selfdict.scene.blocks import blocks, flat_indices, in_row_chunks
 
 Answer = TypeVar("Answer")
-_TOGETHER = 256  # blocks
+_BLOCKS_PER_GROUP = 256  # blocks whose dask tasks are separated from all others in one step
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows and columns of a scene, which are read when they are asked for.
+    """Some rows and columns of a scene, whose values are read on use.
 
     Attributes
     ----------
     number : int
-        Counted from 0 over the scene.
+        Of the block, counted from 0 over the scene.
     rows, columns : slice
         Where the block lies in the scene.
     width : int
-        Columns of the whole scene.
+        Number of columns of the whole scene.
     scene : xarray.DataArray
         The block as a scene of its own.
     """
@@ -47,7 +47,7 @@ def over_blocks(
     client: Any = None,
     report: Callable[[float], Any] | None = None,
 ) -> Iterator[tuple[tuple[slice, slice], Answer]]:
-    """Yield rows and columns of each block with what ``task`` says about it, in the order of the blocks.
+    """Yield the rows and columns of each block with the answer of ``task``, in order.
 
     Parameters
     ----------
@@ -63,9 +63,10 @@ def over_blocks(
     if client is None:
         answers: Iterator[Answer] = map(task, _cut(scene, parts))
     else:
+        # Imported here, since dask.distributed is optional.
         from selfdict.backends.dask_ import map_blocks
 
-        answers = map_blocks(client, task, _cut_for_travel(in_row_chunks(scene), parts))
+        answers = map_blocks(client, task, _cut_to_pickle(in_row_chunks(scene), parts))
     for number, (part, answer) in enumerate(zip(parts, answers), start=1):
         yield part, answer
         if report is not None:
@@ -78,24 +79,28 @@ def _cut(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> Iterator[Bloc
         yield Block(number, rows, columns, width, scene.isel(y=rows, x=columns))
 
 
-def _cut_for_travel(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> Iterator[Block]:
+def _cut_to_pickle(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> Iterator[Block]:
     """Yield the blocks, each with the dask tasks that read it and no others.
 
-    Finding these takes time in proportion to all tasks there are: it is done for many blocks
-    together first.
+    A part of a dask array refers to the tasks of the whole array, and all would be pickled with it.
+    To find those of a block takes time proportional to the number of tasks: it is done for a group
+    of blocks first, and then for each block among the tasks of its group.
     """
-    for first in range(0, len(parts), _TOGETHER):
-        group = parts[first : first + _TOGETHER]
-        top, bottom = group[0][0].start, group[-1][0].stop
+    for first in range(0, len(parts), _BLOCKS_PER_GROUP):
+        group = parts[first : first + _BLOCKS_PER_GROUP]
+        top = group[0][0].start
+        bottom = group[-1][0].stop
         strip = _own_tasks(scene.isel(y=slice(top, bottom)))
-        shifted = [(slice(rows.start - top, rows.stop - top), columns) for rows, columns in group]
-        for (rows, _), block in zip(group, _cut(strip, shifted)):
+        in_strip = [(slice(rows.start - top, rows.stop - top), columns) for rows, columns in group]
+        for (rows, _), block in zip(group, _cut(strip, in_strip)):
+            # Numbers and rows were counted within the strip.
             yield replace(
                 block, number=first + block.number, rows=rows, scene=_own_tasks(block.scene)
             )
 
 
 def _own_tasks(scene: xr.DataArray) -> xr.DataArray:
+    """Return the scene without the dask tasks that its values do not need."""
     import dask
 
     (data,) = dask.optimize(scene.data)

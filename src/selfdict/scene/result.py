@@ -23,10 +23,10 @@ class UnmixResult:
         the scene. Spectra of a library have a coordinate ``name (endmember)``.
     pixels : (r, 2) ndarray of int
         Row and column of each pure pixel, counted from 0; with a library, of the pixel that holds
-        most of a spectrum.
+        most of each spectrum.
     coordinates : (r, 2) ndarray of float or None
         Map coordinates x, y of the centres of these pixels (longitude, latitude in sensor
-        geometry); None for a scene of no known place.
+        geometry); None for a scene without georeference.
     crs : str or None
         The CRS of the coordinates as ``EPSG:…`` or WKT.
     abundances : xarray.DataArray (endmember, y, x)
@@ -38,7 +38,7 @@ class UnmixResult:
     relative_error : float
         ‖M − U H‖_F / ‖M‖_F over all valid pixels (section 4.2 of the paper), as a fraction.
     solution : Solution or None
-        The point of model (6) that FGNSR chose from, with its certificate; None for the other
+        The solution of model (6) that FGNSR chose from, with its certificate; None for the other
         methods.
     solution_pixels : (k, 2) ndarray of int or None
         Row and column of the pixel behind each column of ``solution`` (the candidates, or all
@@ -49,11 +49,11 @@ class UnmixResult:
     parameters : mapping
         Method and settings as they were used.
     seconds : mapping of str to float
-        Time of the steps ``read``, ``select``, ``abundances`` and of all together, ``total``.
+        Time of the steps ``read``, ``select``, ``abundances``, and of all steps, ``total``.
     atoms : (r,) ndarray of int or None
         Which spectra of the library the endmembers are; None without a library.
     check : SceneCheck or None
-        How far the solution can be from optimal for all pixels, where that was asked for.
+        How far the solution can be from optimal for all pixels, if requested.
     """
 
     endmembers: xr.DataArray
@@ -80,4 +80,6 @@ class UnmixResult:
     @property
     def gap(self) -> float | None:
         """The certified relative gap of the solution, None without one."""
-        return None if self.solution is None else float(self.solution.gap)
+        if self.solution is None:
+            return None
+        return float(self.solution.gap)

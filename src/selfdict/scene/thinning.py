@@ -1,4 +1,7 @@
-"""Which pixels the method gets to see: all of a small scene, representatives or a sample of a large one."""
+"""The pixels that a method chooses from.
+
+These are all pixels of a small scene, and representatives or a sample of a large one.
+"""
 
 from dataclasses import dataclass
 
@@ -21,7 +24,7 @@ class Points:
     pixels : (k,) ndarray of int
         Their positions in the scene, counted row by row.
     sizes : (k,) ndarray of int
-        How many pixels each of them stands for.
+        Number of pixels that each of them stands for.
     """
 
     values: Array
@@ -38,9 +41,14 @@ class AllPixels:
     def __call__(self, block: Block) -> Points:
         """Return the pixels of the block to keep."""
         M, valid = block_matrix(block.scene, slice(None), slice(None), self.bands)
+        # Negative values are noise in dark bands: the model is one of nonnegative data.
         M = np.maximum(M[:, valid], 0)
-        kept, sizes = self.choose(M, block.number) if M.shape[1] else (np.arange(0), np.arange(0))
-        return Points(np.ascontiguousarray(M[:, kept].T), block.pixels[valid][kept], sizes)
+        pixels = block.pixels[valid]
+        if not pixels.size:
+            # Neither SPA nor H2NMF takes a matrix without columns.
+            return Points(np.ascontiguousarray(M.T), pixels, np.arange(0))
+        kept, sizes = self.choose(M, block.number)
+        return Points(np.ascontiguousarray(M[:, kept].T), pixels[kept], sizes)
 
     def choose(self, M: Array, number: int) -> tuple[Array, Array]:
         """Return which columns of M (m, n) to keep, and how many columns each stands for."""
@@ -49,7 +57,10 @@ class AllPixels:
 
 @dataclass(frozen=True)
 class Sample(AllPixels):
-    """Keep a random share of each block, and its extreme pixels, found by SPA, always."""
+    """Keep a random share of each block, and always its extreme pixels, found by SPA.
+
+    Pure pixels are extreme and few: a random share alone would miss them.
+    """
 
     share: float
     n_extreme: int
@@ -58,35 +69,36 @@ class Sample(AllPixels):
     def choose(self, M: Array, number: int) -> tuple[Array, Array]:
         """Return which columns of M (m, n) to keep; none stands for others."""
         n = M.shape[1]
-        # float64: where only noise is left, SPA must compare many residuals of nearly one size
+        # In float64: once only noise is left, SPA compares many residuals of nearly the same size.
         extreme = spa(M.astype(np.float64), min(self.n_extreme, n), allow_fewer=True)
-        generator = np.random.default_rng(
-            [self.seed, number]
-        )  # the same whichever process the block comes to
+        # Seeded by the number of the block, so that the sample does not depend on the process or
+        # the order in which blocks are read.
+        generator = np.random.default_rng([self.seed, number])
         kept = np.union1d(extreme, generator.choice(n, int(self.share * n), replace=False))
         return kept, np.ones(kept.size, dtype=np.intp)
 
 
 @dataclass(frozen=True)
 class Representatives(AllPixels):
-    """Keep the representatives of the H2NMF clusters of each block, with the sizes of the clusters."""
+    """Keep the representatives of each block's H2NMF clusters, with the sizes of the clusters."""
 
     n_clusters: int
 
     def choose(self, M: Array, number: int) -> tuple[Array, Array]:
         """Return which columns of M (m, n) to keep, and how many columns each stands for."""
         clusters = h2nmf(M, min(self.n_clusters, M.shape[1]))
+        # In the order of the scene, as all points are.
         order = np.argsort(clusters.indices)
         return clusters.indices[order], clusters.sizes[order]
 
 
 def gather(parts: list[Points]) -> Points:
-    """Put the points of all blocks together, in the order of the scene whatever the shape of the blocks."""
-    values, pixels, sizes = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("values", "pixels", "sizes")
-    )
+    """Return the points of all blocks, in the order of the scene."""
+    values = np.concatenate([part.values for part in parts])
+    pixels = np.concatenate([part.pixels for part in parts])
+    sizes = np.concatenate([part.sizes for part in parts])
+    # Blocks of whole rows are in order already, and sorting copies all values.
     if (np.diff(pixels) < 0).any():
         order = np.argsort(pixels)
-        values, pixels, sizes = values[order], pixels[order], sizes[order]
+        return Points(values[order], pixels[order], sizes[order])
     return Points(values, pixels, sizes)

@@ -1,0 +1,179 @@
+"""What :func:`selfdict.scene.unmix` is asked to do, checked before anything is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from selfdict._errors import InputError
+from selfdict._validation import Array, as_rank
+from selfdict.estimators import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
+from selfdict.model.losses import Squared, as_loss
+from selfdict.scene.blocks import used_bands, with_mask
+from selfdict.scene.library import match_wavelengths
+from selfdict.scene.model import as_scene
+
+METHODS: dict[str, Any] = {
+    "fgnsr": FGNSR,
+    "spa": SPA,
+    "snpa": SNPA,
+    "xray": XRAY,
+    "vca": VCA,
+    "h2nmf": H2NMF,
+}
+
+
+@dataclass(frozen=True)
+class UnmixRequest:
+    """The checked settings of one call of :func:`selfdict.scene.unmix`.
+
+    Attributes
+    ----------
+    scene : xarray.DataArray (band, y, x)
+        With the user's mask in its ``valid`` coordinate.
+    r : int
+        Number of endmembers.
+    method : str
+        A key of ``METHODS``.
+    candidates : int or None
+        Number of H2NMF clusters; None for all pixels, and for the other methods.
+    mu : float or "auto"
+        The penalty of model (6).
+    library : xarray.DataArray (spectrum, band) or None
+        At the wavelengths of the used bands.
+    abundances : {"nnls", "fcls"}
+        How they are fitted.
+    drop_bad_bands : bool
+        As given; ``bands`` is what follows from it.
+    bands : (n_bands,) ndarray of bool
+        The used ones.
+    max_pixels : int or None
+        The most pixels the method chooses from.
+    check : bool
+        Whether the solution is checked against all pixels.
+    folder : Path or None
+        Where the maps are written, absolute.
+    seed : int or None
+        ``random_state`` if it is a number, for the record.
+    options : mapping
+        Further parameters of the estimator.
+    squared_loss : bool
+        Whether these leave the loss squared.
+    """
+
+    scene: xr.DataArray
+    r: int
+    method: str
+    candidates: int | None
+    mu: float | str
+    library: xr.DataArray | None
+    abundances: str
+    drop_bad_bands: bool
+    bands: Array
+    max_pixels: int | None
+    check: bool
+    folder: Path | None
+    seed: int | None
+    options: Mapping[str, Any]
+    squared_loss: bool
+
+
+def check_request(
+    scene: xr.DataArray,
+    r: int,
+    *,
+    method: str,
+    candidates: int | None,
+    mu: float | str,
+    library: xr.DataArray | None,
+    abundances: str,
+    mask: ArrayLike | None,
+    drop_bad_bands: bool,
+    max_pixels: int | None,
+    check: bool,
+    maps: str | PathLike[str] | None,
+    random_state: Any,
+    options: Mapping[str, Any],
+) -> UnmixRequest:
+    """Check the parameters of :func:`selfdict.scene.unmix`; no value of the scene is read."""
+    _check_method(method, abundances)
+    if method != "fgnsr":
+        candidates = None
+    squared_loss = isinstance(as_loss(options.get("loss")), Squared)
+    if check:
+        has_dictionary = method == "fgnsr" and (candidates is not None or library is not None)
+        options = _checkable_options(options, has_dictionary and squared_loss)
+    scene = with_mask(as_scene(scene), mask)
+    r = _checked_rank(r, scene, library)
+    bands = used_bands(scene, drop_bad_bands)
+    if library is not None:
+        library = _matched_library(library, scene.isel(band=bands), method)
+    return UnmixRequest(
+        scene=scene,
+        r=r,
+        method=method,
+        candidates=candidates,
+        mu=mu,
+        library=library,
+        abundances=abundances,
+        drop_bad_bands=drop_bad_bands,
+        bands=bands,
+        max_pixels=max_pixels,
+        check=check,
+        folder=_absolute(maps),
+        seed=_recorded_seed(random_state),
+        options=options,
+        squared_loss=squared_loss,
+    )
+
+
+def _check_method(method: str, abundances: str) -> None:
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if abundances not in ("nnls", "fcls"):
+        raise InputError(f"abundances must be 'nnls' or 'fcls', got {abundances!r}")
+
+
+def _checkable_options(options: Mapping[str, Any], checkable: bool) -> dict[str, Any]:
+    """Return the options with the weights that the check over all pixels needs.
+
+    The check bounds the model in which the cluster sizes weigh the residuals. Gates solved with
+    sizes that scale the points instead would belong to another model.
+    """
+    weights = options.get("weights", "residual")
+    if not checkable or weights != "residual":
+        raise InputError(
+            "check needs the method 'fgnsr' with candidates or a library, "
+            "weights='residual' and loss='squared'"
+        )
+    # First, so that the record lists them next to candidates and mu.
+    return {"weights": weights} | dict(options)
+
+
+def _checked_rank(r: int, scene: xr.DataArray, library: xr.DataArray | None) -> int:
+    if library is not None:
+        return as_rank(r, library.sizes["spectrum"])
+    return as_rank(r, scene.sizes["y"] * scene.sizes["x"])
+
+
+def _matched_library(library: xr.DataArray, scene: xr.DataArray, method: str) -> xr.DataArray:
+    if method != "fgnsr":
+        raise InputError(f"a library is searched by the method 'fgnsr', got {method!r}")
+    return match_wavelengths(library, scene)
+
+
+def _absolute(maps: str | PathLike[str] | None) -> Path | None:
+    if maps is None:
+        return None
+    # Workers of a cluster may have been started in another folder.
+    return Path(maps).absolute()
+
+
+def _recorded_seed(random_state: Any) -> int | None:
+    if isinstance(random_state, int):
+        return random_state
+    return None

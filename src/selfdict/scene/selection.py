@@ -1,0 +1,176 @@
+"""The first pass: read the pixels to choose from, and choose endmembers among them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from selfdict._errors import InputError
+from selfdict._validation import Array, as_rank
+from selfdict.model.solution import Solution
+from selfdict.readout import robustness_report
+from selfdict.readout.guarantee import Guarantee
+from selfdict.scene.blocks import blocks, float_dtype
+from selfdict.scene.check import Dictionary
+from selfdict.scene.passes import over_blocks
+from selfdict.scene.request import METHODS, UnmixRequest
+from selfdict.scene.thinning import AllPixels, Points, Representatives, Sample, gather
+
+_MAX_FIT_BYTES = 128 * 2**20  # of the pixels to choose from, unless max_pixels is given
+_EXTREMES_PER_ENDMEMBER = 3  # extreme pixels that a sample of a block always holds
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the estimator chose. It does not refer to the points, so that these can be freed.
+
+    Attributes
+    ----------
+    U : (m, r) ndarray
+        The endmembers.
+    chosen : (r,) ndarray of int
+        Their numbers among the points, or among the spectra of the library.
+    pixels : (r,) ndarray of int or None
+        Their positions in the scene, counted row by row; None with a library.
+    n_fitted : int
+        Number of points.
+    candidates : int or None
+        Number of clusters that was used.
+    solution : Solution or None
+        Of model (6), for the method "fgnsr".
+    solution_pixels : (k,) ndarray of int or None
+        Positions in the scene of the columns of the solution; None with a library.
+    guarantee : Guarantee or None
+        For the points; None with a library.
+    dictionary : Dictionary or None
+        What the check over all pixels needs, if it is asked for.
+    """
+
+    U: Array
+    chosen: Array
+    pixels: Array | None
+    n_fitted: int
+    candidates: int | None
+    solution: Solution | None = None
+    solution_pixels: Array | None = None
+    guarantee: Guarantee | None = None
+    dictionary: Dictionary | None = None
+
+
+def read_points(
+    request: UnmixRequest,
+    generator: np.random.Generator,
+    client: Any,
+    report: Callable[[float], Any],
+) -> Points:
+    """Read the scene once and return the pixels that the method chooses from."""
+    task = _thinning(request, generator)
+    parts = []
+    for _, points in over_blocks(request.scene, task, client, report):
+        parts.append(points)
+    points = gather(parts)
+    if not len(points.values):
+        raise InputError(
+            "the scene has no valid pixel: all are no-data, not finite, zero or masked"
+        )
+    if request.library is None:
+        # Only now is it known how many pixels are valid.
+        as_rank(request.r, len(points.values))
+    return points
+
+
+def _thinning(request: UnmixRequest, generator: np.random.Generator) -> AllPixels:
+    """Return the task that chooses the pixels of each block."""
+    scene = request.scene
+    bands = request.bands
+    n_bands = int(bands.sum())
+    n_pixels = scene.sizes["y"] * scene.sizes["x"]
+    max_pixels = request.max_pixels
+    if max_pixels is None:
+        max_pixels = max(1, _MAX_FIT_BYTES // (n_bands * float_dtype(scene).itemsize))
+    if n_pixels <= max_pixels:
+        return AllPixels(bands)
+    # Representatives stand for clusters by their size, which only the squared loss can weigh.
+    if request.candidates is not None and request.squared_loss:
+        per_block = max(1, max_pixels // len(blocks(scene)))
+        return Representatives(bands, min(request.candidates, per_block))
+    seed = int(generator.integers(2**31))
+    # SPA finds at most as many extreme pixels as there are bands.
+    n_extreme = min(_EXTREMES_PER_ENDMEMBER * request.r, n_bands)
+    return Sample(bands, max_pixels / n_pixels, n_extreme, seed)
+
+
+def choose_endmembers(request: UnmixRequest, points: Points, seed: int) -> Selection:
+    """Fit the estimator to the points and return what it chose."""
+    candidates = request.candidates
+    if candidates is not None and candidates >= len(points.values):
+        # Every point would be a cluster of its own.
+        candidates = None
+    estimator = make_estimator(request, candidates, seed)
+    if (points.sizes > 1).any():
+        estimator.fit(points.values, sample_weight=points.sizes)
+    else:
+        # All weights are one, and the other methods take none.
+        estimator.fit(points.values)
+    chosen = np.asarray(estimator.indices_)
+    pixels = None
+    if request.library is None:
+        pixels = points.pixels[chosen]
+    selection = Selection(
+        U=estimator.components_.T,
+        chosen=chosen,
+        pixels=pixels,
+        n_fitted=len(points.pixels),
+        candidates=candidates,
+    )
+    if request.method != "fgnsr":
+        return selection
+    return _with_solution(selection, request, points, estimator)
+
+
+def _with_solution(
+    selection: Selection, request: UnmixRequest, points: Points, estimator: Any
+) -> Selection:
+    """Return the selection with the solution of the model, and what is known about its columns."""
+    solution = estimator.solution_
+    dictionary = None
+    if request.library is not None:
+        # The columns are atoms of the library, and the theorems are about pure pixels.
+        if request.check:
+            dictionary = Dictionary.of(request.library.values.T, solution)
+        return replace(selection, solution=solution, dictionary=dictionary)
+    columns: Any = slice(None)
+    if estimator.clusters_ is not None:
+        columns = estimator.clusters_.indices
+    if request.check:
+        dictionary = Dictionary.of(points.values[columns].T, solution)
+    return replace(
+        selection,
+        solution=solution,
+        solution_pixels=points.pixels[columns],
+        guarantee=robustness_report(points.values.T, selection.chosen),
+        dictionary=dictionary,
+    )
+
+
+def make_estimator(request: UnmixRequest, candidates: int | None, seed: int) -> Any:
+    """Return the estimator that the request names, not fitted yet."""
+    if request.method != "fgnsr":
+        return METHODS[request.method](request.r, random_state=seed, **request.options)
+    if request.library is None:
+        return METHODS["fgnsr"](
+            request.r,
+            candidates=candidates,
+            mu=request.mu,
+            random_state=seed,
+            **request.options,
+        )
+    return METHODS["fgnsr"](
+        request.r,
+        candidates=candidates,
+        mu=request.mu,
+        dictionary=request.library.values,
+        random_state=seed,
+        **request.options,
+    )
