@@ -10,7 +10,7 @@ TRANSFORM = Affine(30.0, 0.0, 399_990.0, 0.0, -20.0, 5_300_010.0)
 
 
 def full_scene(dtype="float32", nodata=None, seed=0):
-    """Return a scene of that dtype with wavelengths, names, bad bands, a CRS and, asked for, no-data."""
+    """Return a scene with wavelengths, names, bad bands, a CRS and, if given, a no-data value."""
     rng = np.random.default_rng(seed)
     values = (rng.uniform(1, 100, (N_BANDS, N_ROWS, N_COLUMNS))).astype(dtype)
     if nodata is not None:

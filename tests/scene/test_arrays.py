@@ -120,9 +120,8 @@ def test_objects_and_function_handles_are_not_read(tmp_path, matlab_class):
     path = tmp_path / "scene.mat"
     savemat(path, {"thing": {"cube": CUBE}})
     changed = bytearray(path.read_bytes())
-    changed[144] = (
-        matlab_class  # the flags of the first matrix, after the file's header and two tags
-    )
+    # The flags of the first matrix, after the header of the file and two tags.
+    changed[144] = matlab_class
     path.write_bytes(changed)
     for variable in (None, "thing"):
         with pytest.raises(SceneError, match=r"scene\.mat: ") as caught:

@@ -1,4 +1,4 @@
-"""The check over all pixels, taken block by block, against solvers and certificates that see all of them at once."""
+"""The check over all pixels, block by block, against solvers and certificates for all at once."""
 
 import numpy as np
 import pytest

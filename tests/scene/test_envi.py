@@ -234,14 +234,16 @@ def test_names_with_commas_are_given_up(tmp_path):
 @pytest.mark.parametrize(("units", "factor"), [("", 1.0), ("wavelength units = nm\n", 1000.0)])
 def test_wavelengths_without_a_unit(tmp_path, units, factor):
     header = f"ENVI\nsamples = 2\nlines = 2\nbands = 2\ndata type = 1\n{units}"
-    header += f"wavelength = {{{0.4 * factor}, {2.5 * factor}}}\nfwhm = {{{0.01 * factor}, {0.02 * factor}}}\n"
+    header += f"wavelength = {{{0.4 * factor}, {2.5 * factor}}}\n"
+    header += f"fwhm = {{{0.01 * factor}, {0.02 * factor}}}\n"
     scene = read_scene(write_raw(tmp_path, header, np.arange(8, dtype=np.uint8)))
     assert scene.wavelength.values.tolist() == [400.0, 2500.0]
     assert scene.fwhm.values.tolist() == [10.0, 20.0]
 
 
 def test_units_of_no_length_leave_no_wavelengths(tmp_path):
-    header = "ENVI\nsamples = 2\nlines = 2\nbands = 2\ndata type = 1\nwavelength units = Index\nwavelength = {1, 2}\n"
+    header = "ENVI\nsamples = 2\nlines = 2\nbands = 2\ndata type = 1\n"
+    header += "wavelength units = Index\nwavelength = {1, 2}\n"
     scene = read_scene(write_raw(tmp_path, header, np.arange(8, dtype=np.uint8)))
     assert "wavelength" not in scene.coords
 

@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 from selfdict.scene import SceneError, read_scene
 
 KEYS = [
-    "samples", "lines", "bands", "header offset", "data type", "interleave", "byte order", "file compression",
-    "wavelength", "wavelength units", "fwhm", "bbl", "band names", "data ignore value", "data file",
-    "reflectance scale factor", "map info", "coordinate system string", "description",
+    "samples", "lines", "bands", "header offset", "data type", "interleave", "byte order",
+    "file compression", "wavelength", "wavelength units", "fwhm", "bbl", "band names",
+    "data ignore value", "data file", "reflectance scale factor", "map info",
+    "coordinate system string", "description",
 ]  # fmt: skip
 WORDS = st.sampled_from(
-    ["0", "1", "2", "3", "4", "12", "-1", "1e9", "nan", "inf", "99999999999999999999", "bsq", "bil", "BIP", "cube.img",
-     "../cube.img", "/etc/passwd", "cube.hdr", "Micrometers", "{", "}", "{}", "{1, 2}", "{0.4, 0.5, }", "{<b>x</b>, y}",
-     "{UTM, 1, 1, 0, 0, 30, 30, 33, North, WGS-84}", "{UTM, 1, 1, 0, 0, 0, 0}", "{PROJCS[}", "{a\n, b}", "=", ""]
+    ["0", "1", "2", "3", "4", "12", "-1", "1e9", "nan", "inf", "99999999999999999999",
+     "bsq", "bil", "BIP", "cube.img", "../cube.img", "/etc/passwd", "cube.hdr", "Micrometers",
+     "{", "}", "{}", "{1, 2}", "{0.4, 0.5, }", "{<b>x</b>, y}", "{a\n, b}", "=", "",
+     "{UTM, 1, 1, 0, 0, 30, 30, 33, North, WGS-84}", "{UTM, 1, 1, 0, 0, 0, 0}", "{PROJCS[}"]
 )  # fmt: skip
 VALUES = WORDS | st.text(max_size=20) | st.integers(-5, 5).map(str) | st.floats().map(str)
 FIELDS = st.lists(st.tuples(st.sampled_from(KEYS) | st.text(max_size=8), VALUES), max_size=12)

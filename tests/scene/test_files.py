@@ -1,4 +1,4 @@
-"""The entry points: which part of a file is read, what is masked, and that writing is all or nothing."""
+"""The entry points: parts of files, masks, and writing a file completely or not at all."""
 
 import csv
 import itertools
@@ -96,9 +96,8 @@ def test_masks(tmp_path, suffix, dtype, kind):
     M = read.selfdict.matrix()
     assert M.dtype == np.float32
     np.testing.assert_array_equal(M, scene.values[:, expected])
-    if (
-        mask is not None
-    ):  # a user's mask goes with the scene, as no-data where the format has no masks
+    # A user's mask is written with the scene, as no-data if the format has no masks.
+    if mask is not None:
         if dtype == "int16" and suffix in (".hdr", ".tif"):
             with pytest.raises(SceneError, match=r"need a no-data value.*or write NetCDF or zarr"):
                 write_scene(read, tmp_path / f"again{suffix}")
@@ -147,7 +146,7 @@ def test_options_of_another_format(tmp_path):
         read_scene(path, variable="cube")
 
 
-def test_the_error_travels_between_processes():
+def test_the_error_can_be_pickled():
     error = pickle.loads(pickle.dumps(SceneError("cube\n.hdr", "is\x1b[31m red\u2028")))
     assert (error.path, error.reason, str(error)) == (
         "cube\n.hdr",
@@ -245,9 +244,8 @@ def test_a_disk_without_space_leaves_nothing(tmp_path, suffix):
     resource = pytest.importorskip("resource")
     scene = build_scene(np.random.default_rng(0).random((6, 50, 60)).astype(np.float32))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(
-        resource.RLIMIT_FSIZE, (20_000, before[1])
-    )  # no file may grow beyond: writing fails
+    # No file may grow beyond this, so that writing fails.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
     try:
         with pytest.raises(SceneError, match=f"cube{suffix}: cannot be written"):
             write_scene(scene, tmp_path / f"cube{suffix}")

@@ -1,4 +1,4 @@
-"""Spectral libraries: three formats, wavelengths matched to a scene's, and a scene unmixed by one."""
+"""Spectral libraries: three formats, wavelengths of a scene, and a scene unmixed by one."""
 
 import numpy as np
 import pytest
@@ -193,9 +193,8 @@ def library(truth):
 
 @pytest.mark.parametrize("candidates", [None, 50])
 def test_a_scene_is_made_of_its_own_spectra(truth, library, candidates, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "selfdict.scene.blocks.BLOCK_BYTES", 40 * 18 * 4 * 5
-    )  # five rows: peaks are those of all blocks
+    # Blocks of five rows: the peaks must be those of all blocks.
+    monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 40 * 18 * 4 * 5)
     result = unmix(truth.scene, 3, library=library, candidates=candidates, random_state=0)
     assert sorted(result.endmembers["name"].values) == ["own 0", "own 1", "own 2"]
     assert sorted(result.atoms) == [0, 1, 2]

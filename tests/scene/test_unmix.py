@@ -1,4 +1,4 @@
-"""Unmixing a scene: the same as the parts put together by hand, whatever the file and the size of the blocks."""
+"""Unmixing a scene gives what its steps give, for every file format and size of the blocks."""
 
 import dataclasses
 import tracemalloc

@@ -1,9 +1,13 @@
-"""Hyperspectral cubes: read, mask, unmix, write. A scene is an ``xarray.DataArray (band, y, x)``."""
+"""Hyperspectral cubes: read, mask, unmix, write.
+
+A scene is an ``xarray.DataArray (band, y, x)``.
+"""
 
 from selfdict._optional import optional
 
-for _name in ("xarray", "rioxarray"):
-    optional(_name)
+# Before the modules below import them, so that an error names the extra to install.
+optional("xarray")
+optional("rioxarray")
 
 from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402
 from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402

@@ -1,5 +1,6 @@
-"""A scene read a part at a time: as matrices with pixels as columns, and which pixels are valid."""
+"""A scene read block by block: as matrices with pixels as columns, and which pixels are valid."""
 
+from typing import Any
 from uuid import uuid4
 
 import dask.array
@@ -13,102 +14,120 @@ from selfdict.compute.threads import n_threads
 from selfdict.scene.mapped import MappedArray, mapped_file
 from selfdict.scene.model import as_scene
 
-BLOCK_BYTES = 32 * 2**20  # of stored values read at a time
+BLOCK_BYTES = 32 * 2**20  # stored values in one block
 
 
 def blocks(scene: xr.DataArray) -> list[tuple[slice, slice]]:
-    """Return the rows and columns of the parts a scene is read in.
+    """Return the rows and columns of the blocks a scene is read in.
 
-    A part holds at most ``BLOCK_BYTES``, or one chunk where that is more: whole rows if the chunks
-    allow it, whole chunks always, so that none is read twice.
+    A block holds at most ``BLOCK_BYTES``, or one chunk if that is more. It consists of whole
+    chunks, so that none is read twice, and of whole rows if the chunks allow it.
     """
     n_bands, n_rows, n_columns = scene.shape
-    chunk_rows, chunk_columns = (
-        (1, n_columns) if scene.chunks is None else map(max, scene.chunks[1:])
-    )
+    # An array in memory or in a mapped file can be cut between any two rows.
+    chunk_rows = 1
+    chunk_columns = n_columns
+    if scene.chunks is not None:
+        chunk_rows = max(scene.chunks[1])
+        chunk_columns = max(scene.chunks[2])
     pixels = BLOCK_BYTES // (n_bands * scene.dtype.itemsize)
     columns = n_columns
     if chunk_rows * n_columns > pixels:
+        # One row of chunks is too much: take some chunks side by side.
         columns = max(1, pixels // chunk_rows // chunk_columns) * chunk_columns
     rows = max(1, pixels // columns // chunk_rows) * chunk_rows
-    return [
-        (slice(top, min(top + rows, n_rows)), slice(left, min(left + columns, n_columns)))
-        for top in range(0, n_rows, rows)
-        for left in range(0, n_columns, columns)
-    ]
+    parts = []
+    for top in range(0, n_rows, rows):
+        for left in range(0, n_columns, columns):
+            bottom = min(top + rows, n_rows)
+            right = min(left + columns, n_columns)
+            parts.append((slice(top, bottom), slice(left, right)))
+    return parts
 
 
 def row_blocks(scene: xr.DataArray) -> list[slice]:
-    """Return the parts as whole rows, for writers, whatever their size."""
+    """Return the rows of the blocks, for writers, which need whole rows whatever their size."""
     return [slice(rows.start, rows.stop) for rows, columns in blocks(scene) if columns.start == 0]
 
 
 def in_row_chunks(scene: xr.DataArray) -> xr.DataArray:
-    """Return the scene as a dask array, so that what follows works on a few rows at a time."""
+    """Return the scene as a dask array, so that later steps work on a few rows at a time."""
     if scene.chunks is not None:
         return scene
-    rows = row_blocks(scene)[0]
-    if (whole := mapped_file(scene.data)) is not None:
-        view, chunks = MappedArray(scene.data, whole), (scene.shape[0], rows.stop, scene.shape[2])
-        # name=False: a name from the data itself would read all of it
-        return scene.copy(data=dask.array.from_array(view, chunks=chunks, name=False))
-    # a token of our own, for the same reason
-    return scene.chunk({"y": rows.stop}, token=uuid4().hex)
+    n_rows = row_blocks(scene)[0].stop
+    whole = mapped_file(scene.data)
+    if whole is None:
+        # A random name: dask would otherwise hash all values to make one.
+        return scene.chunk({"y": n_rows}, token=uuid4().hex)
+    n_bands, _, n_columns = scene.shape
+    view = MappedArray(scene.data, whole)
+    # name=False for the same reason.
+    data = dask.array.from_array(view, chunks=(n_bands, n_rows, n_columns), name=False)
+    return scene.copy(data=data)
 
 
 def flat_indices(n_columns: int, rows: slice, columns: slice) -> Array:
-    """Return the positions of the pixels of a part in a scene of that many columns, counted row by row."""
-    return (
-        np.arange(rows.start, rows.stop)[:, None] * n_columns
-        + np.arange(columns.start, columns.stop)
-    ).ravel()
+    """Return the positions of a block's pixels in a scene, counted row by row.
+
+    ``n_columns`` is the number of columns of the whole scene.
+    """
+    row_starts = np.arange(rows.start, rows.stop) * n_columns
+    return (row_starts[:, None] + np.arange(columns.start, columns.stop)).ravel()
 
 
 def float_dtype(scene: xr.DataArray) -> np.dtype[np.floating]:
-    """Return the dtype of the matrices: float64 stays, all else is float32."""
-    return np.dtype(
-        np.float64 if scene.dtype.kind == "f" and scene.dtype.itemsize > 4 else np.float32
-    )
+    """Return the dtype of the matrices: float64 for float64, else float32."""
+    # Stored integers have 16 bits as a rule, and float32 holds 24.
+    if scene.dtype.kind == "f" and scene.dtype.itemsize > 4:
+        return np.dtype(np.float64)
+    return np.dtype(np.float32)
 
 
 def block_matrix(
     scene: xr.DataArray, rows: slice, columns: slice, bands: Array
 ) -> tuple[Array, Array]:
-    """Return a part as a matrix of physical values (bands, pixels), and which pixels hold data."""
-    # a task of a cluster has one thread, and must not ask the cluster to read for it
-    scheduler = "synchronous" if n_threads() == 1 else None
-    raw = (
-        scene.isel(y=rows, x=columns)
-        .compute(scheduler=scheduler)
-        .values.reshape(scene.sizes["band"], -1)
-    )
+    """Return a block as a matrix of physical values (bands, pixels), and which pixels hold data."""
+    scheduler = None
+    if n_threads() == 1:
+        # This may be a task of a dask cluster, where the default scheduler is the cluster itself:
+        # the task would occupy the only thread of the worker while it waits to be read for.
+        scheduler = "synchronous"
+    part = scene.isel(y=rows, x=columns).compute(scheduler=scheduler)
+    raw = part.values.reshape(scene.sizes["band"], -1)
+    # Indexing by booleans copies, which is not needed if all bands are used.
     if not bands.all():
         raw = raw[bands]
+    # The no-data value is one of the stored values: compare before these are scaled.
     valid = _holds_data(raw, scene.attrs.get("_FillValue"))
     if "valid" in scene.coords:
         valid &= scene["valid"].values[rows, columns].ravel().astype(bool)
     M = raw.astype(float_dtype(scene))
-    if (scale := scene.attrs.get("scale_factor", 1)) != 1:
+    # In the dtype of the matrix: a float64 factor must not turn float32 values into float64.
+    scale = scene.attrs.get("scale_factor", 1)
+    if scale != 1:
         M *= M.dtype.type(scale)
-    if (offset := scene.attrs.get("add_offset", 0)) != 0:
+    offset = scene.attrs.get("add_offset", 0)
+    if offset != 0:
         M += M.dtype.type(offset)
     return M, valid
 
 
 def _holds_data(raw: Array, nodata: float | None) -> Array:
+    """Return which columns of stored values are pixels with data."""
+    # All zeros is what sensors and mosaics write outside the image, declared or not.
     valid = np.asarray(raw.any(axis=0))
     if raw.dtype.kind == "f":
         valid &= np.isfinite(raw).all(axis=0)
-    # Zero is also a measurement (a dark pixel in an absorption band): as no-data it must fill the
-    # pixel.
+    # A single zero is a measurement (a dark pixel in an absorption band): declared as no-data, zero
+    # must fill the pixel, which is tested above.
     if nodata is not None and nodata != 0:
-        # A Python number is compared in the dtype of the array and may lie outside its range.
+        # A Python number is compared in the dtype of the array, and may lie outside its range.
         valid &= (raw != np.asarray(nodata).item()).all(axis=0)
     return valid
 
 
 def used_bands(scene: xr.DataArray, drop_bad_bands: bool) -> Array:
-    """Return which bands take part, as booleans."""
+    """Return which bands are used, as booleans."""
     if drop_bad_bands and "good_band" in scene.coords:
         good = scene["good_band"].values.astype(bool)
         if not good.any():
@@ -120,7 +139,7 @@ def used_bands(scene: xr.DataArray, drop_bad_bands: bool) -> Array:
 
 
 def with_mask(scene: xr.DataArray, mask: ArrayLike | None) -> xr.DataArray:
-    """Return the scene with a mask (True = leave this pixel out) folded into its ``valid`` coordinate."""
+    """Return the scene with a mask (True for pixels to leave out) in its ``valid`` coordinate."""
     if mask is None:
         return scene
     excluded = np.asarray(mask)
@@ -138,20 +157,20 @@ def with_mask(scene: xr.DataArray, mask: ArrayLike | None) -> xr.DataArray:
 def valid_mask(
     scene: xr.DataArray, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False
 ) -> xr.DataArray:
-    """Return which pixels can be used, reading the scene a block at a time.
+    """Return which pixels can be used, reading the scene block by block.
 
-    A pixel is left out when a used band is NaN or infinite, when a used band holds the no-data
-    value (``_FillValue``; a no-data value of 0 counts only if every band is 0), when all its bands
-    are zero, when the ``valid`` coordinate of the scene says so, or when ``mask`` does.
+    A pixel is left out if a used band is NaN or infinite, if a used band holds the no-data value
+    (``_FillValue``; a no-data value of 0 counts only if every band is 0), if all its bands are
+    zero, if the ``valid`` coordinate of the scene is False, or if ``mask`` is True.
 
     Parameters
     ----------
     scene : xarray.DataArray (band, y, x)
         Dims are recognised as in :func:`as_scene`.
     mask : (n_rows, n_columns) array-like of bool, optional
-        True where a pixel is to be left out.
+        True for pixels to leave out.
     drop_bad_bands : bool
-        Look at the bands marked as good only.
+        Examine only the bands marked as good.
 
     Returns
     -------
@@ -161,7 +180,10 @@ def valid_mask(
     --------
     >>> import numpy as np
     >>> from selfdict.scene import build_scene, valid_mask
-    >>> values = np.ones((2, 1, 4)); values[:, 0, 0] = 0; values[1, 0, 1] = np.nan; values[0, 0, 2] = -9
+    >>> values = np.ones((2, 1, 4))
+    >>> values[:, 0, 0] = 0
+    >>> values[1, 0, 1] = np.nan
+    >>> values[0, 0, 2] = -9
     >>> valid_mask(build_scene(values, nodata=-9)).values
     array([[False, False, False,  True]])
     """
@@ -169,7 +191,8 @@ def valid_mask(
     bands = used_bands(scene, drop_bad_bands)
     valid = np.empty(scene.shape[1:], dtype=bool)
     for part in blocks(scene):
-        valid[part] = block_matrix(scene, *part, bands)[1].reshape(valid[part].shape)
+        _, holds_data = block_matrix(scene, *part, bands)
+        valid[part] = holds_data.reshape(valid[part].shape)
     return map_of(scene, valid, "valid")
 
 
@@ -187,7 +210,7 @@ def matrix(
     scene : xarray.DataArray (band, y, x)
         Dims are recognised as in :func:`as_scene`.
     mask : (n_rows, n_columns) array-like of bool, optional
-        True where a pixel is to be left out.
+        True for pixels to leave out.
     drop_bad_bands : bool
         Leave out the bands marked as bad.
     clip : bool
@@ -209,23 +232,30 @@ def matrix(
     """
     scene = with_mask(as_scene(scene), mask)
     bands = used_bands(scene, drop_bad_bands)
-    parts, indices = [], []
+    parts = []
+    indices = []
     for part in blocks(scene):
         M, valid = block_matrix(scene, *part, bands)
         parts.append(M[:, valid])
         indices.append(flat_indices(scene.sizes["x"], *part)[valid])
-    M = np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(indices))]
-    return np.maximum(M, 0, out=M) if clip else M
+    # Blocks may lie side by side: bring their pixels into the order of the scene.
+    order = np.argsort(np.concatenate(indices))
+    M = np.concatenate(parts, axis=1)[:, order]
+    if clip:
+        np.maximum(M, 0, out=M)
+    return M
 
 
 def map_of(scene: xr.DataArray, values: Array, name: str, **leading: ArrayLike) -> xr.DataArray:
-    """Return an array on the scene's grid with its map coordinates and CRS; ``leading``: a first dim."""
-    coords = {
-        key: scene.coords[key]
-        for key in ("y", "x", "spatial_ref", "lat", "lon")
-        if key in scene.coords
-    }
-    attrs = {"_FillValue": np.nan} if values.dtype.kind == "f" else {}
-    return xr.DataArray(
-        values, dims=(*leading, "y", "x"), coords={**leading, **coords}, name=name, attrs=attrs
-    )
+    """Return an array on the scene's grid with its map coordinates and CRS.
+
+    ``leading`` names a dim before y and x, with its labels.
+    """
+    coords: dict[str, Any] = dict(leading)
+    for key in ("y", "x", "spatial_ref", "lat", "lon"):
+        if key in scene.coords:
+            coords[key] = scene.coords[key]
+    attrs = {}
+    if values.dtype.kind == "f":
+        attrs["_FillValue"] = np.nan
+    return xr.DataArray(values, dims=(*leading, "y", "x"), coords=coords, name=name, attrs=attrs)

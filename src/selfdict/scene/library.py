@@ -10,25 +10,24 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.scene.errors import SceneError
+from selfdict.scene.errors import SceneError, first_line
 from selfdict.scene.formats import envi, npy
 from selfdict.scene.formats.arrays import WAVELENGTH
 from selfdict.scene.formats.envi_header import integer, number, numbers, read_header, words
 from selfdict.scene.model import to_nanometres, unit_of
 
-_DELETED = -1e30  # the USGS libraries mark bands without a value by −1.23e34
-_NO_SPECTRUM = {"band", "band_name", "fwhm_nm"}  # columns of a CSV file that are none
+_DELETED_BELOW = -1e30  # the USGS libraries mark bands without a value by −1.23e34
 
 
 def build_library(
     spectra: ArrayLike, names: ArrayLike, wavelength: ArrayLike | None = None
 ) -> xr.DataArray:
-    """Put spectra, their names and their wavelengths together as a library.
+    """Return spectra, their names and their wavelengths as a library.
 
     Parameters
     ----------
     spectra : (n_spectra, n_bands) array_like
-        Values; NaN where a spectrum has none.
+        Values; NaN for bands in which a spectrum has none.
     names : (n_spectra,) array_like of str
         Any text.
     wavelength : (n_bands,) array_like, optional
@@ -48,15 +47,17 @@ def build_library(
     values = np.asarray(spectra)
     if values.ndim != 2 or values.size == 0 or values.dtype.kind not in "biuf":
         raise InputError(
-            f"spectra must be numbers of shape (spectra, bands), got {values.dtype} of {values.shape}"
+            "spectra must be numbers of shape (spectra, bands), "
+            f"got {values.dtype} of {values.shape}"
         )
     values = values.astype(np.float32 if values.dtype.itemsize < 8 else np.float64)
-    values[~np.isfinite(values) | (values < _DELETED)] = np.nan
-    coords = {"name": ("spectrum", np.asarray(names).astype(np.str_))}
-    if coords["name"][1].shape != values.shape[:1]:
+    values[~np.isfinite(values) | (values < _DELETED_BELOW)] = np.nan
+    texts = np.asarray(names).astype(np.str_)
+    if texts.shape != values.shape[:1]:
         raise InputError(
-            f"there must be a name for each of the {len(values)} spectra, got {coords['name'][1].shape}"
+            f"there must be a name for each of the {len(values)} spectra, got {texts.shape}"
         )
+    coords = {"name": ("spectrum", texts)}
     if wavelength is not None:
         coords["wavelength"] = ("band", np.asarray(wavelength, dtype=np.float64))
     return xr.DataArray(values, dims=("spectrum", "band"), coords=coords, name="spectra")
@@ -69,15 +70,15 @@ def read_library(path: str | PathLike[str]) -> xr.DataArray:
     ----------
     path : str or path-like
         An ENVI spectral library (``.sli`` or its header); an ``.npz`` with a matrix ``spectra`` or
-        ``D``, ``names`` and ``wavelength``; or a ``.csv`` with a row for each band and a column for
-        each spectrum, its name above it, beside a column ``wavelength_nm`` or ``wavelength_um``, as
+        ``D``, ``names`` and ``wavelength``; or a ``.csv`` with one row per band and one column per
+        spectrum, headed by its name, and a column ``wavelength_nm`` or ``wavelength_um``, as
         :func:`write_spectra` makes it.
 
     Returns
     -------
     xarray.DataArray (spectrum, band)
-        With the coordinates ``name (spectrum)`` and, where the file has them, ``wavelength (band)``
-        in nanometres.
+        With the coordinates ``name (spectrum)`` and, if the file has them, ``wavelength (band)`` in
+        nanometres.
 
     Raises
     ------
@@ -87,24 +88,26 @@ def read_library(path: str | PathLike[str]) -> xr.DataArray:
     path = Path(path)
     if not path.is_file():
         raise SceneError(path, "no such file")
-    read = {".csv": _read_csv, ".npz": _read_npz}.get(path.suffix.lower(), _read_envi)
     try:
-        return read(path)
+        if path.suffix.lower() == ".csv":
+            return _read_csv(path)
+        if path.suffix.lower() == ".npz":
+            return _read_npz(path)
+        # ENVI files have many suffixes: it is told by the header.
+        return _read_envi(path)
     except SceneError:
         raise
-    except (
-        Exception
-    ) as error:  # whatever a library says about a damaged file becomes one line with its name
-        first_line = (str(error).splitlines() or [""])[0]
+    except Exception as error:
+        # NumPy and csv have many exceptions for damaged files, and their messages name no file.
         raise SceneError(
-            path, f"cannot be read as a spectral library: {first_line or type(error).__name__}"
+            path, f"cannot be read as a spectral library: {first_line(error)}"
         ) from error
 
 
 def match_wavelengths(library: xr.DataArray, scene: xr.DataArray) -> xr.DataArray:
     """Return the library at the wavelengths of a scene, by linear interpolation.
 
-    Nothing is extrapolated: the library must cover all bands of the scene. Where either has no
+    Nothing is extrapolated: the library must cover all bands of the scene. If one of them has no
     wavelengths, both must have the same number of bands, which are then taken to be the same.
 
     Parameters
@@ -136,12 +139,15 @@ def match_wavelengths(library: xr.DataArray, scene: xr.DataArray) -> xr.DataArra
     if "wavelength" not in library.coords or "wavelength" not in scene.coords:
         if library.sizes["band"] == n_bands and not np.isnan(library.values).any():
             return library
-        missing = "the scene" if "wavelength" in library.coords else "the library"
+        missing = "the library"
+        if "wavelength" in library.coords:
+            missing = "the scene"
         raise InputError(
             f"{missing} has no wavelengths, and the bands cannot be taken one for one: "
             f"the library has {library.sizes['band']}, the scene {n_bands}"
         )
-    known, wanted = library["wavelength"].values, scene["wavelength"].values
+    known = library["wavelength"].values
+    wanted = scene["wavelength"].values
     values = np.empty((library.sizes["spectrum"], n_bands), dtype=library.dtype)
     for k, spectrum in enumerate(library.values):
         values[k] = _interpolate(known, spectrum, wanted, str(library["name"].values[k]))
@@ -149,23 +155,38 @@ def match_wavelengths(library: xr.DataArray, scene: xr.DataArray) -> xr.DataArra
 
 
 def _interpolate(known: Array, spectrum: Array, wanted: Array, name: str) -> Array:
-    there = np.isfinite(spectrum)
-    order = np.argsort(
-        known[there], kind="stable"
-    )  # channels of neighbouring spectrometers overlap
-    x, y = known[there][order], spectrum[there][order]
-    outside = int(np.sum((wanted < x[0]) | (wanted > x[-1]))) if x.size else wanted.size
-    if outside:
-        covers = f"{x[0]:.5g}–{x[-1]:.5g} nm" if x.size else "nothing"
-        here = f"{wanted.min():.5g}–{wanted.max():.5g} nm"
-        if outside == wanted.size:
-            raise InputError(
-                f"the ranges do not overlap: {name!r} covers {covers}, the scene {here}; check the units"
-            )
-        raise InputError(
-            f"{name!r} covers {covers}, the scene {here}: leave out the {outside} bands of the scene outside that"
-        )
+    """Return a spectrum at the wanted wavelengths; bands without a value are left out."""
+    has_value = np.isfinite(spectrum)
+    x = known[has_value]
+    y = spectrum[has_value]
+    # The channels of neighbouring spectrometers overlap, so the bands need not be in order.
+    order = np.argsort(x, kind="stable")
+    x = x[order]
+    y = y[order]
+    _check_range(x, wanted, name)
     return np.interp(wanted, x, y)
+
+
+def _check_range(known: Array, wanted: Array, name: str) -> None:
+    """Refuse wanted wavelengths outside the known ones, which are sorted."""
+    covers = "nothing"
+    outside = wanted.size
+    if known.size:
+        covers = f"{known[0]:.5g}–{known[-1]:.5g} nm"
+        outside = int(np.sum((wanted < known[0]) | (wanted > known[-1])))
+    if outside == 0:
+        return
+    here = f"{wanted.min():.5g}–{wanted.max():.5g} nm"
+    if outside == wanted.size:
+        # Not a single band fits: most likely one of the two is not in nanometres.
+        raise InputError(
+            f"the ranges do not overlap: {name!r} covers {covers}, the scene {here}; "
+            "check the units"
+        )
+    raise InputError(
+        f"{name!r} covers {covers}, the scene {here}: "
+        f"leave out the {outside} bands of the scene outside that"
+    )
 
 
 def _read_envi(path: Path) -> xr.DataArray:
@@ -175,14 +196,18 @@ def _read_envi(path: Path) -> xr.DataArray:
         raise SceneError(
             header, "is no spectral library: its 'file type' is not ENVI Spectral Library"
         )
-    n_spectra, n_bands = (integer(header, fields, key, minimum=1) for key in ("lines", "samples"))
+    # A library is an image of one band: its lines are the spectra, its samples their bands.
+    n_spectra = integer(header, fields, "lines", minimum=1)
+    n_bands = integer(header, fields, "samples", minimum=1)
     values = envi.map_values(header, data, fields, (1, n_spectra, n_bands))[0].astype(np.float64)
     scale = number(header, fields, "reflectance scale factor")
     if scale is not None and scale > 0:
-        values = np.where(values < _DELETED, values, values / scale)
+        # The mark of a missing value must stay below the limit.
+        values = np.where(values < _DELETED_BELOW, values, values / scale)
     wavelength = numbers(header, fields, "wavelength", n_bands)
     names = words(fields, "spectra names")
-    if len(names) != n_spectra:  # a name may hold commas: then none is known
+    # The list is separated by commas. If a name holds one, it cannot be told where names end.
+    if len(names) != n_spectra:
         names = [f"spectrum {k + 1}" for k in range(n_spectra)]
     if wavelength is not None:
         wavelength = to_nanometres(wavelength, unit_of(wavelength, fields.get("wavelength units")))
@@ -190,30 +215,35 @@ def _read_envi(path: Path) -> xr.DataArray:
 
 
 def _read_npz(path: Path) -> xr.DataArray:
+    # Checks the declared sizes, before anything is loaded.
     shapes = npy.array_shapes(path)
     with np.load(path, allow_pickle=False) as arrays:
         matrices = [key for key in ("spectra", "D") if len(shapes.get(key, ())) == 2]
         if not matrices or "names" not in arrays:
             raise SceneError(path, "must hold a matrix 'spectra' or 'D', and 'names'")
-        values, names = arrays[matrices[0]], arrays["names"].ravel()
-        if values.shape[0] != names.size or matrices[0] == "D":  # D has its atoms as columns
+        values = arrays[matrices[0]]
+        names = arrays["names"].ravel()
+        # D is a dictionary, with its atoms as columns. Spectra are found by the number of names.
+        if values.shape[0] != names.size or matrices[0] == "D":
             values = values.T
         for key, unit in WAVELENGTH.items():
             if shapes.get(key) == (values.shape[1],):
-                return build_library(
-                    values, names, to_nanometres(arrays[key], unit_of(arrays[key], unit))
-                )
+                wavelength = to_nanometres(arrays[key], unit_of(arrays[key], unit))
+                return build_library(values, names, wavelength)
         return build_library(values, names)
 
 
 def _read_csv(path: Path) -> xr.DataArray:
+    # utf-8-sig: spreadsheets write a byte order mark, which would become part of the first name.
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = [row for row in csv.reader(file) if row]
     if len(lines) < 2 or any(len(row) != len(lines[0]) for row in lines):
         raise SceneError(
             path, "must have one row of names, and as many numbers in each row below it"
         )
-    columns = {name.strip(): [row[k] for row in lines[1:]] for k, name in enumerate(lines[0])}
+    columns = {}
+    for k, name in enumerate(lines[0]):
+        columns[name.strip()] = [row[k] for row in lines[1:]]
     if len(columns) != len(lines[0]):
         raise SceneError(path, "has two columns of the same name")
     wavelength = None
@@ -221,7 +251,8 @@ def _read_csv(path: Path) -> xr.DataArray:
         if key in columns:
             listed = np.array(columns.pop(key), dtype=np.float64)
             wavelength = to_nanometres(listed, unit_of(listed, unit))
-    spectra = {name: column for name, column in columns.items() if name not in _NO_SPECTRUM}
-    return build_library(
-        np.array(list(spectra.values()), dtype=np.float64), list(spectra), wavelength
-    )
+    # Columns that write_spectra adds, and that are no spectra.
+    for name in ("band", "band_name", "fwhm_nm"):
+        columns.pop(name, None)
+    spectra = np.array(list(columns.values()), dtype=np.float64)
+    return build_library(spectra, list(columns), wavelength)

@@ -1,4 +1,4 @@
-"""A mapped file that travels to other processes as its name, not as its values."""
+"""A mapped file that is pickled as its name, not as its values."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from selfdict._validation import Array
 
 
 class MappedArray:
-    """Part of a mapped file as dask takes arrays: it is mapped anew wherever it arrives.
+    """Part of a mapped file as an array for dask, which every process maps for itself.
 
     Parameters
     ----------
     view : ndarray
         Any view of ``whole`` that slicing and transposing can make.
     whole : numpy.memmap
-        What :func:`mapped_file` finds behind it.
+        What :func:`mapped_file` returns for it.
 
     Examples
     --------
@@ -29,16 +29,21 @@ class MappedArray:
     """
 
     def __init__(self, view: Array, whole: Any) -> None:
-        self.shape, self.dtype, self.ndim = view.shape, view.dtype, view.ndim
-        self._path, self._strides = str(whole.filename), view.strides
+        self.shape = view.shape
+        self.dtype = view.dtype
+        self.ndim = view.ndim
+        self._path = str(whole.filename)
+        self._strides = view.strides
+        # The address of the first value of the view, counted from the start of the file; memmap
+        # itself forgets it when a view is made.
         first = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
         self._offset = int(whole.offset) + first
 
     def __getitem__(self, key: Any) -> Array:
+        # Opened anew each time, so that no open file is pickled.
         stored: Any = np.memmap(self._path, np.uint8, mode="r")
-        return np.array(
-            np.ndarray(self.shape, self.dtype, stored, self._offset, self._strides)[key]
-        )
+        view: Array = np.ndarray(self.shape, self.dtype, stored, self._offset, self._strides)
+        return np.array(view[key])
 
 
 def mapped_file(values: Any) -> Any:
@@ -46,4 +51,7 @@ def mapped_file(values: Any) -> Any:
     whole = values
     while isinstance(whole, np.ndarray) and isinstance(whole.base, np.ndarray):
         whole = whole.base
-    return whole if isinstance(whole, np.memmap) and whole.filename is not None else None
+    # A memmap of a file object without a name cannot be opened again.
+    if isinstance(whole, np.memmap) and whole.filename is not None:
+        return whole
+    return None

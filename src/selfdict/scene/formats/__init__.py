@@ -1,6 +1,6 @@
-"""File formats, one file each.
+"""File formats, one module per format.
 
-A module has ``NAME`` (for messages), ``read(path, **options)`` returning a DataArray, and, where
+A module has ``NAME`` (for messages), ``read(path, **options)`` returning a DataArray, and, if
 scenes can be written, ``write(scene, path, **options)``.
 """
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from selfdict.scene.errors import SceneError
 
+# Modules by the names of formats; zarr_ is not called zarr, which it imports.
 FORMATS = {
     "envi": "envi",
     "geotiff": "geotiff",
@@ -36,7 +37,9 @@ _SUFFIXES = {
 
 
 def format_of(path: Path) -> str:
-    """Return the format of a file by its suffix; a file of any name with a header ``.hdr`` beside it is ENVI.
+    """Return the format of a file by its suffix.
+
+    A file of any name with a header ``.hdr`` next to it is ENVI.
 
     Examples
     --------
@@ -47,10 +50,11 @@ def format_of(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
-    if path.name and (
-        path.with_suffix(".hdr").is_file() or path.with_name(path.name + ".hdr").is_file()
-    ):
-        return "envi"
+    # A path such as "." has no name to put a suffix on.
+    if path.name:
+        headers = [path.with_suffix(".hdr"), path.with_name(path.name + ".hdr")]
+        if any(header.is_file() for header in headers):
+            return "envi"
     raise SceneError(
         path,
         f"the format of {suffix or 'a name without suffix'} is not known: "

@@ -1,4 +1,4 @@
-"""Named arrays without dims, as in ``.mat`` and ``.npz`` files: the community's layouts."""
+"""Named arrays without dims, as in ``.mat`` and ``.npz`` files, in the usual layouts."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,7 +12,9 @@ from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.model import DIMS, build_scene, to_nanometres, unit_of
 
-_FLAT = ("Y", "V")
+# Names of a matrix (bands, pixels).
+_MATRIX_NAMES = ("Y", "V")
+# Names of the wavelengths, with their unit if the name tells it.
 WAVELENGTH = {
     "wavelength": None,
     "wavelengths": None,
@@ -22,7 +24,6 @@ WAVELENGTH = {
     "wavelengths_um": "um",
     "wl": None,
 }
-DEFAULT_LAYOUT = "y x band"
 
 
 def scene_from_arrays(
@@ -34,10 +35,10 @@ def scene_from_arrays(
 ) -> xr.DataArray:
     """Find the cube among named arrays and return it as a scene.
 
-    Two layouts are known: a matrix ``Y`` or ``V`` (bands, pixels) beside the scalars ``nRow`` and
-    ``nCol``, pixels running down the columns as MATLAB has it; or a cube of three axes, ``layout``
-    naming them. Beside them ``wavelength(s)`` and ``scale`` or ``maxValue`` (reflectance = value /
-    scale) are understood.
+    Two layouts are known: a matrix ``Y`` or ``V`` (bands, pixels) with the scalars ``nRow`` and
+    ``nCol``, its pixels counted column by column as in MATLAB; or a cube whose three axes
+    ``layout`` names. Optional are ``wavelength(s)``, and ``scale`` or ``maxValue`` (reflectance =
+    value / scale).
 
     Parameters
     ----------
@@ -56,24 +57,11 @@ def scene_from_arrays(
         raise SceneError(
             path, f"no numeric array is called {variable!r}; there are: {_names(shapes)}"
         )
-    flat = (
-        [variable]
-        if variable in _FLAT
-        else [name for name in _FLAT if name in shapes and variable is None]
-    )
-    if flat and len(shapes[flat[0]]) == 2:
-        values = _unfold(path, flat[0], shapes, load)
+    matrix = _find_matrix(shapes, variable)
+    if matrix is not None:
+        values = _unfold(path, matrix, shapes, load)
     else:
-        cubes = (
-            [variable] if variable else [name for name, shape in shapes.items() if len(shape) == 3]
-        )
-        if len(cubes) != 1 or len(shapes[cubes[0]]) != 3:
-            raise SceneError(
-                path,
-                "expected one array of 3 axes, or Y or V (bands, pixels) with nRow and nCol; "
-                f"name one by variable=… (--variable); there are: {_names(shapes)}",
-            )
-        values = order_axes(path, load(cubes[0]), layout)
+        values = order_axes(path, load(_find_cube(path, shapes, variable)), layout)
     wavelength = None
     for name, units in WAVELENGTH.items():
         if name in shapes and int(np.prod(shapes[name])) == values.shape[0]:
@@ -82,9 +70,34 @@ def scene_from_arrays(
     return build_scene(values, wavelength=wavelength, scale_factor=_scale(shapes, load))
 
 
+def _find_matrix(shapes: Mapping[str, tuple[int, ...]], variable: str | None) -> str | None:
+    """Return the name of the matrix (bands, pixels), or None if the cube is another array."""
+    for name in _MATRIX_NAMES:
+        if name in shapes and variable in (None, name):
+            # It may also be a cube of three axes.
+            is_matrix = len(shapes[name]) == 2
+            return name if is_matrix else None
+    return None
+
+
+def _find_cube(path: Path, shapes: Mapping[str, tuple[int, ...]], variable: str | None) -> str:
+    """Return the name of the array of three axes."""
+    cubes = [name for name, shape in shapes.items() if len(shape) == 3]
+    if variable:
+        cubes = [variable]
+    if len(cubes) != 1 or len(shapes[cubes[0]]) != 3:
+        raise SceneError(
+            path,
+            "expected one array of 3 axes, or Y or V (bands, pixels) with nRow and nCol; "
+            f"name one by variable=… (--variable); there are: {_names(shapes)}",
+        )
+    return cubes[0]
+
+
 def order_axes(path: Path, values: Array, layout: str | None) -> Array:
     """Return a cube as (band, y, x), given the names of its axes in order."""
-    axes = (layout or DEFAULT_LAYOUT).split()
+    # MATLAB files and most others keep the spectrum of a pixel along the last axis.
+    axes = (layout or "y x band").split()
     if sorted(axes) != sorted(DIMS):
         raise InputError(f"layout must name the axes band, y and x in their order, got {layout!r}")
     if values.ndim != 3:
@@ -97,21 +110,25 @@ def order_axes(path: Path, values: Array, layout: str | None) -> Array:
 def _unfold(
     path: Path, name: str, shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], Array]
 ) -> Array:
+    """Return the matrix (bands, pixels) of that name as a cube (band, y, x)."""
     sizes = {}
     for key in ("nRow", "nCol"):
         if key not in shapes or int(np.prod(shapes[key])) != 1:
             raise SceneError(path, f"{name} holds pixels as columns, but there is no number {key}")
         sizes[key] = int(load(key).ravel()[0])
+    n_rows = sizes["nRow"]
+    n_columns = sizes["nCol"]
     n_bands, n_pixels = shapes[name]
-    if min(sizes.values()) < 1 or sizes["nRow"] * sizes["nCol"] != n_pixels:
+    if min(n_rows, n_columns) < 1 or n_rows * n_columns != n_pixels:
         raise SceneError(
-            path,
-            f"nRow {sizes['nRow']} × nCol {sizes['nCol']} is not the {n_pixels} columns of {name}",
+            path, f"nRow {n_rows} × nCol {n_columns} is not the {n_pixels} columns of {name}"
         )
-    return load(name).reshape(n_bands, sizes["nCol"], sizes["nRow"]).transpose(0, 2, 1)
+    # MATLAB counts pixels column by column, NumPy row by row: reshape to (x, y) and swap.
+    return load(name).reshape(n_bands, n_columns, n_rows).transpose(0, 2, 1)
 
 
 def _scale(shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], Array]) -> float | None:
+    """Return the factor from stored values to reflectance, or None if the file has none."""
     for key in ("scale", "maxValue"):
         if key in shapes and int(np.prod(shapes[key])) == 1:
             scale = float(load(key).ravel()[0])
@@ -121,6 +138,8 @@ def _scale(shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], Array]) 
 
 
 def _names(shapes: Mapping[str, Any]) -> str:
-    return (
-        ", ".join(f"{name} {tuple(shape)}" for name, shape in list(shapes.items())[:10]) or "none"
-    )
+    if not shapes:
+        return "none"
+    # A MATLAB workspace may hold hundreds of arrays.
+    first = list(shapes.items())[:10]
+    return ", ".join(f"{name} {tuple(shape)}" for name, shape in first)

@@ -10,23 +10,26 @@ import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.scene.blocks import BLOCK_BYTES, in_row_chunks
-from selfdict.scene.errors import SceneError
+from selfdict.scene.errors import SceneError, first_line
 
-ZLIB = 1100  # zlib packs at most 1032 bytes into one
-LAZY = (
-    100_000  # other codecs pack tighter, and what is read by groups of rows need not fit in memory
-)
-_SMALL = 2**26
+# Bytes of values per byte in the file, above which a declared size is not believed.
+ZLIB = 1100  # zlib reaches 1032
+LAZY = 100_000  # other codecs reach more, and what is read block by block need not fit in memory
 
 
-def check_declared_size(path: Path, declared: int, held: int, packed: int = ZLIB) -> None:
-    """Refuse an array that is far larger than what the file could hold, before anything is allocated."""
-    if declared > _SMALL and declared > packed * held:
+def check_declared_size(path: Path, declared: int, held: int, ratio: int = ZLIB) -> None:
+    """Refuse an array far larger than the file could hold, before anything is allocated.
+
+    ``declared`` are the bytes of the array, ``held`` those in the file.
+    """
+    # 64 MiB can always be allocated: a file of fill values may hold almost nothing.
+    small = 2**26
+    if declared > small and declared > ratio * held:
         raise SceneError(path, f"declares {declared} bytes of data but holds {held}")
 
 
 class _Cube:
-    """What dask needs of an array on disk; failures to read become a SceneError with the file's name."""
+    """An array on disk as dask takes arrays; failures to read become a SceneError."""
 
     ndim = 3
 
@@ -37,39 +40,52 @@ class _Cube:
         dtype: Any,
         load: Callable[[slice, slice, slice], Array],
     ) -> None:
-        self.path, self.shape, self.dtype, self.load = path, shape, np.dtype(dtype), load
+        self.path = path
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.load = load
 
     def __getitem__(self, key: tuple[Any, Any, Any]) -> Array:
-        # dask hands on whatever index the scene was given: what lies around it is loaded, and the
-        # index taken of that
-        around, inside = zip(*(_around(index, size) for index, size in zip(key, self.shape)))
-        values = self._load(around)
+        # dask passes on any index the scene was given, but the readers take plain slices only: load
+        # the range that contains the index, and index the result.
+        ranges = []
+        indices = []
+        for index, size in zip(key, self.shape):
+            enclosing, inside = _enclosing_range(index, size)
+            ranges.append(enclosing)
+            indices.append(inside)
+        values = self._load(*ranges)
+        # Last axis first: a number removes its axis, and would shift those after it.
         for axis in (2, 1, 0):
-            values = values[(slice(None),) * axis + (inside[axis],)]
+            values = values[(slice(None),) * axis + (indices[axis],)]
         return values
 
-    def _load(self, key: tuple[slice, slice, slice]) -> Array:
+    def _load(self, bands: slice, rows: slice, columns: slice) -> Array:
         try:
-            return self.load(*key)
+            return self.load(bands, rows, columns)
         except SceneError:
             raise
-        except Exception as error:  # each library has errors of its own for damaged data
-            reason = (str(error).splitlines() or [""])[0] or type(error).__name__
+        except Exception as error:
+            # The libraries have many exceptions for damaged data, and their messages name no file.
+            reason = first_line(error)
             raise SceneError(self.path, f"the data cannot be read: {reason}") from error
 
 
-def _around(index: Any, size: int) -> tuple[slice, Any]:
-    """Return a slice without steps that holds an index (number, slice or list), and the index inside it."""
+def _enclosing_range(index: Any, size: int) -> tuple[slice, Any]:
+    """Return a slice without steps that contains an index, and the index within that slice.
+
+    The index is a number, a slice or a list; ``size`` is that of its axis.
+    """
     wanted = np.arange(size)[index]
     if wanted.size == 0:
         return slice(0, 0), slice(None)
-    first, last = int(wanted.min()), int(wanted.max())
-    whole = (
-        wanted.ndim == 1
-        and wanted[0] == first
-        and np.array_equal(wanted, np.arange(first, last + 1))
-    )
-    return slice(first, last + 1), slice(None) if whole else wanted - first
+    first = int(wanted.min())
+    last = int(wanted.max())
+    enclosing = slice(first, last + 1)
+    if wanted.ndim == 1 and np.array_equal(wanted, np.arange(first, last + 1)):
+        # The whole range: a list of its numbers would copy the values.
+        return enclosing, slice(None)
+    return enclosing, wanted - first
 
 
 def lazy_cube(
@@ -77,19 +93,21 @@ def lazy_cube(
     shape: tuple[int, int, int],
     dtype: Any,
     load: Callable[[slice, slice, slice], Array],
-    packed: tuple[int, int] = (1, 1),
+    file_chunk: tuple[int, int] = (1, 1),
 ) -> Any:
-    """Return a dask array (band, y, x) whose chunks ``load(bands, rows, columns)`` reads when asked.
+    """Return a dask array (band, y, x) whose chunks ``load(bands, rows, columns)`` reads on use.
 
-    They hold whole spectra, about 32 MiB of them, in multiples of the rows and columns the file
-    packs together.
+    They hold whole spectra, about 32 MiB of them, in multiples of ``file_chunk``: the rows and
+    columns that the file stores together.
     """
     cube = _Cube(path, shape, dtype, load)
     n_bands, n_rows, n_columns = shape
+    chunk_rows, chunk_columns = file_chunk
     pixels = BLOCK_BYTES // max(1, n_bands * cube.dtype.itemsize)
-    columns = min(n_columns, max(1, pixels // packed[0] // packed[1]) * packed[1])
-    rows = min(n_rows, max(1, pixels // max(1, columns) // packed[0]) * packed[0])
-    # name=False: a name from the data itself would read all of it
+    columns = min(n_columns, max(1, pixels // chunk_rows // chunk_columns) * chunk_columns)
+    rows = min(n_rows, max(1, pixels // max(1, columns) // chunk_rows) * chunk_rows)
+    # Without name=False and meta dask would read values, to make a name and to learn the dtype.
+    # With the lock one thread reads at a time, as HDF5 needs it.
     meta = np.empty((0, 0, 0), cube.dtype)
     return dask.array.from_array(
         cube, chunks=(n_bands, rows, columns), name=False, lock=True, meta=meta
@@ -104,7 +122,10 @@ def uniform(path: Path, values: tuple[float, ...], name: str) -> float:
 
 
 def fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
-    """Return the scene with the pixels its ``valid`` coordinate excludes set to no-data (default NaN)."""
+    """Return the scene without its ``valid`` coordinate, the excluded pixels set to no-data.
+
+    The no-data value of floats is NaN, if none is declared.
+    """
     if "valid" not in scene.coords:
         return scene
     valid = scene["valid"].astype(bool)
@@ -116,10 +137,12 @@ def fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
         if scene.dtype.kind != "f":
             raise SceneError(
                 path,
-                f"masked pixels of {scene.dtype} need a no-data value: set scene.attrs['_FillValue'], "
+                f"masked pixels of {scene.dtype} need a no-data value: "
+                "set scene.attrs['_FillValue'], "
                 "or write NetCDF or zarr, which keep the mask itself",
             )
         fill = np.nan
+    # In the dtype of the scene: ``where`` would otherwise promote its values.
     try:
         fill = scene.dtype.type(fill)
     except OverflowError:

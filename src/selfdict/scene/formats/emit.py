@@ -1,4 +1,7 @@
-"""EMIT L2A reflectance: a NetCDF with groups, in sensor geometry, with a look-up table (GLT) to the map."""
+"""EMIT L2A reflectance: a NetCDF file with groups, in sensor geometry.
+
+Its geographic look-up table (GLT) has the row and column of the sensor for each pixel of a map.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -16,11 +19,6 @@ from selfdict.scene.model import build_scene, to_nanometres
 
 _CUBE = "reflectance"
 _BANDS = "sensor_band_parameters"
-_TILE = (
-    128,
-    128,
-)  # pixels of the map gathered at a time: square, since the sensor's lines run aslant
-_CACHE = 256 * 2**20  # bytes of unpacked chunks kept: neighbouring tiles of the map share them
 
 
 def is_emit(path: Path) -> bool:
@@ -30,9 +28,10 @@ def is_emit(path: Path) -> bool:
 
 
 def read(path: Path, *, ortho: bool = True) -> xr.DataArray:
-    """Read the reflectance on the map grid (``ortho``), or as the sensor saw it, with ``lat`` and ``lon``.
+    """Read the reflectance on the map grid, or with ``ortho=False`` in sensor geometry.
 
-    On the map each pixel is the sensor's nearest one; pixels the sensor did not see are no-data.
+    On the map each pixel is the sensor's nearest one, and pixels the sensor did not see are
+    no-data. In sensor geometry the scene has the coordinates ``lat`` and ``lon``.
     """
     with h5py.File(path, "r") as file:
         cube = _dataset(path, file, _CUBE)
@@ -41,35 +40,49 @@ def read(path: Path, *, ortho: bool = True) -> xr.DataArray:
                 path, f"reflectance must have 3 dims of real numbers, got {cube.dtype} {cube.shape}"
             )
         check_declared_size(path, cube.size * cube.dtype.itemsize, cube.id.get_storage_size(), LAZY)
-        wavelengths = _dataset(path, file, f"{_BANDS}/wavelengths")
-        units = _text(wavelengths.attrs.get("units", "nm"))
-        about: dict[str, Any] = {"wavelength": to_nanometres(wavelengths[()], units)}
-        if f"{_BANDS}/fwhm" in file:
-            about["fwhm"] = to_nanometres(_dataset(path, file, f"{_BANDS}/fwhm")[()], units)
-        if f"{_BANDS}/good_wavelengths" in file:
-            about["good_band"] = _dataset(path, file, f"{_BANDS}/good_wavelengths")[()] != 0
         fill = np.asarray(cube.attrs.get("_FillValue", cube.fillvalue)).ravel()[0].item()
+        band_data = _band_data(path, file)
         if ortho:
-            return _on_map(path, file, cube, fill, about)
-        n_rows, n_columns, n_bands = cube.shape
-        packed = cube.chunks[:2] if cube.chunks else (1, 1)
-        values = lazy_cube(path, (n_bands, n_rows, n_columns), cube.dtype, _Swath(path), packed)
-        scene = build_scene(values, nodata=fill, **about)
-        for key in ("lat", "lon"):
-            if f"location/{key}" in file:
-                scene = scene.assign_coords(
-                    {key: (("y", "x"), _dataset(path, file, f"location/{key}")[()])}
-                )
-        return scene
+            return _on_map(path, file, cube, fill, band_data)
+        return _in_sensor_geometry(path, file, cube, fill, band_data)
 
 
-def _on_map(path: Path, file: Any, cube: Any, fill: float, about: dict[str, Any]) -> xr.DataArray:
-    glt = np.stack([_dataset(path, file, f"location/glt_{axis}")[()] for axis in "yx"]).astype(
-        np.int64
-    )
-    glt = (
-        np.abs(glt) - 1
-    )  # counted from 1, negative where a gap was filled from a neighbour, 0: not seen
+def _band_data(path: Path, file: Any) -> dict[str, Any]:
+    """Return what the file says about its bands, by the names of a scene."""
+    wavelengths = _dataset(path, file, f"{_BANDS}/wavelengths")
+    units = _text(wavelengths.attrs.get("units", "nm"))
+    band_data: dict[str, Any] = {"wavelength": to_nanometres(wavelengths[()], units)}
+    if f"{_BANDS}/fwhm" in file:
+        band_data["fwhm"] = to_nanometres(_dataset(path, file, f"{_BANDS}/fwhm")[()], units)
+    if f"{_BANDS}/good_wavelengths" in file:
+        band_data["good_band"] = _dataset(path, file, f"{_BANDS}/good_wavelengths")[()] != 0
+    return band_data
+
+
+def _in_sensor_geometry(
+    path: Path, file: Any, cube: Any, fill: float, band_data: dict[str, Any]
+) -> xr.DataArray:
+    n_rows, n_columns, n_bands = cube.shape
+    file_chunk = (1, 1)
+    if cube.chunks:
+        file_chunk = cube.chunks[:2]
+    values = lazy_cube(path, (n_bands, n_rows, n_columns), cube.dtype, _Swath(path), file_chunk)
+    scene = build_scene(values, nodata=fill, **band_data)
+    for key in ("lat", "lon"):
+        if f"location/{key}" in file:
+            coordinate = _dataset(path, file, f"location/{key}")[()]
+            scene = scene.assign_coords({key: (("y", "x"), coordinate)})
+    return scene
+
+
+def _on_map(
+    path: Path, file: Any, cube: Any, fill: float, band_data: dict[str, Any]
+) -> xr.DataArray:
+    glt_y = _dataset(path, file, "location/glt_y")[()]
+    glt_x = _dataset(path, file, "location/glt_x")[()]
+    # The table counts from 1. It is negative for a gap filled from a neighbour, and 0 for a pixel
+    # the sensor did not see, which becomes −1.
+    glt = np.abs(np.stack([glt_y, glt_x]).astype(np.int64)) - 1
     if glt.ndim != 3 or (glt >= np.reshape(cube.shape[:2], (2, 1, 1))).any():
         raise SceneError(
             path,
@@ -79,44 +92,61 @@ def _on_map(path: Path, file: Any, cube: Any, fill: float, about: dict[str, Any]
     if transform is None or np.size(transform) != 6:
         raise SceneError(path, "has a GLT but no geotransform of 6 numbers")
     shape = (cube.shape[2], *glt.shape[1:])
+    # Square tiles of the map: the lines of the sensor run across the map at an angle, so that a row
+    # of the map would touch many of them.
+    tile = (128, 128)
     return build_scene(
-        lazy_cube(path, shape, cube.dtype, _Gather(path, glt, fill, cube.dtype), _TILE),
+        lazy_cube(path, shape, cube.dtype, _Gather(path, glt, fill, cube.dtype), tile),
         crs=_text(file.attrs.get("spatial_ref", "EPSG:4326")),
         transform=Affine.from_gdal(*(float(value) for value in transform)),
         nodata=fill,
-        **about,
+        **band_data,
     )
 
 
 class _Swath:
-    """Reads a window in sensor geometry; the file stays open, for its cache, but does not travel to others."""
+    """Reads a window in sensor geometry.
+
+    The file stays open, since its cache of chunks serves neighbouring windows.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.cube: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
+        # An open file cannot be pickled: every process opens it for itself.
         return {"path": self.path, "cube": None}
 
     def __call__(self, bands: slice, rows: slice, columns: slice) -> Array:
         if self.cube is None:
-            self.cube = h5py.File(self.path, "r", rdcc_nbytes=_CACHE, rdcc_nslots=10_007)[_CUBE]
+            # Unpacked chunks that neighbouring tiles of the map share. HDF5 advises a prime number
+            # of slots, well above the number of chunks that fit.
+            cache_bytes = 256 * 2**20
+            file = h5py.File(self.path, "r", rdcc_nbytes=cache_bytes, rdcc_nslots=10_007)
+            self.cube = file[_CUBE]
         return np.asarray(self.cube[rows, columns, bands]).transpose(2, 0, 1)
 
 
 class _Gather:
-    """Reads a window of the map: the part of the swath that its look-up table points to, then the pixels."""
+    """Reads a window of the map: the part of the swath that the GLT points to, then its pixels."""
 
     def __init__(self, path: Path, glt: Array, fill: float, dtype: Any) -> None:
-        self.read, self.glt, self.fill, self.dtype = _Swath(path), glt, fill, dtype
+        self.read = _Swath(path)
+        self.glt = glt
+        self.fill = fill
+        self.dtype = dtype
 
     def __call__(self, bands: slice, rows: slice, columns: slice) -> Array:
         row, column = self.glt[:, rows, columns]
         seen = (row >= 0) & (column >= 0)
         values = np.full((bands.stop - bands.start, *seen.shape), self.fill, self.dtype)
         if seen.any():
-            row, column = row[seen], column[seen]
-            top, left = row.min(), column.min()
+            row = row[seen]
+            column = column[seen]
+            top = row.min()
+            left = column.min()
+            # One read of the enclosing window is faster than one per pixel.
             part = self.read(bands, slice(top, row.max() + 1), slice(left, column.max() + 1))
             values[:, seen] = part[:, row - top, column - left]
         return values
@@ -130,4 +160,6 @@ def _dataset(path: Path, file: Any, name: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value)

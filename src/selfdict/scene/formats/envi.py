@@ -1,6 +1,7 @@
 """ENVI: a text header and a plain binary file, mapped into memory."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -23,12 +24,10 @@ from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.model import build_scene, to_nanometres, unit_of
 
 NAME = "ENVI"
+# Dtypes by the numbers of the field 'data type'.
 _DTYPES = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: "i8", 15: "u8"}
-_CODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
-_WIDER = {"?": "u1", "b": "i2", "e": "f4"}  # dtypes ENVI lacks, and what holds them without loss
 # The order of the axes in the file, as positions in (band, y, x).
 _ORDER = {"bsq": (0, 1, 2), "bil": (1, 0, 2), "bip": (1, 2, 0)}
-_DATA_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".bin", ".rfl", ".sli", "")
 
 
 def read(path: Path) -> xr.DataArray:
@@ -42,79 +41,129 @@ def read(path: Path) -> xr.DataArray:
         integer(header, fields, "samples", minimum=1),
     )
     values = map_values(header, data, fields, shape)
-
-    wavelength, fwhm = (numbers(header, fields, key, n_bands) for key in ("wavelength", "fwhm"))
-    units = unit_of([] if wavelength is None else wavelength, fields.get("wavelength units"))
-    good = numbers(header, fields, "bbl", n_bands)
-    names = words(fields, "band names")
+    wavelength, fwhm = _wavelengths(header, fields, n_bands)
+    good_band = numbers(header, fields, "bbl", n_bands)
+    if good_band is not None:
+        good_band = good_band != 0
     nodata = number(header, fields, "data ignore value")
+    # An integer, so that a comparison does not turn the values into floats.
     if nodata is not None and values.dtype.kind in "iu" and nodata.is_integer():
         nodata = int(nodata)
-    scale = number(header, fields, "reflectance scale factor")
-    if scale is not None and not (np.isfinite(scale) and scale > 0):
-        raise SceneError(
-            header, f"'reflectance scale factor' must be positive, the header says {scale}"
-        )
+    scale_factor = _scale_factor(header, fields)
     crs, transform = read_map(header, fields)
     return build_scene(
         values,
-        wavelength=None if wavelength is None else to_nanometres(wavelength, units),
-        fwhm=None if fwhm is None else to_nanometres(fwhm, units),
-        good_band=None if good is None else good != 0,
-        band_name=names
-        if len(names) == n_bands
-        else None,  # a name may hold commas: then none is known
+        wavelength=wavelength,
+        fwhm=fwhm,
+        good_band=good_band,
+        band_name=_band_names(fields, n_bands),
         crs=crs,
         transform=transform,
         nodata=nodata,
-        scale_factor=None if scale in (None, 1) else 1 / scale,
+        scale_factor=scale_factor,
     )
+
+
+def _wavelengths(
+    header: Path, fields: dict[str, str], n_bands: int
+) -> tuple[Array | None, Array | None]:
+    """Return the wavelengths and widths of the bands in nm, each None if it is not known."""
+    wavelength = numbers(header, fields, "wavelength", n_bands)
+    fwhm = numbers(header, fields, "fwhm", n_bands)
+    # Both have one unit; if it is not named, only the wavelengths tell it.
+    listed = []
+    if wavelength is not None:
+        listed = wavelength.tolist()
+    units = unit_of(listed, fields.get("wavelength units"))
+    if wavelength is not None:
+        wavelength = to_nanometres(wavelength, units)
+    if fwhm is not None:
+        fwhm = to_nanometres(fwhm, units)
+    return wavelength, fwhm
+
+
+def _band_names(fields: dict[str, str], n_bands: int) -> list[str] | None:
+    names = words(fields, "band names")
+    # The list is separated by commas. If a name holds one, it cannot be told where names end.
+    if len(names) != n_bands:
+        return None
+    return names
+
+
+def _scale_factor(header: Path, fields: dict[str, str]) -> float | None:
+    """Return the factor from stored to physical values, by which ENVI divides."""
+    scale = number(header, fields, "reflectance scale factor")
+    if scale is None:
+        return None
+    if not (np.isfinite(scale) and scale > 0):
+        raise SceneError(
+            header, f"'reflectance scale factor' must be positive, the header says {scale}"
+        )
+    if scale == 1:
+        return None
+    return 1 / scale
 
 
 def write(
     scene: xr.DataArray, path: Path, *, interleave: str = "bsq", byte_order: str = "little"
 ) -> None:
-    """Write header and data; ``path`` names either (the data beside a header ``.hdr`` is ``.img``)."""
+    """Write header and data; ``path`` names either (the data of a header ``.hdr`` are ``.img``)."""
     if interleave not in _ORDER:
         raise InputError(f"interleave must be 'bsq', 'bil' or 'bip', got {interleave!r}")
     if byte_order not in ("little", "big"):
         raise InputError(f"byte_order must be 'little' or 'big', got {byte_order!r}")
     if scene.attrs.get("add_offset", 0) != 0:
         raise SceneError(path, "an ENVI header keeps no add_offset; apply it first or write NetCDF")
-    is_header = path.suffix.lower() == ".hdr"
-    header, data = (
-        (path, path.with_suffix(".img")) if is_header else (path.with_suffix(".hdr"), path)
-    )
+    header = path.with_suffix(".hdr")
+    data = path
+    if path.suffix.lower() == ".hdr":
+        header = path
+        data = path.with_suffix(".img")
     scene = fill_masked(scene, path)
-    native = np.dtype(_WIDER.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
-    if native not in _CODES:
-        raise SceneError(path, f"ENVI has no data type for {scene.dtype}")
     n_bands, n_rows, n_columns = scene.shape
-    dtype = native.newbyteorder("<" if byte_order == "little" else ">")
-    with data.open("wb") as file:
-        for rows in row_blocks(scene):
-            block = scene.isel(y=rows).values.astype(dtype)
-            if interleave == "bsq":
-                for band in range(n_bands):
-                    file.seek((band * n_rows + rows.start) * n_columns * dtype.itemsize)
-                    file.write(block[band].tobytes())
-            else:
-                file.write(block.transpose(_ORDER[interleave]).tobytes())
+    code, dtype = _stored_type(scene, path, byte_order)
+    _write_values(scene, data, interleave, dtype)
     fields: dict[str, object] = {
         "samples": n_columns,
         "lines": n_rows,
         "bands": n_bands,
         "header offset": 0,
         "file type": "ENVI Standard",
-        "data type": _CODES[native],
+        "data type": code,
         "interleave": interleave,
         "byte order": int(byte_order == "big"),
     }
-    header.write_text(format_header(fields | _described(scene)), encoding="utf-8")
+    header.write_text(format_header(fields | _description(scene)), encoding="utf-8")
 
 
-def _described(scene: xr.DataArray) -> dict[str, object]:
-    """Return the fields that say what the numbers are."""
+def _stored_type(scene: xr.DataArray, path: Path, byte_order: str) -> tuple[int, np.dtype[Any]]:
+    """Return the number of the data type, and the dtype, that the values are written in."""
+    # ENVI has no booleans, int8 and float16: the next type that holds them without loss.
+    wider = {"?": "u1", "b": "i2", "e": "f4"}
+    native = np.dtype(wider.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
+    codes = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
+    if native not in codes:
+        raise SceneError(path, f"ENVI has no data type for {scene.dtype}")
+    return codes[native], native.newbyteorder("<" if byte_order == "little" else ">")
+
+
+def _write_values(scene: xr.DataArray, path: Path, interleave: str, dtype: np.dtype[Any]) -> None:
+    """Write the data file, some rows of the scene at a time."""
+    n_bands, n_rows, n_columns = scene.shape
+    with path.open("wb") as file:
+        for rows in row_blocks(scene):
+            block = scene.isel(y=rows).values.astype(dtype)
+            if interleave == "bsq":
+                # The rows of one band are together in the file, those of several bands are not.
+                for band in range(n_bands):
+                    file.seek((band * n_rows + rows.start) * n_columns * dtype.itemsize)
+                    file.write(block[band].tobytes())
+            else:
+                file.write(block.transpose(_ORDER[interleave]).tobytes())
+
+
+def _description(scene: xr.DataArray) -> dict[str, object]:
+    """Return the fields about bands, no-data, scale and georeference."""
     fields: dict[str, object] = {}
     if "wavelength" in scene.coords or "fwhm" in scene.coords:
         fields["wavelength units"] = "Nanometers"
@@ -125,9 +174,12 @@ def _described(scene: xr.DataArray) -> dict[str, object]:
         fields["bbl"] = scene["good_band"].values.astype(int).tolist()
     if "band_name" in scene.coords:
         fields["band names"] = scene["band_name"].values.tolist()
-    if (nodata := scene.attrs.get("_FillValue")) is not None:
+    nodata = scene.attrs.get("_FillValue")
+    if nodata is not None:
         fields["data ignore value"] = np.asarray(nodata).item()
-    if (scale := scene.attrs.get("scale_factor", 1)) != 1:
+    scale = scene.attrs.get("scale_factor", 1)
+    if scale != 1:
+        # Rounded to 15 digits, so that a factor of 0.0001 is written as 10000.
         fields["reflectance scale factor"] = float(f"{1 / scale:.15g}")
     return fields | map_fields(crs_of(scene), transform_of(scene))
 
@@ -145,6 +197,7 @@ def find_files(path: Path) -> tuple[Path, Path]:
 def _data_file(header: Path, fields: dict[str, str]) -> Path:
     named = fields.get("data file")
     if named:
+        # A header from elsewhere must not make this read any other file.
         if named in (".", "..") or any(mark in named for mark in "/\\:\0"):
             raise SceneError(
                 header,
@@ -152,7 +205,8 @@ def _data_file(header: Path, fields: dict[str, str]) -> Path:
             )
         choices = [header.with_name(named)]
     else:
-        choices = [header.with_suffix(suffix) for suffix in _DATA_SUFFIXES]
+        suffixes = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".bin", ".rfl", ".sli", "")
+        choices = [header.with_suffix(suffix) for suffix in suffixes]
     for data in choices:
         if data.is_file():
             return data
@@ -164,15 +218,11 @@ def _data_file(header: Path, fields: dict[str, str]) -> Path:
 def map_values(
     header: Path, data: Path, fields: dict[str, str], shape: tuple[int, int, int]
 ) -> Array:
-    """Return the data file as (band, y, x), mapped, once its size is that of the header."""
-    code = integer(header, fields, "data type", minimum=0)
-    if code in (6, 9):
-        raise SceneError(header, f"'data type' {code} is complex; a scene holds real numbers")
-    if code not in _DTYPES:
-        raise SceneError(header, f"'data type' {code} is not known")
-    order = integer(header, fields, "byte order", minimum=0, default=0)
-    if order > 1:
-        raise SceneError(header, f"'byte order' must be 0 or 1, the header says {order}")
+    """Return the data file as (band, y, x), mapped into memory.
+
+    Its size must be the one that the header declares.
+    """
+    dtype = _declared_dtype(header, fields)
     interleave = fields.get("interleave", "bsq").lower()
     if interleave not in _ORDER:
         raise SceneError(
@@ -181,16 +231,29 @@ def map_values(
     if integer(header, fields, "file compression", minimum=0, default=0):
         raise SceneError(header, "the data file is compressed; decompress it first")
     offset = integer(header, fields, "header offset", minimum=0, default=0)
-    dtype = np.dtype(_DTYPES[code]).newbyteorder(">" if order else "<")
     declared = offset + shape[0] * shape[1] * shape[2] * dtype.itemsize
     held = data.stat().st_size
     if declared != held:
-        fault = "is cut short" if held < declared else "is longer than its header says"
+        fault = "is longer than its header says"
+        if held < declared:
+            fault = "is cut short"
         raise SceneError(
             data, f"the data file {fault}: {held} bytes, the header declares {declared}"
         )
     axes = _ORDER[interleave]
-    stored = np.memmap(
-        data, dtype=dtype, mode="r", offset=offset, shape=tuple(shape[axis] for axis in axes)
-    )
+    stored_shape = tuple(shape[axis] for axis in axes)
+    stored = np.memmap(data, dtype=dtype, mode="r", offset=offset, shape=stored_shape)
+    # The inverse of the permutation of axes in the file.
     return stored.transpose(np.argsort(axes))
+
+
+def _declared_dtype(header: Path, fields: dict[str, str]) -> np.dtype[Any]:
+    code = integer(header, fields, "data type", minimum=0)
+    if code in (6, 9):
+        raise SceneError(header, f"'data type' {code} is complex; a scene holds real numbers")
+    if code not in _DTYPES:
+        raise SceneError(header, f"'data type' {code} is not known")
+    order = integer(header, fields, "byte order", minimum=0, default=0)
+    if order > 1:
+        raise SceneError(header, f"'byte order' must be 0 or 1, the header says {order}")
+    return np.dtype(_DTYPES[code]).newbyteorder(">" if order else "<")

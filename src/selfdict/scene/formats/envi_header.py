@@ -1,4 +1,4 @@
-"""The text of an ENVI header: fields out of it, and a header out of fields."""
+"""The text of an ENVI header, parsed to fields and made from fields."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,13 +9,16 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 
-_MAX_BYTES = 32 * 2**20
+# A name, "=", and a list in braces over several lines, or the rest of the line. ";" begins a
+# comment.
 _FIELD = re.compile(r"^([^={}\n;]+)=[ \t]*(\{[^}]*\}|[^{\n][^\n]*|)[ \t]*$", re.MULTILINE)
 
 
 def read_header(path: Path) -> dict[str, str]:
-    """Return the fields of a header, names in lower case, braces and line breaks taken off the values."""
-    if path.stat().st_size > _MAX_BYTES:
+    """Return the fields of a header: names in lower case, values without braces around them."""
+    # Some thousand bands take less than 1 MiB: a larger file is data under the name of a header.
+    max_bytes = 32 * 2**20
+    if path.stat().st_size > max_bytes:
         raise SceneError(path, f"is too large for a header: {path.stat().st_size} bytes")
     data = path.read_bytes()
     if data[:4] != b"ENVI":
@@ -23,13 +26,13 @@ def read_header(path: Path) -> dict[str, str]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
+        # Older software writes names in the code page of the system; Latin-1 decodes any bytes.
         text = data.decode("latin-1")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     fields = {}
     for name, value in _FIELD.findall(text):
-        fields[" ".join(name.lower().split())] = (
-            value.strip().removeprefix("{").removesuffix("}").strip()
-        )
+        key = " ".join(name.lower().split())
+        fields[key] = value.strip().removeprefix("{").removesuffix("}").strip()
     return fields
 
 
@@ -42,6 +45,7 @@ def integer(
         return default
     if text is None:
         raise SceneError(path, f"the header has no field '{name}'")
+    # At most 18 digits, which fit into 64 bits.
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text) or int(text) < minimum:
         raise SceneError(
             path, f"'{name}' must be a whole number ≥ {minimum}, the header says {text[:40]!r}"
@@ -50,7 +54,7 @@ def integer(
 
 
 def number(path: Path, fields: Mapping[str, str], name: str) -> float | None:
-    """Return a field that must be a number, or None where there is no such field."""
+    """Return a field that must be a number, or None if there is no such field."""
     if not fields.get(name):
         return None
     try:
@@ -62,15 +66,16 @@ def number(path: Path, fields: Mapping[str, str], name: str) -> float | None:
 
 
 def words(fields: Mapping[str, str], name: str) -> list[str]:
-    """Return a field that is a list, entry by entry; empty where there is no such field."""
+    """Return the entries of a field that is a list; none if there is no such field."""
     entries = [" ".join(entry.split()) for entry in fields.get(name, "").split(",")]
-    if not entries[-1]:  # a comma after the last entry, or no field
+    # A comma after the last entry, or no field.
+    if not entries[-1]:
         entries.pop()
     return entries
 
 
 def numbers(path: Path, fields: Mapping[str, str], name: str, n: int) -> Array | None:
-    """Return a field that must be a list of n numbers, or None where there is no such field."""
+    """Return a field that must be a list of n numbers, or None if there is no such field."""
     entries = words(fields, name)
     if not entries:
         return None
@@ -85,8 +90,8 @@ def numbers(path: Path, fields: Mapping[str, str], name: str, n: int) -> Array |
 def format_header(fields: Mapping[str, object]) -> str:
     """Return the text of a header; an iterable becomes a list in braces.
 
-    A header has no escape for commas, braces and line breaks inside a name: they become ``;``,
-    brackets and spaces.
+    A header has no escape for commas, braces and line breaks in a name: they become ``;``, brackets
+    and spaces.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The place of an ENVI file on the map: ``map info`` and ``coordinate system string``."""
+"""The georeference of an ENVI file: ``map info`` and ``coordinate system string``."""
 
 import math
 from collections.abc import Mapping
@@ -14,8 +14,10 @@ from selfdict._errors import InputError
 from selfdict.scene.errors import SceneError
 from selfdict.scene.georef import to_map
 
-_UTM_DATUMS = {
-    "WGS-84": 32600,
+_WGS84_UTM_NORTH = 32600  # EPSG code of zone 0; that of a southern zone is 100 higher
+# EPSG codes of zone 0 by the names of datums; only WGS 84 has southern zones.
+_UTM_CODES = {
+    "WGS-84": _WGS84_UTM_NORTH,
     "NORTH AMERICA 1983": 26900,
     "NAD-83": 26900,
     "NORTH AMERICA 1927": 26700,
@@ -24,7 +26,7 @@ _UTM_DATUMS = {
 
 
 def read_map(path: Path, fields: Mapping[str, str]) -> tuple[CRS | None, Affine | None]:
-    """Return CRS and transform, either None where the header does not say."""
+    """Return CRS and transform, each None if the header does not say."""
     entries = [entry.strip() for entry in fields.get("map info", "").split(",")]
     if len(entries) < 7:
         return _crs_from_text(fields), None
@@ -36,20 +38,20 @@ def read_map(path: Path, fields: Mapping[str, str]) -> tuple[CRS | None, Affine 
         raise SceneError(
             path, f"'map info' must hold numbers, the header says {', '.join(entries)[:80]!r}"
         ) from None
-    if (
-        not all(map(math.isfinite, (x_pixel, y_pixel, x, y, dx, dy, rotation)))
-        or dx == 0
-        or dy == 0
-    ):
+    is_finite = all(map(math.isfinite, (x_pixel, y_pixel, x, y, dx, dy, rotation)))
+    if not is_finite or dx == 0 or dy == 0:
         raise SceneError(
             path,
             f"'map info' must hold finite numbers, the header says {', '.join(entries)[:80]!r}",
         )
-    linear = _turned(dx, dy, rotation)
-    # The reference pixel counts from 1, and 1 is the outer corner of the first pixel.
+    linear = _rotated_grid(dx, dy, rotation)
+    # The reference pixel is counted from 1, and 1 is the outer corner of the first pixel.
     corner_x, corner_y = to_map(linear, x_pixel - 1, y_pixel - 1)
     transform = Affine(linear.a, linear.b, x - corner_x, linear.d, linear.e, y - corner_y)
-    return _crs_from_text(fields) or _crs_from_map_info(entries), transform
+    crs = _crs_from_text(fields)
+    if not crs:
+        crs = _crs_from_map_info(entries)
+    return crs, transform
 
 
 def map_fields(crs: Any, transform: Affine | None) -> dict[str, object]:
@@ -63,37 +65,58 @@ def map_fields(crs: Any, transform: Affine | None) -> dict[str, object]:
 
 
 def _map_info(crs: Any, transform: Affine) -> str:
-    dx, dy = math.hypot(transform.a, transform.d), math.hypot(transform.b, transform.e)
+    """Return the field ``map info``: projection, reference pixel, its position, steps, options."""
+    dx = math.hypot(transform.a, transform.d)
+    dy = math.hypot(transform.b, transform.e)
     rotation = math.atan2(transform.d, transform.a)
-    here = Affine(transform.a, transform.b, 0.0, transform.d, transform.e, 0.0)
-    if not _turned(dx, dy, rotation).almost_equals(here, 1e-9 * dx):
+    linear = Affine(transform.a, transform.b, 0.0, transform.d, transform.e, 0.0)
+    # The field holds two steps and an angle, which is less than four numbers can express.
+    if not _rotated_grid(dx, dy, rotation).almost_equals(linear, 1e-9 * dx):
         raise InputError(
-            f"an ENVI header can turn a grid, not shear or mirror it: transform {tuple(transform)[:6]}"
+            "an ENVI header can turn a grid, not shear or mirror it: "
+            f"transform {tuple(transform)[:6]}"
         )
-    name, rest = "Arbitrary", []
-    if crs is not None:
-        name = "Geographic Lat/Lon" if crs.is_geographic else "Projected"
-        utm = _utm_zone(crs)
-        if utm is not None:
-            name, rest = "UTM", [str(utm[0]), utm[1], "WGS-84"]
-        elif crs.to_epsg() == 4326:
-            rest = ["WGS-84"]
-        rest.append("units=Degrees" if crs.is_geographic else "units=Meters")
+    name, options = _projection(crs)
     if rotation:
-        rest.append(f"rotation={math.degrees(rotation)!r}")
-    return f"{{{', '.join([name, '1', '1', repr(transform.c), repr(transform.f), repr(dx), repr(dy), *rest])}}}"
+        options.append(f"rotation={math.degrees(rotation)!r}")
+    # repr keeps all digits.
+    position = [repr(transform.c), repr(transform.f), repr(dx), repr(dy)]
+    return f"{{{', '.join([name, '1', '1', *position, *options])}}}"
 
 
-def _turned(dx: float, dy: float, rotation: float) -> Affine:
-    """Return a grid of these steps, north up, turned by ``rotation`` (radians); its corner is the origin."""
-    cos, sin = (math.cos(rotation), math.sin(rotation)) if rotation else (1.0, 0.0)
+def _projection(crs: Any) -> tuple[str, list[str]]:
+    """Return the name of a CRS in ``map info``, and the entries that follow the steps."""
+    if crs is None:
+        return "Arbitrary", []
+    utm = _utm_zone(crs)
+    if utm is not None:
+        zone, hemisphere = utm
+        return "UTM", [str(zone), hemisphere, "WGS-84", "units=Meters"]
+    if not crs.is_geographic:
+        return "Projected", ["units=Meters"]
+    if crs.to_epsg() == 4326:
+        return "Geographic Lat/Lon", ["WGS-84", "units=Degrees"]
+    return "Geographic Lat/Lon", ["units=Degrees"]
+
+
+def _rotated_grid(dx: float, dy: float, rotation: float) -> Affine:
+    """Return a north-up grid of these steps, rotated (radians) about its corner, the origin."""
+    cos = 1.0
+    sin = 0.0
+    if rotation:
+        cos = math.cos(rotation)
+        sin = math.sin(rotation)
     return Affine(cos * dx, sin * dy, 0.0, sin * dx, -cos * dy, 0.0)
 
 
 def _utm_zone(crs: Any) -> tuple[int, str] | None:
-    epsg = crs.to_epsg() or 0
-    zone, hemisphere = epsg % 100, {326: "North", 327: "South"}.get(epsg // 100)
-    return (zone, hemisphere) if hemisphere and 1 <= zone <= 60 else None
+    """Return zone and hemisphere of a UTM system of WGS 84, or None."""
+    code = (crs.to_epsg() or 0) - _WGS84_UTM_NORTH
+    if 1 <= code <= 60:
+        return code, "North"
+    if 101 <= code <= 160:
+        return code - 100, "South"
+    return None
 
 
 def _crs_from_text(fields: Mapping[str, str]) -> CRS | None:
@@ -101,14 +124,17 @@ def _crs_from_text(fields: Mapping[str, str]) -> CRS | None:
     if not text:
         return None
     try:
-        with Env():  # else GDAL prints its errors
+        # Within an Env, GDAL does not print its errors.
+        with Env():
             crs = CRS.from_wkt(text)
-    except CRSError:  # a name GDAL does not know: the grid is still good
+    except CRSError:
+        # GDAL does not know a name in it: the transform can be used all the same.
         return None
-    # An ESRI string has no authority; where it is a well-known system the code says more than the
-    # string.
+    # An ESRI string names no authority, but other software compares systems by their codes.
     epsg = crs.to_epsg(confidence_threshold=90)
-    return CRS.from_epsg(epsg) if epsg else crs
+    if epsg:
+        return CRS.from_epsg(epsg)
+    return crs
 
 
 def _crs_from_map_info(entries: list[str]) -> CRS | None:
@@ -117,10 +143,11 @@ def _crs_from_map_info(entries: list[str]) -> CRS | None:
         if name.startswith("geographic"):
             return CRS.from_epsg(4326)
         if name == "utm" and len(entries) > 9:
-            base = _UTM_DATUMS.get(entries[9].upper())
-            if base is not None:
-                south = base == 32600 and entries[8].lower().startswith("s")
-                return CRS.from_epsg(base + 100 * south + int(entries[7]))
+            code = _UTM_CODES.get(entries[9].upper())
+            if code is not None:
+                south = code == _WGS84_UTM_NORTH and entries[8].lower().startswith("s")
+                return CRS.from_epsg(code + 100 * south + int(entries[7]))
     except (CRSError, ValueError):
+        # A zone that does not exist: the transform can be used all the same.
         return None
     return None

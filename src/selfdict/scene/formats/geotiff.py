@@ -1,4 +1,4 @@
-"""GeoTIFF through rasterio, read lazily by groups of rows."""
+"""GeoTIFF through rasterio, read lazily block by block."""
 
 import warnings
 from pathlib import Path
@@ -18,7 +18,6 @@ from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.model import build_scene, to_nanometres, unit_of
 
 NAME = "GeoTIFF"
-_WIDER = {"?": "u1", "e": "f4"}  # dtypes TIFF lacks, and what holds them without loss
 
 
 def read(path: Path) -> xr.DataArray:
@@ -28,27 +27,24 @@ def read(path: Path) -> xr.DataArray:
             raise SceneError(
                 path, f"holds {', '.join(sorted(set(file.dtypes)))}; a scene has one real data type"
             )
-        shape, dtype = (file.count, file.height, file.width), np.dtype(file.dtypes[0])
-        check_declared_size(
-            path, int(np.prod(shape, dtype=object)) * dtype.itemsize, path.stat().st_size, LAZY
-        )
-        transform = None if file.transform.is_identity else file.transform
-        tags = [file.tags(band) for band in file.indexes]
-        imagery = [file.tags(band, ns="IMAGERY") for band in file.indexes]
-        names = [name or "" for name in file.descriptions]
+        shape = (file.count, file.height, file.width)
+        dtype = np.dtype(file.dtypes[0])
+        # As Python integers: the product of a lying header may exceed 64 bits.
+        declared = int(np.prod(shape, dtype=object)) * dtype.itemsize
+        check_declared_size(path, declared, path.stat().st_size, LAZY)
+        # GDAL returns the identity for a file that has no transform.
+        transform = file.transform
+        if transform.is_identity:
+            transform = None
         scene = build_scene(
             lazy_cube(path, shape, dtype, _Reader(path), file.block_shapes[0]),
-            wavelength=_numbers(tags, "wavelength", imagery, "CENTRAL_WAVELENGTH_UM"),
-            fwhm=_numbers(tags, "fwhm", imagery, "FWHM_UM"),
-            good_band=[tag["good_band"] != "0" for tag in tags]
-            if all("good_band" in tag for tag in tags)
-            else None,
-            band_name=names if any(names) else None,
+            **_band_data(file),
             crs=file.crs,
             transform=transform,
             nodata=_nodata(file.nodatavals[0], dtype),
         )
-        scale, offset = uniform(path, file.scales, "scale"), uniform(path, file.offsets, "offset")
+        scale = uniform(path, file.scales, "scale")
+        offset = uniform(path, file.offsets, "offset")
     if scale != 1:
         scene.attrs["scale_factor"] = scale
     if offset != 0:
@@ -57,10 +53,12 @@ def read(path: Path) -> xr.DataArray:
 
 
 def write(scene: xr.DataArray, path: Path) -> None:
-    """Write a GeoTIFF, bands one after the other, losslessly packed."""
+    """Write a GeoTIFF, bands one after the other, with lossless compression."""
     scene = fill_masked(scene, path)
     n_bands, n_rows, n_columns = scene.shape
-    dtype: np.dtype[Any] = np.dtype(_WIDER.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
+    # TIFF has no booleans and no float16: the next type that holds them without loss.
+    wider = {"?": "u1", "e": "f4"}
+    dtype: np.dtype[Any] = np.dtype(wider.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
     if not rasterio.dtypes.check_dtype(dtype):
         raise SceneError(path, f"GeoTIFF has no data type for {scene.dtype}")
     nodata = scene.attrs.get("_FillValue")
@@ -77,7 +75,7 @@ def write(scene: xr.DataArray, path: Path) -> None:
         "nodata": nodata,
         "interleave": "band",
         "compress": "deflate",
-        "bigtiff": "if_safer",
+        "bigtiff": "if_safer",  # the size after compression is not known in advance
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
@@ -85,20 +83,29 @@ def write(scene: xr.DataArray, path: Path) -> None:
             for rows in row_blocks(scene):
                 block = scene.isel(y=rows).values.astype(dtype)
                 file.write(block, window=Window(0, rows.start, n_columns, rows.stop - rows.start))
-            file.scales = (float(scene.attrs.get("scale_factor", 1)),) * n_bands
-            file.offsets = (float(scene.attrs.get("add_offset", 0)),) * n_bands
-            for band in range(n_bands):
-                file.update_tags(band + 1, **_tags(scene, band))
-                if "band_name" in scene.coords:
-                    file.set_band_description(band + 1, str(scene["band_name"].values[band]))
-    try:  # GDAL writes the directory last, and does not tell when it fails
+            _write_metadata(scene, file)
+    # GDAL writes the directory of the file last, on closing, and does not report a failure.
+    try:
         _open(path).close()
     except RasterioIOError as error:
         raise OSError("not all of it could be written; the disk may be full") from error
 
 
+def _write_metadata(scene: xr.DataArray, file: Any) -> None:
+    n_bands = scene.sizes["band"]
+    file.scales = (float(scene.attrs.get("scale_factor", 1)),) * n_bands
+    file.offsets = (float(scene.attrs.get("add_offset", 0)),) * n_bands
+    for band in range(n_bands):
+        file.update_tags(band + 1, **_tags(scene, band))
+        if "band_name" in scene.coords:
+            file.set_band_description(band + 1, str(scene["band_name"].values[band]))
+
+
 class _Reader:
-    """Reads a window; opens the file anew each time, so that the scene can go to other threads and processes."""
+    """Reads a window.
+
+    It opens the file each time, since an open one cannot be used by other threads or processes.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -107,8 +114,9 @@ class _Reader:
         window = Window(
             columns.start, rows.start, columns.stop - columns.start, rows.stop - rows.start
         )
+        numbers = list(range(bands.start + 1, bands.stop + 1))  # rasterio counts bands from 1
         with _open(self.path) as file:
-            values: Array = file.read(list(range(bands.start + 1, bands.stop + 1)), window=window)
+            values: Array = file.read(numbers, window=window)
             return values
 
 
@@ -120,20 +128,37 @@ def _open(path: Path) -> Any:
 
 
 def _nodata(value: float | None, dtype: np.dtype[Any]) -> float | None:
+    # An integer, so that a comparison does not turn the values into floats.
     if value is not None and dtype.kind in "iu" and float(value).is_integer():
         return int(value)
     return value
 
 
+def _band_data(file: Any) -> dict[str, Any]:
+    """Return what the file says about its bands, by the names of a scene."""
+    tags = [file.tags(band) for band in file.indexes]
+    imagery = [file.tags(band, ns="IMAGERY") for band in file.indexes]
+    band_data: dict[str, Any] = {
+        "wavelength": _numbers(tags, "wavelength", imagery, "CENTRAL_WAVELENGTH_UM"),
+        "fwhm": _numbers(tags, "fwhm", imagery, "FWHM_UM"),
+    }
+    if all("good_band" in tag for tag in tags):
+        band_data["good_band"] = [tag["good_band"] != "0" for tag in tags]
+    names = [name or "" for name in file.descriptions]
+    if any(names):
+        band_data["band_name"] = names
+    return band_data
+
+
 def _numbers(
     tags: list[dict[str, str]], name: str, imagery: list[dict[str, str]], imagery_name: str
 ) -> Array | None:
-    """Return a number for each band in nm, from its own tags or from GDAL's imagery tags, or None."""
+    """Return one number per band in nm, from its own tags or from GDAL's imagery tags, or None."""
     if all(name in tag for tag in tags):
+        values = [float(tag[name]) for tag in tags]
+        # Widths have the unit of the wavelengths; by their size it cannot be guessed.
         wavelength = [float(tag.get("wavelength", "nan")) for tag in tags]
-        return to_nanometres(
-            [float(tag[name]) for tag in tags], unit_of(wavelength, tags[0].get("wavelength_units"))
-        )
+        return to_nanometres(values, unit_of(wavelength, tags[0].get("wavelength_units")))
     if all(imagery_name in tag for tag in imagery):
         return to_nanometres([float(tag[imagery_name]) for tag in imagery], "um")
     return None

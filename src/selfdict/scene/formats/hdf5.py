@@ -1,4 +1,4 @@
-"""HDF5 without its doors: a dataset whose values lie in this file, not in another one it points to."""
+"""HDF5 datasets whose values are in the file itself, not in another one that it refers to."""
 
 from typing import Any
 
@@ -12,10 +12,11 @@ def plain_dataset(file: Any, name: str) -> Any:
     names.
     """
     node = file
+    # Any group on the way may be a link: each is examined before it is followed.
     for part in name.strip("/").split("/"):
-        if not isinstance(node, h5py.Group) or not isinstance(
-            node.get(part, getlink=True), h5py.HardLink
-        ):
+        if not isinstance(node, h5py.Group):
+            return None
+        if not isinstance(node.get(part, getlink=True), h5py.HardLink):
             return None
         node = node[part]
     if not isinstance(node, h5py.Dataset) or node.external or node.is_virtual:

@@ -12,11 +12,10 @@ from selfdict.scene.formats.arrays import order_axes, scene_from_arrays
 from selfdict.scene.model import build_scene
 
 NAME = "NumPy"
-_DEFLATE = 1032  # zlib never packs tighter than this: a larger ratio is a lie
 
 
 def read(path: Path, *, variable: str | None = None, layout: str | None = None) -> xr.DataArray:
-    """Read an array of three axes (``layout``), or an ``.npz`` in one of the community's layouts."""
+    """Read an array of three axes (``layout``), or an ``.npz`` in one of the usual layouts."""
     if path.suffix.lower() == ".npz":
         return _read_archive(path, variable, layout)
     values = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -32,7 +31,12 @@ def _read_archive(path: Path, variable: str | None, layout: str | None) -> xr.Da
 
 
 def array_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the numeric arrays of an ``.npz``, once all its arrays fit into the file."""
+    """Return the shapes of the numeric arrays of an ``.npz``.
+
+    A file that declares more values than it can hold is refused.
+    """
+    # zlib does not compress further; 1,024 bytes are left for the header of an array.
+    max_ratio = 1032
     shapes = {}
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
@@ -40,8 +44,11 @@ def array_shapes(path: Path) -> dict[str, tuple[int, ...]]:
                 continue
             with archive.open(info) as member:
                 shape, dtype = _header(member)
+            # As Python integers: the product of a lying header may exceed 64 bits.
             declared = int(np.prod(shape, dtype=object)) * dtype.itemsize
-            if declared > info.file_size or info.file_size > _DEFLATE * info.compress_size + 1024:
+            # The array must fit into the unpacked member, and that into the packed one.
+            possible = max_ratio * info.compress_size + 1024
+            if declared > info.file_size or info.file_size > possible:
                 raise SceneError(
                     path, f"{info.filename} declares {declared} bytes, more than the file can hold"
                 )
@@ -51,11 +58,10 @@ def array_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 
 def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return shape and dtype of an array, from the header of its file."""
     version = np.lib.format.read_magic(member)
-    read_header = (
-        np.lib.format.read_array_header_1_0
-        if version == (1, 0)
-        else np.lib.format.read_array_header_2_0
-    )
-    shape, _, dtype = read_header(member)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+    else:
+        shape, _, dtype = np.lib.format.read_array_header_2_0(member)
     return shape, dtype

@@ -26,13 +26,13 @@ def read(path: Path, *, variable: str | None = None) -> xr.DataArray:
 
 
 def write(scene: xr.DataArray, path: Path) -> None:
-    """Write version 2, in which text (the names of bands) has a settled form."""
+    """Write version 2: version 3 has no final specification for text (the names of bands)."""
     dataset, encoding = dataset_from_scene(scene)
     dataset.to_zarr(path, mode="w-", zarr_format=2, consolidated=True, encoding=encoding)
 
 
 def create(scene: xr.DataArray, path: Path) -> None:
-    """Write all but the values of a scene in dask chunks, for :func:`write_block` to fill in."""
+    """Write a scene in dask chunks without its values, which :func:`write_block` writes."""
     dataset, encoding = dataset_from_scene(scene)
     dataset.to_zarr(
         path, mode="w-", zarr_format=2, consolidated=True, encoding=encoding, compute=False
@@ -40,17 +40,22 @@ def create(scene: xr.DataArray, path: Path) -> None:
 
 
 def write_block(path: Path, name: str, rows: slice, columns: slice, values: Array) -> None:
-    """Write values (bands, rows, columns) into a store; a chunk must not be written by two at a time."""
+    """Write values (bands, rows, columns) into a store.
+
+    Two calls at a time must not write to the same chunk.
+    """
     zarr.open_array(path, path=name, mode="r+")[:, rows, columns] = values
 
 
 def _check_files(path: Path) -> int:
-    """Return the bytes in the store; refuse links out of it, and pickles, which run what their author wrote."""
+    """Return the number of bytes in the store; refuse links and pickles."""
     held = 0
     for file in path.rglob("*"):
+        # A link may lead out of the store, to any file that its author names.
         if file.is_symlink():
             raise SceneError(path, f"{file.relative_to(path)} is a link to another place")
         held += file.stat().st_size
+        # Reading a pickle runs whatever its author wrote.
         if file.name in (".zmetadata", ".zarray", "zarr.json"):
             metadata = json.dumps(json.loads(file.read_text(encoding="utf-8")))
             if '"pickle"' in metadata:
