@@ -1,4 +1,4 @@
-"""Whatever ends a run, its output is whole or not there."""
+"""However a run ends, its output is complete or does not exist."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from selfdict.cli.folder import whole_folder
+from selfdict.cli.folder import atomic_folder
 from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, read_scene, write_scene
 
@@ -20,7 +20,8 @@ import os, random, signal, sys, time
 from selfdict.cli import main
 
 cube, out = sys.argv[1:]
-words = ["unmix", cube, "-r", "3", "-o", out, "--method", "spa", "--no-compare", "--quiet", "--threads", "1"]
+words = ["unmix", cube, "-r", "3", "-o", out, "--method", "spa", "--threads", "1"]
+words += ["--no-compare", "--quiet"]
 
 def run(*more):
     try:
@@ -54,8 +55,14 @@ def cube(tmp_path_factory):
 
 def assert_whole(out):
     assert {path.name for path in out.iterdir()} == {
-        "abundances.hdr", "abundances.img", "endmembers.csv", "report.html", "residual.hdr", "residual.img", "run.json",
-    }  # fmt: skip
+        "abundances.hdr",
+        "abundances.img",
+        "endmembers.csv",
+        "report.html",
+        "residual.hdr",
+        "residual.img",
+        "run.json",
+    }
     assert len(json.loads((out / "run.json").read_text())["pure_pixels"]) == 3
     assert (out / "report.html").read_text(encoding="utf-8").endswith("</html>\n")
     assert read_scene(out / "abundances.hdr").shape == (3, 60, 60)
@@ -80,7 +87,7 @@ def test_killed_at_ten_moments(cube, tmp_path):
             process.stdin.flush()
         assert killed == 10
     # the next run takes away what the killed ones left
-    with whole_folder(out, force=True) as folder:
+    with atomic_folder(out, force=True) as folder:
         (folder / "run.json").write_text("{}")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
@@ -105,11 +112,11 @@ def test_ctrl_c_leaves_nothing(cube, tmp_path):
 
 def test_error_inside_leaves_the_old_output(tmp_path):
     out = tmp_path / "out"
-    with whole_folder(out) as folder:
+    with atomic_folder(out) as folder:
         (folder / "run.json").write_text("old")
 
     def fail():
-        with whole_folder(out, force=True) as folder:
+        with atomic_folder(out, force=True) as folder:
             (folder / "run.json").write_text("new")
             raise KeyboardInterrupt
 
@@ -121,20 +128,20 @@ def test_error_inside_leaves_the_old_output(tmp_path):
 
 def test_a_folder_that_cannot_be_moved_into_place_leaves_the_old_output(tmp_path, monkeypatch):
     out, rename = tmp_path / "out", Path.rename
-    with whole_folder(out) as folder:
+    with atomic_folder(out) as folder:
         (folder / "run.json").write_text("old")
 
     def fail():
-        with whole_folder(out, force=True) as folder:
+        with atomic_folder(out, force=True) as folder:
             (folder / "run.json").write_text("new")
             monkeypatch.setattr(
                 Path, "rename", lambda a, b: refuse() if a == folder else rename(a, b)
             )
 
     def refuse():
-        raise OSError("no more room")
+        raise OSError("disk full")
 
-    with pytest.raises(OSError, match="no more room"):
+    with pytest.raises(OSError, match="disk full"):
         fail()
     assert (out / "run.json").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
@@ -143,17 +150,17 @@ def test_a_folder_that_cannot_be_moved_into_place_leaves_the_old_output(tmp_path
 def test_nothing_is_replaced_without_force_and_nothing_foreign_with_it(tmp_path):
     out = tmp_path / "out"
     out.mkdir()
-    with whole_folder(out) as folder:  # an empty folder is no loss
+    with atomic_folder(out) as folder:  # an empty folder is no loss
         (folder / "run.json").write_text("1")
     for force, reason in ((False, "--force"), (True, "thesis.tex")):
         if force:
             (out / "thesis.tex").write_text("years of work")
-        with pytest.raises(SceneError, match=reason), whole_folder(out, force=force):
+        with pytest.raises(SceneError, match=reason), atomic_folder(out, force=force):
             pytest.fail("must be refused before any work")
     assert (out / "thesis.tex").read_text() == "years of work"
     link = tmp_path / "link"
     link.symlink_to(out)
-    with pytest.raises(SceneError, match="no folder"), whole_folder(link, force=True):
+    with pytest.raises(SceneError, match="no folder"), atomic_folder(link, force=True):
         pytest.fail("must be refused before any work")
 
 
@@ -165,15 +172,15 @@ def test_files_that_only_look_like_outputs_are_never_replaced(tmp_path, names):
     out.mkdir()
     for name in names:
         (out / name).write_text("mine")
-    with pytest.raises(SceneError, match="did not write"), whole_folder(out, force=True):
+    with pytest.raises(SceneError, match="did not write"), atomic_folder(out, force=True):
         pytest.fail("must be refused before any work")
     assert sorted(path.name for path in out.iterdir()) == sorted(names)
 
 
 def test_a_running_neighbour_is_left_alone(tmp_path):
     def run_two():
-        with whole_folder(tmp_path / "out") as first:
-            with whole_folder(tmp_path / "out") as second:
+        with atomic_folder(tmp_path / "out") as first:
+            with atomic_folder(tmp_path / "out") as second:
                 (second / "run.json").write_text("second")
             (first / "run.json").write_text("first")
 
@@ -196,7 +203,7 @@ def test_an_interruption_between_old_and_new_keeps_the_old(tmp_path, monkeypatch
         return moved
 
     monkeypatch.setattr(Path, "rename", interrupted)
-    with pytest.raises(KeyboardInterrupt), whole_folder(target, force=True) as folder:
+    with pytest.raises(KeyboardInterrupt), atomic_folder(target, force=True) as folder:
         (folder / "run.json").write_text("new")
     assert (target / "run.json").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

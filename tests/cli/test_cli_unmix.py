@@ -56,7 +56,7 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
     assert 0 < record["guarantee"]["kappa"] < 1
     assert record["guarantee"]["sentence"] in html.unescape((out / "report.html").read_text())
 
-    # the pure pixels: their place in the image, on the map, and their spectra
+    # the pure pixels: their positions in the image and on the map, and their spectra
     for pixel in record["pure_pixels"]:
         assert pixel["index"] == pixel["row"] * 22 + pixel["column"]
         assert pixel["x"] == 500_000 + 30 * (pixel["column"] + 0.5)
@@ -135,10 +135,18 @@ def test_part_of_a_scene(truth, cube, tmp_path):
 
 
 def test_options_reach_the_solver(cube, tmp_path):
-    record = unmix_json(
-        cube, "-r", 3, "-o", tmp_path / "a", "--candidates", 60, "--mu", 0.05, "--abundances", "fcls",
-        "--format", "netcdf", "--threads", 1, "--time-limit", 30,
-    )  # fmt: skip
+    options = {
+        "-r": 3,
+        "-o": tmp_path / "a",
+        "--candidates": 60,
+        "--mu": 0.05,
+        "--abundances": "fcls",
+        "--format": "netcdf",
+        "--threads": 1,
+        "--time-limit": 30,
+    }
+    words = [word for option in options.items() for word in option]
+    record = unmix_json(cube, *words)
     assert record["parameters"]["candidates"] == record["candidates"] == 60
     assert record["mu"] == pytest.approx(0.05)
     assert [line["method"] for line in record["comparison"]] == ["SPA", "VCA"]
@@ -238,8 +246,8 @@ def test_a_defect_of_the_program_is_not_blamed_on_the_file(cube, tmp_path, monke
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_sentence_in_several_lines_is_one_for_the_user(cube, tmp_path):
-    (tmp_path / "bands.csv").write_text("a\n0.5\n")  # refused by a raise that spans several lines
+def test_a_library_without_wavelengths_is_one_line(cube, tmp_path):
+    (tmp_path / "bands.csv").write_text("a\n0.5\n")
     result = run(
         "unmix", cube, "-r", 1, "-o", tmp_path / "out", "--library", tmp_path / "bands.csv"
     )

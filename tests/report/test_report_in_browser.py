@@ -6,7 +6,10 @@ from report_sample import make_data
 from selfdict.report import MethodResult, write_report
 
 pytestmark = pytest.mark.browser
-HOSTILE = "</script></style><script>window.hacked = 1</script><img src=http://evil.test/x onerror='hacked=1'>\"'&{{7*7}}"
+HOSTILE = (
+    "</script></style><script>window.hacked = 1</script>"
+    "<img src=http://evil.test/x onerror='hacked=1'>\"'&{{7*7}}"
+)
 
 
 class Visit:

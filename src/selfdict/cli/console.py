@@ -1,4 +1,4 @@
-"""What the command says and how it ends: one-line errors, tables, progress bars."""
+"""Output and exit codes of the command: one-line errors, tables, progress bars."""
 
 import functools
 import json
@@ -6,64 +6,82 @@ import math
 import re
 import signal
 import threading
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import typer
+
+from selfdict._errors import InputError
 
 if TYPE_CHECKING:
     from selfdict.model.solution import Progress as Snapshot
 
 Params = ParamSpec("Params")
-_STEPS = {"read": "Reading", "select": "Choosing pure pixels", "abundances": "Mapping abundances"}
+
+# Names of the steps of ``unmix`` on the progress bars.
+_STEP_NAMES = {
+    "read": "Reading",
+    "select": "Choosing pure pixels",
+    "abundances": "Mapping abundances",
+}
 
 
 def printable(text: object) -> str:
-    """Return text for a terminal: names of files and bands are data, and may hold control characters."""
+    """Return text that is safe to print on a terminal.
+
+    Names of files and bands are data. They may contain control characters, which could move the
+    cursor, recolour the terminal or change its title.
+    """
     return re.sub(
         r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "\ufffd", str(text)
     )
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """Write one line to standard output."""
     typer.echo(printable(text))
 
 
-def say_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Write a value as JSON to standard output."""
-    typer.echo(json.dumps(finite(value), indent=2))
+    typer.echo(json.dumps(json_value(value), indent=2))
 
 
-def finite(value: Any) -> Any:
-    """Return a value that JSON can hold: numpy numbers as numbers, NaN and infinity as null."""
+def json_value(value: Any) -> Any:
+    """Return a value that JSON has: numpy numbers as numbers, NaN and infinity as null."""
     if isinstance(value, dict):
-        return {str(key): finite(item) for key, item in value.items()}
+        return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
+        return [json_value(item) for item in value]
     if hasattr(value, "tolist"):
-        return finite(value.tolist())
+        return json_value(value.tolist())
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
+        # Python would write NaN and Infinity, which other JSON readers refuse.
+        if math.isfinite(value):
+            return value
+        return None
+    if value is None or isinstance(value, str | int):
+        return value
+    return str(value)
 
 
 class Interruption:
     """Whether Ctrl-C was pressed.
 
-    Libraries may swallow the exception (a solver returns the best point it has), so what decides
-    whether results are still written is this flag.
+    Libraries may swallow the exception: a solver returns the best point it has. This flag decides
+    whether results are still written.
     """
 
-    seen = False
+    requested = False
 
 
-def ends_well(command: Callable[Params, None]) -> Callable[Params, None]:
-    """Turn the errors a user can cause into one line and exit code 2, and Ctrl-C into exit code 130.
+def handle_errors(command: Callable[Params, None]) -> Callable[Params, None]:
+    """Turn errors that a user can cause into one line and an exit code.
 
-    Any other error is a defect of this program and is shown as Python shows it.
+    They are an :class:`InputError`, an error of the operating system, a missing package, and too
+    little memory, with exit code 2, and Ctrl-C, with exit code 130. Any other exception is a defect
+    of this program. Python shows its traceback and exits with code 1.
     """
 
     @functools.wraps(command)
@@ -73,59 +91,61 @@ def ends_well(command: Callable[Params, None]) -> Callable[Params, None]:
                 command(*args, **kwargs)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
-            exec(
-                ""
-            )  # CPython remembers an interruption inside exec, as in some imports, and would die of it at exit
+            # CPython remembers an interruption inside exec, as in some imports, and would end the
+            # process by that signal instead of with the exit code. Another exec clears it.
+            exec("")
             raise typer.Exit(130) from None
-        except (ValueError, OSError, ModuleNotFoundError, MemoryError) as error:
-            if not on_purpose(error):
-                raise
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            reason = " ".join(lines) or type(error).__name__
-            typer.echo(f"error: {printable(reason)[:1000]}", err=True)
+        except (InputError, OSError, ModuleNotFoundError, MemoryError) as error:
+            typer.echo(f"error: {printable(_one_line(error))[:1000]}", err=True)
             raise typer.Exit(2) from error
 
     return guarded
 
 
-def on_purpose(error: Exception) -> bool:
-    """Whether somebody had a sentence for this case: a ValueError that no ``raise`` made comes from a defect."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return not isinstance(error, ValueError) or (frames[-1].line or "").startswith("raise")
+def _one_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # A MemoryError of Python itself has no message.
+    return " ".join(lines) or type(error).__name__
 
 
 @contextmanager
 def _watch_for_interruption() -> Iterator[None]:
-    Interruption.seen = False
+    """Record in :class:`Interruption` whether Ctrl-C is pressed inside the ``with`` block."""
+    Interruption.requested = False
+    # Only the main thread may set a signal handler.
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set a handler
+        yield
         return
 
     def on_interrupt(number: int, frame: Any) -> None:
-        Interruption.seen = True
+        Interruption.requested = True
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, on_interrupt)
+    previous_handler = signal.signal(signal.SIGINT, on_interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)
 
 
 def check_interrupted() -> None:
-    """Raise ``KeyboardInterrupt`` if Ctrl-C was pressed and somebody swallowed it."""
-    if Interruption.seen:
+    """Raise ``KeyboardInterrupt`` if Ctrl-C was pressed and a library swallowed it."""
+    if Interruption.requested:
         raise KeyboardInterrupt
 
 
-class Bars:
-    """Progress bars on standard error, one for each step; silent when it is no terminal, or when asked."""
+class ProgressBars:
+    """Progress bars on standard error, one per step.
+
+    Nothing is shown if ``quiet``, or if standard error is not a terminal.
+    """
 
     def __init__(self, quiet: bool) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         console = Console(stderr=True)
+        # Without markup: brackets in a name are not meant as rich's formatting.
         self._progress = Progress(
             TextColumn("{task.description:<28}", markup=False),
             BarColumn(),
@@ -136,7 +156,7 @@ class Bars:
         )
         self._tasks: dict[str, Any] = {}
 
-    def __enter__(self) -> "Bars":
+    def __enter__(self) -> "ProgressBars":
         self._progress.start()
         return self
 
@@ -144,26 +164,36 @@ class Bars:
         self._progress.stop()
 
     def steps(self, prefix: str = "") -> Callable[[str, float], None]:
-        """Return the ``progress`` of :func:`selfdict.scene.unmix`: the name of a step and the share done."""
+        """Return the ``progress`` callback of :func:`selfdict.scene.unmix`.
+
+        It gets the name of a step and the share that is done.
+        """
 
         def report(step: str, share: float) -> None:
             check_interrupted()
-            name = prefix + _STEPS.get(step, step)
-            # How long the choice takes is not known before: its bar moves to and fro until it is
-            # done.
-            total = None if step == "select" and share < 1 else 1.0
+            name = prefix + _STEP_NAMES.get(step, step)
+            # The duration of the selection is not known before it ends: without a total, the bar
+            # moves to and fro.
+            total: float | None = 1.0
+            if step == "select" and share < 1:
+                total = None
             self._progress.update(self._task(name), completed=share, total=total)
 
         return report
 
     def solver(self, prefix: str = "") -> "Callable[[Snapshot], bool]":
-        """Return the callback of a solver, which shows the certified gap and stops it after Ctrl-C."""
+        """Return the callback of a solver.
+
+        It shows the certified gap and stops the solver after Ctrl-C.
+        """
 
         def report(snapshot: "Snapshot") -> bool:
-            gap = f"certified gap {100 * snapshot.gap:.3g} %" if math.isfinite(snapshot.gap) else ""
-            note = f"{gap}, {snapshot.n_active} pixels" if gap else f"{snapshot.n_active} pixels"
-            self._progress.update(self._task(prefix + _STEPS["select"]), note=note)
-            return Interruption.seen
+            note = f"{snapshot.n_active} pixels"
+            # The first bound on the optimum takes a while.
+            if math.isfinite(snapshot.gap):
+                note = f"certified gap {100 * snapshot.gap:.3g} %, {note}"
+            self._progress.update(self._task(prefix + _STEP_NAMES["select"]), note=note)
+            return Interruption.requested
 
         return report
 
@@ -173,10 +203,20 @@ class Bars:
         return self._tasks[name]
 
 
-def say_table(
+def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()
 ) -> None:
-    """Write a table to standard output; the columns numbered in ``right`` are aligned right."""
+    """Write a table to standard output.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The headings; if all are empty, no heading is shown.
+    rows : sequence of sequence of str
+        The cells.
+    right : sequence of int
+        Indices of the columns to align to the right.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -184,9 +224,15 @@ def say_table(
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_header=any(columns))
     for k, column in enumerate(columns):
-        table.add_column(column, justify="right" if k in right else "left", overflow="fold")
+        justify: Literal["left", "right"] = "left"
+        if k in right:
+            justify = "right"
+        table.add_column(column, justify=justify, overflow="fold")
     for row in rows:
+        # As Text, since rich would take brackets in a string for formatting.
         table.add_row(*(Text(printable(cell)) for cell in row))
-    # A table piped to a file keeps its lines whole; a terminal folds them to its width.
-    console = Console() if Console().is_terminal else Console(width=1000)
+    console = Console()
+    # A terminal folds the lines to its width. In a file or a pipe every row stays on one line.
+    if not console.is_terminal:
+        console = Console(width=1000)
     console.print(table)

@@ -16,17 +16,18 @@ def demo_scene(real: bool) -> "tuple[xr.DataArray, int, str]":
         return _indian_pines(), 8, "Indian Pines (AVIRIS, 1992)"
     from selfdict.datasets import make_scene
 
-    return (
-        make_scene(shape=(100, 100), n_endmembers=6, random_state=1).scene,
-        6,
-        "A generated scene",
-    )
+    scene = make_scene(shape=(100, 100), n_endmembers=6, random_state=1).scene
+    return scene, 6, "A generated scene"
 
 
 def _indian_pines() -> "xr.DataArray":
-    """Read the cube that tensorly's wheel carries: 145 × 145 pixels, 200 bands, water absorption removed."""
+    """Read the cube in tensorly's wheel.
+
+    It has 145 × 145 pixels and 200 bands; the water absorption bands are removed.
+    """
     from selfdict.scene import build_scene
 
+    # Found without importing tensorly, which takes seconds and is not needed.
     spec = find_spec("tensorly")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(
@@ -37,4 +38,5 @@ def _indian_pines() -> "xr.DataArray":
         raise FileNotFoundError(f"{path}: this version of tensorly carries no Indian Pines scene")
     values = np.load(path, allow_pickle=False)
     # The providers multiplied the radiance by 500 and added 1000.
-    return build_scene((values.transpose(2, 0, 1).astype(np.float32) - 1000) / 500, name="radiance")
+    radiance = (values.transpose(2, 0, 1).astype(np.float32) - 1000) / 500
+    return build_scene(radiance, name="radiance")

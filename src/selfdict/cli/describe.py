@@ -1,26 +1,24 @@
-"""What ``selfdict info`` and ``selfdict rank`` say about a file."""
+"""What ``selfdict info`` and ``selfdict rank`` print about a file."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from selfdict.cli.source import Source
 
-_RANK_BYTES = 2**29  # what the estimates of the rank get to see at most
-_CANDIDATES = 100  # cluster representatives on which the model is solved for the error curve
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def describe(source: Source) -> dict[str, Any]:
-    """Return the facts about a scene; the pixels are read once, a block at a time, to count the valid ones."""
-    from selfdict.scene import crs_of, transform_of, valid_mask
+    """Return the facts about a scene.
+
+    All pixels are read once, block by block, to count the valid ones.
+    """
+    from selfdict.scene import valid_mask
     from selfdict.scene.formats import format_of
 
     scene = source.read()
     n_bands, n_rows, n_columns = scene.shape
-    wavelength = scene["wavelength"].values if "wavelength" in scene.coords else None
-    names = (
-        [str(name) for name in scene["band_name"].values] if "band_name" in scene.coords else None
-    )
-    crs, transform = crs_of(scene), transform_of(scene)
-    valid = int(valid_mask(scene).sum())
+    n_valid = int(valid_mask(scene).sum())
     return {
         "file": source.label,
         "format": format_of(source.path),
@@ -29,50 +27,90 @@ def describe(source: Source) -> dict[str, Any]:
         "columns": n_columns,
         "data_type": scene.dtype.name,
         "size_in_memory_mb": round(scene.nbytes / 1e6, 3),
-        "first_wavelength_nm": None if wavelength is None else float(wavelength[0]),
-        "last_wavelength_nm": None if wavelength is None else float(wavelength[-1]),
-        "first_band_name": None if names is None else names[0],
-        "last_band_name": None if names is None else names[-1],
-        "bad_bands": int((~scene["good_band"].values.astype(bool)).sum())
-        if "good_band" in scene.coords
-        else None,
+        **_band_facts(scene),
         "no_data_value": scene.attrs.get("_FillValue"),
         "scale_factor": scene.attrs.get("scale_factor"),
         "add_offset": scene.attrs.get("add_offset"),
-        "crs": None if crs is None else crs.to_string(),
-        "transform": None if transform is None else list(transform)[:6],
-        "valid_pixels": valid,
-        "valid_share": valid / (n_rows * n_columns),
+        **_map_facts(scene),
+        "valid_pixels": n_valid,
+        "valid_share": n_valid / (n_rows * n_columns),
     }
 
 
-def suggest_ranks(source: Source, maximum: int) -> dict[str, Any]:
-    """Return how many materials HySime and the elbow of the error curve suggest, and that curve.
+def _band_facts(scene: "xr.DataArray") -> dict[str, Any]:
+    """Return what the file says about its bands; None for what it does not say."""
+    facts: dict[str, Any] = {
+        "first_wavelength_nm": None,
+        "last_wavelength_nm": None,
+        "first_band_name": None,
+        "last_band_name": None,
+        "bad_bands": None,
+    }
+    if "wavelength" in scene.coords:
+        wavelengths = scene["wavelength"].values
+        facts["first_wavelength_nm"] = float(wavelengths[0])
+        facts["last_wavelength_nm"] = float(wavelengths[-1])
+    if "band_name" in scene.coords:
+        names = scene["band_name"].values
+        facts["first_band_name"] = str(names[0])
+        facts["last_band_name"] = str(names[-1])
+    if "good_band" in scene.coords:
+        facts["bad_bands"] = int((~scene["good_band"].values.astype(bool)).sum())
+    return facts
 
-    The curve belongs to one certified solution on cluster representatives. Of a large file, rows
-    are skipped.
+
+def _map_facts(scene: "xr.DataArray") -> dict[str, Any]:
+    """Return the coordinate reference system and the six coefficients of the transform."""
+    from selfdict.scene import crs_of, transform_of
+
+    facts: dict[str, Any] = {"crs": None, "transform": None}
+    crs = crs_of(scene)
+    if crs is not None:
+        facts["crs"] = crs.to_string()
+    transform = transform_of(scene)
+    if transform is not None:
+        # The last three of the nine entries are always 0, 0, 1.
+        facts["transform"] = list(transform)[:6]
+    return facts
+
+
+def suggest_ranks(
+    source: Source, maximum: int, *, max_bytes: int = 2**29, n_candidates: int = 100
+) -> dict[str, Any]:
+    """Return the numbers of materials that HySime and the elbow of the error curve suggest.
+
+    Parameters
+    ----------
+    source : Source
+        The scene.
+    maximum : int
+        The largest number of materials to suggest.
+    max_bytes : int
+        Of a scene with more bytes in float32, rows are skipped.
+    n_candidates : int
+        Number of cluster representatives on which the model is solved. The error curve belongs to
+        this one certified solution.
     """
-    from selfdict.peers import h2nmf
+    from selfdict.model import Problem
     from selfdict.readout import elbow, error_curve, suggest_rank
+    from selfdict.reductions import Candidates, Recipe
     from selfdict.scene import SceneError, matrix
-    from selfdict.solvers import mu_heuristic, working_set
+    from selfdict.solvers import WorkingSet
 
     scene = source.read()
-    step = -(-scene.size * 4 // _RANK_BYTES)
+    step = -(-scene.size * 4 // max_bytes)
     M = matrix(scene.isel(y=slice(None, None, step)), clip=True)
     if M.shape[1] == 0:
         raise SceneError(source.label, "the scene has no valid pixel")
     maximum = min(maximum, *M.shape)
-    noise = suggest_rank(M, r_max=maximum)
-    clusters = h2nmf(M, min(_CANDIDATES, M.shape[1]))
-    points, sizes = M[:, clusters.indices], clusters.sizes
-    mu = mu_heuristic(points, min(noise, sizes.size), sample_weight=sizes)
-    solution = working_set(points, mu, sample_weight=sizes)
-    curve = error_curve(solution, M, maximum, clusters=clusters)
+    hysime = suggest_rank(M, r_max=maximum)
+    recipe = Recipe(WorkingSet(), candidates=Candidates(n_candidates, weighting="residual"))
+    solution = recipe.solve(Problem(M), hysime)
+    curve = error_curve(solution, maximum)
     return {
         "file": source.label,
         "every_nth_row": step,
-        "hysime": noise,
+        "hysime": hysime,
         "elbow": elbow(curve.errors),
         "gap": solution.gap,
         "errors": curve.errors.tolist(),

@@ -1,4 +1,4 @@
-"""An output folder that is there whole or not at all, even if the process is killed."""
+"""An output folder that is complete or does not exist, even if the process is killed."""
 
 import glob
 import os
@@ -10,26 +10,29 @@ from pathlib import Path
 
 from selfdict.scene import SceneError
 
-_SUFFIX = ".selfdict-part"
-_MAPS = {
-    name + suffix
-    for name in ("abundances", "residual")
-    for suffix in (".hdr", ".img", ".tif", ".nc", ".zarr")
+# The end of the names of unfinished folders.
+_UNFINISHED_SUFFIX = ".selfdict-part"
+# What a run writes. A folder with nothing else may be replaced by --force.
+_MAP_SUFFIXES = (".hdr", ".img", ".tif", ".nc", ".zarr")
+_OUTPUT_NAMES = {
+    "endmembers.csv",
+    "run.json",
+    "report.html",
+    *(f"abundances{suffix}" for suffix in _MAP_SUFFIXES),
+    *(f"residual{suffix}" for suffix in _MAP_SUFFIXES),
 }
-_OURS = {"endmembers.csv", "run.json", "report.html"} | _MAPS
-_DEMO = {
-    "scene.hdr",
-    "scene.img",
-}  # common names: without a run beside it, such a scene is somebody's data
+# What ``demo`` writes besides. These are common names: without the record of a run in the same
+# folder they are likely to be the user's data.
+_DEMO_NAMES = {"scene.hdr", "scene.img"}
 
 
 @contextmanager
-def whole_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
-    """Yield a hidden folder beside ``target`` that becomes ``target`` when the block ends without error.
+def atomic_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
+    """Yield a hidden folder that becomes ``target`` when the block ends without an error.
 
-    The change of name is one step of the file system. A killed run leaves at most hidden folders,
-    which the next run with the same target takes away. With ``force`` an old output steps aside
-    once the new one is whole; a folder that holds anything else than our outputs is never replaced.
+    Renaming is one step of the file system. A killed run leaves at most hidden folders, which the
+    next run with the same target removes. With ``force`` an old output is replaced once the new one
+    is complete. A folder with anything else than outputs of this program is never replaced.
 
     Parameters
     ----------
@@ -38,12 +41,15 @@ def whole_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
     force : bool
         Replace an older output.
     """
+    # Without following links: the link itself would be replaced, not what it points to.
     target = Path(os.path.abspath(target))
+    # Checked before the work and again at the end: a long run must not fail for a reason that was
+    # known when it began.
     check_free(target, force=force)
     _remove_leftovers(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        folder = _hidden_folder(target)
+        folder = _make_hidden_folder(target)
     except OSError as error:
         raise SceneError(target, f"cannot be written: {error.strerror}") from error
     lock = _lock(folder)
@@ -62,13 +68,15 @@ def check_free(target: Path, *, force: bool) -> None:
         return
     if target.is_symlink() or not target.is_dir():
         raise SceneError(target, "exists and is no folder")
-    held = sorted(path.name for path in target.iterdir())
-    if held and not force:
+    names = sorted(path.name for path in target.iterdir())
+    if names and not force:
         raise SceneError(
             target, "exists already; choose another folder or pass --force to replace it"
         )
-    ours = _OURS | _DEMO if "run.json" in held else _OURS
-    foreign = [name for name in held if name not in ours]
+    output_names = _OUTPUT_NAMES
+    if "run.json" in names:
+        output_names = _OUTPUT_NAMES | _DEMO_NAMES
+    foreign = [name for name in names if name not in output_names]
     if foreign:
         raise SceneError(
             target, f"holds files that selfdict did not write ({foreign[0]}); choose another folder"
@@ -76,28 +84,35 @@ def check_free(target: Path, *, force: bool) -> None:
 
 
 def _publish(folder: Path, target: Path, *, force: bool) -> None:
+    """Rename the finished folder to ``target``."""
     if not target.exists():
         folder.rename(target)
         return
     check_free(target, force=force)
-    aside = _hidden_folder(target)
+    # A folder cannot be replaced in one step: the old one moves into a hidden folder first.
+    backup = _make_hidden_folder(target)
     try:
-        target.rename(aside / "old")
+        target.rename(backup / "old")
         folder.rename(target)
     finally:
-        if not target.exists():  # an error or an interruption between the two
-            (aside / "old").rename(target)
-        shutil.rmtree(aside, ignore_errors=True)
+        # After an error or an interruption between the two steps the old output comes back.
+        if not target.exists():
+            (backup / "old").rename(target)
+        shutil.rmtree(backup, ignore_errors=True)
 
 
-def _hidden_folder(target: Path) -> Path:
-    folder = target.with_name(f".{target.name}.{secrets.token_hex(6)}{_SUFFIX}")
+def _make_hidden_folder(target: Path) -> Path:
+    """Make a folder beside ``target``: renaming is one step within one file system only."""
+    folder = target.with_name(f".{target.name}.{secrets.token_hex(6)}{_UNFINISHED_SUFFIX}")
     folder.mkdir()
     return folder
 
 
 def _lock(folder: Path) -> int | None:
-    """Lock a folder as long as this process lives; None where folders cannot be locked."""
+    """Lock a folder as long as this process lives, and return the file descriptor of the lock.
+
+    None if another process has locked it, or if folders cannot be locked, as on Windows.
+    """
     try:
         import fcntl
 
@@ -113,8 +128,9 @@ def _lock(folder: Path) -> int | None:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove the hidden folders of killed runs: those that nobody has locked."""
-    for folder in target.parent.glob(f".{glob.escape(target.name)}.*{_SUFFIX}"):
-        if (lock := _lock(folder)) is not None:
+    """Remove the hidden folders of killed runs: those that no process has locked."""
+    for folder in target.parent.glob(f".{glob.escape(target.name)}.*{_UNFINISHED_SUFFIX}"):
+        lock = _lock(folder)
+        if lock is not None:
             shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)

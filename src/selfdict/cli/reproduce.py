@@ -6,15 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from selfdict.cli.console import check_interrupted, ends_well, printable, say, say_table
+from selfdict.cli.console import (
+    check_interrupted,
+    handle_errors,
+    print_line,
+    print_table,
+    printable,
+)
 from selfdict.experiments import EXPERIMENTS, Request, run, write_outcome
 
-_NAMES = "\n\n".join(
-    f"{name}: {experiment.description}." for name, experiment in EXPERIMENTS.items()
-)
 
-
-@ends_well
+@handle_errors
 def reproduce(
     name: Annotated[str, typer.Argument(help="One of the names above.", show_default=False)],
     data: Annotated[
@@ -56,14 +58,27 @@ def reproduce(
     if quiet:
         return
     rows = list(outcome.tables.values())[-1]
+    # A longer table is a record of single values, such as the spectra of figure 3.
     if len(rows) <= 100:
-        say_table(list(rows[0]), [[_cell(value) for value in row.values()] for row in rows])
-    for line in [*outcome.notes, *map(str, paths)]:
-        say(line)
+        print_table(list(rows[0]), [[_cell(value) for value in row.values()] for row in rows])
+    for note in outcome.notes:
+        print_line(note)
+    for path in paths:
+        print_line(str(path))
 
 
-reproduce.__doc__ = f"{reproduce.__doc__}\n\n{_NAMES}"
+# The help text shows the docstring: the names of the experiments belong there.
+reproduce.__doc__ = "\n\n".join(
+    [
+        str(reproduce.__doc__),
+        *(f"{name}: {experiment.description}." for name, experiment in EXPERIMENTS.items()),
+    ]
+)
 
 
 def _cell(value: Any) -> str:
-    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)

@@ -1,10 +1,10 @@
-"""A scene as it is named on the command line: a file and which part of it."""
+"""A scene as it is given on the command line: a file and the part of it to use."""
 
 import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from selfdict._errors import InputError
 
@@ -14,7 +14,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """A file, and which bands, rows, columns and pixels of it are used."""
+    """A file, and which bands, rows, columns and pixels of it are used.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file.
+    bands, roi : str or None
+        As on the command line, see :func:`parse_bands` and :func:`parse_roi`; None: all.
+    drop_bad_bands : bool
+        Leave out the bands that the file marks as bad.
+    mask : pathlib.Path or None
+        A file with one band; pixels that are not 0 are left out.
+    variable : str or None
+        Which array of the file.
+    name : str or None
+        The name of the file in records; None: its path.
+    """
 
     path: Path
     bands: str | None = None
@@ -23,50 +39,59 @@ class Source:
     roi: str | None = None
     variable: str | None = None
     name: str | None = None
-    """What to call the file in records; its path when there is no name."""
 
     def read(self) -> "xr.DataArray":
         """Return the scene."""
         from selfdict.scene import read_scene
 
-        return read_scene(
-            self.path,
-            bands=None if self.bands is None else parse_bands(self.bands),
-            drop_bad_bands=self.drop_bad_bands,
-            mask=self.mask,
-            roi=None if self.roi is None else parse_roi(self.roi),
-            **({} if self.variable is None else {"variable": self.variable}),
-        )
+        options: dict[str, Any] = {}
+        if self.bands is not None:
+            options["bands"] = parse_bands(self.bands)
+        if self.roi is not None:
+            options["roi"] = parse_roi(self.roi)
+        # Some formats contain one array only and do not have this option.
+        if self.variable is not None:
+            options["variable"] = self.variable
+        return read_scene(self.path, drop_bad_bands=self.drop_bad_bands, mask=self.mask, **options)
 
     @property
     def label(self) -> str:
-        """The name of the file for people."""
-        return str(self.path) if self.name is None else self.name
+        """The name of the file in records and messages."""
+        if self.name is not None:
+            return self.name
+        return str(self.path)
 
     def arguments(self) -> list[str]:
-        """Return the words that name this source on a command line."""
-        words = [self.label]
-        for option, value in (
-            ("--bands", self.bands),
-            ("--mask", self.mask),
-            ("--roi", self.roi),
-            ("--variable", self.variable),
-        ):
-            words += [] if value is None else [option, str(value)]
-        return words + (["--drop-bad-bands"] if self.drop_bad_bands else [])
+        """Return the arguments that give this source on a command line."""
+        arguments = [self.label]
+        options = {
+            "--bands": self.bands,
+            "--mask": self.mask,
+            "--roi": self.roi,
+            "--variable": self.variable,
+        }
+        for option, value in options.items():
+            if value is not None:
+                arguments += [option, str(value)]
+        if self.drop_bad_bands:
+            arguments.append("--drop-bad-bands")
+        return arguments
 
     def first_pixel(self) -> tuple[int, int]:
-        """Return the row and column of the file that row 0 and column 0 of the scene are."""
-        rows, columns = (slice(0, None),) * 2 if self.roi is None else parse_roi(self.roi)
+        """Return the row and column in the file of the first pixel of the scene."""
+        if self.roi is None:
+            return 0, 0
+        rows, columns = parse_roi(self.roi)
         return rows.start or 0, columns.start or 0
 
     def hashes(self) -> dict[str, str]:
-        """Return the SHA-256 of each file the scene is stored in, by name."""
+        """Return the SHA-256 of each file in which the scene is stored, by name."""
         return {name: sha256(path) for name, path in sorted(self._files().items())}
 
     def _files(self) -> dict[str, Path]:
         from selfdict.scene.formats import format_of
 
+        # A zarr store is a folder of many files, which have the same names in every subfolder.
         if self.path.is_dir():
             parts = (path for path in self.path.rglob("*") if path.is_file())
             return {path.relative_to(self.path.parent).as_posix(): path for path in parts}
@@ -74,12 +99,15 @@ class Source:
         if format_of(self.path) == "envi":
             from selfdict.scene.formats import envi
 
+            # The header and the data, whichever of them was given.
             files = list(envi.find_files(self.path))
         return {path.name: path for path in files}
 
 
 def parse_bands(text: str) -> list[int]:
-    """Return band indices counted from 0 for a list like ``1-103,109,112-149``, counted from 1, ends included.
+    """Return the band indices, counted from 0, of a list like ``1-103,109,112-149``.
+
+    The list counts from 1, and a range includes both ends.
 
     Examples
     --------
@@ -89,18 +117,28 @@ def parse_bands(text: str) -> list[int]:
     """
     bands: list[int] = []
     for part in text.split(","):
+        # Six digits at most, so that a typing error does not ask for billions of bands.
         match = re.fullmatch(r"\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?", part, re.ASCII)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if match is None:
+            raise _bands_error(text)
+        first = int(match[1])
+        last = int(match[2] or match[1])
         if not 1 <= first <= last:
-            raise InputError(
-                f"--bands must be a list like 1-103,109,112-149, counted from 1, got {text!r}"
-            )
+            raise _bands_error(text)
         bands.extend(range(first - 1, last))
     return bands
 
 
+def _bands_error(text: str) -> InputError:
+    return InputError(
+        f"--bands must be a list like 1-103,109,112-149, counted from 1, got {text!r}"
+    )
+
+
 def parse_roi(text: str) -> tuple[slice, slice]:
-    """Return the rows and columns of a region like ``10:60,20:80``, counted from 0, ends excluded.
+    """Return the rows and columns of a region like ``10:60,20:80``.
+
+    They count from 0, and the ends are excluded.
 
     Examples
     --------
@@ -108,13 +146,22 @@ def parse_roi(text: str) -> tuple[slice, slice]:
     >>> parse_roi("10:60,:80")
     (slice(10, 60, None), slice(None, 80, None))
     """
-    match = re.fullmatch(r"\s*(\d*):(\d*)\s*,\s*(\d*):(\d*)\s*", text, re.ASCII)
+    # Python refuses to convert thousands of digits; 18 digits fit into 64 bits.
+    number = r"(\d{0,18})"
+    match = re.fullmatch(rf"\s*{number}:{number}\s*,\s*{number}:{number}\s*", text, re.ASCII)
     if match is None:
         raise InputError(
             f"--roi must be rows and columns like 10:60,20:80, counted from 0, got {text!r}"
         )
-    top, bottom, left, right = (int(number) if number else None for number in match.groups())
-    return slice(top, bottom), slice(left, right)
+    rows = slice(_integer_or_none(match[1]), _integer_or_none(match[2]))
+    columns = slice(_integer_or_none(match[3]), _integer_or_none(match[4]))
+    return rows, columns
+
+
+def _integer_or_none(digits: str) -> int | None:
+    if digits == "":
+        return None
+    return int(digits)
 
 
 def sha256(path: Path) -> str:

@@ -1,0 +1,117 @@
+"""Arguments and options that several commands share, and the parsers of their values."""
+
+import math
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Method(StrEnum):
+    """The method that selects the pure pixels."""
+
+    FGNSR = "fgnsr"
+    SPA = "spa"
+    SNPA = "snpa"
+    XRAY = "xray"
+    VCA = "vca"
+    H2NMF = "h2nmf"
+
+
+class Abundances(StrEnum):
+    """How abundances are computed."""
+
+    NNLS = "nnls"
+    FCLS = "fcls"
+
+
+class Format(StrEnum):
+    """The file format of the maps."""
+
+    ENVI = "envi"
+    GEOTIFF = "geotiff"
+    NETCDF = "netcdf"
+    ZARR = "zarr"
+
+
+File = Annotated[
+    Path,
+    typer.Argument(help="ENVI, GeoTIFF, MATLAB, NetCDF, zarr or NumPy file.", show_default=False),
+]
+Rank = Annotated[
+    int, typer.Option("--rank", "-r", min=1, help="Number of materials.", show_default=False)
+]
+Bands = Annotated[
+    str | None,
+    typer.Option(help="Bands to use, such as 1-103,109-149 (counted from 1).", show_default=False),
+]
+DropBad = Annotated[
+    bool, typer.Option("--drop-bad-bands", help="Leave out bands the file marks as bad.")
+]
+Mask = Annotated[
+    Path | None,
+    typer.Option(help="File with one band; pixels not 0 are left out.", show_default=False),
+]
+Roi = Annotated[
+    str | None,
+    typer.Option(
+        help="Rows and columns to use, such as 10:60,20:80 (counted from 0).", show_default=False
+    ),
+]
+Variable = Annotated[
+    str | None,
+    typer.Option(help="Which array of a .mat, .npz, NetCDF or zarr file.", show_default=False),
+]
+Candidates = Annotated[
+    str,
+    typer.Option(help="fgnsr: number of cluster representatives to choose among, or 'all' pixels."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, help="Largest number of threads; default: all cores.", show_default=False),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(min=0.0, help="fgnsr: seconds after which the solver stops.", show_default=False),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace older output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+
+
+def format_name(format: Format | None) -> str | None:
+    if format is None:
+        return None
+    return format.value
+
+
+def parse_candidates(text: str) -> int | None:
+    """Return the number of candidates; None: all pixels."""
+    if text == "all":
+        return None
+    # At most 18 digits: more than there are pixels, and Python refuses to convert thousands.
+    if re.fullmatch("[0-9]{1,18}", text) is None or int(text) < 1:
+        raise typer.BadParameter(
+            f"must be a positive number or 'all', got {text!r}", param_hint="--candidates"
+        )
+    return int(text)
+
+
+def parse_mu(text: str) -> float | str:
+    """Return the penalty, or "auto"."""
+    if text == "auto":
+        return text
+    try:
+        mu = float(text)
+    except ValueError:
+        mu = math.nan
+    # False for NaN, too, which ``float`` also reads from a text.
+    if not 0 <= mu < math.inf:
+        raise typer.BadParameter(
+            f"must be a number that is not negative, or 'auto', got {text!r}", param_hint="--mu"
+        )
+    return mu

@@ -1,0 +1,206 @@
+"""What ``run.json`` and the table of parameters in the report say about a run."""
+
+import platform
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from selfdict import __version__
+from selfdict.cli.source import sha256
+
+if TYPE_CHECKING:
+    from selfdict.cli.run import Request
+    from selfdict.report import MethodResult
+    from selfdict.scene import UnmixResult
+
+
+def run_record(
+    request: "Request",
+    result: "UnmixResult",
+    comparison: "list[MethodResult]",
+    shape: tuple[int, ...],
+) -> dict[str, Any]:
+    """Return everything needed to judge and to repeat the run."""
+    first_row, first_column = request.source.first_pixel()
+    library = None
+    if request.library is not None:
+        library = {"path": str(request.library), "sha256": sha256(request.library)}
+    check = None
+    if result.check is not None:
+        check = asdict(result.check)
+    return {
+        "selfdict": __version__,
+        "versions": {"python": platform.python_version()} | _versions(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": request.command(),
+        "input": {
+            "path": request.source.label,
+            "sha256": request.source.hashes(),
+            "bands": shape[0],
+            "rows": shape[1],
+            "columns": shape[2],
+            "first_row": first_row,
+            "first_column": first_column,
+        },
+        "library": library,
+        "parameters": _settings(request, result),
+        "seed": request.seed,
+        "threads": request.threads,
+        "crs": result.crs,
+        "pure_pixels": _pure_pixels(result, n_columns=shape[2]),
+        "relative_error": result.relative_error,
+        **_solution(result),
+        "guarantee": _guarantee(result),
+        "check": check,
+        "seconds": dict(result.seconds),
+        "comparison": [method_record(other) for other in comparison],
+    }
+
+
+def method_record(result: "MethodResult") -> dict[str, Any]:
+    """Return one row of a comparison."""
+    return {"method": result.method, "relative_error": result.error, "seconds": result.seconds}
+
+
+def _pure_pixels(result: "UnmixResult", n_columns: int) -> list[dict[str, Any]]:
+    """Return index, row, column and map coordinates of each pure pixel.
+
+    With a library the pixel is the one with most of a spectrum, and the name of that spectrum is
+    added.
+    """
+    pixels = []
+    for k, (row, column) in enumerate(result.pixels.tolist()):
+        pixel = {
+            "endmember": k + 1,
+            "index": row * n_columns + column,
+            "row": row,
+            "column": column,
+            "x": None,
+            "y": None,
+        }
+        if result.coordinates is not None:
+            pixel["x"], pixel["y"] = result.coordinates[k].tolist()
+        if result.atoms is not None:
+            pixel["name"] = str(result.endmembers["name"].values[k])
+        pixels.append(pixel)
+    return pixels
+
+
+def _solution(result: "UnmixResult") -> dict[str, Any]:
+    """Return the facts about the solution of the model; None for methods without one."""
+    solution = result.solution
+    if solution is None:
+        names = (
+            "objective",
+            "dual_bound",
+            "gap",
+            "mu",
+            "status",
+            "status_in_words",
+            "candidates",
+            "support",
+        )
+        return dict.fromkeys(names)
+    return {
+        "objective": float(solution.objective),
+        "dual_bound": float(solution.dual_bound),
+        "gap": result.gap,
+        "mu": float(solution.mu),
+        "status": solution.status.name.lower(),
+        "status_in_words": str(solution.status),
+        "candidates": len(solution.diagonal),
+        "support": len(solution.support),
+    }
+
+
+def _guarantee(result: "UnmixResult") -> dict[str, Any] | None:
+    if result.guarantee is None:
+        return None
+    names = ("kappa", "beta", "epsilon_observed", "epsilon_guaranteed", "applies", "sentence")
+    return {name: getattr(result.guarantee, name) for name in names}
+
+
+def _settings(request: "Request", result: "UnmixResult") -> dict[str, Any]:
+    """Return the settings of the method and of the reading."""
+    source = request.source
+    mask = None
+    if source.mask is not None:
+        mask = str(source.mask)
+    # The callback is the progress bar. The scene was read without its bad bands, so that the
+    # settings of the method do not know whether there were any.
+    settings = {key: value for key, value in result.parameters.items() if key != "callback"}
+    return settings | {
+        "drop_bad_bands": source.drop_bad_bands,
+        "bands": source.bands,
+        "roi": source.roi,
+        "mask": mask,
+        "variable": source.variable,
+        "time_limit": request.time_limit,
+    }
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of the packages that influence the numbers."""
+    versions = {}
+    for package in ("numpy", "scipy", "scikit-learn", "numba", "xarray", "rasterio"):
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            # Not every format needs every package.
+            continue
+    return versions
+
+
+def parameter_table(
+    request: "Request", result: "UnmixResult", record: dict[str, Any]
+) -> dict[str, str]:
+    """Return the rows of the report's table of parameters."""
+    shape = record["input"]
+    bad_bands = "used"
+    if request.source.drop_bad_bands:
+        bad_bands = "dropped"
+    abundances = "non-negative (nnls)"
+    if request.abundances == "fcls":
+        abundances = "non-negative and summing to one (fcls)"
+    versions = (f"{name} {version}" for name, version in record["versions"].items())
+    rows = {
+        "File": request.source.label,
+        "Size": f"{shape['rows']} × {shape['columns']} pixels, {shape['bands']} bands",
+        "Region": request.source.roi,
+        "Bands": request.source.bands,
+        "Mask": request.source.mask,
+        "Bad bands": bad_bands,
+        "Method": request.method,
+        "Number of materials": request.r,
+        **_model_rows(request, result),
+        "Abundances": abundances,
+        "Seed": request.seed,
+        "Made": record["created"],
+        "Versions": ", ".join(versions),
+    }
+    # A zarr store has thousands of files; run.json has the hashes of all of them.
+    for name, digest in list(record["input"]["sha256"].items())[:4]:
+        rows[f"SHA-256 of {name}"] = digest
+    return {name: str(value) for name, value in rows.items() if value is not None}
+
+
+def _model_rows(request: "Request", result: "UnmixResult") -> dict[str, str]:
+    """Return the rows about the convex model, for methods that solve one."""
+    solution = result.solution
+    if solution is None:
+        return {}
+    rows = {}
+    n_candidates = len(solution.diagonal)
+    if request.library is not None:
+        rows["Library"] = f"{request.library}, {n_candidates} spectra"
+        # Then the diagonal belongs to the spectra, and the columns of the solution to the pixels.
+        n_candidates = solution.coef.shape[1]
+    asked = result.parameters.get("candidates")
+    rows["Candidates"] = "all pixels"
+    if asked:
+        rows["Candidates"] = f"{n_candidates} cluster representatives ({asked} asked for)"
+    rows["Penalty μ"] = f"{solution.mu:.4g}"
+    if request.mu == "auto":
+        rows["Penalty μ"] += " (chosen by the program)"
+    return rows

@@ -1,0 +1,114 @@
+"""Errors of the user are one line and exit code 2; defects show a traceback and exit code 1."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from selfdict import InputError
+from selfdict.cli.app import app
+from selfdict.cli.source import Source
+
+BROKEN_COMMAND = """
+from selfdict import InputError
+from selfdict.cli import main
+from selfdict.cli.source import Source
+
+def read(self):
+    raise {error}("a sentence")
+
+Source.read = read
+main(["info", "cube.npy"])
+"""
+
+
+def run_broken_command(error):
+    return subprocess.run(
+        [sys.executable, "-c", BROKEN_COMMAND.format(error=error)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_a_plain_value_error_is_a_defect_though_its_line_begins_with_raise():
+    result = run_broken_command("ValueError")
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("Traceback (most recent call last):")
+    assert result.stderr.endswith("ValueError: a sentence\n")
+
+
+def test_an_input_error_is_one_line():
+    result = run_broken_command("InputError")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "error: a sentence\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (InputError("too\n  many\n"), "error: too many"),
+        (
+            FileNotFoundError(2, "No such file", "cube.npy"),
+            "error: [Errno 2] No such file: 'cube.npy'",
+        ),
+        (ModuleNotFoundError("this needs torch"), "error: this needs torch"),
+        (MemoryError(), "error: MemoryError"),
+    ],
+)
+def test_what_a_user_can_change_is_one_line(monkeypatch, error, line):
+    def read(self):
+        raise error
+
+    monkeypatch.setattr(Source, "read", read)
+    result = CliRunner().invoke(app, ["info", "cube.npy"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"{line}\n"
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), TypeError("x"), IndexError("x"), KeyError("x")])
+def test_anything_else_is_a_defect(monkeypatch, error):
+    def read(self):
+        raise error
+
+    monkeypatch.setattr(Source, "read", read)
+    result = CliRunner().invoke(app, ["info", "cube.npy"])
+    assert result.exit_code == 1
+    assert result.exception is error
+    assert result.output == ""
+
+
+def test_characters_that_the_terminal_does_not_have_are_replaced(tmp_path):
+    path = tmp_path / "größe.npy"
+    np.save(path, np.ones((2, 3, 4)))
+    result = subprocess.run(
+        [sys.executable, "-m", "selfdict", "info", str(path)],
+        env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+        timeout=60,
+    )
+    assert result.returncode == 0, result.stderr
+    assert b"gr??e.npy" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--candidates", "9" * 5000],
+        ["--candidates", "٣"],
+        ["--roi", "9" * 5000 + ":,:"],
+        ["--bands", "9" * 5000],
+        ["--mu", "nan"],
+    ],
+)
+def test_numbers_that_python_cannot_convert_are_bad_input(tmp_path, words):
+    np.save(tmp_path / "cube.npy", np.ones((2, 3, 4)))
+    command = ["unmix", str(tmp_path / "cube.npy"), "-r", "1", "-o", str(tmp_path / "out"), *words]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2
+    assert words[0] in result.stderr
+    assert not (tmp_path / "out").exists()
