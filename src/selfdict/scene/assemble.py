@@ -20,7 +20,7 @@ def assemble_result(
     """Return the result; ``seconds`` are the times of its steps."""
     scene = request.scene
     if selection.pixels is None:
-        # The spectra of a library lie in no pixel: show the pixel that holds most of each.
+        # The spectra of a library are no pixels: show the pixel that holds most of each.
         pixels = _rows_and_columns(maps.peaks, scene)
     else:
         pixels = _rows_and_columns(selection.pixels, scene)
@@ -91,6 +91,7 @@ def _coordinates(scene: xr.DataArray, pixels: Array) -> Array | None:
     rows, columns = pixels.T
     transform = transform_of(scene)
     if transform is not None:
+        # Whole numbers are the corners of pixels.
         x, y = to_map(transform, columns + 0.5, rows + 0.5)
         return np.stack([x, y], axis=1)
     if _in_sensor_geometry(scene):

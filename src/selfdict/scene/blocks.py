@@ -256,6 +256,7 @@ def map_of(scene: xr.DataArray, values: Array, name: str, **leading: ArrayLike) 
         if key in scene.coords:
             coords[key] = scene.coords[key]
     attrs = {}
+    # Maps of numbers are NaN for pixels without data, which other software must be told.
     if values.dtype.kind == "f":
         attrs["_FillValue"] = np.nan
     return xr.DataArray(values, dims=(*leading, "y", "x"), coords=coords, name=name, attrs=attrs)

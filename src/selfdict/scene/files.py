@@ -139,6 +139,7 @@ def write_scene(
     """
     target = Path(path)
     module = _format_module(format, target)
+    # The layouts of .mat and .npy files keep no wavelengths, CRS or no-data value.
     if not hasattr(module, "write"):
         raise SceneError(
             target, f"scenes are not written as {module.NAME}; use ENVI, GeoTIFF, NetCDF or zarr"

@@ -13,7 +13,13 @@ from selfdict._validation import Array
 from selfdict.scene.errors import SceneError, first_line
 from selfdict.scene.formats import envi, npy
 from selfdict.scene.formats.arrays import WAVELENGTH
-from selfdict.scene.formats.envi_header import integer, number, numbers, read_header, words
+from selfdict.scene.formats.envi_header import (
+    integer_field,
+    list_field,
+    number_field,
+    number_list,
+    read_header,
+)
 from selfdict.scene.model import to_nanometres, unit_of
 
 _DELETED_BELOW = -1e30  # the USGS libraries mark bands without a value by −1.23e34
@@ -197,15 +203,15 @@ def _read_envi(path: Path) -> xr.DataArray:
             header, "is no spectral library: its 'file type' is not ENVI Spectral Library"
         )
     # A library is an image of one band: its lines are the spectra, its samples their bands.
-    n_spectra = integer(header, fields, "lines", minimum=1)
-    n_bands = integer(header, fields, "samples", minimum=1)
+    n_spectra = integer_field(header, fields, "lines", minimum=1)
+    n_bands = integer_field(header, fields, "samples", minimum=1)
     values = envi.map_values(header, data, fields, (1, n_spectra, n_bands))[0].astype(np.float64)
-    scale = number(header, fields, "reflectance scale factor")
+    scale = number_field(header, fields, "reflectance scale factor")
     if scale is not None and scale > 0:
         # The mark of a missing value must stay below the limit.
         values = np.where(values < _DELETED_BELOW, values, values / scale)
-    wavelength = numbers(header, fields, "wavelength", n_bands)
-    names = words(fields, "spectra names")
+    wavelength = number_list(header, fields, "wavelength", n_bands)
+    names = list_field(fields, "spectra names")
     # The list is separated by commas. If a name holds one, it cannot be told where names end.
     if len(names) != n_spectra:
         names = [f"spectrum {k + 1}" for k in range(n_spectra)]
@@ -247,6 +253,7 @@ def _read_csv(path: Path) -> xr.DataArray:
     if len(columns) != len(lines[0]):
         raise SceneError(path, "has two columns of the same name")
     wavelength = None
+    # The columns of wavelengths are taken out: what is left are spectra.
     for key, unit in WAVELENGTH.items():
         if key in columns:
             listed = np.array(columns.pop(key), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What :func:`selfdict.scene.unmix` is asked to do, checked before anything is read."""
+"""The settings of :func:`selfdict.scene.unmix`, checked before anything is read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

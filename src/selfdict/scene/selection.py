@@ -44,7 +44,7 @@ class Selection:
     guarantee : Guarantee or None
         For the points; None with a library.
     dictionary : Dictionary or None
-        What the check over all pixels needs, if it is asked for.
+        What the check over all pixels needs, if requested.
     """
 
     U: Array

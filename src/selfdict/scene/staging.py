@@ -58,7 +58,8 @@ def _move_into_place(folder: Path, parent: Path, overwrite: bool) -> None:
         for path in written:
             os.replace(path, parent / path.name)
     except BaseException:
-        # As long as no new file is in place, the old ones are still whole: restore them.
+        # Also for KeyboardInterrupt. As long as no new file has been moved, the old ones are
+        # complete: restore them.
         if all(path.exists() for path in written):
             for path, backup in backups.items():
                 if backup.exists():

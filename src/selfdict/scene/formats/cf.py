@@ -73,7 +73,7 @@ def scene_from_dataset(
     for key in ("_FillValue", "scale_factor", "add_offset"):
         if key in named.attrs:
             scene.attrs[key] = np.asarray(named.attrs[key]).item()
-    # One that the dtype cannot hold is none to rioxarray, which as_scene asks.
+    # as_scene ignores one that the dtype cannot hold. No pixel equals it, but the file declares it.
     if "_FillValue" not in scene.attrs and "missing_value" in data.attrs:
         scene.attrs["_FillValue"] = np.asarray(data.attrs["missing_value"]).item()
     for key in ("valid", "lat", "lon"):
@@ -112,6 +112,7 @@ def dataset_from_scene(scene: xr.DataArray) -> tuple[xr.Dataset, dict[Hashable, 
         # The stored one may be that of a larger scene, from which this was selected.
         data = data.rio.write_transform(transform)
     if "spatial_ref" in data.coords:
+        # rioxarray puts the name into the encoding, and xarray refuses to write it from both.
         data.encoding.clear()
         data.attrs["grid_mapping"] = "spatial_ref"
     dataset = data.to_dataset()

@@ -13,11 +13,11 @@ from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.common import fill_masked
 from selfdict.scene.formats.envi_header import (
     format_header,
-    integer,
-    number,
-    numbers,
+    integer_field,
+    list_field,
+    number_field,
+    number_list,
     read_header,
-    words,
 )
 from selfdict.scene.formats.envi_map import map_fields, read_map
 from selfdict.scene.georef import crs_of, transform_of
@@ -34,18 +34,18 @@ def read(path: Path) -> xr.DataArray:
     """Map an ENVI file, named by its header or by its data file."""
     header, data = find_files(path)
     fields = read_header(header)
-    n_bands = integer(header, fields, "bands", minimum=1)
+    n_bands = integer_field(header, fields, "bands", minimum=1)
     shape = (
         n_bands,
-        integer(header, fields, "lines", minimum=1),
-        integer(header, fields, "samples", minimum=1),
+        integer_field(header, fields, "lines", minimum=1),
+        integer_field(header, fields, "samples", minimum=1),
     )
     values = map_values(header, data, fields, shape)
     wavelength, fwhm = _wavelengths(header, fields, n_bands)
-    good_band = numbers(header, fields, "bbl", n_bands)
+    good_band = number_list(header, fields, "bbl", n_bands)
     if good_band is not None:
         good_band = good_band != 0
-    nodata = number(header, fields, "data ignore value")
+    nodata = number_field(header, fields, "data ignore value")
     # An integer, so that a comparison does not turn the values into floats.
     if nodata is not None and values.dtype.kind in "iu" and nodata.is_integer():
         nodata = int(nodata)
@@ -68,8 +68,8 @@ def _wavelengths(
     header: Path, fields: dict[str, str], n_bands: int
 ) -> tuple[Array | None, Array | None]:
     """Return the wavelengths and widths of the bands in nm, each None if it is not known."""
-    wavelength = numbers(header, fields, "wavelength", n_bands)
-    fwhm = numbers(header, fields, "fwhm", n_bands)
+    wavelength = number_list(header, fields, "wavelength", n_bands)
+    fwhm = number_list(header, fields, "fwhm", n_bands)
     # Both have one unit; if it is not named, only the wavelengths tell it.
     listed = []
     if wavelength is not None:
@@ -83,7 +83,7 @@ def _wavelengths(
 
 
 def _band_names(fields: dict[str, str], n_bands: int) -> list[str] | None:
-    names = words(fields, "band names")
+    names = list_field(fields, "band names")
     # The list is separated by commas. If a name holds one, it cannot be told where names end.
     if len(names) != n_bands:
         return None
@@ -92,7 +92,7 @@ def _band_names(fields: dict[str, str], n_bands: int) -> list[str] | None:
 
 def _scale_factor(header: Path, fields: dict[str, str]) -> float | None:
     """Return the factor from stored to physical values, by which ENVI divides."""
-    scale = number(header, fields, "reflectance scale factor")
+    scale = number_field(header, fields, "reflectance scale factor")
     if scale is None:
         return None
     if not (np.isfinite(scale) and scale > 0):
@@ -228,9 +228,9 @@ def map_values(
         raise SceneError(
             header, f"'interleave' must be bsq, bil or bip, the header says {interleave[:40]!r}"
         )
-    if integer(header, fields, "file compression", minimum=0, default=0):
+    if integer_field(header, fields, "file compression", minimum=0, default=0):
         raise SceneError(header, "the data file is compressed; decompress it first")
-    offset = integer(header, fields, "header offset", minimum=0, default=0)
+    offset = integer_field(header, fields, "header offset", minimum=0, default=0)
     declared = offset + shape[0] * shape[1] * shape[2] * dtype.itemsize
     held = data.stat().st_size
     if declared != held:
@@ -248,12 +248,12 @@ def map_values(
 
 
 def _declared_dtype(header: Path, fields: dict[str, str]) -> np.dtype[Any]:
-    code = integer(header, fields, "data type", minimum=0)
+    code = integer_field(header, fields, "data type", minimum=0)
     if code in (6, 9):
         raise SceneError(header, f"'data type' {code} is complex; a scene holds real numbers")
     if code not in _DTYPES:
         raise SceneError(header, f"'data type' {code} is not known")
-    order = integer(header, fields, "byte order", minimum=0, default=0)
+    order = integer_field(header, fields, "byte order", minimum=0, default=0)
     if order > 1:
         raise SceneError(header, f"'byte order' must be 0 or 1, the header says {order}")
     return np.dtype(_DTYPES[code]).newbyteorder(">" if order else "<")

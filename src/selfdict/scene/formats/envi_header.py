@@ -36,7 +36,7 @@ def read_header(path: Path) -> dict[str, str]:
     return fields
 
 
-def integer(
+def integer_field(
     path: Path, fields: Mapping[str, str], name: str, *, minimum: int, default: int | None = None
 ) -> int:
     """Return a field that must be a whole number ≥ minimum."""
@@ -53,7 +53,7 @@ def integer(
     return int(text)
 
 
-def number(path: Path, fields: Mapping[str, str], name: str) -> float | None:
+def number_field(path: Path, fields: Mapping[str, str], name: str) -> float | None:
     """Return a field that must be a number, or None if there is no such field."""
     if not fields.get(name):
         return None
@@ -65,7 +65,7 @@ def number(path: Path, fields: Mapping[str, str], name: str) -> float | None:
         ) from None
 
 
-def words(fields: Mapping[str, str], name: str) -> list[str]:
+def list_field(fields: Mapping[str, str], name: str) -> list[str]:
     """Return the entries of a field that is a list; none if there is no such field."""
     entries = [" ".join(entry.split()) for entry in fields.get(name, "").split(",")]
     # A comma after the last entry, or no field.
@@ -74,9 +74,9 @@ def words(fields: Mapping[str, str], name: str) -> list[str]:
     return entries
 
 
-def numbers(path: Path, fields: Mapping[str, str], name: str, n: int) -> Array | None:
+def number_list(path: Path, fields: Mapping[str, str], name: str, n: int) -> Array | None:
     """Return a field that must be a list of n numbers, or None if there is no such field."""
-    entries = words(fields, name)
+    entries = list_field(fields, name)
     if not entries:
         return None
     if len(entries) != n:

@@ -29,7 +29,7 @@ def read(path: Path) -> xr.DataArray:
             )
         shape = (file.count, file.height, file.width)
         dtype = np.dtype(file.dtypes[0])
-        # As Python integers: the product of a lying header may exceed 64 bits.
+        # As Python integers: the product of damaged sizes may exceed 64 bits.
         declared = int(np.prod(shape, dtype=object)) * dtype.itemsize
         check_declared_size(path, declared, path.stat().st_size, LAZY)
         # GDAL returns the identity for a file that has no transform.

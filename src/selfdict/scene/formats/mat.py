@@ -44,7 +44,7 @@ def read(path: Path, *, variable: str | None = None, layout: str | None = None) 
     shapes = {}
     for name, shape, kind in whosmat(path):
         if kind in _ITEMSIZE:
-            # As Python integers: the product of a lying header may exceed 64 bits.
+            # As Python integers: the product of damaged sizes may exceed 64 bits.
             declared = int(np.prod(shape, dtype=object)) * _ITEMSIZE[kind]
             check_declared_size(path, declared, path.stat().st_size)
             shapes[name] = tuple(int(size) for size in shape)
@@ -69,6 +69,7 @@ def _read_hdf5(path: Path, variable: str | None, layout: str | None) -> xr.DataA
 
         def load(name: str) -> Array:
             dataset = arrays[name]
+            # Checked on use: a damaged array that is not needed does no harm.
             check_declared_size(
                 path, dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
             )

@@ -44,7 +44,7 @@ def array_shapes(path: Path) -> dict[str, tuple[int, ...]]:
                 continue
             with archive.open(info) as member:
                 shape, dtype = _header(member)
-            # As Python integers: the product of a lying header may exceed 64 bits.
+            # As Python integers: the product of damaged sizes may exceed 64 bits.
             declared = int(np.prod(shape, dtype=object)) * dtype.itemsize
             # The array must fit into the unpacked member, and that into the packed one.
             possible = max_ratio * info.compress_size + 1024

@@ -19,6 +19,7 @@ def read(path: Path, *, variable: str | None = None) -> xr.DataArray:
     if not path.is_dir():
         raise SceneError(path, "a zarr store is a folder, this is a file")
     held = _check_files(path)
+    # Told explicitly: xarray warns if it has to try and finds none.
     consolidated = (path / ".zmetadata").is_file()
     reopen = partial(xr.open_dataset, path, engine="zarr", consolidated=consolidated, **OPEN)
     with reopen() as dataset:
