@@ -103,6 +103,9 @@ def test_characters_that_the_terminal_does_not_have_are_replaced(tmp_path):
         ["--roi", "9" * 5000 + ":,:"],
         ["--bands", "9" * 5000],
         ["--mu", "nan"],
+        ["--time-limit", "nan"],
+        ["--time-limit", "1e400"],
+        ["--threads", "9" * 30],
     ],
 )
 def test_numbers_that_python_cannot_convert_are_bad_input(tmp_path, words):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from selfdict import FGNSR, h2nmf
+from selfdict import FGNSR, InputError, h2nmf
 from selfdict.experiments import Request, authors, paper, rows, run, scenes, tables
 from selfdict.readout import select_indices
 
@@ -159,3 +159,18 @@ def test_a_scene_without_reference_needs_a_rank(tmp_path):
     np.savez(tmp_path / "field.npz", Y=np.random.default_rng(0).random((5, 12)), nRow=3, nCol=4)
     with pytest.raises(ValueError, match="give it with --rank"):
         run("scenes", Request(data=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"Y": np.full((5, 12), np.nan)}, "no valid pixel"),
+        ({"M": np.array([["a", 1]], dtype=object)}, "the reference endmembers M: Object arrays"),
+        ({"M": np.ones((5, 0))}, "give it with --rank"),
+    ],
+)
+def test_files_that_cannot_be_used_are_bad_input(tmp_path, arrays, message):
+    contents = {"Y": np.random.default_rng(0).random((5, 12)), "nRow": 3, "nCol": 4} | arrays
+    np.savez(tmp_path / "field.npz", **contents)
+    with pytest.raises(InputError, match=message):
+        run("scenes", Request(data=tmp_path / "field.npz"))

@@ -68,6 +68,19 @@ def test_weights_are_those_of_the_chosen_pixels_and_of_the_others():
     assert (np.diff(data.other_weights) <= 0).all()
 
 
+@pytest.mark.parametrize("unknown", [slice(None), slice(3, 5)])
+def test_bands_without_wavelength_are_numbered(unknown):
+    scene = make_scene(shape=(12, 12), n_bands=30, n_endmembers=3, random_state=0).scene
+    scene["wavelength"].values[unknown] = np.nan
+    data = report_data(scene, unmix(scene, 2, method="spa"))
+    np.testing.assert_array_equal(data.band_positions, np.arange(1, 31))
+    assert data.axis_label == "Band"
+    assert data.band_labels[4] == "Band 5"
+    assert (
+        "nan" not in render_report(data).split("<script")[0].split("</style>")[1].split("<img")[0]
+    )
+
+
 def test_refers_to_nothing_outside():
     page = render_report(make_data())
     assert re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', page) == []

@@ -36,6 +36,13 @@ class Format(StrEnum):
     ZARR = "zarr"
 
 
+def _check_finite(value: float | None) -> float | None:
+    # ``float`` also reads nan and inf, and nan is in every range.
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"must be a finite number, got {value}")
+    return value
+
+
 File = Annotated[
     Path,
     typer.Argument(help="ENVI, GeoTIFF, MATLAB, NetCDF, zarr or NumPy file.", show_default=False),
@@ -69,13 +76,22 @@ Candidates = Annotated[
     typer.Option(help="fgnsr: number of cluster representatives to choose among, or 'all' pixels."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+# The maximum is more than any machine has: the threads are really started, up to the limits of the
+# operating system.
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, help="Largest number of threads; default: all cores.", show_default=False),
+    typer.Option(
+        min=1, max=4096, help="Largest number of threads; default: all cores.", show_default=False
+    ),
 ]
 TimeLimit = Annotated[
     float | None,
-    typer.Option(min=0.0, help="fgnsr: seconds after which the solver stops.", show_default=False),
+    typer.Option(
+        min=0.0,
+        callback=_check_finite,
+        help="fgnsr: seconds after which the solver stops.",
+        show_default=False,
+    ),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace older output.")]

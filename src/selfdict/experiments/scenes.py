@@ -56,6 +56,8 @@ def load(path: Path) -> Scene:
     """Read a scene, and the reference endmembers if the same file has them."""
     scene = read_scene(path, drop_bad_bands=True)
     M = matrix(scene, clip=True).astype(np.float64)
+    if M.shape[1] == 0:
+        raise SceneError(path, "the scene has no valid pixel")
     reference = _reference(path)
     # Bands that were dropped from the scene are still in the reference: they cannot be compared.
     if reference is not None and reference.shape[0] != M.shape[0]:
@@ -167,14 +169,18 @@ def _reference(path: Path) -> Array | None:
     suffix = path.suffix.lower()
     M = None
     if suffix == ".npz":
-        with np.load(path, allow_pickle=False) as arrays:
-            M = arrays.get("M")
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                M = arrays.get("M")
+        except ValueError as error:
+            # Python objects instead of numbers, which are not loaded since they can run code.
+            raise SceneError(path, f"the reference endmembers M: {error}") from error
     elif suffix == ".mat":
         try:
             M = loadmat(path, variable_names=["M"]).get("M")
         except (NotImplementedError, ValueError):
             # Version 7.3, in which the community stores no reference.
             M = None
-    if M is None or M.ndim != 2 or M.dtype.kind not in "iuf":
+    if M is None or M.ndim != 2 or M.shape[1] == 0 or M.dtype.kind not in "iuf":
         return None
     return np.asarray(M, dtype=np.float64)

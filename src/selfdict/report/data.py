@@ -265,7 +265,8 @@ def _wavelengths(data: "xr.DataArray") -> Array | None:
 def _band_axis(endmembers: "xr.DataArray") -> tuple[Array, str]:
     """Return the positions of the bands on the axis of the spectra, and the label of that axis."""
     wavelengths = _wavelengths(endmembers)
-    if wavelengths is None:
+    # A band without a wavelength would have no position on an axis of wavelengths.
+    if wavelengths is None or not np.isfinite(wavelengths).all():
         return np.arange(1.0, endmembers.sizes["band"] + 1), "Band"
     return wavelengths, "Wavelength (nm)"
 
@@ -278,8 +279,11 @@ def _band_labels(data: "xr.DataArray") -> list[str]:
             # Files may name some bands only.
             labels[k] = str(value) or labels[k]
     wavelengths = _wavelengths(data)
-    if wavelengths is not None:
-        labels = [f"{label} · {nm:.5g} nm" for label, nm in zip(labels, wavelengths)]
+    if wavelengths is None:
+        return labels
+    for k, nanometres in enumerate(wavelengths):
+        if np.isfinite(nanometres):
+            labels[k] += f" · {nanometres:.5g} nm"
     return labels
 
 

@@ -31,13 +31,16 @@ def false_colour_bands(wavelengths: Array | None, n_bands: int) -> tuple[int, in
     >>> false_colour_bands(np.linspace(400.0, 2500.0, 211), 211)
     (46, 25, 15)
     """
-    # The bands need not contain 550 and 860 nm exactly: 10 nm less on either side will do.
-    if wavelengths is not None and np.nanmin(wavelengths) <= 560 and np.nanmax(wavelengths) >= 850:
-        return (
-            _nearest_band(wavelengths, 860.0),
-            _nearest_band(wavelengths, 650.0),
-            _nearest_band(wavelengths, 550.0),
-        )
+    if wavelengths is not None:
+        # A file may leave out the wavelengths of some bands.
+        known = wavelengths[np.isfinite(wavelengths)]
+        # 550 and 860 nm need not be covered exactly: 10 nm less on either side will do.
+        if known.size > 0 and known.min() <= 560 and known.max() >= 850:
+            return (
+                _nearest_band(wavelengths, 860.0),
+                _nearest_band(wavelengths, 650.0),
+                _nearest_band(wavelengths, 550.0),
+            )
     last = n_bands - 1
     return int(0.8 * last), int(0.5 * last), int(0.2 * last)
 
@@ -90,7 +93,9 @@ def map_png(values: Array, mask: Array, top: float, colours: str) -> str:
     third of the size of full colour.
     """
     shades = np.linspace(0, 1, 255)
-    palette = np.vstack([255 * optional("matplotlib").colormaps[colours](shades)[:, :3], NO_DATA_RGB])
+    palette = np.vstack(
+        [255 * optional("matplotlib").colormaps[colours](shades)[:, :3], NO_DATA_RGB]
+    )
     level = np.clip(np.nan_to_num(values) / top, 0, 1)
     # Entry 255 of the palette is the grey.
     indices = np.where(mask, 254 * level + 0.5, 255).astype(np.uint8)

@@ -193,7 +193,9 @@ def _gaps(x: Array) -> Array:
 
 
 def _map(ax: Any, values: Array, mask: Array, top: float, colours: str) -> Any:
-    shades = optional("matplotlib").colormaps[colours].with_extremes(bad=np.array(NO_DATA_RGB) / 255)
+    shades = (
+        optional("matplotlib").colormaps[colours].with_extremes(bad=np.array(NO_DATA_RGB) / 255)
+    )
     image = ax.imshow(
         np.ma.array(values, mask=~mask), cmap=shades, vmin=0, vmax=top, interpolation="nearest"
     )
