@@ -27,7 +27,10 @@ CALLS = {
 
 
 def _interrupted(kernel):
-    """Call a kernel until a timer interrupts; False if that was lost, as in a callback of the garbage collector."""
+    """Call a kernel until a timer interrupts it.
+
+    False if the interruption was lost, as in a callback of the garbage collector.
+    """
     end = time.monotonic() + 5
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.002)

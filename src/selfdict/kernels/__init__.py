@@ -1,1 +1,4 @@
-"""Compiled loops on plain arrays: one file each, each with a slow readable twin in ``tests/naive*.py``."""
+"""Compiled loops on plain arrays.
+
+Each kernel has a slow and readable counterpart in ``tests/naive*.py``.
+"""

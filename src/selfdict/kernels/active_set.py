@@ -1,26 +1,56 @@
 """Nonnegative least squares, with or without Σx = 1, by active sets, for many right-hand sides.
 
 The free set F of a problem grows and shrinks as in the method of Lawson and Hanson. The triangular
-factor of its columns, L Lᵀ = R_FᵀR_F, is kept row by row in the order in which the indices entered:
-one that enters costs a row, one that leaves costs the rows after it, and the rows that the next
-problem needs too are computed once.
+factor of its columns, L Lᵀ = R_FᵀR_F, is kept row by row in the order in which the indices entered.
+An index that enters costs one row; an index that leaves costs the rows after it. The rows that the
+next problem needs as well are not computed again.
 
 Two forms share the loop. The Gram form computes L as the Cholesky factor of (RᵀR)_FF and is the
 fast one. The stable form orthogonalises the columns of R_F, L Q = R_Fᵀ, and so never squares the
 condition number.
 
-Helpers take few arrays on purpose: a call costs as much as a small solve if it hands over a dozen.
+A call that passes a dozen arrays takes as long as a small solve: helpers either take few arrays or
+are inlined.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import jit
+from selfdict.kernels.jit import inlined, jit, jit_without_allocation
+from selfdict.kernels.triangular import backward, cholesky_row, forward, orthogonal_row
 
-_EPS = 2.0**-52
-_DEPENDENT = (
-    1e-14  # a column that is nearer, relatively, to the span of the free ones cannot join them
-)
+_EPSILON = 2.0**-52  # the machine epsilon of float64
+
+
+class _Matrices(NamedTuple):
+    """What all problems have in common; see :func:`active_set`."""
+
+    Rt: Array
+    G: Array
+    guess: Array
+    shift: Array
+    simplex: bool
+    stable: bool
+
+
+class _Memory(NamedTuple):
+    """The state of one problem, in arrays that all problems share."""
+
+    free: Array  # F, in order of entry
+    L: Array
+    Q: Array  # used by the stable form only
+    inverse: Array  # 1 / diag(L)
+    x: Array
+    s: Array  # the minimiser on F, without x ≥ 0
+    z: Array  # L⁻¹ R_Fᵀy; with Σx = 1, projected onto the plane of the constraint
+    e: Array  # L⁻¹ 1
+    w: Array  # the negative gradient, Rᵀ(y − R x)
+    y: Array
+    c: Array  # Rᵀy, used by the Gram form only
+    residual: Array  # y − R x, used by the stable form only
+    zero: Array
 
 
 @jit
@@ -46,28 +76,50 @@ def active_set(
     guess, shift : (r, q) and (r,) ndarray of float64
         The solution without x ≥ 0 is ``guess @ y + shift``. The stable form only starts there.
     Y : (q, n) ndarray of float64
-        One problem a column.
+        One problem per column.
     X : (n, r) ndarray of float64
-        The solutions; with ``warm``, first a start.
+        The solutions, one per row. With ``warm``, it holds the starts on entry.
     simplex : bool
         Whether Σx = 1 must hold. No row of Rt may then be zero.
     stable : bool
-        Which of the two forms.
+        Whether to use the stable form instead of the Gram form.
     warm : bool
         Whether the first free set is where X is positive, not where the guess is.
 
-    Notes ----- Once x is feasible the objective falls with every change of the free set, so no set
-    comes twice and the loop ends. Rounding can break this only among sets whose objectives agree to
-    the last digits; a cap of 10 (r + 1) changes stops at one of them.
+    Notes
+    -----
+    Once x is feasible the objective falls with every change of the free set, so no set comes twice
+    and the loop ends. Rounding can break this only among sets whose objectives agree to the last
+    digits; a cap of 10 (r + 1) changes stops at one of them.
     """
     r, q = Rt.shape
-    free = np.full(r, -1)  # F, in order of entry
-    L, Q = np.empty((r, r)), np.empty((r if stable else 0, q))
-    inverse = np.empty(r)  # 1 / diag(L)
-    z, e = np.empty(r), np.empty(r)  # L⁻¹ R_Fᵀy and L⁻¹ 1
-    s = np.empty(r)  # the minimiser on F
-    x, w = np.empty(r), np.empty(r)
-    y, c, residual, zero = np.empty(q), np.empty(r), np.empty(q), np.zeros(r)
+    matrices = _Matrices(Rt, G, guess, shift, simplex, stable)
+    memory = _Memory(
+        free=np.full(r, -1),
+        L=np.empty((r, r)),
+        Q=np.empty((r if stable else 0, q)),
+        inverse=np.empty(r),
+        x=np.empty(r),
+        s=np.empty(r),
+        z=np.empty(r),
+        e=np.empty(r),
+        w=np.empty(r),
+        y=np.empty(q),
+        c=np.empty(r),
+        residual=np.empty(q),
+        zero=np.zeros(r),
+    )
+    _solve_problems(matrices, memory, Y, X, warm)
+
+
+@jit_without_allocation
+def _solve_problems(matrices: _Matrices, memory: _Memory, Y: Array, X: Array, warm: bool) -> None:
+    """Do the work of :func:`active_set` in the memory that it has allocated."""
+    Rt = matrices.Rt
+    stable = matrices.stable
+    x = memory.x
+    y = memory.y
+    r, q = Rt.shape
     rows = 0  # how many rows of the factor belong to free[:rows]
     for problem in range(Y.shape[1]):
         for i in range(q):
@@ -76,127 +128,190 @@ def active_set(
             for i in range(r):
                 x[i] = X[problem, i]
         else:
-            smallest = _affine(guess, y, shift, x)
-            if smallest >= 0.0 and not stable:
+            smallest = _affine(matrices.guess, y, matrices.shift, x)
+            if smallest >= 0.0 and not stable:  # x ≥ 0 holds without being enforced
                 for i in range(r):
                     X[problem, i] = x[i]
                 continue
         if not stable:
-            _affine(Rt, y, zero, c)
-        size = 0.0
-        for i in range(q):
-            size = max(size, abs(y[i]))
-
-        k = 0  # the size of F
-        common = 0
-        for i in range(r):
-            if x[i] > 0.0:
-                if common == k and k < rows and free[k] == i:
-                    common += 1
-                free[k] = i
-                k += 1
-            x[i] = 0.0
-        rows = common
-        if simplex and k == 0:
-            free[0] = 0
-            k = 1
-
-        feasible = False
-        entering = -1
-        tolerance = 0.0
-        for _ in range(10 * (r + 1)):
-            while rows < k:
-                j = free[rows]
-                pivot = (
-                    _orthogonal_row(Rt, j, rows, L, Q)
-                    if stable
-                    else _cholesky_row(G, free, rows, L, inverse)
-                )
-                if pivot > 0.0:
-                    inverse[rows] = 1.0 / pivot
-                    rows += 1
-                else:
-                    x[j] = 0.0
-                    k -= 1
-                    for t in range(rows, k):
-                        free[t] = free[t + 1]
-
-            if stable:
-                for t in range(k):
-                    value = 0.0
-                    for i in range(q):
-                        value += Q[t, i] * y[i]
-                    z[t] = value
-            else:
-                for t in range(k):
-                    z[t] = c[free[t]]
-                _forward(L, inverse, k, z)
-            if simplex:
-                for t in range(k):
-                    e[t] = 1.0
-                _forward(L, inverse, k, e)
-                length = 0.0
-                for t in range(k):
-                    length += e[t] * e[t]
-                for _ in range(2):  # once would leave a sum as far from one as y is large
-                    excess = -1.0
-                    for t in range(k):
-                        excess += e[t] * z[t]
-                    for t in range(k):
-                        z[t] -= excess / length * e[t]
-            for t in range(k):
-                s[t] = z[t]
-            _backward(L, inverse, k, s)
-
-            appended = k > 0 and free[k - 1] == entering
-            if entering >= 0 and not (appended and s[k - 1] > 0.0):
-                # its gradient was positive by rounding only: try the next one
-                w[entering] = 0.0
-                k -= appended
-                rows = k
-            else:
-                kept, rows = _move(free, s, x, k, feasible)
-                if kept < k:
-                    k = kept
-                    entering = -1
-                    continue
-                feasible = True
-                if stable:  # through Q: R x itself would lose digits where x is large
-                    for i in range(q):
-                        residual[i] = y[i]
-                    for t in range(k):
-                        for i in range(q):
-                            residual[i] -= z[t] * Q[t, i]
-                    _affine(Rt, residual, zero, w)
-                    tolerance = 4.0 * _EPS * size
-                else:
-                    for i in range(r):
-                        w[i] = c[i]
-                    total = 0.0
-                    for t in range(k):
-                        total += s[t]
-                        for i in range(r):
-                            w[i] -= s[t] * G[free[t], i]
-                    tolerance = 4.0 * _EPS * (size + total)
-                if simplex:
-                    level = 0.0
-                    for t in range(k):
-                        level += s[t] * w[free[t]]
-                    for i in range(r):
-                        w[i] -= level
-
-            entering = -1
-            best = tolerance
-            for i in range(r):
-                if x[i] == 0.0 and w[i] > best:
-                    best = w[i]
-                    entering = i
-            if entering < 0:
-                break
-            free[k] = entering
-            k += 1
+            _affine(Rt, y, memory.zero, memory.c)
+        rows = _exchange(matrices, memory, rows)
         for i in range(r):
             X[problem, i] = x[i]
+
+
+@inlined
+def _exchange(matrices: _Matrices, memory: _Memory, rows: int) -> int:
+    """Exchange indices of F, at first where x > 0, until x is optimal.
+
+    ``rows`` of the factor belong to F of the last problem; return how many belong to F now.
+    """
+    free = memory.free
+    s = memory.s
+    x = memory.x
+    w = memory.w
+    r, q = matrices.Rt.shape
+    size = 0.0
+    for i in range(q):
+        size = max(size, abs(memory.y[i]))
+    k, rows = _first_free_set(x, free, rows, matrices.simplex)
+    feasible = False
+    entering = -1
+    tolerance = 0.0
+    for _ in range(10 * (r + 1)):
+        k, rows = _extend_factor(matrices, memory, k, rows)
+        _minimise_on_free_set(matrices, memory, k)
+        appended = k > 0 and free[k - 1] == entering
+        if entering >= 0 and not (appended and s[k - 1] > 0.0):
+            # Its gradient was positive by rounding only: try the next one.
+            w[entering] = 0.0
+            k -= appended
+            rows = k
+        else:
+            kept, rows = _move(free, s, x, k, feasible)
+            if kept < k:
+                k = kept
+                entering = -1
+                continue
+            feasible = True
+            tolerance = _gradient(matrices, memory, k, size)
+        entering = _largest_gradient(x, w, tolerance)
+        if entering < 0:
+            break
+        free[k] = entering
+        k += 1
+    return rows
+
+
+@inlined
+def _first_free_set(x: Array, free: Array, rows: int, simplex: bool) -> tuple[int, int]:
+    """Let F be where x > 0 and set x to zero; return the size of F and the valid rows of L."""
+    k = 0
+    common = 0
+    for i in range(x.shape[0]):
+        if x[i] > 0.0:
+            # The rows of the last problem stay valid as long as its free indices are the same.
+            if common == k and k < rows and free[k] == i:
+                common += 1
+            free[k] = i
+            k += 1
+        x[i] = 0.0
+    if simplex and k == 0:  # Σx = 1 needs a free index
+        free[0] = 0
+        k = 1
+    return k, common
+
+
+@inlined
+def _extend_factor(matrices: _Matrices, memory: _Memory, k: int, rows: int) -> tuple[int, int]:
+    """Compute the missing rows of L and take dependent columns out of F.
+
+    Return the new size of F and the number of rows, which is the same.
+    """
+    free = memory.free
+    L = memory.L
+    inverse = memory.inverse
+    while rows < k:
+        j = free[rows]
+        if matrices.stable:
+            pivot = orthogonal_row(matrices.Rt, j, rows, L, memory.Q)
+        else:
+            pivot = cholesky_row(matrices.G, free, rows, L, inverse)
+        if pivot > 0.0:
+            inverse[rows] = 1.0 / pivot
+            rows += 1
+        else:
+            memory.x[j] = 0.0
+            k -= 1
+            for t in range(rows, k):
+                free[t] = free[t + 1]
+    return k, rows
+
+
+@inlined
+def _minimise_on_free_set(matrices: _Matrices, memory: _Memory, k: int) -> None:
+    """Compute z and the minimiser s."""
+    L = memory.L
+    inverse = memory.inverse
+    z = memory.z
+    e = memory.e
+    if matrices.stable:
+        for t in range(k):
+            value = 0.0
+            for i in range(memory.y.shape[0]):
+                value += memory.Q[t, i] * memory.y[i]
+            z[t] = value
+    else:
+        for t in range(k):
+            z[t] = memory.c[memory.free[t]]
+        forward(L, inverse, k, z)
+    if matrices.simplex:
+        # With s = L⁻ᵀz, the constraint Σs = 1 reads eᵀz = 1: project z onto that plane.
+        for t in range(k):
+            e[t] = 1.0
+        forward(L, inverse, k, e)
+        length = 0.0
+        for t in range(k):
+            length += e[t] * e[t]
+        for _ in range(2):  # once would leave a sum as far from one as y is large
+            excess = -1.0
+            for t in range(k):
+                excess += e[t] * z[t]
+            for t in range(k):
+                z[t] -= excess / length * e[t]
+    for t in range(k):
+        memory.s[t] = z[t]
+    backward(L, inverse, k, memory.s)
+
+
+@inlined
+def _gradient(matrices: _Matrices, memory: _Memory, k: int, size: float) -> float:
+    """Compute w at x = s and return the size of its rounding errors; ``size`` is max |y_i|."""
+    G = matrices.G
+    free = memory.free
+    s = memory.s
+    w = memory.w
+    r, q = matrices.Rt.shape
+    if matrices.stable:
+        # The residual through Q: R x itself would lose digits where x is large.
+        residual = memory.residual
+        for i in range(q):
+            residual[i] = memory.y[i]
+        for t in range(k):
+            for i in range(q):
+                residual[i] -= memory.z[t] * memory.Q[t, i]
+        _affine(matrices.Rt, residual, memory.zero, w)
+        tolerance = 4.0 * _EPSILON * size
+    else:
+        for i in range(r):
+            w[i] = memory.c[i]
+        total = 0.0
+        for t in range(k):
+            total += s[t]
+            for i in range(r):
+                w[i] -= s[t] * G[free[t], i]
+        tolerance = 4.0 * _EPSILON * (size + total)
+    if matrices.simplex:
+        # On F the entries of w equal the multiplier of Σx = 1, up to rounding: take their mean with
+        # weights s, and subtract it.
+        level = 0.0
+        for t in range(k):
+            level += s[t] * w[free[t]]
+        for i in range(r):
+            w[i] -= level
+    return tolerance
+
+
+@inlined
+def _largest_gradient(x: Array, w: Array, tolerance: float) -> int:
+    """Return the index at zero with the largest w above the tolerance, or −1."""
+    entering = -1
+    best = tolerance
+    for i in range(x.shape[0]):
+        if x[i] == 0.0 and w[i] > best:
+            best = w[i]
+            entering = i
+    return entering
 
 
 @jit
@@ -213,75 +328,11 @@ def _affine(A: Array, y: Array, b: Array, out: Array) -> float:
 
 
 @jit
-def _cholesky_row(G: Array, free: Array, k: int, L: Array, inverse: Array) -> float:
-    """Compute row k of the Cholesky factor, up to its pivot, and return that; 0 if its column is dependent."""
-    j = free[k]
-    square = G[j, j]
-    for t in range(k):
-        value = G[j, free[t]]
-        for i in range(t):
-            value -= L[k, i] * L[t, i]
-        value *= inverse[t]
-        L[k, t] = value
-        square -= value * value
-    return float(np.sqrt(square)) if square > _DEPENDENT * G[j, j] else 0.0
-
-
-@jit
-def _orthogonal_row(Rt: Array, j: int, k: int, L: Array, Q: Array) -> float:
-    """Compute row k of L, up to its pivot, and of Q from row j of Rt, and return the pivot; 0 if it is dependent."""
-    q = Rt.shape[1]
-    norm = 0.0
-    for i in range(q):
-        Q[k, i] = Rt[j, i]
-        norm += Rt[j, i] * Rt[j, i]
-    for t in range(k):
-        L[k, t] = 0.0
-    for _ in range(2):  # once would leave Q as far from orthogonal as R is ill-conditioned
-        for t in range(k):
-            value = 0.0
-            for i in range(q):
-                value += Q[t, i] * Q[k, i]
-            for i in range(q):
-                Q[k, i] -= value * Q[t, i]
-            L[k, t] += value
-    square = 0.0
-    for i in range(q):
-        square += Q[k, i] * Q[k, i]
-    if not square > _DEPENDENT**2 * norm:
-        return 0.0
-    pivot = np.sqrt(square)
-    for i in range(q):
-        Q[k, i] /= pivot
-    return float(pivot)
-
-
-@jit
-def _forward(L: Array, inverse: Array, k: int, b: Array) -> None:
-    """Replace b[:k] by L⁻¹ b."""
-    for t in range(k):
-        value = b[t]
-        for i in range(t):
-            value -= L[t, i] * b[i]
-        b[t] = value * inverse[t]
-
-
-@jit
-def _backward(L: Array, inverse: Array, k: int, b: Array) -> None:
-    """Replace b[:k] by L⁻ᵀ b."""
-    for t in range(k - 1, -1, -1):
-        value = b[t] * inverse[t]
-        b[t] = value
-        for i in range(t):
-            b[i] -= L[t, i] * value
-
-
-@jit
 def _move(free: Array, s: Array, x: Array, k: int, feasible: bool) -> tuple[int, int]:
-    """Go from x towards s while x ≥ 0, and take from F what is zero there; return the new k and the rows that stay.
+    """Go from x towards s while x ≥ 0, and remove the indices from F that are zero there.
 
-    A start that is not feasible yet goes to s at once, which mostly drops several wrong guesses
-    together.
+    Return the new size of F and the rows of the factor that stay valid. If x is not feasible yet,
+    go to s at once: this mostly removes several wrong guesses together.
     """
     step = 1.0
     blocking = -1
@@ -296,7 +347,9 @@ def _move(free: Array, s: Array, x: Array, k: int, feasible: bool) -> tuple[int,
     rows = k
     for t in range(k):
         i = free[t]
-        value = s[t] if blocking < 0 else x[i] + step * (s[t] - x[i])
+        value = s[t]
+        if blocking >= 0:
+            value = x[i] + step * (s[t] - x[i])
         if t == blocking or value <= 0.0:
             x[i] = 0.0
             rows = min(rows, t)

@@ -6,21 +6,43 @@ On a working set of k atoms, in the coordinates z_ij = x_ij w_i/w_j, column j is
 
 with the atoms D and the column y_j scaled to w = 1. All columns share the bounds t ∈ [0, 1]^k, the
 gates. An atom's own column has its entry tied to the gate: z_i = t_i. With F the free entries of a
-column, U those at their gate and g = Dᵀ(y − D z), the derivatives are ∂φ/∂t_U = −g_U and ∂²φ/∂t_U²
-= G_UU − G_UF G_FF⁻¹ G_FU, G = DᵀD.
+column, U those at their gate, g = Dᵀ(y − D z) and G = DᵀD, the derivatives are
+
+    ∂φ/∂t_U = −g_U  and  ∂²φ/∂t_U² = G_UU − G_UF G_FF⁻¹ G_FU.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import jit
-
-ZERO, FREE, GATE = 0, 1, 2  # where an entry of z sits: at 0, between, at its gate
-_DEPENDENT = (
-    1e-13  # an atom this close (relative, squared) to the span of the free ones cannot join them
+from selfdict.kernels.gram_factor import (
+    aligned_rows,
+    factor_row,
+    solve_factored,
+    subtract_row,
+    subtract_rows,
 )
-_TOLERANCE = 1e-14  # on the signs of g, relative to the sum of Dᵀy
-_LINE = 8  # numbers in a cache line
+from selfdict.kernels.jit import inlined, jit, jit_without_allocation
+
+# Where an entry of z is: at 0, between its bounds, at its gate.
+ZERO = 0
+FREE = 1
+GATE = 2
+
+
+class _Memory(NamedTuple):
+    """Arrays that the columns share: G, and the state of the column that is being solved."""
+
+    G: Array  # from :func:`aligned_rows`, like r and g
+    r: Array  # c − G_U t_U: what is left for the free entries
+    g: Array  # c − G z
+    free: Array  # F, in order of entry
+    gate: Array  # the entries at a gate t_i > 0
+    L: Array  # G_FF = L diag(d) Lᵀ
+    inverse: Array  # 1 / d
+    s: Array  # the minimiser on F, without bounds
+    side: Array  # 1 for an entry at 0 that may rise, −1 for one at its gate that may fall, else 0
 
 
 @jit
@@ -35,7 +57,9 @@ def fit_columns(
     start: int,
     stop: int,
 ) -> Array:
-    """Solve the columns ``start`` to ``stop`` and return Σ ω_j (φ_j − ½‖y_j‖²), and after it its gradient in t.
+    """Solve the columns ``start`` to ``stop`` and return Σ ω_j (φ_j − ½‖y_j‖²) and its gradient.
+
+    The value comes first, then the k entries of its gradient in t.
 
     Parameters
     ----------
@@ -50,42 +74,55 @@ def fit_columns(
     own : (n,) ndarray of int
         The atom that column j itself is, or −1.
     Z, state : (n, k) ndarray of float, of int8
-        The solution and where its entries sit; on entry the warm start.
+        The solution and where its entries are; on entry the warm start.
     """
     k = t.shape[0]
     value = 0.0
     sums = np.zeros(1 + k)
     gradient = sums[1:]
-    rows = _aligned_rows(G, 2)
-    r, g = rows[k], rows[k + 1]
-    L = np.empty((k, k))
-    inverse = np.empty(k)
-    s = np.empty(k)
-    side = np.empty(k)
-    free = np.empty(k + 1, np.uintp)  # unsigned: no test for negative indices in the loops
-    gate = np.empty(k + 1, np.uintp)
+    rows = aligned_rows(G, 2)
+    memory = _Memory(
+        G=rows,
+        r=rows[k],
+        g=rows[k + 1],
+        # Unsigned integers: no test for negative indices in the loops.
+        free=np.empty(k + 1, np.uintp),
+        gate=np.empty(k + 1, np.uintp),
+        L=np.empty((k, k)),
+        inverse=np.empty(k),
+        s=np.empty(k),
+        side=np.empty(k),
+    )
+    g = memory.g
     for j in range(start, stop):
         z = Z[j]
         c = C[j]
-        _solve_column(rows, c, t, own[j], z, state[j], side, free, gate, L, inverse, s, r, g)
-        at, v = state[j], weight[j]
+        states = state[j]
+        _solve_column(memory, c, t, own[j], z, states)
+        v = weight[j]
         inner = 0.0
         for i in range(k):
             inner += z[i] * (c[i] + g[i])
-        for i in range(k):  # closed: at its gate where opening it would help
-            at[i] = at[i] if t[i] > 0.0 else GATE if g[i] > 0.0 else ZERO
-        if own[j] >= 0:
-            at[own[j]] = GATE
         for i in range(k):
-            gradient[i] -= v * g[i] if at[i] == GATE else 0.0
-        value -= 0.5 * weight[j] * inner
+            # An entry with t_i = 0 sits at both bounds. It counts as at its gate if opening the
+            # gate would lower φ.
+            closed = GATE if g[i] > 0.0 else ZERO
+            states[i] = states[i] if t[i] > 0.0 else closed
+        if own[j] >= 0:
+            states[own[j]] = GATE
+        for i in range(k):
+            slope = 0.0
+            if states[i] == GATE:
+                slope = v * g[i]
+            gradient[i] -= slope
+        value -= 0.5 * v * inner
     sums[0] = value
     return sums
 
 
 @jit
 def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> Array:
-    """Return the Hessian of what :func:`fit_columns` has returned, (k, k), from where the entries sit.
+    """Return the Hessian (k, k) of the value of :func:`fit_columns`, from where the entries are.
 
     G_UF G_FF⁻¹ G_FU is Yᵀ diag(1/d) Y with Y = L⁻¹ G_FU. Four rows of Y at a time, so that each sum
     is read and written a quarter as often.
@@ -100,12 +137,12 @@ def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> A
     gate = np.empty(k + 1, np.uintp)
     for j in range(start, stop):
         q = p = 0
-        for i in range(k):
+        for i in range(k):  # write before the test: no branch, and an entry too many is overwritten
             free[q] = gate[p] = i
             q += state[j, i] == FREE
             p += state[j, i] == GATE
         for a in range(q):
-            _append(G, free, a, L, inverse)
+            factor_row(G, free, a, L, inverse)
         for e in range(q):
             row = G[free[e]]
             y = Y[e]
@@ -116,15 +153,17 @@ def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> A
                 other = Y[d]
                 for a in range(p):
                     y[a] -= v * other[a]
-        Y[q : q + 3, :p] = inverse[q : q + 3] = 0.0
+        Y[q : q + 3, :p] = inverse[q : q + 3] = 0.0  # up to three rows beyond F, in fours
         for a in range(p):
             row = G[gate[a]]
             for b in range(a + 1):
                 r[b] = row[gate[b]]
             for e in range(0, q, 4):
-                y0, y1, y2, y3 = Y[e], Y[e + 1], Y[e + 2], Y[e + 3]
-                v0, v1 = y0[a] * inverse[e], y1[a] * inverse[e + 1]
-                v2, v3 = y2[a] * inverse[e + 2], y3[a] * inverse[e + 3]
+                y0, y1, y2, y3 = _four_rows(Y, e)
+                v0 = y0[a] * inverse[e]
+                v1 = y1[a] * inverse[e + 1]
+                v2 = y2[a] * inverse[e + 2]
+                v3 = y3[a] * inverse[e + 3]
                 for b in range(a + 1):
                     r[b] -= v0 * y0[b] + v1 * y1[b] + v2 * y2[b] + v3 * y3[b]
             target = hessian[gate[a]]
@@ -136,104 +175,42 @@ def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> A
     return hessian
 
 
-@jit
-def _aligned_rows(G: Array, more: int) -> Array:
-    """Return G (k, k) and some rows of zeros below it, each at the start of a cache line and zero up to the end of one.
+@inlined
+def _four_rows(Y: Array, e: int) -> tuple[Array, Array, Array, Array]:
+    """Return the rows e to e + 3 of Y."""
+    return Y[e], Y[e + 1], Y[e + 2], Y[e + 3]
 
-    Wherever the allocator puts an array, vectors across two lines would take two loads each.
+
+@jit_without_allocation
+def _solve_column(memory: _Memory, c: Array, t: Array, own: int, z: Array, state: Array) -> None:
+    """Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start (z, state).
+
+    On return ``memory.g`` is c − G z.
     """
-    k = G.shape[0]
-    shape = k + more, -(-k // _LINE) * _LINE
-    memory = np.zeros(shape[0] * shape[1] + _LINE)
-    start = -(memory.ctypes.data // memory.itemsize) % _LINE
-    rows = memory[start : start + shape[0] * shape[1]].reshape(shape)
-    rows[:k, :k] = G
-    return rows
-
-
-@jit
-def _solve_column(
-    G: Array,
-    c: Array,
-    t: Array,
-    own: int,
-    z: Array,
-    state: Array,
-    side: Array,
-    free: Array,
-    gate: Array,
-    L: Array,
-    inverse: Array,
-    s: Array,
-    r: Array,
-    g: Array,
-) -> None:
-    """Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start (z, state); on return g = c − Gz.
-
-    G, r and g are rows of :func:`_aligned_rows`. The others are memory: ``free`` lists F, ``gate``
-    what sits at an open gate; G_FF is factored as L diag(d) Lᵀ, with ``inverse`` = 1/d; ``side`` is
-    1 for an entry at 0 that may rise, −1 for one at its gate that may fall, else 0.
-    """
+    G = memory.G
+    r = memory.r
+    g = memory.g
+    free = memory.free
+    s = memory.s
+    side = memory.side
     k = t.shape[0]
-    size = 0.0
-    for i in range(k):
-        r[i] = c[i]
-        size += abs(c[i])
-    tolerance = _TOLERANCE * size
-    if own >= 0:
-        state[own] = GATE
-    for i in range(k):  # plain loops without branches: each is a few vector instructions
-        state[i] = ZERO if (state[i] == FREE) & (t[i] <= 0.0) else state[i]
-    for i in range(k):
-        z[i] = min(max(z[i], 0.0), t[i]) if state[i] == FREE else t[i] if state[i] == GATE else 0.0
-    for i in range(k):
-        side[i] = (1.0 - state[i]) * (t[i] > 0.0)
-    if own >= 0:
-        side[own] = 0.0
-    q = p = 0
-    for i in range(k):
-        free[q] = gate[p] = i
-        q += state[i] == FREE
-        p += (state[i] == GATE) & (t[i] > 0.0)
-    for a in range(p):
-        s[a] = t[gate[a]]
-    _subtract(G, gate, s, p, r)
+    # On the signs of g, relative to the sum of Dᵀy.
+    tolerance = 1e-14 * _copy_and_sum(c, r)
+    _set_bounds(t, own, z, state, side)
+    q = _list_entries(memory, t, state)
     rows = 0  # of L that belong to free[:rows]
     entering = -1
     for _ in range(8 * k + 20):
-        while rows < q:
-            if _append(G, free, rows, L, inverse):
-                rows += 1
-                continue
-            i = free[rows]  # depends on the others: leave it at the nearer bound
-            q -= 1
-            for a in range(rows, q):
-                free[a] = free[a + 1]
-            _rest(G, t, i, z[i] > 0.5 * t[i], z, state, side, r)
-        _solve(L, inverse, free, q, r, s)
-        if entering >= 0 and (s[q - 1] <= 0.0 if z[entering] <= 0.0 else s[q - 1] >= t[entering]):
-            # the sign of its g was rounding: put it back for good
+        q, rows = _extend_factor(memory, t, z, state, q, rows)
+        solve_factored(memory.L, memory.inverse, free, q, r, s)
+        if entering >= 0 and _turns_back(t, z, s[q - 1], entering):
+            # The sign of its g was rounding: put it back for good.
             q -= 1
             rows = q
-            _rest(G, t, entering, z[entering] > 0.0, z, state, side, r)
+            _put_at_bound(G, t, entering, z[entering] > 0.0, z, state, side, r)
             g[entering] = 0.0
         else:
-            step = 1.0
-            hit = -1
-            for a in range(q):
-                i = free[a]
-                if s[a] < 0.0:
-                    length = z[i] / (z[i] - s[a])
-                elif s[a] > t[i]:
-                    length = (t[i] - z[i]) / (s[a] - z[i])
-                else:
-                    continue
-                if hit < 0 or length < step:
-                    step = length
-                    hit = a
-            for a in range(q):
-                i = free[a]
-                z[i] = s[a] if hit < 0 else min(max(z[i] + step * (s[a] - z[i]), 0.0), t[i])
+            hit = _move(t, free, s, q, z)
             entering = -1
             if hit >= 0:
                 i = free[hit]
@@ -241,98 +218,159 @@ def _solve_column(
                 for a in range(hit, q):
                     free[a] = free[a + 1]
                 rows = min(rows, hit)
-                _rest(G, t, i, s[hit] > t[i], z, state, side, r)
+                _put_at_bound(G, t, i, s[hit] > t[i], z, state, side, r)
                 continue
-            g[:] = r
-            _subtract(G, free, s, q, g)
-        while True:
-            worst = tolerance
-            entering = -1
-            for i in range(k):
-                if side[i] * g[i] > worst:
-                    worst = side[i] * g[i]
-                    entering = i
-            if entering < 0:
-                return
-            free[q] = entering
-            if _append(G, free, q, L, inverse):
-                break
-            g[entering] = 0.0  # depends on the free ones, whose g is zero: so is its own
+            for e in range(r.shape[0]):
+                g[e] = r[e]
+            subtract_rows(G, free, s, q, g)
+        entering = _entering(memory, q, k, tolerance)
+        if entering < 0:
+            return
         if state[entering] == GATE:
-            _subtract_row(G, entering, -t[entering], r)
+            subtract_row(G, entering, -t[entering], r)
         state[entering] = FREE
         side[entering] = 0.0
         q += 1
         rows = q
 
 
+@inlined
+def _copy_and_sum(c: Array, r: Array) -> float:
+    """Copy c to r and return Σ|c_i|."""
+    size = 0.0
+    for i in range(c.shape[0]):
+        r[i] = c[i]
+        size += abs(c[i])
+    return size
+
+
+@inlined
+def _set_bounds(t: Array, own: int, z: Array, state: Array, side: Array) -> None:
+    """Bring the warm start within the bounds and set ``side``."""
+    k = t.shape[0]
+    if own >= 0:
+        state[own] = GATE
+    # Plain loops without branches: each becomes a few vector instructions.
+    for i in range(k):
+        state[i] = ZERO if (state[i] == FREE) & (t[i] <= 0.0) else state[i]
+    for i in range(k):
+        value = 0.0
+        if state[i] == FREE:
+            value = min(max(z[i], 0.0), t[i])
+        elif state[i] == GATE:
+            value = t[i]
+        z[i] = value
+    for i in range(k):
+        side[i] = (1.0 - state[i]) * (t[i] > 0.0)
+    if own >= 0:
+        side[own] = 0.0
+
+
+@inlined
+def _list_entries(memory: _Memory, t: Array, state: Array) -> int:
+    """List the free entries and those at an open gate, take the latter out of r; return |F|."""
+    free = memory.free
+    gate = memory.gate
+    s = memory.s
+    q = p = 0
+    for i in range(t.shape[0]):
+        free[q] = gate[p] = i
+        q += state[i] == FREE
+        p += (state[i] == GATE) & (t[i] > 0.0)
+    for a in range(p):
+        s[a] = t[gate[a]]
+    subtract_rows(memory.G, gate, s, p, memory.r)
+    return q
+
+
+@inlined
+def _extend_factor(
+    memory: _Memory, t: Array, z: Array, state: Array, q: int, rows: int
+) -> tuple[int, int]:
+    """Compute the missing rows of L and put entries of dependent atoms at a bound.
+
+    Return the new size of F and the number of rows, which is the same.
+    """
+    free = memory.free
+    while rows < q:
+        if factor_row(memory.G, free, rows, memory.L, memory.inverse):
+            rows += 1
+            continue
+        i = free[rows]
+        q -= 1
+        for a in range(rows, q):
+            free[a] = free[a + 1]
+        at_gate = z[i] > 0.5 * t[i]  # the nearer bound
+        _put_at_bound(memory.G, t, i, at_gate, z, state, memory.side, memory.r)
+    return q, rows
+
+
+@inlined
+def _turns_back(t: Array, z: Array, minimiser: float, i: int) -> bool:
+    """Whether entry i, which has just left a bound, would go beyond this bound."""
+    if z[i] <= 0.0:
+        return bool(minimiser <= 0.0)
+    return bool(minimiser >= t[i])
+
+
+@inlined
+def _move(t: Array, free: Array, s: Array, q: int, z: Array) -> int:
+    """Go from z towards s until an entry hits a bound; return its position in F, or −1."""
+    step = 1.0
+    hit = -1
+    for a in range(q):
+        i = free[a]
+        if s[a] < 0.0:
+            length = z[i] / (z[i] - s[a])
+        elif s[a] > t[i]:
+            length = (t[i] - z[i]) / (s[a] - z[i])
+        else:
+            continue
+        if hit < 0 or length < step:
+            step = length
+            hit = a
+    for a in range(q):
+        i = free[a]
+        if hit < 0:
+            z[i] = s[a]
+        else:
+            z[i] = min(max(z[i] + step * (s[a] - z[i]), 0.0), t[i])
+    return hit
+
+
+@inlined
+def _entering(memory: _Memory, q: int, k: int, tolerance: float) -> int:
+    """Return the entry that leaves its bound, as free[q] and with its row of L, or −1."""
+    g = memory.g
+    side = memory.side
+    while True:
+        largest = tolerance
+        entering = -1
+        for i in range(k):
+            if side[i] * g[i] > largest:
+                largest = side[i] * g[i]
+                entering = i
+        if entering < 0:
+            break
+        memory.free[q] = entering
+        if factor_row(memory.G, memory.free, q, memory.L, memory.inverse):
+            break
+        # Its atom depends on the free ones, whose g is zero: so is its own.
+        g[entering] = 0.0
+    return entering
+
+
 @jit
-def _rest(
+def _put_at_bound(
     G: Array, t: Array, i: int, at_gate: bool, z: Array, state: Array, side: Array, r: Array
 ) -> None:
-    """Put entry i at a bound and take its part out of r."""
+    """Put entry i at its gate, and take its part out of r, or at 0."""
     if at_gate:
         z[i] = t[i]
         state[i] = GATE
         side[i] = -1.0
-        _subtract_row(G, i, t[i], r)
+        subtract_row(G, i, t[i], r)
     else:
         z[i] = 0.0
         state[i] = ZERO
         side[i] = 1.0
-
-
-@jit
-def _subtract(G: Array, index: Array, v: Array, count: int, r: Array) -> None:
-    """Subtract Σ_a v_a G[index_a], a < count, from r."""
-    for a in range(count):
-        row, x = G[index[a]], v[a]
-        for e in range(G.shape[1]):
-            r[e] -= x * row[e]
-
-
-@jit
-def _subtract_row(G: Array, i: int, v: float, r: Array) -> None:
-    row = G[i]
-    for e in range(r.shape[0]):
-        r[e] -= v * row[e]
-
-
-@jit
-def _append(G: Array, free: Array, a: int, L: Array, inverse: Array) -> bool:
-    """Compute row a of the factors L diag(d) Lᵀ of G_FF; False if the atom free[a] depends on the earlier ones."""
-    row = G[free[a]]
-    new = L[a]
-    for b in range(a):
-        v = row[free[b]]
-        old = L[b]
-        for e in range(b):
-            v -= new[e] * old[e]
-        new[b] = v
-    d = row[free[a]]
-    for b in range(a):
-        v = new[b] * inverse[b]
-        d -= v * new[b]
-        new[b] = v
-    if not d > _DEPENDENT * row[free[a]]:
-        return False
-    inverse[a] = 1.0 / d
-    return True
-
-
-@jit
-def _solve(L: Array, inverse: Array, free: Array, q: int, r: Array, s: Array) -> None:
-    """Solve L diag(d) Lᵀ s = r_F."""
-    for a in range(q):
-        v = r[free[a]]
-        row = L[a]
-        for e in range(a):
-            v -= row[e] * s[e]
-        s[a] = v
-    for a in range(q):
-        s[a] *= inverse[a]
-    for a in range(q - 1, 0, -1):
-        v = s[a]
-        row = L[a]
-        for e in range(a):
-            s[e] -= row[e] * v

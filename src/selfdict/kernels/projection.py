@@ -1,30 +1,37 @@
-"""Euclidean projection of rows onto Ω (appendix B of the paper), by Newton's method instead of a heap.
+"""Euclidean projection of rows onto Ω (appendix B of the paper), by Newton's method.
 
 The optimal gate t of a row solves c'(t) = 0, where c' is increasing, piecewise linear and concave.
-A Newton step from any point therefore lands left of the root, and from there the steps increase and
-end, after finitely many, at the exact root. One step is one pass over a row that is in cache.
+A Newton step from any point therefore lands left of the root. From there the steps increase and
+reach the exact root after finitely many. One step is one pass over a row in cache, which takes
+less time than the heap of the paper.
 
-Below, ``own`` is the row's own entry x_i, which is taken out of the row (a zero does not enter the
+Below, ``own`` is the row's own entry x_i. It is taken out of the row (a zero does not enter the
 sums) and becomes the gate.
 """
 
 from selfdict._validation import Array
 from selfdict.kernels.jit import jit
 
-ROWS_PER_SLICE = 64
-CHUNK = 512  # entries whose sum is taken in the dtype of the row, before it joins a float64 sum
+ROWS_PER_SLICE = 64  # rows that a thread projects at a time
+# Entries whose sum is taken in the dtype of the row, which is fast for float32, before it joins a
+# float64 sum: the rounding errors stay those of a short sum.
+_ENTRIES_PER_SUM = 512
 
 
 @jit
 def _sums(z: Array, w: Array, ratio: float) -> tuple[float, float]:
     """Return Σ w_j z_j and Σ w_j² over the entries above their bound, z_j > w_j·ratio."""
     zero = z.dtype.type(0.0)
-    num, den = 0.0, 0.0
-    for start in range(0, len(z), CHUNK):
-        x, v = z[start : start + CHUNK], w[start : start + CHUNK]
-        a, b = zero, zero
+    num = 0.0
+    den = 0.0
+    for start in range(0, len(z), _ENTRIES_PER_SUM):
+        x = z[start : start + _ENTRIES_PER_SUM]
+        v = w[start : start + _ENTRIES_PER_SUM]
+        a = zero
+        b = zero
         for j in range(len(x)):
-            above = v[j] if x[j] > v[j] * ratio else zero  # no branch: LLVM turns this into SIMD
+            # A selection, not a branch around the sums: LLVM turns it into vector instructions.
+            above = v[j] if x[j] > v[j] * ratio else zero
             a += above * x[j]
             b += above * v[j]
         num += a
@@ -34,12 +41,19 @@ def _sums(z: Array, w: Array, ratio: float) -> tuple[float, float]:
 
 @jit
 def _clip(z: Array, w: Array, ratio: float, out: Array) -> tuple[float, float]:
-    """Write z clipped to [0, w_j·ratio] into ``out`` (it may be ``z``); return the sums of :func:`_sums`."""
+    """Write z clipped to [0, w_j·ratio] into ``out``, and return the sums of :func:`_sums`.
+
+    ``out`` may be ``z`` itself.
+    """
     zero = z.dtype.type(0.0)
-    num, den = 0.0, 0.0
-    for start in range(0, len(z), CHUNK):
-        x, v, y = z[start : start + CHUNK], w[start : start + CHUNK], out[start : start + CHUNK]
-        a, b = zero, zero
+    num = 0.0
+    den = 0.0
+    for start in range(0, len(z), _ENTRIES_PER_SUM):
+        x = z[start : start + _ENTRIES_PER_SUM]
+        v = w[start : start + _ENTRIES_PER_SUM]
+        y = out[start : start + _ENTRIES_PER_SUM]
+        a = zero
+        b = zero
         for j in range(len(x)):
             bound = v[j] * ratio
             above = v[j] if x[j] > bound else zero
@@ -54,7 +68,7 @@ def _clip(z: Array, w: Array, ratio: float, out: Array) -> tuple[float, float]:
 
 @jit
 def _newton(own: float, wi: float, num: float, den: float, upper: float) -> float:
-    """Return the gate at which c' would vanish, did the same entries stay above their bounds."""
+    """Return the gate at which c' would vanish if the same entries stayed above their bounds."""
     return min(max(wi * (wi * own + num) / (wi * wi + den), max(own, 0.0)), upper)
 
 
@@ -70,8 +84,9 @@ def project_row(z: Array, w: Array, i: int, upper: float) -> None:
         return
     own = float(z[i])
     z[i] = 0.0
-    t, new = -1.0, min(max(own, 0.0), upper)
-    while new > t:  # false where a NaN has come in
+    t = -1.0
+    new = min(max(own, 0.0), upper)
+    while new > t:  # false for NaN, which would otherwise never end
         t = new
         num, den = _sums(z, w, z.dtype.type(t) / wi)
         new = _newton(own, wi, num, den, upper)
@@ -92,11 +107,16 @@ def _descend(
 ) -> tuple[float, float]:
     """Put y + β(y − old) + step·v into ``v``; return the sums of :func:`_sums` for it."""
     zero = v.dtype.type(0.0)
-    num, den = 0.0, 0.0
-    for start in range(0, len(v), CHUNK):
-        stop = start + CHUNK
-        x, now, before, u = v[start:stop], y[start:stop], old[start:stop], w[start:stop]
-        a, b = zero, zero
+    num = 0.0
+    den = 0.0
+    for start in range(0, len(v), _ENTRIES_PER_SUM):
+        stop = start + _ENTRIES_PER_SUM
+        x = v[start:stop]
+        now = y[start:stop]
+        before = old[start:stop]
+        u = w[start:stop]
+        a = zero
+        b = zero
         for j in range(len(x)):
             value = now[j] + beta * (now[j] - before[j]) + step * x[j]
             above = u[j] if value > u[j] * ratio else zero
@@ -122,31 +142,39 @@ def gradient_step(
     first_row: int,
     gate: int,
 ) -> None:
-    """One step of Algorithm 1 on some rows: extrapolate, descend, project; ``Y_old`` receives the new rows.
+    """Take one step of Algorithm 1 on some rows: extrapolate, descend, project.
 
     ``V`` holds Mᵀ(M − M X) for the extrapolated X, rows ``first_row`` onwards; it is overwritten.
-    Rows that are zero now and were zero before (``open_``, ``open_old``) are neither read nor
-    written. The gate of row i is its entry ``gate``, or its own entry i if that is −1.
+    ``Y_old`` receives the new rows. Rows that are zero now and were zero before (``open_``,
+    ``open_old``) are neither read nor written. The gate of row i is its entry ``gate``, or its own
+    entry i if ``gate`` is −1.
     """
     real = V.dtype.type
-    beta, step = real(beta), real(step)
+    beta = real(beta)
+    step = real(step)
     for a in range(V.shape[0]):
         i = first_row + a
-        c = i if gate < 0 else gate
-        v, y, out, wi = V[a], Y[i], Y_old[i], w[c]
+        c = gate
+        if gate < 0:
+            c = i
+        v = V[a]
+        y = Y[i]
+        out = Y_old[i]
+        wi = w[c]
         if wi == 0.0:
             continue
         if open_[i] or open_old[i]:
             guess = y[c] + beta * (y[c] - out[c])
             own = guess + step * (v[c] - penalty[i])
             ratio = max(guess, real(0.0)) / wi
+            # On both sides of the gate entry, which does not enter the sums.
             left = _descend(v[:c], y[:c], out[:c], beta, step, w[:c], ratio)
             right = _descend(v[c + 1 :], y[c + 1 :], out[c + 1 :], beta, step, w[c + 1 :], ratio)
             v[c] = 0.0
             new = _newton(own, wi, left[0] + right[0], left[1] + right[1], 1.0)
-            if (
-                new == 0.0 and ratio > 0.0
-            ):  # the guess lay so far right that the step led below zero
+            if new == 0.0 and ratio > 0.0:
+                # The guess lay so far right of the root that the step led below zero: a step from
+                # zero itself tells whether the root is zero.
                 num, den = _sums(v, w, real(0.0))
                 new = _newton(own, wi, num, den, 1.0)
         else:
@@ -154,11 +182,11 @@ def gradient_step(
             v[c] = 0.0
             num, den = _sums(v, w, real(0.0))
             new = _newton(own, wi, step * num, den, 1.0)
-            if new > 0.0:
+            if new > 0.0:  # a row that stays zero need not be scaled
                 for j in range(len(v)):
                     v[j] *= step
         t = 0.0
-        while new > t:  # each step writes what it sums, so the last has written the answer
+        while new > t:  # each Newton step writes what it sums, so the last one wrote the answer
             t = new
             num, den = _clip(v, w, real(t) / wi, out)
             new = _newton(own, wi, num, den, 1.0)

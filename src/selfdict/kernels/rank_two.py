@@ -1,51 +1,58 @@
-"""The steps by which rank-two NMF divides some columns of a matrix in two; negative entries are read as zero."""
+"""The steps by which rank-two NMF divides some columns of a matrix in two.
+
+Negative entries count as zero.
+"""
 
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import jit
+from selfdict.kernels.jit import inlined, jit
 
 
 @jit
 def gather(M: Array, columns: Array, rows: Array, scale: float) -> None:
-    """Set ``rows[t]`` to ``scale`` times max(M[:, columns[t]], 0), what is not finite to NaN or infinity.
+    """Set ``rows[t]`` to ``scale`` times max(M[:, columns[t]], 0).
 
-    ``rows`` is (k, m).
+    ``rows`` is (k, m). An entry that is not finite becomes NaN or infinity.
     """
     m = M.shape[0]
-    if abs(M.strides[0]) < abs(M.strides[1]):  # columns of M lie in one piece
+    if abs(M.strides[0]) < abs(M.strides[1]):  # column-major
         for t in range(columns.size):
             j = columns[t]
             for i in range(m):
-                a = scale * M[i, j]
-                rows[t, i] = a - (a if a < 0 else 0)  # NaN for −infinity
+                rows[t, i] = _positive_part(scale * M[i, j])
         return
-    # Eight rows of M at a time. Loops with simple bounds, here and above, are several times faster
-    # than one for both.
+    # Row-major: eight rows of M at a time. Loops with simple bounds, here and above, are several
+    # times faster than one loop for both orders.
     eights = m - m % 8
     for first in range(0, eights, 8):
         for t in range(columns.size):
             j = columns[t]
             for i in range(8):
-                a = scale * M[first + i, j]
-                rows[t, first + i] = a - (a if a < 0 else 0)
+                rows[t, first + i] = _positive_part(scale * M[first + i, j])
     for t in range(columns.size):
         j = columns[t]
         for i in range(eights, m):
-            a = scale * M[i, j]
-            rows[t, i] = a - (a if a < 0 else 0)
+            rows[t, i] = _positive_part(scale * M[i, j])
+
+
+@inlined
+def _positive_part(a: float) -> float:
+    """Return max(a, 0), but NaN for −∞, so that the test for finite sums finds it."""
+    return a - (a if a < 0 else 0)
 
 
 @jit
 def deflate(rows: Array, R: Array) -> Array:
-    """Set R to ``rows`` without their parts along u, the direction of their mean; return u and v, (2, m).
+    """Set R to ``rows`` without their parts along u, the direction of their mean.
 
-    With A the rows, AᵀA = RᵀR + u vᵀ + v uᵀ. Where R is in single precision, RᵀR is so to within
-    rounding errors of the spread of the rows, not of their size.
+    Return u and v, (2, m), such that AᵀA = RᵀR + u vᵀ + v uᵀ for the rows A. If R is in single
+    precision, RᵀR has rounding errors of the spread of the rows, not of their size.
     """
     k, m = rows.shape
     out = np.zeros((2, m))
-    u, v = out[0], out[1]
+    u = out[0]
+    v = out[1]
     for t in range(0, k, 16):  # any direction near that of the mean will do
         for i in range(m):
             u[i] += rows[t, i]
@@ -53,14 +60,16 @@ def deflate(rows: Array, R: Array) -> Array:
     square = 0.0
     for t in range(k):
         along = 0.0
-        row, rest = rows[t], R[t]
+        row = rows[t]
+        remainder = R[t]
         for i in range(m):
             along += u[i] * row[i]
         for i in range(m):
             r = row[i] - along * u[i]
-            rest[i] = r
+            remainder[i] = r
             v[i] += along * r
         square += along * along
+    # The term (Σ along²) u uᵀ, one half in each of u vᵀ and v uᵀ.
     for i in range(m):
         v[i] += 0.5 * square * u[i]
     return out
@@ -70,27 +79,36 @@ def deflate(rows: Array, R: Array) -> Array:
 def add_deflated(S: Array, u: Array, v: Array, G: Array) -> None:
     """Add S + u vᵀ + v uᵀ to G."""
     for i in range(u.size):
-        g, s = G[i], S[i]
-        a, b = u[i], v[i]
+        g = G[i]
+        s = S[i]
+        a = u[i]
+        b = v[i]
         for j in range(u.size):
             g[j] += s[j] + (a * v[j] + b * u[j])
 
 
 @jit
 def project(rows: Array, U: Array, out: Array) -> None:
-    """Set ``out[:, t]`` to (u₁ᵀa, u₂ᵀa) for each row a of ``rows`` (k, m); U is (2, m), ``out`` (2, k)."""
+    """Set ``out[:, t]`` to (u₁ᵀa, u₂ᵀa) for row a = ``rows[t]``.
+
+    ``rows`` is (k, m), U is (2, m) and ``out`` is (2, k).
+    """
     for t in range(rows.shape[0]):
         first = second = 0.0
         for i in range(rows.shape[1]):
             a = np.float64(rows[t, i])
             first += U[0, i] * a
             second += U[1, i] * a
-        out[0, t], out[1, t] = first, second
+        out[0, t] = first
+        out[1, t] = second
 
 
 @jit
 def correlate(rows: Array, direction: Array, out: Array) -> None:
-    """Set ``out[t]`` to the correlation of row t with a direction of mean 0, times its norm; −∞ for a constant row."""
+    """Set ``out[t]`` to the correlation of row t with ``direction``, times the latter's norm.
+
+    The direction has mean 0. A constant row has no correlation and gets −∞.
+    """
     k, m = rows.shape
     for t in range(k):
         along = total = square = 0.0
@@ -100,15 +118,25 @@ def correlate(rows: Array, direction: Array, out: Array) -> None:
             total += a
             square += a * a
         spread = square - total * total / m
-        out[t] = along / np.sqrt(spread) if spread > 1e-14 * square else -np.inf
+        # Below this share of the square, the spread is the rounding error of the subtraction.
+        if spread > 1e-14 * square:
+            out[t] = along / np.sqrt(spread)
+        else:
+            out[t] = -np.inf
 
 
 @jit
 def misplaced(first: Array, size: int) -> Array:
-    """Return where ``first`` is false before ``size``, the count of its true entries, and true after it: (2, p)."""
+    """Return the positions to exchange so that the true entries of ``first`` come first: (2, p).
+
+    ``size`` is the number of true entries. The first row lists the false entries before position
+    ``size``, the second row the true entries from there on.
+    """
     k = first.size
+    # One position more than needed, since the loops below write before they test.
     out = np.empty((2, min(size, k - size) + 1), dtype=np.intp)
-    left, right = out[0], out[1]
+    left = out[0]
+    right = out[1]
     p = q = 0
     for t in range(size):
         left[p] = t
@@ -125,40 +153,47 @@ def swap_rows(
 ) -> None:
     """Exchange the rows ``left[t]`` and ``right[t]``, and their indices, for t in [start, stop)."""
     for t in range(start, stop):
-        a, b = left[t], right[t]
+        a = left[t]
+        b = right[t]
         indices[a], indices[b] = indices[b], indices[a]
-        x, y = rows[a], rows[b]
+        x = rows[a]
+        y = rows[b]
         for i in range(x.size):
             x[i], y[i] = y[i], x[i]
 
 
 @jit
 def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
-    """SPA with r = 2 on the columns of Z (2, k).
+    """Return the two columns of Z (2, k) that SPA selects.
 
-    The residual in the plane is a cross product; among residuals within ``tie`` relative the larger
-    norm wins.
+    The residual norm in the plane is a cross product. Among squared residuals within ``tie``,
+    relative, the larger norm wins.
     """
-    x, y = Z[0], Z[1]
+    x = Z[0]
+    y = Z[1]
     first = second = 0
     largest = -1.0
     for t in range(x.size):
         norm = x[t] * x[t] + y[t] * y[t]
         if norm > largest:
-            first, largest = t, norm
-    p, q = x[first], y[first]
+            first = t
+            largest = norm
+    p = x[first]
+    q = y[first]
     residual = 0.0
     for t in range(x.size):
         cross = abs(x[t] * q - y[t] * p)
-        residual = cross if cross > residual else residual
+        if cross > residual:
+            residual = cross
     least = (1.0 - tie) * residual * residual
     largest = -1.0
     for t in range(x.size):
         cross = x[t] * q - y[t] * p
-        if cross * cross >= least:  # rarely
+        if cross * cross >= least:  # for few columns only: the norm is computed when needed
             norm = x[t] * x[t] + y[t] * y[t]
             if norm > largest:
-                second, largest = t, norm
+                second = t
+                largest = norm
     return first, second
 
 
@@ -166,31 +201,38 @@ def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
 def shares(left: Array, mix: Array, Z: Array, x: Array) -> None:
     """Set x to h₁/(h₁ + h₂) for each column of H = argmin ‖A − W H‖ over H ≥ 0.
 
-    ``left`` is WᵀW (2, 2); WᵀA is ``mix`` (2, 2) times Z. Where A has a zero column, x is 0.
+    ``left`` is WᵀW (2, 2); WᵀA is ``mix`` (2, 2) times Z. If a column of A is zero, its x is 0.
     """
-    a, b, d = left[0, 0], left[0, 1], left[1, 1]
+    a = left[0, 0]
+    b = left[0, 1]
+    d = left[1, 1]
     rank_one = a * d - b * b <= 1e-15 * a * d
     for t in range(x.size):
         p = mix[0, 0] * Z[0, t] + mix[0, 1] * Z[1, t]
         q = mix[1, 0] * Z[0, t] + mix[1, 1] * Z[1, t]
         # The solution without signs, times the determinant, which cancels in the share.
-        h1, h2 = d * p - b * q, a * q - b * p
-        if rank_one or h1 < 0.0 or h2 < 0.0:  # the better column of W alone
+        h1 = d * p - b * q
+        h2 = a * q - b * p
+        if rank_one or h1 < 0.0 or h2 < 0.0:
+            # One coefficient is zero: the column of W that fits better on its own.
             x[t] = 1.0 if p * np.sqrt(d) >= q * np.sqrt(a) else 0.0
+        elif h1 > 0.0:
+            x[t] = h1 / (h1 + h2)
         else:
-            x[t] = h1 / (h1 + h2) if h1 > 0.0 else 0.0
+            x[t] = 0.0
 
 
 @jit
 def count_below(x: Array, edges: Array, first: Array) -> Array:
     """Return how many entries of x ∈ [0, 1] are ≤ each of the increasing edges.
 
-    All edges lie within 1e-9 of a multiple of 0.01; ``first[i]`` is the position of the first one
-    beside i/100.
+    All edges lie within 1e-9 of a multiple of 0.01; ``first[i]`` is the position of the first edge
+    near i/100.
     """
     counts = np.zeros(edges.size + 1, dtype=np.int64)
     for value in x:
         hundredths = int(100.0 * value)
+        # Away from the multiples of 0.01 no edge is near: no comparison is needed.
         if 1e-6 < 100.0 * value - hundredths < 1.0 - 1e-6:
             position = first[hundredths + 1]
         else:

@@ -1,4 +1,4 @@
-"""Products of sparse columns with each other, a row of them at a time, into dense rows that stay in cache."""
+"""Products of sparse columns with each other, written row by row into dense rows in cache."""
 
 from typing import Any
 
@@ -10,7 +10,10 @@ from selfdict.kernels.jit import jit
 
 def dense_columns(M: Any, index: Any) -> Array:
     """Return some columns of M as a dense array, whether M is sparse or not."""
-    columns: Array = M[:, index].toarray() if issparse(M) else M[:, index]
+    if issparse(M):
+        dense: Array = M[:, index].toarray()
+        return dense
+    columns: Array = M[:, index]
     return columns
 
 
@@ -34,9 +37,9 @@ def add_gram_rows(
     """
     for a in range(len(rows)):
         i = rows[a]
-        v = out[a]
+        products = out[a]
         for k in range(pointers[i], pointers[i + 1]):
             factor = scale[a] * values[k]
             feature = features[k]
             for e in range(row_pointers[feature], row_pointers[feature + 1]):
-                v[points[e]] += factor * entries[e]
+                products[points[e]] += factor * entries[e]
