@@ -1,4 +1,7 @@
-"""Run the benchmarks: ``python -m benchmarks [NAME …] [--quick] [--data DIR] [--growth] [--pixels N,…]``."""
+"""Run the benchmarks.
+
+``python -m benchmarks [NAME …] [--quick] [--data DIR] [--growth] [--pixels N,…]``
+"""
 
 import argparse
 import inspect

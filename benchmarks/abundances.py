@@ -24,7 +24,8 @@ def run(quick: bool = False) -> None:
     n = 5_000 if quick else PIXELS
     print(f"abundances: {BANDS}×{n}, mixtures with 2% noise, milliseconds")
     print(
-        f"{'':6} {'r':>3} {'dtype':>8} {'ours':>8} {'rival':>9} {'ratio':>6} {'difference':>11}  rival"
+        f"{'':6} {'r':>3} {'dtype':>8} {'ours':>8} {'rival':>9} {'ratio':>6} "
+        f"{'difference':>11}  rival"
     )
     for r in (6, 20):
         M, _, indices = make_mixtures(BANDS, n, r, noise=0.02, random_state=0)
@@ -69,8 +70,8 @@ def line(
     fast, ours = best(lambda: function(U, M), 7)
     difference = np.abs(ours[:, : H.shape[1]] - H).max()
     print(
-        f"{name:6} {U.shape[1]:3} {U.dtype.name:>8} {1e3 * fast:8.1f} {1e3 * slow:9.0f} {slow / fast:6.0f} "
-        f"{difference:11.1e}  {rival}"
+        f"{name:6} {U.shape[1]:3} {U.dtype.name:>8} {1e3 * fast:8.1f} {1e3 * slow:9.0f} "
+        f"{slow / fast:6.0f} {difference:11.1e}  {rival}"
     )
 
 

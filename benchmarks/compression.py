@@ -1,8 +1,8 @@
-"""Compression to q = 2r features: the error of FGNSR on the whole data, and the time of a screening pass.
+"""Compression to q = 2r features: the error of FGNSR, and the time of a screening pass.
 
-The scenes are ``samson.npz``, ``jasper_ridge.npz`` and ``urban_sub4.npz`` (``Y`` bands × pixels,
-``scale``) in the folder given as ``data``; without it, generated mixtures stand in. Both passes are
-taken in float64, in turn.
+The error is that on the whole data. The scenes are ``samson.npz``, ``jasper_ridge.npz`` and
+``urban_sub4.npz`` (``Y`` bands × pixels, ``scale``) in the folder given as ``data``; without it,
+generated mixtures are used. Both passes are taken in float64, in turn.
 """
 
 import time
@@ -52,7 +52,8 @@ def passes(name: str, M: np.ndarray, q: int) -> None:
     m = len(M)
     ratio = whole / compressed
     print(
-        f"{name:14} {m:4} {q:3} {1e3 * whole:7.1f} {1e3 * compressed:10.1f} {ratio:6.1f} {m / (2 * q):7.2f}",
+        f"{name:14} {m:4} {q:3} {1e3 * whole:7.1f} {1e3 * compressed:10.1f} {ratio:6.1f} "
+        f"{m / (2 * q):7.2f}",
         flush=True,
     )
 
@@ -75,7 +76,7 @@ def errors(name: str, M: np.ndarray, r: int) -> None:
         model = FGNSR(r, compress=2 * r, compression=method, random_state=0).fit(M.T)
         change = model.reconstruction_err_ / base.reconstruction_err_ - 1
         print(
-            f"{name:14} {method:9} {100 * model.reconstruction_err_:6.3f}% {change:+7.2%} gap {model.gap_:.1e} "
-            f"(compressed problem {model.compressed_gap_:.1e})",
+            f"{name:14} {method:9} {100 * model.reconstruction_err_:6.3f}% {change:+7.2%} "
+            f"gap {model.gap_:.1e} (compressed problem {model.compressed_gap_:.1e})",
             flush=True,
         )

@@ -28,7 +28,7 @@ OPTIONS = {"candidates": 500, "check": True, "random_state": 0}
 
 
 def run(quick: bool = False, pixels: str | None = None) -> None:
-    """Print memory, seconds and seconds a pixel for each size; ``pixels`` are numbers with commas between."""
+    """Print memory, seconds and seconds per pixel for each size of ``pixels``, such as "1,2"."""
     sizes = [
         int(n) for n in (pixels or ("500000,1000000" if quick else "1000000,4000000")).split(",")
     ]
@@ -40,7 +40,7 @@ def run(quick: bool = False, pixels: str | None = None) -> None:
 
 
 def write_scene(path: Path, n_pixels: int) -> Path:
-    """Write tiles of a generated scene, each mirrored, lit and with noise of its own, until there are enough."""
+    """Write tiles of a generated scene, each mirrored, scaled and with noise of its own."""
     truth = make_scene(
         TILE, n_bands=N_BANDS, n_endmembers=RANK, noise=0.0, n_outliers=3, random_state=0
     )
@@ -97,10 +97,13 @@ def measure(path: Path, maps: Path) -> None:
     }
     steps = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in result.seconds.items())
     print(
-        f"dask: {n} pixels, {scene.nbytes / 1e9:.1f} GB: {1e6 * result.seconds['total'] / n:.2f} µs a pixel ({steps}); "
-        f"workers at most {held['process']:.0f} MiB of 2048 together, {held['spilled']:.0f} MiB spilled, this process "
-        f"{peak[0] / 2**20:.0f} MiB; {result.parameters['n_fitted']} representatives, relative error "
-        f"{result.relative_error:.3%}, gap on the candidates {result.gap:.1e}, for all pixels {result.check.gap:.1e}",
+        f"dask: {n} pixels, {scene.nbytes / 1e9:.1f} GB: "
+        f"{1e6 * result.seconds['total'] / n:.2f} µs a pixel ({steps}); "
+        f"workers at most {held['process']:.0f} MiB of 2048 together, "
+        f"{held['spilled']:.0f} MiB spilled, this process {peak[0] / 2**20:.0f} MiB; "
+        f"{result.parameters['n_fitted']} representatives, "
+        f"relative error {result.relative_error:.3%}, "
+        f"gap on the candidates {result.gap:.1e}, for all pixels {result.check.gap:.1e}",
         flush=True,
     )
 
@@ -124,16 +127,16 @@ def compare(path: Path, folder: Path) -> None:
             ),
         }
         print(
-            f"dask: one process, two threads: {expected.seconds['total']:.0f} s for {expected.n_valid} pixels"
+            f"dask: one process, two threads: {expected.seconds['total']:.0f} s "
+            f"for {expected.n_valid} pixels"
         )
         for name, result in results.items():
             same = np.array_equal(result.pixels, expected.pixels)
             apart = np.nanmax(np.abs(result.abundances.values - expected.abundances.values))
             print(
-                f"dask: {name}: {result.seconds['total']:.0f} s, pure pixels {'equal' if same else 'DIFFER'}, "
-                f"abundances {apart:.0e} apart"
+                f"dask: {name}: {result.seconds['total']:.0f} s, "
+                f"pure pixels {'equal' if same else 'DIFFER'}, abundances {apart:.0e} apart"
             )
         maps = [results[name].abundances.values for name in results]
-        print(
-            f"dask: maps with and without the kill: {'equal bits' if np.array_equal(*maps, True) else 'DIFFER'}"
-        )
+        equal = np.array_equal(*maps, True)
+        print(f"dask: maps with and without the kill: {'equal bits' if equal else 'DIFFER'}")

@@ -25,7 +25,8 @@ def run(quick: bool = False) -> None:
     """Print the table."""
     print("fast_gradient: one iteration over its two bare products M(·) and Mᵀ(·), both n×n dense")
     print(
-        f"{'m':>5} {'n':>6} {'dtype':>8} {'iteration ms':>13} {'GEMMs ms':>9} {'ratio':>6} {'peak/n²':>8}"
+        f"{'m':>5} {'n':>6} {'dtype':>8} {'iteration ms':>13} {'GEMMs ms':>9} {'ratio':>6} "
+        f"{'peak/n²':>8}"
     )
     for m, n in SHAPES[:1] if quick else SHAPES:
         for dtype in (np.float32, np.float64):
@@ -33,7 +34,8 @@ def run(quick: bool = False) -> None:
             mu, lipschitz = 1e-3 * float(np.vdot(M, M)) / n, float(np.linalg.norm(M, 2)) ** 2
             one, bare = compare(M, mu, lipschitz)
             print(
-                f"{m:5} {n:6} {np.dtype(dtype).name:>8} {1e3 * one:13.2f} {1e3 * bare:9.2f} {one / bare:6.2f}",
+                f"{m:5} {n:6} {np.dtype(dtype).name:>8} {1e3 * one:13.2f} {1e3 * bare:9.2f} "
+                f"{one / bare:6.2f}",
                 end="",
             )
             print(f" {peak_arrays(M, mu, lipschitz):8.1f}", flush=True)

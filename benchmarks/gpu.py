@@ -1,4 +1,4 @@
-"""The GPU code: equal results, an iteration over its bare products, the screening pass, a whole scene, its dense model.
+"""The GPU code: equal results, an iteration over its bare products, screening, a whole scene.
 
 Times are medians of device events after a warm-up, as ``triton.testing.do_bench`` takes them; those
 of whole solves are wall-clock times. The last table sets each pass beside what the same GPU did in
@@ -49,7 +49,7 @@ def run(quick: bool = False, data: str | None = None) -> None:
 
 
 def crossover(sizes: tuple[int, ...]) -> None:
-    """Print whole solves and iterations on the CPU and on the GPU, for growing numbers of points."""
+    """Print whole solves and iterations on the CPU and the GPU, for growing numbers of points."""
     for n in sizes:
         M = make_mixtures(BANDS, n, 6, noise=0.01, random_state=0)[0].astype(np.float32)
         mu = mu_heuristic(M, 6)
@@ -73,12 +73,14 @@ def crossover(sizes: tuple[int, ...]) -> None:
                 )
         line = f"n = {n}: working_set {solve[0]:.3f} s on the CPU, {solve[1]:.3f} s on the GPU"
         if iterate:
-            line += f"; an iteration of fast_gradient {1e3 * iterate[0]:.2f} and {1e3 * iterate[1]:.2f} ms"
+            line += "; an iteration of fast_gradient "
+            line += f"{1e3 * iterate[0]:.2f} and {1e3 * iterate[1]:.2f} ms"
         print(line)
 
 
 def quickest(task: Callable[[], Any], repeats: int = 3) -> float:
-    """Return the seconds of the quickest run; it ends with a result on the host, so nothing is left to wait for."""
+    """Return the seconds of the quickest run."""
+    # A task ends with a result on the host: the device has finished by then.
     task()
     seconds = []
     for _ in range(repeats):
@@ -116,8 +118,8 @@ class Timer:
             unit = "TB/s" if ceiling == "memory" else "TFLOP/s"
             most = self.possible[ceiling]
             print(
-                f"{what:46} {1e3 * seconds:8.2f} {rate / 1e12:7.2f} {unit:7} {most / 1e12:7.2f} {unit:7} "
-                f"{rate / most:5.0%} ({ceiling})"
+                f"{what:46} {1e3 * seconds:8.2f} {rate / 1e12:7.2f} {unit:7} "
+                f"{most / 1e12:7.2f} {unit:7} {rate / most:5.0%} ({ceiling})"
             )
 
 
@@ -144,22 +146,24 @@ def equal_results(torch: Any) -> None:
             here, there = solve("cpu"), solve("cuda")
             same = np.array_equal(select_indices(here, 6, M), select_indices(there, 6, M))
             print(
-                f"{name:14} {BANDS}×{n}: objectives differ by {abs(there.objective / here.objective - 1):.1e}, "
-                f"bounds by {abs(there.dual_bound / here.dual_bound - 1):.1e}, gap {there.gap:.1e}, "
-                f"{'the same' if same else 'NOT the same'} indices"
+                f"{name:14} {BANDS}×{n}: "
+                f"objectives differ by {abs(there.objective / here.objective - 1):.1e}, "
+                f"bounds by {abs(there.dual_bound / here.dual_bound - 1):.1e}, "
+                f"gap {there.gap:.1e}, {'the same' if same else 'NOT the same'} indices"
             )
         tensor = torch.from_numpy(M).cuda()
         K = spa(M, 6)
         off = float(np.abs(nnls(M[:, K], tensor).cpu().numpy() - nnls(M[:, K], M)).max())
         bounds = certify(tensor, here).dual_bound, certify(M, here).dual_bound
+        equal = np.array_equal(spa(tensor, 6), K)
         print(
-            f"{'on tensors':14} {BANDS}×{n}: spa {'equal' if np.array_equal(spa(tensor, 6), K) else 'NOT equal'}, "
+            f"{'on tensors':14} {BANDS}×{n}: spa {'equal' if equal else 'NOT equal'}, "
             f"nnls differs by {off:.1e}, certified bounds by {abs(bounds[0] / bounds[1] - 1):.1e}"
         )
 
 
 def iteration(torch: Any, timer: Timer, n: int) -> None:
-    """Time an iteration of Algorithm 1, all rows open, over the two bare products of the same arrays."""
+    """Time an iteration of Algorithm 1, all rows open, over its two bare products."""
     from selfdict.solvers.device_gradient import DeviceIterate
     from selfdict.solvers.fast_gradient import squared_norm
 
@@ -187,7 +191,8 @@ def iteration(torch: Any, timer: Timer, n: int) -> None:
         first = timer.seconds(lambda V=V, T=T, E=E: torch.mm(T.T, E, out=V))
         second = timer.seconds(lambda R=R, T=T, Y=Y: torch.mm(T, Y, out=R))
         print(
-            f"fast_gradient  {BANDS}×{n}, {words}, {n_open} rows open: an iteration {1e3 * one:.2f} ms, "
+            f"fast_gradient  {BANDS}×{n}, {words}, {n_open} rows open: "
+            f"an iteration {1e3 * one:.2f} ms, "
             f"its bare products {1e3 * (first + second):.2f} ms, ratio {one / (first + second):.2f}"
         )
         if precision == "highest":
@@ -227,7 +232,7 @@ def screening(torch: Any, timer: Timer, n: int) -> None:
 
 
 def scene(data: str, n: int) -> None:
-    """Solve the whole scene to a certified gap of 1e-3, on the GPU and on the CPU of the same machine."""
+    """Solve the whole scene to a certified gap of 1e-3, on the GPU and on the CPU."""
     from benchmarks.working_set import mixed_scene
 
     M = mixed_scene(data, n)
@@ -239,19 +244,19 @@ def scene(data: str, n: int) -> None:
         solution = working_set(M, mu, p=p, tol=1e-3, device=device)
         seconds = time.perf_counter() - start
         print(
-            f"working_set    {BANDS}×{n} on {device:4}: {seconds:6.2f} s, certified gap {solution.gap:.1e}, objective "
-            f"{solution.objective:.6f}, {len(solution.support)} rows",
+            f"working_set    {BANDS}×{n} on {device:4}: {seconds:6.2f} s, "
+            f"certified gap {solution.gap:.1e}, "
+            f"objective {solution.objective:.6f}, {len(solution.support)} rows",
             flush=True,
         )
     start = time.perf_counter()
     checked = certify(M, solution, device="cuda")
-    print(
-        f"certify        {BANDS}×{n} on cuda: {time.perf_counter() - start:6.2f} s, gap {checked.gap:.1e}"
-    )
+    seconds = time.perf_counter() - start
+    print(f"certify        {BANDS}×{n} on cuda: {seconds:6.2f} s, gap {checked.gap:.1e}")
 
 
 def dense_scene(torch: Any, timer: Timer, data: str, n: int) -> None:
-    """Take iterations of Algorithm 1 on the dense model of the whole scene: two n×n arrays on one GPU."""
+    """Take iterations of Algorithm 1 on the dense model of the whole scene, two n×n arrays."""
     from benchmarks.working_set import mixed_scene
     from selfdict.solvers.device_gradient import DeviceIterate
     from selfdict.solvers.fast_gradient import squared_norm
@@ -268,7 +273,8 @@ def dense_scene(torch: Any, timer: Timer, data: str, n: int) -> None:
         times.append(time.perf_counter() - start)
     one, peak = float(np.median(times[2:])), torch.cuda.max_memory_allocated()
     print(
-        f"fast_gradient  {BANDS}×{n}, dense, {np.count_nonzero(state.diagonal)} rows open: {one:.3f} s an iteration, "
+        f"fast_gradient  {BANDS}×{n}, dense, {np.count_nonzero(state.diagonal)} rows open: "
+        f"{one:.3f} s an iteration, "
         f"peak {peak / 1e9:.1f} GB = {peak / (4 * n * n):.2f} n×n arrays, "
         f"objective {state.history['objective'][0]:.1f} → {state.objective:.1f}"
     )

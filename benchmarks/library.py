@@ -28,10 +28,12 @@ def run(quick: bool = False, data: str | None = None) -> None:
     seeds = 1 if quick else 5
     D, names = read(data)
     print(
-        f"library: {D.shape[1]} spectra of {D.shape[0]} bands, 5 of them in {N} pixels at {SNR:g} dB, {seeds} seeds"
+        f"library: {D.shape[1]} spectra of {D.shape[0]} bands, 5 of them in {N} pixels "
+        f"at {SNR:g} dB, {seeds} seeds"
     )
     print(
-        f"largest cosine to another spectrum: median {np.median(coherence(D)):.5f}, largest {coherence(D).max():.5f}"
+        f"largest cosine to another spectrum: median {np.median(coherence(D)):.5f}, "
+        f"largest {coherence(D).max():.5f}"
     )
     print(
         f"{'':34} {'gap':>8} {'top 5':>6} {'open':>6} {'found':>6} {'precision':>9} {'seconds':>8}"
@@ -47,7 +49,8 @@ def run(quick: bool = False, data: str | None = None) -> None:
     for name, all_measured in rows.items():
         say(name, np.mean(all_measured, axis=0))
     print(
-        f"top 5: true spectra among the five largest; open: gates above {THRESHOLD}; found: true ones among these"
+        f"top 5: true spectra among the five largest; open: gates above {THRESHOLD}; "
+        "found: true ones among these"
     )
 
 
@@ -55,13 +58,14 @@ def say(name, measured):
     """Print a line of the table."""
     gap, top, count, found, precision, seconds = measured
     print(
-        f"{name:34} {gap:8.1e} {top:6.1f} {count:6.1f} {found:6.1f} {precision:9.2f} {seconds:8.2f}",
+        f"{name:34} {gap:8.1e} {top:6.1f} {count:6.1f} {found:6.1f} {precision:9.2f} "
+        f"{seconds:8.2f}",
         flush=True,
     )
 
 
 def compare(M, D, K):
-    """Yield a line of the table for each method: the certified gap, what was found, and the seconds."""
+    """Yield one line of the table per method: the certified gap, what was found, and seconds."""
     w, v = np.abs(M).sum(axis=0), np.abs(D).sum(axis=0)
     started = time.perf_counter()
     clean, _, mu = denoise(M, 5)
@@ -102,7 +106,10 @@ def compare(M, D, K):
 
 
 def judge(gates, K):
-    """Return how many of K are among the five largest, the open gates, how many of K these hold, and their share."""
+    """Return the number of K among the five largest, of open gates, of K among these, a share.
+
+    The share is that of K among the open gates.
+    """
     top = np.isin(np.argsort(-gates)[:5], K).sum()
     is_open = np.flatnonzero(gates > THRESHOLD)
     found = np.isin(K, is_open).sum()

@@ -72,9 +72,8 @@ def both(task: Callable[[], Any], A: np.ndarray) -> tuple[float, float]:
     for _ in range(REPEATS):
         runs.append(clock(task))
         passes.extend(clock(lambda: u @ A) for _ in range(5))
-        time.sleep(
-            0.2
-        )  # the threads of BLAS go on spinning for a while, and would take a core from the next run
+        # The threads of BLAS wait actively for a while, and would take a core from the next run.
+        time.sleep(0.2)
     return float(np.median(runs)), float(np.median(passes))
 
 

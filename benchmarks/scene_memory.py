@@ -1,7 +1,7 @@
-"""Memory of unmixing a mapped ENVI cube of 2 GB with 500 candidates: ``python -m benchmarks.scene_memory``.
+"""Memory of unmixing a mapped ENVI cube of 2 GB with 500 candidates.
 
-The peak counts anonymous memory (``RssAnon`` of Linux): what the process holds beyond the pages of
-the mapped file.
+``python -m benchmarks.scene_memory`` prints it. The peak counts anonymous memory (``RssAnon`` of
+Linux): what the process holds beyond the pages of the mapped file.
 """
 
 import tempfile
@@ -33,14 +33,14 @@ def run(quick: bool = False) -> None:
         watcher.join()
     steps = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in result.seconds.items())
     print(
-        f"scene_memory: cube of {scene.nbytes / 1e9:.2f} GB, {result.n_valid} pixels, {result.parameters['n_fitted']} "
-        f"fitted: peak {peak[0] / 1e6:.0f} MB beyond the mapped file, relative error {result.relative_error:.2%}, "
-        f"gap {result.gap:.1e} ({steps})"
+        f"scene_memory: cube of {scene.nbytes / 1e9:.2f} GB, {result.n_valid} pixels, "
+        f"{result.parameters['n_fitted']} fitted: peak {peak[0] / 1e6:.0f} MB beyond the mapped "
+        f"file, relative error {result.relative_error:.2%}, gap {result.gap:.1e} ({steps})"
     )
 
 
 def write_cube(folder: Path, n_tiles: int) -> Path:
-    """Write n_tiles × n_tiles copies of a generated scene, each with its own brightness and noise."""
+    """Write n_tiles × n_tiles copies of a generated scene, each with brightness and noise."""
     truth = make_scene(
         (TILE, TILE), n_bands=N_BANDS, n_endmembers=RANK, noise=0.0, n_outliers=5, random_state=0
     )

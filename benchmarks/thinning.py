@@ -1,7 +1,8 @@
-"""Which pixels of a large scene FGNSR-500 gets to see: ``python -m benchmarks thinning [--data DIR]``.
+"""Which pixels of a large scene FGNSR-500 chooses from.
 
-The error of the whole scene when the 500 candidates are H2NMF representatives of all pixels, of the
-representatives of 16 blocks, or of a sample of each block together with its extreme pixels.
+``python -m benchmarks thinning [--data DIR]`` prints the error of the whole scene if the
+500 candidates are H2NMF representatives of all pixels, of the representatives of 16 blocks, or of a
+sample of each block together with its extreme pixels.
 """
 
 from pathlib import Path
@@ -21,7 +22,7 @@ N_BLOCKS, SHARE = 16, 25  # one pixel in 25 is kept, 100 of a block at least
 
 
 def run(quick: bool = False, data: str | None = None) -> None:
-    """Print a line for each scene; ``quick`` takes one small one, ``data`` is a folder with real ones."""
+    """Print one line per scene; ``quick`` takes a small one, ``data`` is a folder of real ones."""
     shape = (60, 60) if quick else (300, 300)
     for seed in range(1 if quick else 3):
         truth = make_scene(

@@ -30,7 +30,7 @@ BLOCK = 1024
 
 
 def run(quick: bool = False, data: str | None = None, growth: bool = False) -> None:
-    """Print each line of the table; ``quick`` leaves out what takes minutes, no ``data`` the scenes."""
+    """Print the table; ``quick`` leaves out what takes minutes, no ``data`` the scenes."""
     if growth:
         if data is None:
             raise SystemExit(
@@ -39,7 +39,8 @@ def run(quick: bool = False, data: str | None = None, growth: bool = False) -> N
         measure_growth(data, GROWTH[:2] if quick else GROWTH, None if quick else GROWTH_PLOT)
         return
     print(
-        "working_set: certified gap, time in bare passes over MᵀM (one pass in seconds), peak memory beyond M"
+        "working_set: certified gap, time in bare passes over MᵀM (one pass in seconds), "
+        "peak memory beyond M"
     )
     cases()
     synthetic(iterations=50 if quick else 1000)
@@ -75,7 +76,8 @@ def synthetic(iterations: int) -> None:
     ours, solution = fastest(lambda: working_set(M, mu, p=p, tol=1e-6), 10)
     theirs, other = fastest(lambda: fast_gradient(M, mu, p=p, tol=0, max_iter=iterations), 2)
     print(
-        f"{'synthetic 162×1000, factor 1':34} gap {solution.gap:.1e}  1/{theirs / ours:.0f} of the {theirs:.1f} s of "
+        f"{'synthetic 162×1000, factor 1':34} gap {solution.gap:.1e}  "
+        f"1/{theirs / ours:.0f} of the {theirs:.1f} s of "
         f"{iterations} iterations of fast_gradient (gap {other.gap:.1e})"
     )
 
@@ -89,8 +91,9 @@ def line(title: str, M: np.ndarray, r: int, factor: float, *, tol: float, repeat
         bare = min(bare, fastest(lambda: bare_pass(M), 1)[0])
         seconds = min(seconds, fastest(lambda: working_set(M, mu, p=p, tol=tol), 1)[0])
     print(
-        f"{title:34} gap {solution.gap:.1e}  {seconds / bare:5.1f} passes ({bare:.2f} s)  {peak:6.0f} MiB  "
-        f"objective {solution.objective:.6f}, {len(solution.support)} rows, {solution.n_iter} steps",
+        f"{title:34} gap {solution.gap:.1e}  {seconds / bare:5.1f} passes ({bare:.2f} s)  "
+        f"{peak:6.0f} MiB  objective {solution.objective:.6f}, {len(solution.support)} rows, "
+        f"{solution.n_iter} steps",
         flush=True,
     )
 
@@ -110,10 +113,9 @@ def measure(M: np.ndarray, mu: float, p: np.ndarray, tol: float) -> tuple[float,
 
 
 def measure_growth(data: str, sizes: tuple[int, ...], plot: Path | None) -> None:
-    """Print time and memory for scenes of one kind and many sizes as a table, with fitted exponents; plot them."""
-    print(
-        "| n | seconds | MiB beyond M | one bare pass, s | gap | open rows |\n|--:|--:|--:|--:|--:|--:|"
-    )
+    """Print and plot time and memory for scenes of one kind and many sizes."""
+    print("| n | seconds | MiB beyond M | one bare pass, s | gap | open rows |")
+    print("|--:|--:|--:|--:|--:|--:|")
     rows = []
     for n in sizes:
         M = mixed_scene(data, n)
@@ -122,7 +124,8 @@ def measure_growth(data: str, sizes: tuple[int, ...], plot: Path | None) -> None
         bare = fastest(partial(bare_pass, M), 1)[0] if n <= LONGEST_PASS else np.nan
         rows.append((n, seconds, peak, bare))
         print(
-            f"| {n:,} | {seconds:.2f} | {peak:.0f} | {bare:.2f} | {solution.gap:.0e} | {len(solution.support)} |",
+            f"| {n:,} | {seconds:.2f} | {peak:.0f} | {bare:.2f} | {solution.gap:.0e} "
+            f"| {len(solution.support)} |",
             flush=True,
         )
     n, seconds, peak, bare = np.array(rows).T
@@ -130,9 +133,8 @@ def measure_growth(data: str, sizes: tuple[int, ...], plot: Path | None) -> None
         known = np.isfinite(values)
         steps = np.diff(np.log(values[known])) / np.diff(np.log(n[known]))
         exponent = np.polyfit(np.log(n[known]), np.log(values[known]), 1)[0]
-        print(
-            f"{name} grows like n^{exponent:.2f}, from size to size: {', '.join(f'{step:.2f}' for step in steps)}"
-        )
+        from_size_to_size = ", ".join(f"{step:.2f}" for step in steps)
+        print(f"{name} grows like n^{exponent:.2f}, from size to size: {from_size_to_size}")
     if plot is not None:
         draw_growth(n, seconds, peak, bare, plot)
 
@@ -157,7 +159,7 @@ def draw_growth(
 
 
 def mixed_scene(data: str, n: int, noise: float = 0.01) -> np.ndarray:
-    """Mix n pixels by Urban's reference abundances out of its bundles of spectra, with 1% noise, 162 × n."""
+    """Mix n pixels by Urban's reference abundances from its bundles of spectra, with 1% noise."""
     rng = np.random.default_rng(0)
     with np.load(Path(data) / "urban_gt_end6.npz", allow_pickle=False) as truth:
         A, names = truth["A"], [str(name) for name in truth["names"]]

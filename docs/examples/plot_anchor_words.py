@@ -3,8 +3,8 @@ Anchor words of a topic model
 =============================
 
 Documents mix topics, and topics are distributions over words. A word that occurs in one topic alone
-is an *anchor*: the other words occur beside what the anchors occur beside, in nonnegative
-combinations. With words as points, their co-occurrences as features, the anchors are the extreme
+is an *anchor*. The co-occurrences of the other words are nonnegative combinations of those of the
+anchors. With words as points and their co-occurrences as features, the anchors are the extreme
 points.
 """
 
@@ -32,16 +32,14 @@ counts = sp.csr_array(np.stack([rng.multinomial(80, p) for p in shares @ topics]
 total = np.asarray(counts.sum(axis=0)).ravel()
 frequent = np.flatnonzero(total >= 100)
 kept = counts[:, frequent].astype(float)
-together = (kept.T @ kept) - sp.diags_array(
-    np.asarray(kept.sum(axis=0)).ravel()
-)  # a word does not occur beside itself
+# A word does not occur beside itself: its own occurrences are subtracted.
+together = (kept.T @ kept) - sp.diags_array(np.asarray(kept.sum(axis=0)).ravel())
 rows = sp.csr_array(sp.diags_array(1 / np.asarray(together.sum(axis=1)).ravel()) @ together)
 
 for model in (SPA(r), FGNSR(r, compress=2 * r, random_state=0)):
     model.fit(rows)
-    print(
-        f"{type(model).__name__}: words {sorted(frequent[model.indices_].tolist())}, the anchors are {list(range(r))}"
-    )
+    words = sorted(frequent[model.indices_].tolist())
+    print(f"{type(model).__name__}: words {words}, the anchors are {list(range(r))}")
 print(f"gap of the compressed model {model.compressed_gap_:.1e}, of the whole one {model.gap_:.1e}")
 
 # %% The abundances of a word say which topics it belongs to. Scaled by how often it occurs they

@@ -2,8 +2,8 @@
 Materials that vary
 ===================
 
-One spectrum a material is not enough where light, moisture or age change it. The convex model finds
-several pixels of each material anyway; gathered into bundles, they give abundances that are nearer
+One spectrum per material is not enough if light, moisture or age change it. The convex model finds
+several pixels of each material anyway. Gathered into bundles, they give abundances that are closer
 to the truth.
 """
 
@@ -33,7 +33,7 @@ figure.supylabel("reflectance")
 plt.show()
 
 # %%
-# How far the abundances are from the truth, with one spectrum a material and with bundles:
+# How far the abundances are from the truth, with one spectrum per material and with bundles:
 
 found, materials = match(model.components_.T, truth.endmembers.T)
 shares = truth.abundances.reshape(4, -1)[materials]

@@ -2,7 +2,7 @@
 What the certificate says
 =========================
 
-Every solution carries a lower bound on the optimum. Algorithm 1 of the paper creeps towards it; the
+Every solution has a lower bound on the optimum. Algorithm 1 of the paper approaches it slowly. The
 working-set solver closes the gap in a few steps.
 """
 

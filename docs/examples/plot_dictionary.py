@@ -50,9 +50,8 @@ plt.show()
 # For the noisy pixels, with points as columns: spectra that look alike share their gates.
 
 solution = working_set(X.T, mu_heuristic(X.T, 4, D=library.T), D=library.T)
-print(
-    f"gap {solution.gap:.1e}, sum of the gates of wrong spectra {np.delete(solution.diagonal, truth).sum():.2f}"
-)
+wrong = np.delete(solution.diagonal, truth).sum()
+print(f"gap {solution.gap:.1e}, sum of the gates of wrong spectra {wrong:.2f}")
 print(f"without the noise: {np.delete(gates, truth).sum():.2f}")
 
 # %%

@@ -3,8 +3,8 @@ What is guaranteed, and what happens
 ====================================
 
 Theorem 3 of the paper guarantees that the convex model finds the pure columns as long as the noise
-ε is below κ(1 − β)/20. In practice the model holds out much longer, even against noise that pushes
-all other columns outwards.
+ε is below κ(1 − β)/20. In practice the model succeeds with much more noise, even if the noise
+pushes all other columns outwards.
 """
 
 import matplotlib.pyplot as plt

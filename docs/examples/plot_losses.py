@@ -2,9 +2,9 @@
 Outliers and noisy bands
 ========================
 
-A pixel with a spike, from a detector fault or a cosmic ray, is explained by no other pixel: the
-squared loss pays any price to explain it by itself. The Huber loss counts what exceeds δ by its
-size and not by its square, and leaves the spike alone.
+A pixel with a spike, from a detector fault or a cosmic ray, is explained by no other pixel: with
+the squared loss it is chosen to explain itself. The Huber loss grows linearly beyond δ, and ignores
+the spike.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ m, n, r = 40, 80, 4
 
 
 def spoiled(sigma, seed):
-    """Return mixtures with noise where six impure pixels have spikes in two bands; the pure ones; the spoiled ones."""
+    """Return noisy mixtures, the pure pixels, and six impure pixels with spikes in two bands."""
     M, _, pure = make_mixtures(m, n, r, random_state=seed)
     rng = np.random.default_rng(seed)
     M += sigma * rng.standard_normal(M.shape)
@@ -29,7 +29,7 @@ def spoiled(sigma, seed):
 
 
 def penalty(sigma):
-    """Return a penalty that noise alone does not make worth paying: three times its square, for each component."""
+    """Return a penalty that is not worth paying for noise alone: three times its square, over r."""
     return 3 * m * n * sigma**2 / r
 
 
@@ -47,7 +47,8 @@ sigma = 0.02
 M, pure, bad = spoiled(sigma, seed=0)
 squared, huber = solve(M, sigma)
 print(
-    f"certified gaps: squared {squared.gap:.1e}, Huber {huber.gap:.1e} after {huber.n_iter} iterations"
+    f"certified gaps: squared {squared.gap:.1e}, Huber {huber.gap:.1e} "
+    f"after {huber.n_iter} iterations"
 )
 
 fig, axes = plt.subplots(2, 1, sharex=True, sharey=True, figsize=(7, 4))
@@ -63,12 +64,12 @@ axes[1].set_xlabel("pixel")
 fig.tight_layout()
 plt.show()
 
-# %% How the points are read out of X matters as much. After a squared loss the default is the
-# exchange, which lowers the squared error and so asks for the spikes again. SPA on the rows of X is
-# not as easily misled, since the row of a spoiled pixel explains nothing but itself: it finds most
-# pure pixels even after a squared loss. After a Huber loss it is the default, and the largest
-# diagonal entries serve too. All this needs a penalty above what the spikes of a pixel cost in the
-# Huber loss, δ times their height.
+# %% How the points are selected from X matters as much. After a squared loss the default is the
+# exchange, which lowers the squared error and therefore prefers the spikes again. SPA on the rows
+# of X is not as easily misled, since the row of a spoiled pixel explains nothing but itself: it
+# finds most pure pixels even after a squared loss. After a Huber loss it is the default, and the
+# largest diagonal entries work as well. All this needs a penalty above the cost of the spikes of a
+# pixel in the Huber loss, δ times their height.
 
 levels = [0.01, 0.02, 0.04]
 seeds = range(2)
@@ -79,7 +80,8 @@ readings = [
     ("Huber", "diagonal"),
     ("Huber", "spa"),
 ]
-found, fooled = (np.zeros((len(readings), len(levels))) for _ in range(2))
+found = np.zeros((len(readings), len(levels)))
+fooled = np.zeros((len(readings), len(levels)))
 for k, sigma in enumerate(levels):
     for seed in seeds:
         M, pure, bad = spoiled(sigma, seed)
@@ -90,7 +92,8 @@ for k, sigma in enumerate(levels):
             fooled[i, k] += np.isin(indices, bad).mean() / len(seeds)
 for i, (loss, method) in enumerate(readings):
     print(
-        f"{loss:8s}{method:9s} pure found {np.round(found[i], 2)}, spoiled among the chosen {np.round(fooled[i], 2)}"
+        f"{loss:8s}{method:9s} pure found {np.round(found[i], 2)}, "
+        f"spoiled among the chosen {np.round(fooled[i], 2)}"
     )
     plt.plot(levels, found[i], marker="o", label=f"{loss}, {method}")
 plt.xlabel("noise σ")

@@ -34,9 +34,8 @@ loud = np.flatnonzero(recorded.sum(axis=0) > 0.2 * recorded.sum(axis=0).max())
 profiles = (recorded[:, loud] / recorded[:, loud].sum(axis=0)).T
 for model in (SPA(r), FGNSR(r, random_state=0)):
     model.fit(profiles)
-    print(
-        f"{type(model).__name__}: angle to the true mixing {mrsa(model.components_.T, mixing):.2f} of 100"
-    )
+    angle = mrsa(model.components_.T, mixing)
+    print(f"{type(model).__name__}: angle to the true mixing {angle:.2f} of 100")
 
 # %%
 # The sources are the abundances, up to scale and order.
