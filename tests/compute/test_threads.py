@@ -11,7 +11,7 @@ import pytest
 
 from selfdict import nnls, thread_limit
 from selfdict.compute import threads
-from selfdict.compute.threads import _crew, for_slices, n_threads
+from selfdict.compute.threads import _worker_queue, for_slices, n_threads
 
 
 def test_slices_cover_everything_once_in_order():
@@ -65,7 +65,7 @@ def test_an_error_in_a_slice_reaches_the_caller(in_caller):
 def test_a_thread_that_is_busy_elsewhere_is_not_waited_for():
     done = threading.Event()
     with thread_limit(2):
-        _crew(1).put(lambda: done.wait(30) and None)
+        _worker_queue(1).put(lambda: done.wait(30) and None)
         try:
             assert for_slices(lambda a, b: done.is_set(), 8, 1) == [False] * 8
             assert not done.is_set()
@@ -86,7 +86,7 @@ def test_a_thread_that_comes_late_does_not_end_the_wait_for_the_others():
         return True
 
     with thread_limit(3):
-        _crew(2).put(lambda: release.wait(30) and None)
+        _worker_queue(2).put(lambda: release.wait(30) and None)
         try:
             assert for_slices(task, 3, 1) == [True] * 3
         finally:
@@ -121,7 +121,7 @@ class _InterruptedQueue:
 
 
 def test_an_interruption_waits_for_what_has_just_been_handed_out(monkeypatch):
-    monkeypatch.setattr(threads, "_crew", lambda size: _InterruptedQueue())
+    monkeypatch.setattr(threads, "_worker_queue", lambda size: _InterruptedQueue())
     running = []
 
     def task(a, b):
@@ -138,7 +138,7 @@ def test_an_interruption_waits_for_what_has_just_been_handed_out(monkeypatch):
     assert running == []
     time.sleep(0.2)
     assert late == []
-    assert not threads._inside.get()  # this thread is not taken to be inside a task any more
+    assert not threads._inside_slice.get()  # this thread is not taken to be inside a task any more
 
 
 def test_slices_of_any_number_share_the_threads():

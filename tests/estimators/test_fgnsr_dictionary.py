@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from selfdict import FGNSR, Weighted, certify, denoise, select_indices, working_set
+from selfdict import FGNSR, FastGradient, Weighted, certify, denoise, select_indices, working_set
 from selfdict.metrics import relative_error
 
 
@@ -20,14 +20,13 @@ def mixtures():
     return H @ atoms[K] + 0.002 * rng.normal(size=(400, 25)), atoms, K
 
 
-@pytest.mark.parametrize("solver", ["working_set", "fast_gradient"])
+@pytest.mark.parametrize("solver", ["working_set", FastGradient(tol=0, max_iter=200)])
 @pytest.mark.parametrize("postprocess", ["auto", "diagonal", "spa", "clusters", "exchange"])
 def test_finds_the_atoms(mixtures, solver, postprocess):
     X, atoms, K = mixtures
-    options = dict(max_iter=200, tol=0) if solver == "fast_gradient" else {}
-    model = FGNSR(
-        4, dictionary=atoms, solver=solver, postprocess=postprocess, random_state=0, **options
-    ).fit(X)
+    model = FGNSR(4, dictionary=atoms, solver=solver, postprocess=postprocess, random_state=0).fit(
+        X
+    )
     np.testing.assert_array_equal(model.components_, atoms[model.indices_])
     assert len(set(model.indices_)) == 4
     if postprocess in ("auto", "exchange"):
@@ -138,7 +137,7 @@ def test_exchange_is_never_worse_than_the_other_ways(mixtures):
 
 
 def test_a_large_dictionary_is_searched_from_its_support(mixtures, monkeypatch):
-    monkeypatch.setattr("selfdict.readout.selection.N_POINTS", 15)
+    monkeypatch.setattr("selfdict.readout.selection.N_REPRESENTATIVES", 15)
     X, atoms, K = mixtures
     solution = working_set(X.T, 0.01, D=atoms.T)
     assert set(select_indices(solution, 4, X.T, D=atoms.T)) == set(K)
@@ -151,7 +150,7 @@ def test_a_large_dictionary_is_searched_from_its_support(mixtures, monkeypatch):
         (dict(dictionary=np.ones((3, 25))), "n_components=4 must be at most n_atoms=3"),
         (dict(dictionary=np.full((5, 25), np.nan)), "NaN"),
         (dict(dictionary=np.ones(25)), "2D array"),
-        (dict(dictionary=np.zeros((5, 25))), "r must be at most 0"),
+        (dict(dictionary=np.zeros((5, 25))), "n_components must be at most 0"),
         (dict(dictionary="library"), "dictionary"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from selfdict import FGNSR, certify, fast_gradient, mu_heuristic, nnls, spa, working_set  # noqa: E402
+from selfdict import FGNSR, WorkingSet, certify, fast_gradient, mu_heuristic, nnls, spa, working_set  # noqa: E402
 from selfdict.datasets import make_mixtures  # noqa: E402
 from selfdict.model.losses import Huber  # noqa: E402
 
@@ -155,7 +155,5 @@ def test_the_estimator_falls_back(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     M, _ = problem(np.float64)
     with pytest.warns(RuntimeWarning, match="falls back to the CPU"):
-        model = FGNSR(4, device="cuda", random_state=0).fit(M.T)
+        model = FGNSR(4, solver=WorkingSet(device="cuda"), random_state=0).fit(M.T)
     np.testing.assert_array_equal(model.indices_, FGNSR(4, random_state=0).fit(M.T).indices_)
-    with pytest.raises(ValueError, match="conic solver knows the CPU alone, got device='cuda'"):
-        FGNSR(4, solver="conic", device="cuda").fit(M.T)

@@ -10,8 +10,8 @@ import naive
 import reference
 from selfdict import Solution, certify, conic, project_omega
 from selfdict.datasets import make_mixtures
-from selfdict.model.certificate import best_scaling
-from selfdict.model.screening import FEW, row_scores
+from selfdict.model.dual import best_scaling
+from selfdict.model.screening import FUSED_FEATURES, row_scores
 
 
 @pytest.mark.parametrize("case", reference.CASES)
@@ -69,15 +69,15 @@ def test_constrained_model_has_a_bound_too():
     assert rough.objective == pytest.approx(np.trace(X))
 
 
-@pytest.mark.parametrize("m", [1, 6, 7, 8, 12, 14, FEW, FEW + 1])
+@pytest.mark.parametrize("m", [1, 6, 7, 8, 12, 14, FUSED_FEATURES, FUSED_FEATURES + 1])
 def test_scores_equal_the_whole_matrix_for_many_tiles(m, monkeypatch):
     """Every way through the kernel for few features, which works on 2 or 4 at a time, and the one through BLAS."""
     rng = np.random.default_rng(0)
     M, theta = rng.normal(size=(m, 301)), rng.normal(size=(m, 301))
     w = np.abs(M).sum(axis=0)
     w[3] = 0.0
-    monkeypatch.setattr("selfdict.model.screening.ROWS", 30)
-    monkeypatch.setattr("selfdict.model.screening.COLUMNS", 70)
+    monkeypatch.setattr("selfdict.model.screening.TILE_ROWS", 30)
+    monkeypatch.setattr("selfdict.model.screening.TILE_COLUMNS", 70)
     np.testing.assert_allclose(
         row_scores(M, theta, w), naive.row_scores(M, theta, w), rtol=1e-12, atol=1e-12
     )
@@ -108,7 +108,8 @@ def test_float32_data_is_certified_in_float64():
     M32 = M[:, :30].astype(np.float32)
     coef = exact.coef.astype(np.float32)
     single = certify(
-        M32, Solution(exact.support, coef, exact.diagonal.astype(np.float32), np.nan, mu=0.1)
+        M32,
+        Solution(exact.support, coef, exact.diagonal.astype(np.float32), terms={"mu": 0.1}),
     )
     assert single.gap <= 1e-4
     assert single.objective == pytest.approx(exact.objective, rel=1e-5)

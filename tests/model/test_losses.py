@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 import cvxpy_model
 import naive
 from selfdict import Huber, PseudoHuber, Solution, Squared, Weighted, certify, project_omega
-from selfdict.model.certificate import best_scaling, search_scaling
+from selfdict.model.dual import best_scaling, search_scaling
 from selfdict.model.losses import as_loss
 
 LOSSES = [
@@ -179,7 +179,7 @@ def test_bad_input_is_one_clear_sentence():
                 np.eye(2), Solution.from_matrix(np.eye(2), epsilon=1.0, loss=Huber(1.0))
             ),
             ValueError,
-            "squared",
+            "not quadratic together with epsilon",
         ),
     ]:
         with pytest.raises(error, match=message):

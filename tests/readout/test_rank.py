@@ -2,10 +2,20 @@ import numpy as np
 import pytest
 
 import naive_peers
-from selfdict import error_curve, h2nmf, mu_heuristic, select_indices, suggest_rank, working_set
+from selfdict import (
+    Candidates,
+    Problem,
+    WorkingSet,
+    error_curve,
+    mu_heuristic,
+    select_indices,
+    suggest_rank,
+    working_set,
+)
 from selfdict.datasets import make_mixtures
 from selfdict.metrics import relative_error
 from selfdict.readout import elbow, hysime
+from selfdict.reductions import Recipe
 
 
 @pytest.mark.parametrize("r", [2, 3, 5, 7])
@@ -50,8 +60,8 @@ def test_elbow_of_spa(r):
 def test_error_curve_is_reached_and_none_is_lower(method):
     M = make_mixtures(12, 60, 4, noise=0.02, random_state=1)[0]
     solution = working_set(M, mu_heuristic(M, 4))
-    curve = error_curve(solution, M, 7, method)
-    reached = [relative_error(M, select_indices(solution, r, M, method)) for r in range(1, 8)]
+    curve = error_curve(solution, 7, method)
+    reached = [relative_error(M, select_indices(solution, r, method=method)) for r in range(1, 8)]
     np.testing.assert_array_equal(curve.errors, np.minimum.accumulate(reached))
     singular = np.linalg.svd(M, compute_uv=False)
     expected = [np.linalg.norm(singular[r:]) / np.linalg.norm(singular) for r in range(1, 8)]
@@ -64,17 +74,17 @@ def test_error_curve_is_reached_and_none_is_lower(method):
 
 def test_error_curve_ends_where_the_fit_is_exact():
     M = make_mixtures(12, 60, 3, random_state=1)[0]
-    curve = error_curve(working_set(M, mu_heuristic(M, 3)), M)
+    curve = error_curve(working_set(M, mu_heuristic(M, 3)))
     assert curve.errors.size == curve.limits.size == 3
     assert curve.errors[-1] < 1e-14 <= curve.errors[-2]
-    assert error_curve(working_set(M[:, :2], 0.1), M[:, :2]).errors.size == 2
-    assert error_curve(working_set([[1.0, 2.0]], 0.1), [[1.0, 2.0]]).limits.tolist() == [0.0]
+    assert error_curve(working_set(M[:, :2], 0.1)).errors.size == 2
+    assert error_curve(working_set([[1.0, 2.0]], 0.1)).limits.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("noise", [1e-13, 1e-8])
 def test_error_curve_ends_where_nothing_is_left_to_choose_by(noise):
     M = make_mixtures(20, 100, 4, noise=noise, random_state=0)[0]
-    curve = error_curve(working_set(M, mu_heuristic(M, 4)), M)
+    curve = error_curve(working_set(M, mu_heuristic(M, 4)))
     assert 4 <= curve.errors.size < 20
     assert curve.errors[-1] < 10 * noise
 
@@ -82,16 +92,14 @@ def test_error_curve_ends_where_nothing_is_left_to_choose_by(noise):
 @pytest.mark.parametrize("r", [3, 5])
 def test_elbow_of_a_certified_solution(r):
     M = make_mixtures(30, 400, r, noise=0.002, random_state=0)[0]
-    clusters = h2nmf(M, 50)
-    points, sizes = M[:, clusters.indices], clusters.sizes
-    solution = working_set(
-        points, mu_heuristic(points, r, sample_weight=sizes), sample_weight=sizes
-    )
-    assert suggest_rank(M, r_max=12, method="elbow", solution=solution, clusters=clusters) == r
-    with pytest.raises(ValueError, match="belongs to 50 points, M has 400"):
+    recipe = Recipe(WorkingSet(), candidates=Candidates(50, "residual"))
+    solution = recipe.solve(Problem(M), r)
+    assert solution.diagonal.size == 50
+    assert suggest_rank(M, r_max=12, method="elbow", solution=solution) == r
+    with pytest.raises(TypeError, match="r_max must be an integer, got ndarray"):
         error_curve(solution, M)
     with pytest.raises(ValueError, match="r_max"):
-        error_curve(solution, M, 0, clusters=clusters)
+        error_curve(solution, 0)
 
 
 def test_limits():

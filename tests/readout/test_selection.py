@@ -10,7 +10,7 @@ from selfdict.datasets import make_mixtures
 from selfdict.metrics import relative_error
 from selfdict.peers.greedy import Budget, Fit, grow
 from selfdict.readout.exchange import exchange, kick
-from selfdict.readout.selection import TIE, _settle
+from selfdict.readout.selection import ERROR_TIE, settle
 
 METHODS = ("auto", "diagonal", "spa", "clusters", "exchange")
 
@@ -129,7 +129,7 @@ def test_exchange_is_never_worse_than_where_it_started(r, noise, seed):
     errors = {
         method: relative_error(M, select_indices(solution, r, M, method)) for method in METHODS
     }
-    assert errors["exchange"] <= TIE * min(errors.values())
+    assert errors["exchange"] <= ERROR_TIE * min(errors.values())
 
 
 def test_of_choices_with_the_same_error_exchange_takes_the_one_whose_abundances_sum_to_one():
@@ -137,14 +137,14 @@ def test_of_choices_with_the_same_error_exchange_takes_the_one_whose_abundances_
     M, _, pure = make_mixtures(12, 60, 3, noise=0.02, random_state=0)
     M = np.hstack([0.5 * M[:, pure], M])
     half, full = np.arange(3), pure + 3
-    assert _settle([half, full], M, M) is full
+    assert settle([half, full], M, M) is full
     A = M * np.where(np.arange(63) < 3, 1.0, 1 + 1e-3 * np.random.default_rng(0).random((12, 1)))
     errors = [relative_error(M, A[:, K]) for K in (half, full)]
-    assert errors[0] < errors[1] <= TIE * errors[0]
-    assert _settle([half, full], M, A) is full
+    assert errors[0] < errors[1] <= ERROR_TIE * errors[0]
+    assert settle([half, full], M, A) is full
     worse = np.array([*full[:2], *np.setdiff1d(np.arange(6, 63), full)[:1]])
-    assert relative_error(M, worse) > TIE * relative_error(M, half)
-    assert _settle([half, worse], M, M) is half
+    assert relative_error(M, worse) > ERROR_TIE * relative_error(M, half)
+    assert settle([half, worse], M, M) is half
 
 
 def test_exchange_where_all_columns_form_one_cluster():

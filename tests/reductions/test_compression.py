@@ -5,10 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from selfdict import FGNSR, certify, compress, conic, working_set
+from selfdict import (
+    FGNSR,
+    Compression,
+    FastGradient,
+    Problem,
+    WorkingSet,
+    certify,
+    compress,
+    conic,
+    lift,
+    working_set,
+)
 from selfdict.datasets import make_mixtures
 from selfdict.model.omega import column_norms
-from selfdict.reductions.compression import original
 
 METHODS = ["svd", "gaussian", "srht"]
 
@@ -34,7 +44,7 @@ def test_svd_sees_as_much_as_q_directions_can():
 def test_subspace_iteration_for_many_features(monkeypatch):
     M = make_mixtures(60, 40, 4, noise=0.01, random_state=0)[0]
     exact = np.linalg.norm(compress(M, 4).data)
-    monkeypatch.setattr("selfdict.reductions.compression.MANY", 10)
+    monkeypatch.setattr("selfdict.reductions.compression.EIGEN_FEATURES", 10)
     for q in (4, 50):  # more directions than points: nothing is lost
         small = compress(M, q)
         np.testing.assert_allclose(small.basis.T @ small.basis, np.eye(q), atol=1e-12)
@@ -63,12 +73,13 @@ def test_the_bound_holds_for_the_whole_data(seed, method, weighted):
     M = rng.normal(0.3, 1.0, (8, 7))
     s = rng.uniform(0, 2, 7) if weighted else None
     mu, w = float(rng.uniform(0.05, 1)), column_norms(M)
-    small = compress(M, int(rng.integers(1, 9)), method, rng)
-    solution = original(M, working_set(small.data, mu, w=w, sample_weight=s, tol=1e-6), small)
+    step = Compression(int(rng.integers(1, 9)), method, rng)
+    small = step.reduce(Problem(M, mu, w=w, sample_weight=s))
+    solution = step.lift(WorkingSet(tol=1e-6).solve(small))
     best = conic(M, mu=mu, sample_weight=s).objective
     assert solution.dual_bound <= best * (1 + 1e-6)
     assert solution.objective >= best * (1 - 1e-6)
-    whole = certify(M, solution)
+    whole = certify(solution)
     assert solution.objective == pytest.approx(whole.objective, rel=1e-10)
     assert solution.gap == pytest.approx(
         max(0.0, 1 - solution.dual_bound / solution.objective), abs=1e-12
@@ -77,21 +88,21 @@ def test_the_bound_holds_for_the_whole_data(seed, method, weighted):
 
 def test_all_directions_lose_nothing():
     M = make_mixtures(12, 60, 3, noise=0.02, random_state=0)[0]
-    small = compress(M, 12)
-    solution = original(M, working_set(small.data, 0.05, w=column_norms(M), tol=1e-6), small)
+    small = Compression(12).reduce(Problem(M, 0.05))
+    solution = lift(WorkingSet(tol=1e-6).solve(small))
     assert solution.gap <= 1e-6
     assert solution.objective == pytest.approx(working_set(M, 0.05, tol=1e-6).objective, rel=1e-5)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    "options", [{}, {"candidates": 60}, {"solver": "fast_gradient", "tol": 0, "max_iter": 200}]
+    "options", [{}, {"candidates": 60}, {"solver": FastGradient(tol=0, max_iter=200)}]
 )
 def test_the_estimator_finds_the_same_points_with_fewer_features(method, options):
     M, _, _ = make_mixtures(30, 150, 3, noise=0.003, random_state=0)
     whole = FGNSR(3, random_state=0).fit(M.T)
     model, again = (
-        FGNSR(3, compress=6, compression=method, random_state=0, **options).fit(M.T)
+        FGNSR(3, compress=Compression(6, method), random_state=0, **options).fit(M.T)
         for _ in range(2)
     )
     assert model.reconstruction_err_ <= 1.05 * whole.reconstruction_err_  # of all 30 features
@@ -114,5 +125,5 @@ def test_bad_input():
         compress(M, 2, "pca")
     with pytest.raises(ValueError, match="compress takes no dictionary"):
         FGNSR(2, compress=2, dictionary=M).fit(M)
-    with pytest.raises(ValueError, match="conic solver takes no target"):
+    with pytest.raises(ValueError, match="conic does not take a target together with compress"):
         FGNSR(2, compress=2, solver="conic", target=("residual", 0.1)).fit(M)

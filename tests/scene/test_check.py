@@ -50,7 +50,7 @@ def test_pixels_and_atoms_of_zeros(case):
 
 @pytest.mark.parametrize(
     "options",
-    [{"method": "spa"}, {"candidates": None}, {"weights": "scaled"}, {"loss": Huber(0.1)}],
+    [{"method": "spa"}, {"candidates": None}, {"loss": Huber(0.1)}],
 )
 def test_what_cannot_be_checked(options):
     scene = make_scene((10, 10), n_bands=10, n_endmembers=2, random_state=0).scene

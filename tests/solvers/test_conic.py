@@ -94,8 +94,11 @@ def test_the_printed_factor_of_theorem_2_does_not_keep_the_residual():
         (dict(mu=1.0, epsilon=1.0), "either mu or epsilon"),
         (dict(mu=1.0, model="lasso"), "model must be"),
         (dict(mu=1.0, model="trace"), "takes epsilon"),
-        (dict(epsilon=1.0, sample_weight=np.ones(2)), "belong to the penalised model"),
-        (dict(epsilon=1.0, loss=Weighted(np.ones(2))), "belong to the penalised model"),
+        (dict(epsilon=1.0, model="trace", sample_weight=np.ones(2)), "no sample_weight"),
+        (
+            dict(epsilon=1.0, model="l1inf", loss=Weighted(np.ones(2))),
+            "no sample_weight and no loss",
+        ),
         (dict(mu=1.0, loss=Huber(1.0)), "use fast_gradient"),
         (dict(epsilon=-1.0), "epsilon must be"),
     ],
@@ -103,6 +106,24 @@ def test_the_printed_factor_of_theorem_2_does_not_keep_the_residual():
 def test_bad_input_is_one_clear_sentence(arguments, message):
     with pytest.raises(ValueError, match=message):
         conic(np.eye(2), **arguments)
+
+
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_a_bound_on_the_weighted_residual(dictionary):
+    """Model (4) with sample weights and variances meets model (6) at the same residual."""
+    rng = np.random.default_rng(0)
+    M = rng.random((5, 8))
+    s = rng.uniform(0.2, 2, 8)
+    loss = Weighted(rng.uniform(0.5, 2, 5))
+    D = None
+    if dictionary:
+        D = rng.random((5, 6))
+    penalised = conic(M, mu=0.05, D=D, sample_weight=s, loss=loss)
+    R = M - (M if D is None else D) @ penalised.toarray()
+    epsilon = float(np.sqrt(2 * loss.total(R, s)))
+    constrained = conic(M, epsilon=epsilon, D=D, sample_weight=s, loss=loss)
+    assert constrained.objective == pytest.approx(penalised.diagonal.sum(), rel=1e-4)
+    assert 0 <= constrained.gap <= 1e-4
 
 
 def test_too_many_points_names_the_other_solvers():

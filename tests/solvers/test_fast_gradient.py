@@ -7,7 +7,7 @@ import naive
 import reference
 from selfdict import Solution, Status, conic, fast_gradient, project_omega
 from selfdict.datasets import make_midpoints, make_mixtures
-from selfdict.solvers.fast_gradient import squared_norm
+from selfdict.solvers.gradient_data import squared_norm
 
 
 @pytest.mark.parametrize("case", reference.CASES)

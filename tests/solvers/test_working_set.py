@@ -10,12 +10,14 @@ import reference
 from selfdict import Solution, Status, certify, conic, fast_gradient, mu_heuristic, thread_limit
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.kernels.gates import curvature, fit_columns
-from selfdict.model.screening import gram, gram_sums, positive_sums
+from selfdict.model.screening import gram, gram_sums, positive_sums, screener
 from selfdict.solvers import search
-from selfdict.solvers.iterate import Iterate
-from selfdict.solvers.newton_gates import Gates, newton_target
+from selfdict.solvers.gates import Gates
+from selfdict.solvers.iteration import Iteration
+from selfdict.solvers.newton import box_minimiser
 from selfdict.solvers.steering import find_penalty
-from selfdict.solvers.working_set import working_set
+from selfdict.solvers.view import View, violating_rows
+from selfdict.solvers.working_set import samples, working_set
 
 
 def scene(n=120, r=4, noise=0.02, seed=0, m=12):
@@ -165,12 +167,12 @@ def test_closed_atoms_join_as_if_all_columns_were_fitted_anew(columns):
     np.testing.assert_allclose(gates.hessian(), hessian, rtol=1e-10)
 
 
-def test_newton_target_solves_the_box_problem():
+def test_box_minimiser_solves_the_box_problem():
     rng = np.random.default_rng(1)
     for _ in range(20):
         A = rng.normal(size=(7, 4))
         H, g, t = A.T @ A, rng.normal(size=4) * 3, rng.random(4)
-        x = newton_target(H, g, t)
+        x = box_minimiser(H, g, t)
         slope = g + H @ (x - t)
         assert (x >= 0).all()
         assert (x <= 1).all()
@@ -214,9 +216,7 @@ def test_scores_are_those_of_the_definition(products):
     gates = Gates(M, w, s)
     gates.open(np.array([2, 9, 17]), np.full(3, 0.4))
     R = gates.residual()
-    view = search.View(
-        gates, np.full(30, mu), search.screener(M, w, None), gram(M, w) if products else None
-    )
+    view = View(gates, np.full(30, mu), screener(M, w, None), gram(M, w) if products else None)
     assert view.objective == pytest.approx(0.5 * (R**2).sum(axis=0) @ s + 3 * 0.4 * mu, rel=1e-12)
     scores, bound = view.screen(None, rough=products)
     np.testing.assert_allclose(scores, naive_gates.scores(M, w, R * s), rtol=1e-10)
@@ -242,7 +242,7 @@ def test_screening_by_the_products_of_all_points_leads_to_the_same_optimum(noise
     M, _ = scene(150, noise=noise, m=30)
     mu = 1e-3 * (M**2).sum() / 4
     plain = working_set(M, mu, tol=1e-7)
-    monkeypatch.setattr(search, "MANY", 1)
+    monkeypatch.setattr("selfdict.solvers.search_data.GRAM_FEATURES", 1)
     solution = working_set(M, mu, tol=1e-7)
     assert solution.objective == pytest.approx(plain.objective, rel=2e-7)
     assert solution.gap <= 1e-7
@@ -283,7 +283,7 @@ def test_samples_and_likely_rows_lead_to_the_same_optimum(monkeypatch):
     M, mu = scene(500, noise=0.03)
     plain = working_set(M, mu, tol=1e-6)
     monkeypatch.setattr(search, "SMALL", 20)
-    assert [len(columns) for columns in search.samples(500)] == [8, 63]
+    assert [len(columns) for columns in samples(500, 20)] == [8, 63]
     iterations = []
     solution = working_set(
         M, mu, tol=1e-6, callback=lambda progress: iterations.append(progress.iteration)
@@ -450,8 +450,8 @@ def test_a_penalty_out_of_reach_is_not_looked_for_long():
 def test_of_multiples_of_one_column_only_the_first_joins():
     M = np.array([[1.0, 0.0, 2.0, 0.5], [0.0, 1.0, 0.0, 0.5]])
     gates = Gates(M, np.abs(M).sum(axis=0), np.ones(4))
-    rows, violation = search.worst(
-        np.array([1.0, 3.0, 2.0, 0.5]), np.full(4, 0.6), None, gates, rough=False
+    rows, violation = violating_rows(
+        np.array([1.0, 3.0, 2.0, 0.5]), np.full(4, 0.6), None, gates, rounding=1e-10
     )
     assert rows.tolist() == [1, 2]
     assert violation == pytest.approx(2.4)
@@ -460,7 +460,7 @@ def test_of_multiples_of_one_column_only_the_first_joins():
 def test_a_target_out_of_reach_is_said_so():
     M, mu = scene(40)
     solution = working_set(M, mu, target=("residual", 10 * np.linalg.norm(M)))
-    assert solution.status is Status.MAX_ITER
+    assert solution.status is Status.TARGET_MISSED
     assert "a target within reach" in str(solution.status)  # this solver has no max_iter to raise
     assert len(solution.support) == 0
 
@@ -525,7 +525,7 @@ def test_bad_usage_is_refused_in_one_sentence(arguments, message):
 
 @pytest.mark.parametrize(
     ("solver", "state", "record"),
-    [(working_set, search.Search, "record"), (fast_gradient, Iterate, "_record")],
+    [(working_set, search.Search, "record"), (fast_gradient, Iteration, "_record")],
 )
 def test_an_interruption_inside_the_record_leaves_a_history_of_equal_lengths(
     solver, state, record, monkeypatch

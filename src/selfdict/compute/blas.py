@@ -1,4 +1,7 @@
-"""How many threads BLAS may use: one, for products inside the slices of :func:`selfdict.compute.threads.for_slices`."""
+"""How many threads BLAS may use.
+
+Products inside the slices of :func:`selfdict.compute.threads.for_slices` use one.
+"""
 
 import os
 from collections.abc import Iterator
@@ -10,46 +13,45 @@ from typing import Any
 import threadpoolctl
 
 _lock = Lock()
-_limits: list[Any] = []  # in force, in the order in which they were set, by whichever thread
+# The limits in force, in the order in which they were set, by any thread.
+_limits: list[Any] = []
 
-if hasattr(
-    os, "register_at_fork"
-):  # a child shall not find the lock held by a thread it does not have
+if hasattr(os, "register_at_fork"):
+    # A forked child must not find the lock held by a thread that does not exist there.
     os.register_at_fork(
         before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
     )
 
 
 @cache
-def _libraries() -> Any:
-    import scipy.linalg  # noqa: F401 (only what is loaded is found)
+def _controller() -> Any:
+    """Find the BLAS libraries that are loaded; once, since the search takes a millisecond."""
+    import scipy.linalg  # noqa: F401 (loads SciPy's BLAS, which could not be found otherwise)
 
-    return (
-        threadpoolctl.ThreadpoolController()
-    )  # a search through what is loaded, a millisecond: once
+    return threadpoolctl.ThreadpoolController()
 
 
 @contextmanager
 def blas_limit(limit: int) -> Iterator[None]:
     """Let BLAS use ``limit`` threads inside the ``with`` block.
 
-    The number belongs to the process, and threads leave their blocks in any order: who leaves takes
-    back the limit that was set last, so that the last one to leave restores what was before the
-    first.
+    The number of threads belongs to the process, and threads leave their blocks in any order. A
+    thread that leaves takes back the limit that was set last, so that the last thread to leave
+    restores what was in force before the first block.
     """
     with _lock:
-        _limits.append(_libraries().limit(limits=limit, user_api="blas"))
-        _hand_over()
+        _limits.append(_controller().limit(limits=limit, user_api="blas"))
+        _let_other_threads_change_the_limit()
     try:
         yield
     finally:
         with _lock:
             _limits.pop().restore_original_limits()
-            _hand_over()
+            _let_other_threads_change_the_limit()
 
 
-def _hand_over() -> None:
-    """Let other threads change what this one has set, which newer versions of threadpoolctl allow to nobody else."""
+def _let_other_threads_change_the_limit() -> None:
+    """Undo what newer versions of threadpoolctl do: only the thread that set a limit may change it."""
     openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
     if hasattr(openblas, "clear_controlling_thread"):
         openblas.clear_controlling_thread()
@@ -58,7 +60,7 @@ def _hand_over() -> None:
 def single_threaded_blas() -> AbstractContextManager[None]:
     """Keep BLAS to one thread inside the ``with`` block.
 
-    The slices share the threads already, and BLAS would make each product wait for all of them. It
-    also makes the result of a product independent of the number of threads.
+    The slices share the threads already, and BLAS would make each product wait for all of them. One
+    thread also makes the result of a product independent of the number of threads.
     """
     return blas_limit(1)

@@ -14,27 +14,32 @@ from selfdict._optional import optional
 def choose_device(device: Any, *arrays: Any) -> Any:
     """Return the ``torch.device`` to compute on, or None for the compiled code of the CPU.
 
-    A torch tensor is computed by torch where it lies, unless ``device`` names another place;
+    A torch tensor is computed by torch on its own device, unless ``device`` names another one;
     anything else on the CPU, unless ``device`` is "cuda". Without torch or a GPU, "cuda" gives a
     warning and the CPU.
     """
+    tensors = [array for array in arrays if is_tensor(array)]
     if device is None:
-        return next((array.device for array in arrays if is_tensor(array)), None)
+        if tensors:
+            return tensors[0].device
+        return None
     name = str(device)
     kind = name.split(":")[0]
     if kind not in ("cpu", "cuda"):
         raise InputError(f'device must be None, "cpu" or "cuda", got {device!r}')
     if kind == "cpu":
-        return optional("torch").device("cpu") if any(map(is_tensor, arrays)) else None
+        if tensors:
+            return optional("torch").device("cpu")
+        return None
     if any(map(issparse, arrays)):
         raise InputError(f"sparse data is computed on the CPU, got device={name!r}")
     try:
         torch = optional("torch")
-        missing = None if torch.cuda.is_available() else "torch finds no GPU here"
+        if torch.cuda.is_available():
+            return torch.device(name)
+        missing = "torch finds no GPU here"
     except ModuleNotFoundError as error:
         missing = str(error)
-    if missing is None:
-        return torch.device(name)
     warnings.warn(f"device={name!r} falls back to the CPU: {missing}", RuntimeWarning, stacklevel=3)
     return None
 
@@ -47,16 +52,24 @@ def is_tensor(array: Any) -> bool:
 
 def to_numpy(array: Any) -> Any:
     """Return a tensor as a numpy array, and anything else as it is."""
-    return array.detach().cpu().numpy() if is_tensor(array) else array
+    if is_tensor(array):
+        return array.detach().cpu().numpy()
+    return array
 
 
 def to_device(array: Any, device: Any, dtype: Any = None) -> Any:
-    """Return an array or a tensor as a contiguous tensor on ``device``, in a numpy ``dtype`` if one is given."""
+    """Return an array or a tensor as a contiguous tensor on ``device``.
+
+    ``dtype`` is a numpy dtype; None keeps that of the array.
+    """
     torch = optional("torch")
     if not is_tensor(array):
+        # torch refuses negative strides, and warns of arrays that cannot be written.
         array = torch.from_numpy(np.require(array, requirements=["C", "W"]))
-    wanted = None if dtype is None else getattr(torch, np.dtype(dtype).name)
-    return array.detach().to(device=device, dtype=wanted).contiguous()
+    torch_dtype = None
+    if dtype is not None:
+        torch_dtype = getattr(torch, np.dtype(dtype).name)
+    return array.detach().to(device=device, dtype=torch_dtype).contiguous()
 
 
 def has_triton(tensor: Any) -> bool:
@@ -68,3 +81,10 @@ def has_triton(tensor: Any) -> bool:
     except ModuleNotFoundError:
         return False
     return True
+
+
+def array_functions(array: Any) -> Any:
+    """Return the module whose functions (``clip``, ``sqrt``) work on ``array``: torch or numpy."""
+    if is_tensor(array):
+        return sys.modules["torch"]
+    return np

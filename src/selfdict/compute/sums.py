@@ -1,4 +1,4 @@
-"""Sums over blocks of columns, taken in a fixed order: one thread or many give the same bits."""
+"""Sums over blocks of columns in a fixed order: any number of threads gives the same bits."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,14 +11,15 @@ from selfdict.compute.threads import for_slices
 
 
 def second_moments(M: Array) -> Array:
-    """Return M Mᵀ (m, m) in float64, a block of columns at a time."""
+    """Return M Mᵀ (m, m) in float64, computed block by block."""
+    columns_per_block = 2048
 
     def product(start: int, stop: int) -> Array:
         block = np.asarray(M[:, start:stop], dtype=np.float64)
         return np.asarray(block @ block.T)
 
     with single_threaded_blas():
-        return sum_slices(product, M.shape[1], 2048)
+        return sum_slices(product, M.shape[1], columns_per_block)
 
 
 def sum_slices(term: Callable[[int, int], Array], n_items: int, slice_size: int) -> Array:
@@ -30,8 +31,15 @@ def sum_slices(term: Callable[[int, int], Array], n_items: int, slice_size: int)
 
 
 def in_order(term: Callable[[int, int], Any], n_items: int, slice_size: int) -> Iterator[Any]:
-    """Yield ``term(start, stop)`` for all slices, in their order, with at most 64 of them in memory."""
-    group = 64 * slice_size
-    for first in range(0, n_items, group):
-        count = min(group, n_items - first)
-        yield from for_slices(lambda a, b: term(first + a, first + b), count, slice_size)  # noqa: B023 (called at once)
+    """Yield ``term(start, stop)`` for all slices, in their order.
+
+    At most 64 of the results are in memory at a time.
+    """
+    items_per_group = 64 * slice_size
+    for first in range(0, n_items, items_per_group):
+
+        def shifted_term(start: int, stop: int, first: int = first) -> Any:
+            return term(first + start, first + stop)
+
+        count = min(items_per_group, n_items - first)
+        yield from for_slices(shifted_term, count, slice_size)

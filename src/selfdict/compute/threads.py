@@ -1,9 +1,9 @@
 """Threads for the compiled kernels.
 
 A kernel is a serial function that has released the GIL and works on the slice ``[start, stop)`` of
-its items. Here the slices are handed to a few threads. The slices depend on the problem alone,
-never on the number of threads, so sums taken slice by slice give the same bits on one thread and on
-many.
+its items. This module distributes the slices over a few threads. The slices depend on the problem
+alone, never on the number of threads, so sums taken slice by slice give the same bits on one thread
+and on many.
 """
 
 import os
@@ -23,9 +23,11 @@ _limit: ContextVar[int | None] = ContextVar("selfdict_threads", default=None)
 
 
 def n_threads() -> int:
-    """Return how many threads kernels may use now: the limit in force, else the cores of this process."""
-    if (limit := _limit.get()) is not None:
+    """Return how many threads kernels may use: the limit in force, else the cores available."""
+    limit = _limit.get()
+    if limit is not None:
         return limit
+    # The cores that this process may use can be fewer than those of the machine.
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -59,16 +61,20 @@ def thread_limit(limit: int | None) -> Iterator[None]:
         _limit.reset(token)
 
 
-_inside = ContextVar("selfdict_inside", default=False)
+# Whether this thread is working on a slice.
+_inside_slice = ContextVar("selfdict_inside_slice", default=False)
 
 
 @cache
-def _crew(size: int) -> "SimpleQueue[Callable[[], None]]":
-    """Start threads for good; return the queue of jobs they serve, which costs less than the futures of an executor."""
+def _worker_queue(size: int) -> "SimpleQueue[Callable[[], None]]":
+    """Start ``size`` worker threads, which never end, and return the queue of their jobs.
+
+    A plain queue costs less than the futures of an executor.
+    """
     jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def serve() -> None:
-        _inside.set(True)
+        _inside_slice.set(True)
         while True:
             jobs.get()()
 
@@ -77,72 +83,86 @@ def _crew(size: int) -> "SimpleQueue[Callable[[], None]]":
     return jobs
 
 
-if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child makes its own
-    os.register_at_fork(after_in_child=_crew.cache_clear)
+if hasattr(os, "register_at_fork"):
+    # Threads do not survive a fork: the child starts its own.
+    os.register_at_fork(after_in_child=_worker_queue.cache_clear)
+
+
+class _SharedSlices:
+    """The slices of one call of :func:`for_slices`, which several threads take one by one."""
+
+    def __init__(self, task: Callable[[int, int], Any], slices: list[tuple[int, int]]) -> None:
+        self.task = task
+        self.results: list[Any] = [None] * len(slices)
+        self.waiting = list(enumerate(slices))[::-1]
+        # Lists, because appending is atomic; only their lengths count.
+        self.started: list[None] = []
+        self.ended: list[None] = []
+        self.errors: list[BaseException] = []
+        self.worker_has_ended: SimpleQueue[None] = SimpleQueue()
+
+    def work(self) -> None:
+        """Take slices until none is left."""
+        while self.waiting:
+            try:
+                k, bounds = self.waiting.pop()
+            except IndexError:  # another thread has taken the last one
+                return
+            self.results[k] = self.task(*bounds)
+
+    def work_in_worker(self) -> None:
+        """Do the same in a worker thread, which keeps its error for the calling thread."""
+        self.started.append(None)
+        try:
+            self.work()
+        except BaseException as error:
+            self.errors.append(error)
+        finally:
+            self.ended.append(None)
+            self.worker_has_ended.put(None)
+
+    def finish(self) -> None:
+        """Take no more slices, and wait for the workers that have started."""
+        _inside_slice.set(False)
+        self.waiting.clear()
+        # A worker that has not started by now finds nothing to do: no need to wait until it wakes.
+        # One that starts meanwhile signals its end as well, so the number of signals does not tell
+        # when to stop. The number of workers that have ended does.
+        while len(self.ended) < len(self.started):
+            try:
+                self.worker_has_ended.get()
+            except KeyboardInterrupt as error:
+                self.errors.append(error)
 
 
 def for_slices(task: Callable[[int, int], Any], n_items: int, slice_size: int) -> list[Any]:
-    """Call ``task(start, stop)`` for consecutive slices of ``range(n_items)`` and return the results in order.
+    """Call ``task(start, stop)`` for consecutive slices of ``range(n_items)``.
 
-    The calling thread takes slices like the others. On an interruption the running slices are
-    waited for, so nothing writes into an array afterwards. A task that comes here again runs its
-    slices itself: a pool whose threads all wait for it would wait for ever.
+    Return the results in the order of the slices. The calling thread takes slices like the workers.
+    On an interruption the running slices are waited for, so nothing writes into an array
+    afterwards. A task that calls this function again runs its slices itself: workers that all wait
+    for other workers would wait for ever.
     """
     slices = [(start, min(start + slice_size, n_items)) for start in range(0, n_items, slice_size)]
     limit = n_threads()
     size = min(limit, len(slices))
-    if size <= 1 or _inside.get():
+    if size <= 1 or _inside_slice.get():
         return [task(*bounds) for bounds in slices]
-    results: list[Any] = [None] * len(slices)
-    waiting = list(enumerate(slices))[::-1]
-
-    def work() -> None:
-        while waiting:
-            try:
-                k, bounds = waiting.pop()
-            except IndexError:  # another thread was quicker
-                return
-            results[k] = task(*bounds)
-
-    started: list[None] = []
-    ended: list[None] = []
-    errors: list[BaseException] = []
-    bell: SimpleQueue[None] = SimpleQueue()  # rings whenever a thread has ended
-
-    def help_out() -> None:
-        started.append(None)
-        try:
-            work()
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            ended.append(None)
-            bell.put(None)
-
-    def finish() -> None:
-        _inside.set(False)
-        waiting.clear()
-        # Who has not started by now finds nothing to do: no need to wait until it wakes. One that
-        # starts meanwhile rings as well, which is why what counts is how many have ended, and not
-        # how often it rang.
-        while len(ended) < len(started):
-            try:
-                bell.get()
-            except KeyboardInterrupt as error:
-                errors.append(error)
-
-    jobs = _crew(limit - 1)  # not of another size for each number of slices: its threads stay
+    shared = _SharedSlices(task, slices)
+    # As many workers as the limit allows, not as there are slices: workers never end, and each
+    # number of slices would start others.
+    jobs = _worker_queue(limit - 1)
     try:
         try:
-            _inside.set(True)
+            _inside_slice.set(True)
             for _ in range(size - 1):
-                jobs.put(help_out)
-            work()
+                jobs.put(shared.work_in_worker)
+            shared.work()
         finally:
-            finish()
+            shared.finish()
     except BaseException:
-        finish()  # the interruption may have come while it ran
+        shared.finish()  # an interruption may have stopped the first call
         raise
-    if errors:
-        raise errors[0]
-    return results
+    if shared.errors:
+        raise shared.errors[0]
+    return shared.results

@@ -1,5 +1,6 @@
 """What all estimators share: points come in as rows, and the components are some of these rows."""
 
+import re
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -13,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_vector
-from selfdict.abundances import nnls
+from selfdict.abundances import column_residuals, nnls
+from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.metrics import relative_error
 
@@ -25,9 +27,9 @@ _DTYPES = [np.float32, np.float64]
 class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators whose components are points of the data itself, or of a dictionary.
 
-    A subclass implements ``_select(M)``: M is (n_features, n_samples), points as columns, and the
-    result is the indices of ``n_components`` of them, or of the rows of ``_atoms``. Everything else
-    is done here.
+    A subclass implements ``_select(M, sample_weight)``: M is (n_features, n_samples), points as
+    columns, and the result is the indices of ``n_components`` of them, or of the rows of
+    ``_atoms``. Everything else is done here.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -40,13 +42,12 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     components_: Array
     reconstruction_err_: float
     n_features_in_: int
-    _weight: Array | None
 
     def __init__(self, n_components: int = 2, *, random_state: Any = None) -> None:
         self.n_components = n_components
         self.random_state = random_state
 
-    def _select(self, M: Array) -> Array:
+    def _select(self, M: Array, sample_weight: Array | None) -> Array:
         raise NotImplementedError(f"{type(self).__name__} must implement _select")
 
     def _atoms(self, points: Array) -> Array:
@@ -59,7 +60,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Parameters
         ----------
         X : (n_samples, n_features) array_like or sparse matrix
-            The data, one point a row.
+            The data, one point per row.
         y : None
             Not used.
 
@@ -76,7 +77,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Parameters
         ----------
         X : (n_samples, n_features) array_like or sparse matrix
-            The data, one point a row.
+            The data, one point per row.
         y : None
             Not used.
 
@@ -87,39 +88,47 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self._fit(X)
 
     def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+        """Select the components; return the abundances of the points."""
         self._validate_params()
         points = self._validate(X, reset=True)
         atoms = self._atoms(points)
         if self.n_components > atoms.shape[0]:
-            name = "n_samples" if atoms is points else "n_atoms"
+            name = "n_samples"
+            if atoms is not points:
+                name = "n_atoms"
             raise InputError(
                 f"n_components={self.n_components} must be at most {name}={atoms.shape[0]}"
             )
-        M = points.T
-        self._weight = None
-        if sample_weight is not None:  # a point that counts s times is one that is √s times as long
-            self._weight = as_vector(sample_weight, points.shape[0], "sample_weight", np.float64)
-            if not self._weight.any():
+        weight = None
+        if sample_weight is not None:
+            weight = as_vector(sample_weight, points.shape[0], "sample_weight", np.float64)
+            if not weight.any():
                 raise InputError("sample_weight must not be zero for all points")
-            M = M * np.sqrt(self._weight).astype(M.dtype)
-        self.indices_ = self._select(M)
+        try:
+            self.indices_ = self._select(points.T, weight)
+        except InputError as error:
+            raise type(error)(in_estimator_words(str(error))) from error
         self.components_ = np.ascontiguousarray(dense_columns(atoms.T, self.indices_).T)
-        H = nnls(self.components_.T, M)
-        self.reconstruction_err_ = relative_error(M, self.components_.T, H)
+        H = nnls(self.components_.T, points.T)
+        self.reconstruction_err_ = _weighted_error(points.T, self.components_.T, H, weight)
         return np.ascontiguousarray(H.T)
 
     def _validate(self, X: ArrayLike, reset: bool) -> Array:
-        accept_sparse = "csr" if self._takes_sparse() else False
+        accept_sparse: Any = False
+        if self._takes_sparse():
+            accept_sparse = "csr"
         points: Array = validate_data(
             self, X, dtype=_DTYPES, accept_sparse=accept_sparse, reset=reset
         )
-        return csr_array(points) if issparse(points) else points
+        if issparse(points):
+            points = csr_array(points)
+        return points
 
     def _takes_sparse(self) -> bool:
         return True
 
     def transform(self, X: ArrayLike) -> Array:
-        """Return the nonnegative abundances: the H ≥ 0 that minimises ``‖X − H components_‖_F``, exactly.
+        """Return the nonnegative abundances: the H ≥ 0 that minimises ``‖X − H components_‖_F``.
 
         Parameters
         ----------
@@ -129,6 +138,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Returns
         -------
         (n_samples, n_components) ndarray
+            Exact: see :func:`selfdict.nnls`.
         """
         check_is_fitted(self)
         points = self._validate(X, reset=False)
@@ -164,3 +174,25 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def in_estimator_words(message: str) -> str:
+    """Return an error message about r columns of M in the words of an estimator's user.
+
+    Examples
+    --------
+    >>> in_estimator_words("r must be at most 3 for this M, got 4")
+    'n_components must be at most 3 for this X, got 4'
+    """
+    message = re.sub(r"\br must\b", "n_components must", message)
+    return re.sub(r"\bM\b", "X", message)
+
+
+def _weighted_error(M: Array, U: Array, H: Array, weight: Array | None) -> float:
+    """Return ‖M − UH‖_F / ‖M‖_F, each squared column times its weight."""
+    if weight is None:
+        return relative_error(M, U, H)
+    whole = float(weight @ squared_norms(M))
+    if whole == 0:
+        return 0.0
+    return float(np.sqrt(weight @ column_residuals(U, M, H) ** 2 / whole))

@@ -7,36 +7,32 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_generator, as_rank
+from selfdict._validation import Array, as_generator
 from selfdict.estimators.base import SelfDictionaryEstimator
+from selfdict.model.features import Feature
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.omega import column_norms
-from selfdict.model.problem import Target, jitter
+from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution, Status
-from selfdict.peers import Clusters, h2nmf
+from selfdict.peers import Clusters
 from selfdict.readout import Bundles, bundles, select_indices
-from selfdict.reductions import compress, denoise
-from selfdict.reductions.compression import original
-from selfdict.solvers import conic, fast_gradient, mu_heuristic, working_set
-
-DIRECTIONS = (
-    32  # more than n_components in which sparse points are compared when they are read out of X
-)
+from selfdict.reductions import Candidates, Compression, Denoising
+from selfdict.reductions.recipe import Recipe, denoise_again
+from selfdict.solvers import Solver
 
 
 class FGNSR(SelfDictionaryEstimator):
-    """Select the points whose cone contains all the others, by nonnegative sparse regression with self dictionary.
+    """Select the points whose cone contains all the others, by nonnegative sparse regression.
 
     Model (6) of the paper, min ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, is solved to a certified gap,
-    and the points are read out of X. X may contain negative entries. With a ``dictionary`` the
-    atoms of that are selected: those whose cone comes nearest to all the points.
+    and the points are read out of X. The data may contain negative entries. With a ``dictionary``
+    the atoms of that are selected: those whose cone comes nearest to all the points.
 
     Parameters
     ----------
@@ -44,32 +40,28 @@ class FGNSR(SelfDictionaryEstimator):
         How many points, or atoms, to select.
     dictionary : (n_atoms, n_features) array_like, optional
         Rows to select from instead of the points themselves, such as the spectra of a library.
-    solver : {"working_set", "fast_gradient", "conic"}, default="working_set"
-        How the model is solved: see :func:`selfdict.working_set`, :func:`selfdict.fast_gradient`
-        and :func:`selfdict.conic`. The latter two suit few points, or ``candidates``.
-    candidates : int, optional
-        Solve the model on so many cluster representatives only (H2NMF): 100 and 500 are FGNSR-100
-        and FGNSR-500 of the paper. By default on all points. With a ``dictionary`` the
-        representatives stand for the points only, and all atoms may be selected.
-    weights : {"scaled", "residual"}, default="scaled"
-        How the sizes of the clusters enter, with ``candidates``. ``"scaled"``: each representative
-        times the root of its cluster's size, with all weights of Ω one, as in the authors' program.
-        ``"residual"``: as weights of the residuals, as in the text of the paper; with a
-        ``dictionary`` they always enter so.
+    solver : {"working_set", "fast_gradient", "conic"} or Solver, default="working_set"
+        How the model is solved: by name with default settings, or as an object that carries its
+        own, such as ``WorkingSet(device="cuda")`` or ``FastGradient(max_iter=5000)``. See
+        :class:`selfdict.WorkingSet`, :class:`selfdict.FastGradient` and :class:`selfdict.Conic`.
+        The latter two suit few points, or ``candidates``.
+    candidates : int, Candidates or None, default=None
+        Solve the model on the representatives of this many clusters only (H2NMF): 100 and 500 are
+        FGNSR-100 and FGNSR-500 of the paper. None: on all points. :class:`selfdict.Candidates` also
+        says how the sizes of the clusters enter. With a ``dictionary`` the representatives stand
+        for the points only, and all atoms may be selected.
     loss : "squared" or Loss, default="squared"
-        What stands for ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) goes with every
+        What replaces ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) goes with every
         solver, :class:`selfdict.Huber` and other losses with ``solver="fast_gradient"``.
     denoise : "auto", int or None, default="auto"
         Solve the model for the best approximation of the data of this rank, and select by the fit
         to that: see :func:`selfdict.denoise`. "auto" is the number of atoms sought where there are
         a ``dictionary``, the squared loss and no ``target``, and None, the data as they are,
         otherwise.
-    compress : int, optional
-        Solve the model on so many directions of the features (or on all, if these are fewer): see
-        :func:`selfdict.compress`. The weights of Ω, the points, abundances and errors are those of
-        the whole data.
-    compression : {"svd", "gaussian", "srht"}, default="svd"
-        How the directions are chosen, with ``compress``.
+    compress : int, Compression or None, default=None
+        Solve the model on this many directions of the features (or on all, if these are fewer): see
+        :func:`selfdict.compress`. :class:`selfdict.Compression` also says how they are chosen. The
+        weights of Ω, the points, abundances and errors are those of the whole data.
     mu : "auto" or float, default="auto"
         The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`, or for a
         ``dictionary`` and denoised data the noise left, :func:`selfdict.denoise`.
@@ -77,18 +69,15 @@ class FGNSR(SelfDictionaryEstimator):
         Steer the penalty until ‖M − MX‖_F is ``eps``, or the trace of X (the sum of the gates) is
         ``value``.
     postprocess : {"auto", "diagonal", "spa", "clusters", "exchange"}, default="auto"
-        How points are read out of X: see :func:`selfdict.select_indices`. For sparse data, which is
-        compared in its leading directions for that, "auto" means "diagonal".
-    tol : float, default=1e-3
-        The certified relative gap at which the solver may stop.
-    max_iter : int, default=1000
-        Iteration limit of ``fast_gradient``.
+        How points are read out of X: see :func:`selfdict.select_indices`.
+    tol : float, optional
+        The certified relative gap at which the solver may stop; by default that of the solver,
+        1e-3.
     max_seconds : float, optional
-        Time limit of the solver; the best point so far is used, with its true gap.
+        Time limit of the solver; the best point so far is used, with its true gap. By default that
+        of the solver, none.
     random_state : int, Generator or None, default=None
         Seed of the vector p = 1 + 0.01(u − ½), u uniform, which tells duplicates apart.
-    device : {None, "cpu", "cuda"}, default=None
-        Where the model is solved, for all solvers but "conic"; see :doc:`/gpu`.
     verbose : bool, default=False
         Print the solver's progress.
     callback : callable, optional
@@ -101,12 +90,12 @@ class FGNSR(SelfDictionaryEstimator):
     components_ : (n_components, n_features) ndarray
         These rows, ``X[indices_]`` or ``dictionary[indices_]``.
     reconstruction_err_ : float
-        ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
+        ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0; with ``sample_weight``, weighted.
     solution_ : Solution
-        The solution of the model; with ``candidates``, for the representatives. With a
-        ``dictionary``, ``diagonal`` holds the gates of its atoms. With ``denoise`` it is one for
-        the denoised data. With ``compress``, its objective is that of the uncompressed data, and
-        its bound holds for these.
+        The solution of the model, with its problem; with ``candidates``, for the representatives:
+        :func:`selfdict.lift` makes it one for all points. With a ``dictionary``, ``diagonal`` holds
+        the gates of its atoms. With ``denoise`` it is one for the denoised data. With ``compress``,
+        its objective is that of the uncompressed data, and its bound holds for these.
     mu_, gap_ : float
         The penalty at the end, and the certified relative gap. With ``compress`` it stays large
         where much of the data lies outside the directions.
@@ -115,8 +104,8 @@ class FGNSR(SelfDictionaryEstimator):
     n_iter_ : int
         Iterations of the solver.
     clusters_ : Clusters or None
-        The clusters, with ``candidates``; with ``sample_weight`` their sizes are the weights of
-        their points in units of their representative's.
+        The clusters, with ``candidates``; with ``sample_weight`` their sizes are the sums of the
+        weights of their points.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -135,26 +124,20 @@ class FGNSR(SelfDictionaryEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SelfDictionaryEstimator._parameter_constraints,
         "dictionary": [None, "array-like"],
-        "solver": [StrOptions({"working_set", "fast_gradient", "conic"})],
-        "candidates": [None, Interval(Integral, 1, None, closed="left")],
-        "weights": [StrOptions({"scaled", "residual"})],
+        "solver": [StrOptions({"working_set", "fast_gradient", "conic"}), Solver],
+        "candidates": [None, Interval(Integral, 1, None, closed="left"), Candidates],
         "loss": [StrOptions({"squared"}), Loss],
         "denoise": [None, StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "compress": [None, Interval(Integral, 1, None, closed="left")],
-        "compression": [StrOptions({"svd", "gaussian", "srht"})],
+        "compress": [None, Interval(Integral, 1, None, closed="left"), Compression],
         "mu": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "target": [None, tuple, list],
         "postprocess": [StrOptions({"auto", "diagonal", "spa", "clusters", "exchange"})],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "tol": [None, Interval(Real, 0, None, closed="left")],
         "max_seconds": [None, Interval(Real, 0, None, closed="left")],
-        "device": [None, str],
         "verbose": ["boolean"],
         "callback": [None, callable],
     }
 
-    _fit_M: Array
-    _fit_D: Array | None
     solution_: Solution
     mu_: float
     gap_: float
@@ -167,21 +150,17 @@ class FGNSR(SelfDictionaryEstimator):
         n_components: int = 2,
         *,
         dictionary: ArrayLike | None = None,
-        solver: str = "working_set",
-        candidates: int | None = None,
-        weights: str = "scaled",
+        solver: str | Solver = "working_set",
+        candidates: int | Candidates | None = None,
         loss: Loss | str = "squared",
         denoise: str | int | None = "auto",
-        compress: int | None = None,
-        compression: str = "svd",
+        compress: int | Compression | None = None,
         mu: str | float = "auto",
         target: Target | None = None,
         postprocess: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
+        tol: float | None = None,
         max_seconds: float | None = None,
         random_state: Any = None,
-        device: str | None = None,
         verbose: bool = False,
         callback: Callback | None = None,
     ) -> None:
@@ -189,60 +168,16 @@ class FGNSR(SelfDictionaryEstimator):
         self.dictionary = dictionary
         self.solver = solver
         self.candidates = candidates
-        self.weights = weights
         self.loss = loss
         self.denoise = denoise
         self.compress = compress
-        self.compression = compression
         self.mu = mu
         self.target = target
         self.postprocess = postprocess
         self.tol = tol
-        self.max_iter = max_iter
         self.max_seconds = max_seconds
-        self.device = device
         self.verbose = verbose
         self.callback = callback
-
-    def select(self, r: int) -> Array:
-        """Return the indices of r points, or atoms, read out of the solution that ``fit`` found.
-
-        Parameters
-        ----------
-        r : int
-            Any rank; the model does not depend on it but through the heuristic for μ.
-
-        Returns
-        -------
-        (r,) ndarray of int
-        """
-        check_is_fitted(self)
-        if self._fit_D is None:
-            as_rank(r, self._fit_M.shape[1])
-        method = "diagonal" if self._fit_sparse and self.postprocess == "auto" else self.postprocess
-        M, _ = self._denoised(self._fit_M, r)
-        return select_indices(self.solution_, r, M, method, clusters=self.clusters_, D=self._fit_D)
-
-    def bundles(self, r: int | None = None, *, radius: float = 0.5) -> Bundles:
-        """Return the points, or atoms, of the support around each selected one, for materials that vary.
-
-        Parameters
-        ----------
-        r : int, optional
-            For another rank; by default around ``indices_``.
-        radius : float
-            How near a point must be: see :func:`selfdict.bundles`.
-
-        Returns
-        -------
-        Bundles
-            Points are columns there: the abundances of ``X`` are ``bundles.abundances(X.T).T``.
-        """
-        check_is_fitted(self)
-        K = self.indices_ if r is None else self.select(r)
-        if self._fit_D is not None:
-            return bundles(self.solution_, K, self._fit_D, radius=radius)
-        return bundles(self.solution_, K, self._fit_M, radius=radius, clusters=self.clusters_)
 
     def fit(self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Solve the model and select the points.
@@ -250,8 +185,7 @@ class FGNSR(SelfDictionaryEstimator):
         Parameters
         ----------
         X : (n_samples, n_features) array_like or sparse matrix
-            The data, one point a row. It is kept, not copied, for :meth:`select` and
-            :meth:`bundles`; of sparse data, its leading directions are kept.
+            The data, one point per row. It is kept, not copied, in ``solution_.problem``.
         y : None
             Not used.
         sample_weight : (n_samples,) array_like, optional
@@ -267,12 +201,12 @@ class FGNSR(SelfDictionaryEstimator):
     def fit_transform(
         self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None
     ) -> Array:
-        """Select the points and return the abundances of ``X``, as ``fit(X, y, sample_weight).transform(X)`` does.
+        """Select the points and return the abundances of ``X``, as ``fit(X).transform(X)`` does.
 
         Parameters
         ----------
         X : (n_samples, n_features) array_like or sparse matrix
-            The data, one point a row.
+            The data, one point per row.
         y : None
             Not used.
         sample_weight : (n_samples,) array_like, optional
@@ -282,11 +216,49 @@ class FGNSR(SelfDictionaryEstimator):
         -------
         (n_samples, n_components) ndarray
         """
-        abundances = self._fit(X, sample_weight)
-        return abundances if sample_weight is None else self.transform(X)
+        return self._fit(X, sample_weight)
+
+    def select(self, r: int) -> Array:
+        """Return the indices of r points, or atoms, read out of the solution that ``fit`` found.
+
+        Parameters
+        ----------
+        r : int
+            Any rank; the model does not depend on it but through the heuristic for μ.
+
+        Returns
+        -------
+        (r,) ndarray of int
+        """
+        check_is_fitted(self)
+        solution = self.solution_
+        if self.denoise == "auto":
+            # judged by the data denoised for the rank in question
+            solution = denoise_again(solution, r)
+        return select_indices(solution, r, method=self.postprocess)
+
+    def bundles(self, r: int | None = None, *, radius: float = 0.5) -> Bundles:
+        """Return the points, or atoms, of the support around each selected one.
+
+        Parameters
+        ----------
+        r : int, optional
+            For another rank; by default around ``indices_``.
+        radius : float
+            How near a point must be: see :func:`selfdict.bundles`.
+
+        Returns
+        -------
+        Bundles
+            Points are columns there: the abundances of ``X`` are ``bundles.abundances(X.T).T``.
+        """
+        check_is_fitted(self)
+        K = self.indices_
+        if r is not None:
+            K = self.select(r)
+        return bundles(self.solution_, K, radius=radius)
 
     def _atoms(self, points: Array) -> Array:
-        self._fit_D = None
         if self.dictionary is None:
             return points
         atoms: Array = check_array(self.dictionary, dtype=points.dtype, input_name="dictionary")
@@ -294,130 +266,138 @@ class FGNSR(SelfDictionaryEstimator):
             raise InputError(
                 f"the dictionary has {atoms.shape[1]} features, X has {points.shape[1]}"
             )
-        self._fit_D = atoms.T
         return atoms
 
-    def _select(self, M: Array) -> Array:
-        self._fit_M, self._fit_sparse, self.compressed_gap_ = M, issparse(M), None
-        self.clusters_ = (
-            None if self.candidates is None else h2nmf(M, min(self.candidates, M.shape[1]))
+    def _select(self, M: Array, sample_weight: Array | None) -> Array:
+        D = None
+        if self.dictionary is not None:
+            D = self._atoms(M.T).T
+        w = None
+        if sample_weight is not None:
+            # a point without weight is absent: it explains no other point
+            w = np.where(sample_weight > 0, column_norms(M), 0.0)
+        problem = Problem(
+            M,
+            self._given_mu(),
+            D=D,
+            w=w,
+            sample_weight=sample_weight,
+            loss=self.loss,
+            target=self.target,
         )
-        if self.clusters_ is not None and self._weight is not None:
-            total, own = (
-                np.bincount(self.clusters_.labels, self._weight),
-                self._weight[self.clusters_.indices],
-            )
-            # in units of the representative's own weight, which M has already; without weight it
-            # stays at zero
-            self.clusters_ = replace(self.clusters_, sizes=total / np.where(own > 0, own, 1.0))
-        loss = as_loss(self.loss)
-        if self._weight is not None and not loss.quadratic:
-            raise InputError(f"sample_weight scales the points, which changes what {loss!r} means")
-        model: dict[str, Any] = {"D": self._fit_D, "loss": loss}
-        M, mu = self._denoised(M, self.n_components)
-        if self.clusters_ is not None:
-            M, sizes = M[:, self.clusters_.indices], self.clusters_.sizes
-            model["loss"] = loss.take(self.clusters_.indices)
-            if self.weights == "scaled" and self._fit_D is None:
-                if not loss.quadratic:
-                    raise InputError(
-                        f'scaled points change what {loss!r} means: give weights="residual"'
-                    )
-                M = M * np.sqrt(sizes).astype(M.dtype)
-                model["w"] = np.where(np.abs(M).any(axis=0), 1.0, 0.0)
-            else:
-                model["sample_weight"] = sizes
-        n_atoms = (M if self._fit_D is None else self._fit_D).shape[1]
-        rng = as_generator(self.random_state)
-        model["p"] = jitter(n_atoms, rng)
-        if self.compress is None:
-            self.solution_ = self._solve(M, model, mu)
-            if self._fit_sparse:
-                self._fit_M = compress(M, min(self.n_components + DIRECTIONS, M.shape[0])).data
-        else:
-            self._solve_compressed(M, model, rng)
-        self.mu_, self.gap_, self.n_iter_ = (
-            self.solution_.mu,
-            self.solution_.gap,
-            max(1, self.solution_.n_iter),
+        recipe = self._recipe()
+        solution = recipe.solve(
+            problem,
+            self.n_components,
+            random_state=as_generator(self.random_state),
+            callback=self._report,
         )
-        if self.tol > 0 and self.solution_.status is Status.MAX_ITER:
-            warnings.warn(
-                f"{self.solution_.status} The gap is {self.gap_:.1e}.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self._warn_above_tolerance(solution, recipe.solver)
+        self.compressed_gap_ = None
+        if recipe.compression is not None:
+            self.compressed_gap_ = solution.gap
+            solution = recipe.compression.lift(solution)
+        self.solution_ = solution
+        self.clusters_ = _clusters_of(solution)
+        self.mu_ = solution.mu
+        self.gap_ = solution.gap
+        self.n_iter_ = max(1, solution.n_iter)
         return self.select(self.n_components)
 
-    def _denoised(self, M: Array, r: int) -> tuple[Array, float | None]:
-        """Return the data that the model is solved for, and its penalty if that follows from the noise."""
+    def _given_mu(self) -> float | None:
+        """Return the penalty if it is a number, None if it is to be chosen."""
+        if isinstance(self.mu, str):
+            return None
+        return float(self.mu)
+
+    def _recipe(self) -> Recipe:
+        """Return the steps that the parameters describe."""
+        candidates = self.candidates
+        if candidates is not None and not isinstance(candidates, Candidates):
+            candidates = Candidates(int(candidates))
+        compression = self.compress
+        if compression is not None and not isinstance(compression, Compression):
+            compression = Compression(int(compression))
+        return Recipe(
+            solver=self._solver(),
+            denoising=self._denoising(),
+            candidates=candidates,
+            compression=compression,
+            mu=self._given_mu(),
+        )
+
+    def _solver(self) -> Solver:
+        """Return the solver object; ``tol`` and ``max_seconds`` replace its own if they are given."""
+        solver = self.solver
+        if isinstance(solver, str):
+            solver = Solver.registered[solver]()
+        for name in ("tol", "max_seconds"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if not hasattr(solver, name):
+                raise InputError(f"the solver {solver.name} has no {name}, got {name}={value!r}")
+            solver = replace(solver, **{name: value})  # type: ignore[type-var]  # all are dataclasses
+        return solver
+
+    def _denoising(self) -> Denoising | None:
+        """Return the denoising step; "auto" is for dictionaries."""
         rank = self.denoise
         if rank == "auto":
-            squared = isinstance(as_loss(self.loss), Squared)
-            rank = r if self._fit_D is not None and squared and self.target is None else None
+            is_squared = isinstance(as_loss(self.loss), Squared)
+            rank = None
+            if self.dictionary is not None and is_squared and self.target is None:
+                rank = self.n_components
         if rank is None:
-            return M, None
-        data, _, mu = denoise(M, min(int(rank), *M.shape))
-        return data, None if self._fit_D is None else mu
+            return None
+        return Denoising(int(rank))
 
-    def _solve_compressed(self, M: Array, model: dict[str, Any], rng: np.random.Generator) -> None:
-        """Solve for fewer features; what is kept is the solution as one of all of them."""
-        if self._fit_D is not None or not isinstance(model["loss"], Squared):
-            raise InputError(
-                "compress takes no dictionary, and no loss but the squared one, which rotations keep"
+    def _warn_above_tolerance(self, solution: Solution, solver: Solver) -> None:
+        """Warn if the solver ended above its tolerance, and say what to do."""
+        tol = getattr(solver, "tol", 0.0)
+        missed_target = solution.status is Status.TARGET_MISSED
+        if tol > 0 and (solution.gap > tol or missed_target):
+            warnings.warn(
+                f"{solution.status} The certified gap is {solution.gap:.1e}, tol is {tol:g}.",
+                ConvergenceWarning,
+                stacklevel=5,
             )
-        small = compress(M, min(int(self.compress or 1), M.shape[0]), self.compression, rng)
-        solution = self._solve(small.data, {"w": column_norms(M), **model})
-        self.compressed_gap_, self.solution_ = solution.gap, original(M, solution, small)
-        if self._fit_sparse:
-            self._fit_M = small.data
 
     def _takes_sparse(self) -> bool:
-        dense = (
+        needs_dense = (
             self.candidates is not None
             or self.dictionary is not None
             or self.denoise not in (None, "auto")
+            or not isinstance(as_loss(self.loss), Squared)
         )
-        if dense or not isinstance(as_loss(self.loss), Squared):
+        if needs_dense:
             return False
-        return self.compress is not None or self.solver == "working_set"
+        return self.compress is not None or Feature.SPARSE in self._solver_class().takes
 
-    def _solve(self, M: Array, model: dict[str, Any], mu: float | None = None) -> Solution:
-        """Solve the model; ``mu`` stands for "auto" instead of the heuristic."""
-        rank = min(self.n_components, len(model["p"]))
-        if self.mu != "auto":
-            mu = float(self.mu)
-        elif mu is None:
-            heuristic = {key: model[key] for key in ("sample_weight", "loss", "D") if key in model}
-            mu = mu_heuristic(M, rank, model["p"], **heuristic)
-        if self.solver == "conic":
-            if self.device not in (None, "cpu"):
-                raise InputError(
-                    f"the conic solver knows the CPU alone, got device={self.device!r}"
-                )
-            if self.target is None:
-                return conic(M, mu=mu, **model)
-            if (
-                self.target[0] != "residual"
-                or "sample_weight" in model
-                or self.compress is not None
-            ):
-                raise InputError(
-                    'the conic solver takes no target but ("residual", eps), without weighted residuals or compression'
-                )
-            return conic(M, epsilon=self.target[1], **model)
-        model |= dict(
-            target=self.target, tol=self.tol, max_seconds=self.max_seconds, callback=self._report
-        )
-        model["device"] = self.device
-        if self.solver == "fast_gradient":
-            return fast_gradient(M, mu, max_iter=self.max_iter, **model)
-        return working_set(M, mu, **model)
+    def _solver_class(self) -> type[Solver]:
+        if isinstance(self.solver, str):
+            return Solver.registered[self.solver]
+        return type(self.solver)
 
     def _report(self, progress: Progress) -> Any:
         if self.verbose:
             print(
-                f"[{type(self).__name__}] {progress.iteration:5d}: objective {progress.objective:.6g}, "
-                f"gap {progress.gap:.1e}, {progress.n_active} active, {progress.seconds:.1f} s"
+                f"[{type(self).__name__}] {progress.iteration:5d}: "
+                f"objective {progress.objective:.6g}, gap {progress.gap:.1e}, "
+                f"{progress.n_active} active, {progress.seconds:.1f} s"
             )
-        return self.callback(progress) if self.callback is not None else None
+        if self.callback is None:
+            return None
+        return self.callback(progress)
+
+
+def _clusters_of(solution: Solution) -> Clusters | None:
+    """Return the clusters whose representatives a solution belongs to, if any."""
+    problem = solution.problem
+    while problem is not None and problem.reduced_from is not None:
+        link = problem.reduced_from
+        if isinstance(link.step, Candidates):
+            clusters: Clusters = link.memory
+            return clusters
+        problem = link.problem
+    return None

@@ -35,7 +35,7 @@ class SPA(SelfDictionaryEstimator):
     array([0, 1])
     """
 
-    def _select(self, M: Array) -> Array:
+    def _select(self, M: Array, sample_weight: Array | None) -> Array:
         return spa(M, self.n_components)
 
 
@@ -68,7 +68,7 @@ class SNPA(SelfDictionaryEstimator):
     array([0, 1])
     """
 
-    def _select(self, M: Array) -> Array:
+    def _select(self, M: Array, sample_weight: Array | None) -> Array:
         return snpa(M, self.n_components)
 
 
@@ -101,7 +101,7 @@ class XRAY(SelfDictionaryEstimator):
     array([0, 1])
     """
 
-    def _select(self, M: Array) -> Array:
+    def _select(self, M: Array, sample_weight: Array | None) -> Array:
         return xray(M, self.n_components)
 
 
@@ -137,7 +137,7 @@ class VCA(SelfDictionaryEstimator):
     def _takes_sparse(self) -> bool:
         return False
 
-    def _select(self, M: Array) -> Array:
+    def _select(self, M: Array, sample_weight: Array | None) -> Array:
         return vca(M, self.n_components, self.random_state)
 
 
@@ -180,7 +180,7 @@ class H2NMF(SelfDictionaryEstimator):
     def _takes_sparse(self) -> bool:
         return False
 
-    def _select(self, M: Array) -> Array:
+    def _select(self, M: Array, sample_weight: Array | None) -> Array:
         self.clusters_ = h2nmf(M, self.n_components)
         self.labels_ = self.clusters_.labels
         found = self.clusters_.indices

@@ -17,11 +17,13 @@ from selfdict.experiments.outcome import Outcome, Request, Row, subplots
 from selfdict.experiments.rows import svd_limit
 from selfdict.experiments.scenes import Scene, generated, load_all, own_rank
 from selfdict.metrics import mrsa, relative_error
-from selfdict.model import Solution
-from selfdict.model.problem import jitter
+from selfdict.model import Problem, Solution
 from selfdict.peers import Clusters, h2nmf
 from selfdict.readout import select_indices
-from selfdict.solvers import mu_heuristic, working_set
+from selfdict.readout.evidence import Evidence
+from selfdict.readout.selection import select_from
+from selfdict.reductions import Candidates, Recipe
+from selfdict.solvers import WorkingSet
 
 SELECTIONS = ("diagonal", "spa", "clusters", "exchange")
 
@@ -77,7 +79,7 @@ def ablation(request: Request) -> Outcome:
                 clusters = clusters_of[n_candidates]
             solution = solve(scene.M, r, model, clusters, request.seed)
             for selection in SELECTIONS:
-                K = select_indices(solution, r, scene.M, selection, clusters=clusters)
+                K = _selected(solution, r, selection, scene, model)
                 names = {"kind": kind, "scene": scene.name, "r": r, "model": model.name}
                 rows.append(names | {"selection": selection} | _measures(scene, limit, solution, K))
             request.progress(
@@ -95,22 +97,25 @@ def ablation(request: Request) -> Outcome:
 
 def solve(M: Array, r: int, model: Model, clusters: Clusters | None, seed: int) -> Solution:
     """Return the certified solution of one variant of the model."""
-    options: dict[str, Any] = {}
-    if clusters is not None:
-        M = M[:, clusters.indices]
-        if model.weights == "scaled":
-            M = M * np.sqrt(clusters.sizes)
-            options["w"] = np.ones(M.shape[1])
-        else:
-            options["sample_weight"] = clusters.sizes
     if model.normalise:
         M = M / np.abs(M).sum(axis=0)
+    target = None
     if model.trace:
-        options["target"] = ("trace", r / 2 + 1)
-    p = jitter(M.shape[1], seed)
-    mu = model.factor * mu_heuristic(M, r, p, sample_weight=options.get("sample_weight"))
+        target = ("trace", r / 2 + 1)
+    candidates = None
+    if model.candidates is not None:
+        candidates = Candidates(model.candidates, weighting=model.weights)
     # Stopped after a minute: the point reached by then is read out, and its gap is in the table.
-    return working_set(M, mu, p=p, max_seconds=60.0, **options)
+    recipe = Recipe(WorkingSet(max_seconds=60.0), candidates=candidates, mu_factor=model.factor)
+    problem = Problem(M, target=target)
+    return recipe.solve(problem, r, random_state=seed, clusters=clusters)
+
+
+def _selected(solution: Solution, r: int, method: str, scene: Scene, model: Model) -> Array:
+    """Return the pixels that a method reads out, judged by the scene as it is."""
+    if model.normalise:
+        return select_from(Evidence.given(solution, scene.M), r, method)
+    return select_indices(solution, r, method=method)
 
 
 def _cases(request: Request) -> Iterator[tuple[str, Scene, int]]:

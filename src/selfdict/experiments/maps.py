@@ -114,7 +114,7 @@ def _choose_pixels(request: Request) -> list[tuple[Scene, str, Array]]:
         for r, count in shown:
             clusters = h2nmf(scene.M, count)
             solution = fgnsr_on(scene.M, clusters, r, request.seed)
-            K = select_indices(solution, r, scene.M, "spa", clusters=clusters)
+            K = select_indices(solution, r, method="spa")
             chosen.append((scene, f"{scene.name}, FGNSR-{count}, r = {r}", K))
         # --rank comes first, then the rank of the paper's figure.
         ranks = list(request.ranks) or [r for r, _ in shown]

@@ -135,7 +135,7 @@ def _certified(trial: Trial) -> Array:
 
 
 def _certified_exchange(trial: Trial) -> Array:
-    return select_indices(_certified_solution(trial), RANK, trial.M)
+    return select_indices(_certified_solution(trial), RANK)
 
 
 def _conic(trial: Trial) -> Array:

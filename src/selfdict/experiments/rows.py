@@ -10,11 +10,11 @@ from selfdict.estimators import FGNSR
 from selfdict.experiments.outcome import Row
 from selfdict.experiments.scenes import Scene
 from selfdict.metrics import mrsa, relative_error
-from selfdict.model import Solution
-from selfdict.model.problem import jitter
+from selfdict.model import Problem, Solution
 from selfdict.peers import Clusters, h2nmf, snpa, spa, vca, xray
 from selfdict.readout import select_indices
-from selfdict.solvers import fast_gradient, mu_heuristic
+from selfdict.reductions import Candidates, Recipe
+from selfdict.solvers import FastGradient
 
 CANDIDATES = (100, 500)  # numbers of preselected pixels in the paper
 OURS = "FGNSR (default)"  # the method name of our own default
@@ -56,7 +56,7 @@ def scene_rows(
         solution = fgnsr_on(scene.M, chosen, r, seed)
         seconds = time.perf_counter() - started
         for name, method in ((f"FGNSR-{count}", "spa"), (f"FGNSR-{count}, diagonal", "diagonal")):
-            K = select_indices(solution, r, scene.M, method, clusters=chosen)
+            K = select_indices(solution, r, method=method)
             yield row(scene, r, name, K, seconds, solution.gap)
     yield from _our_rows(scene, r, seed)
 
@@ -66,10 +66,9 @@ def fgnsr_on(M: Array, clusters: Clusters, r: int, seed: int) -> Solution:
 
     It runs 1000 iterations on the representatives, scaled by the square root of their cluster size.
     """
-    scaled = M[:, clusters.indices] * np.sqrt(clusters.sizes)
-    p = jitter(scaled.shape[1], seed)
-    mu = mu_heuristic(scaled, r, p)
-    return fast_gradient(scaled, mu, p=p, w=np.ones(scaled.shape[1]), max_iter=1000, tol=0)
+    candidates = Candidates(clusters.indices.size, weighting="scaled")
+    recipe = Recipe(FastGradient(tol=0, max_iter=1000), candidates=candidates)
+    return recipe.solve(Problem(M), r, random_state=seed, clusters=clusters)
 
 
 def row(
@@ -127,6 +126,6 @@ def _our_rows(scene: Scene, r: int, seed: int) -> Iterator[Row]:
     solved = float(model.solution_.history["seconds"][-1])
     for method in ("clusters", "spa", "diagonal"):
         started = time.perf_counter()
-        K = select_indices(model.solution_, r, scene.M, method)
+        K = select_indices(model.solution_, r, method=method)
         seconds = solved + time.perf_counter() - started
         yield row(scene, r, f"FGNSR all pixels, {method}", K, seconds, model.gap_)

@@ -1,22 +1,30 @@
-"""The problem itself: Ω and its projection, the objective, its dual bound, the Solution, and the robustness κ."""
+"""The model: problem, losses, the set Ω, the solution, its dual bound, and the robustness κ."""
 
 from selfdict.model.certificate import certify
+from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Huber, Loss, PseudoHuber, Squared, Weighted
 from selfdict.model.omega import project_omega
+from selfdict.model.problem import Problem
+from selfdict.model.reduction import Reduction, lift
 from selfdict.model.robustness import conical_robustness
 from selfdict.model.solution import Callback, Progress, Solution, Status
 
 __all__ = [
     "Callback",
+    "Feature",
     "Huber",
     "Loss",
+    "Problem",
     "Progress",
     "PseudoHuber",
+    "Reduction",
     "Solution",
     "Squared",
     "Status",
+    "UnsupportedError",
     "Weighted",
     "certify",
     "conical_robustness",
+    "lift",
     "project_omega",
 ]

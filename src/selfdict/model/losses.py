@@ -1,11 +1,11 @@
-"""What residuals cost: the losses that may stand in for the square in model (6).
+"""What residuals cost: the losses that may replace the square in model (6).
 
 A loss is a sum over the entries of the residual R = M − M X,
 
     min_{X ∈ Ω}  Σ_ij s_j ℓ_ij(r_ij) + μ pᵀdiag(X),
 
-with each ℓ convex, zero at zero and nowhere negative, and with a Lipschitz continuous derivative ψ
-= ℓ'. Its convex conjugate ℓ*(θ) = sup_r θr − ℓ(r) takes the place of ½θ² in the dual bound.
+where each ℓ is convex, zero at zero, nowhere negative, and has a Lipschitz continuous derivative
+ψ = ℓ'. Its convex conjugate ℓ*(θ) = sup_r θr − ℓ(r) replaces ½θ² in the dual bound.
 """
 
 from abc import ABC, abstractmethod
@@ -16,10 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_scalar, as_vector
+from selfdict.compute.device import array_functions
 
 
 class Loss(ABC):
-    """What a loss must tell: three functions of each entry, and two numbers."""
+    """A loss: three functions of each entry, and two numbers.
+
+    ``value``, ``gradient`` and ``conjugate`` are all that a new loss has to define, with
+    ``lipschitz`` if the derivative may be steeper than that of the square, and ``limit`` if its
+    slope is bounded.
+    """
 
     @property
     def lipschitz(self) -> float:
@@ -31,17 +37,25 @@ class Loss(ABC):
         """The steepest slope of ℓ: the conjugate is finite for θ between −limit and limit."""
         return np.inf
 
+    @property
+    def takes_tensors(self) -> bool:
+        """Whether ``value`` and ``gradient`` also work on torch tensors, so that a GPU can be used."""
+        return False
+
     @abstractmethod
     def value(self, R: Array) -> Array:
         """Return ℓ(r) of each entry, (m, n)."""
 
     @abstractmethod
     def gradient(self, R: Array) -> Array:
-        """Return ψ(r) = ℓ'(r) of each entry, (m, n); the gradient with respect to the fit M X is its negative."""
+        """Return ψ(r) = ℓ'(r) of each entry, (m, n).
+
+        The gradient with respect to the fit M X is its negative.
+        """
 
     @abstractmethod
     def conjugate(self, theta: Array) -> Array:
-        """Return ℓ*(θ) of each entry, (m, n), ∞ outside its domain."""
+        """Return ℓ*(θ) of each entry, (m, n); ∞ outside its domain."""
 
     def total(self, R: Array, s: Array) -> float:
         """Return Σ_ij s_j ℓ_ij(r_ij), summed in float64."""
@@ -51,11 +65,16 @@ class Loss(ABC):
         """Return the loss for some of the columns, by their indices."""
         return self
 
-    # a quadratic loss is the squared one for other data and other sample weights:
+    def check_shape(self, m: int, n: int) -> None:
+        """Raise an error if the loss does not fit data of shape (m, n)."""
+        return
+
+    # A quadratic loss is the squared loss for scaled data and scaled sample weights; the fastest
+    # solvers need one.
 
     @property
     def quadratic(self) -> bool:
-        """Whether Σ_ij s_j ℓ_ij(r_ij) is ½ Σ_ij weigh(s)_j whiten(R)_ij²; the fastest solvers ask for it."""
+        """Whether Σ_ij s_j ℓ_ij(r_ij) is ½ Σ_ij weigh(s)_j whiten(R)_ij²."""
         return False
 
     def whiten(self, A: Array) -> Array:
@@ -79,8 +98,12 @@ class Squared(Loss):
     array([4.5])
     """
 
+    @property
+    def takes_tensors(self) -> bool:
+        return True
+
     def value(self, R: Array) -> Array:
-        return 0.5 * np.square(R)
+        return 0.5 * (R * R)
 
     def gradient(self, R: Array) -> Array:
         return R
@@ -97,8 +120,8 @@ class Squared(Loss):
 class Weighted(Loss):
     """Squares over known variances, r_ij² / (2 a_i b_j): noisy bands and noisy pixels count less.
 
-    The weights w of Ω stay those of M. All solvers take this loss: it is the squared one for M with
-    its rows divided by √a, and sample weights divided by b.
+    The weights w of Ω stay those of M. All solvers take this loss: it is the squared loss for M
+    with its rows divided by √a, and sample weights divided by b.
 
     Parameters
     ----------
@@ -121,11 +144,11 @@ class Weighted(Loss):
 
     @property
     def lipschitz(self) -> float:
-        a, b = (
-            1.0 if v is None else float(np.min(v))
-            for v in (self.band_variance, self.pixel_variance)
-        )
-        return 1 / (a * b)
+        smallest = 1.0
+        for variance in (self.band_variance, self.pixel_variance):
+            if variance is not None:
+                smallest *= float(np.min(variance))
+        return 1 / smallest
 
     def value(self, R: Array) -> Array:
         return Squared().value(R) / self.variance(R)
@@ -137,54 +160,69 @@ class Weighted(Loss):
         return Squared().value(theta) * self.variance(theta)
 
     def take(self, columns: Array) -> Loss:
-        b = self.pixel_variance
-        return self if b is None else Weighted(self.band_variance, np.asarray(b)[columns])
+        if self.pixel_variance is None:
+            return self
+        return Weighted(self.band_variance, np.asarray(self.pixel_variance)[columns])
+
+    def check_shape(self, m: int, n: int) -> None:
+        self._bands(m, np.float64)
+        self._pixels(n, np.float64)
 
     def variance(self, R: Array) -> Array:
         """Return a_i b_j for all entries of an array (m, n)."""
-        return np.asarray(self._bands(R) * self._pixels(R[0]))
+        m, n = R.shape
+        return np.asarray(self._bands(m, R.dtype) * self._pixels(n, R.dtype))
 
     @property
     def quadratic(self) -> bool:
         return True
 
     def whiten(self, A: Array) -> Array:
-        return A if self.band_variance is None else np.asarray(A / np.sqrt(self._bands(A)))
+        if self.band_variance is None:
+            return A
+        return np.asarray(A / np.sqrt(self._bands(len(A), A.dtype)))
 
     def weigh(self, s: Array) -> Array:
-        return np.asarray(s / self._pixels(s))
+        return np.asarray(s / self._pixels(len(s), s.dtype))
 
-    def _bands(self, A: Array) -> Array:
-        m = len(A)
-        return as_vector(
-            self.band_variance, m, "band_variance", A.dtype, default=np.ones(m), positive=True
-        )[:, None]
+    def _bands(self, m: int, dtype: Any) -> Array:
+        """Return the variances of the rows as a column, (m, 1)."""
+        default = np.ones(m)
+        variance = as_vector(
+            self.band_variance, m, "band_variance", dtype, default=default, positive=True
+        )
+        return variance[:, None]
 
-    def _pixels(self, s: Array) -> Array:
-        n = len(s)
+    def _pixels(self, n: int, dtype: Any) -> Array:
+        """Return the variances of the columns, (n,)."""
+        default = np.ones(n)
         return as_vector(
-            self.pixel_variance, n, "pixel_variance", s.dtype, default=np.ones(n), positive=True
+            self.pixel_variance, n, "pixel_variance", dtype, default=default, positive=True
         )
 
 
 @dataclass(frozen=True)
 class _Robust(Loss):
-    """A loss that turns from squares into straight lines at δ, its steepest slope."""
+    """A loss that is quadratic near zero and linear far away, with the slope δ."""
 
     delta: float
 
     def __post_init__(self) -> None:
-        # a plain float: one of numpy's would turn single into double precision
+        # a plain float: a float64 scalar of numpy would turn single into double precision
         object.__setattr__(self, "delta", as_scalar(self.delta, "delta", strict=True))
 
     @property
     def limit(self) -> float:
         return self.delta
 
+    @property
+    def takes_tensors(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True)
 class Huber(_Robust):
-    """Squares up to δ, straight lines beyond: ½r² for r between −δ and δ, else δ·abs(r) − ½δ². For outliers.
+    """Squares up to δ, straight lines beyond: ½r² if abs(r) ≤ δ, else δ·abs(r) − ½δ². For outliers.
 
     Parameters
     ----------
@@ -202,10 +240,12 @@ class Huber(_Robust):
 
     def value(self, R: Array) -> Array:
         psi = self.gradient(R)
-        return np.asarray(psi * (R - 0.5 * psi))
+        value: Array = psi * (R - 0.5 * psi)
+        return value
 
     def gradient(self, R: Array) -> Array:
-        return np.clip(R, -self.delta, self.delta)
+        clipped: Array = array_functions(R).clip(R, -self.delta, self.delta)
+        return clipped
 
     def conjugate(self, theta: Array) -> Array:
         return np.where(np.abs(theta) <= self.delta, 0.5 * np.square(theta), np.inf)
@@ -213,7 +253,9 @@ class Huber(_Robust):
 
 @dataclass(frozen=True)
 class PseudoHuber(_Robust):
-    """A smooth relative of :class:`Huber`: δ²(√(1 + (r/δ)²) − 1), with the conjugate δ²(1 − √(1 − (θ/δ)²)).
+    """A smooth relative of :class:`Huber`: δ²(√(1 + (r/δ)²) − 1).
+
+    Its conjugate is δ²(1 − √(1 − (θ/δ)²)).
 
     Parameters
     ----------
@@ -228,20 +270,23 @@ class PseudoHuber(_Robust):
     array([6.])
     """
 
-    # both values as quotients, which lose no digits near zero
+    # Value and conjugate are written as quotients, which lose no digits near zero.
 
     def value(self, R: Array) -> Array:
-        return np.asarray(np.square(R) / (1 + self._root(R)))
+        value: Array = (R * R) / (1 + self._root(R))
+        return value
 
     def gradient(self, R: Array) -> Array:
-        return np.asarray(R / self._root(R))
+        return R / self._root(R)
 
     def conjugate(self, theta: Array) -> Array:
         inside = np.sqrt(np.maximum(1 - np.square(theta / self.delta), 0.0))
         return np.where(np.abs(theta) <= self.delta, np.square(theta) / (1 + inside), np.inf)
 
     def _root(self, R: Array) -> Array:
-        return np.asarray(np.sqrt(1 + np.square(R / self.delta)))
+        ratio = R / self.delta
+        root: Array = array_functions(R).sqrt(1 + ratio * ratio)
+        return root
 
 
 def as_loss(loss: Any) -> Loss:

@@ -22,14 +22,6 @@ def column_norms(M: Array, block: int = 1 << 16) -> Array:
     return w
 
 
-def dictionary(D: ArrayLike, M: Array) -> tuple[Array, Array]:
-    """Return the atoms of a dictionary in M's dtype, (m, d), and their ℓ1 norms."""
-    atoms = as_matrix(D, "D").astype(M.dtype, copy=False)
-    if atoms.shape[0] != M.shape[0]:
-        raise InputError(f"D must have the {M.shape[0]} rows of M, got shape {atoms.shape}")
-    return atoms, column_norms(atoms)
-
-
 def project_omega(
     X: ArrayLike,
     w: ArrayLike,
@@ -40,7 +32,7 @@ def project_omega(
     """Project rows onto Ω = { X ≥ 0 : X_ii ≤ upper, w_i X_ij ≤ w_j X_ii } (appendix B of the paper).
 
     A row with w_i = 0 belongs to an all-zero column of M and becomes zero; so do the entries X_ij
-    with w_j = 0, i ≠ j. Rows are projected independently, in parallel, in O(n) a pass and mostly
+    with w_j = 0, i ≠ j. Rows are projected independently, in parallel, in O(n) per pass and mostly
     under ten passes.
 
     Parameters
@@ -71,12 +63,14 @@ def project_omega(
     k, n = X.shape
     w = as_vector(w, n, "w", X.dtype)
     upper = as_scalar(upper, "upper")
-    index = np.arange(n) if rows is None else np.asarray(rows)
+    index = np.arange(n)
+    if rows is not None:
+        index = np.asarray(rows)
     if index.shape != (k,):
+        if rows is None:
+            raise InputError(f"X must be square when rows is not given, got shape {X.shape}")
         raise InputError(
             f"X has {k} rows of length {n}: rows must name {k} of them, got shape {index.shape}"
-            if rows is not None
-            else f"X must be square when rows is not given, got shape {X.shape}"
         )
     if index.dtype.kind not in "iu":
         raise TypeError(f"rows must hold integers, got dtype {index.dtype}")

@@ -1,96 +1,284 @@
-"""What every solver of model (6) is given, checked once."""
+"""What a solver of model (6), or of its relatives, is asked: a frozen object, checked when it is made."""
 
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_matrix, as_scalar, as_vector
-from selfdict.model.losses import Loss, Squared, as_loss
-from selfdict.model.omega import column_norms, dictionary
+from selfdict.compute.device import is_tensor, to_numpy
+from selfdict.model.losses import Loss, as_loss
+from selfdict.model.omega import column_norms
+
+if TYPE_CHECKING:
+    from selfdict.model.reduction import Reduction
 
 Target = tuple[str, float]
 
 
-@dataclass(frozen=True)
-class Problem:
-    """M with the vectors of model (6) in M's dtype: w of Ω, p of the penalty, s of the residual; and μ.
-
-    D is None where the columns of M are the atoms. Else its columns are, each with a gate t_i of
-    its own: the model is min ½‖M − DX‖_F² + μ pᵀt over 0 ≤ t ≤ 1, 0 ≤ v_i X_ij ≤ w_j t_i, with v_i
-    = ‖d_i‖₁.
-
-    Where the loss is quadratic, M, D and s are whitened: with them it is the squared one. What was
-    given remains as ``sample_weight``, and in w and v.
-    """
+class SquaredForm(NamedTuple):
+    """A problem with a quadratic loss, written as one with the squared loss ½ Σ_j s_j ‖m_j − D x_j‖²."""
 
     M: Array
     D: Array | None
-    v: Array
-    mu: float
-    p: Array
-    w: Array
     s: Array
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Problem:
+    """Model (6) with its data, or model (4) if ``epsilon`` is given.
+
+        min  Σ_ij s_j ℓ(m_ij − (M X)_ij) + μ pᵀdiag(X)   over X ∈ Ω                           (6)
+        min  pᵀdiag(X)   over X ∈ Ω with ‖M − MX‖_F ≤ ε                                       (4)
+
+    With a dictionary D of d atoms X is d×n, and each atom has a gate t_i in place of X_ii:
+    min Σ_ij s_j ℓ(m_ij − (D X)_ij) + μ pᵀt over 0 ≤ t ≤ 1, 0 ≤ ‖d_i‖₁ X_ij ≤ w_j t_i.
+
+    Parameters
+    ----------
+    M : (m, n) array_like or sparse array
+        The data, one point per column; also a torch tensor. Entries may be negative.
+    mu : float, optional
+        The penalty μ ≥ 0 of model (6); with ``target`` its first value, > 0. See
+        :func:`mu_heuristic`. A solver needs it; a reduction does not.
+    epsilon : float, optional
+        The bound on the residual in model (4), in place of ``mu``.
+    D : (m, d) array_like, optional
+        A dictionary, one atom per column; by default M itself.
+    w : (n,) array_like, optional
+        Weights of Ω; by default the ℓ1 norms of the columns of M.
+    p : (n,) or (d,) array_like, optional
+        Positive weights of the diagonal, or of the gates. By default ones, or 1 + 0.01(u − ½) with
+        u uniform if ``random_state`` is given, which tells duplicates apart.
+    sample_weight : (n,) array_like, optional
+        Weights s_j ≥ 0 of the columns in the residual; by default ones.
+    loss : "squared" or Loss
+        What the residual costs.
+    target : ("residual", eps) or ("trace", value), optional
+        Ask for the μ at which ‖M − MX‖_F (in general: the root of twice the loss) is ``eps``, or
+        the trace of X is ``value``.
+    random_state : int, Generator or None
+        Seed of the default p.
+
+    Attributes
+    ----------
+    M, mu, epsilon, D, w, p, sample_weight, loss, target
+        As given, checked and converted to the dtype of M; ``w`` and ``p`` are always arrays.
+    v : (n,) or (d,) ndarray
+        The weights of the atoms: w, or the ℓ1 norms of the columns of D.
+    reduced_from : ReducedFrom or None
+        The problem that this one was reduced from, by which step, and what that step remembers for
+        the way back.
+
+    Examples
+    --------
+    >>> import selfdict
+    >>> problem = selfdict.Problem([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], mu=0.1)
+    >>> problem
+    Problem(2×3, float64, mu=0.1)
+    >>> selfdict.WorkingSet(tol=1e-6).solve(problem).support
+    array([0, 1])
+    """
+
+    M: Array
+    mu: float | None
+    epsilon: float | None
+    D: Array | None
+    w: Array
+    v: Array
+    p: Array
     sample_weight: Array | None
     loss: Loss
+    target: Target | None
+    reduced_from: "ReducedFrom | None"
 
-    @classmethod
-    def check(
-        cls,
+    def __init__(
+        self,
         M: ArrayLike,
-        mu: Any,
-        p: ArrayLike | None,
-        w: ArrayLike | None,
-        s: ArrayLike | None,
-        seed: Any = None,
+        mu: float | None = None,
+        *,
+        epsilon: float | None = None,
         D: ArrayLike | None = None,
-        loss: Loss | str | None = None,
-        sparse: bool = False,
-    ) -> Self:
-        """Validate; ``sparse`` says whether the solver takes sparse M.
-
-        w is by default the ℓ1 norms of the columns; p ones, or random if there is a ``seed``.
-        """
-        loss = as_loss(loss)
-        M = as_matrix(M, sparse=sparse and D is None and isinstance(loss, Squared))
-        n = M.shape[1]
-        w = as_vector(w, n, "w", M.dtype, default=column_norms(M))
-        weight = as_vector(s, n, "sample_weight", M.dtype, default=np.ones(n))
-        atoms, v = (None, w) if D is None else dictionary(D, M)
-        return cls(
-            M=loss.whiten(M),
-            D=None if atoms is None else loss.whiten(atoms),
+        w: ArrayLike | None = None,
+        p: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        loss: Loss | str = "squared",
+        target: Target | None = None,
+        random_state: Any = None,
+    ) -> None:
+        if mu is not None and epsilon is not None:
+            raise InputError(f"give either mu or epsilon, got mu={mu!r} and epsilon={epsilon!r}")
+        data = as_matrix(to_numpy(M), sparse=True)
+        dtype = data.dtype
+        n = data.shape[1]
+        atoms = None
+        norms = as_vector(w, n, "w", dtype, default=column_norms(data))
+        v = norms
+        if D is not None:
+            atoms = as_dictionary(D, data)
+            v = column_norms(atoms)
+        weight = None
+        if sample_weight is not None:
+            weight = as_vector(sample_weight, n, "sample_weight", dtype)
+        if mu is not None:
+            mu = as_scalar(mu, "mu")
+        if epsilon is not None:
+            epsilon = as_scalar(epsilon, "epsilon")
+        self._set(
+            M=data,
+            mu=mu,
+            epsilon=epsilon,
+            D=atoms,
+            w=norms,
             v=v,
-            mu=as_scalar(mu, "mu"),
-            p=as_vector(p, len(v), "p", M.dtype, default=jitter(len(v), seed), positive=True),
-            w=w,
-            s=loss.weigh(weight),
-            sample_weight=None if s is None else weight,
-            loss=loss,
+            p=as_vector(p, v.size, "p", dtype, default=jitter(v.size, random_state), positive=True),
+            sample_weight=weight,
+            loss=as_loss(loss),
+            target=as_target(target, mu),
+            reduced_from=None,
         )
+        self.loss.check_shape(*data.shape)
+        device = None
+        if is_tensor(M):
+            device = M.device  # type: ignore[union-attr]  # a tensor, as just checked
+        object.__setattr__(self, "_tensor_device", device)
 
-    def need_squares(self, solver: str) -> None:
-        """Refuse losses that are not squares of some whitened data."""
-        if not self.loss.quadratic:
-            raise InputError(
-                f"{solver} takes quadratic losses (Squared, Weighted), got {self.loss!r}; use fast_gradient"
-            )
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def changed(self, **values: Any) -> Self:
+        """Return a copy with other attributes; what is given here is not checked again."""
+        new = copy(self)
+        new.__dict__.pop("squared_form", None)  # belongs to the old attributes
+        new._set(**values)
+        return new
+
+    def with_mu(self, mu: float) -> Self:
+        """Return the penalised problem for another μ, without a target: what a solver has solved."""
+        return self.changed(mu=float(mu), target=None)
+
+    @property
+    def root(self) -> "Problem":
+        """The problem that the first reduction was given; this one, if there was none."""
+        problem: Problem = self
+        while problem.reduced_from is not None:
+            problem = problem.reduced_from.problem
+        return problem
+
+    @property
+    def n_points(self) -> int:
+        """n, the number of columns of M."""
+        return int(self.M.shape[1])
+
+    @property
+    def n_atoms(self) -> int:
+        """The number of rows of X: n, or d with a dictionary."""
+        return int(self.v.size)
+
+    @property
+    def atoms(self) -> Array:
+        """The columns that X combines: those of M, or of D."""
+        if self.D is None:
+            return self.M
+        return self.D
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether M is a sparse array."""
+        return bool(issparse(self.M))
+
+    @property
+    def s(self) -> Array:
+        """The weights of the columns in the residual, (n,): ``sample_weight``, or ones."""
+        if self.sample_weight is None:
+            return np.ones(self.n_points, dtype=self.M.dtype)
+        return self.sample_weight
+
+    @property
+    def data_device(self) -> Any:
+        """The device that the tensor M came from; None if M is no tensor."""
+        device: Any = getattr(self, "_tensor_device", None)
+        return device
+
+    @cached_property
+    def squared_form(self) -> SquaredForm:
+        """The same problem with the squared loss, for quadratic losses; w, v and p stay."""
+        D = None
+        if self.D is not None:
+            D = self.loss.whiten(self.D)
+        return SquaredForm(self.loss.whiten(self.M), D, self.loss.weigh(self.s))
+
+    def require_mu(self) -> float:
+        """Return μ, for a function of the penalised model (6) alone."""
+        if self.mu is None and self.epsilon is not None:
+            raise InputError("this needs the penalised model (6): give mu instead of epsilon")
+        if self.mu is None:
+            raise InputError("the problem has no penalty yet: give mu, for example mu_heuristic")
+        return self.mu
+
+    def __repr__(self) -> str:
+        rows, columns = self.M.shape
+        parts = [f"{rows}×{columns}", str(self.M.dtype)]
+        if self.is_sparse:
+            parts.append("sparse")
+        if self.D is not None:
+            parts.append(f"D {rows}×{self.n_atoms}")
+        for name in ("mu", "epsilon", "target"):
+            value = getattr(self, name)
+            if value is not None:
+                parts.append(f"{name}={value!r}")
+        if self.sample_weight is not None:
+            parts.append("with sample_weight")
+        if repr(self.loss) != "Squared()":
+            parts.append(repr(self.loss))
+        return f"Problem({', '.join(parts)})"
 
 
-def jitter(n: int, seed: Any) -> Array:
-    """Return p = 1 + 0.01(u − ½) with u uniform, which tells duplicates apart; ones if ``seed`` is None."""
-    return np.ones(n) if seed is None else 1 + 0.01 * (as_generator(seed).random(n) - 0.5)
+class ReducedFrom(NamedTuple):
+    """Where a reduced problem comes from.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem that was reduced.
+    step : Reduction
+        The reduction.
+    memory : object
+        What the reduction remembers of that problem, such as clusters or a basis.
+    """
+
+    problem: Problem
+    step: "Reduction"
+    memory: Any
 
 
-def check_target(target: Any, mu: float) -> Target | None:
-    """Validate ``("residual", eps)`` or ``("trace", value)``, and the first penalty, which is steered by factors."""
+def as_dictionary(D: ArrayLike, M: Array) -> Array:
+    """Return the atoms of a dictionary in M's dtype, (m, d)."""
+    atoms = as_matrix(to_numpy(D), "D").astype(M.dtype, copy=False)
+    if atoms.shape[0] != M.shape[0]:
+        raise InputError(f"D must have the {M.shape[0]} rows of M, got shape {atoms.shape}")
+    return atoms
+
+
+def jitter(n: int, random_state: Any) -> Array:
+    """Return p = 1 + 0.01(u − ½) with u uniform, which tells duplicates apart; ones without a seed."""
+    if random_state is None:
+        return np.ones(n)
+    return 1 + 0.01 * (as_generator(random_state).random(n) - 0.5)
+
+
+def as_target(target: Any, mu: float | None) -> Target | None:
+    """Validate ``("residual", eps)`` or ``("trace", value)``, and the first μ, which is steered by factors."""
     if target is None:
         return None
-    if not (
-        isinstance(target, tuple | list) and len(target) == 2 and target[0] in ("residual", "trace")
-    ):
+    is_pair = isinstance(target, tuple | list) and len(target) == 2
+    if not is_pair or target[0] not in ("residual", "trace"):
         raise InputError(
             f'target must be None, ("residual", eps) or ("trace", value), got {target!r}'
         )

@@ -1,13 +1,13 @@
 """Which rows of X should open: their scores, in tiles, for any rows and any columns.
 
-With the residual R = M − M X and θ_j = s_j r_j, row i may stay zero iff
+With the residual R = M − M X and θ_j = s_j r_j, row i may stay zero if and only if
 
     σ_i = m_iᵀθ_i + Σ_{j≠i} (w_j/w_i) max(0, m_iᵀθ_j) ≤ μ p_i.
 
-With rows and columns scaled to w = 1 this is, apart from the own column, a plain sum of positive
-parts; atoms of another dictionary have no own column. It is taken of tiles that are still in the
-cache of the core that multiplied them; where M has few rows (bands, or what
-:func:`selfdict.compress` leaves of them), without storing the tiles at all.
+With rows and columns scaled to w = 1 this is a plain sum of positive parts, apart from the own
+column; atoms of another dictionary have no own column. The sum is taken tile by tile, while a tile
+is still in the cache of the core that multiplied it. Where M has few rows (bands, or what
+:func:`selfdict.compress` leaves of them), one kernel multiplies and sums without storing the tiles.
 """
 
 from collections.abc import Callable
@@ -26,13 +26,13 @@ from selfdict.kernels.screening import (
     pack,
 )
 
-ROWS, COLUMNS = 256, 1024  # of a tile
-FEW = 32  # features up to which BLAS would spend more time on storing the products than on taking them
+TILE_ROWS = 256
+TILE_COLUMNS = 1024
+# features up to which BLAS would spend more time on storing the products than on taking them
+FUSED_FEATURES = 32
 
-
-PositiveSums = Callable[
-    [Array, Array | None, Any], Array
-]  # of θ, rows, and the dtype of the product
+# of θ, the rows to score (None: all), and the dtype of the product
+PositiveSums = Callable[[Array, Array | None, Any], Array]
 
 
 def row_scores(
@@ -41,7 +41,7 @@ def row_scores(
     w: Array,
     D: Array | None = None,
     v: Array | None = None,
-    place: Any = None,
+    device: Any = None,
 ) -> Array:
     """Return σ_i(θ) of every row i in float64; 0 where the weight of the atom is 0.
 
@@ -52,31 +52,41 @@ def row_scores(
     w : (n,) ndarray of float64
     D, v : (m, d) and (d,) ndarray, optional
         The atoms and their weights; by default the columns of M and w.
-    place : torch.device or None
+    device : torch.device or None
         Where to take the product; None for the CPU.
     """
-    atoms, weights = (M, w) if D is None or v is None else (D, v)
-    rows = np.flatnonzero(weights > 0)
+    atoms = M
+    weights = w
+    if D is not None and v is not None:
+        atoms = D
+        weights = v
+    valid = np.flatnonzero(weights > 0)
+    rows = None
+    if valid.size < weights.size:
+        rows = valid
     scores = np.zeros(weights.size)
-    sums = screener(atoms, weights, place)
-    scores[rows] = sums(theta * w, None if rows.size == weights.size else rows, np.float64)
+    positive_sums_of = screener(atoms, weights, device)
+    scores[valid] = positive_sums_of(theta * w, rows, np.float64)
     if D is None:
+        # the own column counts with its sign: the sum holds max(0, own), so min(0, own) is missing
         own = np.einsum("ij,ij->j", M, theta, dtype=np.float64)
-        scores[rows] += np.minimum(own[rows], 0.0)
+        scores[valid] += np.minimum(own[valid], 0.0)
     return scores
 
 
-def screener(D: Array, v: Array, place: Any) -> PositiveSums:
+def screener(D: Array, v: Array, device: Any) -> PositiveSums:
     """Return :func:`positive_sums` for some atoms and weights, on the CPU or on a device."""
-    if place is None:
+    if device is None:
         return partial(positive_sums, D, v)
     from selfdict.gpu.screening import Screen
 
-    return Screen(D, v, place).positive_sums
+    return Screen(D, v, device).positive_sums
 
 
 def positive_sums(D: Array, v: Array, theta: Array, rows: Array | None, dtype: Any) -> Array:
-    """Return Σ_j max(0, (d_i/v_i)ᵀθ_j) for the rows i; the product is taken in ``dtype``, the sum in float64.
+    """Return Σ_j max(0, (d_i/v_i)ᵀθ_j) for the rows i.
+
+    The product is taken in ``dtype``, the sum in float64.
 
     Parameters
     ----------
@@ -89,53 +99,62 @@ def positive_sums(D: Array, v: Array, theta: Array, rows: Array | None, dtype: A
         The rows to score; None for all d.
     dtype : float32 or float64
     """
-    count = D.shape[1] if rows is None else len(rows)
+    count = D.shape[1]
+    if rows is not None:
+        count = len(rows)
     unit = 1.0
-    if dtype == np.float32:  # far from overflow, whatever the unit of M
+    if dtype == np.float32:
+        # far from overflow, whatever the unit of M
         unit = float(np.abs(theta).max(initial=0.0)) or 1.0
         theta = (theta / unit).astype(np.float32)
     sums = np.zeros(count)
-    if len(D) <= FEW:
-        _few_features(D, v, theta, rows, sums, dtype)
+    if len(D) <= FUSED_FEATURES:
+        _fused_sums(D, v, theta, rows, sums, dtype)
         return unit * sums
 
     def task(start: int, stop: int) -> None:
-        index = slice(start, stop) if rows is None else rows[start:stop]
+        index = _part(rows, start, stop)
         left = np.ascontiguousarray((D[:, index] / v[index]).T, dtype=dtype)
-        buffer = np.empty((stop - start) * min(COLUMNS, theta.shape[1]), dtype)
-        for first in range(0, theta.shape[1], COLUMNS):
-            right = theta[:, first : first + COLUMNS]
-            V = buffer[: len(left) * right.shape[1]].reshape(len(left), -1)
-            np.matmul(left, right, out=V)
-            add_positive_sums(V, sums[start:stop])
+        buffer = np.empty((stop - start) * min(TILE_COLUMNS, theta.shape[1]), dtype)
+        for first in range(0, theta.shape[1], TILE_COLUMNS):
+            right = theta[:, first : first + TILE_COLUMNS]
+            tile = buffer[: len(left) * right.shape[1]].reshape(len(left), -1)
+            np.matmul(left, right, out=tile)
+            add_positive_sums(tile, sums[start:stop])
 
     with single_threaded_blas():
-        for_slices(task, count, ROWS)
+        for_slices(task, count, TILE_ROWS)
     return unit * sums
 
 
-def _few_features(
+def _fused_sums(
     D: Array, v: Array, theta: Array, rows: Array | None, sums: Array, dtype: Any
 ) -> None:
-    """Add the positive sums of :func:`positive_sums` to ``sums``, multiplied and added up in one kernel."""
+    """Fill ``sums`` with the positive sums of :func:`positive_sums`, for few features."""
     packed = pack(theta, dtype)
 
     def task(start: int, stop: int) -> None:
-        index = slice(start, stop) if rows is None else rows[start:stop]
+        index = _part(rows, start, stop)
         count = stop - start
-        left, out = (
-            np.zeros((count + count % 2, packed.shape[1]), dtype),
-            np.zeros(count + count % 2),
-        )
+        even = count + count % 2  # the kernel takes two rows at a time
+        left = np.zeros((even, packed.shape[1]), dtype)
         left[:count, : len(D)] = (D[:, index] / v[index]).T
+        out = np.zeros(even)
         add_positive_products(left, packed, out)
         sums[start:stop] = out[:count]
 
-    for_slices(task, len(sums), ROWS)
+    for_slices(task, len(sums), TILE_ROWS)
+
+
+def _part(rows: Array | None, start: int, stop: int) -> Any:
+    """Return an index of the rows start to stop; a slice, where all rows are meant, copies nothing."""
+    if rows is None:
+        return slice(start, stop)
+    return rows[start:stop]
 
 
 def gram(M: Array, w: Array) -> Array:
-    """Return the products ŷ_iᵀŷ_j of all points ŷ = m/w, (n, n), for M (m, n) and positive weights w (n,)."""
+    """Return the products ŷ_iᵀŷ_j of all points ŷ = m/w, (n, n), for M (m, n) and weights w (n,)."""
     Y = M / w
     K = np.empty((w.size, w.size))
 
@@ -144,21 +163,23 @@ def gram(M: Array, w: Array) -> Array:
         K[stop:, start:stop] = K[start:stop, stop:].T
 
     with single_threaded_blas():
-        for_slices(task, w.size, ROWS)
+        for_slices(task, w.size, TILE_ROWS)
     return K
 
 
 def gram_sums(K: Array, C: Array, Z: Array, weight: Array) -> Array:
-    """Return Σ_j ω_j max(0, ŷ_iᵀŷ_j − c_iᵀz_j) for all i, given K = :func:`gram`, C and Z (n, k) and ω (n,).
+    """Return Σ_j ω_j max(0, ŷ_iᵀŷ_j − c_iᵀz_j) for all i.
 
-    With the atoms D of a working set and C = ŶᵀD this is Σ_j ω_j max(0, ŷ_iᵀ(ŷ_j − D z_j)): k
-    operations a column for a score, where the residual takes as many as there are features.
+    K is :func:`gram`, C and Z are (n, k), ω = ``weight`` is (n,). With the atoms D of a working set
+    and C = ŶᵀD this is Σ_j ω_j max(0, ŷ_iᵀ(ŷ_j − D z_j)): k operations per column for a score,
+    where the residual takes as many as there are features.
     """
     sums = np.zeros(len(C))
 
     def task(start: int, stop: int) -> None:
-        add_positive_differences(K[start:stop], C[start:stop] @ Z.T, weight, sums[start:stop])
+        fitted = C[start:stop] @ Z.T
+        add_positive_differences(K[start:stop], fitted, weight, sums[start:stop])
 
     with single_threaded_blas():
-        for_slices(task, len(C), ROWS)
+        for_slices(task, len(C), TILE_ROWS)
     return sums

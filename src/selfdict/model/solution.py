@@ -1,7 +1,7 @@
 """What a solver returns, and what it reports on its way."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Self
 
@@ -10,17 +10,22 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.model.losses import Loss, Squared
+from selfdict.model.losses import Loss, as_loss
+from selfdict.model.problem import Problem
 
 
 class Status(Enum):
     """How a solver ended; the value is a sentence for a person."""
 
     CONVERGED = "The certified gap is below the tolerance."
-    STALLED = "The objective hardly falls any more in this floating-point precision; the gap says how close it is."
+    STALLED = (
+        "The objective hardly falls any more in this floating-point precision; the gap says how "
+        "close it is."
+    )
     MAX_ITER = (
         "The tolerance or the target was not met: raise max_iter, or choose a target within reach."
     )
+    TARGET_MISSED = "No penalty meets the target: choose a target within reach."
     MAX_SECONDS = "The time limit was reached; this is the best point found, with its true gap."
     INTERRUPTED = "Interrupted by the user; this is the best point found, with its true gap."
     STOPPED_BY_CALLBACK = "The callback asked to stop; this is the best point found."
@@ -33,7 +38,10 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Progress:
-    """An immutable snapshot of a running solver, handed to its callback; a true return value stops the solver."""
+    """An immutable snapshot of a running solver, passed to its callback.
+
+    A true return value of the callback stops the solver.
+    """
 
     iteration: int
     objective: float
@@ -48,12 +56,21 @@ class Progress:
 Callback = Callable[[Progress], Any]
 
 
-@dataclass(frozen=True)
-class Solution:
-    """A feasible X ∈ Ω of model (6), stored by its non-zero rows, with its certificate.
+def relative_gap(objective: float, bound: float) -> float:
+    """Return (objective − bound) / objective, at least 0; 0 for an objective of 0."""
+    if np.isneginf(bound):
+        return np.inf
+    if not objective > 0:
+        return 0.0
+    return max(0.0, (objective - bound) / objective)
 
-    With a dictionary D of d atoms X is d×n, a row an atom, and each atom has a gate of its own
-    instead of X_ii.
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A feasible X of a :class:`Problem`, stored by its non-zero rows, with its certificate.
+
+    With a dictionary D of d atoms X is d×n, with one row per atom, and each atom has a gate instead
+    of X_ii.
 
     Attributes
     ----------
@@ -65,25 +82,12 @@ class Solution:
     diagonal : (n,) or (d,) ndarray
         The diagonal of X; with a dictionary, the gates t.
     objective : float
-        ½ Σ_j s_j ‖m_j − M x_j‖² + μ pᵀ diag(X), or with another loss in place of the square; for
-        the models with ``epsilon``, pᵀ diag(X).
+        The objective of the problem: ½ Σ_j s_j ‖m_j − M x_j‖² + μ pᵀ diag(X), or with another loss
+        in place of the square; for model (4), pᵀ diag(X).
     dual_bound : float
         A proven lower bound on the optimal objective; −inf before :func:`certify`.
-    gap : float
-        (objective − dual_bound) / objective, never negative; inf before :func:`certify`.
-    mu : float
-        The penalty μ at the end (it changes when steered to a target); nan for the models with
-        ``epsilon``.
-    weights : (n,) ndarray or None
-        w of Ω, a weight a column; None stands for the ℓ1 norms of the columns of M.
-    p : (n,) or (d,) ndarray or None
-        The vector p of model (6); None stands for ones.
-    sample_weight : (n,) ndarray or None
-        Weights s_j of the columns in the residual; None stands for ones.
-    loss : Loss
-        What the residual costs; by default ½ of its square.
-    epsilon : float or None
-        The bound on the residual in model (4); None for the penalised model (6).
+    problem : Problem or None
+        What X solves, at the final penalty μ. None for a matrix that came without a problem.
     n_iter : int
         Iterations taken.
     status : Status
@@ -91,50 +95,158 @@ class Solution:
     history : mapping of str to ndarray
         Equally long arrays; ``history["objective"][0]`` is the start, ``[k]`` the value after
         iteration k.
+    terms : mapping of str to object
+        What is known of the model where there is no problem: ``mu``, ``weights``, ``p``,
+        ``sample_weight``, ``loss``, ``epsilon``.
     """
 
     support: Array
     coef: Array
     diagonal: Array
-    objective: float
+    objective: float = np.nan
     dual_bound: float = -np.inf
-    gap: float = np.inf
-    mu: float = np.nan
-    weights: Array | None = None
-    p: Array | None = None
-    sample_weight: Array | None = None
-    loss: Loss = field(default_factory=Squared)
-    epsilon: float | None = None
+    problem: Problem | None = None
     n_iter: int = 0
     status: Status = Status.GIVEN
     history: Mapping[str, Array] = field(default_factory=dict)
+    terms: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float:
+        """(objective − dual_bound) / objective, never negative; inf before :func:`certify`."""
+        return relative_gap(self.objective, self.dual_bound)
+
+    @property
+    def mu(self) -> float:
+        """The penalty μ at the end (a target changes it); nan for model (4)."""
+        mu = self._term("mu")
+        if mu is None:
+            return np.nan
+        return float(mu)
+
+    @property
+    def weights(self) -> Array | None:
+        """The weights w of Ω, one per column; None if they are not known yet."""
+        if self.problem is not None:
+            return self.problem.w
+        weights: Array | None = self.terms.get("weights")
+        return weights
+
+    @property
+    def p(self) -> Array | None:
+        """The vector p of model (6); None stands for ones."""
+        p: Array | None = self._term("p")
+        return p
+
+    @property
+    def sample_weight(self) -> Array | None:
+        """The weights s_j of the columns in the residual; None stands for ones."""
+        weight: Array | None = self._term("sample_weight")
+        return weight
+
+    @property
+    def loss(self) -> Loss:
+        """What the residual costs; by default ½ of its square."""
+        return as_loss(self._term("loss"))
+
+    @property
+    def epsilon(self) -> float | None:
+        """The bound on the residual in model (4); None for the penalised model (6)."""
+        epsilon: float | None = self._term("epsilon")
+        return epsilon
+
+    def _term(self, name: str) -> Any:
+        if self.problem is not None:
+            return getattr(self.problem, name)
+        return self.terms.get(name)
 
     @classmethod
-    def from_matrix(cls, X: ArrayLike, **fields: Any) -> Self:
-        """Store a whole n×n matrix by its non-zero rows; other fields by name.
+    def from_matrix(
+        cls,
+        X: ArrayLike,
+        problem: Problem | None = None,
+        *,
+        diagonal: ArrayLike | None = None,
+        status: Status = Status.GIVEN,
+        **terms: Any,
+    ) -> Self:
+        """Store a whole matrix by its non-zero rows.
 
-        A d×n matrix, for a dictionary of d atoms, needs its gates as the field ``diagonal``.
+        Parameters
+        ----------
+        X : (n, n) or (d, n) array_like
+            Any feasible matrix.
+        problem : Problem, optional
+            What it is a solution of, for :func:`certify`, :func:`select_indices` and
+            :func:`bundles`.
+        diagonal : (d,) array_like, optional
+            The gates, needed with a dictionary of d atoms.
+        status : Status
+            How it came about.
+        **terms
+            Without a problem: ``mu``, ``weights``, ``p``, ``sample_weight``, ``loss`` and
+            ``epsilon`` of the model.
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from selfdict import Solution
-        >>> Solution.from_matrix([[1.0, 0.5], [0.0, 0.0]], objective=0.3, mu=0.1).support
+        >>> import selfdict
+        >>> problem = selfdict.Problem([[1.0, 0.4], [0.0, 0.1]], mu=0.1)
+        >>> selfdict.Solution.from_matrix([[1.0, 0.4], [0.0, 0.0]], problem).support
         array([0])
         """
         X = np.asarray(X)
-        if X.ndim != 2 or ("diagonal" not in fields and X.shape[0] != X.shape[1]):
+        if X.ndim != 2 or (diagonal is None and X.shape[0] != X.shape[1]):
             raise InputError(
-                f"X must be a square matrix, or come with its gates as diagonal, got shape {X.shape}"
+                "X must be a square matrix, or come with its gates as diagonal, "
+                f"got shape {X.shape}"
             )
-        diagonal = np.asarray(fields.pop("diagonal", np.diagonal(X).copy()))
-        if diagonal.shape != X.shape[:1]:
+        gates = np.diagonal(X).copy()
+        if diagonal is not None:
+            gates = np.asarray(diagonal)
+        if gates.shape != X.shape[:1]:
             raise InputError(
-                f"diagonal must hold a gate for each of the {len(X)} rows, got shape {diagonal.shape}"
+                f"diagonal must hold a gate for each of the {len(X)} rows, got shape {gates.shape}"
             )
-        support = np.flatnonzero(X.any(axis=1) | (diagonal > 0))
-        fields.setdefault("objective", np.nan)
-        return cls(support=support, coef=X[support], diagonal=diagonal, **fields)
+        objective = terms.pop("objective", np.nan)
+        unknown = set(terms) - {"mu", "weights", "p", "sample_weight", "loss", "epsilon"}
+        if unknown:
+            raise TypeError(f"from_matrix got an unexpected keyword {sorted(unknown)[0]!r}")
+        support = np.flatnonzero(X.any(axis=1) | (gates > 0))
+        point = cls(
+            support=support,
+            coef=X[support],
+            diagonal=gates,
+            objective=objective,
+            status=status,
+            terms=terms,
+        )
+        if problem is not None:
+            return point.for_problem(problem)
+        return point
+
+    def for_problem(self, problem: Problem) -> Self:
+        """Return the same X as a solution of a problem; objective and bound are not known then.
+
+        Parameters
+        ----------
+        problem : Problem
+            One with as many points and atoms.
+
+        Returns
+        -------
+        Solution
+        """
+        if self.diagonal.shape != (problem.n_atoms,):
+            there = f"M has {problem.n_atoms}"
+            if problem.D is not None:
+                there = f"D has {problem.n_atoms} atoms"
+            raise InputError(f"the solution belongs to {self.diagonal.shape[0]} points, {there}")
+        if self.coef.shape[1:] != (problem.n_points,):
+            raise InputError(
+                f"the solution's rows have shape {self.coef.shape[1:]}, "
+                f"M has {problem.n_points} points"
+            )
+        return replace(self, problem=problem, terms={}, objective=np.nan, dual_bound=-np.inf)
 
     def toarray(self) -> Array:
         """Return X as a dense matrix, n×n or d×n (for small n)."""

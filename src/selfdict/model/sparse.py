@@ -21,7 +21,8 @@ from selfdict.kernels.screening import add_positive_sums
 from selfdict.kernels.sparse import add_gram_rows
 
 ROUNDING = 64 * np.finfo(np.float64).eps  # relative error of the products
-ROWS = 16  # of a tile: with ten thousand columns it fits into the second cache
+# with ten thousand columns, a tile of this many rows fits into the second-level cache
+SPARSE_TILE_ROWS = 16
 
 
 class SparseResidual(NamedTuple):
@@ -49,30 +50,39 @@ class SparseResidual(NamedTuple):
     @classmethod
     def of(cls, Y: Any, D: Array, Xt: Array, P: Array | None = None) -> "SparseResidual":
         """Compute the two products; ``P`` is YᵀD, if it is at hand."""
-        P = Y.T @ D if P is None else P
-        norms, fitted = squared_norms(Y), np.einsum("jk,jk->j", P, Xt)
+        if P is None:
+            P = Y.T @ D
+        norms = squared_norms(Y)
+        fitted = np.einsum("jk,jk->j", P, Xt)
         square = norms - 2 * fitted + np.einsum("jk,jk->j", Xt @ (D.T @ D), Xt)
         return cls(Y, D, Xt, norms - fitted, np.maximum(square, 0.0), ROUNDING * norms)
 
     def positive_sums(self, M: Any, w: Array, factor: Array, rows: Array | None) -> Array:
-        """Return Σ_j max(0, factor_j (m_i/w_i)ᵀr_j) for the rows i, in float64, as the dense function of this name."""
-        rows = np.arange(M.shape[1]) if rows is None else rows
-        by_features = self.Y.tocsr().astype(np.float64)
-        by_features.data *= factor[by_features.indices]
+        """Return Σ_j max(0, factor_j (m_i/w_i)ᵀr_j) for the rows i (None: all), in float64."""
+        if rows is None:
+            rows = np.arange(M.shape[1])
+        Y = self.Y.tocsr().astype(np.float64)
+        Y.data *= factor[Y.indices]
         atoms = (M.T @ self.D)[rows] / w[rows, None]
         weighted = np.ascontiguousarray((self.Xt * -factor[:, None]).T)
         sums = np.zeros(len(rows))
 
         def task(start: int, stop: int) -> None:
-            V = atoms[start:stop] @ weighted
+            tile = atoms[start:stop] @ weighted
             these = rows[start:stop]
-            left, right = (
-                (M.indptr, M.indices, M.data),
-                (by_features.indptr, by_features.indices, by_features.data),
+            add_gram_rows(
+                M.indptr,
+                M.indices,
+                M.data,
+                Y.indptr,
+                Y.indices,
+                Y.data,
+                these,
+                1.0 / w[these],
+                tile,
             )
-            add_gram_rows(*left, *right, these, 1.0 / w[these], V)
-            add_positive_sums(V, sums[start:stop])
+            add_positive_sums(tile, sums[start:stop])
 
         with single_threaded_blas():
-            for_slices(task, len(rows), ROWS)
+            for_slices(task, len(rows), SPARSE_TILE_ROWS)
         return sums

@@ -9,10 +9,13 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_indices, as_matrix, as_scalar
 from selfdict.abundances import fcls, nnls
+from selfdict.kernels.sparse import dense_columns
 from selfdict.metrics import spectral_angles
+from selfdict.model.certificate import problem_of
 from selfdict.model.omega import column_norms
 from selfdict.model.solution import Solution
 from selfdict.peers.h2nmf import Clusters
+from selfdict.readout.evidence import Evidence, warn_of_old_arguments
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,13 @@ class Bundles:
         -------
         (r, n) ndarray
         """
-        H = (fcls if sum_to_one else nnls)(np.hstack(self.spectra), M)
-        starts = np.cumsum([0, *(columns.size for columns in self.members[:-1])])
+        spectra = np.hstack(self.spectra)
+        if sum_to_one:
+            H = fcls(spectra, M)
+        else:
+            H = nnls(spectra, M)
+        sizes = [columns.size for columns in self.members]
+        starts = np.cumsum([0, *sizes[:-1]])
         sums: Array = np.add.reduceat(H, starts, axis=0)
         return sums
 
@@ -81,12 +89,12 @@ class Bundles:
 def bundles(
     solution: Solution,
     indices: ArrayLike,
-    M: ArrayLike,
+    M: ArrayLike | None = None,
     *,
     radius: float = 0.5,
     clusters: Clusters | None = None,
 ) -> Bundles:
-    """Gather the pixels of the support around the selected ones, so that a material is more than one spectrum.
+    """Gather the pixels of the support around the selected ones: a material is more than a spectrum.
 
     The optimum of model (6) shares the weight of a material among near-duplicates that differ in
     what mixing cannot explain: illumination, moisture, age. A row of the support joins the nearest
@@ -97,16 +105,18 @@ def bundles(
     Parameters
     ----------
     solution : Solution
-        Of M, or of the representatives of ``clusters``.
+        With its problem; it may be one of representatives (:class:`Candidates`).
     indices : (r,) array_like of int
-        The selected columns of M, from :func:`select_indices` or anywhere else.
-    M : (m, n) array_like
-        The data, all of it; for a solution with a dictionary D, that dictionary.
+        The selected columns of the data (with a dictionary: atoms), from :func:`select_indices` or
+        anywhere else.
+    M : (m, n) array_like, optional
+        Deprecated: the data, all of it, where the solution has no problem; for a solution with a
+        dictionary D, that dictionary.
     radius : float
         From 0, the selected columns alone, to 1; up to 0.5 no column could have joined two bundles.
         A single selected column gathers the whole support unless it is 0.
     clusters : Clusters, optional
-        From :func:`h2nmf`, if the solution is of its representatives.
+        Deprecated: from :func:`h2nmf`, if the solution is of its representatives.
 
     Returns
     -------
@@ -116,39 +126,56 @@ def bundles(
     --------
     >>> from selfdict import bundles, working_set
     >>> M = [[1.0, 1.0, 0.0, 0.5], [0.0, 0.2, 1.0, 0.5], [0.2, 0.0, 0.0, 0.1]]
-    >>> found = bundles(working_set(M, 1e-3), [0, 2], M)
+    >>> found = bundles(working_set(M, 1e-3), [0, 2])
     >>> [members.tolist() for members in found.members]
     [[0, 1], [2]]
     """
-    M = as_matrix(M)
-    n = M.shape[1]
-    K = as_indices(indices, n)
+    if M is not None:
+        warn_of_old_arguments("bundles")
+        columns = as_matrix(M)
+        points = np.arange(columns.shape[1])
+        if clusters is not None:
+            points = clusters.indices
+        if solution.diagonal.size != points.size:
+            raise InputError(
+                f"the solution belongs to {solution.diagonal.size} points, expected {points.size}"
+            )
+    else:
+        points = Evidence.of(solution).points
+        columns = problem_of(solution).root.atoms  # as they were given, without sample weights
+    K = as_indices(indices, columns.shape[1])
     radius = as_scalar(radius, "radius")
     if radius > 1:
         raise InputError(f"radius must be at most 1, got {radius:g}")
-    points = np.arange(n) if clusters is None else clusters.indices
-    if solution.diagonal.size != points.size:
-        raise InputError(
-            f"the solution belongs to {solution.diagonal.size} points, expected {points.size}"
-        )
-    weight = np.zeros(n, dtype=solution.diagonal.dtype)
+    weight = np.zeros(columns.shape[1], dtype=solution.diagonal.dtype)
     weight[points] = solution.diagonal
-
-    centres = _normalised(M[:, K])
-    apart = scipy.spatial.distance.cdist(centres, centres, "cityblock")
-    np.fill_diagonal(apart, np.finfo(apart.dtype).max)
-    others = np.setdiff1d(points[solution.support], K)
-    others = others[np.argsort(-weight[others], kind="stable")]
-    distance = scipy.spatial.distance.cdist(_normalised(M[:, others]), centres, "cityblock")
-    nearest = distance.argmin(axis=1)
-    joins = distance.min(axis=1) < radius * apart.min(axis=1)[nearest]
-    members = tuple(np.append(j, others[joins & (nearest == k)]) for k, j in enumerate(K))
+    members = _members(columns, K, points[solution.support], weight, radius)
+    spectra = tuple(dense_columns(columns, group) for group in members)
     return Bundles(
         members=members,
         weights=tuple(weight[group] for group in members),
-        spectra=tuple(M[:, group] for group in members),
-        angles=tuple(spectral_angles(M[:, group[:1]], M[:, group])[0] for group in members),
+        spectra=spectra,
+        angles=tuple(spectral_angles(S[:, :1], S)[0] for S in spectra),
     )
+
+
+def _members(
+    columns: Array, K: Array, support: Array, weight: Array, radius: float
+) -> tuple[Array, ...]:
+    """Return the columns of each bundle: the selected one, then others by falling weight."""
+    centres = _normalised(dense_columns(columns, K))
+    between = scipy.spatial.distance.cdist(centres, centres, "cityblock")
+    np.fill_diagonal(between, np.finfo(between.dtype).max)
+    others = np.setdiff1d(support, K)
+    others = others[np.argsort(-weight[others], kind="stable")]
+    candidates = _normalised(dense_columns(columns, others))
+    distance = scipy.spatial.distance.cdist(candidates, centres, "cityblock")
+    nearest = distance.argmin(axis=1)
+    joins = distance.min(axis=1) < radius * between.min(axis=1)[nearest]
+    groups = []
+    for k, selected in enumerate(K):
+        groups.append(np.append(selected, others[joins & (nearest == k)]))
+    return tuple(groups)
 
 
 def _normalised(M: Array) -> Array:

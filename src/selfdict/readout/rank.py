@@ -1,6 +1,7 @@
 """How many columns to select: HySime, or the elbow of an error curve."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -12,9 +13,9 @@ from selfdict.compute.sums import second_moments
 from selfdict.metrics import relative_error
 from selfdict.model.solution import Solution
 from selfdict.peers._columns import finite_squared_norms
-from selfdict.peers.h2nmf import Clusters
 from selfdict.peers.spa import spa
-from selfdict.readout.selection import select_indices
+from selfdict.readout.evidence import Evidence
+from selfdict.readout.selection import select_from
 
 
 @dataclass(frozen=True)
@@ -35,30 +36,18 @@ class ErrorCurve:
     limits: Array
 
 
-def error_curve(
-    solution: Solution,
-    M: ArrayLike,
-    r_max: int = 20,
-    method: str = "spa",
-    *,
-    clusters: Clusters | None = None,
-) -> ErrorCurve:
-    """Return the errors of the columns that :func:`selfdict.select_indices` reads out of one solution, over the rank.
+def error_curve(solution: Solution, r_max: int = 20, method: str = "spa") -> ErrorCurve:
+    """Return the errors of the columns that :func:`select_indices` reads out of one solution.
 
     Parameters
     ----------
     solution : Solution
-        Of M, or of the representatives of ``clusters``; its gap says how near to the optimum of
-        model (6) it is.
-    M : (m, n) array_like
-        The data, all of it.
+        With its problem; its gap says how near to the optimum of model (6) it is.
     r_max : int, default=20
         The last rank. The curve ends before it where fewer columns explain M exactly.
     method : str, default="spa"
-        One of :func:`selfdict.select_indices`. ``"exchange"`` has lower errors and takes seconds
-        for each rank.
-    clusters : Clusters, optional
-        Those that the solution belongs to, if any.
+        One of :func:`select_indices`. ``"exchange"`` has lower errors and takes seconds for each
+        rank.
 
     Returns
     -------
@@ -70,24 +59,40 @@ def error_curve(
     >>> from selfdict.datasets import make_mixtures
     >>> M = make_mixtures(30, 200, 3, noise=0.01, random_state=0)[0]
     >>> solution = selfdict.working_set(M, selfdict.mu_heuristic(M, 3))
-    >>> curve = selfdict.error_curve(solution, M, 5)
+    >>> curve = selfdict.error_curve(solution, 5)
     >>> bool((curve.limits <= curve.errors).all())
     True
     """
-    M = as_matrix(M)
-    r_max = min(as_rank(r_max, max(M.shape[1], 20), "r_max"), M.shape[1])
+    if not isinstance(r_max, Integral):
+        raise TypeError(f"r_max must be an integer, got {type(r_max).__name__}")
+    evidence = Evidence.of(solution).dense(int(r_max) + 32)
+    return _curve(evidence, int(r_max), method)
+
+
+def _curve(evidence: Evidence, r_max: int, method: str) -> ErrorCurve:
+    """Return the curve up to a rank, for dense data."""
+    M = evidence.M
+    n = evidence.A.shape[1]
+    r_max = min(as_rank(r_max, max(n, 20), "r_max"), n)
     power = np.linalg.eigvalsh(second_moments(M))[::-1]
     tails = np.append(np.cumsum(power[::-1])[::-1], np.zeros(r_max))
-    limits = np.sqrt(np.maximum(tails[1 : r_max + 1] / max(tails[0], np.finfo(float).tiny), 0.0))
+    shares = tails[1 : r_max + 1] / max(tails[0], np.finfo(float).tiny)
+    limits = np.sqrt(np.maximum(shares, 0.0))
+    negligible = 64 * np.finfo(M.dtype).eps
     errors: list[float] = []
-    while len(errors) < r_max and (not errors or errors[-1] > 64 * np.finfo(M.dtype).eps):
+    for r in range(1, r_max + 1):
         try:
-            K = select_indices(solution, len(errors) + 1, M, method, clusters=clusters)
-        except ValueError:
+            K = select_from(evidence, r, method)
+        except InputError:
             if not errors:
                 raise
             break  # what is left is too little to choose a column by
-        errors.append(min([relative_error(M, K), *errors[-1:]]))
+        error = relative_error(M, evidence.A[:, K])
+        if errors:
+            error = min(error, errors[-1])
+        errors.append(error)
+        if error <= negligible:
+            break
     # A limit from squares has half the digits only: it could lie above an error that is all but
     # zero.
     return ErrorCurve(np.array(errors), np.minimum(limits[: len(errors)], errors))
@@ -99,7 +104,6 @@ def suggest_rank(
     r_max: int = 20,
     method: Literal["hysime", "elbow"] = "hysime",
     solution: Solution | None = None,
-    clusters: Clusters | None = None,
 ) -> int:
     """Suggest a number of columns to select.
 
@@ -111,9 +115,9 @@ def suggest_rank(
         The largest rank to suggest.
     method : {"hysime", "elbow"}
         Either :func:`hysime`, or :func:`elbow` of an error curve.
-    solution, clusters : Solution and Clusters, optional
-        For the elbow: with a solution its :func:`selfdict.error_curve` is used, without one the
-        errors of the first 1, 2, …, ``r_max`` columns that :func:`selfdict.spa` selects.
+    solution : Solution, optional
+        For the elbow: with a solution its :func:`error_curve` is used, without one the errors of
+        the first 1, 2, …, ``r_max`` columns that :func:`spa` selects.
 
     Returns
     -------
@@ -125,7 +129,8 @@ def suggest_rank(
     >>> import numpy as np
     >>> import selfdict
     >>> rng = np.random.default_rng(0)
-    >>> M = rng.random((30, 4)) @ rng.dirichlet(np.ones(4), 500).T + 0.001 * rng.standard_normal((30, 500))
+    >>> H = rng.dirichlet(np.ones(4), 500).T
+    >>> M = rng.random((30, 4)) @ H + 0.001 * rng.standard_normal((30, 500))
     >>> selfdict.suggest_rank(M), selfdict.suggest_rank(M, method="elbow")
     (4, 4)
     """
@@ -133,12 +138,14 @@ def suggest_rank(
     r_max = min(as_rank(r_max, max(M.shape[1], 20), "r_max"), M.shape[1])
     if method == "hysime":
         return max(1, min(hysime(M), r_max))
-    if method == "elbow":
-        if solution is not None:
-            return elbow(error_curve(solution, M, r_max, clusters=clusters).errors)
-        K = spa(M, r_max, allow_fewer=True)
-        return elbow([relative_error(M, K[: k + 1]) for k in range(K.size)]) if K.size else 1
-    raise InputError(f"method must be 'hysime' or 'elbow', got {method!r}")
+    if method != "elbow":
+        raise InputError(f"method must be 'hysime' or 'elbow', got {method!r}")
+    if solution is not None:
+        return elbow(error_curve(solution, r_max).errors)
+    K = spa(M, r_max, allow_fewer=True)
+    if K.size == 0:
+        return 1
+    return elbow([relative_error(M, K[:r]) for r in range(1, K.size + 1)])
 
 
 def hysime(M: ArrayLike) -> int:

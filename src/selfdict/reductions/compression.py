@@ -9,7 +9,7 @@ feasible for M as for QᵀM. The two objectives differ by the part of the residu
 not see.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +19,17 @@ from scipy.sparse import issparse
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_matrix, as_rank
 from selfdict.compute.sums import second_moments
-from selfdict.model.certificate import certify, squared_residuals
+from selfdict.model.certificate import certify, objective_value
+from selfdict.model.features import UnsupportedError
+from selfdict.model.losses import Squared
+from selfdict.model.problem import Problem, ReducedFrom
+from selfdict.model.reduction import Reduction
 from selfdict.model.solution import Solution
+from selfdict.reductions.weighting import weighted_columns
 
 METHODS = ("svd", "gaussian", "srht")
-MANY = 2000  # features from which the singular vectors are found by subspace iteration
-STEPS, EXTRA = 4, 10  # of that iteration, and directions besides those asked for
+# features up to which all eigenvectors of M Mᵀ are computed for the leading ones
+EIGEN_FEATURES = 2000
 
 
 class Compressed(NamedTuple):
@@ -45,6 +50,75 @@ class Compressed(NamedTuple):
     scale: float
 
 
+@dataclass(frozen=True)
+class Compression(Reduction):
+    """Solve for q directions of the features; a bound for these is one for all features.
+
+    Parameters
+    ----------
+    q : int
+        The number of directions; all, if there are fewer features.
+    method : {"svd", "gaussian", "srht"}
+        How they are chosen: see :func:`compress`.
+    random_state : int, Generator or None
+        Seed of the random methods.
+
+    Examples
+    --------
+    >>> import selfdict
+    >>> from selfdict.datasets import make_mixtures
+    >>> M = make_mixtures(30, 100, 3, noise=0.01, random_state=0)[0]
+    >>> step = selfdict.Compression(5)
+    >>> small = step.reduce(selfdict.Problem(M, mu=0.1))
+    >>> small.M.shape
+    (5, 100)
+    >>> solution = step.lift(selfdict.WorkingSet().solve(small))
+    >>> bool(solution.dual_bound <= solution.objective)
+    True
+    """
+
+    q: int
+    method: str = "svd"
+    random_state: Any = None
+
+    def __post_init__(self) -> None:
+        _check_method(self.method)
+
+    def check(self, problem: Problem) -> None:
+        """Raise :class:`selfdict.UnsupportedError` if the problem cannot be compressed."""
+        if problem.D is not None or not isinstance(problem.loss, Squared):
+            raise UnsupportedError(
+                "compress takes no dictionary, and no loss but the squared one, which rotations "
+                "keep"
+            )
+
+    def reduce(self, problem: Problem) -> Problem:
+        """Return the problem for the compressed data, with the weights of Ω taken from M."""
+        self.check(problem)
+        q = min(int(self.q), problem.M.shape[0])
+        # directions that matter for the weighted residual; the data itself stays unweighted
+        small = compress(weighted_columns(problem), q, self.method, self.random_state)
+        if problem.sample_weight is not None:
+            data = np.ascontiguousarray((problem.M.T @ small.basis).T)
+            small = small._replace(data=problem.M.dtype.type(small.scale) * data)
+        return problem.changed(M=small.data, reduced_from=ReducedFrom(problem, self, small))
+
+    def lift(self, solution: Solution) -> Solution:
+        """Return the solution as one of the uncompressed data: its objective there, and a bound.
+
+        The bound is the dual bound of basisᵀM, which costs a screening pass over q features.
+        :func:`certify` of the result takes the residual of M itself instead, at the cost of a pass
+        over all features; either bound holds.
+        """
+        link = self._reduced_from(solution)
+        small: Compressed = link.memory
+        unscaled = small.data / small.data.dtype.type(small.scale)
+        origin = link.problem.with_mu(solution.mu)
+        bound = certify(solution.for_problem(origin.changed(M=unscaled))).dual_bound
+        point = replace(solution, problem=origin, dual_bound=bound)
+        return replace(point, objective=objective_value(point))
+
+
 def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None) -> Compressed:
     """Reduce the features of M (m, n) to q, by an orthonormal basis.
 
@@ -52,7 +126,7 @@ def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None
     ----------
     M : (m, n) array_like or sparse array
     q : int
-        How many directions, at most m.
+        The number of directions, at most m.
     method : {"svd", "gaussian", "srht"}
         - ``"svd"``: the q leading left singular vectors of M: the least residual that q directions
           can leave. For more than 2000 features, as good as four steps of subspace iteration find
@@ -60,8 +134,8 @@ def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None
         - ``"gaussian"``: a random subspace, uniform among all of its dimension.
         - ``"srht"``: q random columns of a Hadamard matrix with random signs of its rows
           (subsampled randomised Hadamard transform), orthonormalised where m is no power of two.
-          The q columns are multiplied out: for so few that takes less time than a fast transform of
-          all of M.
+          The q columns are multiplied out: for few columns that takes less time than a fast
+          transform of all of M.
     random_state : int, numpy.random.Generator or None
         Seed of the random methods; ``"svd"`` is deterministic.
 
@@ -81,59 +155,40 @@ def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None
     M = as_matrix(M, sparse=True)
     m = M.shape[0]
     q = as_rank(q, m, "q", of="rows of M")
+    _check_method(method)
     rng = as_generator(random_state)
+    scale = float(np.sqrt(m / q))
     if method == "svd":
         basis = _leading(M, q)
+        scale = 1.0
     elif method == "gaussian":
         basis = np.linalg.qr(rng.standard_normal((m, q)))[0]
-    elif method == "srht":
-        basis = np.linalg.qr(_hadamard_columns(m, q, rng))[0]
     else:
-        raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+        basis = np.linalg.qr(_hadamard_columns(m, q, rng))[0]
     basis = basis.astype(M.dtype)
-    scale = 1.0 if method == "svd" else float(np.sqrt(m / q))
-    return Compressed(M.dtype.type(scale) * np.ascontiguousarray((M.T @ basis).T), basis, scale)
+    data = M.dtype.type(scale) * np.ascontiguousarray((M.T @ basis).T)
+    return Compressed(data, basis, scale)
 
 
-def original(M: ArrayLike, solution: Solution, compressed: Compressed) -> Solution:
-    """Return a solution for the compressed data as one of M: with its objective for M, and a bound that holds for M.
-
-    The bound is the dual bound of basisᵀM, which costs a screening pass over q features.
-    ``certify(M, solution)`` takes the residual of M itself instead, at the cost of a pass over all
-    features; either bound holds.
-
-    Parameters
-    ----------
-    M : (m, n) array_like or sparse array
-    solution : Solution
-        Of model (6) for ``compressed.data``, with the ``weights`` of M.
-    compressed : Compressed
-
-    Returns
-    -------
-    Solution
-    """
-    squares = squared_residuals(as_matrix(M, sparse=True), solution)
-    s, p = (1.0 if weight is None else weight for weight in (solution.sample_weight, solution.p))
-    value = 0.5 * float((s * squares).sum()) + solution.mu * float(
-        (p * solution.diagonal.astype(np.float64)).sum()
-    )
-    bound = certify(
-        compressed.data / compressed.data.dtype.type(compressed.scale), solution
-    ).dual_bound
-    gap = max(0.0, (value - bound) / value) if value > 0 else 0.0
-    return replace(solution, objective=value, dual_bound=bound, gap=gap)
+def _check_method(method: str) -> None:
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
 
 
 def _leading(M: Any, q: int) -> Array:
+    """Return the q leading left singular vectors of M."""
     m, n = M.shape
-    if m <= MANY:
-        moments = (M @ M.T).toarray().astype(np.float64) if issparse(M) else second_moments(M)
+    if m <= EIGEN_FEATURES:
+        if issparse(M):
+            moments = (M @ M.T).toarray().astype(np.float64)
+        else:
+            moments = second_moments(M)
         vectors: Array = np.linalg.eigh(moments)[1][:, ::-1][:, :q]
         return vectors
+    # m×m numbers would be too many: subspace iteration, with some directions more than asked for
     M = M.astype(np.float64)
-    spread = np.random.default_rng(0).standard_normal((n, min(q + EXTRA, m)))
-    for _ in range(STEPS):
+    spread = np.random.default_rng(0).standard_normal((n, min(q + 10, m)))
+    for _ in range(4):
         basis = np.linalg.qr(M @ spread)[0]
         spread = M.T @ basis
     if basis.shape[1] < q:  # fewer points than directions asked for: any further ones will do
@@ -144,7 +199,10 @@ def _leading(M: Any, q: int) -> Array:
 
 
 def _hadamard_columns(m: int, q: int, rng: np.random.Generator) -> Array:
-    """Return q columns of the m first rows of a Hadamard matrix: the signs (−1)^popcount(i & k), rows times ±1."""
+    """Return q random columns of the first m rows of a Hadamard matrix, with random signs of rows.
+
+    The entries of a Hadamard matrix are the signs (−1)^popcount(i & k).
+    """
     size = 1 << (m - 1).bit_length()
     bits = np.arange(m)[:, None] & rng.choice(size, q, replace=False)
     for shift in (32, 16, 8, 4, 2, 1):

@@ -6,13 +6,20 @@ rank r, so they lose nothing, and atoms that look alike can be told apart by a d
 times smaller.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.features import UnsupportedError
+from selfdict.model.omega import column_norms
+from selfdict.model.problem import Problem, ReducedFrom
+from selfdict.reductions.columns import GateReduction
 from selfdict.reductions.compression import compress
+from selfdict.reductions.weighting import weighted_columns
 from selfdict.solvers.penalty import RELATIVE_OFFSET
 
 
@@ -34,6 +41,53 @@ class Denoised(NamedTuple):
     data: Array
     variance: float
     mu: float
+
+
+@dataclass(frozen=True)
+class Denoising(GateReduction):
+    """Solve for the best approximation of the data of a given rank.
+
+    Parameters
+    ----------
+    rank : int
+        At most min(m, n); larger values mean that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import selfdict
+    >>> from selfdict.datasets import make_mixtures
+    >>> M = make_mixtures(30, 200, 4, noise=0.05, random_state=0)[0]
+    >>> clean = selfdict.Denoising(4).reduce(selfdict.Problem(M, mu=0.1))
+    >>> int(np.linalg.matrix_rank(clean.M))
+    4
+    """
+
+    rank: int
+
+    def check(self, problem: Problem) -> None:
+        """Raise :class:`selfdict.UnsupportedError` if the data cannot be denoised."""
+        if problem.is_sparse:
+            raise UnsupportedError("denoising makes data dense; pass M.toarray() if it fits")
+
+    def reduce(self, problem: Problem) -> Problem:
+        """Return the problem for the denoised data; its ``reduced_from.memory`` is a Denoised."""
+        self.check(problem)
+        found = denoise(weighted_columns(problem), min(int(self.rank), *problem.M.shape))
+        data = found.data
+        if problem.sample_weight is not None:
+            # back to the unit of M; a column without weight is not seen, and stays as it is
+            root = np.sqrt(problem.sample_weight)
+            data = np.divide(data, root, out=problem.M.copy(), where=root > 0)
+        w = column_norms(data)
+        v = w
+        if problem.D is not None:
+            v = problem.v
+        link = ReducedFrom(problem, self, found)
+        return problem.changed(M=data, w=w, v=v, reduced_from=link)
+
+    def _rows(self, link: ReducedFrom) -> Array:
+        return np.arange(link.problem.n_atoms)
 
 
 def denoise(M: ArrayLike, r: int) -> Denoised:

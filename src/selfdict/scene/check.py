@@ -1,16 +1,18 @@
-"""How far the solution on the candidates can be from optimal for all pixels: sums that one pass over them gives."""
+"""How far the solution on the candidates can be from optimal for all pixels.
+
+All it needs are sums over the pixels, which one pass over the scene gives.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.model.certificate import best_scaling
-from selfdict.model.omega import column_norms, dictionary
-from selfdict.model.screening import row_scores
-from selfdict.model.solution import Solution
-from selfdict.solvers.newton_gates import Gates
+from selfdict.model.certificate import residual_terms
+from selfdict.model.dual import DualTerms
+from selfdict.model.omega import column_norms
+from selfdict.model.solution import Solution, relative_gap
+from selfdict.solvers.gates import Gates
 
 _COLUMNS = 8192  # fitted at a time, whatever the size of the block
 
@@ -50,14 +52,20 @@ class Dictionary:
 
     @classmethod
     def of(cls, D: Array, solution: Solution) -> "Dictionary":
-        """Take the gates and μp from a solution for the columns of D, with residuals weighted by cluster sizes."""
-        D, v = dictionary(D, D)
+        """Take the gates and μp from a solution for the columns of D.
+
+        Its residuals are weighted by cluster sizes.
+        """
+        v = column_norms(D)
         p = np.ones(v.size) if solution.p is None else solution.p.astype(np.float64)
         t = np.clip(solution.diagonal.astype(np.float64), 0.0, 1.0)
         return cls(D, v, np.where(v > 0, t, 0.0), solution.mu * p)
 
     def sums(self, M: Array) -> Array:
-        """Return what the pixels M (m, n) add to ⟨θ, M⟩, to ‖R‖² and to the scores of the candidates, θ = R."""
+        """Return what the pixels M (m, n) add to ⟨θ, M⟩, to ‖R‖² and to the scores, θ = R.
+
+        There is one score per candidate.
+        """
         total = np.zeros(2 + self.D.shape[1])
         for start in range(0, M.shape[1], _COLUMNS):
             total += self._sums(M[:, start : start + _COLUMNS])
@@ -69,9 +77,8 @@ class Dictionary:
         opened = np.flatnonzero(self.t > 0)
         gates = Gates(M, w, np.ones(w.size), None, self.D, self.v)
         gates.open(opened, self.t[opened])
-        R = gates.residual()
-        linear, quadratic = float(np.einsum("ij,ij->", R, M)), float(squared_norms(R).sum())
-        return np.concatenate([[linear, quadratic], row_scores(M, R, w, self.D, self.v)])
+        terms = residual_terms(M, gates.residual(), w, np.ones(w.size), D=self.D, v=self.v)
+        return np.concatenate([[terms.linear, terms.quadratic], terms.scores])
 
     def verdict(self, total: Array) -> SceneCheck:
         """Return the check from the sums over all pixels.
@@ -79,9 +86,7 @@ class Dictionary:
         For θ = cR the dual value is c⟨R, M⟩ − ½c²‖R‖² − Σ_i max(0, cσ_i − μp_i) with the scores
         σ_i = Σ_j (w_j/w_i) max(0, d_iᵀr_j); the best c ≥ 0 is found exactly.
         """
-        linear, quadratic, scores = float(total[0]), float(total[1]), total[2:]
-        objective = 0.5 * quadratic + float(self.penalty @ self.t)
-        _, bound = best_scaling(linear, quadratic, scores, self.penalty)
-        return SceneCheck(
-            objective, bound, max(0.0, (objective - bound) / objective) if objective > 0 else 0.0
-        )
+        terms = DualTerms(float(total[0]), float(total[1]), total[2:])
+        objective = 0.5 * terms.quadratic + float(self.penalty @ self.t)
+        bound = terms.bound(self.penalty)
+        return SceneCheck(objective, bound, relative_gap(objective, bound))

@@ -106,7 +106,10 @@ def check_request(
     squared_loss = isinstance(as_loss(options.get("loss")), Squared)
     if check:
         has_dictionary = method == "fgnsr" and (candidates is not None or library is not None)
-        options = _checkable_options(options, has_dictionary and squared_loss)
+        if not has_dictionary or not squared_loss:
+            raise InputError(
+                "check needs the method 'fgnsr' with candidates or a library, and loss='squared'"
+            )
     scene = with_mask(as_scene(scene), mask)
     r = _checked_rank(r, scene, library)
     bands = used_bands(scene, drop_bad_bands)
@@ -136,22 +139,6 @@ def _check_method(method: str, abundances: str) -> None:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if abundances not in ("nnls", "fcls"):
         raise InputError(f"abundances must be 'nnls' or 'fcls', got {abundances!r}")
-
-
-def _checkable_options(options: Mapping[str, Any], checkable: bool) -> dict[str, Any]:
-    """Return the options with the weights that the check over all pixels needs.
-
-    The check bounds the model in which the cluster sizes weigh the residuals. Gates solved with
-    sizes that scale the points instead would belong to another model.
-    """
-    weights = options.get("weights", "residual")
-    if not checkable or weights != "residual":
-        raise InputError(
-            "check needs the method 'fgnsr' with candidates or a library, "
-            "weights='residual' and loss='squared'"
-        )
-    # First, so that the record lists them next to candidates and mu.
-    return {"weights": weights} | dict(options)
 
 
 def _checked_rank(r: int, scene: xr.DataArray, library: xr.DataArray | None) -> int:

@@ -8,9 +8,11 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
+from selfdict.estimators import FGNSR
 from selfdict.model.solution import Solution
 from selfdict.readout import robustness_report
 from selfdict.readout.guarantee import Guarantee
+from selfdict.reductions import Candidates
 from selfdict.scene.blocks import blocks, float_dtype
 from selfdict.scene.check import Dictionary
 from selfdict.scene.passes import over_blocks
@@ -158,19 +160,19 @@ def make_estimator(request: UnmixRequest, candidates: int | None, seed: int) -> 
     """Return the estimator that the request names, not fitted yet."""
     if request.method != "fgnsr":
         return METHODS[request.method](request.r, random_state=seed, **request.options)
-    if request.library is None:
-        return METHODS["fgnsr"](
-            request.r,
-            candidates=candidates,
-            mu=request.mu,
-            random_state=seed,
-            **request.options,
-        )
-    return METHODS["fgnsr"](
+    reduction: int | Candidates | None = candidates
+    if candidates is not None and request.check:
+        # The check bounds the model in which cluster sizes weigh the residuals; gates solved with
+        # sizes that scale the points instead would belong to another model.
+        reduction = Candidates(candidates, weighting="residual")
+    dictionary = None
+    if request.library is not None:
+        dictionary = request.library.values
+    return FGNSR(
         request.r,
-        candidates=candidates,
+        candidates=reduction,
         mu=request.mu,
-        dictionary=request.library.values,
+        dictionary=dictionary,
         random_state=seed,
         **request.options,
     )

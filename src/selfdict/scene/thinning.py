@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.peers import h2nmf, spa
+from selfdict.peers import h2nmf
+from selfdict.reductions.sampling import sample_columns
 from selfdict.scene.blocks import block_matrix
 from selfdict.scene.passes import Block
 
@@ -68,13 +69,10 @@ class Sample(AllPixels):
 
     def choose(self, M: Array, number: int) -> tuple[Array, Array]:
         """Return which columns of M (m, n) to keep; none stands for others."""
-        n = M.shape[1]
-        # In float64: once only noise is left, SPA compares many residuals of nearly the same size.
-        extreme = spa(M.astype(np.float64), min(self.n_extreme, n), allow_fewer=True)
         # Seeded by the number of the block, so that the sample does not depend on the process or
         # the order in which blocks are read.
         generator = np.random.default_rng([self.seed, number])
-        kept = np.union1d(extreme, generator.choice(n, int(self.share * n), replace=False))
+        kept = sample_columns(M, int(self.share * M.shape[1]), self.n_extreme, generator)
         return kept, np.ones(kept.size, dtype=np.intp)
 
 

@@ -1,8 +1,19 @@
-"""Solvers of model (6) and its relatives; each returns a :class:`~selfdict.Solution`."""
+"""Solvers of model (6) and its relatives: small objects with ``solve``, and functions of a matrix."""
 
-from selfdict.solvers.conic import conic
-from selfdict.solvers.fast_gradient import fast_gradient
+from selfdict.solvers.base import Solver, capability_table
+from selfdict.solvers.conic import Conic, conic
+from selfdict.solvers.fast_gradient import FastGradient, fast_gradient
 from selfdict.solvers.penalty import mu_heuristic
-from selfdict.solvers.working_set import working_set
+from selfdict.solvers.working_set import WorkingSet, working_set
 
-__all__ = ["conic", "fast_gradient", "mu_heuristic", "working_set"]
+__all__ = [
+    "Conic",
+    "FastGradient",
+    "Solver",
+    "WorkingSet",
+    "capability_table",
+    "conic",
+    "fast_gradient",
+    "mu_heuristic",
+    "working_set",
+]

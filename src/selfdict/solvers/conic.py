@@ -1,21 +1,105 @@
-"""The models of the paper solved exactly by an interior-point method, as a reference for n up to about 100."""
+"""The models of the paper solved exactly by an interior-point method, for n up to about 100."""
 
 import warnings
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._optional import optional
-from selfdict._validation import Array, as_scalar
+from selfdict._validation import Array
 from selfdict.model.certificate import certify
+from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import project_omega
 from selfdict.model.problem import Problem
-from selfdict.model.solution import Solution, Status
+from selfdict.model.solution import Callback, Solution, Status
+from selfdict.solvers.base import Solver
 
-MAX_POINTS = 300
+
+@dataclass(frozen=True)
+class Conic(Solver):
+    """The exact solution by Clarabel, an interior-point method (extra ``conic``), for few points.
+
+    Model (6), for a problem with ``mu``, is a QP. A problem with ``epsilon`` has a bound on the
+    residual instead, in one of three models:
+
+    - ``model="omega"``: model (4), min pᵀdiag(X) s.t. ‖M − MX‖_F ≤ ε, X ∈ Ω, a second-order cone
+      program;
+    - ``model="trace"``: model (3), min pᵀdiag(X) s.t. Σ_j ‖m_j − M x_j‖₂ ≤ ε, X ≥ 0, X_ij ≤ X_ii ≤
+      1;
+    - ``model="l1inf"``: model (2), min Σ_i p_i max_j X_ij under the same residual, 0 ≤ X ≤ 1.
+
+    Models (2) and (3) are meant for data whose columns sum to one. By Theorem 2 their optimal
+    values agree.
+
+    Parameters
+    ----------
+    model : {"omega", "trace", "l1inf"}
+        Which set X is taken from.
+
+    Examples
+    --------
+    >>> from selfdict import Conic, Problem
+    >>> problem = Problem([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], epsilon=0.1)
+    >>> round(Conic().solve(problem).objective, 3)
+    1.859
+    """
+
+    model: str = "omega"
+
+    name: ClassVar[str] = "conic"
+    # n² variables go to an interior-point method
+    max_points: ClassVar[int] = 300
+    takes: ClassVar[frozenset[Feature]] = frozenset(
+        {
+            Feature.DICTIONARY,
+            Feature.SAMPLE_WEIGHT,
+            Feature.WEIGHTED_LOSS,
+            Feature.RESIDUAL_TARGET,
+            Feature.CONSTRAINT,
+        }
+    )
+
+    def __post_init__(self) -> None:
+        if self.model not in ("omega", "trace", "l1inf"):
+            raise InputError(f'model must be "omega", "trace" or "l1inf", got {self.model!r}')
+
+    def check(self, problem: Problem) -> None:
+        """Raise an error if the problem is none for this solver."""
+        super().check(problem)
+        if self.model != "omega" and problem.epsilon is None:
+            raise UnsupportedError(f'model "{self.model}" takes epsilon, not mu')
+        if self.model != "omega" and problem.D is not None:
+            raise UnsupportedError(
+                f'a dictionary D belongs to model "omega", got model "{self.model}"'
+            )
+        is_weighted = problem.sample_weight is not None or not isinstance(problem.loss, Squared)
+        if self.model != "omega" and is_weighted:
+            raise UnsupportedError(f'model "{self.model}" takes no sample_weight and no loss')
+        largest = max(problem.n_points, problem.n_atoms)
+        if largest > self.max_points:
+            raise UnsupportedError(
+                f"conic handles at most {self.max_points} points, got {largest}; use working_set "
+                "or fast_gradient"
+            )
+
+    def _solve(
+        self, problem: Problem, start: ArrayLike | Solution | None, callback: Callback | None
+    ) -> Solution:
+        if problem.target is not None:  # a residual of at most eps is model (4)
+            problem = problem.changed(mu=None, epsilon=problem.target[1], target=None)
+        X, t = ConicProgram(problem, self.model).solve()
+        point = Solution.from_matrix(X, problem, diagonal=t, status=Status.EXACT)
+        if self.model == "omega":
+            return certify(point)
+        # our certificate is about Ω; the value is the solver's own
+        weights = t
+        if self.model == "l1inf":
+            weights = X.max(axis=1)
+        return replace(point, objective=float(problem.p @ weights))
 
 
 def conic(
@@ -33,31 +117,22 @@ def conic(
 ) -> Solution:
     """Solve a self-dictionary model exactly with Clarabel, through cvxpy (extra ``conic``).
 
-    Give ``mu`` for the penalised model (6), a QP, or ``epsilon`` for a model with a bound on the
-    residual:
-
-    - ``model="omega"``: model (4), min pᵀdiag(X) s.t. ‖M − MX‖_F ≤ ε, X ∈ Ω, a second-order cone
-      program;
-    - ``model="trace"``: model (3), min pᵀdiag(X) s.t. Σ_j ‖m_j − M x_j‖₂ ≤ ε, X ≥ 0, X_ij ≤ X_ii ≤
-      1;
-    - ``model="l1inf"``: model (2), min Σ_i p_i max_j X_ij under the same residual, 0 ≤ X ≤ 1.
-
-    Models (2) and (3) are meant for data whose columns sum to one. By Theorem 2 their optimal
-    values agree.
+    This is ``Conic(model).solve(Problem(M, mu, epsilon=epsilon, …))``: see :class:`Conic` for the
+    models and :class:`Problem` for the data.
 
     Parameters
     ----------
     M : (m, n) array_like
-        The data, a point a column; n at most 300, since n² variables go to an interior-point
+        The data, one point per column; n at most 300, since n² variables go to an interior-point
         method.
     mu, epsilon : float
-        Exactly one of them.
+        Exactly one of them: the penalty of model (6), or the bound of model (4).
     D : (m, d) array_like, optional
         A dictionary with gates, as in :func:`working_set`, for ``model="omega"``; d at most 300.
     p, w, sample_weight, random_state
-        As in :func:`fast_gradient`; ``sample_weight`` belongs to model (6) alone.
+        As in :class:`Problem`; ``sample_weight`` belongs to ``model="omega"`` alone.
     loss : "squared", Squared or Weighted
-        What the residual costs in model (6). Other losses need :func:`fast_gradient`.
+        What the residual costs. Other losses need :func:`fast_gradient`.
     model : {"omega", "trace", "l1inf"}
         Which set X is taken from.
 
@@ -77,98 +152,142 @@ def conic(
     """
     if (mu is None) == (epsilon is None):
         raise InputError(f"give either mu or epsilon, got mu={mu!r} and epsilon={epsilon!r}")
-    if model not in ("omega", "trace", "l1inf"):
-        raise InputError(f'model must be "omega", "trace" or "l1inf", got {model!r}')
-    if epsilon is None and model != "omega":
-        raise InputError(f'model "{model}" takes epsilon, not mu')
-    if D is not None and model != "omega":
-        raise InputError(f'a dictionary D belongs to model "omega", got model "{model}"')
-    problem = Problem.check(
-        M, 0.0 if mu is None else mu, p, w, sample_weight, random_state, D, loss
-    )
-    problem.need_squares("conic")
-    largest = max(len(problem.w), len(problem.v))
-    if largest > MAX_POINTS:
-        raise InputError(
-            f"conic handles at most {MAX_POINTS} points, got {largest}; use working_set or fast_gradient"
-        )
-    if epsilon is not None:
-        epsilon = as_scalar(epsilon, "epsilon")
-        if problem.sample_weight is not None or not isinstance(problem.loss, Squared):
-            raise InputError(
-                "sample_weight and loss belong to the penalised model (6): give mu instead of epsilon"
-            )
-    X, t = _solve(problem, epsilon, model)
-    point = Solution.from_matrix(
-        X,
-        diagonal=t,
-        objective=float(problem.p @ (X.max(axis=1) if model == "l1inf" else t)),
-        mu=np.nan if mu is None else problem.mu,
-        weights=problem.w,
-        p=problem.p,
-        sample_weight=problem.sample_weight,
-        loss=problem.loss,
+    problem = Problem(
+        M,
+        mu,
         epsilon=epsilon,
-        status=Status.EXACT,
+        D=D,
+        w=w,
+        p=p,
+        sample_weight=sample_weight,
+        loss=loss,
+        random_state=random_state,
     )
-    return certify(M, point, D=D) if model == "omega" else point
+    return Conic(model).solve(problem)
 
 
-def _solve(problem: Problem, epsilon: float | None, model: str) -> tuple[Array, Array]:
-    """Build the program, solve it, and return a feasible X with its diagonal, or its gates."""
-    cp = optional("cvxpy")
-    d, n = len(problem.v), len(problem.w)
-    w, v, p, s = (
-        vector.astype(np.float64) for vector in (problem.w, problem.v, problem.p, problem.s)
-    )
-    scale = float(np.abs(problem.M).max()) or 1.0  # the solver's tolerances are absolute
-    A = problem.M.astype(np.float64) / scale
-    B = A
-    if problem.D is not None:  # atoms of the size of the data, with coefficients to match
-        unit = float(np.abs(problem.D).max()) or 1.0
-        B, v, w = problem.D.astype(np.float64) / unit, v / unit, w / scale
-    # only products of columns enter, so tall matrices give way to a triangle
-    both = A if B is A else np.hstack([A, B])
-    if both.shape[0] > both.shape[1]:
-        both = np.asarray(np.linalg.qr(both, mode="r"))
-        A, B = both[:, :n], both[:, -d:]
-    X = cp.Variable((d, n), nonneg=True)
-    R = A - B @ X
-    gate = cp.diag(X) if problem.D is None else cp.Variable(d, nonneg=True)
-    if model != "omega":
-        v = w = np.ones(n)
-    size = max(v.max(), w.max()) or 1.0
-    v, w = v / size, w / size
-    if model == "l1inf":
-        constraints = [X <= 1]
-    else:  # v_i X_ij ≤ w_j X_ii; with v = w = 1 that is X_ij ≤ X_ii of model (3)
-        rows = cp.reshape(gate, (d, 1), order="C") @ w[None, :]
-        constraints = [gate <= 1, cp.multiply(np.tile(v[:, None], n), X) <= rows]
-        if (v == 0).any():
-            constraints.append(X[np.flatnonzero(v == 0)] == 0)
-    cost = p @ (cp.max(X, axis=1) if model == "l1inf" else gate)
-    if epsilon is None:
-        loss = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(s)[None, :] * np.ones((A.shape[0], 1)), R))
-        cost = loss + problem.mu / scale**2 * cost
-    else:
-        norm = cp.norm(R, "fro") if model == "omega" else cp.sum(cp.norm(R, 2, axis=0))
-        constraints.append(norm <= epsilon / scale)
-    program = cp.Problem(cp.Minimize(cost), constraints)
-    with warnings.catch_warnings():  # "may be inaccurate" is judged by our own certificate
-        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
-    if program.status == "infeasible":
-        raise InputError(
-            f"epsilon is too small: no X brings {'D' if problem.D is not None else 'M'} X so near to M"
-        )
-    if X.value is None:
-        raise RuntimeError(f"Clarabel ended with status {program.status!r}")
-    # what an interior-point method leaves slightly outside the set, or slightly above zero, goes
-    if problem.D is not None:
-        t = np.where(v > 0, np.clip(gate.value, 0.0, 1.0), 0.0)
+class ConicProgram:
+    """A problem as a convex program of cvxpy, in units in which data and atoms are of size one."""
+
+    def __init__(self, problem: Problem, model: str) -> None:
+        self.problem = problem
+        self.model = model
+        form = problem.squared_form
+        # the tolerances of the solver are absolute
+        self.scale = _largest(form.M)
+        self.unit = self.scale
+        A = form.M.astype(np.float64) / self.scale
+        B = A
+        w = problem.w.astype(np.float64)
+        v = problem.v.astype(np.float64)
+        if form.D is not None:
+            # atoms of the size of the data, with coefficients to match
+            self.unit = _largest(form.D)
+            B = form.D.astype(np.float64) / self.unit
+            v = v / self.unit
+            w = w / self.scale
+        if model != "omega":
+            w = np.ones(problem.n_points)
+            v = w
+        size = max(v.max(), w.max()) or 1.0
+        self.v = v / size
+        self.w = w / size
+        self.s = form.s.astype(np.float64)
+        self.A, self.B = _by_triangle(A, B)
+
+    def solve(self) -> tuple[Array, Array]:
+        """Return a feasible X with its diagonal, or its gates."""
+        cp = optional("cvxpy")
+        d = self.problem.n_atoms
+        X = cp.Variable((d, self.problem.n_points), nonneg=True)
+        if self.problem.D is None:
+            gate = cp.diag(X)
+        else:
+            gate = cp.Variable(d, nonneg=True)
+        objective, constraints = self._objective(cp, X, gate)
+        constraints += self._omega(cp, X, gate)
+        program = cp.Problem(cp.Minimize(objective), constraints)
+        with warnings.catch_warnings():
+            # whether it is inaccurate, our own certificate judges
+            warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+            program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+        if program.status == "infeasible":
+            atoms = "M"
+            if self.problem.D is not None:
+                atoms = "D"
+            raise InputError(f"epsilon is too small: no X brings {atoms} X so near to M")
+        if X.value is None:
+            raise RuntimeError(f"Clarabel ended with status {program.status!r}")
+        if self.problem.D is not None:
+            return self._cleaned_gates(X.value, gate.value)
+        return self._cleaned(X.value)
+
+    def _objective(self, cp: Any, X: Any, gate: Any) -> tuple[Any, list[Any]]:
+        """Return the objective, and the constraint on the residual if there is one."""
+        problem = self.problem
+        R = self.A - self.B @ X
+        weights = gate
+        if self.model == "l1inf":
+            weights = cp.max(X, axis=1)
+        cost = problem.p.astype(np.float64) @ weights
+        if self.model == "omega":
+            roots = np.sqrt(self.s)[None, :] * np.ones((self.A.shape[0], 1))
+            R = cp.multiply(roots, R)
+        if problem.epsilon is None:
+            fit = 0.5 * cp.sum_squares(R)
+            return fit + problem.require_mu() / self.scale**2 * cost, []
+        if self.model == "omega":
+            norm = cp.norm(R, "fro")
+        else:
+            norm = cp.sum(cp.norm(R, 2, axis=0))
+        return cost, [norm <= problem.epsilon / self.scale]
+
+    def _omega(self, cp: Any, X: Any, gate: Any) -> list[Any]:
+        """Return the constraints v_i X_ij ≤ w_j X_ii; with v = w = 1 they are those of model (3)."""
+        if self.model == "l1inf":
+            return [X <= 1]
+        d = self.problem.n_atoms
+        rows = cp.reshape(gate, (d, 1), order="C") @ self.w[None, :]
+        factors = np.tile(self.v[:, None], self.problem.n_points)
+        constraints = [gate <= 1, cp.multiply(factors, X) <= rows]
+        if (self.v == 0).any():
+            constraints.append(X[np.flatnonzero(self.v == 0)] == 0)
+        return constraints
+
+    # An interior-point method leaves entries slightly outside the set, and slightly above zero.
+
+    def _cleaned(self, X: Array) -> tuple[Array, Array]:
+        """Return the nearest feasible X, without its tiny rows, and its diagonal."""
+        if self.model == "l1inf":
+            feasible = np.clip(X, 0.0, 1.0)
+        else:
+            feasible = project_omega(X, self.v)
+        feasible[feasible.max(axis=1) < 1e-9] = 0.0
+        return feasible, np.diagonal(feasible).copy()
+
+    def _cleaned_gates(self, X: Array, gate: Array) -> tuple[Array, Array]:
+        """Return feasible gates, and X clipped to them, for atoms as they were given."""
+        t = np.where(self.v > 0, np.clip(gate, 0.0, 1.0), 0.0)
         t[t < 1e-9] = 0.0
-        bound = np.divide(t, v, out=np.zeros(d), where=v > 0)[:, None] * w
-        return np.clip(X.value, 0.0, bound) * (scale / unit), t
-    value = np.clip(X.value, 0.0, 1.0) if model == "l1inf" else project_omega(X.value, v)
-    value[value.max(axis=1) < 1e-9] = 0.0
-    return value, np.diagonal(value).copy()
+        per_weight = np.zeros(len(t))
+        np.divide(t, self.v, out=per_weight, where=self.v > 0)
+        bound = per_weight[:, None] * self.w
+        return np.clip(X, 0.0, bound) * (self.scale / self.unit), t
+
+
+def _largest(A: Array) -> float:
+    """Return the largest absolute entry, 1 for zeros."""
+    return float(np.abs(A).max()) or 1.0
+
+
+def _by_triangle(A: Array, B: Array) -> tuple[Array, Array]:
+    """Replace tall matrices by the triangle of a QR factorisation: only products of columns enter."""
+    if B is A:
+        if A.shape[0] > A.shape[1]:
+            A = np.asarray(np.linalg.qr(A, mode="r"))
+        return A, A
+    both = np.hstack([A, B])
+    if both.shape[0] <= both.shape[1]:
+        return A, B
+    both = np.asarray(np.linalg.qr(both, mode="r"))
+    return both[:, : A.shape[1]], both[:, A.shape[1] :]

@@ -3,18 +3,18 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict._validation import as_matrix, as_rank, as_scalar, as_vector
+from selfdict._validation import Array, as_matrix, as_rank, as_scalar, as_vector
 from selfdict.abundances import column_residuals, nnls
+from selfdict.compute.device import to_numpy
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.model.losses import Loss, Squared, as_loss
-from selfdict.model.omega import dictionary
+from selfdict.model.problem import as_dictionary
 from selfdict.peers.greedy import Budget, Fit, grow
 from selfdict.peers.spa import spa
 
+# part of the energy of the data that is added to its residual: keeps μ positive without noise
 RELATIVE_OFFSET = 1e-6
-MAX_POINTS = 1000  # columns to which atoms of a dictionary are fitted for a first guess
-TRIALS = 8  # atoms tried for each place of that guess
 
 
 def mu_heuristic(
@@ -27,7 +27,7 @@ def mu_heuristic(
     offset: float | None = None,
     D: ArrayLike | None = None,
 ) -> float:
-    """Return the paper's μ, which balances the two terms of model (6) at a first guess of the r columns.
+    """Return the paper's μ, which balances the terms of model (6) at a first guess of r columns.
 
     μ = (Σ_j s_j ‖m_j − M(:,K) h_j‖² + offset) / Σ_{i∈K} p_i, where K comes from SPA and H ≥ 0 is
     optimal. With another loss, twice the loss of the same residual is the numerator; for
@@ -65,27 +65,47 @@ def mu_heuristic(
     True
     """
     loss = as_loss(loss)
-    M = as_matrix(M, sparse=D is None and isinstance(loss, Squared))
+    M = as_matrix(to_numpy(M), sparse=D is None and isinstance(loss, Squared))
     n = M.shape[1]
-    A = M if D is None else dictionary(D, M)[0]
-    r = as_rank(r, A.shape[1], of="points" if D is None else "atoms")
-    p = as_vector(p, A.shape[1], "p", np.float64, default=np.ones(A.shape[1]), positive=True)
+    atoms = M
+    of = "points"
+    if D is not None:
+        atoms = as_dictionary(D, M)
+        of = "atoms"
+    d = atoms.shape[1]
+    r = as_rank(r, d, of=of)
+    p = as_vector(p, d, "p", np.float64, default=np.ones(d), positive=True)
     s = as_vector(sample_weight, n, "sample_weight", np.float64, default=np.ones(n))
-    M, A, s = loss.whiten(M), loss.whiten(A), loss.weigh(s)
+    M = loss.whiten(M)
+    s = loss.weigh(s)
     if D is None:
+        atoms = M
         K = spa(M, r, allow_fewer=True)
     else:
-        some = slice(None, None, -(-n // MAX_POINTS))
-        fit = Fit.of(M[:, some], s[some], A, M.shape[0])
-        K = grow(fit, r, np.empty(0, dtype=np.int64), TRIALS, Budget())
+        atoms = loss.whiten(atoms)
+        K = _likely_atoms(M, s, atoms, r)
     if K.size == 0:
         return 0.0  # nothing to choose: any penalty will do
-    U = dense_columns(A, K)
+    U = dense_columns(atoms, K)
     H = nnls(U, M)
     if loss.quadratic:
-        square, whole = float(s @ column_residuals(U, M, H) ** 2), float(s @ squared_norms(M))
+        square = float(s @ column_residuals(U, M, H) ** 2)
+        whole = float(s @ squared_norms(M))
     else:
-        square, whole = (2 * loss.total(R, s) for R in (M - U @ H, M))
-    offset = RELATIVE_OFFSET * whole if offset is None else as_scalar(offset, "offset")
-    count = K.size if D is None else M.shape[0]
+        square = 2 * loss.total(M - U @ H, s)
+        whole = 2 * loss.total(M, s)
+    if offset is None:
+        offset = RELATIVE_OFFSET * whole
+    else:
+        offset = as_scalar(offset, "offset")
+    count = K.size
+    if D is not None:
+        count = M.shape[0]
     return (square + offset) / (count * float(p[K].mean()))
+
+
+def _likely_atoms(M: Array, s: Array, atoms: Array, r: int) -> Array:
+    """Return r atoms of a dictionary, chosen greedily by their fit to at most 1000 columns."""
+    step = -(-M.shape[1] // 1000)
+    fit = Fit.of(M[:, ::step], s[::step], atoms, M.shape[0])
+    return grow(fit, r, np.empty(0, dtype=np.int64), 8, Budget())

@@ -4,17 +4,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-LIMIT = 40  # evaluations
-STEP = 3.0  # longest step in log μ
-RANGE = 15.0  # how far log μ may go from its start
+MAX_EVALUATIONS = 40
+LONGEST_STEP = 3.0  # in log μ
+LARGEST_DISTANCE = 15.0  # of log μ from its start
 
 
 def find_penalty(excess: Callable[[float], float], mu: float, tol: float) -> bool:
     """Change μ until |excess(μ)| ≤ tol; return whether that was reached.
 
-    ``excess`` falls with μ, positive where μ is too small. The last call is the one that counts, so
-    that what it leaves behind (a warm start, a solution) belongs to the μ found. Secant steps in
-    log μ, kept inside the bracket by bisection.
+    ``excess`` falls with μ, and is positive where μ is too small. The last call is the one that
+    counts, so that what it leaves behind (a warm start, a solution) belongs to the μ found. The
+    steps are secant steps in log μ, kept inside the bracket by bisection.
 
     Examples
     --------
@@ -24,28 +24,38 @@ def find_penalty(excess: Callable[[float], float], mu: float, tol: float) -> boo
     >>> round(seen[-1], 2)
     2.0
     """
-    start = x = float(np.log(mu))
-    low, high = -np.inf, np.inf  # μ too small, μ too large
-    points: list[tuple[float, float]] = []
-    for _ in range(LIMIT):
+    start = float(np.log(mu))
+    x = start
+    low = -np.inf  # largest log μ that is too small
+    high = np.inf  # smallest log μ that is too large
+    last: tuple[float, float] | None = None
+    for _ in range(MAX_EVALUATIONS):
         value = excess(float(np.exp(x)))
         if abs(value) <= tol:
             return True
-        low, high = (max(low, x), high) if value > 0 else (low, min(high, x))
-        points.append((x, value))
-        step = 2 * value
-        if len(points) > 1 and points[-2][1] != value:
-            x0, v0 = points[-2]
-            step = value * (x - x0) / (v0 - value)
-        elif len(points) > 1:  # flat
-            step = np.copysign(STEP, value)
-        x += float(np.clip(step, -STEP, STEP))
+        if value > 0:
+            low = max(low, x)
+        else:
+            high = min(high, x)
+        here = x
+        x += float(np.clip(_step(here, value, last), -LONGEST_STEP, LONGEST_STEP))
+        last = here, value
         if not low < x < high:
-            x = (
-                (low + high) / 2
-                if np.isfinite(high - low)
-                else points[-1][0] + float(np.copysign(STEP, value))
-            )
-        if high - low < 1e-12 or abs(x - start) > RANGE:  # a jump, or out of reach
+            if np.isfinite(high - low):
+                x = (low + high) / 2
+            else:
+                x = here + float(np.copysign(LONGEST_STEP, value))
+        # a jump of the function, or out of reach
+        if high - low < 1e-12 or abs(x - start) > LARGEST_DISTANCE:
             break
     return False
+
+
+def _step(x: float, value: float, last: tuple[float, float] | None) -> float:
+    """Return the secant step from x, or a guess where there is no secant."""
+    if last is None:
+        return 2 * value
+    x_last, value_last = last
+    if value_last == value:  # flat
+        return float(np.copysign(LONGEST_STEP, value))
+    return value * (x - x_last) / (value_last - value)

@@ -1,7 +1,8 @@
 """Whole scenes, with a proof: model (6) by a working set of rows and Newton's method on their gates."""
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,13 +10,91 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_scalar
 from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.device import choose_device, to_numpy
-from selfdict.model.certificate import squared_residuals
+from selfdict.compute.device import choose_device
+from selfdict.model.features import Feature
 from selfdict.model.losses import Loss
-from selfdict.model.problem import Problem, Target, check_target
+from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Solution, Status
-from selfdict.solvers.newton_gates import Gates
-from selfdict.solvers.search import Search, Stop
+from selfdict.peers.spa import spa
+from selfdict.solvers.base import Solver
+from selfdict.solvers.descent import Descent
+from selfdict.solvers.fixed_gates import open_rows, point_from_rows
+from selfdict.solvers.gates import Gates
+from selfdict.solvers.newton import Newton
+from selfdict.solvers.search import INNER_TOLERANCE, Point, Search, SearchSettings, Stop
+from selfdict.solvers.search_data import SearchData
+from selfdict.solvers.steering import find_penalty
+
+
+@dataclass(frozen=True)
+class WorkingSet(Solver):
+    """The certified solver for whole scenes: few rows of X are open, and only these are solved for.
+
+    A working set of rows is solved by Newton's method on their diagonal entries. The other rows are
+    screened in blocks; those that would lower the objective join, and rows that close leave. Large
+    scenes are solved on samples of their columns first, which finds most of the rows. The dual
+    bound is that of all rows and columns, in float64. For more than 2,000 points n×n numbers are
+    never held.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when the certified relative gap is at most ``tol``. 0 means: no early stop, go on until
+        no row violates the optimality conditions or the objective no longer falls.
+    max_seconds : float, optional
+        Time limit; what has been found then is certified, which takes another pass over MᵀM.
+    device : {None, "cpu", "cuda"}, optional
+        Where rows are screened, which is most of the work for a large scene; see :doc:`/gpu`. By
+        default where the data lies.
+
+    Examples
+    --------
+    >>> from selfdict import Problem, WorkingSet
+    >>> problem = Problem([[1.0, 0.0, 0.5, 0.7], [0.0, 1.0, 0.5, 0.3]], mu=0.1)
+    >>> solution = WorkingSet(tol=1e-6).solve(problem)
+    >>> solution.support, solution.gap <= 1e-6
+    (array([0, 1]), True)
+    """
+
+    tol: float = 1e-3
+    max_seconds: float | None = None
+    device: Any = None
+
+    name: ClassVar[str] = "working_set"
+    takes: ClassVar[frozenset[Feature]] = frozenset(Feature) - {
+        Feature.GENERAL_LOSS,
+        Feature.CONSTRAINT,
+    }
+    excludes: ClassVar[tuple[frozenset[Feature], ...]] = (
+        frozenset({Feature.SPARSE, Feature.DICTIONARY}),
+        frozenset({Feature.SPARSE, Feature.WEIGHTED_LOSS}),
+        frozenset({Feature.SPARSE, Feature.GPU}),
+    )
+
+    def __post_init__(self) -> None:
+        as_scalar(self.tol, "tol")
+        if self.max_seconds is not None:
+            as_scalar(self.max_seconds, "max_seconds")
+
+    def _solve(
+        self, problem: Problem, start: ArrayLike | Solution | None, callback: Callback | None
+    ) -> Solution:
+        device = problem.data_device
+        if self.device is not None:
+            device = choose_device(self.device, problem.M)
+        data = SearchData.of(problem, device)
+        settings = SearchSettings(float(self.tol), self.max_seconds, callback)
+        search = Search(data, settings, problem.require_mu())
+        search.record()
+        if data.n_columns == 0 or (search.mu == 0 and problem.D is None):
+            return _identity(problem, search)
+        if start is not None:
+            search.point = _start_point(start, data.rows, problem)
+        # threads of BLAS would go on spinning after a product, beside ours
+        with single_threaded_blas():
+            gates, status = _run(search, problem.target, warm=start is not None)
+            support, t, X = open_rows(data, gates)
+            return _solution(problem, search, support, t, X, status)
 
 
 def working_set(
@@ -35,52 +114,37 @@ def working_set(
     callback: Callback | None = None,
     device: Any = None,
 ) -> Solution:
-    """Minimise ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, model (6), for many points, with a certificate.
+    """Minimise ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, model (6), with a certificate.
 
-    At the optimum few rows of X are open. A working set of rows is solved by Newton's method on
-    their diagonal entries; the other rows are screened in blocks, those that would lower the
-    objective join, and rows that close leave. Large scenes are solved on samples of their columns
-    first, which finds most of the rows. The dual bound is that of all rows and columns of M, in
-    float64. For more than 2,000 points n×n numbers are never held.
+    This is ``WorkingSet(tol, max_seconds, device).solve(Problem(M, mu, …), X0, callback)``: see
+    :class:`WorkingSet` for the method and :class:`Problem` for the model.
 
     Parameters
     ----------
     M : (m, n) array_like or sparse array
-        The data, a point a column. Entries may be negative. Sparse data is not made dense: see the
-        notes.
+        The data, one point per column. Entries may be negative. Sparse data is not made dense: see
+        the notes.
     mu : float
         The penalty μ ≥ 0; with ``target`` its first value, > 0. See :func:`mu_heuristic`.
     D : (m, d) array_like, optional
         A dictionary; by default M itself. With D, X is d×n and each atom d_i has a gate t_i instead
         of X_ii: min ½‖M − DX‖_F² + μ pᵀt over 0 ≤ t_i ≤ 1, 0 ≤ ‖d_i‖₁ X_ij ≤ t_i w_j. ``diagonal``
         then holds the gates.
-    p : (n,) or (d,) array_like, optional
-        Positive weights of the diagonal, or of the gates. By default ones, or 1 + 0.01(u − ½) with
-        u uniform if ``random_state`` is given.
-    w : (n,) array_like, optional
-        Weights of Ω; by default the ℓ1 norms of the columns of M.
-    sample_weight : (n,) array_like, optional
-        Weights s_j ≥ 0 of the columns in the residual ½ Σ_j s_j ‖m_j − M x_j‖².
+    p, w, sample_weight, random_state
+        As in :class:`Problem`.
     loss : "squared", Squared or Weighted
-        What stands for ½‖M − MX‖_F². Other losses need :func:`fast_gradient`.
+        What replaces ½‖M − MX‖_F². Other losses need :func:`fast_gradient`.
     target : ("residual", eps) or ("trace", value), optional
         Look for the μ at which ‖M − MX‖_F (in general: the root of twice the loss) is ``eps``, or
         the trace of X is ``value``, to 1e-3 relative.
     X0 : Solution or (n, n) array_like, optional
         Where to start: its open rows with their diagonal entries. The columns are fitted anew. With
         D, a Solution.
-    tol : float
-        Stop when the certified relative gap is at most ``tol``. 0 means: no early stop, go on until
-        no row violates the optimality conditions or the objective no longer falls.
-    max_seconds : float, optional
-        Time limit; what has been found then is certified, which takes another pass over MᵀM.
-    random_state : int, Generator or None
-        Seed of the default p.
+    tol, max_seconds, device
+        As in :class:`WorkingSet`.
     callback : callable, optional
         Called with a :class:`~selfdict.model.Progress` after each step, also while a sample is
         solved (as iteration 0); a true result stops.
-    device : {None, "cpu", "cuda"}, optional
-        Where rows are screened, which is most of the work for a large scene; see :doc:`/gpu`.
 
     Returns
     -------
@@ -89,8 +153,10 @@ def working_set(
         ``mu``, ``n_active`` and ``seconds``; for one μ the objective never rises and the bound
         never falls.
 
-    Notes ----- For μ = 0 the identity is optimal and is returned at once: n×n numbers in that case.
-    With D all gates open.
+    Notes
+    -----
+    For μ = 0 the identity is optimal and is returned at once: n×n numbers in that case. With D all
+    gates open.
 
     The residual of sparse M is not formed: what is needed of it comes from products of M with the
     open rows and of columns of M with each other, a few rows at a time. Sparse M takes no other
@@ -105,87 +171,179 @@ def working_set(
     >>> solution.support, solution.gap <= 1e-6
     (array([0, 1]), True)
     """
-    place = choose_device(device, M)
-    problem = Problem.check(
-        to_numpy(M), mu, p, w, sample_weight, random_state, to_numpy(D), loss, sparse=True
+    problem = Problem(
+        M,
+        mu,
+        D=D,
+        w=w,
+        p=p,
+        sample_weight=sample_weight,
+        loss=loss,
+        target=target,
+        random_state=random_state,
     )
-    problem.need_squares("working_set")
-    target = check_target(target, problem.mu)
-    limit = None if max_seconds is None else as_scalar(max_seconds, "max_seconds")
-    search = Search(problem, as_scalar(tol, "tol"), limit, callback, place)
-    search.record()
-    if len(search.valid) == 0 or (problem.mu == 0 and problem.D is None):
-        search.objective = search.bound  # M X = M in every column that counts
-        search.record()
-        open_ = np.ones(len(search.valid))
-        return _solution(problem, search, search.valid, open_, np.diag(open_), Status.CONVERGED)
-    if X0 is not None:
-        search.point = _start(X0, search.rows, problem)
-    with single_threaded_blas():  # its threads would go on spinning after a product, beside ours
-        gates, status = _search(search, target, warm=X0 is not None)
-        rows = np.flatnonzero(gates.t > 0)
-        rows = rows[np.argsort(gates.atoms[rows])]
-        atoms = gates.atoms[rows]
-        X = gates.Z[:, rows].T * (search.w / search.v[atoms, None])
-        return _solution(problem, search, search.rows[atoms], gates.t[rows], X, status)
+    return WorkingSet(tol, max_seconds, device).solve(problem, X0, callback)
 
 
-def _search(search: Search, target: Target | None, warm: bool) -> tuple[Gates, Status]:
+def _run(search: Search, target: Target | None, warm: bool) -> tuple[Gates, Status]:
     """Return the last working set, fitted to all columns and certified, and how the search ended."""
     try:
         if search.mu == 0:
-            search.point = np.arange(len(search.rows)), np.ones(len(search.rows))
+            every = np.arange(len(search.data.rows))
+            search.point = Point(every, np.ones(len(every)))
             return search.certify(), Status.CONVERGED
-        return search.solve(target, warm)
+        if not warm:
+            for columns in samples(search.data.n_columns, search.settings.small):
+                _solve_columns(search, columns, target)
+        return _solve_columns(search, None, target)
     except Stop as stop:
         return search.certify(), stop.status
     except KeyboardInterrupt:
         return search.certify(), Status.INTERRUPTED
 
 
-def _start(X0: ArrayLike | Solution, rows: Array, problem: Problem) -> tuple[Array, Array]:
-    """Return the open rows of X0, as positions in ``rows``, with their diagonal entries."""
-    if problem.D is not None and not isinstance(X0, Solution):
+def samples(n: int, small: int) -> list[Array]:
+    """Return samples of the n columns, the smallest first: one out of each run of 8, of 64, …"""
+    every = 8
+    rng = np.random.default_rng(0)
+    found = []
+    size = n
+    while size > small:
+        size = -(-size // every)
+        edges = np.linspace(0, n, size + 1).astype(np.int64)
+        found.append(edges[:-1] + (rng.random(size) * np.diff(edges)).astype(np.int64))
+    return found[::-1]
+
+
+def _solve_columns(
+    search: Search, columns: Array | None, target: Target | None
+) -> tuple[Gates, Status]:
+    """Solve for a sample of the columns, or for all: at the current μ, or at the one for a target."""
+    gates = _open_gates(search, columns)
+    newton = Newton(gates)
+    if target is not None:
+        return gates, TargetSearch(search, newton, target).run()
+    tol = search.settings.tol
+    if columns is not None:
+        tol = max(tol, SAMPLE_TOL)
+    return gates, Descent(search, newton, tol, thorough=True).run()
+
+
+# relative gap, or accuracy of a target, to which a sample is solved: its optimum is not the scene's
+SAMPLE_TOL = 1e-2
+
+
+def _open_gates(search: Search, columns: Array | None) -> Gates:
+    """Return the working set at the current point for the given columns.
+
+    The first atoms come from SPA, those of another dictionary from the first screening.
+    """
+    gates = search.data.gates(columns)
+    point = search.point
+    if len(point.atoms) == 0 and gates.tied:
+        first = spa(gates.Y, min(10, *gates.Y.shape), allow_fewer=True)
+        t = np.full(len(first), 0.5)
+        if columns is not None:
+            first = columns[first]
+        point = Point(first, t)
+    gates.open(point.atoms, point.t)
+    return gates
+
+
+class TargetSearch:
+    """The search for the μ at which the residual or the trace has a given value."""
+
+    def __init__(self, search: Search, newton: Newton, target: Target) -> None:
+        self.search = search
+        self.newton = newton
+        self.kind, self.value = target
+        self.on_all_columns = newton.gates.columns is None
+        self.accuracy = SAMPLE_TOL  # relative, of the target
+        self.tol = max(search.settings.tol, SAMPLE_TOL)
+        if self.on_all_columns:
+            self.accuracy = 1e-3
+            self.tol = search.settings.tol
+        self.status = Status.TARGET_MISSED
+
+    def run(self) -> Status:
+        """Change μ until the target is met; return how the last descent ended."""
+        search = self.search
+        first = search.mu
+        is_met = find_penalty(self.excess(thorough=False), first, 0.5 * self.accuracy)
+        if not self.on_all_columns:
+            if not is_met:  # a sample may be too small for the target
+                search.set_mu(first)
+            return self.status
+        thorough = self.excess(thorough=True)
+        # a look at all rows may open more of them, which changes residual and trace
+        if abs(thorough(search.mu)) > self.accuracy and is_met:
+            is_met = find_penalty(thorough, search.mu, self.accuracy)
+        if not is_met:
+            return Status.TARGET_MISSED
+        return self.status
+
+    def excess(self, thorough: bool) -> Callable[[float], float]:
+        """Return the function of μ that is positive where μ is too small, and 0 at the target."""
+
+        def excess_at(mu: float) -> float:
+            search = self.search
+            if mu != search.mu:
+                if abs(np.log(mu / search.mu)) > 0.1:
+                    search.likely = None  # other rows become likely
+                search.set_mu(mu)
+            # the quantity itself is wanted, not only the objective
+            search.newton_tolerance = 0.01 * INNER_TOLERANCE * self.accuracy * mu
+            descent = Descent(search, self.newton, min(self.tol, 0.1 * self.accuracy), thorough)
+            self.status = descent.run()
+            if self.kind == "trace":
+                attained = search.trace / self.value
+            else:
+                attained = self.value / max(search.residual, 1e-300)
+            return float(np.log(max(attained, 1e-300)))
+
+        return excess_at
+
+
+def _start_point(start: ArrayLike | Solution, rows: Array, problem: Problem) -> Point:
+    """Return the open rows of a start, as positions in ``rows``, with their diagonal entries."""
+    if isinstance(start, Solution):
+        given = start
+    elif problem.D is not None:
         raise TypeError(
-            f"X0 must be a Solution, which has gates, when there is a dictionary D, got {type(X0).__name__}"
+            "X0 must be a Solution, which has gates, when there is a dictionary D, "
+            f"got {type(start).__name__}"
         )
-    given = X0 if isinstance(X0, Solution) else Solution.from_matrix(X0)
+    else:
+        given = Solution.from_matrix(start)
     if given.diagonal.shape != problem.v.shape:
-        atoms = "M" if problem.D is None else "D"
+        atoms = "M"
+        if problem.D is not None:
+            atoms = "D"
         raise InputError(
-            f"X0 belongs to {given.diagonal.shape[0]} points, {atoms} has {len(problem.v)}"
+            f"X0 belongs to {given.diagonal.shape[0]} points, {atoms} has {problem.n_atoms}"
         )
     t = np.clip(given.diagonal[rows].astype(np.float64), 0.0, 1.0)
-    return np.flatnonzero(t > 0), t[t > 0]
+    return Point(np.flatnonzero(t > 0), t[t > 0])
+
+
+def _identity(problem: Problem, search: Search) -> Solution:
+    """Return the identity on the columns that count: there M X = M, which is optimal for μ = 0."""
+    search.objective = search.bound
+    search.record()
+    columns = search.data.columns
+    t = np.ones(len(columns))
+    return _solution(problem, search, columns, t, np.diag(t), Status.CONVERGED)
 
 
 def _solution(
     problem: Problem, search: Search, support: Array, t: Array, X: Array, status: Status
 ) -> Solution:
-    """Return the rows X of the columns that count as a Solution in M's dtype, with its objective and the bound."""
-    coef = np.zeros((len(support), len(problem.w)), dtype=problem.M.dtype)
-    coef[:, search.valid] = X
-    diagonal = np.zeros(len(problem.v), dtype=coef.dtype)
-    diagonal[support] = t
-    point = Solution(
-        support=support,
-        coef=coef,
-        diagonal=diagonal,
-        objective=search.objective,
+    """Return the rows X of the columns that count as a Solution, with bound and history."""
+    point = point_from_rows(problem.with_mu(search.mu), search.data, support, t, X)
+    return replace(
+        point,
         dual_bound=search.bound,
-        mu=search.mu,
-        weights=problem.w,
-        p=problem.p,
-        sample_weight=problem.sample_weight,
-        loss=problem.loss,
         n_iter=len(search.history["objective"]) - 1,
         status=status,
         history={name: np.asarray(values) for name, values in search.history.items()},
     )
-    # of the entries as they are returned: float32 may have rounded them
-    square = float(problem.s.astype(np.float64) @ squared_residuals(problem.M, point, problem.D))
-    objective = 0.5 * square + search.mu * float(
-        problem.p.astype(np.float64) @ diagonal.astype(np.float64)
-    )
-    gap = max(0.0, (objective - search.bound) / objective) if objective > 0 else 0.0
-    return replace(point, objective=objective, gap=gap)

@@ -1,0 +1,149 @@
+"""The dual of model (6): a lower bound on its optimum from any θ.
+
+Ω is compact, so the Lagrange dual is finite for every θ ∈ R^{m×n}. With V = Mᵀθ and the weights s_j
+of the columns,
+
+    D(θ) = ⟨θ, M⟩ − ½ Σ_j ‖θ_j‖²/s_j − Σ_i max(0, σ_i(θ) − μ p_i),
+    σ_i(θ) = V_ii + Σ_{j≠i} (w_j/w_i) max(0, V_ij),
+
+is a lower bound on (6): the max is the support function of row i of Ω, reached at its vertices. For
+θ_j = c s_j r_j with the residual R = M − M X, σ is proportional to c. So one pass over MᵀR gives the
+bound for every c ≥ 0, and the best c is found exactly. For model (4) the quadratic term becomes
+ε‖θ‖ and μ is 1.
+
+Atoms d_i of another dictionary, with weights v_i and gates of their own, have the scores
+σ_i(θ) = Σ_j (w_j/v_i) max(0, d_iᵀθ_j). With another loss than the square, ½‖θ_j‖²/s_j becomes
+Σ_i s_j ℓ*(θ_ij/s_j), and θ_j = c s_j ψ(r_j) with ψ = ℓ'.
+
+All terms are sums over columns, so the bound of a whole scene is put together from its blocks.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from selfdict._validation import Array
+
+
+@dataclass(frozen=True)
+class DualTerms:
+    """What D(cθ) is made of, for every c ≥ 0, with θ_j = s_j ψ(r_j).
+
+    Attributes
+    ----------
+    linear : float
+        ⟨θ, M⟩.
+    quadratic : float
+        ⟨θ, R⟩: Σ_j s_j ‖r_j‖² for the squared loss.
+    scores : (d,) ndarray of float64
+        σ_i(θ) of every row, or of those that count.
+    conjugate : callable or None
+        c ↦ Σ_ij s_j ℓ*(c ψ_ij), for a loss that is not quadratic; None means ½c²·quadratic.
+    largest_scaling : float
+        The c beyond which that is infinite.
+    """
+
+    linear: float
+    quadratic: float
+    scores: Array
+    conjugate: Callable[[float], float] | None = None
+    largest_scaling: float = np.inf
+
+    def __add__(self, other: "DualTerms") -> "DualTerms":
+        """Return the terms of two sets of columns together, for quadratic losses."""
+        return DualTerms(
+            self.linear + other.linear,
+            self.quadratic + other.quadratic,
+            self.scores + other.scores,
+        )
+
+    def bound(self, penalty: Array) -> float:
+        """Return max_c D(cθ) for the penalties μp of the rows: a lower bound on model (6)."""
+        if self.conjugate is None:
+            return best_scaling(self.linear, self.quadratic, self.scores, penalty)[1]
+        if self.largest_scaling <= 0:
+            return 0.0
+        conjugate = self.conjugate
+
+        def dual(c: float) -> float:
+            excess = float(np.maximum(c * self.scores - penalty, 0.0).sum())
+            return c * self.linear - conjugate(c) - excess
+
+        return max(0.0, search_scaling(dual, self.largest_scaling))
+
+    def constrained_bound(self, epsilon: float, p: Array) -> float:
+        """Return the lower bound on model (4), whose residual has at most the norm ε."""
+        linear = self.linear - epsilon * np.sqrt(self.quadratic)
+        return best_scaling(linear, 0.0, self.scores, p)[1]
+
+
+def best_scaling(
+    linear: float, quadratic: float, scores: Array, penalty: Array
+) -> tuple[float, float]:
+    """Maximise c·linear − ½c²·quadratic − Σ_i max(0, c·scores_i − penalty_i) over c ≥ 0, exactly.
+
+    Returns
+    -------
+    (c, value)
+        The maximiser and the maximum. The function is concave with a kink at each
+        penalty_i/scores_i.
+    """
+    # a kink beyond 1e100 is never reached, and its quotient might overflow
+    has_kink = (scores > 0) & (1e100 * scores > penalty)
+    kinks = penalty[has_kink] / scores[has_kink]
+    order = np.argsort(kinks, kind="stable")
+    kinks = np.append(kinks[order], np.inf)
+    # the slope at c = 0 of the quadratic function that holds on the k-th piece
+    slope = linear - np.concatenate([[0.0], np.cumsum(scores[has_kink][order])])
+    right_end = slope
+    if quadratic > 0:
+        with np.errstate(invalid="ignore"):
+            right_end = slope - kinks * quadratic
+    # the first piece at whose right end the derivative is no longer positive holds the maximiser
+    piece = len(kinks) - 1
+    if (right_end <= 0).any():
+        piece = int(np.argmax(right_end <= 0))
+    left = 0.0
+    if piece > 0:
+        left = kinks[piece - 1]
+    c = left
+    if quadratic > 0:
+        c = min(max(slope[piece] / quadratic, left), kinks[piece])
+    if not np.isfinite(c):
+        c = left
+    excess = float(np.maximum(c * scores - penalty, 0.0).sum())
+    return float(c), float(c * linear - 0.5 * c * c * quadratic - excess)
+
+
+def search_scaling(dual: Callable[[float], float], upper: float) -> float:
+    """Return the maximum of a concave function over 0 < c < upper, by golden sections.
+
+    Every c gives a true bound, so the search need not be exact: it ends at 1e-11 of the interval.
+    """
+    right = min(1.0, upper)
+    while 2 * right < upper and dual(2 * right) > dual(right):
+        right *= 2
+    right = min(2 * right, (1 - 1e-12) * upper)
+    left = 0.0
+    section = (np.sqrt(5) - 1) / 2
+    best = dual(right)
+    first = right - section * (right - left)
+    second = left + section * (right - left)
+    at_first = dual(first)
+    at_second = dual(second)
+    tolerance = 1e-11 * right
+    while right - left > tolerance:
+        if at_first > at_second:
+            right = second
+            second = first
+            at_second = at_first
+            first = right - section * (right - left)
+            at_first = dual(first)
+        else:
+            left = first
+            first = second
+            at_first = at_second
+            second = left + section * (right - left)
+            at_second = dual(second)
+    return max(best, at_first, at_second)

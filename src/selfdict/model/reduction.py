@@ -1,0 +1,71 @@
+"""The protocol of a reduction: a smaller problem in place of a large one, and the way back."""
+
+from abc import ABC, abstractmethod
+
+from selfdict._errors import InputError
+from selfdict.model.problem import Problem, ReducedFrom
+from selfdict.model.solution import Solution
+
+
+class Reduction(ABC):
+    """A step that replaces a problem by a smaller one.
+
+    A subclass is a frozen dataclass with its settings. Its :meth:`reduce` returns a problem whose
+    ``reduced_from`` names the problem that was reduced, the step itself, and what :meth:`lift`
+    needs for the way back. Steps follow one another, and :func:`lift` undoes them all.
+    """
+
+    @abstractmethod
+    def reduce(self, problem: Problem) -> Problem:
+        """Return the smaller problem, with a link to the one that was reduced."""
+
+    @abstractmethod
+    def lift(self, solution: Solution) -> Solution:
+        """Return a solution of a reduced problem as one of the problem that was reduced.
+
+        Its objective is that of the larger problem. Its bound is one for the larger problem where
+        the reduction proves one, else −∞ until :func:`certify` is called.
+        """
+
+    def _reduced_from(self, solution: Solution) -> ReducedFrom:
+        """Return where a solution's problem comes from: a reduction of this class."""
+        link = None
+        if solution.problem is not None:
+            link = solution.problem.reduced_from
+        if link is None:
+            raise InputError("the solution does not belong to a reduced problem")
+        if type(link.step) is not type(self):
+            raise InputError(f"the problem was reduced by {link.step!r}, not by {self!r}")
+        return link
+
+
+def lift(solution: Solution) -> Solution:
+    """Take a solution of a reduced problem back to the problem that the first reduction was given.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of a problem that reductions have returned; a solution of any other problem is returned as
+        it is.
+
+    Returns
+    -------
+    Solution
+        Feasible for the first problem, with its objective there. :func:`certify` bounds its gap.
+
+    Examples
+    --------
+    >>> import selfdict
+    >>> from selfdict.datasets import make_mixtures
+    >>> M = make_mixtures(30, 200, 4, noise=0.01, random_state=0)[0]
+    >>> problem = selfdict.Problem(M, selfdict.mu_heuristic(M, 4))
+    >>> small = selfdict.Candidates(50).reduce(problem)
+    >>> solution = selfdict.lift(selfdict.WorkingSet().solve(small))
+    >>> small.n_points, solution.problem.n_points
+    (50, 200)
+    >>> bool(0 < selfdict.certify(solution).gap < 0.5)
+    True
+    """
+    while solution.problem is not None and solution.problem.reduced_from is not None:
+        solution = solution.problem.reduced_from.step.lift(solution)
+    return solution

@@ -1,0 +1,126 @@
+"""What a choice of columns is judged by: the data behind a solution, whatever it was reduced to."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from selfdict._errors import InputError
+from selfdict._validation import Array, as_matrix
+from selfdict.model.certificate import problem_of
+from selfdict.model.omega import column_norms
+from selfdict.model.problem import Problem, as_dictionary
+from selfdict.model.solution import Solution
+from selfdict.peers.h2nmf import Clusters
+from selfdict.reductions.candidates import Candidates
+from selfdict.reductions.columns import ColumnSubset
+from selfdict.reductions.compression import compress
+from selfdict.reductions.weighting import weighted_columns
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """A solution with all the data it was found for.
+
+    Attributes
+    ----------
+    solution : Solution
+        Of all points, or of some of them.
+    w : ndarray
+        The weights of Ω of its problem.
+    M : (m, n) ndarray or sparse array
+        All points; times the roots of their sample weights, if there are any.
+    A : (m, d) ndarray or sparse array
+        The columns to choose from: M, or the atoms of a dictionary.
+    tied : bool
+        Whether A is M.
+    points : (k,) ndarray of int
+        The columns of A that the rows of the solution belong to.
+    clusters : Clusters or None
+        The clusters that the solution's points represent.
+    """
+
+    solution: Solution
+    w: Array
+    M: Any
+    A: Any
+    tied: bool
+    points: Array
+    clusters: Clusters | None
+
+    @classmethod
+    def of(cls, solution: Solution) -> "Evidence":
+        """Take the data from the solution's problem, or from the one that was reduced to it."""
+        problem = problem_of(solution)
+        whole = problem
+        points = np.arange(problem.n_atoms)
+        clusters = None
+        # back to all points; data that was denoised or compressed stays as it is
+        while whole.reduced_from is not None and isinstance(whole.reduced_from.step, ColumnSubset):
+            link = whole.reduced_from
+            step = whole.reduced_from.step
+            whole = link.problem
+            if problem.D is None:
+                points = step.columns_of(link)[points]
+            clusters = None
+            if isinstance(step, Candidates):
+                clusters = _in_units_of_representatives(link.memory, whole)
+        M = weighted_columns(whole)
+        A = M
+        if whole.D is not None:
+            A = whole.D
+        return cls(solution, problem.w, M, A, whole.D is None, points, clusters)
+
+    @classmethod
+    def given(
+        cls, solution: Solution, M: Any, clusters: Clusters | None = None, D: Any = None
+    ) -> "Evidence":
+        """Take data that is named separately; the solution may be one of representatives."""
+        M = as_matrix(M)
+        A = M
+        name = "M"
+        of = "points"
+        if D is not None:
+            A = as_dictionary(D, M)
+            name = "D"
+            of = "atoms"
+        points = np.arange(A.shape[1])
+        if D is None and clusters is not None and solution.diagonal.size != points.size:
+            points = clusters.indices
+        if solution.diagonal.size != points.size:
+            raise InputError(
+                f"the solution belongs to {solution.diagonal.size} {of}, {name} has {A.shape[1]}"
+            )
+        w = solution.weights
+        if w is None:
+            w = column_norms(M)
+            if D is None:
+                w = column_norms(M[:, points])
+        return cls(solution, w, M, A, D is None, points, clusters)
+
+    def dense(self, q: int) -> "Evidence":
+        """Return the same for sparse data, in its q leading directions; dense data stays."""
+        if not issparse(self.A):
+            return self
+        small = compress(self.M, min(q, self.M.shape[0])).data
+        return Evidence(self.solution, self.w, small, small, self.tied, self.points, self.clusters)
+
+
+def _in_units_of_representatives(clusters: Clusters, whole: Problem) -> Clusters:
+    """Return clusters with sizes for columns that have the roots of their own weights already."""
+    if whole.sample_weight is None:
+        return clusters
+    own = whole.sample_weight[clusters.indices].astype(np.float64)
+    return replace(clusters, sizes=clusters.sizes / np.where(own > 0, own, 1.0))
+
+
+def warn_of_old_arguments(function: str) -> None:
+    """Say once that a solution knows its data."""
+    warnings.warn(
+        f"{function} with M, D or clusters as arguments is deprecated: a Solution knows its "
+        f"problem, so {function} needs the solution alone",
+        DeprecationWarning,
+        stacklevel=3,
+    )

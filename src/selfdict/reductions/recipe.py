@@ -1,0 +1,165 @@
+"""From a problem to its solution: reductions, the penalty, the solver, in this order and nowhere else."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from selfdict._validation import as_generator
+from selfdict.model.features import Feature, UnsupportedError, features_of
+from selfdict.model.problem import Problem, jitter
+from selfdict.model.solution import Callback, Solution
+from selfdict.peers.h2nmf import Clusters
+from selfdict.reductions.candidates import Candidates
+from selfdict.reductions.compression import Compression
+from selfdict.reductions.denoising import Denoised, Denoising
+from selfdict.reductions.weighting import weighted_columns
+from selfdict.solvers.base import Solver
+from selfdict.solvers.conic import Conic
+from selfdict.solvers.penalty import mu_heuristic
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a problem is reduced and solved.
+
+    Attributes
+    ----------
+    solver : Solver
+    denoising, candidates, compression : reductions or None
+        Applied in this order. Clusters are those of the data before denoising.
+    mu : float or None
+        The penalty; None: the heuristic for the reduced problem, or for a dictionary and denoised
+        data the noise left.
+    mu_factor : float
+        Multiplies the heuristic.
+    """
+
+    solver: Solver
+    denoising: Denoising | None = None
+    candidates: Candidates | None = None
+    compression: Compression | None = None
+    mu: float | None = None
+    mu_factor: float = 1.0
+
+    def check(self, problem: Problem) -> None:
+        """Raise :class:`selfdict.UnsupportedError` if a step does not take the problem."""
+        asked = features_of(problem, self.solver.wanted_device)
+        for step in (self.denoising, self.candidates, self.compression):
+            if step is not None:
+                step.check(problem)
+        if self.candidates is not None:
+            asked |= {Feature.SAMPLE_WEIGHT}
+        if self.compression is not None:
+            asked -= {Feature.SPARSE}  # compressed data is dense
+        self.solver.check_features(asked)
+        if self.compression is not None and problem.target is not None:
+            if isinstance(self.solver, Conic):  # model (4) has no penalty, which the bound needs
+                raise UnsupportedError("conic does not take a target together with compress")
+
+    def solve(
+        self,
+        problem: Problem,
+        n_components: int,
+        *,
+        random_state: Any = None,
+        clusters: Clusters | None = None,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Solve a problem, whose penalty is still open.
+
+        Parameters
+        ----------
+        problem : Problem
+        n_components : int
+            The number of columns sought, for the heuristic.
+        random_state : int, Generator or None
+            Seed of the weights p of the reduced problem; None keeps those of the problem.
+        clusters : Clusters, optional
+            Those of ``candidates``, if they are known already.
+        callback : callable, optional
+            See :meth:`Solver.solve`.
+
+        Returns
+        -------
+        Solution
+            Of the reduced problem; :func:`selfdict.lift` makes it one of the problem.
+        """
+        self.check(problem)
+        rng = None
+        if random_state is not None:
+            rng = as_generator(random_state)
+        reduced = self.reduce_columns(problem, clusters)
+        if rng is not None:
+            p = jitter(reduced.n_atoms, rng).astype(reduced.M.dtype)
+            reduced = reduced.changed(p=p)
+        if self.compression is not None:
+            compression = self.compression
+            if compression.random_state is None:
+                compression = replace(compression, random_state=rng)
+            reduced = compression.reduce(reduced)
+        reduced = reduced.changed(mu=self.penalty(reduced, n_components))
+        return self.solver.solve(reduced, callback=callback)
+
+    def reduce_columns(self, problem: Problem, clusters: Clusters | None = None) -> Problem:
+        """Denoise the data and take the representatives of clusters."""
+        if self.candidates is not None and clusters is None:
+            clusters = self.candidates.cluster(problem)
+        if self.denoising is not None:
+            problem = self.denoising.reduce(problem)
+        if self.candidates is not None and clusters is not None:
+            problem = self.candidates.reduce_to(problem, clusters)
+        return problem
+
+    def penalty(self, reduced: Problem, n_components: int) -> float:
+        """Return μ for the reduced problem."""
+        if self.mu is not None:
+            return self.mu
+        denoised = denoised_data(reduced)
+        if denoised is not None and reduced.D is not None:
+            return self.mu_factor * denoised.mu
+        rank = min(n_components, reduced.n_atoms)
+        by_residual = self.candidates is not None and self.candidates.weighting == "residual"
+        if reduced.D is None and reduced.loss.quadratic and not by_residual:
+            # a point that counts s times is one that is √s times as long, for SPA as well
+            data = weighted_columns(reduced)
+            return self.mu_factor * mu_heuristic(data, rank, reduced.p, loss=reduced.loss)
+        heuristic = mu_heuristic(
+            reduced.M,
+            rank,
+            reduced.p,
+            sample_weight=reduced.sample_weight,
+            loss=reduced.loss,
+            D=reduced.D,
+        )
+        return self.mu_factor * heuristic
+
+
+def denoised_data(problem: Problem) -> Denoised | None:
+    """Return what denoising has remembered, if the problem was denoised on its way."""
+    link = problem.reduced_from
+    while link is not None:
+        if isinstance(link.step, Denoising):
+            found: Denoised = link.memory
+            return found
+        link = link.problem.reduced_from
+    return None
+
+
+def denoise_again(solution: Solution, rank: int) -> Solution:
+    """Return a solution of denoised data as one of the data denoised to another rank.
+
+    A solution of data that was not denoised is returned as it is.
+    """
+    problem = solution.problem
+    if problem is None or problem.reduced_from is None:
+        return solution
+    link = problem.reduced_from
+    if isinstance(link.step, Candidates):
+        inner = link.problem.reduced_from
+        if inner is None or not isinstance(inner.step, Denoising) or inner.step.rank == rank:
+            return solution
+        other = link.step.reduce_to(Denoising(rank).reduce(inner.problem), link.memory)
+    elif isinstance(link.step, Denoising) and link.step.rank != rank:
+        other = Denoising(rank).reduce(link.problem)
+    else:
+        return solution
+    return solution.for_problem(other.changed(mu=problem.mu, p=problem.p))

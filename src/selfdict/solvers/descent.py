@@ -1,0 +1,219 @@
+"""One descent at a fixed penalty: Newton on the working set, screening, new atoms, until a stop rule holds."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.model.solution import Status
+from selfdict.solvers.gates import Gates
+from selfdict.solvers.newton import Newton
+from selfdict.solvers.search import INNER_TOLERANCE, Search
+from selfdict.solvers.view import View, violating_rows
+
+
+@dataclass(frozen=True)
+class Screened:
+    """What the screening of some rows has shown.
+
+    Attributes
+    ----------
+    rows : (k,) ndarray of int or None
+        The rows; None for all.
+    is_exact : bool
+        Whether scores were taken in float64 from the residual.
+    scores : (k,) ndarray
+    dual_value : float
+        The best dual value as far as these rows are concerned, for the columns of the working set.
+    new : ndarray of int
+        Rows to open, the most violating first.
+    violation : float
+        By how much the first of them violates optimality.
+    """
+
+    rows: Array | None
+    is_exact: bool
+    scores: Array
+    dual_value: float
+    new: Array
+    violation: float
+
+    @property
+    def covers_all_rows(self) -> bool:
+        return self.rows is None
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the dual value is a lower bound for the columns of the working set."""
+        return self.rows is None and self.is_exact
+
+
+class Descent:
+    """The state of a descent; ``step`` is called until it returns a status.
+
+    As long as a likely row violates optimality, only the likely rows are screened. When none does,
+    all rows are (unless not ``thorough``), which gives a dual bound: on all columns of M, the
+    certificate.
+
+    Parameters
+    ----------
+    search : Search
+        The search that this descent belongs to: its penalty, its history, its best point.
+    newton : Newton
+        The working set.
+    tol : float
+        The relative gap at which to stop.
+    thorough : bool
+        Whether the end needs a look at all rows.
+    """
+
+    def __init__(self, search: Search, newton: Newton, tol: float, thorough: bool) -> None:
+        self.search = search
+        self.newton = newton
+        self.gates: Gates = newton.gates
+        self.tol = tol
+        self.thorough = thorough
+        self.on_all_columns = self.gates.columns is None
+        self.constant = 0.0  # a sample's objective leaves out what no X can explain
+        if self.on_all_columns:
+            self.constant = search.data.constant
+        self.objective = np.inf
+        self.bound = 0.0
+        # the gap as far as the rows screened last tell; it decides how rough screening may be
+        self.estimated_gap = 1.0
+        self.stall = StallRule()
+
+    def run(self) -> Status:
+        """Step until a stop rule holds; return which."""
+        status = None
+        while status is None:
+            status = self.step()
+        return status
+
+    def step(self) -> Status | None:
+        """Minimise over the working set, screen, and let rows join; return a status at the end."""
+        search = self.search
+        gates = self.gates
+        self.newton.minimise(
+            search.penalty[gates.atoms], search.newton_tolerance, lambda: search.save(gates)
+        )
+        search.save(gates)
+        screened = self.screen_likely()
+        if self.likely_rows_are_settled(screened):
+            if not self.thorough:
+                return Status.CONVERGED
+            screened = self.screen_all()
+        self.learn(screened)
+        if screened.is_bound and self.objective - self.bound <= self.tol * self.objective:
+            return Status.CONVERGED
+        search.newton_tolerance = self.next_tolerance(screened)
+        self.stall.update(self.objective, self.bound)
+        if self.stall.holds or search.newton_tolerance < 1e-15 * search.mu:
+            return Status.STALLED
+        gates.change(gates.t > 0, screened.new)
+        return None
+
+    def screen_likely(self) -> Screened:
+        """Screen the likely rows, roughly while far from the optimum: which ones join matters little."""
+        search = self.search
+        is_rough = self.on_all_columns and self.estimated_gap > 1e-2
+        gram = None
+        if is_rough:
+            gram = search.data.gram
+        screened = self.screen(search.view(self.gates, gram), search.likely, is_rough)
+        shortfall = self.objective - self.constant - screened.dual_value
+        self.estimated_gap = shortfall / max(self.objective, np.finfo(float).tiny)
+        return screened
+
+    def screen_all(self) -> Screened:
+        """Screen all rows in float64, from the residual itself: the dual value is a bound."""
+        return self.screen(self.search.view(self.gates), None, False)
+
+    def screen(self, view: View, rows: Array | None, is_rough: bool) -> Screened:
+        """Screen some rows and find those that should join."""
+        self.objective = view.objective + self.constant
+        scores, dual_value = view.screen(rows, is_rough)
+        rounding = 1e-10
+        if is_rough:
+            rounding = 1e-5
+        new, violation = violating_rows(scores, self.search.penalty, rows, self.gates, rounding)
+        return Screened(rows, not is_rough, scores, dual_value, new, violation)
+
+    def likely_rows_are_settled(self, screened: Screened) -> bool:
+        """Whether a cheap screening found nothing more to do, so that all rows should be screened."""
+        if screened.is_bound:
+            return False
+        return len(screened.new) == 0 or self.estimated_gap <= 0.3 * self.tol
+
+    def learn(self, screened: Screened) -> None:
+        """Take over the bound and the likely rows, and report."""
+        search = self.search
+        if screened.is_bound:
+            self.bound = max(self.bound, screened.dual_value + self.constant)
+            if self.on_all_columns:
+                search.bound = max(search.bound, self.bound)
+        if screened.covers_all_rows:
+            # far from the optimum the scores say little about which rows will open
+            shortfall = self.objective - self.constant - screened.dual_value
+            search.likely = None
+            if shortfall < 0.3 * self.objective:
+                search.likely = likely_rows(screened.scores / search.penalty, search.settings.small)
+        if self.on_all_columns:
+            search.record()
+        search.report(len(self.gates.atoms))
+
+    def next_tolerance(self, screened: Screened) -> float:
+        """Return how small Newton's gradient shall become in the next step."""
+        if len(screened.new) == 0:
+            return 0.01 * self.search.newton_tolerance
+        # where few rows join, these may be the last ones: solve for them well
+        share = min(1.0, len(screened.new) / 30)
+        return INNER_TOLERANCE * share * screened.violation
+
+
+class StallRule:
+    """Whether the objective has stopped falling, or falls too slowly to go on."""
+
+    MAX_IDLE = 5  # steps in a row without any progress
+    MAX_SLOW = 100  # steps in a row in which the gap must fall by 1 %
+
+    def __init__(self) -> None:
+        self.best = np.inf
+        self.idle = 0
+        self.reference = np.inf
+        self.slow = 0
+
+    def update(self, objective: float, bound: float) -> None:
+        """Count one more step."""
+        if objective >= self.best * (1 - 1e-14):
+            self.idle += 1
+        else:
+            self.idle = 0
+        self.best = min(self.best, objective)
+        if self.reference - objective < 0.01 * (self.reference - bound):
+            self.slow += 1
+        else:
+            self.slow = 0
+            self.reference = objective
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is time to give up."""
+        return self.idle >= self.MAX_IDLE or self.slow >= self.MAX_SLOW
+
+
+def likely_rows(ratio: Array, small: int) -> Array | None:
+    """Return the rows nearest to opening, in order, an eighth of all; None if there are few.
+
+    Parameters
+    ----------
+    ratio : (d,) ndarray
+        Scores over penalties.
+    small : int
+        Up to this many rows, all are screened at each step.
+    """
+    n = len(ratio)
+    if n <= small:
+        return None
+    count = n // 8
+    return np.sort(np.argpartition(-ratio, count)[:count])

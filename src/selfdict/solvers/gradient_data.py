@@ -1,0 +1,192 @@
+"""The arrays that Algorithm 1 iterates on, for model (6) and for dictionaries with gates alike."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from selfdict._errors import InputError
+from selfdict._validation import Array
+from selfdict.model.losses import Loss
+from selfdict.model.omega import project_omega
+from selfdict.model.problem import Problem
+from selfdict.model.solution import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class GradientData:
+    """A problem as Algorithm 1 uses it.
+
+    With a dictionary the gates are a last column of X: a point m = 0 that no residual counts. With
+    atoms scaled to the ℓ1 norm ω, the mean of w, the constraints read ω X_ij ≤ w_j t_i: those of Ω,
+    for rows whose own entry is the last one and has the weight ω.
+
+    Attributes
+    ----------
+    M, D : (q, n) and (q, d) ndarray
+        Data and atoms; the same array without a dictionary. q ≤ m: a tall M is replaced by the
+        triangle of its QR factorisation where only products of columns enter.
+    w, s : (n,) ndarray
+        Weights of Ω and of the residual, with those of the gate column.
+    p : (d,) ndarray
+        Weights of the penalty.
+    loss : Loss or None
+        None for the squared one.
+    gate_column : int or None
+        Where the gates are; None: on the diagonal.
+    atom_scale : (d,) ndarray or None
+        By how much the atoms of a dictionary were scaled.
+    column_scale : (n,) ndarray or None
+        By how much columns were scaled: the roots of their sample weights. A point that counts s
+        times is one that is √s times as long, and the step is longer in these coordinates.
+    step_size : float
+        1/L.
+    """
+
+    M: Array
+    D: Array
+    w: Array
+    s: Array
+    p: Array
+    loss: Loss | None
+    gate_column: int | None
+    atom_scale: Array | None
+    column_scale: Array | None
+    step_size: float
+
+    @classmethod
+    def of(cls, problem: Problem, lipschitz: float | None) -> "GradientData":
+        """Prepare a problem; ``lipschitz`` is by default σ_max² times that of the loss."""
+        M = problem.M
+        D = problem.D
+        s = problem.s
+        loss: Loss | None = problem.loss
+        if problem.loss.quadratic:
+            M, D, s = problem.squared_form
+            loss = None
+        w = problem.w
+        column_scale = None
+        if loss is None and problem.sample_weight is not None and (s > 0).all():
+            column_scale = np.sqrt(s)
+            M = M * column_scale
+            w = w * column_scale
+            s = np.ones_like(s)
+        gate_column = None
+        atom_scale = None
+        if D is not None:
+            omega = M.dtype.type(w.mean()) or M.dtype.type(1.0)
+            atom_scale = np.zeros_like(problem.v)
+            np.divide(omega, problem.v, out=atom_scale, where=problem.v > 0)
+            gate_column = problem.n_points
+            M = np.pad(M, ((0, 0), (0, 1)))
+            D = D * atom_scale
+            w = np.append(w, omega)
+            s = np.append(s, s.dtype.type(0.0))
+        if lipschitz is None:
+            lipschitz = squared_norm(_atoms(M, D)) * float(s.max())
+            if loss is not None:
+                lipschitz *= loss.lipschitz
+        step_size = 0.0
+        if lipschitz > 0:
+            step_size = 1 / lipschitz
+        if loss is None:
+            M, D = _by_triangle(M, D)
+        return cls(
+            M=M,
+            D=_atoms(M, D),
+            w=w,
+            s=s,
+            p=problem.p,
+            loss=loss,
+            gate_column=gate_column,
+            atom_scale=atom_scale,
+            column_scale=column_scale,
+            step_size=step_size,
+        )
+
+    def start(self, X: Array, gates: Array | None) -> Array:
+        """Return a first point, with a column of gates if there is a dictionary, projected onto Ω."""
+        if self.column_scale is not None:
+            X = X * self.column_scale
+            if self.gate_column is None:  # the rows are columns of the data as well
+                X = X / self.column_scale[:, None]
+        X = X.astype(self.M.dtype, copy=False)
+        if self.gate_column is None or self.atom_scale is None or gates is None:
+            return project_omega(X, self.w)
+        # X counts atoms as they were given
+        scale = np.zeros_like(self.atom_scale)
+        np.divide(1.0, self.atom_scale, out=scale, where=self.atom_scale > 0)
+        rows = np.column_stack([X * scale[:, None], gates]).astype(self.M.dtype)
+        return project_omega(rows, self.w, np.full(len(X), self.gate_column))
+
+    def coefficients(self, rows: Array, support: Array) -> Array:
+        """Return rows of the iterate as rows of X: without the gates, for atoms as they were given."""
+        if self.gate_column is not None and self.atom_scale is not None:
+            rows = rows[:, : self.gate_column] * self.atom_scale[support, None]
+        elif self.column_scale is not None:
+            rows = rows * self.column_scale[support, None]
+        if self.column_scale is not None:
+            rows = rows / self.column_scale
+        return rows
+
+
+def _atoms(M: Array, D: Array | None) -> Array:
+    if D is None:
+        return M
+    return D
+
+
+def _by_triangle(M: Array, D: Array | None) -> tuple[Array, Array | None]:
+    """Replace tall matrices by the triangle of a QR factorisation, which has the same products."""
+    both = M
+    if D is not None:
+        both = np.hstack([M, D])
+    if both.shape[0] <= both.shape[1]:
+        return M, D
+    triangle = scipy.linalg.qr(both, mode="r", check_finite=False)[0][: both.shape[1]]
+    if D is None:
+        return triangle, None
+    n = M.shape[1]
+    return triangle[:, :n], triangle[:, n:]
+
+
+def first_point(start: object, problem: Problem, data: GradientData) -> Array | None:
+    """Return the first feasible point as a dense matrix, None for zero."""
+    if start is None:
+        return None
+    gates = None
+    X = start
+    if isinstance(start, Solution):
+        X = start.toarray()
+        gates = start.diagonal
+    elif problem.D is not None:
+        raise TypeError(
+            f"X0 must be a Solution when there is a dictionary D, got {type(start).__name__}"
+        )
+    X = np.asarray(X, dtype=problem.M.dtype)
+    expected = (problem.n_atoms, problem.n_points)
+    if X.shape != expected:
+        raise InputError(f"X0 must have shape {expected}, got {X.shape}")
+    return data.start(X, gates)
+
+
+def squared_norm(M: Array) -> float:
+    """Return σ_max(M)², from above: exactly for a small side, else by Lanczos plus its residual."""
+    small = M
+    if M.shape[0] > M.shape[1]:
+        small = M.T
+    side = small.shape[0]
+    if side <= 600:
+        small = small.astype(np.float64, copy=False)
+        products = small @ small.T
+        top = float(scipy.linalg.eigvalsh(products, subset_by_index=[side - 1, side - 1])[0])
+        rounding = 1e-6
+        if M.dtype == np.float64:
+            rounding = 1e-14
+        return max(top, 0.0) * (1 + rounding)
+    operator = LinearOperator((side, side), matvec=lambda v: small @ (small.T @ v), dtype=M.dtype)
+    start = np.random.default_rng(0).random((side,)).astype(M.dtype)
+    values, vectors = eigsh(operator, k=1, v0=start, tol=1e-4)
+    v = vectors[:, 0]
+    return float(values[0] + np.linalg.norm(operator @ v - values[0] * v))

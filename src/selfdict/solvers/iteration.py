@@ -1,0 +1,182 @@
+"""The iteration of Algorithm 1: what it carries along, a step, and when to stop."""
+
+from typing import Any
+
+import numpy as np
+
+from selfdict.model.certificate import residual_terms
+from selfdict.model.problem import Problem, Target
+from selfdict.model.solution import Progress, Solution, Status, relative_gap
+from selfdict.solvers.gradient_arrays import GradientArrays
+from selfdict.solvers.gradient_data import GradientData
+
+# iterations between two computations of the gap, each of which costs about half an iteration
+CHECK_EVERY = 25
+
+
+class Iteration:
+    """The state of Algorithm 1: its arrays, the extrapolation, the penalty, and the history.
+
+    Parameters
+    ----------
+    problem : Problem
+    data : GradientData
+        The same problem as arrays.
+    arrays : GradientArrays
+        Points and residuals, in memory or on a device.
+    device : torch.device or None
+        Where the gap is computed.
+    """
+
+    FIRST_ALPHA = 0.05  # that of the authors' program
+
+    def __init__(
+        self, problem: Problem, data: GradientData, arrays: GradientArrays, device: Any = None
+    ) -> None:
+        self.problem = problem
+        self.data = data
+        self.arrays = arrays
+        self.device = device
+        self.mu = problem.require_mu()
+        self.alpha = self.FIRST_ALPHA
+        self.beta = 0.0
+        self.restarted = False
+        self.square = arrays.update_residual(self.beta)
+        self.gap = np.inf
+        self.steering = Steering()
+        names = ("objective", "mu", "residual", "trace", "restart")
+        self.history: dict[str, list[float]] = {name: [] for name in names}
+        self._record()
+
+    def step(self, steer: bool) -> None:
+        """Take one iteration of Algorithm 1; first move μ towards the target, if asked."""
+        if steer and self.problem.target is not None:
+            self.mu *= self.steering.factor(self.attained(self.problem.target))
+        self.arrays.project(self.mu, self.beta)
+        alpha = (np.sqrt(self.alpha**4 + 4 * self.alpha**2) - self.alpha**2) / 2
+        self.beta = self.alpha * (1 - self.alpha) / (self.alpha**2 + alpha)
+        self.alpha = alpha
+        self.square = self.arrays.update_residual(self.beta)
+        # two restarts in a row would be plain gradient steps for ever
+        has_risen = self.objective > self.history["objective"][-1]
+        self.restarted = not self.restarted and has_risen
+        if self.restarted:
+            self.alpha = self.FIRST_ALPHA
+            self.beta = 0.0
+            self.arrays.forget_extrapolation()
+        self._record()
+
+    @property
+    def objective(self) -> float:
+        """The objective of the current point."""
+        return 0.5 * self.square + self.mu * float(self.data.p @ self.arrays.diagonal)
+
+    def attained(self, target: Target) -> float:
+        """Return above 1 where μ is too small: trace over target, or target over residual."""
+        kind, value = target
+        if kind == "trace":
+            return float(self.arrays.diagonal.sum()) / value
+        if self.square > 0:
+            return float(value / np.sqrt(self.square))
+        return np.inf
+
+    def _record(self) -> None:
+        values = {
+            "objective": self.objective,
+            "mu": self.mu,
+            "residual": np.sqrt(self.square),
+            "trace": float(self.arrays.diagonal.sum()),
+            "restart": float(self.restarted),
+        }
+        for name, value in values.items():
+            self.history[name].append(value)
+
+    def outcome(self, tol: float) -> Status | None:
+        """Return how to end, if it is time: certified and on target, or no longer falling."""
+        target = self.problem.target
+        if target is not None and abs(self.attained(target) - 1) > 1e-3:
+            return None
+        self.gap = relative_gap(self.objective, self._bound())
+        if self.gap <= tol:
+            return Status.CONVERGED
+        if target is None and self._is_flat():
+            return Status.STALLED
+        return None
+
+    def _bound(self) -> float:
+        """Return the dual bound at the current residual."""
+        data = self.data
+        D = None
+        v = None
+        if data.gate_column is not None:
+            D = data.D
+            v = np.full(D.shape[1], float(data.w[-1]))
+        terms = residual_terms(
+            data.M,
+            self.arrays.residual(),
+            data.w.astype(np.float64),
+            data.s.astype(np.float64),
+            loss=data.loss,
+            D=D,
+            v=v,
+            device=self.device,
+        )
+        return terms.bound(self.mu * data.p.astype(np.float64))
+
+    def _is_flat(self) -> bool:
+        """Whether the objective has not changed beyond rounding in the last 100 iterations."""
+        past = self.history["objective"][-4 * CHECK_EVERY :]
+        rounding = 10 * np.finfo(self.data.M.dtype).eps
+        if len(past) < 4 * CHECK_EVERY:
+            return False
+        return bool(max(past) - min(past) <= rounding * self.objective)
+
+    def progress(self, iteration: int, seconds: float) -> Progress:
+        """Return the snapshot for the callback."""
+        return Progress(
+            iteration=iteration,
+            objective=self.history["objective"][-1],
+            gap=self.gap,
+            seconds=seconds,
+            mu=self.mu,
+            residual=self.history["residual"][-1],
+            trace=self.history["trace"][-1],
+            n_active=int(np.count_nonzero(self.arrays.diagonal)),
+        )
+
+    def solution(self, status: Status) -> Solution:
+        """Return the current point, not certified yet."""
+        diagonal = self.arrays.diagonal.copy()
+        support = np.flatnonzero(diagonal)
+        rows = self.arrays.rows(support)
+        # an interruption may have left some of the lists longer than others
+        length = min(len(values) for values in self.history.values())
+        history = {name: np.asarray(values[:length]) for name, values in self.history.items()}
+        return Solution(
+            support=support,
+            coef=self.data.coefficients(rows, support),
+            diagonal=diagonal,
+            objective=self.objective,
+            problem=self.problem.with_mu(self.mu),
+            n_iter=length - 1,
+            status=status,
+            history=history,
+        )
+
+
+class Steering:
+    """The authors' rule for μ: a step by a factor, which halves when the direction turns."""
+
+    def __init__(self) -> None:
+        self.size = 0.1
+        self.direction = 0
+
+    def factor(self, attained: float) -> float:
+        """Return what to multiply μ by; ``attained`` is above 1 where μ is too small."""
+        direction = -1
+        if attained >= 1:
+            direction = 1
+        if self.direction == -direction:
+            self.size /= 2
+        self.direction = direction
+        return 1 + direction * self.size

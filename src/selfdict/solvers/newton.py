@@ -1,0 +1,132 @@
+"""Projected Newton on the gates of a working set.
+
+f(t) = ½Σ s‖m − Mx(t)‖² + penaltyᵀt is convex and piecewise quadratic, so Newton's method on the box
+[0, 1]^k ends in a few steps. Each step solves a quadratic program in k variables, with the same
+bounded solver as a column.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.kernels.gates import FREE, GATE, ZERO, fit_columns
+from selfdict.solvers.gates import Gates
+
+MAX_STEPS = 100  # per call: then rows are screened, and it may go on
+SUFFICIENT_DECREASE = 1e-4  # share of the linear prediction (Armijo's rule)
+SHORTEST_STEP = 1e-9  # length at which the objective is taken to be flat in this precision
+
+
+class Newton:
+    """Newton's method for one working set; it remembers how often rounding hid a step.
+
+    Parameters
+    ----------
+    gates : Gates
+        Its gates, fitted columns and derivatives change with each step.
+    """
+
+    # steps per working set that may be judged by derivatives, where the objective has too few
+    # digits to show them; without a limit, rounding errors could be followed for ever
+    MAX_HIDDEN_STEPS = 100
+
+    def __init__(self, gates: Gates) -> None:
+        self.gates = gates
+        self.hidden_steps = 0
+
+    def minimise(
+        self, penalty: Array, tolerance: float, before_step: Callable[[], None] | None = None
+    ) -> float:
+        """Minimise f until its projected gradient is at most ``tolerance``; return f.
+
+        It ends after 100 steps in any case. The objective never rises, but by rounding errors.
+        ``before_step`` is called before each step and may raise.
+        """
+        gates = self.gates
+        f = gates.fit + float(penalty @ gates.t)
+        for _ in range(MAX_STEPS):
+            gradient = gates.gradient + penalty
+            if largest_free(gradient, gates.t) <= tolerance:
+                return f
+            if before_step is not None:
+                before_step()
+            step = box_minimiser(gates.hessian(), gradient, gates.t) - gates.t
+            slope = float(gradient @ step)
+            if slope >= 0.0:
+                return f
+            taken = self._line_search(f, gradient, step, slope, penalty)
+            if taken is None:
+                return f
+            f, decrease = taken
+            if decrease <= self._negligible(f):
+                break
+        return f
+
+    def _line_search(
+        self, f: float, gradient: Array, step: Array, slope: float, penalty: Array
+    ) -> tuple[float, float] | None:
+        """Shorten the step until f falls enough; return the new f and the decrease, None if never."""
+        gates = self.gates
+        state = gates.state.copy()
+        length = 1.0
+        while length >= SHORTEST_STEP:
+            t = np.clip(gates.t + length * step, 0.0, 1.0)
+            gates.evaluate(t)
+            f_new = gates.fit + float(penalty @ t)
+            change = f_new - f
+            is_hidden = abs(change) <= self._rounding()
+            if is_hidden and self.hidden_steps < self.MAX_HIDDEN_STEPS:
+                # f has too few digits to tell; the derivatives at both ends have more
+                mean_gradient = 0.5 * (gradient + gates.gradient + penalty)
+                change = float(mean_gradient @ (t - gates.t))
+            if change <= SUFFICIENT_DECREASE * length * slope:
+                self.hidden_steps += int(is_hidden)
+                gates.t = t
+                return f_new, -change
+            # the old state is a better start for the columns than where this step has led
+            gates.state[:] = state
+            length /= 3
+        gates.evaluate(gates.t)
+        return None
+
+    def _rounding(self) -> float:
+        """How much rounding errors may change the objective."""
+        return 10 * float(np.finfo(float).eps) * self.gates.square
+
+    def _negligible(self, f: float) -> float:
+        """The decrease at which it is time to stop."""
+        if self.hidden_steps < self.MAX_HIDDEN_STEPS:
+            return float(np.finfo(float).eps) * f
+        return self._rounding()
+
+
+def largest_free(gradient: Array, t: Array) -> float:
+    """Return the largest derivative along which t can move inside [0, 1]^k."""
+    is_stuck = ((t <= 0) & (gradient > 0)) | ((t >= 1) & (gradient < 0))
+    return float(np.abs(np.where(is_stuck, 0.0, gradient)).max(initial=0.0))
+
+
+def box_minimiser(H: Array, gradient: Array, t: Array) -> Array:
+    """Minimise gᵀ(x − t) + ½(x − t)ᵀH(x − t) over the box [0, 1]^k."""
+    k = len(t)
+    # a small multiple of the identity, because atoms may be duplicates of each other
+    ridge = 1e-10 * np.trace(H) / k + np.finfo(float).tiny
+    B = H + ridge * np.eye(k)
+    x = t.copy()
+    state = np.full(k, FREE, dtype=np.int8)
+    state[t <= 0] = ZERO
+    state[t >= 1] = GATE
+    # one column of the bounded least-squares problem with the Gram matrix B, whose gates are 1
+    fit_columns(
+        B,
+        (B @ t - gradient)[None],
+        np.ones(1),
+        np.ones(k),
+        np.array([-1]),
+        x[None],
+        state[None],
+        0,
+        1,
+    )
+    return x

@@ -1,0 +1,111 @@
+"""The data of a problem as the working-set search uses it: zero columns left out, weights in float64."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from selfdict._validation import Array
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.problem import Problem
+from selfdict.model.screening import PositiveSums, gram, screener
+from selfdict.solvers.gates import Gates
+
+# up to this many points with at least this many features, all n×n products are held
+GRAM_POINTS = 2000
+GRAM_FEATURES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class SearchData:
+    """A problem with the squared loss, restricted to columns and atoms that are not zero.
+
+    Attributes
+    ----------
+    M, D : (m, n) and (m, d) ndarray
+        Data and dictionary; D is None for M itself.
+    w, s : (n,) ndarray of float64
+        Positive weights of Ω; weights of the residual.
+    v, p : (d,) ndarray of float64
+        Positive weights of the atoms, and of their gates.
+    columns, rows : ndarray of int
+        Which columns and which atoms of the problem these are; the others are zero in X.
+    square, constant : float
+        Σ_j s_j ‖m_j‖² of the whole problem, and half of the part of it that lies in columns with
+        w = 0, which no X can explain.
+    device : torch.device or None
+        Where rows are screened.
+    positive_sums : callable
+        :func:`selfdict.model.screening.positive_sums` for these atoms, on that device.
+    """
+
+    M: Array
+    D: Array | None
+    w: Array
+    s: Array
+    v: Array
+    p: Array
+    columns: Array
+    rows: Array
+    square: float
+    constant: float
+    device: Any
+    positive_sums: PositiveSums
+
+    @classmethod
+    def of(cls, problem: Problem, device: Any) -> "SearchData":
+        """Take what counts out of a problem with a quadratic loss."""
+        form = problem.squared_form
+        columns = np.flatnonzero(problem.w > 0)
+        rows = np.flatnonzero(problem.v > 0)
+        M = form.M
+        if columns.size < problem.n_points:
+            M = M[:, columns]
+        D = None
+        atoms = M
+        if form.D is not None:
+            D = form.D[:, rows]
+            atoms = D
+        v = problem.v[rows].astype(np.float64)
+        squares = form.s.astype(np.float64) * squared_norms(form.M)
+        return cls(
+            M=M,
+            D=D,
+            w=problem.w[columns].astype(np.float64),
+            s=form.s[columns].astype(np.float64),
+            v=v,
+            p=problem.p[rows].astype(np.float64),
+            columns=columns,
+            rows=rows,
+            square=float(squares.sum()),
+            # a sum of its own: the difference of two large sums would leave rounding errors
+            constant=0.5 * float(squares[problem.w == 0].sum()),
+            device=device,
+            positive_sums=screener(atoms, v, device),
+        )
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns that are not zero."""
+        return len(self.w)
+
+    @cached_property
+    def gram(self) -> Array | None:
+        """The products of all points, where these are few and of many features, else None."""
+        if self.D is not None or self.device is not None or issparse(self.M):
+            return None
+        if self.n_columns > GRAM_POINTS or self.M.shape[0] < GRAM_FEATURES:
+            return None
+        return gram(self.M, self.w)
+
+    def gates(self, columns: Array | None = None, use_gram: bool = True) -> Gates:
+        """Return an empty working set for all columns, or for a sample that stands for all."""
+        if columns is None:
+            gram = None
+            if use_gram:
+                gram = self.gram
+            return Gates(self.M, self.w, self.s, None, self.D, self.v, gram)
+        stands_for = self.n_columns / len(columns)
+        return Gates(self.M, self.w, self.s * stands_for, columns, self.D, self.v)
