@@ -34,15 +34,20 @@ from selfdict.cli.reproduce import reproduce
 from selfdict.cli.source import Source
 from selfdict.compute.threads import thread_limit
 
+# What the commands need is imported inside them: --help and errors in the usage would otherwise
+# wait for numpy, xarray and numba.
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
+    # A defect is shown as Python shows it, so that a bug report contains the plain traceback.
     pretty_exceptions_enable=False,
     help="Find the pure pixels of a hyperspectral scene, and how much of each every pixel holds.",
     epilog="Exit codes: 0 fine, 1 a defect of the program, 2 bad input or usage, 130 interrupted.",
 )
 
 
+# Without a command, so that ``selfdict --version`` is complete.
 @app.callback(invoke_without_command=True)
 def _version(
     version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
@@ -72,8 +77,10 @@ def demo(
     with atomic_folder(output, force=force) as folder, ProgressBars(quiet or json) as bars:
         scene, r, title = demo_scene(real)
         path = write_scene(scene, folder / "scene.hdr")
-        # Named by the final path: the record and the report outlive the hidden folder.
+        # The record and the report name the final path: the hidden folder exists only during the
+        # run.
         source = Source(path, drop_bad_bands=True, name=str(output / path.name))
+        # Fewer candidates than by default, so that the demo takes seconds.
         request = Request(source, r, candidates=100)
         record = unmix_into(folder, source.read(), request, bars, title=title)
     _print_run(record, output, quiet, json)
@@ -192,6 +199,7 @@ def compare(
     )
     with ProgressBars(quiet or json) as bars:
         results = compare_methods(request.source.read(), request, bars)
+    # JSON has all digits, the table below is for people.
     if json:
         methods = [method_record(result) for result in results]
         print_json({"input": str(file), "r": rank, "methods": methods})

@@ -45,6 +45,7 @@ def print_line(text: str) -> None:
 
 def print_json(value: Any) -> None:
     """Write a value as JSON to standard output."""
+    # ``printable`` is not needed: JSON escapes control characters.
     typer.echo(json.dumps(json_value(value), indent=2))
 
 
@@ -96,6 +97,7 @@ def handle_errors(command: Callable[Params, None]) -> Callable[Params, None]:
             exec("")
             raise typer.Exit(130) from None
         except (InputError, OSError, ModuleNotFoundError, MemoryError) as error:
+            # Cut off, since a message may quote a damaged file.
             typer.echo(f"error: {printable(_one_line(error))[:1000]}", err=True)
             raise typer.Exit(2) from error
 

@@ -57,6 +57,7 @@ def atomic_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         yield folder
         _publish(folder, target, force=force)
     finally:
+        # After success the folder has its final name, and there is nothing to remove.
         shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:
             os.close(lock)
@@ -103,6 +104,7 @@ def _publish(folder: Path, target: Path, *, force: bool) -> None:
 
 def _make_hidden_folder(target: Path) -> Path:
     """Make a folder beside ``target``: renaming is one step within one file system only."""
+    # A random part, since two runs may have the same target at the same time.
     folder = target.with_name(f".{target.name}.{secrets.token_hex(6)}{_UNFINISHED_SUFFIX}")
     folder.mkdir()
     return folder
@@ -119,6 +121,7 @@ def _lock(folder: Path) -> int | None:
         descriptor = os.open(folder, os.O_RDONLY)
     except (ImportError, OSError):
         return None
+    # The operating system releases the lock when the process ends, even if it is killed.
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -129,6 +132,7 @@ def _lock(folder: Path) -> int | None:
 
 def _remove_leftovers(target: Path) -> None:
     """Remove the hidden folders of killed runs: those that no process has locked."""
+    # Escaped, since brackets in a name are a pattern for glob.
     for folder in target.parent.glob(f".{glob.escape(target.name)}.*{_UNFINISHED_SUFFIX}"):
         lock = _lock(folder)
         if lock is not None:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+# Enumerations, since typer shows their values in --help and refuses any other value.
+
 
 class Method(StrEnum):
     """The method that selects the pure pixels."""
@@ -54,6 +56,7 @@ Bands = Annotated[
     str | None,
     typer.Option(help="Bands to use, such as 1-103,109-149 (counted from 1).", show_default=False),
 ]
+# A flag is given by its full name: typer would otherwise add a second one with --no-.
 DropBad = Annotated[
     bool, typer.Option("--drop-bad-bands", help="Leave out bands the file marks as bad.")
 ]
@@ -71,10 +74,12 @@ Variable = Annotated[
     str | None,
     typer.Option(help="Which array of a .mat, .npz, NetCDF or zarr file.", show_default=False),
 ]
+# Text, since 'all' is allowed besides a number.
 Candidates = Annotated[
     str,
     typer.Option(help="fgnsr: number of cluster representatives to choose among, or 'all' pixels."),
 ]
+# numpy's generators take no negative seed.
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 # The maximum is more than any machine has: the threads are really started, up to the limits of the
 # operating system.

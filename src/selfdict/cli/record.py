@@ -32,6 +32,7 @@ def run_record(
     return {
         "selfdict": __version__,
         "versions": {"python": platform.python_version()} | _versions(),
+        # In UTC, so that records of several machines can be put in order.
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": request.command(),
         "input": {
@@ -73,6 +74,7 @@ def _pure_pixels(result: "UnmixResult", n_columns: int) -> list[dict[str, Any]]:
     for k, (row, column) in enumerate(result.pixels.tolist()):
         pixel = {
             "endmember": k + 1,
+            # As in the flattened array of pixels, row by row.
             "index": row * n_columns + column,
             "row": row,
             "column": column,
@@ -117,6 +119,7 @@ def _solution(result: "UnmixResult") -> dict[str, Any]:
 def _guarantee(result: "UnmixResult") -> dict[str, Any] | None:
     if result.guarantee is None:
         return None
+    # Attributes and properties: ``asdict`` would leave out what is computed.
     names = ("kappa", "beta", "epsilon_observed", "epsilon_guaranteed", "applies", "sentence")
     return {name: getattr(result.guarantee, name) for name in names}
 
@@ -147,7 +150,7 @@ def _versions() -> dict[str, str]:
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            # Not every format needs every package.
+            # Optional packages: not every format needs them.
             continue
     return versions
 

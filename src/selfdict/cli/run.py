@@ -112,6 +112,8 @@ class Request:
 
     def command(self) -> str:
         """Return the command that repeats this run."""
+        # Method, candidates, penalty, abundances and seed are given even if they are the defaults,
+        # so that the command also repeats the run with a later version.
         arguments = ["selfdict", "unmix", *self.source.arguments(), "-r", str(self.r)]
         arguments += ["--method", self.method]
         if self.method == "fgnsr":
@@ -132,6 +134,7 @@ class Request:
                 arguments += [option, str(value)]
         if self.check:
             arguments.append("--check")
+        # A placeholder: the output of this run exists already.
         return shlex.join([*arguments, "-o", "OUTPUT"])
 
 
@@ -145,6 +148,7 @@ def unmix_into(
     maps = None
     if _stream_maps(scene, request):
         maps = folder / "maps"
+    # The comparison needs the cluster, too, but writing does not.
     with thread_limit(request.threads), request.cluster() as client:
         result = request.run(
             scene, request.method, bars.steps(), bars.solver(), client=client, maps=maps
@@ -258,6 +262,7 @@ def compare_methods(
             if method != "fgnsr":
                 result = request.run(scene, method, bars.steps(f"{method.upper()}: "), None)
                 results.append(method_result(result))
+        # The paper has these two; each solver reports its gap on a bar of its own.
         for candidates in (100, 500):
             prefix = f"FGNSR-{candidates}: "
             variant = replace(request, candidates=candidates)

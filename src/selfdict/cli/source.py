@@ -86,6 +86,7 @@ class Source:
 
     def hashes(self) -> dict[str, str]:
         """Return the SHA-256 of each file in which the scene is stored, by name."""
+        # Sorted, since the order of the files in a folder depends on the file system.
         return {name: sha256(path) for name, path in sorted(self._files().items())}
 
     def _files(self) -> dict[str, Path]:
@@ -166,5 +167,6 @@ def _integer_or_none(digits: str) -> int | None:
 
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file."""
+    # Read in blocks by ``file_digest``: the file may be larger than memory.
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

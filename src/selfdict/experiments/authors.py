@@ -53,5 +53,6 @@ def scene_results(shape: tuple[int, int], r: int) -> dict[str, tuple[float, floa
 
 
 def _rows(name: str) -> list[dict[str, str]]:
+    # As a resource of the package, which need not be a file on disk.
     text = (files("selfdict.experiments") / "authors" / name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))

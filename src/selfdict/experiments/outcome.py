@@ -70,11 +70,13 @@ def write_outcome(outcome: Outcome, folder: Path, name: str, facts: Row) -> list
     from selfdict.scene.staging import staged
 
     folder.mkdir(parents=True, exist_ok=True)
+    # Whatever is written beside the record is moved into the folder together with it.
     with staged(folder / f"{name}.json", overwrite=True) as record:
         for table, rows in outcome.tables.items():
             _write_csv(record.with_name(f"{table}.csv"), rows)
         for title, figure in outcome.figures.items():
             figure.savefig(record.with_name(f"{title}.png"), dpi=100)
+            # pyplot keeps every figure in memory until it is closed.
             optional("matplotlib.pyplot").close(figure)
         contents = {**facts, **environment(), "notes": outcome.notes}
         record.write_text(json.dumps(contents, indent=2) + "\n", "utf-8")
@@ -98,6 +100,7 @@ def subplots(
     rows: int, columns: int, width: float, height: float, **options: Any
 ) -> tuple[Any, Any]:
     """Return a figure and a 2-D array of axes without upper and right spines."""
+    # Not squeezed: with one row or column the axes would not be a 2-D array.
     figure, axes = optional("matplotlib.pyplot").subplots(
         rows, columns, figsize=(width, height), layout="constrained", squeeze=False, **options
     )
@@ -107,6 +110,7 @@ def subplots(
 
 
 def _write_csv(path: Path, rows: list[Row]) -> None:
+    # The csv module writes line ends itself.
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()

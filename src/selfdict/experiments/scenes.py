@@ -55,6 +55,7 @@ class Scene:
 def load(path: Path) -> Scene:
     """Read a scene, and the reference endmembers if the same file has them."""
     scene = read_scene(path, drop_bad_bands=True)
+    # The methods need nonnegative data; negative reflectances are noise.
     M = matrix(scene, clip=True).astype(np.float64)
     if M.shape[1] == 0:
         raise SceneError(path, "the scene has no valid pixel")
@@ -145,6 +146,7 @@ def generated(
         border=1,
         random_state=seed,
     )
+    # Without the bad bands, as files are read.
     good = truth.scene["good_band"].values
     M = matrix(truth.scene, drop_bad_bands=True, clip=True).astype(np.float64)
     valid = valid_mask(truth.scene, drop_bad_bands=True).values
@@ -161,6 +163,7 @@ def _load_if_scene(path: Path) -> Scene | None:
     try:
         return load(path)
     except SceneError:
+        # A folder of scenes may also contain their references or other results.
         return None
 
 

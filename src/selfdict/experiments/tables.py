@@ -69,6 +69,7 @@ def table1(request: Request) -> Outcome:
                 "peak_kib": peak // 1024,
             }
         )
+    # The least time is disturbed least by other processes.
     figure, axes = subplots(1, 1, 6.0, 2.6)
     names = [row["method"] for row in rows]
     axes[0, 0].barh(names, [row["least_seconds"] for row in rows], color="#0072B2")
@@ -97,6 +98,7 @@ def table4(request: Request) -> Outcome:
 def cuprite(request: Request) -> Outcome:
     """The remark on Cuprite: all methods lie in a narrow interval."""
     outcome = _printed_table(request, "cuprite", CUPRITE)
+    # The paper prints no table for this scene, only the interval of the errors.
     for r, (low, high) in (CUPRITE.interval or {}).items():
         errors = [row["relative_error"] for row in outcome.tables["cuprite"] if row["r"] == r]
         if errors:
@@ -125,6 +127,7 @@ def _printed_table(request: Request, name: str, printed: PrintedScene) -> Outcom
     else:
         scene = load_printed(request.data, printed)
     cases = [(scene, r) for r in ranks]
+    # Printed values beside the results of another scene would be misleading.
     if is_printed(scene, printed):
         return _tables(request, name, cases, printed)
     outcome = _tables(request, name, cases, printed=None)
@@ -192,6 +195,7 @@ def _authors_name(method: str) -> str:
 def _summary(scene: Scene, r: int, rows: list[Row], authors_best: float | None) -> Row:
     """Compare our default with the best other method, the authors' best and the SVD limit."""
     ours = next(row for row in rows if row["method"] == OURS)
+    # The variants of FGNSR are all ours.
     peers = [row for row in rows if not row["method"].startswith("FGNSR")]
     best_peer = min(peers, key=lambda row: row["relative_error"])
     limit = svd_limit(scene.M, r)
@@ -231,6 +235,7 @@ def _draw(rows: list[Row]) -> Any:
         ax.set_xlim(left=0)
         ax.grid(axis="y", alpha=0.2)
     axes[0, 0].set_yticks(range(len(methods)), methods)
+    # The first method at the top, as in the table; the other panels share this axis.
     axes[0, 0].invert_yaxis()
     for ax in axes[:, 0]:
         ax.tick_params(axis="y", labelsize="x-small")
@@ -297,6 +302,7 @@ def _panels(
     cases: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
         cases.setdefault((row["scene"], row["r"]), []).append(row)
+    # At most three panels in a row, to fit a page.
     n_columns = min(3, len(cases))
     n_rows = -(-len(cases) // n_columns)
     figure, axes = subplots(

@@ -12,6 +12,7 @@ from selfdict.readout.guarantee import Guarantee
 from selfdict.report.images import false_colour_bands, stretch
 from selfdict.report.words import Certificate
 
+# For annotations only: a report of plain arrays needs neither xarray nor the scene package.
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -179,6 +180,7 @@ def report_data(
     weights, other_weights = _weights(result)
     # Bands of the scene: those of the endmembers are without the bands that were dropped.
     image_bands = list(false_colour_bands(_wavelengths(scene), scene.sizes["band"]))
+    # Three bands and the thinned rows and columns are all that is read of the scene.
     image = scene.isel({"band": image_bands, **thin}).values.astype(np.float32)
     scene_labels = _band_labels(scene)
     if parameters is None:

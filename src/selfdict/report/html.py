@@ -37,6 +37,7 @@ def render_report(data: ReportData) -> str:
     jinja2 = optional("jinja2")
     environment = jinja2.Environment(
         autoescape=True,
+        # A misspelt variable is an error instead of an empty text.
         undefined=jinja2.StrictUndefined,
         finalize=_printable,
         trim_blocks=True,
@@ -91,6 +92,7 @@ def _context(d: ReportData) -> dict[str, Any]:
     finite = d.endmembers[np.isfinite(d.endmembers)]
     # Reflectances are read relative to zero.
     y_axis = nice_axis(min(0.0, float(finite.min())), float(finite.max()), 5, widen=True)
+    # At least up to 1, a pure pixel, even if no abundance is that large.
     abundance_axis, abundance_over = _colour_scale(d.abundances, d.mask, at_least=1.0)
     markers = _markers(d, x_axis, y_axis, abundance_axis.high, thinned)
     bars, bar_axis = _weight_bars(d, [marker["colour"] for marker in markers])
@@ -137,6 +139,7 @@ def _key_figures(d: ReportData, x_axis: Axis, n_valid: int) -> list[tuple[str, s
     ]
     if d.certificate is not None:
         gap = words.percent(d.certificate.gap).replace("less than", "<")
+        # Beside the error: the two numbers by which a result is judged.
         figures.insert(2, ("Certified gap", gap, "to the best possible"))
     return figures
 
@@ -216,6 +219,7 @@ def _markers(
     height, width = mask.shape
     # Centres of the pixels, in pixels of the thinned image; x comes first there.
     points = (d.pixels[:, ::-1] + 0.5) / thinned
+    # 2.4 radii from the centre, so that a number does not touch the circle of its mark.
     labels = label_positions(points, width, height, _marker_radius(width, height) * 2.4)
     x = x_axis.position(d.band_positions)
     markers = []
@@ -225,6 +229,7 @@ def _markers(
             "colour": style.colour,
             # In line widths, and lines on the page are two pixels wide.
             "dash": " ".join(f"{2 * length:g}" for length in style.dash),
+            # Digits beyond these cannot be seen and would only enlarge the page.
             "x": round(float(points[k, 0]), 2),
             "y": round(float(points[k, 1]), 2),
             "label_x": round(float(labels[k, 0]), 2),
@@ -253,6 +258,7 @@ def _weight_bars(
         return [], nice_axis(0.0, 1.0, 4)
     others = d.other_weights[:max_others]
     largest = float(max(d.weights.max(), others.max(initial=0.0)))
+    # All weights are zero if the penalty is so large that no pixel is worth it.
     axis = nice_axis(0.0, largest or 1.0, 4, widen=True)
     # The bar of a chosen pixel is two units wide, since it has a number below it; one unit is left
     # empty after them. At least 24 units, so that few bars do not become as wide as the page.
@@ -307,6 +313,7 @@ def _comparison(d: ReportData) -> list[dict[str, Any]]:
     own_seconds = d.select_seconds
     if own_seconds is None:
         own_seconds = d.seconds
+    # The bars are relative to the largest error, which is zero if all methods are exact.
     largest_error = max(d.error, *(other.error for other in d.comparison)) or 1.0
 
     def row(method: str, error: float, seconds: float) -> dict[str, Any]:
@@ -318,6 +325,7 @@ def _comparison(d: ReportData) -> list[dict[str, Any]]:
         }
 
     rows = [row(d.method, d.error, own_seconds) | {"shared": "", "own": True}]
+    # As tuples, since pixels are compared as a pair of row and column.
     own_pixels = {tuple(pixel) for pixel in d.pixels.tolist()}
     for other in d.comparison:
         n_shared = sum(tuple(pixel) in own_pixels for pixel in other.pixels.tolist())

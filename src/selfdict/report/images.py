@@ -81,6 +81,7 @@ def thin_out(image: Array, longest: int) -> Array:
 
 def rgb_png(image: Array, mask: Array) -> str:
     """Return the image (3, y, x) in 0…1 as a PNG ``data:`` address, grey outside ``mask``."""
+    # One half is added since the conversion to integers cuts the fraction off.
     pixels = np.moveaxis((255 * image + 0.5).astype(np.uint8), 0, -1)
     pixels[~mask] = NO_DATA_RGB
     return _data_address(optional("PIL.Image").fromarray(pixels))

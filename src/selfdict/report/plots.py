@@ -36,12 +36,14 @@ def plot_scene(data: ReportData, ax: Any = None) -> Any:
     matplotlib.axes.Axes
     """
     ax = _axes(ax)
+    # A copy, since ``moveaxis`` returns a view and the pixels without data are painted over.
     image = np.moveaxis(data.false_colour, 0, -1).copy()
     image[~data.mask] = np.array(NO_DATA_RGB) / 255
     ax.imshow(image, interpolation="nearest")
     effects = optional("matplotlib.patheffects")
     # A white outline keeps marks and numbers readable on any colour of the image.
     halo = [effects.withStroke(linewidth=2.5, foreground="white")]
+    # The image has every n-th pixel only.
     positions = data.pixels / data.every
     for k, style in enumerate(line_styles(len(positions))):
         row, column = positions[k]
@@ -113,6 +115,7 @@ def plot_abundances(data: ReportData, fig: Any = None, columns: int = 3) -> Any:
     columns = min(columns, r)
     rows = -(-r // columns)
     if fig is None:
+        # The height of a map follows from its shape; 0.3 inches are for the title.
         aspect = data.mask.shape[0] / data.mask.shape[1]
         size = (2.2 * columns + 0.6, (2.2 * aspect + 0.3) * rows)
         fig = optional("matplotlib.pyplot").figure(figsize=size, layout="constrained")
@@ -120,6 +123,7 @@ def plot_abundances(data: ReportData, fig: Any = None, columns: int = 3) -> Any:
     # One scale for all maps, so that they can be compared; at least to 1, a pure pixel.
     top = colour_limit(data.abundances, data.mask, at_least=1.0)
     for k, ax in enumerate(axes):
+        # The last row of maps may not be full.
         if k >= r:
             ax.set_axis_off()
             continue
@@ -170,6 +174,7 @@ def plot_weights(data: ReportData, ax: Any = None, limit: int = 40) -> Any:
     r = len(data.weights)
     others = data.other_weights[:limit]
     ax.bar(np.arange(r), data.weights, color=[style.colour for style in line_styles(r)])
+    # One bar's width stays empty between the two groups.
     ax.bar(r + 1 + np.arange(len(others)), others, color=NOT_CHOSEN)
     ax.set_xticks(np.arange(r), [str(k + 1) for k in range(r)])
     ax.set_ylabel("weight (diagonal of X)")
