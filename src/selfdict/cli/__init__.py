@@ -13,6 +13,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from selfdict._optional import optional
 
     _replace_unencodable_characters()
+    # Both are optional packages: checked before a module imports them, to name the extra.
     try:
         optional("typer")
         optional("rich")

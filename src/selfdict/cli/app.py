@@ -148,6 +148,7 @@ def unmix(
     if scheduler is not None:
         path = file.absolute()
     request = Request(
+        # The record names the file as it was given.
         source=Source(path, bands, drop_bad_bands, mask, roi, variable, str(file)),
         r=rank,
         method=method.value,

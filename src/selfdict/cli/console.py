@@ -119,6 +119,7 @@ def _watch_for_interruption() -> Iterator[None]:
         yield
         return
 
+    # It raises, as Python's own handler does, so that waiting calls end.
     def on_interrupt(number: int, frame: Any) -> None:
         Interruption.requested = True
         raise KeyboardInterrupt
@@ -195,6 +196,7 @@ class ProgressBars:
             if math.isfinite(snapshot.gap):
                 note = f"certified gap {100 * snapshot.gap:.3g} %, {note}"
             self._progress.update(self._task(prefix + _STEP_NAMES["select"]), note=note)
+            # True stops the solver, which then returns the best point it has.
             return Interruption.requested
 
         return report

@@ -98,10 +98,12 @@ def suggest_ranks(
     from selfdict.solvers import WorkingSet
 
     scene = source.read()
+    # Rounded up, so that the rows that remain fit.
     step = -(-scene.size * 4 // max_bytes)
     M = matrix(scene.isel(y=slice(None, None, step)), clip=True)
     if M.shape[1] == 0:
         raise SceneError(source.label, "the scene has no valid pixel")
+    # There are no more independent spectra than bands or pixels.
     maximum = min(maximum, *M.shape)
     hysime = suggest_rank(M, r_max=maximum)
     recipe = Recipe(WorkingSet(), candidates=Candidates(n_candidates, weighting="residual"))

@@ -44,6 +44,7 @@ def reproduce(
     """Run an experiment of the paper; write CSV and a figure."""
 
     def progress(line: str) -> None:
+        # Between the steps, since a solver returns normally after Ctrl-C.
         check_interrupted()
         if not quiet:
             typer.echo(printable(line), err=True)
@@ -57,6 +58,7 @@ def reproduce(
     paths = write_outcome(outcome, output, name, facts)
     if quiet:
         return
+    # The last table is the summary.
     rows = list(outcome.tables.values())[-1]
     # A longer table is a record of single values, such as the spectra of figure 3.
     if len(rows) <= 100:

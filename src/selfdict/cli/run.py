@@ -78,6 +78,7 @@ class Request:
                     **options,
                 )
         except SceneError:
+            # It names its file already: the scene, its mask or the library.
             raise
         except InputError as error:
             # An error about the matrix, such as more materials than pixels, does not name the file.

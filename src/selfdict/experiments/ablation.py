@@ -123,9 +123,11 @@ def _cases(request: Request) -> Iterator[tuple[str, Scene, int]]:
 
     The ranks of the user's scenes are the number of reference endmembers and two more.
     """
+    # Small enough for a test: no scene, one noise level.
     if request.quick:
         yield "generated", _mixtures(300, 4, 0.02, request.seed), 4
         return
+    # Each noise level has a seed of its own, so that the data sets are independent.
     for k, noise in enumerate((0.002, 0.01, 0.05)):
         for r in (4, 8):
             yield "generated", generated(r, 48, 100, noise, 8, seed=request.seed + k), r
@@ -216,6 +218,7 @@ def _draw(summary: list[Row]) -> Any:
         ax.set_xlabel("mean excess of the relative error, %")
         # The excess of the best variant is zero, which a logarithmic scale cannot show.
         ax.set_xscale("symlog", linthresh=10)
+    # The panels share this axis; the first model is at the top.
     axes[0, 0].set_yticks(range(len(models)), models, fontsize="small")
     axes[0, 0].invert_yaxis()
     handles, labels = axes[0, 0].get_legend_handles_labels()

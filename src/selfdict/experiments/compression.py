@@ -57,6 +57,7 @@ def _mean_measures(method: str, q: int | None, noise: float, repeats: int, seed:
         # The same data sets as in figure 1, and the same for all compressions.
         key = [seed, round(1000 * noise), repeat]
         trial, true = Trial.make(noise, None, key)
+        # The last entry keeps the random directions independent of the data and of the weights p.
         K = _select(trial, method, q, np.random.default_rng([*key, 2]))
         measures.append((index_recovery(K, true), 1 - relative_error(trial.M, K)))
     recovery, approximation = np.mean(measures, axis=0)
@@ -95,6 +96,7 @@ def _breakdown(method: str, q: int | None, rows: list[Row]) -> Row:
 
 def _draw(rows: list[Row]) -> Any:
     """Draw one panel per compression with one line per number of features."""
+    # The same style for the same number of features in all panels.
     figure, axes = subplots(1, len(COMPRESSIONS), 9.5, 3.2, sharey=True)
     styles = line_styles(1 + len(SIZES))
     for ax, method in zip(axes[0], COMPRESSIONS, strict=True):

@@ -73,6 +73,7 @@ def abundance_maps(request: Request) -> Outcome:
         ax.set_axis_off()
     for axes_of_row, (scene, title, K) in zip(axes, chosen, strict=True):
         H = nnls(scene.M[:, K], scene.M)
+        # M has a column per valid pixel: this gives the row and column of each.
         positions = np.argwhere(scene.valid)
         for k, pixel in enumerate(K):
             row = int(positions[pixel, 0])
@@ -111,6 +112,7 @@ def _choose_pixels(request: Request) -> list[tuple[Scene, str, Array]]:
     for scene in requested_scenes(request):
         request.progress(f"choosing pure pixels of {scene.name}")
         shown = [(r, count) for printed, r, count in _SHOWN if is_printed(scene, printed)]
+        # As the paper: preselection by H2NMF, Algorithm 1, then SPA on the rows of X.
         for r, count in shown:
             clusters = h2nmf(scene.M, count)
             solution = fgnsr_on(scene.M, clusters, r, request.seed)

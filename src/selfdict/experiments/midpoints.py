@@ -104,6 +104,7 @@ def largest_diagonal_entries(solution: Solution) -> Array:
 
 def _fast_gradient(trial: Trial, **options: Any) -> Array:
     """Select after 1000 iterations of Algorithm 1, the number that the authors use."""
+    # A tolerance of zero, so that all iterations are made.
     solution = fast_gradient(trial.M, trial.mu, p=trial.p, max_iter=1000, tol=0, **options)
     return largest_diagonal_entries(solution)
 
@@ -143,6 +144,7 @@ def _conic(trial: Trial) -> Array:
 
 
 def _default(trial: Trial) -> Array:
+    # The estimator takes points as rows.
     return np.asarray(FGNSR(RANK, random_state=0).fit(trial.M.T).indices_)
 
 
@@ -198,6 +200,7 @@ def _figure(request: Request, name: str, alpha: float | None) -> Outcome:
     scaled = alpha is not None
     methods = _methods_of(scaled, request.quick)
     rows = []
+    # At the noise levels of the authors, so that every result has one to compare with.
     for theirs in authors.midpoints(scaled):
         noise = theirs["eps"]
         if request.quick and noise not in QUICK_LEVELS:
@@ -293,6 +296,7 @@ def _standard_errors_apart(row: Row) -> float | None:
     if row["authors_recovery"] is None:
         return None
     difference = row["recovery"] - row["authors_recovery"]
+    # Equal recoveries, such as all indices in every repeat, may give 0/0 below.
     if abs(difference) < 1e-12:
         return 0.0
     n_ours = row["repeats"]
@@ -304,6 +308,7 @@ def _standard_errors_apart(row: Row) -> float | None:
     )
     variance = squares / (n_ours + n_theirs - 2)
     standard_error = float(np.sqrt(variance * (1 / n_ours + 1 / n_theirs)))
+    # The recoveries differ, but neither varies between repeats.
     if standard_error == 0:
         return float(np.copysign(np.inf, difference))
     return float(difference / standard_error)
@@ -313,6 +318,7 @@ def _breakdown(key: str, rows: list[Row]) -> Row:
     """Return the noise level at which a method breaks down, for us and for the authors."""
 
     def first_level(column: str) -> float | None:
+        # The rows are in the order of the noise levels.
         for row in rows:
             if row[column] is not None and row[column] < BREAKDOWN_RECOVERY:
                 return float(row["eps"])

@@ -44,6 +44,7 @@ def scene_rows(
     subsets = {"": np.arange(scene.M.shape[1])}
     for count, chosen in clusters.items():
         subsets[f"-{count}"] = chosen.indices
+    # An empty suffix: all pixels.
     for suffix, subset in subsets.items():
         yield _vca_row(scene, f"VCA{suffix}", subset, r, seed)
     for name, peer in PEERS.items():
@@ -55,6 +56,7 @@ def scene_rows(
         started = time.perf_counter()
         solution = fgnsr_on(scene.M, chosen, r, seed)
         seconds = time.perf_counter() - started
+        # Two selections from one solution, whose time counts for both.
         for name, method in ((f"FGNSR-{count}", "spa"), (f"FGNSR-{count}, diagonal", "diagonal")):
             K = select_indices(solution, r, method=method)
             yield row(scene, r, name, K, seconds, solution.gap)
@@ -95,6 +97,7 @@ def svd_limit(M: Array, r: int) -> float:
 
     It is a lower bound on the error of every selection of r pixels.
     """
+    # The squares of the singular values, from a matrix as small as the number of bands.
     eigenvalues = np.linalg.eigvalsh(M @ M.T)[::-1]
     # Rounding can make the smallest ones negative.
     rest = max(eigenvalues[r:].sum(), 0.0)
@@ -113,6 +116,7 @@ def _vca_row(scene: Scene, name: str, subset: Array, r: int, seed: int) -> Row:
     if scene.reference is not None:
         measures.append("mrsa")
     means = {key: float(np.mean([run[key] for run in runs])) for key in measures}
+    # Pixels have no mean.
     best = min(runs, key=lambda run: float(run["relative_error"]))
     return best | means
 
@@ -123,6 +127,7 @@ def _our_rows(scene: Scene, r: int, seed: int) -> Iterator[Row]:
     model = FGNSR(r, random_state=seed).fit(scene.M.T)
     seconds = time.perf_counter() - started
     yield row(scene, r, OURS, model.indices_, seconds, model.gap_)
+    # The other selections start from the same solution: its time counts for each of them.
     solved = float(model.solution_.history["seconds"][-1])
     for method in ("clusters", "spa", "diagonal"):
         started = time.perf_counter()
