@@ -1,14 +1,14 @@
-"""The house rules: rooms import to the left only, imports are quick, caches may fail, docstrings tell the truth."""
+"""Rules of the tree: imports go one way and are quick, caches may fail, docstrings are true."""
 
 import ast
 import doctest
-from enum import Enum
 import importlib
 import inspect
 import os
 import pkgutil
 import subprocess
 import sys
+from enum import Enum
 from pathlib import Path
 
 import numpydoc.docscrape
@@ -45,7 +45,7 @@ MODULES = [
 
 
 def package(module):
-    """Return the place in ORDER of a module's package; modules at the top (_errors, …) come first."""
+    """Return the place in ORDER of a module's package; modules at the top come first."""
     name = module.split(".")[1]
     name = BESIDE.get(name, name)
     if name in ORDER:
@@ -105,9 +105,8 @@ def python(code, **environment):
 
 def test_import_is_light_and_silent():
     """What makes an import slow is loaded on first use only."""
-    result = python(
-        "import sys, selfdict; print(sorted(set(sys.modules) & {'numba', 'sklearn', 'scipy', 'xarray', 'torch'}))"
-    )
+    heavy = {"numba", "sklearn", "scipy", "xarray", "torch"}
+    result = python(f"import sys, selfdict; print(sorted(set(sys.modules) & {heavy}))")
     assert result.stdout.strip() == "[]"
     assert result.stderr == ""
 
@@ -118,7 +117,10 @@ import numpy as np, selfdict
 compiled = []
 import numba.core.dispatcher as d
 compile_ = d._FunctionCompiler.compile
-d._FunctionCompiler.compile = lambda self, *a, **k: compiled.append(self.py_func.__name__) or compile_(self, *a, **k)
+def counted(self, *args, **options):
+    compiled.append(self.py_func.__name__)
+    return compile_(self, *args, **options)
+d._FunctionCompiler.compile = counted
 selfdict.FGNSR(2, random_state=0).fit(np.random.default_rng(0).random((20, 5)))
 print(len(compiled))
 """
@@ -146,7 +148,7 @@ def test_doctests(name):
 
 
 def describes_attributes(cls):
-    """Results, errors and enumerations: nobody calls them, so the docstring is about what they hold."""
+    """Whether a docstring is about what an object holds: nobody calls results, errors or enums."""
     text = numpydoc.docscrape.ClassDoc(cls)
     return issubclass(cls, Exception | Enum) or bool(text["Attributes"] and not text["Parameters"])
 
@@ -162,6 +164,7 @@ def test_docstrings_name_every_parameter(name):
         else numpydoc.docscrape.ClassDoc(thing)
     )
     documented = [n.strip() for parameter in text["Parameters"] for n in parameter.name.split(",")]
+    documented = [name.lstrip("*") for name in documented]
     actual = [n for n in inspect.signature(thing).parameters if n != "self"]
     assert sorted(documented) == sorted(actual)
     assert text["Examples"] or inspect.isclass(thing)
@@ -172,3 +175,44 @@ def test_public_names_are_all_there():
         assert getattr(selfdict, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         selfdict.nonsense  # noqa: B018
+
+
+def names_for_type_checkers():
+    """Return the names that __init__ imports for type checkers, with their modules."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    blocks = [node for node in tree.body if isinstance(node, ast.If)]
+    found = {}
+    for node in blocks[0].body:
+        found.update({alias.name: node.module for alias in node.names})
+    return found
+
+
+def test_type_checkers_see_the_same_names():
+    expected = {name: f"selfdict.{package}" for name, package in selfdict._PUBLIC.items()}
+    assert names_for_type_checkers() == expected
+    assert sorted([*expected, "__version__"]) == sorted(selfdict.__all__)
+
+
+def test_no_public_name_is_untyped(tmp_path):
+    """A misspelt argument is an error for mypy, and no name is Any."""
+    names = [name for name in selfdict.__all__ if not name.startswith("_")]
+    lines = ["import selfdict", *(f"reveal_type(selfdict.{name})" for name in names)]
+    lines += ["selfdict.FGNSR(4, n_component=3)", "selfdict.working_set([[1.0]], 0.1, tolerance=3)"]
+    script = tmp_path / "script.py"
+    script.write_text("\n".join(lines))
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", str(script)]
+    environment = {**os.environ, "MYPYPATH": str(SOURCE.parent)}
+    result = subprocess.run(
+        [*command, "--ignore-missing-imports", "--follow-imports=silent"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=tmp_path,
+    )
+    revealed = [line for line in result.stdout.splitlines() if "Revealed type is" in line]
+    assert len(revealed) == len(names), result.stdout
+    untyped = [line for line in revealed if line.endswith('"Any"')]
+    assert untyped == []
+    assert 'Unexpected keyword argument "n_component"' in result.stdout
+    assert 'Unexpected keyword argument "tolerance"' in result.stdout

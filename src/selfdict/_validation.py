@@ -1,4 +1,4 @@
-"""Checks of what users hand in. Each failure is one sentence with what was seen and what was expected."""
+"""Checks of user input. Each failure is one sentence: what was seen, and what was expected."""
 
 import numbers
 from typing import Any
@@ -13,7 +13,9 @@ Array = NDArray[Any]
 
 
 def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: bool = False) -> Array:
-    """Return ``M`` as a 2-D floating array: float32 and float64 stay, integers and booleans become float32.
+    """Return ``M`` as a 2-D floating array.
+
+    float32 and float64 stay, integers and booleans become float32.
 
     A ``np.memmap`` of floats is returned as it is, not loaded; its values are then checked block by
     block by whoever reads them (``finite=False``). A scipy.sparse array, where it is allowed, comes
@@ -22,7 +24,8 @@ def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: boo
     if scipy.sparse.issparse(M):
         if not sparse:
             raise TypeError(
-                f"{name} is sparse, which this does not take; pass {name}.toarray() if it fits into memory"
+                f"{name} is sparse, which this does not take; "
+                f"pass {name}.toarray() if it fits into memory"
             )
         return _as_sparse(M, name)
     array = np.asanyarray(M)
@@ -38,7 +41,8 @@ def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: boo
         array = array.astype(array.dtype.newbyteorder("="))
     if array.ndim != 2:
         raise InputError(
-            f"{name} must have 2 dimensions (features, points), got {array.ndim}: shape {array.shape}"
+            f"{name} must have 2 dimensions (features, points), "
+            f"got {array.ndim}: shape {array.shape}"
         )
     if array.size == 0:
         raise InputError(f"{name} must not be empty, got shape {array.shape}")
@@ -132,7 +136,7 @@ def as_scalar(value: Any, name: str, *, minimum: float = 0.0, strict: bool = Fal
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """Return a ``numpy.random.Generator`` from None, a seed, a Generator or an old ``RandomState``."""
+    """Return a ``numpy.random.Generator`` from None, a seed, a Generator or a ``RandomState``."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31, size=4))
     return np.random.default_rng(random_state)

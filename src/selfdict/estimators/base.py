@@ -72,7 +72,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self
 
     def fit_transform(self, X: ArrayLike, y: None = None) -> Array:
-        """Select the components and return the abundances of ``X``, as ``fit(X).transform(X)`` does.
+        """Select the components and return the abundances, as ``fit(X).transform(X)`` does.
 
         Parameters
         ----------
@@ -104,6 +104,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             weight = as_vector(sample_weight, points.shape[0], "sample_weight", np.float64)
             if not weight.any():
                 raise InputError("sample_weight must not be zero for all points")
+        # the functions of the core speak of r columns of M
         try:
             self.indices_ = self._select(points.T, weight)
         except InputError as error:

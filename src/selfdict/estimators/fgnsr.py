@@ -293,6 +293,7 @@ class FGNSR(SelfDictionaryEstimator):
             callback=self._report,
         )
         self._warn_above_tolerance(solution, recipe.solver)
+        # the bound of the compressed problem is one for the whole data, its objective is not
         self.compressed_gap_ = None
         if recipe.compression is not None:
             self.compressed_gap_ = solution.gap
@@ -327,7 +328,7 @@ class FGNSR(SelfDictionaryEstimator):
         )
 
     def _solver(self) -> Solver:
-        """Return the solver object; ``tol`` and ``max_seconds`` replace its own if they are given."""
+        """Return the solver object; ``tol`` and ``max_seconds`` replace its own if given."""
         solver = self.solver
         if isinstance(solver, str):
             solver = Solver.registered[solver]()

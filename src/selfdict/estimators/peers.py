@@ -142,7 +142,7 @@ class VCA(SelfDictionaryEstimator):
 
 
 class H2NMF(SelfDictionaryEstimator):
-    """Hierarchical clustering by rank-two NMF, one point for each cluster: see :func:`selfdict.h2nmf`.
+    """Hierarchical clustering by rank-two NMF, one point per cluster: see :func:`selfdict.h2nmf`.
 
     Parameters
     ----------

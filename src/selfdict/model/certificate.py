@@ -1,4 +1,4 @@
-"""How far from optimal a feasible X can be at most: objective, dual bound and gap of any Solution."""
+"""How far from optimal a feasible X can be at most: objective, dual bound and gap."""
 
 import warnings
 from dataclasses import replace
@@ -74,6 +74,7 @@ def certify(
     >>> round(solution.objective, 3), round(solution.gap, 3)
     (0.45, 0.151)
     """
+    # the first argument was the data before solutions knew their problems
     if old_solution is not None:
         warnings.warn(
             "certify(M, solution) is deprecated: a Solution knows its problem, call "
@@ -90,6 +91,8 @@ def certify(
     where = choose_device(device)
     if device is None:
         where = problem.data_device
+    # everything below is float64, whatever the dtype of the data: a bound that rounding could
+    # lift above the optimum would prove nothing
     if problem.is_sparse:
         terms = sparse_terms(problem, solution)
         fit = 0.5 * terms.quadratic
@@ -191,8 +194,10 @@ def residual_terms(
     """
     if loss is None:
         loss = Squared()
+    # θ = ψ(R) diag(s) is the optimal multiplier if X is optimal, so the gap closes there
     psi = loss.gradient(R)
     theta = psi
+    # a product with ones would only copy the matrix
     if not (s == 1.0).all():
         theta = psi * s
     linear = float(np.einsum("ij,ij->", theta, M, dtype=np.float64))
@@ -200,6 +205,7 @@ def residual_terms(
     scores = row_scores(M, theta, w, D, v, device)
     if loss.quadratic:
         return DualTerms(linear, quadratic, scores)
+    # the conjugate of a loss with bounded slope is infinite beyond that slope
     steepest = float(np.abs(psi).max())
     largest_scaling = 0.0
     if steepest > 0:
@@ -216,10 +222,12 @@ def sparse_terms(problem: Problem, solution: Solution) -> DualTerms:
     sparse = sparse_residual(problem.M, solution)
     s = problem.s.astype(np.float64)
     w = problem.w.astype(np.float64)
+    # rows of zero columns stay zero in Ω: their support function is zero
     rows = np.flatnonzero(w > 0)
     scores = np.zeros(w.size)
     scores[rows] = sparse.positive_sums(problem.M, w, s * w, rows)
     scores[rows] += np.minimum((s * sparse.inner)[rows], 0.0)
+    # what rounding may have added to ⟨θ, M⟩ is taken off, so that the bound stays one
     linear = float(s @ (sparse.inner - sparse.rounding))
     return DualTerms(linear, float(s @ sparse.square), scores)
 

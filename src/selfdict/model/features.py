@@ -27,7 +27,7 @@ class Feature(Enum):
 
 
 class UnsupportedError(InputError):
-    """A combination of data, model and solver that is not offered; raised before any work starts."""
+    """Data, model and solver that do not go together; raised before any work starts."""
 
 
 def features_of(problem: Problem, device: Any = None) -> frozenset[Feature]:
@@ -65,6 +65,7 @@ def refusal(
     for feature in Feature:
         if feature in asked and feature not in takes:
             return f"{name} does not take {feature}"
+    # each feature alone is taken; some do not go together
     for pair in excludes:
         if pair <= asked:
             first, second = (feature for feature in Feature if feature in pair)

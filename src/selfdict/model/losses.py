@@ -39,7 +39,7 @@ class Loss(ABC):
 
     @property
     def takes_tensors(self) -> bool:
-        """Whether ``value`` and ``gradient`` also work on torch tensors, so that a GPU can be used."""
+        """Whether ``value`` and ``gradient`` also work on torch tensors, as a GPU needs."""
         return False
 
     @abstractmethod
@@ -144,6 +144,7 @@ class Weighted(Loss):
 
     @property
     def lipschitz(self) -> float:
+        # the derivative r/(a_i b_j) is steepest where both variances are smallest
         smallest = 1.0
         for variance in (self.band_variance, self.pixel_variance):
             if variance is not None:

@@ -10,7 +10,10 @@ from selfdict.kernels.projection import ROWS_PER_SLICE, project_rows
 
 
 def column_norms(M: Array, block: int = 1 << 16) -> Array:
-    """Return w, the ℓ1 norms of the columns of M (m, n), in M's dtype with float64 sums, block by block."""
+    """Return w, the ℓ1 norms of the columns of M (m, n), in M's dtype.
+
+    Sums are taken in float64, block by block.
+    """
     w = np.empty(M.shape[1], dtype=M.dtype)
     with np.errstate(over="ignore"):
         for a in range(0, M.shape[1], block):
@@ -29,7 +32,7 @@ def project_omega(
     upper: float = 1.0,
     out: Array | None = None,
 ) -> Array:
-    """Project rows onto Ω = { X ≥ 0 : X_ii ≤ upper, w_i X_ij ≤ w_j X_ii } (appendix B of the paper).
+    """Project rows onto Ω = { X ≥ 0 : X_ii ≤ upper, w_i X_ij ≤ w_j X_ii } (appendix B).
 
     A row with w_i = 0 belongs to an all-zero column of M and becomes zero; so do the entries X_ij
     with w_j = 0, i ≠ j. Rows are projected independently, in parallel, in O(n) per pass and mostly

@@ -1,4 +1,4 @@
-"""What a solver of model (6), or of its relatives, is asked: a frozen object, checked when it is made."""
+"""What a solver of model (6), or of its relatives, is asked: frozen, checked when it is made."""
 
 from copy import copy
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Target = tuple[str, float]
 
 
 class SquaredForm(NamedTuple):
-    """A problem with a quadratic loss, written as one with the squared loss ½ Σ_j s_j ‖m_j − D x_j‖²."""
+    """A problem with a quadratic loss as one with the squared loss ½ Σ_j s_j ‖m_j − D x_j‖²."""
 
     M: Array
     D: Array | None
@@ -113,6 +113,7 @@ class Problem:
     ) -> None:
         if mu is not None and epsilon is not None:
             raise InputError(f"give either mu or epsilon, got mu={mu!r} and epsilon={epsilon!r}")
+        # sparse data is accepted here; whether a solver takes it, the solver's check decides
         data = as_matrix(to_numpy(M), sparse=True)
         dtype = data.dtype
         n = data.shape[1]
@@ -143,6 +144,7 @@ class Problem:
             reduced_from=None,
         )
         self.loss.check_shape(*data.shape)
+        # solvers compute where the data came from, unless their settings name another device
         device = None
         if is_tensor(M):
             device = M.device  # type: ignore[union-attr]  # a tensor, as just checked
@@ -154,13 +156,14 @@ class Problem:
 
     def changed(self, **values: Any) -> Self:
         """Return a copy with other attributes; what is given here is not checked again."""
+        # arrays are shared, not copied: a problem is frozen, and a scene may fill half the memory
         new = copy(self)
         new.__dict__.pop("squared_form", None)  # belongs to the old attributes
         new._set(**values)
         return new
 
     def with_mu(self, mu: float) -> Self:
-        """Return the penalised problem for another μ, without a target: what a solver has solved."""
+        """Return the problem at the penalty μ that a solver ended with, without a target."""
         return self.changed(mu=float(mu), target=None)
 
     @property
@@ -267,14 +270,14 @@ def as_dictionary(D: ArrayLike, M: Array) -> Array:
 
 
 def jitter(n: int, random_state: Any) -> Array:
-    """Return p = 1 + 0.01(u − ½) with u uniform, which tells duplicates apart; ones without a seed."""
+    """Return p = 1 + 0.01(u − ½), u uniform, which tells duplicates apart; ones without a seed."""
     if random_state is None:
         return np.ones(n)
     return 1 + 0.01 * (as_generator(random_state).random(n) - 0.5)
 
 
 def as_target(target: Any, mu: float | None) -> Target | None:
-    """Validate ``("residual", eps)`` or ``("trace", value)``, and the first μ, which is steered by factors."""
+    """Validate ``("residual", eps)`` or ``("trace", value)``; the first μ changes by factors."""
     if target is None:
         return None
     is_pair = isinstance(target, tuple | list) and len(target) == 2

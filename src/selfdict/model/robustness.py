@@ -1,4 +1,4 @@
-"""How far each column of W lies from the cone of the others: the conical robustness κ of the introduction."""
+"""How far each column of W lies from the cone of the others: the conical robustness κ."""
 
 import numpy as np
 from numpy.typing import ArrayLike

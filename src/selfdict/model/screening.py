@@ -122,6 +122,7 @@ def positive_sums(D: Array, v: Array, theta: Array, rows: Array | None, dtype: A
             np.matmul(left, right, out=tile)
             add_positive_sums(tile, sums[start:stop])
 
+    # one thread per tile: BLAS would make every small product wait for all threads
     with single_threaded_blas():
         for_slices(task, count, TILE_ROWS)
     return unit * sums
@@ -147,18 +148,19 @@ def _fused_sums(
 
 
 def _part(rows: Array | None, start: int, stop: int) -> Any:
-    """Return an index of the rows start to stop; a slice, where all rows are meant, copies nothing."""
+    """Return an index of the rows start to stop; a slice, if all rows are meant, copies nothing."""
     if rows is None:
         return slice(start, stop)
     return rows[start:stop]
 
 
 def gram(M: Array, w: Array) -> Array:
-    """Return the products ŷ_iᵀŷ_j of all points ŷ = m/w, (n, n), for M (m, n) and weights w (n,)."""
+    """Return the products ŷ_iᵀŷ_j of all points ŷ = m/w, (n, n), for M (m, n) and w (n,)."""
     Y = M / w
     K = np.empty((w.size, w.size))
 
     def task(start: int, stop: int) -> None:
+        # the matrix is symmetric: half of the products are enough
         np.matmul(Y[:, start:stop].T, Y[:, start:], out=K[start:stop, start:])
         K[stop:, start:stop] = K[start:stop, stop:].T
 

@@ -41,6 +41,19 @@ class Progress:
     """An immutable snapshot of a running solver, passed to its callback.
 
     A true return value of the callback stops the solver.
+
+    Attributes
+    ----------
+    iteration : int
+        Steps taken so far; 0 while a sample of the columns is solved.
+    objective, gap : float
+        Of the current point; the gap is inf as long as nothing is proven.
+    seconds : float
+        Since the start.
+    mu, residual, trace : float
+        The penalty, ‖M − MX‖_F and the trace of X (the sum of the gates).
+    n_active : int
+        Rows of X that are not zero.
     """
 
     iteration: int
@@ -59,7 +72,8 @@ Callback = Callable[[Progress], Any]
 def relative_gap(objective: float, bound: float) -> float:
     """Return (objective − bound) / objective, at least 0; 0 for an objective of 0."""
     if np.isneginf(bound):
-        return np.inf
+        return np.inf  # nothing is proven yet
+    # objectives are sums of nonnegative terms: 0 is optimal
     if not objective > 0:
         return 0.0
     return max(0.0, (objective - bound) / objective)
@@ -211,6 +225,7 @@ class Solution:
         unknown = set(terms) - {"mu", "weights", "p", "sample_weight", "loss", "epsilon"}
         if unknown:
             raise TypeError(f"from_matrix got an unexpected keyword {sorted(unknown)[0]!r}")
+        # an open gate costs something even if no column uses its atom
         support = np.flatnonzero(X.any(axis=1) | (gates > 0))
         point = cls(
             support=support,
@@ -246,6 +261,7 @@ class Solution:
                 f"the solution's rows have shape {self.coef.shape[1:]}, "
                 f"M has {problem.n_points} points"
             )
+        # objective and bound belonged to another problem
         return replace(self, problem=problem, terms={}, objective=np.nan, dual_bound=-np.inf)
 
     def toarray(self) -> Array:

@@ -2,7 +2,9 @@
 
 With the open atoms D (m, k), P = YᵀD (l, k), G = DᵀD and the coefficients X (k, l), R = Y − D X has
 
-    y_jᵀr_j = ‖y_j‖² − p_jᵀx_j,    ‖r_j‖² = ‖y_j‖² − 2 p_jᵀx_j + x_jᵀG x_j,    m_iᵀr_j = m_iᵀy_j − (m_iᵀD) x_j,
+    y_jᵀr_j = ‖y_j‖² − p_jᵀx_j,
+    ‖r_j‖² = ‖y_j‖² − 2 p_jᵀx_j + x_jᵀG x_j,
+    m_iᵀr_j = m_iᵀy_j − (m_iᵀD) x_j,
 
 and m_iᵀy_j costs as many operations as features the two share. Near an exact fit, where sparse data
 rarely is, the differences lose digits: what they may have gained by rounding is taken off the dual

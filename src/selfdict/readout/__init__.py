@@ -1,4 +1,4 @@
-"""What a solution says: which columns, which bundles of columns, how many, and what is guaranteed."""
+"""What a solution says: which columns, which bundles of them, how many, what is guaranteed."""
 
 from selfdict.readout.bundles import Bundles, bundles
 from selfdict.readout.guarantee import Guarantee, robustness_report

@@ -1,4 +1,4 @@
-"""Bundles: the pixels of the support that show the same material, in place of one pure pixel alone."""
+"""Bundles: the pixels of the support that show the same material as a selected one."""
 
 from dataclasses import dataclass
 
@@ -61,7 +61,7 @@ class Bundles:
         return np.stack([columns.max(axis=1) for columns in self.spectra], axis=1)
 
     def abundances(self, M: ArrayLike, *, sum_to_one: bool = False) -> Array:
-        """Return how much of each bundle every column of M holds: the sum of the abundances of its members.
+        """Return the abundance of each bundle in every column of M: the sum over its members.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ def bundles(
     radius: float = 0.5,
     clusters: Clusters | None = None,
 ) -> Bundles:
-    """Gather the pixels of the support around the selected ones: a material is more than a spectrum.
+    """Gather the pixels of the support around the selected ones, for materials that vary.
 
     The optimum of model (6) shares the weight of a material among near-duplicates that differ in
     what mixing cannot explain: illumination, moisture, age. A row of the support joins the nearest

@@ -67,6 +67,7 @@ class Evidence:
             clusters = None
             if isinstance(step, Candidates):
                 clusters = _in_units_of_representatives(link.memory, whole)
+        # a point that counts s times is one that is √s times as long, in every squared error
         M = weighted_columns(whole)
         A = M
         if whole.D is not None:

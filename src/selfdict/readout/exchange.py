@@ -1,4 +1,4 @@
-"""Exchange: replace one chosen column at a time by whichever candidate lowers the error most, until none does.
+"""Exchange: replace one chosen column at a time by the candidate that lowers the error most.
 
 Candidates are ranked on a few weighted points in a few directions, where a ranking of all of them
 is one small matrix product; only the best are tried exactly.
@@ -16,8 +16,9 @@ GOOD_ENOUGH = 1.05  # times the square no choice can fall below: no need to look
 
 
 def exchange(judge: Fit, guide: Fit, K: Array, trials: int, budget: Budget) -> tuple[Array, float]:
-    """Exchange one column at a time while that lowers the error of ``judge``; return the columns and that error.
+    """Exchange one column at a time while that lowers the error of ``judge``.
 
+    Return the columns and that error.
     ``guide`` ranks the candidates, which both share; K and the result are positions among them.
     """
     K = np.array(K)
@@ -37,7 +38,7 @@ def exchange(judge: Fit, guide: Fit, K: Array, trials: int, budget: Budget) -> t
 
 
 def kick(fit: Fit, K: Array, square: float, trials: int, budget: Budget) -> tuple[Array, float]:
-    """Leave a local minimum: drop each pair in turn, grow, exchange; go on from whatever is better."""
+    """Leave a local minimum: drop each pair in turn, grow, exchange; go on from what is better."""
     pairs = list(combinations(range(K.size), 2))
     good_enough = GOOD_ENOUGH * fit.limit(K.size)
     since = 0

@@ -1,4 +1,4 @@
-"""What Theorems 1 and 3 of the paper promise for a choice of columns, and whether the data are good enough for it."""
+"""What Theorems 1 and 3 of the paper promise for a choice of columns, and whether they apply."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ BLOCK = 1 << 14  # columns of M that are decomposed at a time
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The numbers in Theorems 1 and 3 for the columns of M scaled to ℓ1 norm one, with W the selected ones.
+    """The numbers in Theorems 1 and 3, for the columns of M scaled to ℓ1 norm one; W is selected.
 
     Attributes
     ----------
@@ -46,12 +46,15 @@ class Guarantee:
 
     @property
     def epsilon_order(self) -> float:
-        """κ/r, the order of the ε up to which Theorem 1 guarantees recovery; the paper does not name the constant."""
+        """κ/r, the order of the ε up to which Theorem 1 guarantees recovery.
+
+        The paper does not name the constant.
+        """
         return self.kappa / self.rank
 
     @property
     def applies(self) -> bool:
-        """Whether Theorem 3 applies: nonnegative data with an observed ε below ``epsilon_guaranteed``."""
+        """Whether Theorem 3 applies: nonnegative data, observed ε below ``epsilon_guaranteed``."""
         return self.nonnegative and self.epsilon_observed < self.epsilon_guaranteed
 
     @property
@@ -60,8 +63,9 @@ class Guarantee:
         seen = f"The selected columns have κ = {self.kappa:.2g}"
         if self.applies:
             return (
-                f"{seen} and the largest residual is ε = {self.epsilon_observed:.2g}, below κ(1 − β)/20 = "
-                f"{self.epsilon_guaranteed:.2g}: if these are the pure columns, Theorem 3 guarantees that model (3) "
+                f"{seen} and the largest residual is ε = {self.epsilon_observed:.2g}, below "
+                f"κ(1 − β)/20 = {self.epsilon_guaranteed:.2g}: if these are the pure columns, "
+                "Theorem 3 guarantees that model (3) "
                 "finds them up to an error of ε."
             )
         if not self.nonnegative:
@@ -70,20 +74,24 @@ class Guarantee:
             reason = "one of them lies in the cone of the others, so no noise at all is allowed"
         elif self.beta >= 1 - 1e-6:
             reason = (
-                "some other columns are duplicates of them (β = 1), which Theorem 3 excludes; Theorem 1 allows for "
-                f"duplicates as long as ε is at most of the order of κ/r = {self.epsilon_order:.2g}, with a constant "
-                f"that the paper does not name, and the largest residual is ε = {self.epsilon_observed:.2g}"
+                "some other columns are duplicates of them (β = 1), which Theorem 3 excludes; "
+                "Theorem 1 allows for duplicates as long as ε is at most of the order of "
+                f"κ/r = {self.epsilon_order:.2g}, with a constant that the paper does not name, "
+                f"and the largest residual is ε = {self.epsilon_observed:.2g}"
             )
         else:
             reason = (
-                f"the largest residual, ε = {self.epsilon_observed:.2g}, is not below the κ(1 − β)/20 = "
-                f"{self.epsilon_guaranteed:.2g} of Theorem 3"
+                f"the largest residual, ε = {self.epsilon_observed:.2g}, is not below the "
+                f"κ(1 − β)/20 = {self.epsilon_guaranteed:.2g} of Theorem 3"
             )
-        return f"{seen}. No guarantee applies: {reason}. The choice may be right all the same; it is not proved."
+        return (
+            f"{seen}. No guarantee applies: {reason}. The choice may be right all the same; "
+            "it is not proved."
+        )
 
 
 def robustness_report(M: ArrayLike, indices: ArrayLike) -> Guarantee:
-    """Compare the noise in M with what Theorems 1 and 3 allow, assuming that the selected columns are the pure ones.
+    """Compare the noise in M with what Theorems 1 and 3 allow, if the selected columns are pure.
 
     The true W, H and noise N are unknown. Assumed is W = M(:, indices), free of noise, after all
     columns of M have been scaled to ℓ1 norm one, as the paper suggests for nonnegative data; then H

@@ -20,7 +20,7 @@ from selfdict.readout.selection import select_from
 
 @dataclass(frozen=True)
 class ErrorCurve:
-    """What is known about the relative error with 1, 2, … columns: one that is reached, and one that none is below.
+    """The relative error with 1, 2, … columns: one that is reached, and one that none is below.
 
     Attributes
     ----------
@@ -91,6 +91,7 @@ def _curve(evidence: Evidence, r_max: int, method: str) -> ErrorCurve:
         if errors:
             error = min(error, errors[-1])
         errors.append(error)
+        # further columns would be chosen by rounding errors
         if error <= negligible:
             break
     # A limit from squares has half the digits only: it could lie above an error that is all but

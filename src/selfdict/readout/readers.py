@@ -1,4 +1,4 @@
-"""Three ways to read columns out of X alone: its diagonal, SPA on its rows, and groups of its rows."""
+"""Three ways to read columns out of X alone: its diagonal, SPA on its rows, groups of rows."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ def by_spa(evidence: Evidence, r: int) -> Array:
 
 
 def by_clusters(evidence: Evidence, r: int) -> Array:
-    """Merge near columns of the support until each of the r heaviest groups has 1/(r+1) of the weight.
+    """Merge near columns of the support until r groups have 1/(r+1) of the weight each.
 
     Each of these groups is represented by its row with the largest diagonal entry.
     """

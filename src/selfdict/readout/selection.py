@@ -151,6 +151,7 @@ def _by_exchange(evidence: Evidence, r: int) -> Array:
         # atoms of a dictionary need not lie in the subspace of the data
         directions += 64
         rotated = _rotated(evidence, directions)
+    # the representatives are few enough to try thousands of choices on them
     stage = _Stage.of(evidence, rotated, r, directions)
     rivals = _search_among_representatives(stage)
     if not rivals:
@@ -212,7 +213,7 @@ class _Stage:
 
 
 def _search_among_representatives(stage: _Stage) -> list[Array]:
-    """Exchange among the pool, fitted to the representatives; return the best choices, best first."""
+    """Exchange among the pool, fitted to the representatives; return the best choices in order."""
     max_rivals = 3
     rival = 1.05  # times the least square: optima that may be as good on all columns
     M = stage.data.M

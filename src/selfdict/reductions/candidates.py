@@ -24,8 +24,8 @@ class Candidates(ColumnSubset):
     weighting : {"scaled", "residual"}
         How the sizes n_k of the clusters enter Ω; in the residual they are weights in both cases.
         ``"scaled"``: w_k = 1/√n_k, the program of the authors: they scale each representative by
-        √n_k and set all weights of Ω to one, which is the same. ``"residual"``: w_k = ‖m_k‖₁, the text of the paper; with a
-        dictionary always.
+        √n_k and set all weights of Ω to one, which is the same. ``"residual"``: w_k = ‖m_k‖₁, the
+        text of the paper; with a dictionary always.
 
     Examples
     --------

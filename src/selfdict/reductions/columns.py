@@ -20,11 +20,12 @@ class GateReduction(Reduction):
         """Return, for each row of the reduced X, its index in the larger one."""
 
     def lift(self, solution: Solution) -> Solution:
-        """Return the X of the larger problem that has the same gates; all columns are fitted anew."""
+        """Return the X of the larger problem with the same gates; all columns are fitted anew."""
         link = self._reduced_from(solution)
         rows = self._rows(link)
         origin = link.problem
         assert solution.problem is not None  # as _reduced_from has checked
+        # the solution's own weights p where it has rows; others are closed, whatever they cost
         p = origin.p.copy()
         p[rows] = solution.problem.p
         origin = origin.with_mu(solution.mu).changed(p=p)

@@ -1,4 +1,4 @@
-"""From a problem to its solution: reductions, the penalty, the solver, in this order and nowhere else."""
+"""From a problem to its solution: reductions, the penalty, the solver, in this order."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -46,14 +46,16 @@ class Recipe:
         for step in (self.denoising, self.candidates, self.compression):
             if step is not None:
                 step.check(problem)
+        # a reduced problem asks for other things than the problem itself
         if self.candidates is not None:
             asked |= {Feature.SAMPLE_WEIGHT}
         if self.compression is not None:
             asked -= {Feature.SPARSE}  # compressed data is dense
         self.solver.check_features(asked)
-        if self.compression is not None and problem.target is not None:
-            if isinstance(self.solver, Conic):  # model (4) has no penalty, which the bound needs
-                raise UnsupportedError("conic does not take a target together with compress")
+        # for conic a target means model (4), which has no penalty; the bound after lift needs one
+        has_target = problem.target is not None and isinstance(self.solver, Conic)
+        if has_target and self.compression is not None:
+            raise UnsupportedError("conic does not take a target together with compress")
 
     def solve(
         self,
@@ -88,6 +90,7 @@ class Recipe:
         if random_state is not None:
             rng = as_generator(random_state)
         reduced = self.reduce_columns(problem, clusters)
+        # one weight for each row of the reduced problem; the same generator seeds the compression
         if rng is not None:
             p = jitter(reduced.n_atoms, rng).astype(reduced.M.dtype)
             reduced = reduced.changed(p=p)

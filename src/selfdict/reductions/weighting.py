@@ -8,7 +8,7 @@ from selfdict.model.problem import Problem
 
 
 def weighted_columns(problem: Problem) -> Array:
-    """Return M with each column times the root of its sample weight: what plain sums of squares see."""
+    """Return M with each column times the root of its sample weight."""
     if problem.sample_weight is None:
         return problem.M
     roots = np.sqrt(problem.sample_weight)

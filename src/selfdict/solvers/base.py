@@ -35,6 +35,7 @@ class Solver(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        # FGNSR finds a solver by its name, and messages name the solvers that would do
         Solver.registered[cls.name] = cls
 
     @property

@@ -243,7 +243,7 @@ class ConicProgram:
         return cost, [norm <= problem.epsilon / self.scale]
 
     def _omega(self, cp: Any, X: Any, gate: Any) -> list[Any]:
-        """Return the constraints v_i X_ij ≤ w_j X_ii; with v = w = 1 they are those of model (3)."""
+        """Return the constraints v_i X_ij ≤ w_j X_ii; for v = w = 1 those of model (3)."""
         if self.model == "l1inf":
             return [X <= 1]
         d = self.problem.n_atoms
@@ -281,7 +281,7 @@ def _largest(A: Array) -> float:
 
 
 def _by_triangle(A: Array, B: Array) -> tuple[Array, Array]:
-    """Replace tall matrices by the triangle of a QR factorisation: only products of columns enter."""
+    """Replace tall matrices by the triangle of a QR factorisation, which has the same products."""
     if B is A:
         if A.shape[0] > A.shape[1]:
             A = np.asarray(np.linalg.qr(A, mode="r"))

@@ -1,4 +1,4 @@
-"""One descent at a fixed penalty: Newton on the working set, screening, new atoms, until a stop rule holds."""
+"""One descent at a fixed penalty: Newton on the working set, screening, new atoms, stop rules."""
 
 from dataclasses import dataclass
 
@@ -98,6 +98,7 @@ class Descent:
             search.penalty[gates.atoms], search.newton_tolerance, lambda: search.save(gates)
         )
         search.save(gates)
+        # most steps need no look at all rows, which costs a pass over MᵀM
         screened = self.screen_likely()
         if self.likely_rows_are_settled(screened):
             if not self.thorough:
@@ -110,11 +111,12 @@ class Descent:
         self.stall.update(self.objective, self.bound)
         if self.stall.holds or search.newton_tolerance < 1e-15 * search.mu:
             return Status.STALLED
+        # rows whose gates have closed leave, violating ones join
         gates.change(gates.t > 0, screened.new)
         return None
 
     def screen_likely(self) -> Screened:
-        """Screen the likely rows, roughly while far from the optimum: which ones join matters little."""
+        """Screen the likely rows; in float32 while the optimum is far, where it matters little."""
         search = self.search
         is_rough = self.on_all_columns and self.estimated_gap > 1e-2
         gram = None
@@ -132,6 +134,7 @@ class Descent:
     def screen(self, view: View, rows: Array | None, is_rough: bool) -> Screened:
         """Screen some rows and find those that should join."""
         self.objective = view.objective + self.constant
+        # violations within rounding of the penalty would join and leave for ever
         scores, dual_value = view.screen(rows, is_rough)
         rounding = 1e-10
         if is_rough:
@@ -140,7 +143,7 @@ class Descent:
         return Screened(rows, not is_rough, scores, dual_value, new, violation)
 
     def likely_rows_are_settled(self, screened: Screened) -> bool:
-        """Whether a cheap screening found nothing more to do, so that all rows should be screened."""
+        """Whether a cheap screening found nothing to do, so that all rows should be screened."""
         if screened.is_bound:
             return False
         return len(screened.new) == 0 or self.estimated_gap <= 0.3 * self.tol

@@ -129,6 +129,7 @@ class FastGradient(Solver):
         started = time.perf_counter()
         for k in range(1, self.max_iter + 1):
             iteration.step(self._steers(iteration, k))
+            # tol = 0 asks for the plain method, without the cost of a certificate on the way
             if self.tol > 0 and k % CHECK_EVERY == 0:
                 outcome = iteration.outcome(self.tol)
                 if outcome is not None:

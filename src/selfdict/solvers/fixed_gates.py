@@ -61,6 +61,7 @@ def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
             f"columns are fitted within gates for quadratic losses, got {problem.loss!r}"
         )
     data = SearchData.of(problem, None)
+    # atoms of weight zero are not in the search's data, and stay closed
     position = np.full(problem.n_atoms, -1)
     position[data.rows] = np.arange(len(data.rows))
     is_atom = position[support] >= 0

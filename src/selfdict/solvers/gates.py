@@ -73,6 +73,7 @@ class Gates:
             self.Y = M[:, columns]
             self.scale = w[columns]
             self.s = s[columns]
+        # in the coordinates z = x v/w the residual of column j is w_j times that of m_j/w_j
         self.weight = self.s * self.scale**2
         self.squares = self.s * squared_norms(self.Y)
         self.square = float(self.squares.sum())
@@ -88,6 +89,7 @@ class Gates:
         self.gradient = np.empty(0)
         # the states for which second derivatives were computed last, and these derivatives
         self._last_hessian: tuple[Array, Array] | None = None
+        # at most 64 slices, so that their partial sums stay few; at least 250 columns pay a thread
         self.columns_per_slice = max(250, -(-n // 64))
 
     def open(self, atoms: Array, t: Array) -> None:
@@ -126,6 +128,7 @@ class Gates:
             else:
                 C = self.gram[new, start:stop].T
             self.C[start:stop, old:] = C
+            # the derivative of the fit by the entries of the new atoms, which are zero so far
             g = C - self.Z[start:stop, :old] @ self.G[:old, old:]
             # a closed gate is binding where the entry would grow, and in the atom's own column
             at_gate = (g > 0) | (self.own[start:stop, None] == np.arange(old, old + added))
@@ -144,6 +147,7 @@ class Gates:
         if self.columns is None:
             own[self.atoms] = np.arange(len(self.atoms))
             return own
+        # atoms need not be in the sample: most of its columns are tied to no gate
         position = np.minimum(np.searchsorted(self.columns, self.atoms), n - 1)
         is_fitted = self.columns[position] == self.atoms
         own[position[is_fitted]] = np.flatnonzero(is_fitted)

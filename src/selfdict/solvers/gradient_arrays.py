@@ -27,7 +27,7 @@ class GradientArrays(Protocol):
         """The diagonal of Y, or its gates, as a numpy array."""
 
     def project(self, mu: float, beta: float) -> None:
-        """Take a projected gradient step from the point extrapolated by β; then Y is the new point."""
+        """Take a projected gradient step from the point extrapolated by β; it becomes Y."""
 
     def update_residual(self, beta: float) -> float:
         """Compute the residual of Y; return its weighted square, or twice the loss.

@@ -79,6 +79,7 @@ class GradientData:
             atom_scale = np.zeros_like(problem.v)
             np.divide(omega, problem.v, out=atom_scale, where=problem.v > 0)
             gate_column = problem.n_points
+            # the gates are one more column: a point of zeros whose residual has no weight
             M = np.pad(M, ((0, 0), (0, 1)))
             D = D * atom_scale
             w = np.append(w, omega)
@@ -90,6 +91,7 @@ class GradientData:
         step_size = 0.0
         if lipschitz > 0:
             step_size = 1 / lipschitz
+        # only products of columns enter a squared loss; another loss needs the entries themselves
         if loss is None:
             M, D = _by_triangle(M, D)
         return cls(
@@ -106,7 +108,7 @@ class GradientData:
         )
 
     def start(self, X: Array, gates: Array | None) -> Array:
-        """Return a first point, with a column of gates if there is a dictionary, projected onto Ω."""
+        """Return a first point projected onto Ω, with a column of gates for a dictionary."""
         if self.column_scale is not None:
             X = X * self.column_scale
             if self.gate_column is None:  # the rows are columns of the data as well
@@ -121,7 +123,7 @@ class GradientData:
         return project_omega(rows, self.w, np.full(len(X), self.gate_column))
 
     def coefficients(self, rows: Array, support: Array) -> Array:
-        """Return rows of the iterate as rows of X: without the gates, for atoms as they were given."""
+        """Return rows of the iterate as rows of X: without gates, for atoms as they were given."""
         if self.gate_column is not None and self.atom_scale is not None:
             rows = rows[:, : self.gate_column] * self.atom_scale[support, None]
         elif self.column_scale is not None:

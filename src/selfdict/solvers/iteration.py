@@ -53,6 +53,7 @@ class Iteration:
         if steer and self.problem.target is not None:
             self.mu *= self.steering.factor(self.attained(self.problem.target))
         self.arrays.project(self.mu, self.beta)
+        # α_k from α_k² = (1 − α_k) α_{k−1}², and β_k as Algorithm 1 has it
         alpha = (np.sqrt(self.alpha**4 + 4 * self.alpha**2) - self.alpha**2) / 2
         self.beta = self.alpha * (1 - self.alpha) / (self.alpha**2 + alpha)
         self.alpha = alpha
@@ -94,6 +95,7 @@ class Iteration:
     def outcome(self, tol: float) -> Status | None:
         """Return how to end, if it is time: certified and on target, or no longer falling."""
         target = self.problem.target
+        # as long as μ moves, a small gap belongs to a penalty that is not wanted
         if target is not None and abs(self.attained(target) - 1) > 1e-3:
             return None
         self.gap = relative_gap(self.objective, self._bound())

@@ -53,6 +53,7 @@ class Newton:
                 before_step()
             step = box_minimiser(gates.hessian(), gradient, gates.t) - gates.t
             slope = float(gradient @ step)
+            # no descent direction is left but rounding errors
             if slope >= 0.0:
                 return f
             taken = self._line_search(f, gradient, step, slope, penalty)
@@ -66,7 +67,7 @@ class Newton:
     def _line_search(
         self, f: float, gradient: Array, step: Array, slope: float, penalty: Array
     ) -> tuple[float, float] | None:
-        """Shorten the step until f falls enough; return the new f and the decrease, None if never."""
+        """Shorten the step until f falls enough; return f and the decrease, None if never."""
         gates = self.gates
         state = gates.state.copy()
         length = 1.0

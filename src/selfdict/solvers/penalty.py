@@ -80,6 +80,7 @@ def mu_heuristic(
     s = loss.weigh(s)
     if D is None:
         atoms = M
+        # data of low rank has fewer extreme columns than asked for
         K = spa(M, r, allow_fewer=True)
     else:
         atoms = loss.whiten(atoms)
@@ -99,6 +100,7 @@ def mu_heuristic(
     else:
         offset = as_scalar(offset, "offset")
     count = K.size
+    # with a dictionary the energy of noise per direction of m is meant, not per atom
     if D is not None:
         count = M.shape[0]
     return (square + offset) / (count * float(p[K].mean()))

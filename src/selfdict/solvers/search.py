@@ -1,4 +1,4 @@
-"""The search behind :class:`selfdict.WorkingSet`: what it carries along while μ and the columns change."""
+"""The state of the search behind :class:`selfdict.WorkingSet`, while μ and the columns change."""
 
 import time
 from dataclasses import dataclass, field
@@ -119,12 +119,14 @@ class Search:
         view = View(gates, self.penalty, self.data.positive_sums, gram)
         self.residual = float(np.sqrt(view.quadratic))
         self.trace = float(gates.t.sum())
+        # the objective of a sample says nothing about that of all columns
         if gates.columns is None:
             self.objective = view.objective + self.data.constant
         return view
 
     def save(self, gates: Gates) -> None:
         """Save the point that a working set has reached; stop if the time is up."""
+        # one assignment: an interruption finds either the old point or the new one
         self.point = Point(gates.atoms, gates.t)
         if time.perf_counter() > self.deadline:
             raise Stop(Status.MAX_SECONDS)
@@ -163,7 +165,7 @@ class Search:
             raise Stop(Status.STOPPED_BY_CALLBACK)
 
     def certify(self) -> Gates:
-        """Fit all columns to the saved point and bound it, whatever state the search was left in."""
+        """Fit all columns to the saved point and bound it, in whatever state the search is."""
         for point in (self.point, Point.empty()):
             # from the residual itself: products of all points prove nothing
             gates = self.data.gates(use_gram=False)

@@ -1,4 +1,4 @@
-"""The data of a problem as the working-set search uses it: zero columns left out, weights in float64."""
+"""The data of a problem as the search uses it: without zero columns, weights in float64."""
 
 from dataclasses import dataclass
 from functools import cached_property

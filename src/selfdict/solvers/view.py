@@ -1,4 +1,4 @@
-"""A fitted working set as the screening of rows needs it: residual, objective, scores and dual value."""
+"""A fitted working set for the screening of rows: residual, objective, scores and dual value."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whole scenes, with a proof: model (6) by a working set of rows and Newton's method on their gates."""
+"""Model (6) for whole scenes, certified: a working set of rows, Newton's method on their gates."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -86,6 +86,7 @@ class WorkingSet(Solver):
         settings = SearchSettings(float(self.tol), self.max_seconds, callback)
         search = Search(data, settings, problem.require_mu())
         search.record()
+        # nothing to explain, or nothing to pay for explaining each point by itself
         if data.n_columns == 0 or (search.mu == 0 and problem.D is None):
             return _identity(problem, search)
         if start is not None:
@@ -186,12 +187,14 @@ def working_set(
 
 
 def _run(search: Search, target: Target | None, warm: bool) -> tuple[Gates, Status]:
-    """Return the last working set, fitted to all columns and certified, and how the search ended."""
+    """Return the last working set, fitted to all columns and certified, and how it ended."""
     try:
+        # without a penalty all gates of a dictionary may open
         if search.mu == 0:
             every = np.arange(len(search.data.rows))
             search.point = Point(every, np.ones(len(every)))
             return search.certify(), Status.CONVERGED
+        # a warm start has found most rows already, which is what samples are for
         if not warm:
             for columns in samples(search.data.n_columns, search.settings.small):
                 _solve_columns(search, columns, target)
@@ -218,7 +221,7 @@ def samples(n: int, small: int) -> list[Array]:
 def _solve_columns(
     search: Search, columns: Array | None, target: Target | None
 ) -> tuple[Gates, Status]:
-    """Solve for a sample of the columns, or for all: at the current μ, or at the one for a target."""
+    """Solve for a sample of the columns, or for all: at the current μ, or for a target."""
     gates = _open_gates(search, columns)
     newton = Newton(gates)
     if target is not None:
@@ -242,7 +245,7 @@ def _open_gates(search: Search, columns: Array | None) -> Gates:
     point = search.point
     if len(point.atoms) == 0 and gates.tied:
         first = spa(gates.Y, min(10, *gates.Y.shape), allow_fewer=True)
-        t = np.full(len(first), 0.5)
+        t = np.full(len(first), 0.5)  # half open: Newton moves them in either direction
         if columns is not None:
             first = columns[first]
         point = Point(first, t)
