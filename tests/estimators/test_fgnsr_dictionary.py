@@ -1,4 +1,4 @@
-"""FGNSR with a dictionary: scikit-learn's conventions, every way to read atoms out of gates, and what it refuses."""
+"""FGNSR with a dictionary: conventions, every way to read atoms out of gates, what is refused."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from selfdict.metrics import relative_error
 
 @pytest.fixture(scope="module")
 def mixtures():
-    """Points that are mixtures of four atoms of forty, none of them pure; atoms come in near-duplicate pairs."""
+    """Mixtures of four atoms of forty, none of them pure; each atom has a near-duplicate."""
     rng = np.random.default_rng(0)
     atoms = rng.random((20, 25)) ** 2
     atoms = np.vstack([atoms, atoms + 0.05 * rng.random(atoms.shape)])
@@ -71,16 +71,16 @@ def test_candidates_stand_for_the_points(mixtures):
 
 
 def test_denoised_gates_tell_atoms_apart_that_look_alike(mixtures):
-    """The widest gates are the true atoms, and little is left of the others that the noise opens."""
+    """The widest gates are the true atoms; little is left of the others that noise opens."""
     X, atoms, K = mixtures
     X = X + 0.01 * np.random.default_rng(1).normal(size=X.shape)
     model = FGNSR(4, dictionary=atoms, postprocess="diagonal", random_state=0).fit(X)
     assert set(model.indices_) == set(K)
     denoised = denoise(X.T, 4)
     assert model.mu_ == denoised.mu
-    assert certify(denoised.data, model.solution_, D=atoms.T).gap == pytest.approx(
-        model.gap_, abs=1e-9
-    )
+    np.testing.assert_array_equal(model.solution_.problem.M, denoised.data)
+    np.testing.assert_array_equal(model.solution_.problem.D, atoms.T)
+    assert certify(model.solution_).gap == pytest.approx(model.gap_, abs=1e-9)
     noisy = FGNSR(4, dictionary=atoms, denoise=None, random_state=0).fit(X)
     wrong, wrong_before = (np.delete(each.solution_.diagonal, K).sum() for each in (model, noisy))
     assert wrong < 0.5 * wrong_before
@@ -93,18 +93,13 @@ def test_what_denoise_means(mixtures):
         dict(target=("trace", plain.solution_.diagonal.sum())),
         dict(loss=Weighted(np.full(25, 4e-6))),
     ):
-        assert (
-            certify(
-                X.T,
-                FGNSR(4, dictionary=atoms, random_state=0, **options).fit(X).solution_,
-                D=atoms.T,
-            ).gap
-            < 0.01
-        )
+        solution = FGNSR(4, dictionary=atoms, random_state=0, **options).fit(X).solution_
+        np.testing.assert_array_equal(solution.problem.M, X.T)
+        np.testing.assert_array_equal(solution.problem.D, atoms.T)
+        assert certify(solution).gap < 0.01
     points = FGNSR(3, denoise=3, random_state=0).fit(X)  # its own points, without noise
-    assert certify(denoise(X.T, 3).data, points.solution_).gap == pytest.approx(
-        points.gap_, abs=1e-9
-    )
+    np.testing.assert_array_equal(points.solution_.problem.M, denoise(X.T, 3).data)
+    assert certify(points.solution_).gap == pytest.approx(points.gap_, abs=1e-9)
     with pytest.raises(TypeError, match="Sparse data"):
         FGNSR(3, denoise=3).fit(csr_array(X))
 
@@ -130,7 +125,7 @@ def test_exchange_is_never_worse_than_the_other_ways(mixtures):
     X, atoms, _ = mixtures
     solution = working_set(X.T, 0.05, D=atoms.T)
     errors = {
-        method: relative_error(X.T, atoms.T[:, select_indices(solution, 3, X.T, method, D=atoms.T)])
+        method: relative_error(X.T, atoms.T[:, select_indices(solution, 3, method=method)])
         for method in ("diagonal", "spa", "clusters", "exchange")
     }
     assert errors["exchange"] == min(errors.values())
@@ -140,7 +135,7 @@ def test_a_large_dictionary_is_searched_from_its_support(mixtures, monkeypatch):
     monkeypatch.setattr("selfdict.readout.selection.N_REPRESENTATIVES", 15)
     X, atoms, K = mixtures
     solution = working_set(X.T, 0.01, D=atoms.T)
-    assert set(select_indices(solution, 4, X.T, D=atoms.T)) == set(K)
+    assert set(select_indices(solution, 4)) == set(K)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_table1_measures_every_method_beside_its_printed_line():
 def test_fgnsr_on_candidates_is_what_the_estimator_does():
     scene = scenes.generated(4, size=22)
     clusters = h2nmf(scene.M, 40)
-    K = select_indices(rows.fgnsr_on(scene.M, clusters, 4, 3), 4, scene.M, "spa", clusters=clusters)
+    K = select_indices(rows.fgnsr_on(scene.M, clusters, 4, 3), 4, method="spa")
     options = dict(candidates=40, solver="fast_gradient", tol=0, postprocess="spa", random_state=3)
     assert np.array_equal(K, FGNSR(4, **options).fit(scene.M.T).indices_)
 

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 import naive
 import reference
-from selfdict import Solution, certify, conic, project_omega
+from selfdict import Problem, Solution, certify, conic, project_omega
 from selfdict.datasets import make_mixtures
 from selfdict.model.dual import best_scaling
 from selfdict.model.screening import FUSED_FEATURES, row_scores
@@ -17,29 +17,26 @@ from selfdict.model.screening import FUSED_FEATURES, row_scores
 @pytest.mark.parametrize("case", reference.CASES)
 def test_gap_at_the_authors_optimum(case):
     data = reference.load(case)
-    point = Solution.from_matrix(
-        data["Xopt"], mu=float(data["mu_final"]), p=data["p"], weights=data["w"]
-    )
-    solution = certify(data["M"], point)
+    problem = Problem(data["M"], float(data["mu_final"]), p=data["p"], w=data["w"])
+    solution = certify(Solution.from_matrix(data["Xopt"], problem))
     assert 0 <= solution.gap <= 1e-6
     assert solution.objective == pytest.approx(float(data["fopt"]), rel=1e-12)
 
 
 @given(st.integers(0, 10_000), st.floats(0, 2), st.booleans())
 def test_weak_duality_at_random_feasible_points(seed, mu, weighted):
-    """No feasible point, at whatever weights, zero columns and signs, lies below a bound from another one."""
+    """At whatever weights, zero columns and signs, no point lies below a bound from another."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 8))
     M = rng.normal(0.3, 1.0, (int(rng.integers(1, 6)), n))
     M[:, rng.random(n) < 0.15] = 0.0
     w, p = np.abs(M).sum(axis=0), rng.uniform(0.5, 1.5, n)
     s = rng.uniform(0, 2, n) if weighted else None
+    problem = Problem(M, mu, p=p, w=w, sample_weight=s)
     solutions = []
     for _ in range(3):
         X = project_omega(rng.normal(0.2, 0.5, (n, n)), w)
-        solutions.append(
-            certify(M, Solution.from_matrix(X, mu=mu, p=p, weights=w, sample_weight=s))
-        )
+        solutions.append(certify(Solution.from_matrix(X, problem)))
     assert min(v.gap for v in solutions) >= 0
     best = min(v.objective for v in solutions)
     assert all(v.dual_bound <= best * (1 + 1e-12) + 1e-12 for v in solutions)
@@ -55,7 +52,7 @@ def test_bound_is_below_the_exact_optimum_and_near_it_at_the_optimum(seed):
     exact = conic(M, mu=0.3, sample_weight=s)
     assert exact.gap <= 1e-6
     X = project_omega(exact.toarray() + 0.05 * rng.normal(size=(9, 9)), np.abs(M).sum(axis=0))
-    rough = certify(M, Solution.from_matrix(X, mu=0.3, sample_weight=s))
+    rough = certify(Solution.from_matrix(X, Problem(M, 0.3, sample_weight=s)))
     assert rough.dual_bound <= exact.objective <= rough.objective
 
 
@@ -64,14 +61,14 @@ def test_constrained_model_has_a_bound_too():
     exact = conic(M, epsilon=0.5)
     X = project_omega(exact.toarray() + 0.02, np.abs(M).sum(axis=0))
     epsilon = float(np.linalg.norm(M - M @ X))
-    rough = certify(M, Solution.from_matrix(X, epsilon=epsilon))
+    rough = certify(Solution.from_matrix(X, Problem(M, epsilon=epsilon)))
     assert rough.dual_bound <= conic(M, epsilon=epsilon).objective + 1e-7
     assert rough.objective == pytest.approx(np.trace(X))
 
 
 @pytest.mark.parametrize("m", [1, 6, 7, 8, 12, 14, FUSED_FEATURES, FUSED_FEATURES + 1])
 def test_scores_equal_the_whole_matrix_for_many_tiles(m, monkeypatch):
-    """Every way through the kernel for few features, which works on 2 or 4 at a time, and the one through BLAS."""
+    """Every way through the kernel, which works on 2 or 4 features at a time, and through BLAS."""
     rng = np.random.default_rng(0)
     M, theta = rng.normal(size=(m, 301)), rng.normal(size=(m, 301))
     w = np.abs(M).sum(axis=0)
@@ -107,10 +104,8 @@ def test_float32_data_is_certified_in_float64():
     exact = conic(M[:, :30], mu=0.1)
     M32 = M[:, :30].astype(np.float32)
     coef = exact.coef.astype(np.float32)
-    single = certify(
-        M32,
-        Solution(exact.support, coef, exact.diagonal.astype(np.float32), terms={"mu": 0.1}),
-    )
+    diagonal = exact.diagonal.astype(np.float32)
+    single = certify(Solution(exact.support, coef, diagonal, problem=Problem(M32, 0.1)))
     assert single.gap <= 1e-4
     assert single.objective == pytest.approx(exact.objective, rel=1e-5)
 
@@ -118,6 +113,10 @@ def test_float32_data_is_certified_in_float64():
 def test_bad_input():
     M = np.eye(3)
     with pytest.raises(ValueError, match="belongs to 2 points, M has 3"):
-        certify(M, Solution.from_matrix(np.eye(2), mu=0.1))
-    with pytest.raises(ValueError, match="mu must be"):
-        certify(M, Solution.from_matrix(np.eye(3)))
+        Solution.from_matrix(np.eye(2), Problem(M, 0.1))
+    with pytest.raises(ValueError, match="this solution has no problem: give it one by"):
+        certify(Solution.from_matrix(np.eye(3)))
+    with pytest.raises(ValueError, match="the problem has no penalty yet: give mu"):
+        certify(Solution.from_matrix(np.eye(3), Problem(M)))
+    with pytest.raises(TypeError, match="expected a Solution, got ndarray"):
+        certify(M)

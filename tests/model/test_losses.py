@@ -8,7 +8,16 @@ from scipy.optimize import minimize_scalar
 
 import cvxpy_model
 import naive
-from selfdict import Huber, PseudoHuber, Solution, Squared, Weighted, certify, project_omega
+from selfdict import (
+    Huber,
+    Problem,
+    PseudoHuber,
+    Solution,
+    Squared,
+    Weighted,
+    certify,
+    project_omega,
+)
 from selfdict.model.dual import best_scaling, search_scaling
 from selfdict.model.losses import as_loss
 
@@ -102,18 +111,17 @@ def test_whitened_data_have_the_weighted_loss_as_their_squared_one():
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), mu=st.floats(0, 2), weighted=st.booleans())
 def test_weak_duality_at_random_feasible_points(loss, seed, mu, weighted):
-    """No feasible point lies below a bound from another one, at whatever weights, zero columns and signs."""
+    """At whatever weights, zero columns and signs, no point lies below a bound from another."""
     rng = np.random.default_rng(seed)
     M = rng.normal(0.3, 1.0, (3, 4))
     M[:, rng.random(4) < 0.15] = 0.0
     w, p = np.abs(M).sum(axis=0), rng.uniform(0.5, 1.5, 4)
     s = rng.uniform(0, 2, 4) if weighted else None
+    problem = Problem(M, mu, p=p, w=w, sample_weight=s, loss=loss)
     solutions = []
     for _ in range(3):
         X = project_omega(rng.normal(0.2, 0.5, (4, 4)), w)
-        solutions.append(
-            certify(M, Solution.from_matrix(X, mu=mu, p=p, weights=w, sample_weight=s, loss=loss))
-        )
+        solutions.append(certify(Solution.from_matrix(X, problem)))
     best = min(v.objective for v in solutions)
     assert all(v.dual_bound <= best * (1 + 1e-12) + 1e-12 for v in solutions)
     # the bound is at least that of c = 1, from the whole of Mᵀθ
@@ -134,8 +142,8 @@ def test_the_gap_closes_at_the_exact_optimum(loss, seed):
     M, p, s = rng.normal(0.5, 1, (3, 4)), rng.uniform(0.9, 1.1, 4), rng.uniform(0.2, 2, 4)
     w = np.abs(M).sum(axis=0)
     X, optimum = cvxpy_model.solve(M, 0.2, p, w, s, loss)
-    point = Solution.from_matrix(project_omega(X, w), mu=0.2, p=p, sample_weight=s, loss=loss)
-    solution = certify(M, point)
+    problem = Problem(M, 0.2, p=p, sample_weight=s, loss=loss)
+    solution = certify(Solution.from_matrix(project_omega(X, w), problem))
     assert solution.objective == pytest.approx(optimum, rel=1e-6)
     assert solution.gap <= 1e-5
 
@@ -176,7 +184,7 @@ def test_bad_input_is_one_clear_sentence():
         (lambda: as_loss(Huber), TypeError, "loss must be"),
         (
             lambda: certify(
-                np.eye(2), Solution.from_matrix(np.eye(2), epsilon=1.0, loss=Huber(1.0))
+                Solution.from_matrix(np.eye(2), Problem(np.eye(2), epsilon=1.0, loss=Huber(1.0)))
             ),
             ValueError,
             "not quadratic together with epsilon",

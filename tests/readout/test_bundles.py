@@ -1,4 +1,4 @@
-"""Bundles hold what they should, and abundances per bundle are nearer to the truth where materials vary."""
+"""Bundles hold what they should, and their abundances are nearer to the truth."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from selfdict import (
     FGNSR,
+    Problem,
     Solution,
     bundles,
     h2nmf,
@@ -39,8 +40,8 @@ def test_members_show_one_material_and_abundances_come_nearer_to_the_truth(seed)
     M, truth = varied_scene(seed, 0.05)
     shares = truth.abundances.reshape(4, -1)
     solution = working_set(M, mu_heuristic(M, 4), random_state=0)
-    K = select_indices(solution, 4, M, "clusters")
-    found = bundles(solution, K, M)
+    K = select_indices(solution, 4, method="clusters")
+    found = bundles(solution, K)
     rows, materials = match(M[:, K], truth.endmembers.T)
     for k, material in zip(rows, materials, strict=True):
         assert found.members[k].size >= 5
@@ -54,9 +55,8 @@ def test_members_show_one_material_and_abundances_come_nearer_to_the_truth(seed)
 
 def test_each_bundle_reaches_as_far_as_its_own_neighbour_allows():
     M = np.array([[1.0, 0.9, 0.0, 0.2], [0.0, 0.1, 0.0, 0.0], [0.0, 0.0, 1.0, 0.8]])
-    found = bundles(
-        Solution.from_matrix(np.eye(4)), [0, 1, 2], M
-    )  # the first two are near each other, the third far
+    # the first two are near each other, the third far
+    found = bundles(Solution.from_matrix(np.eye(4), Problem(M)), [0, 1, 2])
     assert [members.tolist() for members in found.members] == [[0], [1], [2, 3]]
 
 
@@ -71,7 +71,7 @@ def small_problem(seed):
 @settings(max_examples=25, deadline=None)
 def test_bundles_are_apart_near_and_never_fit_worse(seed, radius):
     M, solution, K = small_problem(seed)
-    found, wider = bundles(solution, K, M, radius=radius), bundles(solution, K, M, radius=1.0)
+    found, wider = bundles(solution, K, radius=radius), bundles(solution, K, radius=1.0)
     everyone = np.concatenate(found.members)
     assert np.unique(everyone).size == everyone.size
     assert set(everyone) <= set(solution.support) | set(K)
@@ -97,20 +97,20 @@ def test_bundles_are_apart_near_and_never_fit_worse(seed, radius):
 @settings(max_examples=15, deadline=None)
 def test_abundances_are_the_sums_over_the_members(seed):
     M, solution, K = small_problem(seed)
-    found = bundles(solution, K, M)
+    found = bundles(solution, K)
     U = np.hstack(found.spectra)
     ends = np.cumsum([members.size for members in found.members])[:-1]
     H = np.stack([scipy.optimize.nnls(U, m)[0] for m in M.T], axis=1)
     expected = np.stack([part.sum(axis=0) for part in np.split(H, ends)])
     np.testing.assert_allclose(found.abundances(M), expected, atol=1e-6)
     np.testing.assert_allclose(found.abundances(M, sum_to_one=True).sum(axis=0), 1)
-    alone = bundles(solution, K, M, radius=0)
+    alone = bundles(solution, K, radius=0)
     np.testing.assert_allclose(alone.abundances(M), nnls(M[:, K], M), atol=1e-9)
 
 
 def test_the_spread_is_that_of_the_members():
     M, solution, K = small_problem(1)
-    found = bundles(solution, K, M, radius=1.0)
+    found = bundles(solution, K, radius=1.0)
     k = int(np.argmax([members.size for members in found.members]))
     columns = M[:, found.members[k]]
     assert columns.shape[1] > 1
@@ -124,12 +124,13 @@ def test_the_spread_is_that_of_the_members():
 
 def test_one_bundle_takes_the_whole_support_and_a_stranger_has_no_weight():
     M = np.array([[1.0, 0.9, 0.0, 0.5], [0.0, 0.1, 1.0, 0.5]], dtype=np.float32)
-    solution = Solution.from_matrix(np.diag([0.2, 0.5, 0.7, 0.0]), mu=0.1)
-    found = bundles(solution, [3], M)
+    problem = Problem(M, 0.1)
+    solution = Solution.from_matrix(np.diag([0.2, 0.5, 0.7, 0.0]), problem)
+    found = bundles(solution, [3])
     assert found.members[0].tolist() == [3, 2, 1, 0]
     assert found.weights[0].tolist() == [0.0, 0.7, 0.5, 0.2]
     assert found.abundances(M).dtype == np.float32
-    nothing = bundles(Solution.from_matrix(np.zeros((4, 4)), mu=0.1), [0, 2], M)
+    nothing = bundles(Solution.from_matrix(np.zeros((4, 4)), problem), [0, 2])
     assert [members.tolist() for members in nothing.members] == [[0], [2]]
 
 
@@ -140,7 +141,9 @@ def test_of_a_fit_for_its_rank_and_another():
     found = model.bundles()
     assert [members[0] for members in found.members] == model.indices_.tolist()
     assert set(np.concatenate(found.members)) <= set(clusters.indices)
-    by_hand = bundles(model.solution_, model.indices_, M, clusters=clusters)
+    diagonal = np.zeros(M.shape[1])
+    diagonal[clusters.indices] = model.solution_.diagonal
+    by_hand = bundles(Solution.from_matrix(np.diag(diagonal), Problem(M)), model.indices_)
     for one, other in zip(found.members, by_hand.members, strict=True):
         np.testing.assert_array_equal(one, other)
     assert [members[0] for members in model.bundles(3).members] == model.select(3).tolist()
@@ -163,13 +166,17 @@ def test_of_a_dictionary_the_atoms_are_gathered():
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        (dict(M=np.eye(4)), ValueError, "belongs to 3 points, expected 4"),
+        (
+            dict(solution=Solution.from_matrix(np.eye(3))),
+            ValueError,
+            "this solution has no problem: give it one by",
+        ),
         (dict(indices=[0, 5]), ValueError, "distinct and lie between 0 and 2"),
         (dict(radius=-0.1), ValueError, "radius must be finite"),
         (dict(radius=1.5), ValueError, "radius must be at most 1, got 1.5"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(changes, error, message):
-    solution = Solution.from_matrix(np.diag([0.5, 0.5, 0.5]), mu=0.1)
+    solution = Solution.from_matrix(np.diag([0.5, 0.5, 0.5]), Problem(np.eye(3), 0.1))
     with pytest.raises(error, match=message):
-        bundles(**{"solution": solution, "indices": [0, 1], "M": np.eye(3), **changes})
+        bundles(**{"solution": solution, "indices": [0, 1], **changes})

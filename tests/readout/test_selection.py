@@ -1,11 +1,21 @@
-"""Indices out of a solution: each way on data where it must be right, and exchange against brute force."""
+"""Indices out of a solution: each way where it must be right, exchange against brute force."""
 
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from selfdict import Solution, fast_gradient, h2nmf, nnls, select_indices, working_set
+from selfdict import (
+    Candidates,
+    Problem,
+    Solution,
+    WorkingSet,
+    fast_gradient,
+    h2nmf,
+    nnls,
+    select_indices,
+    working_set,
+)
 from selfdict.datasets import make_mixtures
 from selfdict.metrics import relative_error
 from selfdict.peers.greedy import Budget, Fit, grow
@@ -15,41 +25,36 @@ from selfdict.readout.selection import ERROR_TIE, settle
 METHODS = ("auto", "diagonal", "spa", "clusters", "exchange")
 
 
-def solution_with(diagonal, coef=None, **fields):
-    X = np.diag(diagonal) if coef is None else coef
-    return Solution.from_matrix(X, mu=0.1, **fields)
+def solution_with(diagonal, M):
+    return Solution.from_matrix(np.diag(diagonal), Problem(M, 0.1))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_finds_the_pure_columns_of_clean_data(method):
     M, _, pure = make_mixtures(20, 100, 4, concentration=1.0, random_state=0)
     solution = working_set(M, 1e-4 * np.linalg.norm(M) ** 2)
-    assert sorted(select_indices(solution, 4, M, method)) == sorted(pure)
+    assert sorted(select_indices(solution, 4, method=method)) == sorted(pure)
 
 
 def test_diagonal_takes_the_largest_first_and_breaks_ties_by_index():
-    M = np.eye(4)
-    assert select_indices(solution_with([0.2, 0.9, 0.5, 0.5]), 3, M, "diagonal").tolist() == [
-        1,
-        2,
-        3,
-    ]
+    solution = solution_with([0.2, 0.9, 0.5, 0.5], np.eye(4))
+    assert select_indices(solution, 3, method="diagonal").tolist() == [1, 2, 3]
 
 
 def test_near_duplicates_fool_the_diagonal_but_not_the_clusters():
     rng = np.random.default_rng(0)
     M = np.repeat(np.eye(3), [3, 1, 1], axis=1) + 1e-3 * rng.random((3, 5))
-    solution = solution_with([0.33, 0.35, 0.32, 0.3, 0.3])
-    assert set(select_indices(solution, 3, M, "diagonal")) == {0, 1, 2}
-    assert set(select_indices(solution, 3, M, "clusters")) == {1, 3, 4}
+    solution = solution_with([0.33, 0.35, 0.32, 0.3, 0.3], M)
+    assert set(select_indices(solution, 3, method="diagonal")) == {0, 1, 2}
+    assert set(select_indices(solution, 3, method="clusters")) == {1, 3, 4}
 
 
 def test_columns_that_are_heavy_enough_are_not_merged_though_they_are_near():
     M = np.array([[1.0, 0.8, 0.0], [0.0, 0.2, 1.0]])
-    solution = solution_with([0.7, 0.6, 0.3])  # the second has more than a third of all weight
-    assert set(select_indices(solution, 2, M, "clusters")) == {0, 1}
-    twins = M[:, [0, 0, 2]]
-    assert set(select_indices(solution, 2, twins, "clusters")) == {0, 2}
+    diagonal = [0.7, 0.6, 0.3]  # the second has more than a third of all weight
+    assert set(select_indices(solution_with(diagonal, M), 2, method="clusters")) == {0, 1}
+    twins = solution_with(diagonal, M[:, [0, 0, 2]])
+    assert set(select_indices(twins, 2, method="clusters")) == {0, 2}
 
 
 def test_spa_measures_rows_in_units_of_the_columns_norms():
@@ -59,14 +64,14 @@ def test_spa_measures_rows_in_units_of_the_columns_norms():
     X[0] = [0.9, 0, 0.009, 0.45]
     X[1] = [0, 0.9, 0, 0.45]
     X[2] = [10.0, 0.0, 0.1, 5.0]  # w_2 = 0.01 allows X_2j up to 100 X_22 w_j
-    solution = solution_with(None, X)
-    assert select_indices(solution, 2, M, "spa").tolist() == [0, 1]
+    solution = Solution.from_matrix(X, Problem(M, 0.1))
+    assert select_indices(solution, 2, method="spa").tolist() == [0, 1]
 
 
 def test_a_short_support_is_filled_up_by_what_lowers_the_error():
     M, _, pure = make_mixtures(20, 60, 4, concentration=1.0, random_state=0)
     for method in METHODS:
-        K = select_indices(solution_with(np.eye(60)[pure[0]]), 4, M, method)
+        K = select_indices(solution_with(np.eye(60)[pure[0]], M), 4, method=method)
         assert len(set(K)) == 4
         assert relative_error(M, K) < 0.2 * relative_error(M, [pure[0]])
         if method in ("diagonal", "spa", "clusters"):
@@ -78,7 +83,7 @@ def test_exchange_is_as_good_as_brute_force_on_small_data(seed):
     rng = np.random.default_rng(seed)
     M = rng.random((5, 14))
     best = min(relative_error(M, list(K)) for K in combinations(range(14), 3))
-    K = select_indices(fast_gradient(M, 0.05, max_iter=300, tol=0), 3, M, "exchange")
+    K = select_indices(fast_gradient(M, 0.05, max_iter=300, tol=0), 3, method="exchange")
     assert relative_error(M, K) <= best * 1.05
 
 
@@ -114,10 +119,10 @@ def test_exchange_never_raises_the_error_and_respects_its_bound():
 def test_exchange_reaches_columns_outside_the_support_and_the_representatives():
     M, _, pure = make_mixtures(20, 1500, 4, noise=0.002, concentration=2.0, random_state=0)
     clusters = h2nmf(M, 20)
-    solution = working_set(M[:, clusters.indices], 1.0)
-    K = select_indices(solution, 4, M, "exchange", clusters=clusters)
+    solution = WorkingSet().solve(Candidates(20).reduce_to(Problem(M, 1.0), clusters))
+    K = select_indices(solution, 4, method="exchange")
     assert relative_error(M, K) <= 1.1 * relative_error(M, pure)
-    inside = select_indices(solution, 4, M, "spa", clusters=clusters)
+    inside = select_indices(solution, 4, method="spa")
     assert set(inside) <= set(clusters.indices)
     assert relative_error(M, K) <= relative_error(M, inside)
 
@@ -127,13 +132,13 @@ def test_exchange_is_never_worse_than_where_it_started(r, noise, seed):
     M = make_mixtures(60, 300, r, noise=noise, random_state=seed)[0]
     solution = working_set(M, 0.1)
     errors = {
-        method: relative_error(M, select_indices(solution, r, M, method)) for method in METHODS
+        method: relative_error(M, select_indices(solution, r, method=method)) for method in METHODS
     }
     assert errors["exchange"] <= ERROR_TIE * min(errors.values())
 
 
 def test_of_choices_with_the_same_error_exchange_takes_the_one_whose_abundances_sum_to_one():
-    """Each pure column stands there twice, once at half its length: the cone is the same, the sums are not."""
+    """Each pure column is there twice, once at half its length: one cone, other sums."""
     M, _, pure = make_mixtures(12, 60, 3, noise=0.02, random_state=0)
     M = np.hstack([0.5 * M[:, pure], M])
     half, full = np.arange(3), pure + 3
@@ -152,7 +157,7 @@ def test_exchange_where_all_columns_form_one_cluster():
     M = make_mixtures(10, 1200, 3, noise=0.01, random_state=0)[0]
     M[:, 0] = 1e9
     assert h2nmf(M, 500).sizes.size == 1
-    K = select_indices(working_set(M, 1.0), 3, M, "exchange")
+    K = select_indices(working_set(M, 1.0), 3, method="exchange")
     assert 0 in K
     assert len(set(K.tolist())) == 3
 
@@ -160,7 +165,7 @@ def test_exchange_where_all_columns_form_one_cluster():
 def test_same_input_same_indices():
     M = make_mixtures(30, 1200, 5, noise=0.05, random_state=0)[0]
     solution = working_set(M, 1.0)
-    np.testing.assert_array_equal(select_indices(solution, 5, M), select_indices(solution, 5, M))
+    np.testing.assert_array_equal(select_indices(solution, 5), select_indices(solution, 5))
 
 
 @pytest.mark.parametrize(
@@ -169,9 +174,9 @@ def test_same_input_same_indices():
         (dict(r=0), "between 1 and the number of points, 3"),
         (dict(r=4), "between 1 and the number of points, 3"),
         (dict(method="best"), "method must be one of"),
-        (dict(M=np.eye(4)), "belongs to 3 points, M has 4"),
+        (dict(solution=Solution.from_matrix(np.eye(3))), "this solution has no problem"),
         (
-            dict(M=np.ones((2, 3)), method="spa", r=3, solution=solution_with([1.0, 0, 0])),
+            dict(method="spa", r=3, solution=solution_with([1.0, 0, 0], np.ones((2, 3)))),
             "r must be at most 1",
         ),
     ],
@@ -179,5 +184,5 @@ def test_same_input_same_indices():
 def test_bad_input_is_one_clear_sentence(arguments, message):
     with pytest.raises(ValueError, match=message):
         select_indices(
-            **{"solution": solution_with([0.5, 0.5, 0.5]), "r": 2, "M": np.eye(3), **arguments}
+            **{"solution": solution_with([0.5, 0.5, 0.5], np.eye(3)), "r": 2, **arguments}
         )

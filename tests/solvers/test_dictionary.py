@@ -1,4 +1,4 @@
-"""The model with a dictionary D and gates: against an exact solver, weak duality, and its relation to model (6)."""
+"""A dictionary D with gates: an exact solver, weak duality, and its relation to model (6)."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import naive
 from selfdict import (
     Huber,
+    Problem,
     Solution,
     Status,
     certify,
@@ -72,7 +73,7 @@ def test_reaches_the_exact_optimum(shape, mu):
     assert slow.objective == pytest.approx(exact.objective, rel=1e-6)
     for point in (exact, solution, slow):
         assert_feasible(point, M, D)
-        again = certify(M, point, D=D)
+        again = certify(point)
         assert again.objective == pytest.approx(point.objective, rel=1e-9)
         assert again.dual_bound <= exact.objective * (1 + 1e-9)
 
@@ -97,12 +98,11 @@ def test_weak_duality_at_random_feasible_points(seed, mu):
     M[:, rng.random(n) < 0.15] = 0.0
     D[:, rng.random(d) < 0.15] = 0.0
     p, s = rng.uniform(0.5, 1.5, d), rng.uniform(0, 2, n)
+    problem = Problem(M, mu, D=D, p=p, sample_weight=s)
     solutions = []
     for _ in range(3):
         X, t = feasible_point(M, D, rng)
-        solutions.append(
-            certify(M, Solution.from_matrix(X, diagonal=t, mu=mu, p=p, sample_weight=s), D=D)
-        )
+        solutions.append(certify(Solution.from_matrix(X, problem, diagonal=t)))
     best = min(solution.objective for solution in solutions)
     assert all(solution.dual_bound <= best * (1 + 1e-12) + 1e-12 for solution in solutions)
     expected = naive.dual_bound_with_gates(M, D, solutions[0].toarray(), mu, p, s)
@@ -111,12 +111,12 @@ def test_weak_duality_at_random_feasible_points(seed, mu):
 
 @pytest.mark.parametrize("mu", [0.5, 0.05])
 def test_with_the_data_as_dictionary_the_gates_relax_the_diagonal(mu):
-    """An X ∈ Ω with t = diag(X) is feasible for the gates, so their optimum is not above that of model (6)."""
+    """X ∈ Ω with t = diag(X) is feasible for the gates: their optimum is not above model (6)."""
     M = np.random.default_rng(0).random((6, 12))
     own, gates = working_set(M, mu, tol=1e-8), working_set(M, mu, D=M, tol=1e-8)
     assert gates.objective <= own.objective * (1 + 1e-8)
     X = own.toarray()
-    same = certify(M, Solution.from_matrix(X, diagonal=np.diagonal(X), mu=mu), D=M)
+    same = certify(Solution.from_matrix(X, Problem(M, mu, D=M), diagonal=np.diagonal(X)))
     assert same.objective == pytest.approx(own.objective)
     assert same.dual_bound <= gates.objective
 
@@ -128,7 +128,7 @@ def test_finds_the_atoms_of_mixtures(small, monkeypatch):
     solution = working_set(M, mu_heuristic(M, 4, D=D), D=D, tol=1e-6)
     assert solution.gap <= 1e-6
     assert set(np.argsort(-solution.diagonal)[:4]) == set(K)
-    assert certify(M, solution, D=D).gap <= 1.1e-6
+    assert certify(solution).gap <= 1.1e-6
 
 
 def test_units_of_data_and_dictionary_do_not_matter():
@@ -174,7 +174,7 @@ def test_algorithm_1_takes_other_losses_with_a_dictionary():
     rng = np.random.default_rng(0)
     for _ in range(20):
         X, t = feasible_point(M, D, rng)
-        other = certify(M, Solution.from_matrix(X, diagonal=t, mu=0.1, loss=Huber(0.05)), D=D)
+        other = certify(Solution.from_matrix(X, solution.problem, diagonal=t))
         assert solution.dual_bound <= other.objective
 
 
@@ -227,9 +227,9 @@ def test_bad_input_is_one_clear_sentence():
     with pytest.raises(ValueError, match="X0 belongs to 20 points, D has 40"):
         working_set(M, 0.1, D=D, X0=working_set(M, 0.1))
     with pytest.raises(ValueError, match="belongs to 40 points, M has 20"):
-        certify(M, working_set(M, 0.1, D=D))
+        working_set(M, 0.1, D=D).for_problem(Problem(M, 0.1))
     with pytest.raises(ValueError, match="rows have shape"):
-        certify(M[:, 1:], working_set(M, 0.1, D=D), D=D)
+        working_set(M, 0.1, D=D).for_problem(Problem(M[:, 1:], 0.1, D=D))
     with pytest.raises(ValueError, match='a dictionary D belongs to model "omega"'):
         conic(M, epsilon=1.0, D=D, model="trace")
     with pytest.raises(ValueError, match="number of atoms, 40, got 41"):

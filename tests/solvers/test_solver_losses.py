@@ -23,7 +23,7 @@ from selfdict.datasets import make_mixtures
 
 
 def small(seed=0, shape=(8, 14)):
-    """Mixtures with some far outliers, penalties of the diagonal, weights of the columns, and variances."""
+    """Mixtures with some far outliers, weights of diagonal and columns, and variances."""
     rng = np.random.default_rng(seed)
     m, n = shape
     M = make_mixtures(m, n, 3, noise=0.02, random_state=seed)[0]
@@ -42,7 +42,7 @@ def test_known_variances_reach_the_exact_optimum_with_a_true_certificate(solver,
     )
     assert solution.objective == pytest.approx(exact, rel=1e-6)
     assert solution.dual_bound == pytest.approx(exact, rel=1e-6)
-    again = certify(M, solution)  # of the loss as it is, not of whitened data
+    again = certify(solution)  # of the loss as it is, not of whitened data
     assert again.objective == pytest.approx(solution.objective, rel=1e-10)
     assert again.gap <= 1e-6
     np.testing.assert_array_equal(solution.weights, np.abs(M).sum(axis=0))
@@ -73,7 +73,7 @@ def test_known_variances_and_a_dictionary():
     solution = working_set(M, 0.2, D=D, sample_weight=s, loss=loss, tol=1e-7)
     exact = conic(M, mu=0.2, D=D, sample_weight=s, loss=loss)
     assert solution.objective == pytest.approx(exact.objective, rel=1e-6)
-    assert certify(M, solution, D=D).gap <= 1e-6
+    assert certify(solution).gap <= 1e-6
 
 
 def test_outliers_and_a_dictionary():

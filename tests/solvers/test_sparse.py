@@ -1,4 +1,4 @@
-"""Sparse data: the same results as dense data, without making it dense, and one sentence where it is not taken."""
+"""Sparse data: the results of dense data without making it dense, or one clear sentence."""
 
 import tracemalloc
 
@@ -13,6 +13,7 @@ from selfdict import (
     SPA,
     VCA,
     XRAY,
+    Problem,
     Solution,
     UnsupportedError,
     certify,
@@ -75,7 +76,7 @@ def test_functions_agree_with_dense_data(seed, dtype):
 
 
 def test_exact_rays_are_told_from_rounding():
-    """Columns in the cone of the chosen ones: the products cancel there, and the residual is taken itself."""
+    """In the cone of the chosen columns products cancel, and the residual is taken itself."""
     M = sp.csc_array(
         np.hstack([np.eye(5), 0.5 * np.eye(5)[:, [1, 2]] + 0.5 * np.eye(5)[:, [2, 4]]])
     )
@@ -95,8 +96,9 @@ def test_working_set_is_exact_and_certified(weighted):
     exact = conic(A, mu=0.3, sample_weight=s)
     assert solution.gap <= 1e-7
     assert solution.objective == pytest.approx(exact.objective, rel=1e-6)
-    again = certify(M, solution)
-    dense = certify(A, solution)
+    again = certify(solution)
+    same = Problem(A, 0.3, w=solution.weights, sample_weight=s)
+    dense = certify(solution.for_problem(same))
     assert again.dual_bound == pytest.approx(dense.dual_bound, rel=1e-9)
     assert again.objective == pytest.approx(dense.objective, rel=1e-9)
 
@@ -119,11 +121,12 @@ def test_weak_duality(seed, mu):
     rng = np.random.default_rng(seed)
     M = sp.random_array((6, 7), density=0.4, rng=rng, format="csc")
     w = column_norms(M)
+    problem = Problem(M, mu)
     points = [
-        Solution.from_matrix(project_omega(rng.normal(0.2, 0.5, (7, 7)), w), mu=mu)
+        Solution.from_matrix(project_omega(rng.normal(0.2, 0.5, (7, 7)), w), problem)
         for _ in range(3)
     ]
-    certified = [certify(M, point) for point in points]
+    certified = [certify(point) for point in points]
     lowest = min(point.objective for point in certified)
     assert max(point.dual_bound for point in certified) <= lowest + 1e-9 * (1 + lowest)
 
@@ -211,6 +214,7 @@ def test_the_bound_is_none_of_rounding_errors(seed):
     rng = np.random.default_rng(seed)
     M = rng.random((8, 2)) @ rng.dirichlet([0.5, 0.5], 4).T
     s = 10.0 ** rng.uniform(-6, 6, 4)
-    exact = certify(M, working_set(M, 1e-11, sample_weight=s, tol=0))
-    sparse = certify(sp.csc_array(M), exact)
+    exact = certify(working_set(M, 1e-11, sample_weight=s, tol=0))
+    same = Problem(sp.csc_array(M), 1e-11, w=exact.weights, sample_weight=s)
+    sparse = certify(exact.for_problem(same))
     assert sparse.dual_bound <= exact.objective

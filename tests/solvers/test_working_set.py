@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 
 import naive_gates
 import reference
-from selfdict import Solution, Status, certify, conic, fast_gradient, mu_heuristic, thread_limit
+from selfdict import (
+    Problem,
+    Solution,
+    Status,
+    certify,
+    conic,
+    fast_gradient,
+    mu_heuristic,
+    thread_limit,
+)
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.kernels.gates import curvature, fit_columns
 from selfdict.model.screening import gram, gram_sums, positive_sums, screener
@@ -35,7 +44,7 @@ def assert_feasible(solution, w):
 
 
 def assert_sound(M, solution, optimum=None):
-    """The history is monotone, its bounds hold, and the certificate is that of an independent computation."""
+    """The history is monotone, its bounds hold, and an independent certificate agrees."""
     history = solution.history
     assert len({len(values) for values in history.values()}) == 1
     same_mu = np.diff(history["mu"]) == 0
@@ -45,7 +54,7 @@ def assert_sound(M, solution, optimum=None):
     if optimum is not None:
         assert (history["dual_bound"] <= optimum * (1 + 1e-7) + 1e-9).all()
         assert (history["objective"] >= optimum * (1 - 1e-7) - 1e-9).all()
-    again = certify(M, solution)
+    again = certify(solution)
     assert again.objective == pytest.approx(
         solution.objective, rel=1e-12, abs=1e-14 * history["objective"][0]
     )
@@ -104,7 +113,7 @@ def test_warm_start_from_other_gates_ends_at_the_same_columns():
 
 @pytest.mark.parametrize("step", [0.02, 0.3])
 def test_the_hessian_of_columns_that_moved_alone_is_the_whole_one(step):
-    """After a short step few columns move and their parts are exchanged; after a long one all are added up."""
+    """After a short step few columns move and are exchanged; after a long one all are summed."""
     rng = np.random.default_rng(5)
     M = rng.random((8, 60))
     gates, fresh = (Gates(M, np.abs(M).sum(axis=0), np.ones(60)) for _ in range(2))
@@ -417,7 +426,7 @@ def test_warm_start_starts_where_the_other_run_ended():
     given = working_set(M, 1.1 * mu, tol=1e-6)
     for X0 in (given, given.toarray()):
         solution = working_set(M, mu, X0=X0, tol=1e-6)
-        start = certify(M, Solution.from_matrix(given.toarray(), mu=mu)).objective
+        start = certify(given.for_problem(Problem(M, mu))).objective
         assert solution.history["objective"][1] <= start * (1 + 1e-12)
         assert solution.gap <= 1e-6
 
@@ -472,7 +481,7 @@ def test_recovers_the_middle_points_that_the_exact_model_recovers():
 
 
 def with_a_bright_point(factor, seed):
-    """Mixtures of which one is so many times brighter than the others and one is zero; μ suits the ordinary ones."""
+    """Mixtures, one that many times brighter and one zero; μ suits the ordinary ones."""
     rng = np.random.default_rng(seed)
     M = rng.random((6, 3)) @ rng.dirichlet(np.ones(3), 30).T + 0.01 * rng.random((6, 30))
     M[:, 7] = 0
@@ -485,7 +494,7 @@ def with_a_bright_point(factor, seed):
 def test_a_zero_column_adds_no_rounding_error_of_bright_ones_to_the_bound(seed):
     M, mu = with_a_bright_point(1e7, seed)
     solution = working_set(M, mu, max_seconds=1.0)
-    assert 0 <= solution.dual_bound <= certify(M, solution).objective
+    assert 0 <= solution.dual_bound <= certify(solution).objective
 
 
 @pytest.mark.parametrize("seed", [9, 14, 27])
@@ -495,7 +504,7 @@ def test_one_point_a_thousand_times_brighter_is_no_reason_to_stall(seed):
 
 
 def test_a_search_that_hardly_gets_on_ends():
-    """Beside a fill value nobody declared the derivatives are rounding errors: tiny steps, thousands of them."""
+    """Beside an undeclared fill value derivatives are rounding errors: thousands of tiny steps."""
     M = make_mixtures(10, 1200, 3, noise=0.01, random_state=0)[0]
     M[:, 0] = 1e9
     solution = working_set(M, 1.0, max_seconds=60)
