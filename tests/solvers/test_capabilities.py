@@ -1,0 +1,253 @@
+"""What solvers declare is what they do: every feature and every pair, tried with each of them."""
+
+from dataclasses import fields, replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from selfdict import (
+    FGNSR,
+    Candidates,
+    Conic,
+    FastGradient,
+    Feature,
+    Huber,
+    Problem,
+    Solution,
+    Solver,
+    Status,
+    UnsupportedError,
+    Weighted,
+    WorkingSet,
+)
+from selfdict.datasets import make_mixtures
+from selfdict.model.features import features_of
+from selfdict.solvers import capability_table
+
+SOLVERS = dict(Solver.registered)
+ROWS, COLUMNS = 6, 12
+TARGETS = {Feature.RESIDUAL_TARGET, Feature.TRACE_TARGET}
+LOSSES = {Feature.WEIGHTED_LOSS, Feature.GENERAL_LOSS}
+
+SINGLES = [frozenset({feature}) for feature in Feature]
+# a problem has one loss; and one penalty, which is steered to one target, or a bound instead
+PAIRS = [
+    frozenset(pair)
+    for pair in combinations(Feature, 2)
+    if not (set(pair) <= TARGETS | {Feature.CONSTRAINT} or set(pair) <= LOSSES)
+]
+ASKED = [frozenset(), *SINGLES, *PAIRS]
+WITHOUT_GPU = [asked for asked in ASKED if Feature.GPU not in asked]
+
+
+def names(asked):
+    """Return what a combination of features is called in the list of tests."""
+    return " and ".join(feature.name for feature in Feature if feature in asked) or "nothing"
+
+
+def problem_with(asked):
+    """Return a small problem that asks for these features and for no others."""
+    M = make_mixtures(ROWS, COLUMNS, 3, noise=0.05, random_state=0)[0]
+    options = {}
+    if Feature.DICTIONARY in asked:
+        options["D"] = 2 * M[:, ::2] + 0.01
+    if Feature.SAMPLE_WEIGHT in asked:
+        options["sample_weight"] = np.linspace(0.5, 2.0, COLUMNS)
+    if Feature.WEIGHTED_LOSS in asked:
+        options["loss"] = Weighted(np.linspace(0.5, 2.0, ROWS), np.linspace(2.0, 0.5, COLUMNS))
+    if Feature.GENERAL_LOSS in asked:
+        options["loss"] = Huber(0.1)
+    if Feature.RESIDUAL_TARGET in asked:
+        options["target"] = ("residual", 1.0)
+    if Feature.TRACE_TARGET in asked:
+        options["target"] = ("trace", 1.5)
+    if Feature.CONSTRAINT in asked:
+        options["epsilon"] = 1.0
+    else:
+        options["mu"] = 0.1
+    if Feature.SPARSE in asked:
+        M = sp.csc_array(np.where(M > 0.3, M, 0.0))
+    return Problem(M, **options)
+
+
+def solver_for(name, asked):
+    """Return the solver; one that can use a GPU is told to if asked."""
+    solver = SOLVERS[name]()
+    if has_setting(name, "max_iter"):
+        solver = replace(solver, max_iter=20_000)
+    if Feature.GPU in asked and has_setting(name, "device"):
+        solver = replace(solver, device="cuda")
+    return solver
+
+
+def has_setting(name, setting):
+    return any(field.name == setting for field in fields(SOLVERS[name]))
+
+
+def is_declared(name, asked):
+    """Whether the declaration of a solver has all the features, and excludes no pair of them."""
+    solver = SOLVERS[name]
+    return asked <= solver.takes and not any(pair <= asked for pair in solver.excludes)
+
+
+def assert_feasible(solution):
+    problem = solution.problem
+    X = solution.toarray()
+    t = solution.diagonal
+    assert (X >= 0).all()
+    assert ((t >= 0) & (t <= 1)).all()
+    slack = 1e-9 * problem.w.max()
+    assert (problem.v[:, None] * X <= t[:, None] * problem.w + slack).all()
+    if problem.D is None:
+        np.testing.assert_allclose(np.diagonal(X), t, rtol=1e-12)
+
+
+def assert_on_target(solution, problem):
+    """The residual or the trace is what the problem asks for; a bound on the residual is active."""
+    loss, s, M = problem.loss, problem.s, problem.M
+    kind, value = problem.target or ("residual", problem.epsilon)
+    if value is None:
+        return
+    attained = solution.diagonal.sum()
+    if kind == "residual":
+        R = np.asarray(M - problem.atoms @ solution.toarray())
+        attained = np.sqrt(2 * loss.total(R, s))
+    assert attained == pytest.approx(value, rel=2e-3)
+
+
+def never(*arguments, **options):
+    pytest.fail("work started on a problem that should have been refused")
+
+
+def test_the_solvers_of_the_package_are_registered():
+    assert {"working_set", "fast_gradient", "conic"} <= set(SOLVERS)
+    assert all(issubclass(solver, Solver) for solver in SOLVERS.values())
+    for name, solver in SOLVERS.items():
+        assert solver.name == name
+        for pair in solver.excludes:
+            assert len(pair) == 2
+            assert pair <= solver.takes  # else the pair says nothing that takes does not
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=names)
+def test_a_problem_asks_for_what_it_was_made_of(asked):
+    device = None
+    if Feature.GPU in asked:
+        device = "cuda"
+    assert features_of(problem_with(asked), device) == asked
+
+
+@pytest.mark.parametrize("asked", WITHOUT_GPU, ids=names)
+@pytest.mark.parametrize("name", SOLVERS)
+def test_what_is_declared_is_solved_and_the_rest_refused_before_work_starts(
+    name, asked, monkeypatch
+):
+    problem = problem_with(asked)
+    solver = solver_for(name, asked)
+    if not is_declared(name, asked):
+        monkeypatch.setattr(SOLVERS[name], "_solve", never)
+        with pytest.raises(UnsupportedError, match=f"^{name} does not take "):
+            solver.check(problem)
+        with pytest.raises(UnsupportedError, match=f"^{name} does not take "):
+            solver.solve(problem)
+        return
+    solver.check(problem)
+    solution = solver.solve(problem)
+    assert isinstance(solution, Solution)
+    assert solution.status in (Status.CONVERGED, Status.EXACT)
+    assert np.isfinite(solution.objective)
+    assert np.isfinite(solution.gap)
+    assert solution.dual_bound <= solution.objective * (1 + 1e-9)
+    assert_feasible(solution)
+    assert_on_target(solution, problem)
+
+
+@pytest.mark.parametrize("asked", [asked for asked in ASKED if Feature.GPU in asked], ids=names)
+@pytest.mark.parametrize("name", SOLVERS)
+def test_on_a_gpu_what_is_declared_passes_the_check_and_the_rest_is_refused(
+    name, asked, monkeypatch
+):
+    """There need be no GPU: the check looks at what is asked for, not at what there is."""
+    problem = problem_with(asked)
+    there = problem.changed(_tensor_device="cuda:0")  # as if M had come from there
+    told = solver_for(name, asked)
+    cases = [(SOLVERS[name](), there)]
+    if has_setting(name, "device"):
+        cases += [(told, problem), (told, there)]
+    monkeypatch.setattr(SOLVERS[name], "_solve", never)
+    for solver, data in cases:
+        if is_declared(name, asked):
+            solver.check(data)
+            continue
+        with pytest.raises(UnsupportedError, match=f"^{name} does not take "):
+            solver.check(data)
+        with pytest.raises(UnsupportedError, match=f"^{name} does not take "):
+            solver.solve(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [(name, asked) for name in SOLVERS for asked in WITHOUT_GPU if not is_declared(name, asked)],
+    ids=lambda part: part if isinstance(part, str) else names(part),
+)
+def test_a_refusal_names_the_solvers_that_would_take_it(name, asked):
+    with pytest.raises(UnsupportedError) as caught:
+        SOLVERS[name]().check(problem_with(asked))
+    message = str(caught.value)
+    others = [other for other in SOLVERS if is_declared(other, asked)]
+    if others:
+        assert f"; use {' or '.join(others)}" in message
+    else:
+        assert "; use" not in message
+    assert ("toarray" in message) == (Feature.SPARSE in asked)
+
+
+def test_the_table_has_a_row_for_each_solver_and_a_column_for_each_feature():
+    table = capability_table()
+    assert [row["solver"] for row in table] == list(Solver.registered)
+    for row in table:
+        solver = Solver.registered[row["solver"]]
+        assert list(row) == ["solver", *(str(feature) for feature in Feature)]
+        for feature in Feature:
+            cell = row[str(feature)]
+            partners = [str(other) for pair in solver.excludes if feature in pair for other in pair]
+            partners = [partner for partner in partners if partner != str(feature)]
+            if feature not in solver.takes:
+                assert cell == "no"
+            elif partners:
+                assert cell.startswith("yes, not with ")
+                assert all(partner in cell for partner in partners)
+            else:
+                assert cell == "yes"
+
+
+REFUSED = {
+    "a loss for squares alone": dict(loss=Huber(0.1)),
+    "a loss for an exact solver": dict(solver="conic", loss=Huber(0.1)),
+    "a trace for an exact solver": dict(solver="conic", target=("trace", 2.0)),
+    "a dictionary on a GPU": dict(solver=FastGradient(device="cuda"), dictionary=np.eye(6)),
+    "a compressed dictionary": dict(dictionary=np.eye(6), compress=3),
+    "a compressed loss": dict(loss=Weighted(np.ones(6)), compress=3),
+    "a compressed target of an exact solver": dict(
+        solver="conic", target=("residual", 1.0), compress=3
+    ),
+}
+
+
+@pytest.mark.parametrize("options", REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.parametrize("candidates", [5, Candidates(5, "residual")])
+def test_the_estimator_refuses_before_it_clusters(options, candidates, monkeypatch):
+    monkeypatch.setattr("selfdict.reductions.candidates.h2nmf", never)
+    X = make_mixtures(6, 12, 3, noise=0.05, random_state=0)[0].T
+    with pytest.raises(UnsupportedError, match=r"does not take|takes no"):
+        FGNSR(2, candidates=candidates, **options).fit(X)
+
+
+def test_the_estimator_refuses_what_its_solver_refuses():
+    """With candidates each point has a weight, which every solver of the package takes."""
+    X = make_mixtures(6, 12, 3, noise=0.05, random_state=0)[0].T
+    for solver in (WorkingSet(), FastGradient(), Conic()):
+        assert Feature.SAMPLE_WEIGHT in solver.takes
+        assert FGNSR(2, solver=solver, candidates=8, random_state=0).fit(X).gap_ <= 1e-3
