@@ -4,6 +4,7 @@ The formats themselves are in ``scene/formats``.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from importlib import import_module
 from inspect import signature
@@ -273,10 +274,11 @@ def _column_titles(spectra: xr.DataArray) -> list[str]:
     if "name" not in spectra.coords:
         return [f"endmember_{label}" for label in labels]
     names = [str(name) for name in spectra["name"].values]
+    occurrences = Counter(names)
     titles = []
     for name, label in zip(names, labels):
         # Libraries hold several spectra of one name, and a table has one column per title.
-        if names.count(name) > 1:
+        if occurrences[name] > 1:
             titles.append(f"{name} ({label})")
         else:
             titles.append(name)

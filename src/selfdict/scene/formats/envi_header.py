@@ -9,11 +9,6 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 
-# A name, "=", and a list in braces over several lines, or the rest of the line. ";" begins a
-# comment.
-_FIELD = re.compile(r"^([^={}\n;]+)=[ \t]*(\{[^}]*\}|[^{\n][^\n]*|)[ \t]*$", re.MULTILINE)
-
-
 def read_header(path: Path) -> dict[str, str]:
     """Return the fields of a header: names in lower case, values without braces around them."""
     # Some thousand bands take less than 1 MiB: a larger file is data under the name of a header.
@@ -29,11 +24,55 @@ def read_header(path: Path) -> dict[str, str]:
         # Older software writes names in the code page of the system; Latin-1 decodes any bytes.
         text = data.decode("latin-1")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return parse_fields(text)
+
+
+def parse_fields(text: str) -> dict[str, str]:
+    """Return the fields of a header's text: names in lower case, values without braces.
+
+    A field is a name, ``=``, and a list in braces over several lines or the rest of the line. A
+    brace that is not closed at the end of a line begins no list.
+
+    Examples
+    --------
+    >>> from selfdict.scene.formats.envi_header import parse_fields
+    >>> parse_fields("samples = 5" + chr(10) + "; a comment = 1" + chr(10) + "fwhm = {1, 2}")
+    {'samples': '5', 'fwhm': '1, 2'}
+    """
     fields = {}
-    for name, value in _FIELD.findall(text):
+    position = 0
+    # The next closing brace, and whether it ends its line. It is searched once for all lists that
+    # are opened before it: a search for each would take quadratic time if none of them closes.
+    close = -1
+    close_line_end = -1
+    ends_line = False
+    while position < len(text):
+        line_end = _find(text, "\n", position)
+        name, equals, value = text[position:line_end].partition("=")
+        start = position + len(name) + 1
+        position = line_end + 1
+        # ";" begins a comment.
+        if not equals or not name or any(mark in name for mark in "{};"):
+            continue
+        if value.lstrip(" \t").startswith("{"):
+            if close < start:
+                close = _find(text, "}", start)
+                close_line_end = _find(text, "\n", close)
+                ends_line = not text[close + 1 : close_line_end].strip(" \t")
+            if close < len(text) and ends_line:
+                value = text[start:close]
+                position = close_line_end + 1
         key = " ".join(name.lower().split())
         fields[key] = value.strip().removeprefix("{").removesuffix("}").strip()
     return fields
+
+
+def _find(text: str, mark: str, start: int) -> int:
+    """Return the position of the next mark, or the length of the text if there is none."""
+    position = text.find(mark, start)
+    if position < 0:
+        return len(text)
+    return position
 
 
 def integer_field(
