@@ -33,4 +33,4 @@ docs: $(STAMP)  ## the documentation, warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) demo-out demo-real-out docs/_build docs/api/generated docs/gallery build dist
+	rm -rf $(VENV) demo-out demo-real-out docs/_build docs/_generated docs/api/generated docs/gallery build dist

@@ -1,6 +1,10 @@
 """Sphinx settings."""
 
+from pathlib import Path
+from typing import Any
+
 import selfdict
+from selfdict.solvers import Solver, capability_table
 
 project = "selfdict"
 author = "The selfdict developers"
@@ -18,7 +22,7 @@ extensions = [
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "examples"]
+exclude_patterns = ["_build", "_generated", "examples"]
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
@@ -36,3 +40,24 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "selfdict"
 html_theme_options = {"show_toc_level": 2, "secondary_sidebar_items": ["page-toc"]}
+
+
+def write_solver_table(app: Any) -> None:
+    """Write what each solver takes, from its declaration, for the page on solvers to include."""
+    rows = capability_table()
+    names = [f"{{class}}`selfdict.{Solver.registered[row['solver']].__name__}`" for row in rows]
+    lines = [["", *names], ["---"] * (len(rows) + 1)]
+    for feature in rows[0]:
+        if feature != "solver":
+            lines.append([feature, *(row[feature] for row in rows)])
+    text = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    page = Path(app.srcdir) / "_generated" / "solvers.md"
+    page.parent.mkdir(exist_ok=True)
+    # Sphinx reads a page again if a file that it includes is newer.
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
+        page.write_text(text, encoding="utf-8")
+
+
+def setup(app: Any) -> None:
+    """Make the generated pages before any page is read."""
+    app.connect("builder-inited", write_solver_table)

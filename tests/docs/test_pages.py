@@ -1,0 +1,43 @@
+"""The pages with complete examples: their code runs as it stands."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import selfdict
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [DOCS / "solvers.md", *sorted(DOCS.glob("extending/add-*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE_NAME = re.compile(r"# (\w+\.py)\n")  # the first line of a block that is to be saved
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_code_of_a_page_runs(page, tmp_path):
+    """In a process of its own: pages register solvers and formats."""
+    code = ""
+    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        name = FILE_NAME.match(block)
+        if name:
+            (tmp_path / name[1]).write_text(block, encoding="utf-8")
+        else:
+            code += block
+    assert code
+    deprecated = "error::DeprecationWarning:__main__"
+    result = subprocess.run(
+        [sys.executable, "-W", deprecated, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_reference_lists_every_public_name():
+    words = (DOCS / "api.md").read_text(encoding="utf-8").split()
+    listed = {word.removeprefix("scene.") for word in words}
+    assert set(selfdict.__all__) - {"__version__"} <= listed
