@@ -87,7 +87,7 @@ for k, sigma in enumerate(levels):
         M, pure, bad = spoiled(sigma, seed)
         solutions = dict(zip(("squared", "Huber"), solve(M, sigma), strict=True))
         for i, (loss, method) in enumerate(readings):
-            indices = select_indices(solutions[loss], r, M, method)
+            indices = select_indices(solutions[loss], r, method=method)
             found[i, k] += index_recovery(indices, pure) / len(seeds)
             fooled[i, k] += np.isin(indices, bad).mean() / len(seeds)
 for i, (loss, method) in enumerate(readings):
