@@ -1,0 +1,420 @@
+"""Smaller problems and the way back: what is lifted is feasible, and judged by the whole data."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from selfdict import (
+    Candidates,
+    Compression,
+    Conic,
+    Denoising,
+    FastGradient,
+    Huber,
+    InputError,
+    Problem,
+    Sampling,
+    Solution,
+    UnsupportedError,
+    Weighted,
+    WorkingSet,
+    certify,
+    conic,
+    h2nmf,
+    lift,
+    working_set,
+)
+from selfdict.datasets import make_mixtures
+
+MU = 0.1
+ROWS, COLUMNS = 8, 40
+
+STEPS = {
+    "scaled candidates": Candidates(12),
+    "candidates": Candidates(12, "residual"),
+    "sample": Sampling(12, random_state=0),
+    "sample with extremes": Sampling(8, n_extreme=4, random_state=0),
+    "denoising": Denoising(3),
+    "directions": Compression(4),
+    "random directions": Compression(5, "gaussian", random_state=0),
+}
+every_step = pytest.mark.parametrize("step", STEPS.values(), ids=STEPS.keys())
+
+
+def data(dtype=np.float64):
+    """Mixtures, one of the points zero, and one that is there twice."""
+    M = make_mixtures(ROWS, COLUMNS, 3, noise=0.03, random_state=0)[0]
+    M[:, 5] = 0.0
+    M[:, 9] = M[:, 8]
+    return M.astype(dtype)
+
+
+def dictionary():
+    D = 3 * make_mixtures(ROWS, 10, 3, noise=0.05, random_state=1)[0]
+    D[:, 2] = 0.0
+    return D
+
+
+def variances():
+    return Weighted(np.linspace(0.5, 2.0, ROWS), np.linspace(2.0, 0.5, COLUMNS))
+
+
+WEIGHTS = np.linspace(0.0, 2.0, COLUMNS)
+PROBLEMS = {
+    "plain": {},
+    "sample weights": {"sample_weight": WEIGHTS},
+    "weights of the diagonal": {"p": np.linspace(0.9, 1.1, COLUMNS)},
+    "weights of the set": {"w": np.linspace(0.5, 2.0, COLUMNS)},
+    "a dictionary": {"D": dictionary()},
+    "a dictionary and sample weights": {"D": dictionary(), "sample_weight": WEIGHTS},
+    "known variances": {"loss": variances()},
+    "known variances and sample weights": {"loss": variances(), "sample_weight": WEIGHTS},
+}
+every_problem = pytest.mark.parametrize("options", PROBLEMS.values(), ids=PROBLEMS.keys())
+
+
+def reduced(problem, *steps):
+    for step in steps:
+        problem = step.reduce(problem)
+    return problem
+
+
+def refuses(steps, options):
+    """Whether one of the steps is not for such a problem: rotations keep plain squares alone."""
+    is_compressed = any(isinstance(step, Compression) for step in steps)
+    return is_compressed and ("D" in options or "loss" in options)
+
+
+def assert_feasible(solution, slack=1e-9):
+    problem = solution.problem
+    X = solution.toarray()
+    t = solution.diagonal
+    assert X.shape == (problem.n_atoms, problem.n_points)
+    assert (X >= 0).all()
+    assert ((t >= 0) & (t <= 1)).all()
+    assert (problem.v[:, None] * X <= t[:, None] * problem.w + slack * problem.w.max()).all()
+    assert not t[problem.v == 0].any()
+    if problem.D is None:
+        np.testing.assert_allclose(np.diagonal(X), t, rtol=1e-12)
+
+
+def assert_same_problem(lifted, problem):
+    """The solution is one of the data as they were, at the final penalty."""
+    assert lifted.problem.reduced_from is None
+    for name in ("M", "D", "w", "v", "sample_weight", "loss"):
+        assert getattr(lifted.problem, name) is getattr(problem, name)
+    assert lifted.problem.target is None
+
+
+def assert_lifted(lifted, problem):
+    """The solution is feasible for the problem, and its numbers are those of the problem."""
+    assert_same_problem(lifted, problem)
+    assert_feasible(lifted)
+    whole = certify(lifted)
+    assert lifted.objective == pytest.approx(whole.objective, rel=1e-10)
+    best = WorkingSet(tol=1e-8).solve(lifted.problem)
+    assert best.gap <= 1e-8
+    assert lifted.objective >= best.objective * (1 - 1e-7)
+    for bound in (lifted.dual_bound, whole.dual_bound):
+        assert bound <= best.objective * (1 + 1e-9)
+    assert np.isfinite(whole.gap)
+
+
+@every_problem
+@every_step
+def test_what_is_lifted_is_a_feasible_point_of_the_whole_problem(step, options):
+    problem = Problem(data(), MU, **options)
+    if refuses([step], options):
+        with pytest.raises(UnsupportedError, match="compress takes no dictionary"):
+            step.reduce(problem)
+        return
+    small = step.reduce(problem)
+    solution = WorkingSet(tol=1e-8).solve(small)
+    assert_feasible(solution)
+    lifted = lift(solution)
+    assert lifted.mu == MU
+    np.testing.assert_array_equal(lifted.problem.p, problem.p)
+    assert_lifted(lifted, problem)
+    again = step.lift(solution)
+    np.testing.assert_array_equal(again.coef, lifted.coef)
+    assert again.objective == lifted.objective
+
+
+CHAINS = {
+    f"{first}, then {second}": (STEPS[first], STEPS[second])
+    for first, second in permutations(STEPS, 2)
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"sample_weight": WEIGHTS}], ids=["plain", "weighted"])
+@pytest.mark.parametrize("steps", CHAINS.values(), ids=CHAINS.keys())
+def test_two_steps_and_the_way_back_over_both(steps, options):
+    first, second = steps
+    problem = Problem(data(), MU, **options)
+    small = reduced(problem, first, second)
+    assert small.root is problem
+    solution = WorkingSet(tol=1e-8).solve(small)
+    lifted = lift(solution)
+    assert_lifted(lifted, problem)
+    between = second.lift(solution)
+    assert between.problem.reduced_from.step is first
+    assert_feasible(between)
+    np.testing.assert_array_equal(first.lift(between).coef, lifted.coef)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [PROBLEMS["a dictionary and sample weights"], PROBLEMS["known variances and sample weights"]],
+    ids=["a dictionary", "known variances"],
+)
+@pytest.mark.parametrize("steps", CHAINS.values(), ids=CHAINS.keys())
+def test_two_steps_with_a_dictionary_or_known_variances(steps, options):
+    problem = Problem(data(), MU, **options)
+    if refuses(steps, options):
+        with pytest.raises(UnsupportedError, match="compress takes no dictionary"):
+            reduced(problem, *steps)
+        return
+    assert_lifted(lift(WorkingSet(tol=1e-8).solve(reduced(problem, *steps))), problem)
+
+
+@every_step
+def test_every_solver_s_point_can_be_lifted(step):
+    problem = Problem(data(), MU, sample_weight=WEIGHTS)
+    for solver in (FastGradient(max_iter=200), Conic()):
+        assert_lifted(lift(solver.solve(step.reduce(problem))), problem)
+
+
+@every_step
+def test_single_precision_stays(step):
+    problem = Problem(data(np.float32), MU)
+    lifted = lift(WorkingSet(tol=1e-5).solve(step.reduce(problem)))
+    assert lifted.coef.dtype == lifted.diagonal.dtype == np.float32
+    assert_feasible(lifted, slack=1e-6)
+    assert lifted.objective == pytest.approx(certify(lifted).objective, rel=1e-6)
+
+
+@every_step
+def test_the_gates_stay_and_the_columns_are_fitted_anew(step):
+    problem = Problem(data(), MU)
+    small = step.reduce(problem)
+    solution = WorkingSet(tol=1e-8).solve(small)
+    lifted = lift(solution)
+    if isinstance(step, Compression):  # the same X
+        np.testing.assert_array_equal(lifted.toarray(), solution.toarray())
+        assert np.isfinite(lifted.dual_bound)
+        return
+    assert lifted.dual_bound == -np.inf  # nothing is proven about the whole problem yet
+    columns = np.arange(COLUMNS)
+    if hasattr(step, "columns_of"):
+        columns = step.columns_of(small.reduced_from)
+    expected = np.zeros(COLUMNS)
+    expected[columns] = solution.diagonal
+    np.testing.assert_allclose(lifted.diagonal, expected, rtol=1e-12)
+    # no other X with these gates has a lower objective
+    rng = np.random.default_rng(0)
+    X = lifted.toarray()
+    w = problem.w
+    limit = np.zeros_like(X)
+    np.divide(expected[:, None] * w, w[:, None], out=limit, where=w[:, None] > 0)
+    for _ in range(20):
+        other = np.clip(X + 0.01 * rng.normal(size=X.shape), 0.0, limit)
+        np.fill_diagonal(other, lifted.diagonal)
+        point = certify(Solution.from_matrix(other, lifted.problem))
+        assert point.objective >= lifted.objective * (1 - 1e-9)
+
+
+def test_a_target_of_the_reduced_problem_gives_the_penalty_of_the_lifted_one():
+    problem = Problem(data(), MU, target=("trace", 2.0))
+    solution = WorkingSet().solve(Candidates(12).reduce(problem))
+    assert solution.mu != MU
+    lifted = lift(solution)
+    assert lifted.mu == solution.mu
+    assert lifted.diagonal.sum() == pytest.approx(2.0, rel=2e-3)
+    assert_lifted(lifted, problem)
+
+
+@every_step
+def test_reductions_need_no_penalty_yet(step):
+    small = step.reduce(Problem(data()))
+    assert small.mu is None
+    lifted = lift(WorkingSet(tol=1e-6).solve(small.with_mu(MU)))
+    assert lifted.mu == MU
+    assert lifted.objective == pytest.approx(certify(lifted).objective, rel=1e-10)
+
+
+@pytest.mark.parametrize("step", [STEPS["candidates"], STEPS["sample"], STEPS["denoising"]])
+def test_weights_of_the_diagonal_that_came_later_are_kept(step):
+    small = step.reduce(Problem(data()))
+    p = np.linspace(0.9, 1.1, small.n_atoms)
+    lifted = lift(WorkingSet(tol=1e-6).solve(small.changed(mu=MU, p=p)))
+    assert set(p) <= set(lifted.problem.p)
+    assert lifted.objective == pytest.approx(certify(lifted).objective, rel=1e-10)
+
+
+def test_a_solution_that_was_not_reduced_is_returned_as_it_is():
+    for solution in (
+        working_set(data(), MU),
+        working_set(data(), MU, D=dictionary()),
+        Solution.from_matrix(np.eye(3)),
+    ):
+        assert lift(solution) is solution
+
+
+@every_step
+def test_a_step_refuses_what_it_has_not_reduced(step):
+    problem = Problem(data(), MU)
+    for solution in (WorkingSet().solve(problem), Solution.from_matrix(np.eye(COLUMNS))):
+        with pytest.raises(InputError, match="does not belong to a reduced problem"):
+            step.lift(solution)
+    for other in STEPS.values():
+        if type(other) is type(step):
+            continue
+        solution = WorkingSet().solve(other.reduce(problem))
+        with pytest.raises(InputError) as caught:
+            step.lift(solution)
+        assert str(caught.value) == f"the problem was reduced by {other!r}, not by {step!r}"
+
+
+@every_step
+def test_a_loss_that_is_not_quadratic_is_refused_on_the_way_back_or_before(step):
+    problem = Problem(data(), MU, loss=Huber(0.1))
+    if isinstance(step, Compression):
+        with pytest.raises(UnsupportedError, match="no loss but the squared one"):
+            step.reduce(problem)
+        return
+    solution = FastGradient(max_iter=20).solve(step.reduce(problem))
+    with pytest.raises(UnsupportedError, match=r"quadratic losses, got Huber\(delta=0.1\)"):
+        step.lift(solution)
+
+
+def test_sparse_data_is_sampled_and_compressed_and_not_made_dense_otherwise():
+    M = data()
+    problem = Problem(sp.csc_array(np.where(M > 0.3, M, 0.0)), MU)
+    for step in (STEPS["sample"], STEPS["sample with extremes"]):
+        assert step.reduce(problem).is_sparse
+    for step in STEPS.values():
+        if isinstance(step, Candidates | Denoising):
+            with pytest.raises(UnsupportedError, match=r"pass M.toarray\(\) if it fits"):
+                step.reduce(problem)
+            continue
+        lifted = lift(WorkingSet(tol=1e-8).solve(step.reduce(problem)))
+        assert_lifted(lifted, problem)
+
+
+# candidates
+
+
+@pytest.mark.parametrize("options", [{}, {"sample_weight": WEIGHTS}], ids=["plain", "weighted"])
+def test_scaled_weights_are_the_program_of_the_authors(options):
+    """They scale each representative by the root of its cluster's size, with all weights one."""
+    problem = Problem(data(), MU, **options)
+    small = Candidates(12, "scaled").reduce(problem)
+    clusters = small.reduced_from.memory
+    counts = (clusters.sizes > 0) & (problem.w[clusters.indices] > 0)
+    theirs = Problem(
+        problem.M[:, clusters.indices] * np.sqrt(clusters.sizes), MU, w=counts.astype(float)
+    )
+    ours = WorkingSet(tol=1e-9).solve(small)
+    scaled = WorkingSet(tol=1e-9).solve(theirs)
+    assert ours.objective == pytest.approx(scaled.objective, rel=1e-8)
+    np.testing.assert_allclose(ours.diagonal, scaled.diagonal, atol=1e-4)
+    assert ours.objective == pytest.approx(Conic().solve(theirs).objective, rel=1e-6)
+
+
+def test_the_two_weightings_are_two_programs():
+    problem = Problem(data(), MU)
+    scaled, residual = (
+        WorkingSet(tol=1e-6).solve(Candidates(12, weighting).reduce(problem))
+        for weighting in ("scaled", "residual")
+    )
+    np.testing.assert_array_equal(scaled.sample_weight, residual.sample_weight)
+    assert scaled.objective != pytest.approx(residual.objective, rel=1e-3)
+    with_atoms = Problem(data(), MU, D=dictionary())
+    scaled, residual = (
+        Candidates(12, weighting).reduce(with_atoms) for weighting in ("scaled", "residual")
+    )
+    np.testing.assert_array_equal(scaled.w, residual.w)
+
+
+def test_sizes_are_the_weights_of_all_points_of_a_cluster():
+    problem = Problem(data(), MU, sample_weight=WEIGHTS)
+    clusters = Candidates(12).reduce(problem).reduced_from.memory
+    for k in range(clusters.indices.size):
+        own = WEIGHTS[clusters.labels == k].sum()
+        assert clusters.sizes[k] == pytest.approx(own)
+    plain = Candidates(12).reduce(Problem(data(), MU))
+    np.testing.assert_array_equal(plain.sample_weight, h2nmf(data(), 12).sizes)
+
+
+def test_clusters_that_are_known_are_not_computed_again(monkeypatch):
+    problem = Problem(data(), MU)
+    clusters = h2nmf(problem.M, 12)
+    expected = Candidates(12).reduce(problem)
+    monkeypatch.setattr("selfdict.reductions.candidates.h2nmf", None)
+    known = Candidates(12).reduce_to(problem, clusters)
+    np.testing.assert_array_equal(known.M, expected.M)
+    np.testing.assert_array_equal(known.sample_weight, expected.sample_weight)
+
+
+@pytest.mark.parametrize("n_clusters", [COLUMNS, COLUMNS + 1, 10 * COLUMNS])
+def test_more_clusters_than_points_change_nothing(n_clusters):
+    M = make_mixtures(ROWS, COLUMNS, 3, noise=0.03, random_state=0)[0]
+    problem = Problem(M, MU)
+    small = Candidates(n_clusters, "residual").reduce(problem)
+    assert sorted(small.reduced_from.memory.indices) == list(range(COLUMNS))
+    np.testing.assert_array_equal(small.sample_weight, np.ones(COLUMNS))
+    lifted = lift(WorkingSet(tol=1e-8).solve(small))
+    best = WorkingSet(tol=1e-8).solve(problem)
+    assert lifted.objective == pytest.approx(best.objective, rel=1e-7)
+    assert_lifted(lift(WorkingSet(tol=1e-8).solve(Candidates(n_clusters).reduce(problem))), problem)
+
+
+# samples
+
+
+def test_a_sample_of_all_points_is_the_problem_itself():
+    problem = Problem(data(), MU, sample_weight=WEIGHTS)
+    for n_points in (COLUMNS, 10 * COLUMNS):
+        small = Sampling(n_points, random_state=0).reduce(problem)
+        np.testing.assert_array_equal(small.M, problem.M)
+        np.testing.assert_allclose(small.s, problem.s)
+
+
+def test_a_sample_has_the_extreme_points_and_stands_for_all():
+    problem = Problem(data(), MU)
+    for seed in range(3):
+        small = Sampling(5, n_extreme=3, random_state=seed).reduce(problem)
+        columns = small.reduced_from.memory
+        assert 5 <= columns.size <= 8
+        assert small.sample_weight.sum() == pytest.approx(COLUMNS)
+        np.testing.assert_array_equal(small.M, problem.M[:, columns])
+
+
+# directions
+
+
+@pytest.mark.parametrize("method", ["svd", "gaussian", "srht"])
+def test_the_bound_of_few_directions_is_one_for_all_and_exact_for_all_directions(method):
+    problem = Problem(data(), MU, sample_weight=WEIGHTS)
+    best = conic(problem.M, mu=MU, sample_weight=WEIGHTS).objective
+    for q in (2, 5, ROWS, 100):
+        step = Compression(q, method, random_state=0)
+        lifted = step.lift(WorkingSet(tol=1e-8).solve(step.reduce(problem)))
+        assert lifted.dual_bound <= best * (1 + 1e-7)
+        assert lifted.objective >= best * (1 - 1e-7)
+    assert lifted.gap <= 1e-7
+
+
+def test_bad_settings_are_one_clear_sentence():
+    problem = Problem(data(), MU)
+    for given, message in [
+        (lambda: Candidates(5, "equal"), 'weighting must be "scaled" or "residual", got'),
+        (lambda: Compression(5, "pca"), "method must be one of"),
+        (lambda: Candidates(0).reduce(problem), "n_clusters must lie between 1 and"),
+        (lambda: Compression(0).reduce(problem), "q must lie between 1 and"),
+        (lambda: Sampling(0).reduce(problem), "n_points must lie between 1 and"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            given()
