@@ -1,12 +1,15 @@
 """MATLAB and NumPy files: the community's layouts, and files that mean harm."""
 
 import pickle
+import struct
+import subprocess
+import sys
 import zipfile
 
 import h5py
 import numpy as np
 import pytest
-from scipy.io import savemat
+from scipy.io import loadmat, savemat
 
 from selfdict.scene import SceneError, read_scene
 
@@ -197,3 +200,87 @@ def test_numpy_files_that_lie(tmp_path):
     np.savez(archive, cube=np.ones((2, 3)))
     with pytest.raises(SceneError, match="expected one array of 3 axes"):
         read_scene(archive)
+
+
+# Reads files in a process of its own, since a reader that trusts them may end the process.
+READER = """
+import sys
+from pathlib import Path
+from selfdict.scene import SceneError, read_scene
+for path in sys.argv[1:]:
+    try:
+        read_scene(path).values
+    except SceneError as error:
+        print(error.reason)
+    else:
+        print("read")
+"""
+
+
+def read_elsewhere(*paths):
+    result = subprocess.run(
+        [sys.executable, "-c", READER, *map(str, paths)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout.splitlines()
+
+
+def test_damaged_types_of_a_matlab_file_do_not_end_the_process(tmp_path):
+    path = tmp_path / "scene.mat"
+    savemat(path, {"cube": CUBE})
+    whole = path.read_bytes()
+    paths = []
+    # the tags of flags, sizes, name and values
+    for position in (129, 137, 153, 177, 185):
+        changed = bytearray(whole)
+        changed[position] = 5
+        paths.append(tmp_path / f"{position}.mat")
+        paths[-1].write_bytes(changed)
+    reasons = read_elsewhere(*paths)
+    assert len(reasons) == 5
+    assert reasons[-1].startswith("cannot be read as a MATLAB file: the values of an array")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_matlab_files_are_read_as_scipy_reads_them(tmp_path, compressed):
+    arrays = {
+        "u8": CUBE.astype("uint8"),
+        "i8": CUBE.astype("int8"),
+        "i64": CUBE.astype("int64"),
+        "f4": CUBE.astype("float32"),
+        "logical": CUBE > 50,
+        "name": CUBE,
+    }
+    path = tmp_path / "scene.mat"
+    savemat(path, {**arrays, "text": "abc", "struct": {"a": 1}}, do_compression=compressed)
+    expected = loadmat(path)
+    for name in arrays:
+        scene = read_scene(path, variable=name)
+        assert scene.dtype == expected[name].dtype
+        np.testing.assert_array_equal(scene.values, expected[name].transpose(2, 0, 1))
+
+
+def test_a_matlab_file_of_the_other_byte_order(tmp_path):
+    values = CUBE.astype(">f8").tobytes(order="F")
+    matrix = struct.pack(">IIII", 6, 8, 6, 0)
+    matrix += struct.pack(">IIIIII", 5, 12, 3, 4, 5, 0)
+    matrix += struct.pack(">I4s", 1 << 16 | 1, b"A")
+    matrix += struct.pack(">II", 9, len(values)) + values
+    header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI"
+    path = tmp_path / "scene.mat"
+    path.write_bytes(header + struct.pack(">II", 14, len(matrix)) + matrix)
+    np.testing.assert_array_equal(loadmat(path)["A"], CUBE)
+    np.testing.assert_array_equal(read_scene(path).values, CUBE.transpose(2, 0, 1))
+
+
+def test_a_compressed_matlab_array_with_a_wrong_checksum(tmp_path):
+    path = tmp_path / "scene.mat"
+    savemat(path, {"cube": CUBE}, do_compression=True)
+    changed = bytearray(path.read_bytes())
+    changed[-1] ^= 1
+    path.write_bytes(changed)
+    with pytest.raises(SceneError, match="incorrect data check"):
+        read_scene(path)

@@ -9,6 +9,7 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 
+
 def read_header(path: Path) -> dict[str, str]:
     """Return the fields of a header: names in lower case, values without braces around them."""
     # Some thousand bands take less than 1 MiB: a larger file is data under the name of a header.

@@ -4,6 +4,8 @@ from typing import Any
 
 import h5py
 
+from selfdict.scene.formats.limits import Limit, product
+
 
 def plain_dataset(file: Any, name: str) -> Any:
     """Return the dataset of that name, or None if it is none or takes its values from another file.
@@ -22,3 +24,9 @@ def plain_dataset(file: Any, name: str) -> Any:
     if not isinstance(node, h5py.Dataset) or node.external or node.is_virtual:
         return None
     return node
+
+
+def check_blocks(dataset: Any, limit: Limit) -> None:
+    """Refuse a dataset with large chunks: HDF5 allocates a whole one to read any part of it."""
+    if dataset.chunks is not None:
+        limit.check(product(dataset.chunks) * dataset.dtype.itemsize, "a chunk")

@@ -1,7 +1,4 @@
-"""MATLAB's ``.mat``: version 5 through scipy, version 7.3 through h5py.
-
-Only numeric arrays are read.
-"""
+"""MATLAB's ``.mat``: versions 4, 5 and 7.3 (HDF5). Only numeric arrays are read."""
 
 from pathlib import Path
 from typing import Any
@@ -13,40 +10,52 @@ from scipy.io import loadmat, whosmat
 
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
+from selfdict.scene.formats import mat5
 from selfdict.scene.formats.arrays import scene_from_arrays
-from selfdict.scene.formats.common import check_declared_size
-from selfdict.scene.formats.hdf5 import plain_dataset
+from selfdict.scene.formats.hdf5 import check_blocks, plain_dataset
+from selfdict.scene.formats.limits import Limit, product
 
 NAME = "a MATLAB file"
-# Bytes per value of the numeric classes.
-_ITEMSIZE = {
-    "double": 8,
-    "single": 4,
-    "int8": 1,
-    "uint8": 1,
-    "int16": 2,
-    "uint16": 2,
-    "int32": 4,
-    "uint32": 4,
-    "int64": 8,
-    "uint64": 8,
-    "logical": 1,
-}
 
 
-def read(path: Path, *, variable: str | None = None, layout: str | None = None) -> xr.DataArray:
+def read(
+    path: Path,
+    *,
+    variable: str | None = None,
+    layout: str | None = None,
+    max_bytes: int | None = None,
+) -> xr.DataArray:
     """Read a cube, or ``Y``/``V`` with ``nRow`` and ``nCol``.
 
     Structs, cells and objects are ignored.
     """
+    limit = Limit(path, path.stat().st_size, max_bytes)
     if h5py.is_hdf5(path):
-        return _read_hdf5(path, variable, layout)
+        return _read_hdf5(path, variable, layout, limit)
+    with path.open("rb") as file:
+        start = file.read(4)
+    # Version 4 begins with a number below 5000, whose bytes contain zeros, version 5 with text.
+    if 0 in start:
+        return _read_version_4(path, variable, layout, limit)
+    arrays = mat5.list_variables(path, limit)
+
+    def load(name: str) -> Array:
+        if arrays[name].is_complex:
+            raise SceneError(path, f"{name} does not hold real numbers, but complex ones")
+        return mat5.load_variable(path, arrays[name], limit)
+
+    shapes = {name: array.shape for name, array in arrays.items()}
+    return scene_from_arrays(path, shapes, load, variable, layout)
+
+
+def _read_version_4(
+    path: Path, variable: str | None, layout: str | None, limit: Limit
+) -> xr.DataArray:
     shapes = {}
     for name, shape, kind in whosmat(path):
-        if kind in _ITEMSIZE:
-            # As Python integers: the product of damaged sizes may exceed 64 bits.
-            declared = int(np.prod(shape, dtype=object)) * _ITEMSIZE[kind]
-            check_declared_size(path, declared, path.stat().st_size)
+        # The other kinds of this version are text and sparse matrices.
+        if kind == "double":
+            limit.check(8 * product(shape), "an array")
             shapes[name] = tuple(int(size) for size in shape)
 
     def load(name: str) -> Array:
@@ -59,7 +68,7 @@ def read(path: Path, *, variable: str | None = None, layout: str | None = None) 
     return scene_from_arrays(path, shapes, load, variable, layout)
 
 
-def _read_hdf5(path: Path, variable: str | None, layout: str | None) -> xr.DataArray:
+def _read_hdf5(path: Path, variable: str | None, layout: str | None, limit: Limit) -> xr.DataArray:
     with h5py.File(path, "r") as file:
         arrays: dict[str, Any] = {}
         for name in file:
@@ -70,9 +79,8 @@ def _read_hdf5(path: Path, variable: str | None, layout: str | None) -> xr.DataA
         def load(name: str) -> Array:
             dataset = arrays[name]
             # Checked on use: a damaged array that is not needed does no harm.
-            check_declared_size(
-                path, dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
-            )
+            check_blocks(dataset, limit)
+            limit.check(product(dataset.shape) * dataset.dtype.itemsize, "an array")
             # MATLAB stores the first axis contiguously, HDF5 the last: the axes are reversed.
             return np.asarray(dataset[()]).T
 
