@@ -24,6 +24,7 @@ myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "_generated", "examples"]
 autosummary_generate = True
+autodoc_typehints = "none"  # the types are in the docstrings
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
@@ -37,6 +38,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
 }
 
+smartquotes = False  # text such as device="cuda" is code
 html_theme = "pydata_sphinx_theme"
 html_title = "selfdict"
 html_theme_options = {"show_toc_level": 2, "secondary_sidebar_items": ["page-toc"]}
