@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.working_set import SCENES
-from selfdict import FGNSR, compress
+from selfdict import FGNSR, Compression, compress
 from selfdict.datasets import make_mixtures
 from selfdict.model.omega import column_norms
 from selfdict.model.screening import positive_sums
@@ -73,7 +73,7 @@ def errors(name: str, M: np.ndarray, r: int) -> None:
         flush=True,
     )
     for method in ("svd", "gaussian", "srht"):
-        model = FGNSR(r, compress=2 * r, compression=method, random_state=0).fit(M.T)
+        model = FGNSR(r, compress=Compression(2 * r, method), random_state=0).fit(M.T)
         change = model.reconstruction_err_ / base.reconstruction_err_ - 1
         print(
             f"{name:14} {method:9} {100 * model.reconstruction_err_:6.3f}% {change:+7.2%} "

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from selfdict import FGNSR, Solution, denoise, mu_heuristic, select_indices, working_set
+from selfdict import FGNSR, Problem, Solution, denoise, mu_heuristic, select_indices, working_set
 
 N = 1000
 SNR = 30.0
@@ -92,8 +92,9 @@ def compare(M, D, K):
         (solution.gap, *judge(solution.diagonal, K), time.perf_counter() - started),
     )
     started = time.perf_counter()
-    nothing = Solution.from_matrix(np.zeros((len(v), len(w))), diagonal=np.zeros(len(v)))
-    gates = np.isin(np.arange(len(v)), select_indices(nothing, 5, M, D=D)).astype(float)
+    zeros = np.zeros((len(v), len(w)))
+    nothing = Solution.from_matrix(zeros, Problem(M, D=D), diagonal=np.zeros(len(v)))
+    gates = np.isin(np.arange(len(v)), select_indices(nothing, 5)).astype(float)
     yield "exchange without the model", (np.nan, *judge(gates, K), time.perf_counter() - started)
     for name, data in (("noisy", M), ("denoised", clean)):
         largest = np.max(D.T @ data)
