@@ -188,7 +188,7 @@ def _stream_maps(scene: "xr.DataArray", request: Request) -> bool:
     """Whether the maps are written block by block, as zarr stores, instead of held in memory.
 
     They are if they take more than 256 MiB. The workers of a cluster always write them, so that
-    they do not travel through this process.
+    they need not be sent to this process.
     """
     # One float32 map per endmember, and the residual.
     n_bytes = 4 * (request.r + 1) * scene[0].size
