@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from selfdict import (
     FGNSR,
+    FastGradient,
     Problem,
     Solution,
+    Weighted,
     bundles,
     h2nmf,
     mu_heuristic,
@@ -180,3 +183,52 @@ def test_bad_input_is_one_clear_sentence(changes, error, message):
     solution = Solution.from_matrix(np.diag([0.5, 0.5, 0.5]), Problem(np.eye(3), 0.1))
     with pytest.raises(error, match=message):
         bundles(**{"solution": solution, "indices": [0, 1], **changes})
+
+
+# what was read out of weighted or sparse data
+
+
+def assert_rows_of(found, X):
+    for members, spectra in zip(found.members, found.spectra, strict=True):
+        np.testing.assert_array_equal(spectra, X[members].T)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"candidates": 40},
+        {"compress": 6},
+        {"denoise": 4},
+        {"solver": FastGradient(tol=0, max_iter=50)},
+        {"loss": Weighted(np.linspace(0.5, 2.0, 40))},
+    ],
+    ids=["plain", "candidates", "compressed", "denoised", "Algorithm 1", "known variances"],
+)
+def test_spectra_of_weighted_points_are_the_points_as_they_were_given(options):
+    M, _ = varied_scene(0, 0.05)
+    X = M[:, ::3].T
+    s = np.random.default_rng(0).uniform(0.1, 4.0, len(X))
+    model = FGNSR(4, random_state=0, **options).fit(X, sample_weight=s)
+    np.testing.assert_array_equal(model.components_, X[model.indices_])
+    for found in (model.bundles(), model.bundles(3), model.bundles(radius=1.0)):
+        assert_rows_of(found, X)
+    assert [members[0] for members in model.bundles().members] == model.indices_.tolist()
+
+
+def test_abundances_of_bundles_after_a_sparse_fit():
+    M, _ = varied_scene(0, 0.05)
+    bright = np.median(M)
+    X = sp.csr_array(np.where(bright < M, M, 0.0)[:, ::3].T.astype(np.float64))
+    for options in ({}, {"compress": 6}):
+        model = FGNSR(4, random_state=0, **options).fit(X)
+        found = model.bundles()
+        assert all(isinstance(spectra, np.ndarray) for spectra in found.spectra)
+        assert_rows_of(found, X.toarray())
+        H = found.abundances(X.T)
+        assert H.shape == (4, X.shape[0])
+        np.testing.assert_allclose(H, found.abundances(X.toarray().T), atol=1e-9)
+        alone = model.bundles(radius=0).abundances(X.T)
+        np.testing.assert_allclose(alone, model.transform(X).T, atol=1e-9)
+        sums = found.abundances(X.T, sum_to_one=True).sum(axis=0)
+        np.testing.assert_allclose(sums, 1.0, atol=1e-9)

@@ -1,0 +1,234 @@
+"""FGNSR and its solver: settings that are kept or overridden, and ends above the tolerance."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from selfdict import (
+    FGNSR,
+    Conic,
+    FastGradient,
+    Huber,
+    InputError,
+    Status,
+    UnsupportedError,
+    WorkingSet,
+)
+from selfdict.datasets import make_mixtures
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_mixtures(10, 60, 3, noise=0.05, random_state=0)[0].T
+
+
+def used_solver(model, X, monkeypatch):
+    """Return the solver with the settings that a fit uses."""
+    used = []
+    name = model.solver
+    cls = type(name)
+    if isinstance(name, str):
+        cls = {"working_set": WorkingSet, "fast_gradient": FastGradient, "conic": Conic}[name]
+    solve = cls._solve
+
+    def spy(self, problem, start, callback):
+        used.append(self)
+        return solve(self, problem, start, callback)
+
+    monkeypatch.setattr(cls, "_solve", spy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    assert len(used) == 1
+    return used[0]
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        WorkingSet(tol=0.02, max_seconds=50.0),
+        FastGradient(tol=0, max_iter=7, target_every=3),
+        Conic(),
+    ],
+)
+def test_a_solver_object_keeps_its_settings(X, solver, monkeypatch):
+    model = FGNSR(3, solver=solver, random_state=0)
+    assert used_solver(model, X, monkeypatch) == solver
+    assert model.solver is solver
+    assert clone(model).solver == solver
+
+
+@pytest.mark.parametrize(
+    ("name", "solver"), [("working_set", WorkingSet()), ("fast_gradient", FastGradient())]
+)
+def test_a_name_means_the_default_settings(X, name, solver, monkeypatch):
+    assert used_solver(FGNSR(3, solver=name, random_state=0), X, monkeypatch) == solver
+
+
+@pytest.mark.parametrize(
+    ("solver", "expected"),
+    [
+        ("working_set", WorkingSet(tol=0.3, max_seconds=20)),
+        ("fast_gradient", FastGradient(tol=0.3, max_seconds=20)),
+        (WorkingSet(tol=1e-6, device="cpu"), WorkingSet(0.3, 20, "cpu")),
+        (
+            FastGradient(tol=0, max_iter=9, max_seconds=5),
+            FastGradient(tol=0.3, max_iter=9, max_seconds=20),
+        ),
+    ],
+)
+def test_tol_and_max_seconds_override_those_of_the_solver(X, solver, expected, monkeypatch):
+    model = FGNSR(3, solver=solver, tol=0.3, max_seconds=20, random_state=0)
+    assert used_solver(model, X, monkeypatch) == expected
+    if not isinstance(solver, str):
+        assert model.solver is solver  # the object that was given stays as it was
+        assert solver.tol != 0.3
+
+
+def test_one_of_the_two_overrides_alone(X, monkeypatch):
+    given = FastGradient(tol=0.2, max_iter=9, max_seconds=5)
+    model = FGNSR(3, solver=given, tol=0.3, random_state=0)
+    assert used_solver(model, X, monkeypatch) == FastGradient(tol=0.3, max_iter=9, max_seconds=5)
+    model = FGNSR(3, solver=given, max_seconds=20, random_state=0)
+    assert used_solver(model, X, monkeypatch) == FastGradient(tol=0.2, max_iter=9, max_seconds=20)
+
+
+@pytest.mark.parametrize("solver", ["conic", Conic()])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(tol=1e-3), "the solver conic has no tol, got tol=0.001"),
+        (dict(max_seconds=5), "the solver conic has no max_seconds, got max_seconds=5"),
+    ],
+)
+def test_what_the_exact_solver_does_not_have_is_refused(X, solver, options, message, monkeypatch):
+    monkeypatch.setattr("selfdict.reductions.candidates.h2nmf", None)  # before any work
+    with pytest.raises(InputError, match=message):
+        FGNSR(3, solver=solver, candidates=10, **options).fit(X)
+
+
+def test_a_dictionary_on_a_gpu_is_refused(X):
+    with pytest.raises(UnsupportedError, match=r"a dictionary D together with device=.cuda"):
+        FGNSR(3, solver=FastGradient(device="cuda"), dictionary=X[:8]).fit(X)
+
+
+# ends above the tolerance
+
+
+def interrupt(progress):
+    raise KeyboardInterrupt
+
+
+ENDS = {
+    "no time": (dict(max_seconds=0), Status.MAX_SECONDS),
+    "no time for Algorithm 1": (dict(solver="fast_gradient", max_seconds=0), Status.MAX_SECONDS),
+    "few iterations": (dict(solver=FastGradient(max_iter=2)), Status.MAX_ITER),
+    "stopped": (dict(callback=lambda progress: True), Status.STOPPED_BY_CALLBACK),
+    "interrupted": (dict(callback=interrupt), Status.INTERRUPTED),
+    "out of reach": (dict(target=("trace", 1e5)), Status.TARGET_MISSED),
+}
+
+
+@pytest.mark.parametrize(("options", "status"), ENDS.values(), ids=ENDS.keys())
+def test_an_end_above_the_tolerance_is_a_warning(X, options, status):
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = FGNSR(3, random_state=0, **options).fit(X)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    message = str(caught[0].message)
+    assert message.startswith(str(status))
+    assert f"The certified gap is {model.gap_:.1e}, tol is 0.001." in message
+    assert model.solution_.status is status
+    assert model.gap_ > 1e-3 or status is Status.TARGET_MISSED
+    assert len(set(model.indices_)) == 3  # of the best point found
+
+
+def test_a_warning_of_single_precision_that_does_not_get_further(X):
+    solver = FastGradient(tol=1e-9, max_iter=20_000)
+    with pytest.warns(ConvergenceWarning, match="in this floating-point precision") as caught:
+        model = FGNSR(3, solver=solver, random_state=0).fit(X.astype(np.float32))
+    assert len(caught) == 1
+    assert model.solution_.status is Status.STALLED
+    assert model.gap_ > 1e-9
+
+
+def test_a_warning_also_of_fit_transform_and_of_reduced_problems(X):
+    for options in (dict(candidates=30), dict(compress=4), dict(dictionary=X[:20], denoise=4)):
+        model = FGNSR(3, max_seconds=0, random_state=0, **options)
+        with pytest.warns(ConvergenceWarning, match="The time limit was reached") as caught:
+            model.fit_transform(X)
+        assert len(caught) == 1
+
+
+def test_no_warning_at_the_tolerance_and_none_where_no_early_end_was_asked_for(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert FGNSR(3, random_state=0).fit(X).gap_ <= 1e-3
+        assert FGNSR(3, solver="conic", random_state=0).fit(X).gap_ <= 1e-6
+        rough = FGNSR(3, solver=FastGradient(tol=0, max_iter=3), random_state=0).fit(X)
+        assert rough.gap_ > 1e-3
+        assert rough.n_iter_ == 3
+
+
+# messages
+
+
+BAD = {
+    "too many": (FGNSR(61), {}, "n_components=61 must be at most n_samples=60"),
+    "too many for the dictionary": (
+        FGNSR(6, dictionary=np.eye(5, 10)),
+        {},
+        "n_components=6 must be at most n_atoms=5",
+    ),
+    "more than the cone has rays": (
+        FGNSR(40),
+        {"features": 1},
+        "n_components must be at most 1 for this X, got 40",
+    ),
+    "weights of other points": (
+        FGNSR(3),
+        {"sample_weight": np.ones(4)},
+        r"sample_weight must have shape \(60,\), got \(4,\)",
+    ),
+    "two points with weight": (
+        FGNSR(3),
+        {"sample_weight": np.arange(60) < 2},
+        "n_components must be at most 2 for this X, got 3",
+    ),
+    "huge numbers": (
+        FGNSR(3),
+        {"scale": 1e200},
+        "the squares of the entries of X",
+    ),
+    "a loss for another solver": (FGNSR(3, loss=Huber(0.1)), {}, "use fast_gradient"),
+    "many points for the exact solver": (
+        FGNSR(3, solver="conic"),
+        {"repeat": 6},
+        "conic handles at most 300 points, got 360",
+    ),
+    "a compressed dictionary": (
+        FGNSR(3, dictionary=np.eye(5, 10), compress=3),
+        {},
+        "compress takes no dictionary",
+    ),
+}
+
+
+@pytest.mark.parametrize(("model", "changes", "message"), BAD.values(), ids=BAD.keys())
+def test_errors_speak_of_n_components_and_x(X, model, changes, message):
+    """A bare r or M is a word of the functions, which an estimator's user need not know."""
+    data = np.repeat(X[:, : changes.get("features", 10)], changes.get("repeat", 1), axis=0)
+    data = data * changes.get("scale", 1.0)
+    with pytest.raises(InputError, match=message) as caught:
+        model.fit(data, sample_weight=changes.get("sample_weight"))
+    assert not set(str(caught.value).replace(",", " ").split()) & {"r", "M", "M.toarray()"}
+
+
+def test_errors_of_sparse_data_speak_of_x(X):
+    with pytest.raises(UnsupportedError, match=r"pass X\.toarray\(\) if it fits") as caught:
+        FGNSR(3, solver=WorkingSet(device="cuda")).fit(sp.csr_array(X))
+    assert "M.toarray" not in str(caught.value)

@@ -1,0 +1,142 @@
+"""The settings of solvers are checked when they are made, and kept."""
+
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+
+from selfdict import (
+    Conic,
+    FastGradient,
+    Huber,
+    InputError,
+    Problem,
+    Solver,
+    Status,
+    UnsupportedError,
+    WorkingSet,
+    conic,
+    fast_gradient,
+    working_set,
+)
+from selfdict.datasets import make_mixtures
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return Problem(make_mixtures(6, 20, 3, noise=0.05, random_state=0)[0], 0.1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        (lambda: WorkingSet(tol=-1), InputError, "tol must be finite and ≥ 0, got -1"),
+        (lambda: WorkingSet(tol=np.nan), InputError, "tol must be finite and ≥ 0, got nan"),
+        (lambda: WorkingSet(tol="small"), TypeError, "tol must be a real number, got 'small'"),
+        (lambda: WorkingSet(max_seconds=-1), InputError, "max_seconds must be finite and ≥ 0"),
+        (lambda: FastGradient(tol=-1), InputError, "tol must be finite and ≥ 0, got -1"),
+        (lambda: FastGradient(max_iter=-1), InputError, "max_iter must not be negative, got -1"),
+        (lambda: FastGradient(max_iter=1.5), TypeError, "max_iter must be an integer, got 1.5"),
+        (lambda: FastGradient(max_seconds=-1), InputError, "max_seconds must be finite and ≥ 0"),
+        (lambda: FastGradient(target_every=0), InputError, "target_every must be at least 1"),
+        (lambda: FastGradient(lipschitz=-1), InputError, "lipschitz must be finite and ≥ 0"),
+        (lambda: Conic("l2"), InputError, 'model must be "omega", "trace" or "l1inf", got'),
+        (lambda: replace(WorkingSet(), tol=-1), InputError, "tol must be finite and ≥ 0"),
+    ],
+)
+def test_bad_settings_are_one_clear_sentence(settings, error, message):
+    with pytest.raises(error, match=message):
+        settings()
+
+
+def test_a_device_that_does_not_exist_is_refused(problem):
+    for solver in (WorkingSet(device="tpu"), FastGradient(device="tpu")):
+        with pytest.raises(InputError, match='device must be None, "cpu" or "cuda", got \'tpu\''):
+            solver.solve(problem)
+
+
+@pytest.mark.parametrize("solver", [WorkingSet(), FastGradient(), Conic()])
+def test_settings_cannot_be_changed_and_equal_settings_are_equal(solver):
+    name = next(iter(solver.__dataclass_fields__))
+    with pytest.raises(FrozenInstanceError):
+        setattr(solver, name, 1)
+    assert solver == type(solver)()
+    assert isinstance(solver, Solver)
+
+
+def test_functions_are_the_solvers_with_a_problem_of_the_same_arguments(problem):
+    s = np.linspace(0.5, 2.0, 20)
+    weighted = Problem(problem.M, 0.1, sample_weight=s, random_state=0)
+    for one, other in [
+        (
+            working_set(problem.M, 0.1, sample_weight=s, random_state=0, tol=1e-6),
+            WorkingSet(tol=1e-6).solve(weighted),
+        ),
+        (
+            fast_gradient(problem.M, 0.1, sample_weight=s, random_state=0, max_iter=50, tol=0),
+            FastGradient(max_iter=50, tol=0).solve(weighted),
+        ),
+        (conic(problem.M, mu=0.1, sample_weight=s, random_state=0), Conic().solve(weighted)),
+    ]:
+        np.testing.assert_array_equal(one.coef, other.coef)
+        assert one.objective == other.objective
+        assert one.dual_bound == other.dual_bound
+
+
+def test_start_and_callback_are_arguments_of_solve(problem):
+    best = WorkingSet(tol=1e-8).solve(problem)
+    seen = []
+    for solver in (WorkingSet(), FastGradient()):
+        again = solver.solve(problem, best, seen.append)
+        assert again.objective == pytest.approx(best.objective, rel=1e-3)
+        assert again.status is Status.CONVERGED
+        stopped = solver.solve(problem, callback=lambda progress: True)
+        assert stopped.status is Status.STOPPED_BY_CALLBACK
+    assert seen
+
+
+def test_a_dictionary_on_a_gpu_is_refused_and_not_computed_on_the_cpu(monkeypatch):
+    M = make_mixtures(6, 20, 3, noise=0.05, random_state=0)[0]
+
+    def never(*arguments):
+        pytest.fail("work started on a problem that should have been refused")
+
+    monkeypatch.setattr(FastGradient, "_solve", never)
+    with pytest.raises(
+        UnsupportedError,
+        match='fast_gradient does not take a dictionary D together with device="cuda"; use work',
+    ):
+        fast_gradient(M, 0.1, D=M[:, :5], device="cuda")
+
+
+@pytest.mark.usefixtures("one_torch_thread")
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"sample_weight": np.linspace(0.5, 2.0, 20)}, {"target": ("residual", 1.0)}],
+    ids=["plain", "weighted", "steered"],
+)
+def test_outliers_in_a_tensor_are_treated_as_in_an_array(problem, options):
+    torch = pytest.importorskip("torch")
+    solver = FastGradient(max_iter=80, tol=0)
+    here, there = (
+        solver.solve(Problem(data, 0.1, loss=Huber(0.05), **options))
+        for data in (problem.M, torch.from_numpy(problem.M))
+    )
+    np.testing.assert_allclose(there.toarray(), here.toarray(), atol=1e-9)
+    np.testing.assert_allclose(there.history["objective"], here.history["objective"], rtol=1e-10)
+    assert there.objective == pytest.approx(here.objective, rel=1e-10)
+    assert there.dual_bound == pytest.approx(here.dual_bound, rel=1e-8)
+    assert there.mu == pytest.approx(here.mu, rel=1e-10)
+    assert isinstance(there.coef, np.ndarray)
+
+
+@pytest.mark.usefixtures("one_torch_thread")
+def test_outliers_in_a_tensor_with_a_dictionary(problem):
+    torch = pytest.importorskip("torch")
+    D = problem.M[:, ::3] + 0.01
+    here, there = (
+        FastGradient(max_iter=80, tol=0).solve(Problem(data, 0.1, D=D, loss=Huber(0.05)))
+        for data in (problem.M, torch.from_numpy(problem.M))
+    )
+    np.testing.assert_allclose(there.toarray(), here.toarray(), atol=1e-9)
+    assert there.dual_bound == pytest.approx(here.dual_bound, rel=1e-8)
