@@ -5,7 +5,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from selfdict import FGNSR, WorkingSet, certify, fast_gradient, mu_heuristic, nnls, spa, working_set  # noqa: E402
+from selfdict import (  # noqa: E402
+    FGNSR,
+    Problem,
+    WorkingSet,
+    certify,
+    fast_gradient,
+    mu_heuristic,
+    nnls,
+    spa,
+    working_set,
+)
 from selfdict.datasets import make_mixtures  # noqa: E402
 from selfdict.model.losses import Huber  # noqa: E402
 
@@ -79,7 +89,7 @@ def test_working_set_with_a_dictionary():
     )
     np.testing.assert_array_equal(there.support, here.support)
     assert there.gap == pytest.approx(here.gap, abs=1e-10)
-    assert certify(tensor(M), there, D=tensor(D)).gap == pytest.approx(here.gap, abs=1e-10)
+    assert certify(there).gap == pytest.approx(here.gap, abs=1e-10)
 
 
 def test_working_set_goes_through_samples_in_half_precision_products(monkeypatch):
@@ -99,7 +109,8 @@ def test_certify_in_blocks(weights, monkeypatch):
     monkeypatch.setattr(matrix, "_BLOCK_ENTRIES", 300)
     M, mu = problem(np.float32)
     solution = working_set(M, mu, sample_weight=weights)
-    here, there = certify(M, solution), certify(tensor(M), solution)
+    same = Problem(tensor(M), mu, sample_weight=weights)
+    here, there = certify(solution), certify(solution.for_problem(same))
     assert there.objective == pytest.approx(here.objective, rel=1e-12)
     assert there.dual_bound == pytest.approx(here.dual_bound, rel=1e-12)
 
