@@ -18,10 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.kernels.aligned import aligned_zeros
 from selfdict.kernels.jit import inlined, jit, jit_without_allocation
 from selfdict.kernels.triangular import backward, cholesky_row, forward, orthogonal_row
 
 _EPSILON = 2.0**-52  # the machine epsilon of float64
+_N_VECTORS = 10  # fields of _Memory that are one row of its memory
 
 
 class _Matrices(NamedTuple):
@@ -47,13 +49,12 @@ class _Memory(NamedTuple):
     z: Array  # L⁻¹ R_Fᵀy; with Σx = 1, projected onto the plane of the constraint
     e: Array  # L⁻¹ 1
     w: Array  # the negative gradient, Rᵀ(y − R x)
-    y: Array
     c: Array  # Rᵀy, used by the Gram form only
+    y: Array
     residual: Array  # y − R x, used by the stable form only
     zero: Array
 
 
-@jit
 def active_set(
     Rt: Array,
     G: Array,
@@ -93,33 +94,49 @@ def active_set(
     digits; a cap of 10 (r + 1) changes stops at one of them.
     """
     r, q = Rt.shape
-    matrices = _Matrices(Rt, G, guess, shift, simplex, stable)
-    memory = _Memory(
-        free=np.full(r, -1),
-        L=np.empty((r, r)),
-        Q=np.empty((r if stable else 0, q)),
-        inverse=np.empty(r),
-        x=np.empty(r),
-        s=np.empty(r),
-        z=np.empty(r),
-        e=np.empty(r),
-        w=np.empty(r),
-        y=np.empty(q),
-        c=np.empty(r),
-        residual=np.empty(q),
-        zero=np.zeros(r),
-    )
-    _solve_problems(matrices, memory, Y, X, warm)
+    # The memory is allocated here, so that the compiled function needs no reference counts.
+    free = np.empty(r, dtype=np.int64)
+    n_rows = _N_VECTORS + r  # the vectors of _Memory and L
+    if stable:
+        n_rows += r  # Q
+    vectors = aligned_zeros(n_rows, max(r, q))
+    _solve_problems(Rt, G, guess, shift, Y, X, simplex, stable, warm, free, vectors)
 
 
 @jit_without_allocation
-def _solve_problems(matrices: _Matrices, memory: _Memory, Y: Array, X: Array, warm: bool) -> None:
+def _solve_problems(
+    Rt: Array,
+    G: Array,
+    guess: Array,
+    shift: Array,
+    Y: Array,
+    X: Array,
+    simplex: bool,
+    stable: bool,
+    warm: bool,
+    free: Array,
+    vectors: Array,
+) -> None:
     """Do the work of :func:`active_set` in the memory that it has allocated."""
-    Rt = matrices.Rt
-    stable = matrices.stable
+    matrices = _Matrices(Rt, G, guess, shift, simplex, stable)
+    r, q = Rt.shape
+    memory = _Memory(
+        free=free,
+        L=vectors[_N_VECTORS : _N_VECTORS + r],
+        Q=vectors[_N_VECTORS + r :],
+        inverse=vectors[0][:r],
+        x=vectors[1][:r],
+        s=vectors[2][:r],
+        z=vectors[3][:r],
+        e=vectors[4][:r],
+        w=vectors[5][:r],
+        c=vectors[6][:r],
+        zero=vectors[7][:r],
+        y=vectors[8][:q],
+        residual=vectors[9][:q],
+    )
     x = memory.x
     y = memory.y
-    r, q = Rt.shape
     rows = 0  # how many rows of the factor belong to free[:rows]
     for problem in range(Y.shape[1]):
         for i in range(q):

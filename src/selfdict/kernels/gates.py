@@ -16,13 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.gram_factor import (
-    aligned_rows,
-    factor_row,
-    solve_factored,
-    subtract_row,
-    subtract_rows,
-)
+from selfdict.kernels.aligned import aligned_zeros
+from selfdict.kernels.gram_factor import factor_row, solve_factored, subtract_row, subtract_rows
 from selfdict.kernels.jit import inlined, jit, jit_without_allocation
 
 # Where an entry of z is: at 0, between its bounds, at its gate.
@@ -34,7 +29,7 @@ GATE = 2
 class _Memory(NamedTuple):
     """Arrays that the columns share: G, and the state of the column that is being solved."""
 
-    G: Array  # from :func:`aligned_rows`, like r and g
+    G: Array  # aligned rows with zeros at their ends, like r and g
     r: Array  # c − G_U t_U: what is left for the free entries
     g: Array  # c − G z
     free: Array  # F, in order of entry
@@ -80,7 +75,8 @@ def fit_columns(
     value = 0.0
     sums = np.zeros(1 + k)
     gradient = sums[1:]
-    rows = aligned_rows(G, 2)
+    rows = aligned_zeros(k + 2, k)
+    rows[:k, :k] = G
     memory = _Memory(
         G=rows,
         r=rows[k],

@@ -3,31 +3,12 @@
 The indices F are listed in ``free``; ``inverse`` holds 1/d.
 """
 
-import numpy as np
-
 from selfdict._validation import Array
 from selfdict.kernels.jit import jit
 
 # An atom whose squared distance to the span of the free ones is below this, relative to its squared
 # norm, cannot join them.
 _DEPENDENT_ATOM = 1e-13
-_DOUBLES_PER_LINE = 8  # float64 numbers in a cache line of 64 bytes
-
-
-@jit
-def aligned_rows(G: Array, more: int) -> Array:
-    """Return a copy of G (k, k) with ``more`` rows of zeros below it.
-
-    Each row starts at a cache line and is filled up with zeros to the end of one: a vector across
-    two lines would take two loads.
-    """
-    k = G.shape[0]
-    shape = (k + more, -(-k // _DOUBLES_PER_LINE) * _DOUBLES_PER_LINE)
-    memory = np.zeros(shape[0] * shape[1] + _DOUBLES_PER_LINE)
-    start = -(memory.ctypes.data // memory.itemsize) % _DOUBLES_PER_LINE
-    rows = memory[start : start + shape[0] * shape[1]].reshape(shape)
-    rows[:k, :k] = G
-    return rows
 
 
 @jit

@@ -23,7 +23,8 @@ def jit(function: F) -> F:
     that arrives at its end into a ``SystemError``.
 
     The cache is renewed when the file of the function changes, but not when the file of a kernel
-    that it calls does: after a change in ``triangular.py`` or ``gram_factor.py``, delete it.
+    that it calls does: after a change in ``aligned.py``, ``gram_factor.py`` or ``triangular.py``,
+    delete the cache.
     """
     return _compile(function, _OPTIONS)
 
