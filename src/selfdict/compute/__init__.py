@@ -1,1 +1,1 @@
-"""Where and how to compute: threads, BLAS, the choice of a device, and sums over blocks."""
+"""Threads, BLAS, the choice of a device, and sums over blocks."""

@@ -51,7 +51,7 @@ def blas_limit(limit: int) -> Iterator[None]:
 
 
 def _let_other_threads_change_the_limit() -> None:
-    """Undo what newer versions of threadpoolctl do: only the thread that set a limit may change it."""
+    """Allow what newer versions of threadpoolctl allow only to the thread that set a limit."""
     openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
     if hasattr(openblas, "clear_controlling_thread"):
         openblas.clear_controlling_thread()
