@@ -1,4 +1,7 @@
-"""The kernels for torch tensors: the Triton ones, interpreted, against their plain twins and the code of the CPU."""
+"""The kernels for torch tensors.
+
+The Triton ones, interpreted, against their plain twins and the code of the CPU.
+"""
 
 import os
 import sys
@@ -20,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def step_problem(n, dtype, seed=0):
-    """Rows 7 to 12 of a step: open ones, closed ones, one that stays closed, one whose w is zero."""
+    """Rows 7 to 12 of a step: open, closed, one that stays closed, one whose w is zero."""
     rng = np.random.default_rng(seed)
     w = rng.random(n) + 0.1
     w[[10, 20]] = 0.0
@@ -53,8 +56,8 @@ def test_step_of_a_row_held_or_in_chunks(n, held, dtype, monkeypatch):
     expected[7:13] = project_omega(X.cpu().numpy(), w.double().cpu().numpy(), rows=np.arange(7, 13))
     assert 0 < np.count_nonzero(np.diagonal(expected)[7:13]) < 5
     if not held:
-        monkeypatch.setattr(triton_projection, "HELD", 1)
-        monkeypatch.setattr(triton_projection, "_CHUNK", 128)
+        monkeypatch.setattr(triton_projection, "_REGISTER_BYTES", 1)
+        monkeypatch.setattr(triton_projection, "_CHUNK_ENTRIES", 128)
     for step in (triton_projection.gradient_step, projection.plain_step):
         new, new_t = Y_old.clone(), t_old.clone()
         step(V.clone(), Y, new, t, new_t, beta, penalty, w, 7)
@@ -93,7 +96,7 @@ def test_halves_add_up():
 
 
 def test_screening_of_some_rows_in_blocks(monkeypatch):
-    monkeypatch.setattr(screening, "_BLOCK_ENTRIES", 100)
+    monkeypatch.setattr(screening, "_SCREENING_BLOCK_ENTRIES", 100)
     rng = np.random.default_rng(0)
     M, w, theta = rng.random((6, 30)), rng.random(30) + 0.5, rng.standard_normal((6, 20))
     exact = np.maximum((M / w).T @ theta, 0).sum(axis=1)

@@ -106,13 +106,14 @@ def test_working_set_goes_through_samples_in_half_precision_products(monkeypatch
 def test_certify_in_blocks(weights, monkeypatch):
     from selfdict.gpu import matrix
 
-    monkeypatch.setattr(matrix, "_BLOCK_ENTRIES", 300)
+    monkeypatch.setattr(matrix, "_PRODUCT_BLOCK_ENTRIES", 300)
     M, mu = problem(np.float32)
     solution = working_set(M, mu, sample_weight=weights)
     same = Problem(tensor(M), mu, sample_weight=weights)
     here, there = certify(solution), certify(solution.for_problem(same))
     assert there.objective == pytest.approx(here.objective, rel=1e-12)
-    assert there.dual_bound == pytest.approx(here.dual_bound, rel=1e-12)
+    # the room left for rounding depends on the order of sums
+    assert there.dual_bound == pytest.approx(here.dual_bound, rel=1e-10)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

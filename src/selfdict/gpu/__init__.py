@@ -1,1 +1,1 @@
-"""The same computations for torch tensors: Triton kernels, and plain torch where there is no Triton."""
+"""Computations on torch tensors, with Triton kernels where Triton is available."""

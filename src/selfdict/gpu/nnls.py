@@ -4,8 +4,11 @@ from typing import Any
 
 from selfdict._optional import optional
 
-_BATCH_ENTRIES = 1 << 26  # of the normal matrices that are factored at a time
-_FULL = 3  # exchanges of all wrong signs that may fail to lower their number, before single ones
+# Entries of the normal matrices that are factored at a time: 512 MiB of float64.
+_BATCH_ENTRIES = 1 << 26
+# How often exchanging all wrong signs of a column may fail to lower their number, before only one
+# sign is exchanged at a time.
+_FULL_EXCHANGES = 3
 
 
 def solve_columns(G: Any, C: Any) -> tuple[Any, Any]:
@@ -21,8 +24,7 @@ def solve_columns(G: Any, C: Any) -> tuple[Any, Any]:
     -------
     X : (r, n) tensor of float64
     solved : (n,) tensor of bool
-        Whether the signs of x and of c − Gx are those of the solution; where not, X is only near
-        it.
+        Whether the signs of x and of c − Gx are those of the solution. If not, X is only near it.
     """
     torch = optional("torch")
     r, n = C.shape
@@ -36,36 +38,43 @@ def solve_columns(G: Any, C: Any) -> tuple[Any, Any]:
 
 
 def _pivot(G: Any, C: Any, free: Any) -> tuple[Any, Any]:
-    """Exchange wrong signs until there are none, all at once, or only the last one where that fails to help."""
+    """Exchange wrong signs until there are none.
+
+    A column exchanges all of them at once, or only the last one if that does not lower their number
+    (the rule that makes block principal pivoting finite). ``free`` (r, n) says which entries are
+    free at first; it is overwritten.
+    """
     torch = optional("torch")
+    device = C.device
     r, n = C.shape
-    X, solved = torch.zeros_like(C), torch.zeros(n, dtype=torch.bool, device=C.device)
-    left = torch.arange(n, device=C.device)  # the columns that are not solved yet
-    fewest, chances = (
-        torch.full((n,), r + 1, device=C.device),
-        torch.full((n,), _FULL, device=C.device),
-    )
-    identity, order = (
-        torch.eye(r, dtype=C.dtype, device=C.device),
-        torch.arange(1, r + 1, device=C.device)[:, None],
-    )
+    X = torch.zeros_like(C)
+    solved = torch.zeros(n, dtype=torch.bool, device=device)
+    unsolved = torch.arange(n, device=device)  # the columns that are not solved yet
+    fewest = torch.full((n,), r + 1, device=device)
+    attempts = torch.full((n,), _FULL_EXCHANGES, device=device)
+    identity = torch.eye(r, dtype=C.dtype, device=device)
+    order = torch.arange(1, r + 1, device=device)[:, None]
     for _ in range(5 * (r + 4)):
-        c, mask = C[:, left], free[:, left].T
+        c = C[:, unsolved]
+        mask = free[:, unsolved].T
+        # The rows and columns of the entries at zero are those of the identity, so that all
+        # matrices of the batch have the same size.
         A = torch.where(mask[:, :, None] & mask[:, None, :], G, identity * ~mask[:, None, :])
         factor = torch.linalg.cholesky_ex(A).L
-        x = torch.cholesky_solve(torch.where(mask, c.T, 0.0)[:, :, None], factor)[:, :, 0].T
+        right = torch.where(mask, c.T, 0.0)[:, :, None]
+        x = torch.cholesky_solve(right, factor)[:, :, 0].T
         tolerance = 1e-14 * c.abs().amax(dim=0)
         wrong = torch.where(mask.T, x < 0.0, c - G @ x > tolerance)
-        X[:, left] = x
+        X[:, unsolved] = x
         count = wrong.sum(dim=0)
-        solved[left] = count == 0
-        better = count < fewest[left]
-        fewest[left] = torch.minimum(count, fewest[left])
-        chances[left] = torch.where(better, _FULL, chances[left] - 1)
-        last = torch.where(wrong, order, 0)
-        wrong &= (chances[left] >= 0) | (last == last.amax(dim=0))
-        free[:, left] ^= wrong
-        left = left[count > 0]
-        if len(left) == 0:
+        solved[unsolved] = count == 0
+        better = count < fewest[unsolved]
+        fewest[unsolved] = torch.minimum(count, fewest[unsolved])
+        attempts[unsolved] = torch.where(better, _FULL_EXCHANGES, attempts[unsolved] - 1)
+        position = torch.where(wrong, order, 0)
+        wrong &= (attempts[unsolved] >= 0) | (position == position.amax(dim=0))
+        free[:, unsolved] ^= wrong
+        unsolved = unsolved[count > 0]
+        if len(unsolved) == 0:
             break
     return X, solved

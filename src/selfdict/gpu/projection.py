@@ -1,4 +1,4 @@
-"""A step of Algorithm 1 on rows that lie on a device: extrapolate, descend, project onto Ω."""
+"""A step of Algorithm 1 for rows on a device: extrapolate, descend, project onto Ω."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ def gradient_step(
         Mᵀ(M − M X) at the extrapolated X times the step length, rows ``start`` onwards;
         overwritten.
     Y, Y_old : (n, n) tensor
-        The last two points; the new rows go to ``Y_old``.
+        The last two points; the new rows are written to ``Y_old``.
     t, t_old : (n,) tensor
-        Their diagonals; the new one goes to ``t_old``. A zero stands for a zero row, which is not
-        read.
+        Their diagonals; the new one is written to ``t_old``. If an entry is zero, so is the row,
+        which is not read.
     beta : () tensor
         The weight of the extrapolation.
     penalty : (n,) tensor
@@ -41,39 +41,45 @@ def gradient_step(
 def plain_step(
     V: Any, Y: Any, Y_old: Any, t: Any, t_old: Any, beta: Any, penalty: Any, w: Any, start: int
 ) -> None:
-    """The step in plain torch: the twin of the Triton kernel, and its stand-in where there is no Triton."""
+    """Take the step in plain torch, without Triton."""
     torch = optional("torch")
     rows = slice(start, start + len(V))
-    a = torch.arange(len(V), device=V.device)
+    local = torch.arange(len(V), device=V.device)
     V += Y[rows] + beta * (Y[rows] - Y_old[rows])
-    V[a, start + a] -= penalty[rows]
+    V[local, start + local] -= penalty[rows]
     Y_old[rows] = project(V, w, start, t[rows])
-    t_old[rows] = Y_old[start + a, start + a]
+    t_old[rows] = Y_old[start + local, start + local]
 
 
 def project(X: Any, w: Any, start: int, guess: Any) -> Any:
-    """Project rows ``start`` onwards of X onto Ω: Newton's method for the gates of all rows at once."""
+    """Project rows ``start`` onwards of X onto Ω, with Newton's method for all gates at once.
+
+    Notation and method are those of :mod:`selfdict.kernels.projection`. ``guess`` holds the gates
+    at which to start.
+    """
     torch = optional("torch")
-    a = torch.arange(len(X), device=X.device)
+    local = torch.arange(len(X), device=X.device)
     wi = w[start : start + len(X), None]
     inverse = torch.where(wi > 0, 1 / wi, 0.0)
-    own = X[a, start + a][:, None]
-    X[a, start + a] = 0.0
+    own = X[local, start + local][:, None]
+    X[local, start + local] = 0.0
     lowest = torch.where(wi > 0, own.clamp(0.0, 1.0), 0.0)
 
     def newton(t: Any) -> Any:
         active = torch.where(w * (t * inverse) < X, w, 0.0)
-        num, den = (active * X).sum(dim=1, keepdim=True), (active * w).sum(dim=1, keepdim=True)
+        num = (active * X).sum(dim=1, keepdim=True)
+        den = (active * w).sum(dim=1, keepdim=True)
         new = wi * (wi * own + num) / (wi**2 + den)
         return torch.where(wi > 0, torch.maximum(new, lowest).clamp(max=1.0), 0.0)
 
     t = torch.maximum(guess[:, None], lowest).clamp(max=1.0)
     new = newton(t)
+    # The first step may go either way; from then on a gate increases until it stops.
     moving = new != t
     while bool(moving.any()):
         t = torch.where(moving, new, t)
         new = newton(t)
         moving = moving & (new > t)
     X = torch.minimum(X, w * (t * inverse)).clamp_(min=0.0)
-    X[a, start + a] = t[:, 0]
+    X[local, start + local] = t[:, 0]
     return X

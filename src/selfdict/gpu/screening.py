@@ -1,11 +1,11 @@
 """The screening pass on a device: sums of the positive parts of the rows of (M/w)ᵀθ.
 
-In float32 on a GPU the product is taken by the matrix units in half precision, and yet to float32:
-each number is split into two halves, x = h + l, with h and l of 11 bits, and of (h + l)(h' + l')
-the three largest products are kept: one product of matrices three times as long. Rows of M/w and
-columns of θ are scaled by powers of two so that their largest entries lie near 2¹⁵, the top of the
-range. What is lost is below 2⁻²¹ of |m_i|ᵀ|θ_j|, besides the float32 accumulation. In float64 the
-product is that of torch, a block of rows at a time.
+In float32 on a GPU the matrix units multiply in half precision, and the result still has the
+accuracy of float32. Each number is split into two halves, x = h + l, with h and l of 11 bits. Of
+(h + l)(h' + l') the three largest products are kept, which makes one product of matrices three
+times as long. Rows of M/w and columns of θ are scaled by powers of two so that their largest
+entries lie near 2¹⁵, the top of the range. The error is below 2⁻²¹ of |m_i|ᵀ|θ_j|, besides that of
+the float32 accumulation. In float64, torch computes the product, a block of rows at a time.
 """
 
 from typing import Any
@@ -16,9 +16,12 @@ from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.compute.device import has_triton, to_device
 
-_BLOCK_ENTRIES = 1 << 27  # of a block of rows: 1 GiB of float64
-LEFT, RIGHT = (0, 0, 1), (0, 1, 0)  # which halves meet: high·high + high·low + low·high
-_TOP = 15  # the largest entry of a row or column is scaled below 2**15
+# Entries of the product that are computed at a time: 1 GiB of float64.
+_SCREENING_BLOCK_ENTRIES = 1 << 27
+# The order of the halves, high (0) and low (1), in a row of either factor: the product of two rows
+# is then high·high + high·low + low·high.
+LEFT = (0, 0, 1)
+RIGHT = (0, 1, 0)
 
 
 class Screen:
@@ -40,13 +43,13 @@ class Screen:
         self._halves: tuple[Any, Any] | None = None
 
     def positive_sums(self, theta: Any, rows: Array | None, dtype: Any) -> Array:
-        """Return Σ_j max(0, (m_i/w_i)ᵀθ_j) for the rows i; as :func:`selfdict.model.screening.positive_sums`.
+        """Return Σ_j max(0, (m_i/w_i)ᵀθ_j) for the rows i.
 
         Parameters
         ----------
         theta : (m, l) ndarray or tensor of float64
         rows : (k,) ndarray of int or None
-            The rows to score; None for all n.
+            The rows i; None for all n.
         dtype : float32 or float64
             Of the product; sums are taken in float64.
 
@@ -55,43 +58,43 @@ class Screen:
         (k,) ndarray of float64
         """
         theta = to_device(theta, self.device)
-        index = None if rows is None else to_device(rows, self.device)
+        index: Any = slice(None)
+        if rows is not None:
+            index = to_device(rows, self.device)
         if dtype == np.float32 and has_triton(theta):
             if self._halves is None:
                 self._halves = split(self.left, LEFT)
             halves, scale = self._halves
-            sums = fused_sums(
-                (halves, scale) if index is None else (halves[index], scale[index]), theta
-            )
+            sums = fused_sums((halves[index], scale[index]), theta)
         else:
-            left = self.left if index is None else self.left[index]
-            sums = plain_sums(left, theta, dtype)
+            sums = plain_sums(self.left[index], theta, dtype)
         scores: Array = sums.cpu().numpy()
         return scores
 
 
 def plain_sums(left: Any, theta: Any, dtype: Any) -> Any:
-    """Return Σ_j max(0, left_iᵀθ_j) with the product written out, a block of rows at a time."""
+    """Return Σ_j max(0, left_iᵀθ_j) in plain torch, a block of rows of the product at a time."""
     torch = optional("torch")
     unit = 1.0
-    if dtype == np.float32:  # far from overflow, whatever the unit of M
+    if dtype == np.float32:
+        # Far from overflow, whatever the unit of M.
         unit = float(theta.abs().max()) or 1.0
-        left, theta = left.float(), (theta / unit).float()
+        left = left.float()
+        theta = (theta / unit).float()
     sums = torch.empty(len(left), dtype=torch.float64, device=left.device)
-    block = max(1, _BLOCK_ENTRIES // theta.shape[1])
-    # max(0, v) = (v + |v|)/2: the sum of v is a product with a vector, that of |v| one look at the
-    # block
+    rows = max(1, _SCREENING_BLOCK_ENTRIES // theta.shape[1])
+    # max(0, v) = (v + |v|)/2: the sum of v is a product with a vector, and that of |v| reads the
+    # block once.
     sums[:] = (left.double() @ theta.double().sum(dim=1)) / 2
-    for start in range(0, len(left), block):
-        V = left[start : start + block] @ theta
-        sums[start : start + block] += (
-            torch.linalg.vector_norm(V, 1, dim=1, dtype=torch.float64) / 2
-        )
+    for start in range(0, len(left), rows):
+        V = left[start : start + rows] @ theta
+        absolute = torch.linalg.vector_norm(V, 1, dim=1, dtype=torch.float64)
+        sums[start : start + rows] += absolute / 2
     return unit * sums
 
 
 def split(A: Any, order: tuple[int, int, int]) -> tuple[Any, Any]:
-    """Scale the rows of A (k, m) by powers of two and split each entry into its halves, high (0) and low (1).
+    """Scale the rows of A (k, m) by powers of two and split each entry into high and low half.
 
     Returns
     -------
@@ -99,19 +102,20 @@ def split(A: Any, order: tuple[int, int, int]) -> tuple[Any, Any]:
         The halves of a row, one after the other in the given order, and the scales.
     """
     torch = optional("torch")
-    exponent = torch.frexp(A.abs().amax(dim=1)).exponent - _TOP
+    # The largest entry of a row is scaled to below 2¹⁵.
+    exponent = torch.frexp(A.abs().amax(dim=1)).exponent - 15
     scale = torch.ldexp(torch.ones_like(A[:, 0]), exponent)
     scaled = A / scale[:, None]
     high = scaled.half()
-    halves = high, (scaled - high).half()
+    halves = (high, (scaled - high).half())
     return torch.cat([halves[half] for half in order], dim=1), scale
 
 
 def fused_sums(left: tuple[Any, Any], theta: Any) -> Any:
-    """Return Σ_j max(0, a_iᵀθ_j) for the rows a_i as split in :data:`LEFT`, reduced on chip by a Triton kernel."""
+    """Return Σ_j max(0, a_iᵀθ_j) by a Triton kernel, for rows a_i that are split as in ``LEFT``."""
     from selfdict.gpu.triton_screening import positive_sums
 
     halves, scale = left
-    right, columns = split(theta.T, RIGHT)
-    unit = columns.max()
-    return scale * unit * positive_sums(halves, right, (columns / unit).float())
+    right, column_scale = split(theta.T, RIGHT)
+    unit = column_scale.max()
+    return scale * unit * positive_sums(halves, right, (column_scale / unit).float())

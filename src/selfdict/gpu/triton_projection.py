@@ -1,21 +1,23 @@
 # Triton's language has no types.
 # mypy: ignore-errors
-"""A step of Algorithm 1 as one Triton kernel, a program a row.
+"""A step of Algorithm 1 as one Triton kernel, with one program per row.
 
 A row of up to 32,768 float32 entries is read once, held in registers through all Newton steps, and
-written once; it is held in two pieces, since the length of a piece is a power of two. A longer row
-is kept in ``V`` and read a chunk at a time.
+written once. It is held in two pieces, since the length of a piece must be a power of two. A longer
+row is kept in ``V`` and read chunk by chunk in every Newton step.
+
+Notation and method are those of :mod:`selfdict.kernels.projection`.
 """
 
 from typing import Any
 
 from selfdict._optional import optional
 
-triton, tl = optional("triton"), optional("triton.language")
+triton = optional("triton")
+tl = optional("triton.language")
 
-HELD = 1 << 17  # bytes of a row that registers can hold
-_CHUNK = 4096
-_SMALLEST = 64
+_REGISTER_BYTES = 1 << 17  # the longest row that the registers can hold
+_CHUNK_ENTRIES = 4096  # entries of a longer row that are read at a time
 
 
 def gradient_step(
@@ -23,18 +25,25 @@ def gradient_step(
 ) -> None:
     """See :func:`selfdict.gpu.projection.gradient_step`."""
     n = V.shape[1]
-    arguments = V, Y, Y_old, t, t_old, beta, penalty, w, start, n
-    if n * V.element_size() > HELD:
-        _chunked[(len(V),)](*arguments, BLOCK=_CHUNK, num_warps=16)
+    arguments = (V, Y, Y_old, t, t_old, beta, penalty, w, start, n)
+    if n * V.element_size() > _REGISTER_BYTES:
+        _step_in_chunks[(len(V),)](*arguments, CHUNK=_CHUNK_ENTRIES, num_warps=16)
         return
-    head = max(triton.next_power_of_2(n + 1) // 2, _SMALLEST)
-    tail = max(triton.next_power_of_2(max(n - head, 1)), _SMALLEST)
-    _held[(len(V),)](*arguments, HEAD=head, TAIL=tail, num_warps=min(max(head // 512, 4), 16))
+    # The largest power of two up to n, and one that covers the rest.
+    smallest_piece = 64
+    head = max(triton.next_power_of_2(n + 1) // 2, smallest_piece)
+    tail = max(triton.next_power_of_2(max(n - head, 1)), smallest_piece)
+    num_warps = min(max(head // 512, 4), 16)
+    _step_in_registers[(len(V),)](*arguments, HEAD=head, TAIL=tail, num_warps=num_warps)
 
 
 @triton.jit
 def _begin(V, t, t_old, beta, penalty, w, row, i, n):
-    """Return the diagonal entry to be projected, w_i, 1/w_i, the least gate, a guess, and whether Y is not zero."""
+    """Return what a program knows before it reads its row.
+
+    These are the diagonal entry to be projected, w_i, 1/w_i, the smallest possible gate, a guess of
+    the gate, and whether the row is nonzero in ``Y`` or ``Y_old``.
+    """
     guess = tl.load(t + i)
     is_open = (guess > 0.0) | (tl.load(t_old + i) > 0.0)
     own = tl.load(V + row * n + i) - tl.load(penalty + i)
@@ -48,9 +57,13 @@ def _begin(V, t, t_old, beta, penalty, w, row, i, n):
 
 @triton.jit
 def _load(V, Y, Y_old, beta, row, i, j, n, is_open):
-    """Return entries j of the row to be projected; the diagonal one as 0, which drops out of the sums."""
+    """Return entries j of the row to be projected, with 0 for the diagonal one.
+
+    A zero does not enter the sums.
+    """
     x = tl.load(V + row * n + j, mask=j < n, other=0.0)
     if is_open:
+        # Neither is needed again in this step: leave the cache to V and w.
         y = tl.load(Y + i * n + j, mask=j < n, other=0.0, eviction_policy="evict_first")
         old = tl.load(Y_old + i * n + j, mask=j < n, other=0.0, eviction_policy="evict_first")
         x += y + tl.load(beta) * (y - old)
@@ -59,14 +72,14 @@ def _load(V, Y, Y_old, beta, row, i, j, n, is_open):
 
 @triton.jit
 def _root(own, wi, num, den, lowest):
-    """Return the root of the piece of c' whose active entries have the sums ``num`` and ``den``; 0 if w_i = 0."""
+    """Return the root of the linear piece of c' with the sums ``num`` and ``den``; 0 if w_i = 0."""
     square = tl.where(wi > 0.0, wi * wi + den, 1.0)
     root = tl.minimum(tl.maximum(wi * (wi * own + num) / square, lowest), 1.0)
     return tl.where(wi > 0.0, root, 0.0)
 
 
 @triton.jit
-def _add(a, b, c, d):
+def _add_pairs(a, b, c, d):
     return a + c, b + d
 
 
@@ -74,7 +87,7 @@ def _add(a, b, c, d):
 def _sums(x, w, threshold):
     """Return Σ w_j x_j and Σ w_j² over the active entries of a piece."""
     active = tl.where(x > w * threshold, w, 0.0)
-    return tl.reduce((active * x, active * w), 0, _add)
+    return tl.reduce((active * x, active * w), 0, _add_pairs)
 
 
 @triton.jit
@@ -93,10 +106,10 @@ def _store(Y_old, i, j, n, x, w, gate, inverse):
 
 
 @triton.jit
-def _held(
+def _step_in_registers(
     V, Y, Y_old, t, t_old, beta, penalty, w, start, n, HEAD: tl.constexpr, TAIL: tl.constexpr
 ):
-    row = tl.program_id(0).to(tl.int64)
+    row = tl.program_id(0).to(tl.int64)  # int64: row * n may exceed 2³¹
     i = row + start
     own, wi, inverse, lowest, gate, is_open = _begin(V, t, t_old, beta, penalty, w, row, i, n)
     head = tl.arange(0, HEAD)
@@ -118,12 +131,12 @@ def _held(
 
 
 @triton.jit
-def _newton_chunked(V, w, row, n, own, wi, gate, inverse, lowest, BLOCK: tl.constexpr):
+def _newton_chunked(V, w, row, n, own, wi, gate, inverse, lowest, CHUNK: tl.constexpr):
     """Take a Newton step for the gate of a row that lies in V."""
-    num = tl.zeros((BLOCK,), V.dtype.element_ty)
-    den = tl.zeros((BLOCK,), V.dtype.element_ty)
-    for first in range(0, n, BLOCK):
-        j = first + tl.arange(0, BLOCK)
+    num = tl.zeros((CHUNK,), V.dtype.element_ty)
+    den = tl.zeros((CHUNK,), V.dtype.element_ty)
+    for first in range(0, n, CHUNK):
+        j = first + tl.arange(0, CHUNK)
         x = tl.load(V + row * n + j, mask=j < n, other=0.0)
         wj = tl.load(w + j, mask=j < n, other=0.0)
         active = tl.where(x > wj * (gate * inverse), wj, 0.0)
@@ -133,14 +146,14 @@ def _newton_chunked(V, w, row, n, own, wi, gate, inverse, lowest, BLOCK: tl.cons
 
 
 @triton.jit
-def _chunked(V, Y, Y_old, t, t_old, beta, penalty, w, start, n, BLOCK: tl.constexpr):
+def _step_in_chunks(V, Y, Y_old, t, t_old, beta, penalty, w, start, n, CHUNK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     i = row + start
     own, wi, inverse, lowest, gate, is_open = _begin(V, t, t_old, beta, penalty, w, row, i, n)
-    num = tl.zeros((BLOCK,), V.dtype.element_ty)
-    den = tl.zeros((BLOCK,), V.dtype.element_ty)
-    for first in range(0, n, BLOCK):  # the first Newton step needs no second look
-        j = first + tl.arange(0, BLOCK)
+    num = tl.zeros((CHUNK,), V.dtype.element_ty)
+    den = tl.zeros((CHUNK,), V.dtype.element_ty)
+    for first in range(0, n, CHUNK):  # the first Newton step, while the row is computed
+        j = first + tl.arange(0, CHUNK)
         x = _load(V, Y, Y_old, beta, row, i, j, n, is_open)
         wj = tl.load(w + j, mask=j < n, other=0.0)
         active = tl.where(x > wj * (gate * inverse), wj, 0.0)
@@ -151,11 +164,12 @@ def _chunked(V, Y, Y_old, t, t_old, beta, penalty, w, start, n, BLOCK: tl.conste
     moving = new != gate
     while moving:
         gate = new
-        new = _newton_chunked(V, w, row, n, own, wi, gate, inverse, lowest, BLOCK)
+        new = _newton_chunked(V, w, row, n, own, wi, gate, inverse, lowest, CHUNK)
         moving = new > gate
     if is_open | (gate > 0.0):
-        for first in range(0, n, BLOCK):
-            j = first + tl.arange(0, BLOCK)
+        for first in range(0, n, CHUNK):
+            j = first + tl.arange(0, CHUNK)
             x = tl.load(V + row * n + j, mask=j < n, other=0.0)
-            _store(Y_old, i, j, n, x, tl.load(w + j, mask=j < n, other=0.0), gate, inverse)
+            wj = tl.load(w + j, mask=j < n, other=0.0)
+            _store(Y_old, i, j, n, x, wj, gate, inverse)
     tl.store(t_old + i, gate)

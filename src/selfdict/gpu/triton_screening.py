@@ -1,15 +1,21 @@
 # Triton's language has no types.
 # mypy: ignore-errors
-"""The screening pass as one Triton kernel: tiles of a product, reduced where they are computed and never written."""
+"""The screening pass as one Triton kernel.
+
+The tiles of the product are reduced where they are computed, and never written to memory.
+"""
 
 from typing import Any
 
 from selfdict._optional import optional
 
-triton, tl, torch = optional("triton"), optional("triton.language"), optional("torch")
+triton = optional("triton")
+tl = optional("triton.language")
+torch = optional("torch")
 
-ROWS, COLUMNS, DEPTH = 128, 256, 64  # of a tile, and the step along the inner dimension
-_PARTS = 4  # programs that share the columns of one tile of rows: more even work for the last ones
+_TILE_ROWS = 128
+_TILE_COLUMNS = 256
+_TILE_DEPTH = 64  # the step along the inner dimension
 
 
 def positive_sums(left: Any, right: Any, factor: Any) -> Any:
@@ -28,12 +34,15 @@ def positive_sums(left: Any, right: Any, factor: Any) -> Any:
         float64.
     """
     count = len(left)
-    left, right = _padded(left, ROWS), _padded(right, COLUMNS)
+    left = _padded(left, _TILE_ROWS)
+    right = _padded(right, _TILE_COLUMNS)
     factor = torch.nn.functional.pad(factor, (0, len(right) - len(factor)))
-    tiles = len(right) // COLUMNS
-    parts = min(_PARTS, tiles)
+    tiles = len(right) // _TILE_COLUMNS
+    # Up to four programs share the columns of a tile of rows: smaller programs leave fewer
+    # processors idle at the end.
+    parts = min(4, tiles)
     sums = torch.empty((parts, len(left)), dtype=torch.float64, device=left.device)
-    _kernel[(len(left) // ROWS, parts)](
+    _kernel[(len(left) // _TILE_ROWS, parts)](
         left,
         right,
         factor,
@@ -42,9 +51,9 @@ def positive_sums(left: Any, right: Any, factor: Any) -> Any:
         tiles,
         -(-tiles // parts),
         left.shape[1],
-        ROWS=ROWS,
-        COLUMNS=COLUMNS,
-        DEPTH=DEPTH,
+        TILE_ROWS=_TILE_ROWS,
+        TILE_COLUMNS=_TILE_COLUMNS,
+        TILE_DEPTH=_TILE_DEPTH,
         num_warps=8,
         num_stages=4,
     )
@@ -53,7 +62,7 @@ def positive_sums(left: Any, right: Any, factor: Any) -> Any:
 
 def _padded(A: Any, multiple: int) -> Any:
     """Add zero rows and columns up to whole tiles: they add nothing to the sums."""
-    return torch.nn.functional.pad(A, (0, -A.shape[1] % DEPTH, 0, -A.shape[0] % multiple))
+    return torch.nn.functional.pad(A, (0, -A.shape[1] % _TILE_DEPTH, 0, -A.shape[0] % multiple))
 
 
 @triton.jit
@@ -64,22 +73,23 @@ def _kernel(
     sums,
     n_rows,
     tiles,
-    tiles_a_part,
+    tiles_per_part,
     depth,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    DEPTH: tl.constexpr,
+    TILE_ROWS: tl.constexpr,
+    TILE_COLUMNS: tl.constexpr,
+    TILE_DEPTH: tl.constexpr,
 ):
     part = tl.program_id(1)
-    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    along = tl.arange(0, DEPTH)
+    # int64 below: an offset may exceed 2³¹.
+    rows = tl.program_id(0) * TILE_ROWS + tl.arange(0, TILE_ROWS)
+    along = tl.arange(0, TILE_DEPTH)
     left_tile = left + rows.to(tl.int64)[:, None] * depth + along[None, :]
-    total = tl.zeros((ROWS,), tl.float64)
-    for tile in range(part * tiles_a_part, min((part + 1) * tiles_a_part, tiles)):
-        columns = tile * COLUMNS + tl.arange(0, COLUMNS)
+    total = tl.zeros((TILE_ROWS,), tl.float64)
+    for tile in range(part * tiles_per_part, min((part + 1) * tiles_per_part, tiles)):
+        columns = tile * TILE_COLUMNS + tl.arange(0, TILE_COLUMNS)
         right_tile = right + columns.to(tl.int64)[None, :] * depth + along[:, None]
-        V = tl.zeros((ROWS, COLUMNS), tl.float32)
-        for start in range(0, depth, DEPTH):
+        V = tl.zeros((TILE_ROWS, TILE_COLUMNS), tl.float32)
+        for start in range(0, depth, TILE_DEPTH):
             V = tl.dot(tl.load(left_tile + start), tl.load(right_tile + start), V)
         positive = tl.maximum(V, 0.0) * tl.load(factor + columns)[None, :]
         total += tl.sum(positive, axis=1).to(tl.float64)
