@@ -86,6 +86,18 @@ def all_finite(array: Array, block: int = 1 << 22) -> bool:
     return all(bool(np.isfinite(array[a : a + rows]).all()) for a in range(0, array.shape[0], rows))
 
 
+def largest_entry(array: Array, block: int = 1 << 22) -> float:
+    """Return the largest absolute value, looking at a block of rows at a time."""
+    if scipy.sparse.issparse(array):
+        return float(np.abs(array.data).max(initial=0.0))
+    rows = max(1, block // max(1, array[0].size))
+    largest = 0.0
+    for start in range(0, array.shape[0], rows):
+        part = array[start : start + rows]
+        largest = max(largest, float(part.max()), -float(part.min()))
+    return largest
+
+
 def as_vector(
     values: ArrayLike | None,
     n: int,

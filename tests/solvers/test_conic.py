@@ -44,7 +44,9 @@ def test_constrained_and_penalised_models_meet():
 
 
 def raise_diagonal(X):
-    """The transformation in the proof of Theorem 2, with the factor (1 − X_ij)/(1 − X_ii) that keeps the residual.
+    """The transformation in the proof of Theorem 2, with a factor that keeps the residual.
+
+    That factor is (1 − X_ij)/(1 − X_ii).
 
     Where the largest entry of row i is off the diagonal, column i becomes the mixture of itself and
     e_i that has that entry on the diagonal: its residual only shrinks.
@@ -76,7 +78,7 @@ def test_theorem_2(seed):
 
 
 def test_the_printed_factor_of_theorem_2_does_not_keep_the_residual():
-    """Raising X_ii to X_ij with the factor X_ii/X_ij, as printed, can raise the residual of column i."""
+    """With the printed factor X_ii/X_ij, raising X_ii to X_ij can raise the residual of column i."""
     M = np.array([[1.0, 0.6, 0.6], [0.0, 0.4, 0.4]])  # m_2 is m_1 again
     X = np.array([[1.0, 0.0, 0.0], [0.0, 0.4, 0.8], [0.0, 0.6, 0.2]])
     assert residual(M, X) == pytest.approx(0.0, abs=1e-12)

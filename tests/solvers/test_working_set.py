@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import naive_gates
 import reference
 from selfdict import (
+    InputError,
     Problem,
     Solution,
     Status,
@@ -512,10 +513,30 @@ def test_a_search_that_hardly_gets_on_ends():
     assert solution.n_iter < 1000
 
 
-def test_sums_that_overflow_are_refused():
-    M = np.full((4, 3), 2e38, dtype=np.float32)
-    with pytest.raises(ValueError, match="sums of columns overflow float32; divide"):
-        working_set(M, 1.0)
+@pytest.mark.parametrize("exponent", [-140, -60, 100])
+@pytest.mark.parametrize("solver", [working_set, fast_gradient, conic])
+def test_the_unit_of_single_precision_data_does_not_matter(exponent, solver):
+    """Their squares leave the range of float32: they are solved in another unit."""
+    M = scene(20, noise=0.05)[0].astype(np.float32)
+    scaled = np.ldexp(M, exponent)
+    if not np.array_equal(np.ldexp(scaled, -exponent), M):
+        M = np.ldexp(scaled, -exponent)  # what is left of subnormal numbers
+    plain = solver(M, mu=0.05)
+    other = solver(scaled, mu=float(np.ldexp(0.05, 2 * exponent)))
+    assert other.objective == pytest.approx(np.ldexp(plain.objective, 2 * exponent), rel=1e-5)
+    assert other.mu == np.ldexp(0.05, 2 * exponent)
+    np.testing.assert_allclose(other.toarray(), plain.toarray(), atol=1e-5)
+    again = certify(other)
+    assert again.objective == pytest.approx(other.objective, rel=1e-6)
+    assert again.dual_bound <= again.objective
+
+
+@pytest.mark.parametrize("factor", [2.0**-520, 2.0**500])
+def test_squares_outside_the_range_of_double_precision_are_refused(factor):
+    with pytest.raises(InputError, match="squares of the entries of M leave the range of float64"):
+        working_set(scene(20)[0] * factor, 1.0)
+    with pytest.raises(InputError, match="squares of the entries of D leave the range of float64"):
+        working_set(scene(20)[0], 1.0, D=np.full((12, 3), 1e-310))
 
 
 @pytest.mark.parametrize(

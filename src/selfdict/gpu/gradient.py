@@ -16,7 +16,7 @@ _Y_ENTRIES = 1 << 27  # entries of the open rows of Y gathered at a time
 
 
 class DeviceArrays:
-    """The arrays of Algorithm 1 on a device. Two n×n arrays lie there, and nothing else of that size.
+    """The arrays of Algorithm 1 on a device: two of them are n×n, and no others.
 
     It has the methods of :class:`selfdict.solvers.gradient_arrays.GradientArrays`, for problems
     without a dictionary.
@@ -85,7 +85,8 @@ class DeviceArrays:
         if self.data.loss is not None:
             self.E = self.data.loss.gradient(self.E)
         self.E = self.E.mul_(self.s * self.data.step_size)
-        penalty = self.p * (mu * self.data.step_size)
+        # a penalty beyond the range closes all rows as well as a very large number does
+        penalty = self.p * min(mu * self.data.step_size, 1e37)
         factor = torch.full((), beta, dtype=self.M.dtype, device=self.device)
         for start in range(0, n, len(self.V)):
             stop = min(start + len(self.V), n)

@@ -1,6 +1,8 @@
 """How far from optimal a feasible X can be at most: objective, dual bound and gap."""
 
+import math
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, overload
 
@@ -12,11 +14,12 @@ from selfdict._validation import Array
 from selfdict.compute.device import choose_device, is_tensor
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
-from selfdict.model.dual import DualTerms
+from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.features import Feature, check_features, features_of
 from selfdict.model.losses import Loss, Squared
 from selfdict.model.problem import Problem
-from selfdict.model.screening import row_scores
+from selfdict.model.rescaling import Rescaling
+from selfdict.model.screening import row_scores, summation_depth
 from selfdict.model.solution import Solution
 from selfdict.model.sparse import SparseResidual
 
@@ -91,18 +94,28 @@ def certify(
     where = choose_device(device)
     if device is None:
         where = problem.data_device
+    rescaling = Rescaling.of(problem)
+    if rescaling is not None:
+        scaled = rescaling.scaled(problem)
+        point = rescaling.scaled_start(solution)
+        return rescaling.undo(_certified(replace(point, problem=scaled), scaled, where), problem)
+    return _certified(solution, problem, where)
+
+
+def _certified(solution: Solution, problem: Problem, device: Any) -> Solution:
+    """Return a solution with its objective and bound, for a problem in an ordinary unit."""
     # everything below is float64, whatever the dtype of the data: a bound that rounding could
     # lift above the optimum would prove nothing
     if problem.is_sparse:
         terms = sparse_terms(problem, solution)
         fit = 0.5 * terms.quadratic
     else:
-        R = residual(problem.M, solution, problem.D, where)
-        terms = dense_terms(problem, R, where)
+        R = residual(problem.M, solution, problem.D, device)
+        terms = dense_terms(problem, R, device)
         fit = 0.5 * terms.quadratic
         if not problem.loss.quadratic:
-            fit = problem.loss.total(R, problem.s.astype(np.float64))
-    p = problem.p.astype(np.float64)
+            fit = problem.loss.total(R, problem.s)
+    p = problem.p
     trace = float(p @ solution.diagonal.astype(np.float64, copy=False))
     if problem.epsilon is not None:
         objective = trace
@@ -111,8 +124,7 @@ def certify(
         mu = problem.require_mu()
         objective = fit + mu * trace
         bound = terms.bound(mu * p)
-    certified: Solution = replace(solution, objective=objective, dual_bound=bound)
-    return certified
+    return replace(solution, objective=objective, dual_bound=bound)
 
 
 def problem_of(solution: Solution) -> Problem:
@@ -153,12 +165,12 @@ def dense_terms(problem: Problem, R: Array, device: Any = None) -> DualTerms:
     """Return the terms of the dual bound for the residual R (m, n), float64, of a dense problem."""
     v = None
     if problem.D is not None:
-        v = problem.v.astype(np.float64)
+        v = problem.v
     return residual_terms(
         problem.M,
         R,
-        problem.w.astype(np.float64),
-        problem.s.astype(np.float64),
+        problem.w,
+        problem.s,
         loss=problem.loss,
         D=problem.D,
         v=v,
@@ -175,6 +187,7 @@ def residual_terms(
     loss: Loss | None = None,
     D: Array | None = None,
     v: Array | None = None,
+    data_error: Array | None = None,
     device: Any = None,
 ) -> DualTerms:
     """Return the terms of the dual bound for any columns M (m, n) with their residuals R.
@@ -189,6 +202,8 @@ def residual_terms(
         By default the squared one.
     D, v : (m, d) ndarray and (d,) ndarray of float64, optional
         The atoms and their weights; by default M and w.
+    data_error : (n,) ndarray of float64, optional
+        Norms of the errors of the columns of M, where they were computed from others.
     device : torch.device or None
         Where to take the products.
     """
@@ -200,36 +215,67 @@ def residual_terms(
     # a product with ones would only copy the matrix
     if not (s == 1.0).all():
         theta = psi * s
-    linear = float(np.einsum("ij,ij->", theta, M, dtype=np.float64))
-    quadratic = float(np.vdot(theta, R))
-    scores = row_scores(M, theta, w, D, v, device)
-    if loss.quadratic:
-        return DualTerms(linear, quadratic, scores)
-    # the conjugate of a loss with bounded slope is infinite beyond that slope
-    steepest = float(np.abs(psi).max())
-    largest_scaling = 0.0
-    if steepest > 0:
-        largest_scaling = loss.limit / steepest
+    data_norms = np.sqrt(squared_norms(M))
+    atom_norms = data_norms
+    atom_weights = w
+    if D is not None and v is not None:
+        atom_norms = np.sqrt(squared_norms(D))
+        atom_weights = v
+    conjugate = None
+    largest_scaling = np.inf
+    if not loss.quadratic:
+        conjugate = _conjugate_of(loss, psi, s)
+        # the conjugate of a loss with bounded slope is infinite beyond that slope
+        steepest = float(np.abs(psi).max())
+        largest_scaling = 0.0
+        if steepest > 0:
+            largest_scaling = loss.limit / steepest
+    return DualTerms.from_columns(
+        np.einsum("ij,ij->j", theta, M, dtype=np.float64),
+        np.einsum("ij,ij->j", theta, R, dtype=np.float64),
+        row_scores(M, theta, w, D, v, device),
+        magnitudes=np.sqrt(squared_norms(theta)),
+        data_norms=data_norms,
+        atom_lengths=lengths(atom_norms, atom_weights),
+        w=w,
+        n_terms=M.shape[0],
+        n_summed=summation_depth(M.shape[1], device),
+        data_error=data_error,
+        conjugate=conjugate,
+        largest_scaling=largest_scaling,
+    )
+
+
+def _conjugate_of(loss: Loss, psi: Array, s: Array) -> Callable[[float], float]:
+    """Return c ↦ Σ_ij s_j ℓ*(c ψ_ij), from above."""
 
     def conjugate(c: float) -> float:
-        return float((loss.conjugate(c * psi) @ s).sum())
+        columns = loss.conjugate(c * psi).sum(axis=0) * s
+        return math.fsum(columns) * (1 + dot_error(len(psi)))
 
-    return DualTerms(linear, quadratic, scores, conjugate, largest_scaling)
+    return conjugate
+
+
+def lengths(norms: Array, weights: Array) -> Array:
+    """Return ‖d_i‖₂/v_i; 0 for atoms without weight, whose rows are zero in Ω."""
+    quotient = np.zeros(len(norms))
+    np.divide(norms, weights, out=quotient, where=weights > 0)
+    return quotient
 
 
 def sparse_terms(problem: Problem, solution: Solution) -> DualTerms:
     """Return the terms of the dual bound for sparse data, whose residual is not formed."""
-    sparse = sparse_residual(problem.M, solution)
-    s = problem.s.astype(np.float64)
-    w = problem.w.astype(np.float64)
+    M = problem.M
+    s = problem.s
+    w = problem.w
+    sparse = sparse_residual(M, solution)
     # rows of zero columns stay zero in Ω: their support function is zero
     rows = np.flatnonzero(w > 0)
     scores = np.zeros(w.size)
-    scores[rows] = sparse.positive_sums(problem.M, w, s * w, rows)
+    scores[rows] = sparse.positive_sums(M, w, s * w, rows)
     scores[rows] += np.minimum((s * sparse.inner)[rows], 0.0)
-    # what rounding may have added to ⟨θ, M⟩ is taken off, so that the bound stays one
-    linear = float(s @ (sparse.inner - sparse.rounding))
-    return DualTerms(linear, float(s @ sparse.square), scores)
+    data_norms = np.sqrt(squared_norms(M))
+    return sparse.dual_terms(scores, s, w, data_norms, lengths(data_norms, w))
 
 
 def residual(M: Array, solution: Solution, D: Array | None = None, device: Any = None) -> Array:
@@ -262,12 +308,12 @@ def sparse_residual(M: Any, solution: Solution) -> SparseResidual:
 def objective_value(solution: Solution) -> float:
     """Return the objective of a solution of model (6), in float64, without its bound."""
     problem = problem_of(solution)
-    s = problem.s.astype(np.float64)
+    s = problem.s
     if problem.is_sparse:
         fit = 0.5 * float(s @ sparse_residual(problem.M, solution).square)
     elif isinstance(problem.loss, Squared):
         fit = 0.5 * float(s @ squared_norms(residual(problem.M, solution, problem.D)))
     else:
         fit = problem.loss.total(residual(problem.M, solution, problem.D), s)
-    p = problem.p.astype(np.float64)
+    p = problem.p
     return fit + problem.require_mu() * float(p @ solution.diagonal.astype(np.float64))

@@ -16,14 +16,28 @@ Atoms d_i of another dictionary, with weights v_i and gates of their own, have t
 Σ_i s_j ℓ*(θ_ij/s_j), and θ_j = c s_j ψ(r_j) with ψ = ℓ'.
 
 All terms are sums over columns, so the bound of a whole scene is put together from its blocks.
+
+Rounding counts, since a bound is a proof. θ is whatever matrix was stored, so only errors in what
+is computed from it matter: ⟨θ, M⟩ is taken from below, the other terms from above. A sum of k
+products has an error of at most γ_k = k u/(1 − k u) times the sum of their absolute values, in any
+order, with u = 2⁻⁵³; that sum is bounded by norms.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from selfdict._validation import Array
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+def dot_error(n_terms: int) -> float:
+    """Return γ_k for k terms and a few more operations: the relative error of a sum of products."""
+    k = n_terms + 16
+    return k * UNIT_ROUNDOFF / (1 - k * UNIT_ROUNDOFF)
 
 
 @dataclass(frozen=True)
@@ -33,11 +47,11 @@ class DualTerms:
     Attributes
     ----------
     linear : float
-        ⟨θ, M⟩.
+        ⟨θ, M⟩, from below.
     quadratic : float
-        ⟨θ, R⟩: Σ_j s_j ‖r_j‖² for the squared loss.
+        ⟨θ, R⟩, from above: Σ_j s_j ‖r_j‖² for the squared loss.
     scores : (d,) ndarray of float64
-        σ_i(θ) of every row, or of those that count.
+        σ_i(θ) of every row, or of those that count, from above.
     conjugate : callable or None
         c ↦ Σ_ij s_j ℓ*(c ψ_ij), for a loss that is not quadratic; None means ½c²·quadratic.
     largest_scaling : float
@@ -67,10 +81,68 @@ class DualTerms:
         conjugate = self.conjugate
 
         def dual(c: float) -> float:
-            excess = float(np.maximum(c * self.scores - penalty, 0.0).sum())
-            return c * self.linear - conjugate(c) - excess
+            excess = math.fsum(np.maximum(c * self.scores - penalty, 0.0))
+            return rounded_down(c * self.linear, conjugate(c), excess)
 
         return max(0.0, search_scaling(dual, self.largest_scaling))
+
+    @classmethod
+    def from_columns(
+        cls,
+        inner: Array,
+        square: Array,
+        scores: Array,
+        *,
+        magnitudes: Array,
+        data_norms: Array,
+        atom_lengths: Array,
+        w: Array,
+        n_terms: int,
+        n_summed: int,
+        square_error: Array | None = None,
+        data_error: Array | None = None,
+        conjugate: Callable[[float], float] | None = None,
+        largest_scaling: float = np.inf,
+    ) -> "DualTerms":
+        """Put the terms together from what was computed for each column, with room for rounding.
+
+        Parameters
+        ----------
+        inner, square : (n,) ndarray of float64
+            θ_jᵀm_j and θ_jᵀr_j.
+        scores : (d,) ndarray of float64
+            σ_i as computed.
+        magnitudes : (n,) ndarray of float64
+            ‖θ_j‖; where θ is not stored, a bound on the norms of what was summed up for it.
+        data_norms : (n,) ndarray of float64
+            ‖m_j‖.
+        atom_lengths : (d,) ndarray of float64
+            ‖d_i‖₂/v_i of the rows scored.
+        w : (n,) ndarray of float64
+            Weights of Ω.
+        n_terms : int
+            Products in a sum: the number of features, and of atoms where θ is not stored.
+        n_summed : int
+            Additions that a score has gone through; fewer than columns if tiles are summed first.
+        square_error : (n,) ndarray of float64, optional
+            Absolute errors of ``square``; by default these are relative ones of sums of squares.
+        data_error : (n,) ndarray of float64, optional
+            Norms of the errors of the columns themselves, where they were computed from others.
+        conjugate, largest_scaling
+            As in the class.
+        """
+        error = dot_error(n_terms)
+        linear = math.fsum(inner) - error * math.fsum(magnitudes * data_norms)
+        quadratic = math.fsum(square) * (1 + error)
+        if square_error is not None:
+            quadratic += math.fsum(square_error)
+        # a score sums up products with all columns, at most reach · length, and its own column
+        reach = math.fsum(w * magnitudes)
+        above = scores + 2 * dot_error(n_terms + n_summed) * reach * atom_lengths
+        if data_error is not None:  # the columns are the atoms as well
+            linear -= math.fsum(magnitudes * data_error)
+            above += reach * np.divide(data_error, w, out=np.zeros(len(w)), where=w > 0)
+        return cls(linear, quadratic, above, conjugate, largest_scaling)
 
     def constrained_bound(self, epsilon: float, p: Array) -> float:
         """Return the lower bound on model (4), whose residual has at most the norm ε."""
@@ -112,8 +184,14 @@ def best_scaling(
         c = min(max(slope[piece] / quadratic, left), kinks[piece])
     if not np.isfinite(c):
         c = left
-    excess = float(np.maximum(c * scores - penalty, 0.0).sum())
-    return float(c), float(c * linear - 0.5 * c * c * quadratic - excess)
+    excess = math.fsum(np.maximum(c * scores - penalty, 0.0))
+    return float(c), rounded_down(c * linear, 0.5 * c * c * quadratic, excess)
+
+
+def rounded_down(gain: float, cost: float, excess: float) -> float:
+    """Return gain − cost − excess, less what rounding may have done to the three and their sum."""
+    size = abs(gain) + cost + excess
+    return float(gain - cost - excess - 16 * UNIT_ROUNDOFF * size)
 
 
 def search_scaling(dual: Callable[[float], float], upper: float) -> float:

@@ -69,6 +69,13 @@ class Loss(ABC):
         """Raise an error if the loss does not fit data of shape (m, n)."""
         return
 
+    def rescaled(self, factor: float) -> "Loss | None":
+        """Return the loss for data times ``factor``, whose values are ``factor``² times as large.
+
+        None if there is no such loss, or if it is not known: data then keep their unit.
+        """
+        return None
+
     # A quadratic loss is the squared loss for scaled data and scaled sample weights; the fastest
     # solvers need one.
 
@@ -110,6 +117,9 @@ class Squared(Loss):
 
     def conjugate(self, theta: Array) -> Array:
         return 0.5 * np.square(theta)
+
+    def rescaled(self, factor: float) -> Loss:
+        return self
 
     @property
     def quadratic(self) -> bool:
@@ -165,6 +175,9 @@ class Weighted(Loss):
             return self
         return Weighted(self.band_variance, np.asarray(self.pixel_variance)[columns])
 
+    def rescaled(self, factor: float) -> Loss:
+        return self
+
     def check_shape(self, m: int, n: int) -> None:
         self._bands(m, np.float64)
         self._pixels(n, np.float64)
@@ -181,10 +194,11 @@ class Weighted(Loss):
     def whiten(self, A: Array) -> Array:
         if self.band_variance is None:
             return A
-        return np.asarray(A / np.sqrt(self._bands(len(A), A.dtype)))
+        # in double precision: quotients rounded to float32 would be other data
+        return np.asarray(A / np.sqrt(self._bands(len(A), np.float64)))
 
     def weigh(self, s: Array) -> Array:
-        return np.asarray(s / self._pixels(len(s), s.dtype))
+        return np.asarray(s / self._pixels(len(s), np.float64))
 
     def _bands(self, m: int, dtype: Any) -> Array:
         """Return the variances of the rows as a column, (m, 1)."""
@@ -219,6 +233,9 @@ class _Robust(Loss):
     @property
     def takes_tensors(self) -> bool:
         return True
+
+    def rescaled(self, factor: float) -> Loss:
+        return type(self)(self.delta * factor)
 
 
 @dataclass(frozen=True)
@@ -281,8 +298,11 @@ class PseudoHuber(_Robust):
         return R / self._root(R)
 
     def conjugate(self, theta: Array) -> Array:
-        inside = np.sqrt(np.maximum(1 - np.square(theta / self.delta), 0.0))
-        return np.where(np.abs(theta) <= self.delta, np.square(theta) / (1 + inside), np.inf)
+        size = np.abs(theta)
+        # as a product, which keeps its digits where θ is near δ
+        below = np.maximum(self.delta - size, 0.0) * (self.delta + size)
+        root = np.sqrt(below) / self.delta
+        return np.where(size <= self.delta, np.square(theta) / (1 + root), np.inf)
 
     def _root(self, R: Array) -> Array:
         ratio = R / self.delta

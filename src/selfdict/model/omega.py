@@ -1,5 +1,7 @@
 """The feasible set Ω of models (4) and (6), and the Euclidean projection onto it."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -9,18 +11,18 @@ from selfdict.compute.threads import for_slices
 from selfdict.kernels.projection import ROWS_PER_SLICE, project_rows
 
 
-def column_norms(M: Array, block: int = 1 << 16) -> Array:
-    """Return w, the ℓ1 norms of the columns of M (m, n), in M's dtype.
+def column_norms(M: Array, dtype: Any = None, block: int = 1 << 16) -> Array:
+    """Return w, the ℓ1 norms of the columns of M (m, n), in ``dtype``, by default that of M.
 
     Sums are taken in float64, block by block.
     """
-    w = np.empty(M.shape[1], dtype=M.dtype)
+    w = np.empty(M.shape[1], dtype=dtype or M.dtype)
     with np.errstate(over="ignore"):
         for a in range(0, M.shape[1], block):
             w[a : a + block] = abs(M[:, a : a + block]).sum(axis=0, dtype=np.float64)
     if np.isinf(w).any():
         raise InputError(
-            f"the sums of columns overflow {M.dtype}; divide the data by its largest entry first"
+            f"the sums of columns overflow {w.dtype}; divide the data by its largest entry first"
         )
     return w
 

@@ -10,7 +10,14 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_generator, as_matrix, as_scalar, as_vector
+from selfdict._validation import (
+    Array,
+    as_generator,
+    as_matrix,
+    as_scalar,
+    as_vector,
+    largest_entry,
+)
 from selfdict.compute.device import is_tensor, to_numpy
 from selfdict.model.losses import Loss, as_loss
 from selfdict.model.omega import column_norms
@@ -68,7 +75,7 @@ class Problem:
     Attributes
     ----------
     M, mu, epsilon, D, w, p, sample_weight, loss, target
-        As given, checked and converted to the dtype of M; ``w`` and ``p`` are always arrays.
+        As given and checked; the vectors are in float64, and ``w`` and ``p`` are always arrays.
     v : (n,) or (d,) ndarray
         The weights of the atoms: w, or the ℓ1 norms of the columns of D.
     reduced_from : ReducedFrom or None
@@ -115,17 +122,20 @@ class Problem:
             raise InputError(f"give either mu or epsilon, got mu={mu!r} and epsilon={epsilon!r}")
         # sparse data is accepted here; whether a solver takes it, the solver's check decides
         data = as_matrix(to_numpy(M), sparse=True)
-        dtype = data.dtype
+        _check_range(data, "M")
         n = data.shape[1]
         atoms = None
-        norms = as_vector(w, n, "w", dtype, default=column_norms(data))
+        # weights stay in double precision: rounded ones would be those of another problem, and the
+        # bound would be about that
+        norms = as_vector(w, n, "w", np.float64, default=column_norms(data, np.float64))
         v = norms
         if D is not None:
             atoms = as_dictionary(D, data)
-            v = column_norms(atoms)
+            _check_range(atoms, "D")
+            v = column_norms(atoms, np.float64)
         weight = None
         if sample_weight is not None:
-            weight = as_vector(sample_weight, n, "sample_weight", dtype)
+            weight = as_vector(sample_weight, n, "sample_weight", np.float64)
         if mu is not None:
             mu = as_scalar(mu, "mu")
         if epsilon is not None:
@@ -137,7 +147,9 @@ class Problem:
             D=atoms,
             w=norms,
             v=v,
-            p=as_vector(p, v.size, "p", dtype, default=jitter(v.size, random_state), positive=True),
+            p=as_vector(
+                p, v.size, "p", np.float64, default=jitter(v.size, random_state), positive=True
+            ),
             sample_weight=weight,
             loss=as_loss(loss),
             target=as_target(target, mu),
@@ -200,7 +212,7 @@ class Problem:
     def s(self) -> Array:
         """The weights of the columns in the residual, (n,): ``sample_weight``, or ones."""
         if self.sample_weight is None:
-            return np.ones(self.n_points, dtype=self.M.dtype)
+            return np.ones(self.n_points)
         return self.sample_weight
 
     @property
@@ -261,9 +273,19 @@ class ReducedFrom(NamedTuple):
     memory: Any
 
 
+def _check_range(A: Array, name: str) -> None:
+    """Refuse data whose sums of squares, which objectives are, leave the range of float64."""
+    largest = largest_entry(A)
+    if largest > 0 and not 1e-145 < largest < 1e145:
+        raise InputError(
+            f"the squares of the entries of {name} leave the range of float64, got {largest:.1g} "
+            f"as the largest entry; scale {name}"
+        )
+
+
 def as_dictionary(D: ArrayLike, M: Array) -> Array:
-    """Return the atoms of a dictionary in M's dtype, (m, d)."""
-    atoms = as_matrix(to_numpy(D), "D").astype(M.dtype, copy=False)
+    """Return the atoms of a dictionary, (m, d), in their own precision."""
+    atoms = as_matrix(to_numpy(D), "D")
     if atoms.shape[0] != M.shape[0]:
         raise InputError(f"D must have the {M.shape[0]} rows of M, got shape {atoms.shape}")
     return atoms

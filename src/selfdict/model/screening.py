@@ -74,6 +74,14 @@ def row_scores(
     return scores
 
 
+def summation_depth(n: int, device: Any) -> int:
+    """Return how many additions a score over n columns has gone through, at most."""
+    if device is not None:
+        return n  # in whatever order the device takes
+    # tiles of at most TILE_COLUMNS, or of 256 columns for few features, and then their sums
+    return TILE_COLUMNS + n // 256
+
+
 def screener(D: Array, v: Array, device: Any) -> PositiveSums:
     """Return :func:`positive_sums` for some atoms and weights, on the CPU or on a device."""
     if device is None:

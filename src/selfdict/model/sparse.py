@@ -6,9 +6,10 @@ With the open atoms D (m, k), P = YᵀD (l, k), G = DᵀD and the coefficients X
     ‖r_j‖² = ‖y_j‖² − 2 p_jᵀx_j + x_jᵀG x_j,
     m_iᵀr_j = m_iᵀy_j − (m_iᵀD) x_j,
 
-and m_iᵀy_j costs as many operations as features the two share. Near an exact fit, where sparse data
-rarely is, the differences lose digits: what they may have gained by rounding is taken off the dual
-bound.
+and m_iᵀy_j costs as many operations as features the two share. Near an exact fit the differences
+lose digits. What rounding may have done is known, by the norms β_j = ‖y_j‖ + Σ_k ‖d_k‖ |x_kj| of
+what is summed up: it is taken off the dual bound. Where ‖r_j‖² would have no digit left, r_j is
+formed for a moment.
 """
 
 from typing import Any, NamedTuple
@@ -20,11 +21,12 @@ from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.screening import add_positive_sums
-from selfdict.kernels.sparse import add_gram_rows
+from selfdict.kernels.sparse import add_gram_rows, dense_columns
+from selfdict.model.dual import DualTerms, dot_error
 
-ROUNDING = 64 * np.finfo(np.float64).eps  # relative error of the products
 # with ten thousand columns, a tile of this many rows fits into the second-level cache
 SPARSE_TILE_ROWS = 16
+_FORMED_ENTRIES = 1 << 23  # entries of the residuals formed at a time: 64 MiB
 
 
 class SparseResidual(NamedTuple):
@@ -38,8 +40,10 @@ class SparseResidual(NamedTuple):
         The coefficients, transposed.
     inner, square : (l,) ndarray of float64
         y_jᵀr_j and ‖r_j‖².
-    rounding : (l,) ndarray of float64
-        How much too large y_jᵀr_j may be.
+    magnitudes : (l,) ndarray of float64
+        β_j, from which the errors of both follow.
+    square_error : (l,) ndarray of float64
+        By how much ``square`` may be too small.
     """
 
     Y: Any
@@ -47,7 +51,8 @@ class SparseResidual(NamedTuple):
     Xt: Array
     inner: Array
     square: Array
-    rounding: Array
+    magnitudes: Array
+    square_error: Array
 
     @classmethod
     def of(cls, Y: Any, D: Array, Xt: Array, P: Array | None = None) -> "SparseResidual":
@@ -57,7 +62,46 @@ class SparseResidual(NamedTuple):
         norms = squared_norms(Y)
         fitted = np.einsum("jk,jk->j", P, Xt)
         square = norms - 2 * fitted + np.einsum("jk,jk->j", Xt @ (D.T @ D), Xt)
-        return cls(Y, D, Xt, norms - fitted, np.maximum(square, 0.0), ROUNDING * norms)
+        magnitudes = np.sqrt(norms) + np.abs(Xt) @ np.sqrt(squared_norms(D))
+        error = dot_error(sum(D.shape))
+        square_error = 4 * error * magnitudes**2
+        # the difference of large sums has hardly a digit left: form the residual itself
+        few_digits = np.flatnonzero(square < 1e6 * square_error)
+        at_a_time = max(1, _FORMED_ENTRIES // len(D))
+        for start in range(0, few_digits.size, at_a_time):
+            columns = few_digits[start : start + at_a_time]
+            R = dense_columns(Y, columns).astype(np.float64) - D @ Xt[columns].T
+            square[columns] = squared_norms(R)
+            formed = error * magnitudes[columns]
+            square_error[columns] = formed * (2 * np.sqrt(square[columns]) + formed)
+        return cls(Y, D, Xt, norms - fitted, np.maximum(square, 0.0), magnitudes, square_error)
+
+    def dual_terms(
+        self, scores: Array, s: Array, w: Array, data_norms: Array, atom_lengths: Array
+    ) -> DualTerms:
+        """Return the terms of the dual bound for θ_j = s_j r_j.
+
+        Parameters
+        ----------
+        scores : (d,) ndarray of float64
+            From :meth:`positive_sums`, with the own columns.
+        s, w, data_norms : (l,) ndarray of float64
+            Weights of the residual and of Ω, and ‖y_j‖.
+        atom_lengths : (d,) ndarray of float64
+            ‖m_i‖₂/w_i of the rows scored.
+        """
+        return DualTerms.from_columns(
+            s * self.inner,
+            s * self.square,
+            scores,
+            magnitudes=s * self.magnitudes,
+            data_norms=data_norms,
+            atom_lengths=atom_lengths,
+            w=w,
+            n_terms=sum(self.D.shape),
+            n_summed=len(w),
+            square_error=s * self.square_error,
+        )
 
     def positive_sums(self, M: Any, w: Array, factor: Array, rows: Array | None) -> Array:
         """Return Σ_j max(0, factor_j (m_i/w_i)ᵀr_j) for the rows i (None: all), in float64."""

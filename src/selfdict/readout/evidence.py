@@ -71,7 +71,7 @@ class Evidence:
         M = weighted_columns(whole)
         A = M
         if whole.D is not None:
-            A = whole.D
+            A = whole.D.astype(M.dtype, copy=False)
         return cls(solution, problem.w, M, A, whole.D is None, points, clusters)
 
     @classmethod
@@ -84,7 +84,7 @@ class Evidence:
         name = "M"
         of = "points"
         if D is not None:
-            A = as_dictionary(D, M)
+            A = as_dictionary(D, M).astype(M.dtype, copy=False)
             name = "D"
             of = "atoms"
         points = np.arange(A.shape[1])

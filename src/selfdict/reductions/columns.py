@@ -60,13 +60,12 @@ class ColumnSubset(GateReduction):
         w : (k,) ndarray, optional
             Weights of Ω; by default those of the columns.
         """
-        dtype = problem.M.dtype
         if w is None:
             w = problem.w[columns]
         changes: dict[str, Any] = {
             "M": problem.M[:, columns],
-            "w": w.astype(dtype),
-            "sample_weight": weight.astype(dtype),
+            "w": w,
+            "sample_weight": weight,
             "loss": problem.loss.take(columns),
             "reduced_from": ReducedFrom(problem, self, memory),
         }

@@ -19,7 +19,9 @@ from scipy.sparse import issparse
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_matrix, as_rank
 from selfdict.compute.sums import second_moments
-from selfdict.model.certificate import certify, objective_value
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.certificate import objective_value, residual, residual_terms
+from selfdict.model.dual import dot_error
 from selfdict.model.features import UnsupportedError
 from selfdict.model.losses import Squared
 from selfdict.model.problem import Problem, ReducedFrom
@@ -112,11 +114,29 @@ class Compression(Reduction):
         """
         link = self._reduced_from(solution)
         small: Compressed = link.memory
-        unscaled = small.data / small.data.dtype.type(small.scale)
-        origin = link.problem.with_mu(solution.mu)
-        bound = certify(solution.for_problem(origin.changed(M=unscaled))).dual_bound
-        point = replace(solution, problem=origin, dual_bound=bound)
+        assert solution.problem is not None  # as _reduced_from has checked
+        origin = link.problem.with_mu(solution.mu).changed(p=solution.problem.p)
+        point = replace(solution, problem=origin, dual_bound=_bound(origin, small.basis, solution))
         return replace(point, objective=objective_value(point))
+
+
+def _bound(problem: Problem, basis: Array, solution: Solution) -> float:
+    """Return the dual bound of a problem for θ = Qϑ, with ϑ the residual seen in a basis.
+
+    The basis is orthonormalised and the data projected in double precision; what rounding is left
+    in that is taken off the bound.
+    """
+    M = problem.M
+    Q = np.linalg.qr(basis.astype(np.float64))[0]
+    data = np.ascontiguousarray((M.T @ Q).T)
+    rounding = np.sqrt(Q.shape[1]) * dot_error(M.shape[0]) * np.sqrt(squared_norms(M))
+    terms = residual_terms(
+        data, residual(data, solution), problem.w, problem.s, data_error=rounding
+    )
+    # ‖Qϑ‖² exceeds ‖ϑ‖² by no more than Q departs from orthonormality
+    longer = 1 + 4 * dot_error(M.shape[0]) * np.sqrt(Q.shape[1])
+    terms = replace(terms, quadratic=longer * terms.quadratic)
+    return terms.bound(problem.require_mu() * problem.p)
 
 
 def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None) -> Compressed:

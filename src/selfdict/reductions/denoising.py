@@ -77,9 +77,9 @@ class Denoising(GateReduction):
         data = found.data
         if problem.sample_weight is not None:
             # back to the unit of M; a column without weight is not seen, and stays as it is
-            root = np.sqrt(problem.sample_weight)
+            root = np.sqrt(problem.sample_weight).astype(data.dtype)
             data = np.divide(data, root, out=problem.M.copy(), where=root > 0)
-        w = column_norms(data)
+        w = column_norms(data, np.float64)
         v = w
         if problem.D is not None:
             v = problem.v

@@ -92,8 +92,7 @@ class Recipe:
         reduced = self.reduce_columns(problem, clusters)
         # one weight for each row of the reduced problem; the same generator seeds the compression
         if rng is not None:
-            p = jitter(reduced.n_atoms, rng).astype(reduced.M.dtype)
-            reduced = reduced.changed(p=p)
+            reduced = reduced.changed(p=jitter(reduced.n_atoms, rng))
         if self.compression is not None:
             compression = self.compression
             if compression.random_state is None:

@@ -11,8 +11,9 @@ def weighted_columns(problem: Problem) -> Array:
     """Return M with each column times the root of its sample weight."""
     if problem.sample_weight is None:
         return problem.M
-    roots = np.sqrt(problem.sample_weight)
+    roots = np.sqrt(problem.sample_weight).astype(problem.M.dtype)
     if problem.is_sparse:
         scaled: Array = (problem.M @ diags_array(roots)).tocsc().astype(problem.M.dtype)
         return scaled
-    return problem.M * roots
+    weighted: Array = problem.M * roots
+    return weighted

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from selfdict.model.features import Feature, check_features, features_of, refusal
 from selfdict.model.problem import Problem
+from selfdict.model.rescaling import Rescaling
 from selfdict.model.solution import Callback, Solution
 
 
@@ -79,7 +80,16 @@ class Solver(ABC):
             With its problem at the final penalty, and with a certificate.
         """
         self.check(problem)
-        return self._solve(problem, start, callback)
+        rescaling = Rescaling.of(problem)
+        if rescaling is None:
+            return self._solve(problem, start, callback)
+        # squares would leave the range of floating point: solve in another unit
+        solution = self._solve(
+            rescaling.scaled(problem),
+            rescaling.scaled_start(start),
+            rescaling.callback(callback),
+        )
+        return rescaling.undo(solution, problem)
 
     @abstractmethod
     def _solve(

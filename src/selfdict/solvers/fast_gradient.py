@@ -95,7 +95,8 @@ class FastGradient(Solver):
                 f"fast_gradient on a GPU needs a loss for tensors, got {problem.loss!r}; its "
                 "takes_tensors says whether it is one"
             )
-        _check_range(problem.M)
+        if problem.loss.rescaled(1.0) is None:  # other losses are solved in a suitable unit
+            _check_range(problem.M)
 
     def _solve(
         self, problem: Problem, start: ArrayLike | Solution | None, callback: Callback | None

@@ -6,6 +6,8 @@ differentiable and piecewise quadratic in as many variables as there are atoms;
 :mod:`selfdict.solvers.newton` minimises it.
 """
 
+from functools import cached_property
+
 import numpy as np
 
 from selfdict._validation import Array
@@ -75,7 +77,8 @@ class Gates:
             self.s = s[columns]
         # in the coordinates z = x v/w the residual of column j is w_j times that of m_j/w_j
         self.weight = self.s * self.scale**2
-        self.squares = self.s * squared_norms(self.Y)
+        self.squared_norms = squared_norms(self.Y)
+        self.squares = self.s * self.squared_norms
         self.square = float(self.squares.sum())
         n = len(self.scale)
         self.atoms = np.empty(0, np.int64)
@@ -91,6 +94,13 @@ class Gates:
         self._last_hessian: tuple[Array, Array] | None = None
         # at most 64 slices, so that their partial sums stay few; at least 250 columns pay a thread
         self.columns_per_slice = max(250, -(-n // 64))
+
+    @cached_property
+    def atom_lengths(self) -> Array:
+        """‖d_i‖₂/v_i of all atoms of the dictionary, (d,)."""
+        if self.tied and self.columns is None:
+            return np.sqrt(self.squared_norms) / self.v
+        return np.sqrt(squared_norms(self.D)) / self.v
 
     def open(self, atoms: Array, t: Array) -> None:
         """Start with these atoms at these gates: fit all columns."""
@@ -135,7 +145,8 @@ class Gates:
             self.state[start:stop, old:][at_gate] = GATE
             return np.asarray(-self.weight[start:stop] @ np.where(at_gate, g, 0.0))
 
-        of_new = sum(for_slices(task, n, self.columns_per_slice))
+        # from zeros, because there may be no column at all
+        of_new = sum(for_slices(task, n, self.columns_per_slice), start=np.zeros(added))
         self.gradient = np.concatenate([self.gradient[kept], of_new])
 
     def _own_atoms(self) -> Array:
@@ -183,7 +194,8 @@ class Gates:
             )
             return sums
 
-        sums = sum(for_slices(task, len(self.scale), self.columns_per_slice))
+        parts = for_slices(task, len(self.scale), self.columns_per_slice)
+        sums = sum(parts, start=np.zeros(1 + len(t)))
         self.fit = 0.5 * self.square + float(sums[0])
         self.gradient = sums[1:]
 

@@ -83,7 +83,9 @@ class HostArrays:
         data = self.data
         n = data.M.shape[1]
         dtype = data.M.dtype
-        penalty = dtype.type(mu) * data.p
+        # a penalty beyond the range closes all rows as well as the largest number does
+        largest = float(np.finfo(dtype).max) / 16
+        penalty = np.minimum(mu * data.p.astype(np.float64), largest).astype(dtype)
         gate = -1  # for the kernel: on the diagonal
         if data.gate_column is not None:
             gate = data.gate_column

@@ -65,7 +65,12 @@ class GradientData:
         if problem.loss.quadratic:
             M, D, s = problem.squared_form
             loss = None
-        w = problem.w
+        # iterates have the precision of the data; what they lead to is certified in float64
+        dtype = problem.M.dtype
+        M = M.astype(dtype, copy=False)
+        s = s.astype(dtype)
+        w = problem.w.astype(dtype)
+        v = problem.v.astype(dtype)
         column_scale = None
         if loss is None and problem.sample_weight is not None and (s > 0).all():
             column_scale = np.sqrt(s)
@@ -76,12 +81,12 @@ class GradientData:
         atom_scale = None
         if D is not None:
             omega = M.dtype.type(w.mean()) or M.dtype.type(1.0)
-            atom_scale = np.zeros_like(problem.v)
-            np.divide(omega, problem.v, out=atom_scale, where=problem.v > 0)
+            atom_scale = np.zeros_like(v)
+            np.divide(omega, v, out=atom_scale, where=v > 0)
             gate_column = problem.n_points
             # the gates are one more column: a point of zeros whose residual has no weight
             M = np.pad(M, ((0, 0), (0, 1)))
-            D = D * atom_scale
+            D = D.astype(dtype, copy=False) * atom_scale
             w = np.append(w, omega)
             s = np.append(s, s.dtype.type(0.0))
         if lipschitz is None:
@@ -99,7 +104,7 @@ class GradientData:
             D=_atoms(M, D),
             w=w,
             s=s,
-            p=problem.p,
+            p=problem.p.astype(dtype),
             loss=loss,
             gate_column=gate_column,
             atom_scale=atom_scale,

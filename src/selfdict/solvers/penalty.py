@@ -70,7 +70,7 @@ def mu_heuristic(
     atoms = M
     of = "points"
     if D is not None:
-        atoms = as_dictionary(D, M)
+        atoms = as_dictionary(D, M).astype(M.dtype, copy=False)
         of = "atoms"
     d = atoms.shape[1]
     r = as_rank(r, d, of=of)

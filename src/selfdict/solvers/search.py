@@ -116,7 +116,7 @@ class Search:
 
     def view(self, gates: Gates, gram: Array | None = None) -> View:
         """Return the view of a working set, and take over what it tells of the point."""
-        view = View(gates, self.penalty, self.data.positive_sums, gram)
+        view = View(gates, self.penalty, self.data.positive_sums, gram, self.data.device)
         self.residual = float(np.sqrt(view.quadratic))
         self.trace = float(gates.t.sum())
         # the objective of a sample says nothing about that of all columns
@@ -170,7 +170,7 @@ class Search:
             # from the residual itself: products of all points prove nothing
             gates = self.data.gates(use_gram=False)
             gates.open(point.atoms, point.t)
-            view = View(gates, self.penalty, self.data.positive_sums)
+            view = View(gates, self.penalty, self.data.positive_sums, device=self.data.device)
             self.point = point
             self.objective = view.objective + self.data.constant
             # if it is worse than X = 0, a sample has led astray

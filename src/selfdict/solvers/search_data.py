@@ -1,5 +1,6 @@
 """The data of a problem as the search uses it: without zero columns, weights in float64."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,6 +10,7 @@ from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.dual import dot_error
 from selfdict.model.problem import Problem
 from selfdict.model.screening import PositiveSums, gram, screener
 from selfdict.solvers.gates import Gates
@@ -80,8 +82,9 @@ class SearchData:
             columns=columns,
             rows=rows,
             square=float(squares.sum()),
-            # a sum of its own: the difference of two large sums would leave rounding errors
-            constant=0.5 * float(squares[problem.w == 0].sum()),
+            # a sum of its own: the difference of two large sums would leave rounding errors; from
+            # below, since it is part of the bound
+            constant=0.5 * math.fsum(squares[problem.w == 0]) * (1 - dot_error(form.M.shape[0])),
             device=device,
             positive_sums=screener(atoms, v, device),
         )

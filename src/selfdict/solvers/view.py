@@ -9,7 +9,7 @@ from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.model.dual import DualTerms
-from selfdict.model.screening import PositiveSums, gram_sums
+from selfdict.model.screening import PositiveSums, gram_sums, summation_depth
 from selfdict.model.sparse import SparseResidual
 from selfdict.solvers.gates import Gates
 
@@ -25,8 +25,10 @@ class View:
     ----------
     objective : float
         The objective of the fitted columns: half of ``quadratic``, and the penalty of the gates.
-    quadratic, linear : float
-        Σ_j s_j ‖r_j‖² and Σ_j s_j m_jᵀr_j.
+    quadratic : float
+        Σ_j s_j ‖r_j‖².
+    inner : (l,) ndarray
+        s_j m_jᵀr_j.
     """
 
     def __init__(
@@ -35,33 +37,29 @@ class View:
         penalty: Array,
         positive_sums: PositiveSums,
         gram: Array | None = None,
+        device: Any = None,
     ) -> None:
         self.gates = gates
+        self.device = device
         self.penalty = penalty
         self.positive_sums = positive_sums
         self.gram = gram
         self.sparse: SparseResidual | None = None
-        rounding = 0.0
         if gram is not None:
-            inner = gates.squares - gates.weight * np.einsum("jk,jk->j", gates.C, gates.Z)
+            self.inner = gates.squares - gates.weight * np.einsum("jk,jk->j", gates.C, gates.Z)
             self.quadratic = max(2 * gates.fit, 0.0)
         elif issparse(gates.Y):
             self.sparse = gates.sparse_residual()
-            inner = gates.s * self.sparse.inner
+            self.inner = gates.s * self.sparse.inner
             self.quadratic = float(gates.s @ self.sparse.square)
-            rounding = float(gates.s @ self.sparse.rounding)
         else:
             R = gates.residual()
-            inner = gates.s * np.einsum("ij,ij->j", R, gates.Y)
-            self.quadratic = float(gates.s @ squared_norms(R))
+            self.inner = gates.s * np.einsum("ij,ij->j", R, gates.Y)
+            self.square = gates.s * squared_norms(R)
+            self.quadratic = float(self.square.sum())
             R *= gates.s * gates.scale
             self.theta = R
-        self.linear = float(inner.sum()) - rounding
         self.objective = 0.5 * self.quadratic + float(penalty[gates.atoms] @ gates.t)
-        # the own column of a row counts with its sign; in a sample few rows have one
-        self.own = None
-        if gates.tied and gates.columns is None:
-            self.own = inner
 
     def screen(self, rows: Array | None, rough: bool) -> tuple[Array, float]:
         """Return the scores of some rows (None: all), and the best dual value for these rows.
@@ -79,15 +77,34 @@ class View:
             if rough or gates.columns is not None:  # a sample proves nothing anyway
                 dtype = np.float32
             scores = self.positive_sums(self.theta, rows, dtype)
-        penalty = self.penalty
-        own = self.own
+        index: Any = slice(None)
         if rows is not None:
-            penalty = penalty[rows]
-        if own is not None:
-            if rows is not None:
-                own = own[rows]
-            scores += np.minimum(own, 0.0)
-        return scores, DualTerms(self.linear, self.quadratic, scores).bound(penalty)
+            index = rows
+        # the own column of a row counts with its sign; in a sample few rows have one
+        if gates.tied and gates.columns is None:
+            scores += np.minimum(self.inner[index], 0.0)
+        return scores, self._terms(scores, index).bound(self.penalty[index])
+
+    def _terms(self, scores: Array, rows: Any) -> DualTerms:
+        """Return the terms of the dual value; with room for rounding unless products are used."""
+        gates = self.gates
+        if self.gram is not None:  # for the search only: nothing is proven
+            return DualTerms(float(self.inner.sum()), self.quadratic, scores)
+        data_norms = np.sqrt(gates.squared_norms)
+        atom_lengths = gates.atom_lengths[rows]
+        if self.sparse is not None:
+            return self.sparse.dual_terms(scores, gates.s, gates.scale, data_norms, atom_lengths)
+        return DualTerms.from_columns(
+            self.inner,
+            self.square,
+            scores,
+            magnitudes=np.sqrt(gates.s * self.square),
+            data_norms=data_norms,
+            atom_lengths=atom_lengths,
+            w=gates.scale,
+            n_terms=gates.Y.shape[0],
+            n_summed=summation_depth(len(gates.scale), self.device),
+        )
 
 
 def violating_rows(

@@ -1,0 +1,210 @@
+"""Bounds against objectives in extended precision: none may exceed what a feasible point attains.
+
+A random problem of any kind (dense, sparse, with a dictionary, other losses, weights, float32 and
+float64) is certified, at a random feasible point or at the end of each solver. The bound is compared
+with the objective of feasible points near the optimum, evaluated in 80-bit floating point for the
+data as they are: weights of Ω are sums in that precision, and X is moved inside Ω by more than any
+rounding. ``python -m fuzz.certificate --problems 10000`` runs it at length.
+"""
+
+import argparse
+import time
+from collections import Counter
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from selfdict import (
+    Candidates,
+    Compression,
+    Conic,
+    FastGradient,
+    Huber,
+    Problem,
+    PseudoHuber,
+    Solution,
+    Squared,
+    Weighted,
+    WorkingSet,
+    certify,
+    lift,
+    project_omega,
+)
+
+LONG = np.longdouble
+
+
+def random_problem(rng):
+    """Return a problem, with its arrays as they were given, and a name for its kind."""
+    m, n = int(rng.integers(1, 12)), int(rng.integers(1, 14))
+    dtype = rng.choice([np.float32, np.float64])
+    scale = 10.0 ** rng.uniform(-6, 6)
+    M = rng.random((m, n)) * scale
+    shape = rng.choice(["plain", "signed", "near exact", "bright", "duplicates", "zeros"])
+    if shape == "signed":
+        M = rng.normal(0.3, 1, (m, n)) * scale
+    elif shape == "near exact" and n > 2:
+        M = scale * rng.random((m, 2)) @ rng.dirichlet([0.5, 0.5], n).T
+        M *= 1 + 10.0 ** rng.uniform(-15, -3) * rng.normal(size=(m, n))
+    elif shape == "bright":
+        M[:, 0] *= 10.0 ** rng.uniform(0, 8)
+    elif shape == "duplicates" and n > 1:
+        M[:, 1] = M[:, 0] * rng.uniform(0.5, 2)
+    elif shape == "zeros":
+        M[:, rng.random(n) < 0.3] = 0.0
+    M = M.astype(dtype)
+    sparse = rng.random() < 0.25
+    options = {}
+    if sparse:
+        M[rng.random((m, n)) < 0.5] = 0.0
+    elif rng.random() < 0.3:
+        options["D"] = (rng.random((m, int(rng.integers(1, 10)))) * scale).astype(
+            rng.choice([np.float32, np.float64])
+        )
+    if rng.random() < 0.4:
+        options["sample_weight"] = 10.0 ** rng.uniform(-4, 4, n)
+    if rng.random() < 0.3:
+        options["p"] = rng.uniform(0.5, 1.5, options["D"].shape[1] if "D" in options else n)
+    if rng.random() < 0.2:
+        options["w"] = 10.0 ** rng.uniform(-2, 2, n)
+    loss = Squared()
+    if not sparse:
+        typical = float(np.abs(M).mean()) or 1.0
+        loss = [
+            Squared(),
+            Squared(),
+            Weighted(10.0 ** rng.uniform(-2, 2, m), 10.0 ** rng.uniform(-2, 2, n)),
+            Huber(typical * 10.0 ** rng.uniform(-3, 1)),
+            PseudoHuber(typical * 10.0 ** rng.uniform(-3, 1)),
+        ][int(rng.integers(5))]
+    energy = loss.total(M.astype(float), np.ones(n)) or 1.0
+    mu = energy * 10.0 ** rng.uniform(-9, 1)
+    data = csc_array(M) if sparse else M
+    kind = ("sparse" if sparse else "D" if "D" in options else "dense", type(loss).__name__)
+    return Problem(data, mu, loss=loss, **options), M, options, (*kind, np.dtype(dtype).name)
+
+
+def exact_objective(problem, M, options, X, t):
+    """Return the objective of the feasible point nearest to X inside Ω, in extended precision."""
+    D = options.get("D")
+    M_long = M.astype(LONG)
+    atoms = M_long if D is None else D.astype(LONG)
+    w = options.get("w")
+    w = np.abs(M_long).sum(axis=0) if w is None else w.astype(LONG)
+    v = w if D is None else np.abs(atoms).sum(axis=0)
+    t = np.clip(t.astype(LONG), 0, 1)
+    t[v == 0] = 0
+    safe = np.where(v > 0, v, LONG(1))
+    upper = t[:, None] * (w / safe[:, None])
+    if D is None:
+        upper[:, w == 0] = 0
+    X = np.clip(X.astype(LONG), 0, upper)
+    if D is None:
+        np.fill_diagonal(X, t)
+    R = M_long - atoms @ X
+    s = options.get("sample_weight", np.ones(M.shape[1])).astype(LONG)
+    p = options.get("p", np.ones(len(t))).astype(LONG)
+    return (s * loss_value(problem.loss, R)).sum() + LONG(problem.mu) * (p * t).sum()
+
+
+def loss_value(loss, R):
+    """Return the loss of each entry in extended precision."""
+    if isinstance(loss, Huber):
+        delta, size = LONG(loss.delta), np.abs(R)
+        return np.where(size <= delta, R * R / 2, delta * size - delta * delta / 2)
+    if isinstance(loss, PseudoHuber):
+        delta = LONG(loss.delta)
+        ratio = R / delta
+        return R * R / (1 + np.sqrt(1 + ratio * ratio))
+    if isinstance(loss, Weighted):
+        a = np.asarray(loss.band_variance).astype(LONG)[:, None]
+        return R * R / (2 * a * np.asarray(loss.pixel_variance).astype(LONG))
+    return R * R / 2
+
+
+def random_point(problem, rng):
+    """Return a feasible point of a problem, to be certified."""
+    n, d = problem.n_points, problem.n_atoms
+    if problem.D is None:
+        X = project_omega(rng.normal(0.2, 0.5, (n, n)), problem.w)
+        if rng.random() < 0.3:
+            X = np.diag((problem.w > 0) * (1 - 10.0 ** rng.uniform(-12, -1)))
+        return Solution.from_matrix(X.astype(problem.M.dtype), problem)
+    t = rng.random(d) * (problem.v > 0)
+    safe = np.where(problem.v > 0, problem.v, 1.0)
+    X = rng.random((d, n)) * t[:, None] * problem.w / safe[:, None]
+    return Solution.from_matrix(X, problem, diagonal=t)
+
+
+def solutions(problem, rng):
+    """Yield certified solutions of a problem, each with the name of what bounded it."""
+    yield "certify", certify(random_point(problem, rng))
+    if problem.loss.quadratic:
+        solved = WorkingSet(tol=1e-9, max_seconds=2).solve(problem)
+        yield "working_set", solved
+        yield "certify", certify(solved)
+        if not problem.is_sparse and problem.D is None and rng.random() < 0.3:
+            small = Candidates(max(1, problem.n_points // 2)).reduce(problem)
+            yield "lift", certify(lift(WorkingSet(max_seconds=2).solve(small)))
+            if isinstance(problem.loss, Squared):
+                small = Compression(max(1, problem.M.shape[0] // 2)).reduce(problem)
+                yield "compression", lift(WorkingSet(max_seconds=2).solve(small))
+    if not problem.is_sparse and in_range(problem):
+        yield "fast_gradient", FastGradient(tol=1e-6, max_iter=200).solve(problem)
+    if not problem.is_sparse and problem.loss.quadratic and rng.random() < 0.1:
+        yield "conic", Conic().solve(problem)
+
+
+def in_range(problem):
+    largest = float(np.abs(problem.M).max())
+    return problem.M.dtype == np.float64 or 1e-12 < largest < 1e12
+
+
+def largest_excess(seed):
+    """Return by how much a bound exceeds an attained objective, relative to it, and what was tried."""
+    rng = np.random.default_rng(seed)
+    problem, M, options, kind = random_problem(rng)
+    found = list(solutions(problem, rng))
+    attained = LONG(np.inf)
+    for _, solution in found:
+        t = solution.diagonal * (1 - 2.0**-40)
+        X = solution.toarray().astype(float) * (1 - 2.0**-39)
+        attained = min(attained, exact_objective(problem, M, options, X, t))
+    zero = np.zeros((problem.n_atoms, problem.n_points))
+    attained = min(attained, exact_objective(problem, M, options, zero, zero[:, 0]))
+    worst, by = -np.inf, ""
+    for name, solution in found:
+        excess = float((LONG(solution.dual_bound) - attained) / max(attained, LONG(1e-300)))
+        if excess > worst:
+            worst, by = excess, name
+    return worst, by, kind, [name for name, _ in found]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--problems", type=int, default=10_000)
+    parser.add_argument("--seconds", type=float, default=np.inf)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    counts, worst = Counter(), {}
+    started = time.perf_counter()
+    bad = 0
+    for seed in range(arguments.seed, arguments.seed + arguments.problems):
+        excess, by, kind, tried = largest_excess(seed)
+        counts.update(tried)
+        counts[" ".join(kind)] += 1
+        worst[by] = max(worst.get(by, -np.inf), excess)
+        if excess > 1e-9:
+            bad += 1
+            print(f"seed {seed}: {by} exceeds by {excess:.2e} ({' '.join(kind)})", flush=True)
+        if time.perf_counter() - started > arguments.seconds:
+            break
+    print(f"{seed - arguments.seed + 1} problems, {bad} with an excess above 1e-9")
+    for name, count in sorted(counts.items()):
+        print(f"  {name}: {count}")
+    for name, excess in sorted(worst.items()):
+        print(f"  largest excess, {name}: {excess:.2e}")
+
+
+if __name__ == "__main__":
+    main()
