@@ -144,7 +144,7 @@ def equal_results(torch: Any) -> None:
             ),
         ):
             here, there = solve("cpu"), solve("cuda")
-            same = np.array_equal(select_indices(here, 6, M), select_indices(there, 6, M))
+            same = np.array_equal(select_indices(here, 6), select_indices(there, 6))
             print(
                 f"{name:14} {BANDS}×{n}: "
                 f"objectives differ by {abs(there.objective / here.objective - 1):.1e}, "
@@ -154,7 +154,7 @@ def equal_results(torch: Any) -> None:
         tensor = torch.from_numpy(M).cuda()
         K = spa(M, 6)
         off = float(np.abs(nnls(M[:, K], tensor).cpu().numpy() - nnls(M[:, K], M)).max())
-        bounds = certify(tensor, here).dual_bound, certify(M, here).dual_bound
+        bounds = certify(here, device="cuda").dual_bound, certify(here).dual_bound
         equal = np.array_equal(spa(tensor, 6), K)
         print(
             f"{'on tensors':14} {BANDS}×{n}: spa {'equal' if equal else 'NOT equal'}, "
@@ -162,32 +162,37 @@ def equal_results(torch: Any) -> None:
         )
 
 
+def device_iteration(torch: Any, problem: Problem) -> Any:
+    """Return the state of Algorithm 1 with its arrays on the GPU."""
+    from selfdict.gpu.gradient import DeviceArrays
+    from selfdict.solvers.gradient_data import GradientData
+    from selfdict.solvers.iteration import Iteration
+
+    device = torch.device("cuda")
+    data = GradientData.of(problem, None)
+    return Iteration(problem, data, DeviceArrays(data, None, device), device)
+
+
 def iteration(torch: Any, timer: Timer, n: int) -> None:
     """Time an iteration of Algorithm 1, all rows open, over its two bare products."""
-    from selfdict.solvers.device_gradient import DeviceIterate
-    from selfdict.solvers.fast_gradient import squared_norm
-
     M = np.maximum(make_mixtures(BANDS, n, 6, noise=0.02, random_state=0)[0], 0.0).astype(
         np.float32
     )
-    problem, L = Problem.check(M, 1e-6 * mu_heuristic(M, 6), None, None, None), squared_norm(M)
+    problem = Problem(M, 1e-6 * mu_heuristic(M, 6))
     for precision, words in (("highest", "IEEE float32"), ("high", "TF32")):
         torch.set_float32_matmul_precision(precision)
-        state = DeviceIterate(problem, L, None, None, torch.device("cuda"))
+        state = device_iteration(torch, problem)
+        arrays = state.arrays
         for _ in range(30):
             state.step(False)
-        n_open = np.count_nonzero(state.diagonal)
-        one, project = (
-            timer.seconds(lambda state=state: state.step(False)),
-            timer.seconds(state._project),
-        )
-        V, R, T, Y, E = (
-            torch.empty_like(state.Y),
-            torch.empty_like(state.R),
-            state.tensor,
-            state.Y,
-            state.E,
-        )
+        n_open = np.count_nonzero(arrays.diagonal)
+        one = timer.seconds(lambda state=state: state.step(False))
+        project = timer.seconds(lambda arrays=arrays, mu=state.mu: arrays.project(mu, 0.0))
+        V = torch.empty_like(arrays.Y)
+        R = torch.empty_like(arrays.R)
+        T = arrays.M
+        Y = arrays.Y
+        E = arrays.E
         first = timer.seconds(lambda V=V, T=T, E=E: torch.mm(T.T, E, out=V))
         second = timer.seconds(lambda R=R, T=T, Y=Y: torch.mm(T, Y, out=R))
         print(
@@ -205,7 +210,7 @@ def iteration(torch: Any, timer: Timer, n: int) -> None:
                 20 * n * n,
                 "memory",
             )
-        del state, V, R, T, Y, E
+        del state, arrays, V, R, T, Y, E
         torch.cuda.empty_cache()
     torch.set_float32_matmul_precision("highest")
 
@@ -250,7 +255,7 @@ def scene(data: str, n: int) -> None:
             flush=True,
         )
     start = time.perf_counter()
-    checked = certify(M, solution, device="cuda")
+    checked = certify(solution, device="cuda")
     seconds = time.perf_counter() - start
     print(f"certify        {BANDS}×{n} on cuda: {seconds:6.2f} s, gap {checked.gap:.1e}")
 
@@ -258,14 +263,12 @@ def scene(data: str, n: int) -> None:
 def dense_scene(torch: Any, timer: Timer, data: str, n: int) -> None:
     """Take iterations of Algorithm 1 on the dense model of the whole scene, two n×n arrays."""
     from benchmarks.working_set import mixed_scene
-    from selfdict.solvers.device_gradient import DeviceIterate
-    from selfdict.solvers.fast_gradient import squared_norm
 
     M = mixed_scene(data, n).astype(np.float32)
-    problem = Problem.check(M, mu_heuristic(M, 6, offset=0.0), None, None, None)
+    problem = Problem(M, mu_heuristic(M, 6, offset=0.0))
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    state = DeviceIterate(problem, squared_norm(M), None, None, torch.device("cuda"))
+    state = device_iteration(torch, problem)
     times = []
     for _ in range(8):
         start = time.perf_counter()
@@ -273,7 +276,7 @@ def dense_scene(torch: Any, timer: Timer, data: str, n: int) -> None:
         times.append(time.perf_counter() - start)
     one, peak = float(np.median(times[2:])), torch.cuda.max_memory_allocated()
     print(
-        f"fast_gradient  {BANDS}×{n}, dense, {np.count_nonzero(state.diagonal)} rows open: "
+        f"fast_gradient  {BANDS}×{n}, dense, {np.count_nonzero(state.arrays.diagonal)} rows open: "
         f"{one:.3f} s an iteration, "
         f"peak {peak / 1e9:.1f} GB = {peak / (4 * n * n):.2f} n×n arrays, "
         f"objective {state.history['objective'][0]:.1f} → {state.objective:.1f}"
