@@ -70,7 +70,7 @@ class Loss(ABC):
         return
 
     def rescaled(self, factor: float) -> "Loss | None":
-        """Return the loss for data times ``factor``, whose values are ``factor``² times as large.
+        """Return the loss for data times ``factor``, whose values are factor² times as large.
 
         None if there is no such loss, or if it is not known: data then keep their unit.
         """
