@@ -11,7 +11,7 @@ def supports(r):
 
 
 def nnls(U, m):
-    """Of the least-squares solutions on all supports, the feasible one with the smallest residual."""
+    """The feasible least-squares solution with the smallest residual, of those on all supports."""
     r = U.shape[1]
     best, h_best = np.inf, None
     for F in supports(r):
@@ -41,7 +41,7 @@ def fcls(U, m):
 
 
 def exact_nnls(U, m, support):
-    """The solution in sixty digits, from its support; an assertion says that the support is right."""
+    """The solution in sixty digits, from its support; an assertion tests the support."""
     with localcontext(prec=60):
         U, m = (np.vectorize(Decimal, otypes=[object])(array) for array in (U, m))
         h = np.full(U.shape[1], Decimal(0), dtype=object)

@@ -1,4 +1,4 @@
-"""Slow, readable twins of the selection methods: explicit residuals, plain loops, dense linear algebra."""
+"""Slow, readable twins of the selection methods: explicit residuals, plain loops, dense algebra."""
 
 from itertools import combinations
 
@@ -24,7 +24,7 @@ def spa(M, r):
 
 
 def h2nmf(M, n_clusters):
-    """Every leaf is tried as soon as it exists, with a full SVD; labels, representatives, splits by node."""
+    """Every leaf is tried at once, with a full SVD; labels, representatives, splits by node."""
     M = np.maximum(M.astype(np.float64), 0)
     leaves = {0: np.arange(M.shape[1])}
     tried = {}

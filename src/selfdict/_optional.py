@@ -1,8 +1,9 @@
-"""Optional dependencies, imported in one place so that a missing one is met with the same hint."""
+"""Optional dependencies, imported in one place so that each missing one gives the same hint."""
 
 from importlib import import_module
 from typing import Any
 
+# The extra of selfdict that installs a module.
 _EXTRA = {
     "cvxpy": "conic",
     "clarabel": "conic",
@@ -26,14 +27,19 @@ _EXTRA = {
 
 
 def optional(name: str) -> Any:
-    """Import the module ``name``, or say which extra of selfdict brings it."""
+    """Import the module ``name``, or raise an error that names the extra which installs it."""
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         package = name.split(".")[0]
+        # The package is there, but something that it imports is not.
         if error.name is None or error.name.split(".")[0] != package:
             raise
-        extra = next((e for n, e in _EXTRA.items() if n.split(".")[0] == package), "all")
+        extra = "all"
+        for module, module_extra in _EXTRA.items():
+            if module.split(".")[0] == package:
+                extra = module_extra
+                break
         raise ModuleNotFoundError(
             f"this needs {package}, which is not installed: pip install 'selfdict[{extra}]'",
             name=error.name,

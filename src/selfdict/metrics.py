@@ -1,4 +1,7 @@
-"""How good a choice of columns is: MRSA, relative error and index recovery, as in section 4 of the paper."""
+"""Quality of a choice of columns: the measures of section 4 of the paper.
+
+These are the mean-removed spectral angle (MRSA), the relative error and the share of true indices.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,33 +15,44 @@ from selfdict.kernels.sparse import dense_columns
 
 
 def spectral_angles(W: ArrayLike, W_true: ArrayLike) -> Array:
-    """Return all mean-removed spectral angles (r, r_true) between two sets of columns, scaled to [0, 100].
+    """Return all mean-removed spectral angles (r, r_true) between two sets of columns.
 
-    The angle with a constant column, which is zero once its mean is removed, is 100/2: it tells
-    nothing.
+    They are scaled to [0, 100]. The angle with a constant column, which is zero once its mean is
+    removed, is 50: neither similar nor dissimilar.
     """
-    A, B = (as_matrix(V, name).astype(np.float64) for V, name in ((W, "W"), (W_true, "W_true")))
+    A = as_matrix(W, "W").astype(np.float64)
+    B = as_matrix(W_true, "W_true").astype(np.float64)
     if A.shape[0] != B.shape[0]:
         raise InputError(
             f"W and W_true must have the same number of rows, got {A.shape[0]} and {B.shape[0]}"
         )
-    unit = []
-    for V in (A, B):
-        V = V - V.mean(axis=0)
-        norms = np.linalg.norm(V, axis=0)
-        unit.append(np.divide(V, norms, out=np.zeros_like(V), where=norms > 0))
-    angles: Array = 100 / np.pi * np.arccos(np.clip(unit[0].T @ unit[1], -1.0, 1.0))
+    # Rounding may bring a cosine slightly outside [−1, 1].
+    cosines = np.clip(_unit_columns(A).T @ _unit_columns(B), -1.0, 1.0)
+    angles: Array = 100 / np.pi * np.arccos(cosines)
     return angles
 
 
+def _unit_columns(V: Array) -> Array:
+    """Return the columns without their means, scaled to norm one; constant columns become zero."""
+    V = V - V.mean(axis=0)
+    norms = np.linalg.norm(V, axis=0)
+    unit: Array = np.divide(V, norms, out=np.zeros_like(V), where=norms > 0)
+    return unit
+
+
 def match(W: ArrayLike, W_true: ArrayLike) -> tuple[Array, Array]:
-    """Pair columns of W with columns of W_true so that the sum of angles is least; return both index arrays."""
+    """Pair columns of W with columns of W_true so that the sum of their angles is smallest.
+
+    Return the indices of the columns of W and those of the columns of W_true.
+    """
     rows, columns = linear_sum_assignment(spectral_angles(W, W_true))
     return rows, columns
 
 
 def mrsa(W: ArrayLike, W_true: ArrayLike) -> float:
-    """Mean-removed spectral angle between two sets of spectra, averaged over the best matching, in [0, 100].
+    """Return the mean-removed spectral angle between two sets of spectra, in [0, 100].
+
+    It is averaged over the pairs of the best matching.
 
     Parameters
     ----------
@@ -64,7 +78,7 @@ def mrsa(W: ArrayLike, W_true: ArrayLike) -> float:
 
 
 def relative_error(M: ArrayLike, W: ArrayLike, H: ArrayLike | None = None) -> float:
-    """Return min_{H ≥ 0} ‖M − W H‖_F / ‖M‖_F, the error measure of the paper's tables (there in percent).
+    """Return min_{H ≥ 0} ‖M − W H‖_F / ‖M‖_F, which the tables of the paper show in percent.
 
     Parameters
     ----------
@@ -90,7 +104,9 @@ def relative_error(M: ArrayLike, W: ArrayLike, H: ArrayLike | None = None) -> fl
         H = nnls(U, M)
     total = float(np.sqrt(squared_norms(M).sum()))
     error = float(np.linalg.norm(column_residuals(U, M, H)))
-    return error / total if total > 0 else 0.0
+    if total == 0:  # H = 0 fits M = 0 exactly
+        return 0.0
+    return error / total
 
 
 def index_recovery(K: ArrayLike, K_true: ArrayLike) -> float:

@@ -62,7 +62,7 @@ def check_feasible(H, at_most=False):
     seed=st.integers(0, 10_000),
 )
 def test_small_integers_make_every_degenerate_case(U, seed):
-    """Duplicates, a zero endmember, affine dependence, ties: the fit equals that of all supports tried."""
+    """Duplicates, a zero endmember, affine dependence, ties: the fit of all supports tried."""
     M = np.random.default_rng(seed).integers(-3, 4, size=(U.shape[0], 4)).astype(float)
     H, kkt = fcls(U, M, return_kkt=True)
     check_feasible(H)

@@ -14,7 +14,7 @@ def by_scipy(U, M):
 
 
 def problem(m, r, n, condition=None, seed=0):
-    """A random dictionary, of the given condition number, and columns that are mixtures, noise or both."""
+    """A dictionary of the given condition number, and columns: mixtures, noise or both."""
     rng = np.random.default_rng(seed)
     U = rng.standard_normal((m, r))
     if condition is not None:
@@ -95,7 +95,7 @@ def test_units_of_the_columns_do_not_matter():
     seed=st.integers(0, 10_000),
 )
 def test_small_integers_make_every_degenerate_case(U, seed):
-    """Duplicates, zero columns, rank deficiency, ties: the fit equals that of all supports tried, and KKT holds."""
+    """Duplicates, zero columns, rank deficiency, ties: the fit of all supports tried, and KKT."""
     M = np.random.default_rng(seed).integers(-3, 4, size=(U.shape[0], 4)).astype(float)
     H, kkt = nnls(U, M, return_kkt=True)
     assert H.min() >= 0

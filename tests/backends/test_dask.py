@@ -1,4 +1,4 @@
-"""Unmixing on a dask cluster: the same bits as in one process, whatever the file and whatever happens to a worker."""
+"""Unmixing on a dask cluster: the bits of one process, for any file, also if a worker dies."""
 
 import json
 import os

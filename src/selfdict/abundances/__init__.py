@@ -1,4 +1,4 @@
-"""How much of each endmember every column holds: nonnegative and fully constrained least squares."""
+"""Abundances of endmembers by nonnegative and by fully constrained least squares."""
 
 from selfdict.abundances.fcls import fcls
 from selfdict.abundances.nnls import nnls

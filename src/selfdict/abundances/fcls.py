@@ -42,42 +42,47 @@ def fcls(
     block: int | None = None,
     return_kkt: bool = False,
 ) -> Array | tuple[Array, Array]:
-    """Return the H ≥ 0 whose columns sum to one and that minimises ‖M − U H‖_F, column by column, exactly.
+    """Return the H ≥ 0 with columns that sum to one which minimises ‖M − U H‖_F.
+
+    Each column is solved exactly.
 
     Parameters
     ----------
     U : (m, r) array_like
         The endmembers. More columns than rows, duplicates and a zero column (shade) are allowed.
     M : (m, n) array_like or sparse array
-        One pixel a column; a ``np.memmap`` is read a block of columns at a time.
+        One pixel per column; a ``np.memmap`` is read a block of columns at a time.
     at_most : bool
         Let the sums be at most one instead: the projection onto the hull of U and the origin that
-        SNPA uses. It equals ``nnls`` where that has a sum of at most one and ``fcls`` elsewhere.
+        SNPA uses. A column equals that of ``nnls`` if the latter has a sum of at most one, else
+        that of ``fcls``.
     H0 : (r, n) array_like, optional
-        A start, such as the solution of a nearby problem. Only where it is positive counts, and
-        only for the time.
+        A start, such as the solution of a nearby problem. It saves time and does not change the
+        result. Only where it is positive matters.
     out : (r, n) ndarray of floats, optional
         Where to write H, for example a ``np.memmap``.
     block : int, optional
-        Columns that a thread reads at a time; by default about 2 MiB of float64.
+        How many columns a thread reads at a time; by default about 2 MiB of float64.
     return_kkt : bool
-        Whether to return the KKT residuals as well.
+        Whether to return the KKT residuals too.
 
     Returns
     -------
     H : (r, n) ndarray
-        float32 where U and M are both float32 (or smaller), else float64. The computation is in
+        float32 if U and M are both float32 (or smaller), else float64. The computation is in
         float64.
     kkt : (n,) ndarray of float64
-        With ``return_kkt``: for column j the largest violation, over i, of g_i ≤ λ and, where h_i >
-        0, of g_i = λ, with g = Uᵀ(m_j − U h_j) and λ = gᵀh_j, in units of a (a + ‖m_j‖) where a =
-        max ‖u_i‖, before H is rounded to float32. With ``at_most``, the slack 1 − Σh counts as the
-        abundance of an endmember 0.
+        Only with ``return_kkt``. For column j the largest violation, over i, of g_i ≤ λ and, where
+        h_i > 0, of g_i = λ, with g = Uᵀ(m_j − U h_j) and λ = gᵀh_j. The unit is a (a + ‖m_j‖) with
+        a = max ‖u_i‖; the violation is that before H is rounded to float32. With ``at_most``, the
+        slack 1 − Σh counts as the abundance of an endmember 0.
 
-    Notes ----- Under Σh = 1, one endmember may be subtracted from U and M, and a row of ones put
-    below both, without a change of the solution. The columns of U are then linearly independent if
-    they are affinely so, and the active sets work as for ``nnls``, with one multiplier for the sum.
-    No penalty weight is involved.
+    Notes
+    -----
+    Under Σh = 1, one endmember may be subtracted from U and M, and a row of ones put below both,
+    without a change of the solution. The columns of U are then linearly independent if they are
+    affinely so, and the active sets work as for ``nnls``, with one multiplier for the sum. No
+    penalty weight is involved.
 
     Examples
     --------
@@ -92,33 +97,49 @@ def fcls(
     U, M, dtype = check_pair(U, M)
     r = U.shape[1]
     shape = (r, M.shape[1])
-    H0, H = check_start(H0, shape), check_out(out, shape, dtype)
+    H0 = check_start(H0, shape)
+    H = check_out(out, shape, dtype)
     if at_most:  # the slack is the abundance of one more endmember, the origin
         U = np.column_stack([U, np.zeros(len(U))])
-        H0 = None if H0 is None else np.vstack([H0, 1.0 - H0.sum(axis=0)])
-    # the endmember in the middle; the mean itself would differ from equal endmembers by rounding
-    origin = U[:, np.linalg.norm(U - U.mean(axis=1, keepdims=True), axis=0).argmin()]
-    centred = U - origin[:, None]
-    scale = np.linalg.norm(centred, axis=0).max()
-    scale = scale if scale > 0 else 1.0
-    Q, R = np.linalg.qr(np.vstack([centred / scale, np.ones(U.shape[1])]))
-    P = Q[:-1] / scale
-    solver = ColumnSolver(R, P, Q[-1] - origin @ P, simplex=True)
+        if H0 is not None:
+            H0 = np.vstack([H0, 1.0 - H0.sum(axis=0)])
+    solver = _solver(U)
     kkt = np.zeros(M.shape[1])
 
     def task(columns: slice, m: Array) -> None:
-        X = solver(m, None if H0 is None else H0[:, columns])
+        start = None
+        if H0 is not None:
+            start = H0[:, columns]
+        X = solver(m, start)
         H[:, columns] = X[:, :r].T
         if return_kkt:
             kkt[columns] = _kkt_residuals(U, m, X.T)
 
     for_blocks(task, M, block)
-    return (H, kkt) if return_kkt else H
+    if return_kkt:
+        return H, kkt
+    return H
+
+
+def _solver(U: Array) -> ColumnSolver:
+    """Return the solver for U with one endmember subtracted and a row of ones below."""
+    # The endmember in the middle. The mean itself would not do: if all endmembers are equal, it
+    # differs from them by rounding.
+    origin = U[:, np.linalg.norm(U - U.mean(axis=1, keepdims=True), axis=0).argmin()]
+    centred = U - origin[:, None]
+    scale = np.linalg.norm(centred, axis=0).max()
+    if not scale > 0:  # all endmembers are equal
+        scale = 1.0
+    Q, R = np.linalg.qr(np.vstack([centred / scale, np.ones(U.shape[1])]))
+    # The right-hand side (m − origin) / scale with a one below, reduced by Qᵀ: Pᵀm + offset.
+    P = Q[:-1] / scale
+    return ColumnSolver(R, P, Q[-1] - origin @ P, simplex=True)
 
 
 def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:
+    """Return the violations that :func:`fcls` documents, one per column."""
     G = U.T @ (M - U @ H)
-    G -= (G * H).sum(axis=0)
+    G -= (G * H).sum(axis=0)  # λ, since the abundances sum to one
     violation = np.where(H > 0, np.abs(G), np.maximum(G, 0.0))
     largest = np.linalg.norm(U, axis=0).max()
     unit = largest * (largest + np.sqrt(squared_norms(M)))

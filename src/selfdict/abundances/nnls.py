@@ -10,8 +10,6 @@ from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, chec
 from selfdict.compute.device import choose_device, is_tensor, to_device, to_numpy
 from selfdict.kernels.column_norms import squared_norms
 
-_REDUCIBLE = 1e5  # with this condition number a QR reduction leaves ten digits
-
 
 @overload
 def nnls(
@@ -45,7 +43,7 @@ def nnls(
     return_kkt: bool = False,
     device: Any = None,
 ) -> Array | tuple[Array, Array]:
-    """Return the H ≥ 0 that minimises ‖M − U H‖_F, column by column, exactly.
+    """Return the H ≥ 0 that minimises ‖M − U H‖_F. Each column is solved exactly.
 
     Parameters
     ----------
@@ -53,36 +51,39 @@ def nnls(
         The dictionary, for example the pure pixels M(:, K). More columns than rows, duplicates and
         zero columns are allowed; a zero column has coefficient zero.
     M : (m, n) array_like or sparse array
-        One right-hand side a column; a ``np.memmap`` is read a block of columns at a time.
+        One right-hand side per column; a ``np.memmap`` is read a block of columns at a time.
     H0 : (r, n) array_like, optional
-        A start, such as the solution of a nearby problem. Only where it is positive counts, and
-        only for the time.
+        A start, such as the solution of a nearby problem. It saves time and does not change the
+        result. Only where it is positive matters.
     out : (r, n) ndarray of floats, optional
         Where to write H, for example a ``np.memmap``.
     block : int, optional
-        Columns that a thread reads at a time; by default about 2 MiB of float64.
+        How many columns a thread reads at a time; by default about 2 MiB of float64.
     return_kkt : bool
-        Whether to return the KKT residuals as well.
+        Whether to return the KKT residuals too.
     device : {None, "cpu", "cuda"}, optional
-        Where to solve; see :doc:`/gpu`. ``H0`` and ``block`` do not count on a GPU.
+        Where to solve; see :doc:`/gpu`. ``H0`` and ``block`` are not used on a GPU.
 
     Returns
     -------
     H : (r, n) ndarray
-        float32 where U and M are both float32 (or smaller), else float64. The computation is in
-        float64. If M is a torch tensor and ``out`` is not given, H is one too, where M is.
+        float32 if U and M are both float32 (or smaller), else float64. The computation is in
+        float64. If M is a torch tensor and ``out`` is not given, H is a tensor on the same
+        device.
     kkt : (n,) ndarray of float64
-        With ``return_kkt``: for column j the largest violation, over i, of g_i ≤ 0 and, where h_i >
-        0, of g_i = 0, with g = Uᵀ(m_j − U h_j) for the h_j returned, in units of ‖u_i‖ ‖m_j‖.
+        Only with ``return_kkt``. For column j the largest violation, over i, of g_i ≤ 0 and, where
+        h_i > 0, of g_i = 0, with g = Uᵀ(m_j − U h_j) for the h_j returned, in units of ‖u_i‖ ‖m_j‖.
 
-    Notes ----- The columns of U are scaled to norm about one and reduced to a triangle by QR. If
-    its condition number is below 1e3, the active sets work on its Gram matrix, otherwise on the
-    triangle itself (no squared condition number), and from 1e5 on, slower, on U without the
-    reduction, whose rounding errors such a U would magnify. Where the solution is not unique, as
-    with duplicates in U, one of the solutions is returned.
+    Notes
+    -----
+    The columns of U are scaled to norm about one and reduced to a triangle by QR. If its condition
+    number is below 1e3, the active sets work on its Gram matrix, otherwise on the triangle itself,
+    which does not square the condition number. From 1e5 on they work on U without the reduction:
+    slower, but such a U would magnify the rounding errors of the reduction. If the solution is not
+    unique, as with duplicates in U, one of the solutions is returned.
 
-    Results agree with ``scipy.optimize.nnls`` to 1e-9 up to a condition number of 1e6. Beyond it
-    neither has so many digits; these are nearer to the solution in exact arithmetic.
+    Results agree with ``scipy.optimize.nnls`` to 1e-9 up to a condition number of 1e6. Beyond that,
+    neither is as accurate, and these results are closer to the solution in exact arithmetic.
 
     Examples
     --------
@@ -91,68 +92,81 @@ def nnls(
     array([[2. , 0. ],
            [1. , 1.5]])
     """
-    place = choose_device(device, M)
-    if place is not None:
-        on_device: Array = _on_device(to_numpy(U), M, out, return_kkt, place)
+    device = choose_device(device, M)
+    if device is not None:
+        on_device: Array = _on_device(to_numpy(U), M, out, return_kkt, device)
         return on_device
     U, M, dtype = check_pair(U, M)
     shape = (U.shape[1], M.shape[1])
-    H0, H = check_start(H0, shape), check_out(out, shape, dtype)
+    H0 = check_start(H0, shape)
+    H = check_out(out, shape, dtype)
     solver, scale = _solver(U)
     kkt = np.zeros(M.shape[1])
 
     def task(columns: slice, m: Array) -> None:
-        X = solver(m, None if H0 is None else H0[:, columns])
+        start = None
+        if H0 is not None:
+            start = H0[:, columns]
+        X = solver(m, start)
         H[:, columns] = (X / scale).T
-        if return_kkt:
+        if return_kkt:  # of H as it is returned, maybe in float32
             kkt[columns] = _kkt_residuals(U, m, H[:, columns])
 
     for_blocks(task, M, block)
-    return (H, kkt) if return_kkt else H
+    if return_kkt:
+        return H, kkt
+    return H
 
 
 def _solver(U: Array) -> tuple[ColumnSolver, Array]:
     """Return the solver for the columns of U scaled to norm about one, and the scales."""
     norms = np.linalg.norm(U, axis=0)
-    # powers of two: the division is exact
-    scale = np.exp2(np.round(np.log2(norms, out=np.zeros_like(norms), where=norms > 0)))
+    # Powers of two: the division is exact.
+    exponents = np.log2(norms, out=np.zeros_like(norms), where=norms > 0)
+    scale = np.exp2(np.round(exponents))
     unit = U / scale
     Q, R = np.linalg.qr(unit)
     R[:, norms == 0] = 0.0
     solver = ColumnSolver(R, Q, np.zeros(len(R)), simplex=False)
-    if solver.condition > _REDUCIBLE:
+    # Up to this condition number, the reduction by QR leaves ten digits.
+    if solver.condition > 1e5:
         solver = ColumnSolver(unit, None, np.zeros(len(unit)), simplex=False)
     return solver, scale
 
 
-def _on_device(U: ArrayLike, M: Any, out: Array | None, return_kkt: bool, place: Any) -> Any:
-    """Solve on a device; what is ill-conditioned there is left to the code of the CPU."""
+def _on_device(U: ArrayLike, M: Any, out: Array | None, return_kkt: bool, device: Any) -> Any:
+    """Solve on a device; the CPU solves what is ill-conditioned."""
     from selfdict.gpu.matrix import as_tensor
     from selfdict.gpu.nnls import solve_columns
 
-    data = as_tensor(M, place)
+    data = as_tensor(M, device)
+    # One column is enough for the checks and the dtype: M is not copied to the host.
     U, _, dtype = check_pair(U, to_numpy(data[:, :1]))
     solver, scale = _solver(U)
     if solver.stable or not solver.G.diagonal().all():
+        # The factorisation on the device needs a well-conditioned dictionary without zero columns.
         H = nnls(U, to_numpy(data))
     else:
-        C = to_device(U / scale, place).T @ data.double()
-        X, solved = solve_columns(to_device(solver.G, place), C)
+        C = to_device(U / scale, device).T @ data.double()
+        X, solved = solve_columns(to_device(solver.G, device), C)
         H = to_numpy(X) / scale[:, None]
-        left = np.flatnonzero(~to_numpy(solved))
-        if left.size:
-            H[:, left] = nnls(U, to_numpy(data[:, to_device(left, place)]))
+        unsolved = np.flatnonzero(~to_numpy(solved))
+        if unsolved.size:
+            H[:, unsolved] = nnls(U, to_numpy(data[:, to_device(unsolved, device)]))
     H = H.astype(dtype)
-    kkt = _kkt_residuals(U, to_numpy(data).astype(np.float64), H) if return_kkt else None
-    result = H if out is None else check_out(out, H.shape, dtype)
+    result: Any = H
     if out is not None:
+        result = check_out(out, H.shape, dtype)
         result[...] = H
     elif is_tensor(M):
-        result = to_device(H, place)
-    return (result, kkt) if return_kkt else result
+        result = to_device(H, device)
+    if return_kkt:
+        return result, _kkt_residuals(U, to_numpy(data).astype(np.float64), H)
+    return result
 
 
 def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:
+    """Return the violations that :func:`nnls` documents, one per column."""
     G = U.T @ (M - U @ H)
     violation = np.where(H > 0, np.abs(G), np.maximum(G, 0.0))
     unit = np.linalg.norm(U, axis=0)[:, None] * np.sqrt(squared_norms(M))

@@ -1,4 +1,4 @@
-"""How well a dictionary and its coefficients explain each column."""
+"""The residual of each column for a given dictionary and its coefficients."""
 
 from typing import Any
 
@@ -12,17 +12,15 @@ from selfdict.abundances.blocks import check_pair, for_blocks
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 
-_CANCELLED = 1e-6  # share of ‖m‖² below which the difference of squares is not trusted
-
 
 def column_residuals(
     U: ArrayLike, M: ArrayLike, H: ArrayLike, *, block: int | None = None
 ) -> Array:
     """Return ‖m_j − U h_j‖₂ for every column, without holding M − U H.
 
-    The residual itself is formed, a block of columns at a time in float64: the shorter way through
-    ‖m‖² − 2 hᵀUᵀm + hᵀUᵀU h loses all digits below 1e-8 ‖m‖. Sparse columns take it nevertheless
-    where it leaves 1e-3 ‖m‖ or more.
+    The residual itself is formed, a block of columns at a time in float64. The faster formula
+    ‖m‖² − 2 hᵀUᵀm + hᵀUᵀU h loses all digits below 1e-8 ‖m‖. It is used only for sparse columns
+    whose residual is at least 1e-3 ‖m‖.
 
     Parameters
     ----------
@@ -31,7 +29,7 @@ def column_residuals(
         May be a ``np.memmap``.
     H : (r, n) array_like
     block : int, optional
-        Columns that a thread reads at a time; by default about 2 MiB of float64.
+        How many columns a thread reads at a time; by default about 2 MiB of float64.
 
     Returns
     -------
@@ -63,12 +61,13 @@ def column_residuals(
 
 
 def _sparse_squares(U: Array, M: Any, H: Array) -> Array:
-    """Return ‖m_j − U h_j‖² of sparse columns: through products, explicitly where these cancel."""
+    """Return ‖m_j − U h_j‖² of sparse columns: by products, or explicitly where these cancel."""
     norms = squared_norms(M)
-    squares: Array = (
-        norms - 2 * np.einsum("jk,kj->j", M.T @ U, H) + np.einsum("kj,kj->j", (U.T @ U) @ H, H)
-    )
-    for j in np.flatnonzero(squares < _CANCELLED * norms):
+    mixed = np.einsum("jk,kj->j", M.T @ U, H)
+    fitted = np.einsum("kj,kj->j", (U.T @ U) @ H, H)
+    squares: Array = norms - 2 * mixed + fitted
+    # Below this share of ‖m‖², too many digits have cancelled.
+    for j in np.flatnonzero(squares < 1e-6 * norms):
         residual = dense_columns(M, [j])[:, 0] - U @ H[:, j]
         squares[j] = residual @ residual
     return squares

@@ -1,1 +1,1 @@
-"""The same algorithms on other arrays and machines; each backend needs its own extra."""
+"""The same algorithms on clusters; each backend needs its own extra."""

@@ -1,4 +1,7 @@
-"""Passes over many blocks on a ``dask.distributed`` cluster: a task for each block, small answers, few under way."""
+"""Passes over many blocks on a ``dask.distributed`` cluster, with one task per block.
+
+Only a few tasks are submitted at a time, and their answers are small.
+"""
 
 import itertools
 from collections import deque
@@ -12,24 +15,28 @@ from selfdict.compute.threads import thread_limit
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
-_AHEAD = 3  # tasks handed out for each thread of the cluster: one runs, the next ones are at hand
-_ASK = 32  # answers after which the number of threads is asked for again
+_TASKS_PER_THREAD = (
+    3  # submitted for each thread of the cluster: one runs, the next ones wait there
+)
+_ANSWERS_PER_CHECK = 32  # after so many answers the number of threads is looked up again
 
 
 @contextmanager
 def connected(scheduler: str) -> Iterator[Any]:
-    """Connect to the scheduler at an address such as ``tcp://host:8786``; yield its ``distributed.Client``.
+    """Connect to a dask scheduler and yield its ``distributed.Client``.
 
     Parameters
     ----------
     scheduler : str
-        The address that ``dask scheduler`` prints.
+        The address that ``dask scheduler`` prints, such as ``tcp://host:8786``.
     """
     distributed = optional("distributed")
     try:
         client = distributed.Client(scheduler, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as error:  # TimeoutError is an OSError
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = type(error).__name__
+        if str(error):
+            reason = str(error).splitlines()[0]
         raise InputError(f"no dask scheduler answers at {scheduler!r}: {reason}") from error
     try:
         yield client
@@ -40,12 +47,12 @@ def connected(scheduler: str) -> Iterator[Any]:
 def map_blocks(
     client: Any, task: Callable[[Item], Answer], items: Iterable[Item]
 ) -> Iterator[Answer]:
-    """Run ``task`` on every item somewhere in the cluster and yield the answers in the order of the items.
+    """Run ``task`` on every item in the cluster and yield the answers in the order of the items.
 
-    A few tasks a thread are under way at any time, so neither the scheduler nor this process ever
-    holds all items or all answers. The order of the answers, and with it the rounding of sums over
-    them, depends on nothing else. A task whose worker dies runs again on another: it must give the
-    same answer, and leave the same files, if it runs twice.
+    Only a few tasks per thread are submitted at any time, so neither the scheduler nor this process
+    ever holds all items or all answers. The order of the answers, and with it the rounding of sums
+    over them, depends on nothing else. If a worker dies, its task runs again on another one: a task
+    must give the same answer, and write the same files, if it runs twice.
 
     Parameters
     ----------
@@ -53,7 +60,7 @@ def map_blocks(
     task : callable
         Is pickled, and so are the items and the answers: all three should be small.
     items : iterable
-        Taken one by one as the cluster gets on.
+        Read one by one, as the cluster finishes tasks.
 
     Yields
     ------
@@ -63,27 +70,30 @@ def map_blocks(
     --------
     >>> from distributed import Client
     >>> from selfdict.backends.dask_ import map_blocks
-    >>> with Client(processes=False, n_workers=1, dashboard_address=":0", set_as_default=False) as client:
+    >>> options = dict(processes=False, n_workers=1, dashboard_address=":0")
+    >>> with Client(**options, set_as_default=False) as client:
     ...     list(map_blocks(client, abs, [-1, 2, -3]))
     [1, 2, 3]
     """
-    waiting = iter(items)
-    under_way: deque[Any] = deque()
+    remaining = iter(items)
+    submitted: deque[Any] = deque()
     try:
         for count in itertools.count():
-            if count % _ASK == 0:  # clusters grow and shrink
-                limit = max(2, _AHEAD * sum(client.nthreads().values()))
-            for _, item in zip(range(limit - len(under_way)), waiting):
-                under_way.append(client.submit(_run, task, item, pure=False))
-            if not under_way:
+            if count % _ANSWERS_PER_CHECK == 0:  # clusters grow and shrink
+                limit = max(2, _TASKS_PER_THREAD * sum(client.nthreads().values()))
+            for _, item in zip(range(limit - len(submitted)), remaining):
+                # pure=False: dask must not take an equal task for one that it has answered before.
+                submitted.append(client.submit(_run, task, item, pure=False))
+            if not submitted:
                 return
-            yield under_way[0].result()
-            under_way.popleft()
+            # Removed only after its answer was used: until then it is cancelled on an error.
+            yield submitted[0].result()
+            submitted.popleft()
     finally:
-        client.cancel(list(under_way))
+        client.cancel(list(submitted))
 
 
 def _run(task: Callable[[Item], Answer], item: Item) -> Answer:
-    """Run a task on one thread: the cluster runs several at a time, and has the cores."""
+    """Run a task on one thread: the cluster runs as many tasks at a time as it has cores."""
     with thread_limit(1):
         return task(item)
