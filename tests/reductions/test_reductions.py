@@ -244,7 +244,7 @@ def test_reductions_need_no_penalty_yet(step):
     assert lifted.objective == pytest.approx(certify(lifted).objective, rel=1e-10)
 
 
-@pytest.mark.parametrize("step", [STEPS["candidates"], STEPS["sample"], STEPS["denoising"]])
+@every_step
 def test_weights_of_the_diagonal_that_came_later_are_kept(step):
     small = step.reduce(Problem(data()))
     p = np.linspace(0.9, 1.1, small.n_atoms)
