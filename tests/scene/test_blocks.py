@@ -10,6 +10,7 @@ from selfdict.datasets import make_scene
 from selfdict.scene import blocks as module
 from selfdict.scene import build_scene, matrix, unmix, valid_mask
 from selfdict.scene.formats.common import lazy_cube
+from selfdict.scene.formats.limits import Limit
 
 
 @given(
@@ -63,7 +64,7 @@ def test_chunks_side_by_side_change_nothing(monkeypatch):
     ],
 )
 def test_chunks_follow_the_file(tmp_path, shape, packed, chunk):
-    cube = lazy_cube(tmp_path, shape, "float32", lambda *key: None, packed)
+    cube = lazy_cube(Limit(tmp_path, 2**30), shape, "float32", lambda *key: None, packed)
     assert cube.chunksize == chunk
 
 

@@ -35,12 +35,13 @@ def read_scene(
     mask: ArrayLike | str | PathLike[str] | None = None,
     roi: tuple[slice, slice] | None = None,
     format: str | None = None,
+    max_bytes: int | None = None,
     **options: Any,
 ) -> xr.DataArray:
     """Read a hyperspectral cube.
 
     ENVI and ``.npy`` files are mapped into memory; GeoTIFF, NetCDF and zarr are read lazily through
-    dask; ``.mat`` and ``.npz`` are loaded. The size a file declares is compared with what it holds
+    dask; ``.mat`` and ``.npz`` are loaded. What a file declares is compared with what it holds
     before anything is allocated.
 
     Parameters
@@ -57,6 +58,10 @@ def read_scene(
         Rows and columns to keep, counted from 0; the mask covers the whole scene.
     format : {"envi", "geotiff", "mat", "netcdf", "zarr", "npy"}, optional
         Default: by the name of the file.
+    max_bytes : int, optional
+        The most bytes that one block of the file (chunk, tile or strip), an array that is loaded,
+        or the mask of its pixels may take. By default 64 MiB, and more if the size of the file
+        makes it plausible: 1100 times that size, up to 1 GiB, or up to 32 times that size.
     **options
         Of the format: ``variable`` (mat, netcdf, zarr, npz: which array), ``layout`` (npy, npz,
         mat: the order of the axes, such as ``"band y x"``; default ``"y x band"``), ``ortho``
@@ -85,7 +90,7 @@ def read_scene(
     path = Path(path)
     if not path.exists():
         raise SceneError(path, "no such file")
-    scene = _read_file(path, format, options)
+    scene = _read_file(path, format, options | {"max_bytes": max_bytes})
     if bands is not None:
         scene = _select_bands(scene, bands, path)
     if drop_bad_bands and "good_band" in scene.coords:

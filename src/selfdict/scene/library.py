@@ -20,6 +20,7 @@ from selfdict.scene.formats.envi_header import (
     number_list,
     read_header,
 )
+from selfdict.scene.formats.limits import Limit
 from selfdict.scene.model import to_nanometres, unit_of
 
 _DELETED_BELOW = -1e30  # the USGS libraries mark bands without a value by −1.23e34
@@ -222,7 +223,7 @@ def _read_envi(path: Path) -> xr.DataArray:
 
 def _read_npz(path: Path) -> xr.DataArray:
     # Checks the declared sizes, before anything is loaded.
-    shapes = npy.array_shapes(path)
+    shapes = npy.array_shapes(Limit(path, path.stat().st_size))
     with np.load(path, allow_pickle=False) as arrays:
         matrices = [key for key in ("spectra", "D") if len(shapes.get(key, ())) == 2]
         if not matrices or "names" not in arrays:

@@ -10,7 +10,8 @@ import xarray as xr
 from selfdict._validation import Array
 from selfdict.scene.blocks import in_row_chunks
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.common import LAZY, check_declared_size, lazy_cube
+from selfdict.scene.formats.common import lazy_cube
+from selfdict.scene.formats.limits import Limit
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres, unit_of
 
@@ -31,32 +32,29 @@ _BAND_VARIABLES = {
 
 
 def scene_from_dataset(
-    path: Path,
+    limit: Limit,
     dataset: xr.Dataset,
     reopen: Callable[[], xr.Dataset],
-    held: int,
     variable: str | None,
 ) -> xr.DataArray:
     """Return the variable with three dims as a scene whose values are read on use.
 
     Parameters
     ----------
-    path : Path
-        For messages.
+    limit : Limit
+        Of the file. The blocks of its arrays, and those that are no cubes, have been checked.
     dataset : xarray.Dataset
         Opened with the options ``OPEN``.
     reopen : callable
         Opens the dataset again, to read rows.
-    held : int
-        Bytes on disk.
     variable : str, optional
         Which variable is the cube; needed if several have three dims.
     """
+    path = limit.path
     name = _find_cube(path, dataset, variable)
     data = dataset[name]
     if data.dtype.kind not in "biuf":
         raise SceneError(path, f"{name} holds {data.dtype}, not real numbers")
-    check_declared_size(path, data.size * data.dtype.itemsize, held, LAZY)
     # Dims and attributes by the names of a scene; nothing is read.
     named = as_scene(data)
     dims = _file_dims(data)
@@ -64,7 +62,7 @@ def scene_from_dataset(
     if "wavelength" not in band_data and "wavelength" in named.coords:
         band_data["wavelength"] = named["wavelength"].values
     scene = build_scene(
-        _lazy_values(path, data, reopen, dims),
+        _lazy_values(limit, data, reopen, dims),
         **band_data,
         crs=_crs(data, dims),
         transform=transform_of(named),
@@ -83,7 +81,7 @@ def scene_from_dataset(
 
 
 def _lazy_values(
-    path: Path, data: xr.DataArray, reopen: Callable[[], xr.Dataset], dims: dict[str, Hashable]
+    limit: Limit, data: xr.DataArray, reopen: Callable[[], xr.Dataset], dims: dict[str, Hashable]
 ) -> Any:
     """Return the values of a variable as (band, y, x), read on use."""
     name = data.name
@@ -97,7 +95,7 @@ def _lazy_values(
     shape = (data.sizes[dims["band"]], data.sizes[dims["y"]], data.sizes[dims["x"]])
     chunks = data.encoding.get("preferred_chunks", {})
     chunk_shape = (chunks.get(dims["y"], 1), chunks.get(dims["x"], 1))
-    return lazy_cube(path, shape, data.dtype, load, chunk_shape)
+    return lazy_cube(limit, shape, data.dtype, load, chunk_shape)
 
 
 def dataset_from_scene(scene: xr.DataArray) -> tuple[xr.Dataset, dict[Hashable, dict[str, Any]]]:

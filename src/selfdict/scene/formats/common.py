@@ -11,21 +11,7 @@ import xarray as xr
 from selfdict._validation import Array
 from selfdict.scene.blocks import BLOCK_BYTES, in_row_chunks
 from selfdict.scene.errors import SceneError, first_line
-
-# Bytes of values per byte in the file, above which a declared size is not believed.
-ZLIB = 1100  # zlib reaches 1032
-LAZY = 100_000  # other codecs reach more, and what is read block by block need not fit in memory
-
-
-def check_declared_size(path: Path, declared: int, held: int, ratio: int = ZLIB) -> None:
-    """Refuse an array far larger than the file could hold, before anything is allocated.
-
-    ``declared`` are the bytes of the array, ``held`` those in the file.
-    """
-    # 64 MiB can always be allocated: a file of fill values may hold almost nothing.
-    small = 2**26
-    if declared > small and declared > ratio * held:
-        raise SceneError(path, f"declares {declared} bytes of data but holds {held}")
+from selfdict.scene.formats.limits import Limit
 
 
 class _Cube:
@@ -89,20 +75,28 @@ def _enclosing_range(index: Any, size: int) -> tuple[slice, Any]:
 
 
 def lazy_cube(
-    path: Path,
+    limit: Limit,
     shape: tuple[int, int, int],
     dtype: Any,
     load: Callable[[slice, slice, slice], Array],
     file_chunk: tuple[int, int] = (1, 1),
+    block_bytes: int = 0,
 ) -> Any:
     """Return a dask array (band, y, x) whose chunks ``load(bands, rows, columns)`` reads on use.
 
     They hold whole spectra, about 32 MiB of them, in multiples of ``file_chunk``: the rows and
-    columns that the file stores together.
+    columns that the file stores together, ``block_bytes`` in memory.
     """
-    cube = _Cube(path, shape, dtype, load)
+    cube = _Cube(limit.path, shape, dtype, load)
+    limit.check_lazy_cube(shape, cube.dtype.itemsize, block_bytes)
     n_bands, n_rows, n_columns = shape
-    chunk_rows, chunk_columns = file_chunk
+    chunk_rows = min(file_chunk[0], n_rows)
+    chunk_columns = min(file_chunk[1], n_columns)
+    # Whole spectra of one chunk of the file may be too much, if it stores the bands apart: then the
+    # chunk is read in several parts, each time as a whole.
+    if n_bands * chunk_rows * chunk_columns * cube.dtype.itemsize > limit.allowed:
+        chunk_rows = 1
+        chunk_columns = 1
     pixels = BLOCK_BYTES // max(1, n_bands * cube.dtype.itemsize)
     columns = min(n_columns, max(1, pixels // chunk_rows // chunk_columns) * chunk_columns)
     rows = min(n_rows, max(1, pixels // max(1, columns) // chunk_rows) * chunk_rows)

@@ -13,8 +13,9 @@ from affine import Affine
 
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.common import LAZY, check_declared_size, lazy_cube
-from selfdict.scene.formats.hdf5 import plain_dataset
+from selfdict.scene.formats.common import lazy_cube
+from selfdict.scene.formats.hdf5 import check_blocks, plain_dataset
+from selfdict.scene.formats.limits import Limit, product
 from selfdict.scene.model import build_scene, to_nanometres
 
 _CUBE = "reflectance"
@@ -27,59 +28,68 @@ def is_emit(path: Path) -> bool:
         return _CUBE in file and _BANDS in file and "location" in file
 
 
-def read(path: Path, *, ortho: bool = True) -> xr.DataArray:
+def read(limit: Limit, *, ortho: bool = True) -> xr.DataArray:
     """Read the reflectance on the map grid, or with ``ortho=False`` in sensor geometry.
 
     On the map each pixel is the sensor's nearest one, and pixels the sensor did not see are
     no-data. In sensor geometry the scene has the coordinates ``lat`` and ``lon``.
     """
+    path = limit.path
     with h5py.File(path, "r") as file:
         cube = _dataset(path, file, _CUBE)
         if cube.ndim != 3 or cube.dtype.kind not in "iuf":
             raise SceneError(
                 path, f"reflectance must have 3 dims of real numbers, got {cube.dtype} {cube.shape}"
             )
-        check_declared_size(path, cube.size * cube.dtype.itemsize, cube.id.get_storage_size(), LAZY)
+        check_blocks(cube, limit)
         fill = np.asarray(cube.attrs.get("_FillValue", cube.fillvalue)).ravel()[0].item()
-        band_data = _band_data(path, file)
+        band_data = _band_data(limit, file)
         if ortho:
-            return _on_map(path, file, cube, fill, band_data)
-        return _in_sensor_geometry(path, file, cube, fill, band_data)
+            return _on_map(limit, file, cube, fill, band_data)
+        return _in_sensor_geometry(limit, file, cube, fill, band_data)
 
 
-def _band_data(path: Path, file: Any) -> dict[str, Any]:
+def _band_data(limit: Limit, file: Any) -> dict[str, Any]:
     """Return what the file says about its bands, by the names of a scene."""
-    wavelengths = _dataset(path, file, f"{_BANDS}/wavelengths")
+    wavelengths = _dataset(limit.path, file, f"{_BANDS}/wavelengths")
     units = _text(wavelengths.attrs.get("units", "nm"))
-    band_data: dict[str, Any] = {"wavelength": to_nanometres(wavelengths[()], units)}
-    if f"{_BANDS}/fwhm" in file:
-        band_data["fwhm"] = to_nanometres(_dataset(path, file, f"{_BANDS}/fwhm")[()], units)
-    if f"{_BANDS}/good_wavelengths" in file:
-        band_data["good_band"] = _dataset(path, file, f"{_BANDS}/good_wavelengths")[()] != 0
+    band_data: dict[str, Any] = {"wavelength": to_nanometres(_load(limit, wavelengths), units)}
+    fwhm = plain_dataset(file, f"{_BANDS}/fwhm")
+    if fwhm is not None:
+        band_data["fwhm"] = to_nanometres(_load(limit, fwhm), units)
+    good = plain_dataset(file, f"{_BANDS}/good_wavelengths")
+    if good is not None:
+        band_data["good_band"] = _load(limit, good) != 0
     return band_data
 
 
 def _in_sensor_geometry(
-    path: Path, file: Any, cube: Any, fill: float, band_data: dict[str, Any]
+    limit: Limit, file: Any, cube: Any, fill: float, band_data: dict[str, Any]
 ) -> xr.DataArray:
     n_rows, n_columns, n_bands = cube.shape
     file_chunk = (1, 1)
     if cube.chunks:
         file_chunk = cube.chunks[:2]
-    values = lazy_cube(path, (n_bands, n_rows, n_columns), cube.dtype, _Swath(path), file_chunk)
+    shape = (n_bands, n_rows, n_columns)
+    values = lazy_cube(limit, shape, cube.dtype, _Swath(limit.path), file_chunk)
     scene = build_scene(values, nodata=fill, **band_data)
     for key in ("lat", "lon"):
-        if f"location/{key}" in file:
-            coordinate = _dataset(path, file, f"location/{key}")[()]
-            scene = scene.assign_coords({key: (("y", "x"), coordinate)})
+        coordinate = plain_dataset(file, f"location/{key}")
+        if coordinate is not None:
+            scene = scene.assign_coords({key: (("y", "x"), _load(limit, coordinate))})
     return scene
 
 
 def _on_map(
-    path: Path, file: Any, cube: Any, fill: float, band_data: dict[str, Any]
+    limit: Limit, file: Any, cube: Any, fill: float, band_data: dict[str, Any]
 ) -> xr.DataArray:
-    glt_y = _dataset(path, file, "location/glt_y")[()]
-    glt_x = _dataset(path, file, "location/glt_x")[()]
+    path = limit.path
+    glt_y = _dataset(path, file, "location/glt_y")
+    glt_x = _dataset(path, file, "location/glt_x")
+    # Both are held as 64-bit integers below.
+    limit.check(2 * 8 * product(glt_y.shape), "the GLT")
+    glt_y = _load(limit, glt_y)
+    glt_x = _load(limit, glt_x)
     # The table counts from 1. It is negative for a gap filled from a neighbour, and 0 for a pixel
     # the sensor did not see, which becomes −1.
     glt = np.abs(np.stack([glt_y, glt_x]).astype(np.int64)) - 1
@@ -96,7 +106,7 @@ def _on_map(
     # of the map would touch many of them.
     tile = (128, 128)
     return build_scene(
-        lazy_cube(path, shape, cube.dtype, _Gather(path, glt, fill, cube.dtype), tile),
+        lazy_cube(limit, shape, cube.dtype, _Gather(path, glt, fill, cube.dtype), tile),
         crs=_text(file.attrs.get("spatial_ref", "EPSG:4326")),
         transform=Affine.from_gdal(*(float(value) for value in transform)),
         nodata=fill,
@@ -157,6 +167,13 @@ def _dataset(path: Path, file: Any, name: str) -> Any:
     if dataset is None:
         raise SceneError(path, f"has no dataset {name} of its own")
     return dataset
+
+
+def _load(limit: Limit, dataset: Any) -> Array:
+    """Return all values of a dataset, if they may be allocated."""
+    check_blocks(dataset, limit)
+    limit.check(product(dataset.shape) * dataset.dtype.itemsize, dataset.name)
+    return np.asarray(dataset[()])
 
 
 def _text(value: Any) -> str:

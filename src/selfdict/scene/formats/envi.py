@@ -20,6 +20,7 @@ from selfdict.scene.formats.envi_header import (
     read_header,
 )
 from selfdict.scene.formats.envi_map import map_fields, read_map
+from selfdict.scene.formats.limits import Limit
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.model import build_scene, to_nanometres, unit_of
 
@@ -30,7 +31,7 @@ _DTYPES = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: 
 _ORDER = {"bsq": (0, 1, 2), "bil": (1, 0, 2), "bip": (1, 2, 0)}
 
 
-def read(path: Path) -> xr.DataArray:
+def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
     """Map an ENVI file, named by its header or by its data file."""
     header, data = find_files(path)
     fields = read_header(header)
@@ -41,6 +42,7 @@ def read(path: Path) -> xr.DataArray:
         integer_field(header, fields, "samples", minimum=1),
     )
     values = map_values(header, data, fields, shape)
+    Limit(data, data.stat().st_size, max_bytes).check_lazy_cube(shape, values.itemsize)
     wavelength, fwhm = _wavelengths(header, fields, n_bands)
     good_band = number_list(header, fields, "bbl", n_bands)
     if good_band is not None:

@@ -8,14 +8,12 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
+from selfdict.scene.formats.limits import check_header
 
 
 def read_header(path: Path) -> dict[str, str]:
     """Return the fields of a header: names in lower case, values without braces around them."""
-    # Some thousand bands take less than 1 MiB: a larger file is data under the name of a header.
-    max_bytes = 32 * 2**20
-    if path.stat().st_size > max_bytes:
-        raise SceneError(path, f"is too large for a header: {path.stat().st_size} bytes")
+    check_header(path, path.stat().st_size)
     data = path.read_bytes()
     if data[:4] != b"ENVI":
         raise SceneError(path, "is not an ENVI header: the first line is not ENVI")

@@ -7,20 +7,22 @@ from typing import Any
 import numpy as np
 import rasterio
 import xarray as xr
+from rasterio.enums import Interleaving
 from rasterio.errors import NotGeoreferencedWarning, RasterioIOError
 from rasterio.windows import Window
 
 from selfdict._validation import Array
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.common import LAZY, check_declared_size, fill_masked, lazy_cube, uniform
+from selfdict.scene.formats.common import fill_masked, lazy_cube, uniform
+from selfdict.scene.formats.limits import Limit, product
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.model import build_scene, to_nanometres, unit_of
 
 NAME = "GeoTIFF"
 
 
-def read(path: Path) -> xr.DataArray:
+def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
     """Read a GeoTIFF; wavelengths come from the tags of its bands, as GDAL writes them."""
     with _open(path) as file:
         if len(set(file.dtypes)) > 1 or np.dtype(file.dtypes[0]).kind not in "iuf":
@@ -29,15 +31,12 @@ def read(path: Path) -> xr.DataArray:
             )
         shape = (file.count, file.height, file.width)
         dtype = np.dtype(file.dtypes[0])
-        # As Python integers: the product of damaged sizes may exceed 64 bits.
-        declared = int(np.prod(shape, dtype=object)) * dtype.itemsize
-        check_declared_size(path, declared, path.stat().st_size, LAZY)
         # GDAL returns the identity for a file that has no transform.
         transform = file.transform
         if transform.is_identity:
             transform = None
         scene = build_scene(
-            lazy_cube(path, shape, dtype, _Reader(path), file.block_shapes[0]),
+            _lazy_values(file, Limit(path, path.stat().st_size, max_bytes), shape, dtype),
             **_band_data(file),
             crs=file.crs,
             transform=transform,
@@ -50,6 +49,17 @@ def read(path: Path) -> xr.DataArray:
     if offset != 0:
         scene.attrs["add_offset"] = offset
     return scene
+
+
+def _lazy_values(file: Any, limit: Limit, shape: tuple[int, int, int], dtype: Any) -> Any:
+    """Return the values as (band, y, x), read on use."""
+    block_rows, block_columns = file.block_shapes[0]
+    block_bytes = product((block_rows, block_columns, dtype.itemsize))
+    # A tile or strip then holds all bands, and GDAL unpacks the whole of it.
+    if file.interleaving == Interleaving.pixel:
+        block_bytes *= file.count
+    chunk = (block_rows, block_columns)
+    return lazy_cube(limit, shape, dtype, _Reader(limit.path), chunk, block_bytes)
 
 
 def write(scene: xr.DataArray, path: Path) -> None:

@@ -10,32 +10,51 @@ import xarray as xr
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats import emit
 from selfdict.scene.formats.cf import OPEN, dataset_from_scene, scene_from_dataset
-from selfdict.scene.formats.hdf5 import plain_dataset
+from selfdict.scene.formats.hdf5 import check_blocks, plain_dataset
+from selfdict.scene.formats.limits import Limit, product
 
 NAME = "NetCDF"
 
 
-def read(path: Path, *, variable: str | None = None, ortho: bool = True) -> xr.DataArray:
+def read(
+    path: Path,
+    *,
+    variable: str | None = None,
+    ortho: bool = True,
+    max_bytes: int | None = None,
+) -> xr.DataArray:
     """Read a variable with three dims; ``ortho`` is for EMIT files, see there."""
+    limit = Limit(path, path.stat().st_size, max_bytes)
     engine = "scipy"
     if h5py.is_hdf5(path):
         engine = "h5netcdf"
-        _refuse_external_values(path)
+        _check_datasets(limit)
         if emit.is_emit(path):
-            return emit.read(path, ortho=ortho)
+            return emit.read(limit, ortho=ortho)
     else:
         _check_classic(path)
     reopen = partial(xr.open_dataset, path, engine=engine, **OPEN)
     with reopen() as dataset:
-        return scene_from_dataset(path, dataset, reopen, path.stat().st_size, variable)
+        return scene_from_dataset(limit, dataset, reopen, variable)
 
 
-def _refuse_external_values(path: Path) -> None:
-    """Refuse a file that would read whatever other file its author names."""
-    with h5py.File(path, "r") as file:
-        for name, node in file.items():
-            if not isinstance(node, h5py.Group) and plain_dataset(file, name) is None:
-                raise SceneError(path, f"{name} takes its values from another file")
+def _check_datasets(limit: Limit) -> None:
+    """Refuse a file that would read another one, or allocate more than it can hold."""
+    with h5py.File(limit.path, "r") as file:
+        for name in file:
+            # Without opening it: whatever other file a link names must not even be looked at.
+            if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+                raise SceneError(limit.path, f"{name} is a link, which may lead to another file")
+            # A named data type, such as an enumeration, holds no values.
+            if isinstance(file[name], h5py.Group | h5py.Datatype):
+                continue
+            dataset = plain_dataset(file, name)
+            if dataset is None:
+                raise SceneError(limit.path, f"{name} takes its values from another file")
+            check_blocks(dataset, limit)
+            # Cubes are read block by block, everything else is loaded.
+            if dataset.shape is not None and len(dataset.shape) < 3:
+                limit.check(product(dataset.shape) * dataset.dtype.itemsize, name)
 
 
 def _check_classic(path: Path) -> None:

@@ -1,5 +1,6 @@
 """NumPy's ``.npy`` (mapped into memory) and ``.npz``; never unpickled."""
 
+import io
 import zipfile
 from pathlib import Path
 from typing import IO, Any
@@ -9,46 +10,59 @@ import xarray as xr
 
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.arrays import order_axes, scene_from_arrays
+from selfdict.scene.formats.limits import Limit, check_header, product
 from selfdict.scene.model import build_scene
 
 NAME = "NumPy"
 
 
-def read(path: Path, *, variable: str | None = None, layout: str | None = None) -> xr.DataArray:
+def read(
+    path: Path,
+    *,
+    variable: str | None = None,
+    layout: str | None = None,
+    max_bytes: int | None = None,
+) -> xr.DataArray:
     """Read an array of three axes (``layout``), or an ``.npz`` in one of the usual layouts."""
+    limit = Limit(path, path.stat().st_size, max_bytes)
     if path.suffix.lower() == ".npz":
-        return _read_archive(path, variable, layout)
-    values = np.load(path, mmap_mode="r", allow_pickle=False)
-    if not isinstance(values, np.ndarray):
-        raise SceneError(path, "is an archive, not a single array; name it .npz")
-    return build_scene(order_axes(path, values, layout))
+        return _read_archive(limit, variable, layout)
+    with path.open("rb") as file:
+        if file.read(2) == b"PK":
+            raise SceneError(path, "is an archive, not a single array; name it .npz")
+        file.seek(0)
+        read_header(path, file)
+    values = order_axes(path, np.load(path, mmap_mode="r", allow_pickle=False), layout)
+    limit.check_lazy_cube(values.shape, values.itemsize)
+    return build_scene(values)
 
 
-def _read_archive(path: Path, variable: str | None, layout: str | None) -> xr.DataArray:
-    shapes = array_shapes(path)
+def _read_archive(limit: Limit, variable: str | None, layout: str | None) -> xr.DataArray:
+    path = limit.path
+    shapes = array_shapes(limit)
     with np.load(path, allow_pickle=False) as arrays:
         return scene_from_arrays(path, shapes, arrays.__getitem__, variable, layout)
 
 
-def array_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+def array_shapes(limit: Limit) -> dict[str, tuple[int, ...]]:
     """Return the shapes of the numeric arrays of an ``.npz``.
 
     A file that declares more values than it can hold is refused.
     """
-    # zlib does not compress further; 1,024 bytes are left for the header of an array.
-    max_ratio = 1032
+    path = limit.path
     shapes = {}
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             if not info.filename.endswith(".npy"):
                 continue
+            # NumPy writes no others, and zipfile unpacks them without a limit on the result.
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise SceneError(path, f"{info.filename} is compressed in a way that is not read")
             with archive.open(info) as member:
-                shape, dtype = _header(member)
-            # As Python integers: the product of damaged sizes may exceed 64 bits.
-            declared = int(np.prod(shape, dtype=object)) * dtype.itemsize
-            # The array must fit into the unpacked member, and that into the packed one.
-            possible = max_ratio * info.compress_size + 1024
-            if declared > info.file_size or info.file_size > possible:
+                shape, dtype = read_header(path, member)
+            declared = product(shape) * dtype.itemsize
+            limit.check(declared, info.filename)
+            if declared > info.file_size:
                 raise SceneError(
                     path, f"{info.filename} declares {declared} bytes, more than the file can hold"
                 )
@@ -57,11 +71,18 @@ def array_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def read_header(path: Path, file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return shape and dtype of an array, from the header of its file."""
-    version = np.lib.format.read_magic(member)
+    version = np.lib.format.read_magic(file)
+    n_length_bytes = 4
     if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+        n_length_bytes = 2
+    length = file.read(n_length_bytes)
+    # NumPy reads as much as the header says it is long.
+    check_header(path, int.from_bytes(length, "little"))
+    header = io.BytesIO(length + file.read(int.from_bytes(length, "little")))
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(header)
     else:
-        shape, _, dtype = np.lib.format.read_array_header_2_0(member)
+        shape, _, dtype = np.lib.format.read_array_header_2_0(header)
     return shape, dtype

@@ -10,20 +10,22 @@ import zarr
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.cf import OPEN, dataset_from_scene, scene_from_dataset
+from selfdict.scene.formats.limits import Limit, check_header, product
 
 NAME = "zarr"
 
 
-def read(path: Path, *, variable: str | None = None) -> xr.DataArray:
+def read(path: Path, *, variable: str | None = None, max_bytes: int | None = None) -> xr.DataArray:
     """Read a variable with three dims."""
     if not path.is_dir():
         raise SceneError(path, "a zarr store is a folder, this is a file")
-    held = _check_files(path)
+    limit = Limit(path, _check_files(path), max_bytes)
     # Told explicitly: xarray warns if it has to try and finds none.
     consolidated = (path / ".zmetadata").is_file()
+    _check_arrays(limit, consolidated)
     reopen = partial(xr.open_dataset, path, engine="zarr", consolidated=consolidated, **OPEN)
     with reopen() as dataset:
-        return scene_from_dataset(path, dataset, reopen, held, variable)
+        return scene_from_dataset(limit, dataset, reopen, variable)
 
 
 def write(scene: xr.DataArray, path: Path) -> None:
@@ -58,9 +60,24 @@ def _check_files(path: Path) -> int:
         held += file.stat().st_size
         # Reading a pickle runs whatever its author wrote.
         if file.name in (".zmetadata", ".zarray", "zarr.json"):
+            check_header(path, file.stat().st_size, f"the metadata {file.name}")
             metadata = json.dumps(json.loads(file.read_text(encoding="utf-8")))
             if '"pickle"' in metadata:
                 raise SceneError(
                     path, f"{file.relative_to(path)} asks for pickled values, which are not read"
                 )
     return held
+
+
+def _check_arrays(limit: Limit, consolidated: bool) -> None:
+    """Refuse arrays that make zarr allocate more than the store can hold."""
+    # From the same metadata that xarray uses: those beside an array may say something else.
+    group = zarr.open_group(limit.path, mode="r", use_consolidated=consolidated)
+    for name, array in group.arrays():
+        # A whole chunk is unpacked to read any part of it. A shard is a file of many chunks.
+        for chunk_shape in (array.chunks, array.shards):
+            if chunk_shape is not None:
+                limit.check(product(chunk_shape) * array.dtype.itemsize, f"a chunk of {name}")
+        # Cubes are read block by block, everything else is loaded.
+        if array.ndim < 3:
+            limit.check(product(array.shape) * array.dtype.itemsize, name)

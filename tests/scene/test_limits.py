@@ -1,0 +1,218 @@
+"""A file that declares far more than it holds makes a reader allocate nothing."""
+
+import struct
+import subprocess
+import sys
+import zipfile
+
+import h5py
+import numcodecs
+import numpy as np
+import pytest
+import rasterio
+import zarr
+from scene_sample import TRANSFORM, full_scene
+from scipy.io import savemat
+from test_emit import write_emit
+
+from selfdict.scene import SceneError, read_scene, write_scene
+from selfdict.scene.formats.common import lazy_cube
+from selfdict.scene.formats.limits import Limit
+
+# Reads a file and its mask of valid pixels; prints the error and by how many MiB memory grew.
+READER = """
+import resource, sys, warnings
+from selfdict.scene import SceneError, read_scene, valid_mask
+def used():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+valid_mask(read_scene(sys.argv[1]))
+before = used()
+try:
+    valid_mask(read_scene(sys.argv[2]))
+except SceneError as error:
+    print(error.reason)
+print(used() - before)
+"""
+
+
+def growth(path, tmp_path):
+    """Return the error of reading a file, and by how many MiB the memory of the process grew."""
+    # a good file of the same kind first, so that imports do not count
+    usual = tmp_path / f"usual{path.suffix}"
+    if path.suffix == ".mat":
+        savemat(usual, {"cube": np.ones((2, 3, 4))})
+    elif path.suffix == ".npz":
+        np.savez_compressed(usual, cube=np.ones((2, 3, 4)))
+    else:
+        write_scene(full_scene(), usual)
+    result = subprocess.run(
+        [sys.executable, "-c", READER, str(usual), str(path)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    *reasons, mebibytes = result.stdout.splitlines()
+    return "".join(reasons), int(mebibytes)
+
+
+def bz2_header(path):
+    """An array in an .npz whose header unpacks to 300 MB."""
+    length = 300_000_000
+    header = b"\x93NUMPY\x02\x00" + length.to_bytes(4, "little")
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive,
+        archive.open("cube.npy", "w", force_zip64=True) as member,
+    ):
+        member.write(header)
+        for _ in range(30):
+            member.write(b" " * (length // 30))
+
+
+def deflated_header(path):
+    length = 300_000_000
+    header = b"\x93NUMPY\x02\x00" + length.to_bytes(4, "little")
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("cube.npy", "w", force_zip64=True) as member,
+    ):
+        member.write(header)
+        for _ in range(30):
+            member.write(b" " * (length // 30))
+
+
+def tiff(path, width, height, tile, count=1):
+    profile = {"width": width, "height": height, "count": count, "dtype": "uint8"}
+    tiles = {"tiled": True, "blockxsize": tile[0], "blockysize": tile[1], "interleave": "pixel"}
+    grid = {"transform": TRANSFORM, "sparse_ok": True}
+    with rasterio.open(path, "w", driver="GTiff", **profile, **tiles, **grid):
+        pass
+
+
+def enlarge_tiles(path, width, height):
+    """Change the size of the tiles that a TIFF declares."""
+    data = bytearray(path.read_bytes())
+    (directory,) = struct.unpack_from("<I", data, 4)
+    (n_tags,) = struct.unpack_from("<H", data, directory)
+    for k in range(n_tags):
+        entry = directory + 2 + 12 * k
+        (tag,) = struct.unpack_from("<H", data, entry)
+        if tag in (322, 323):
+            size = {322: width, 323: height}[tag]
+            struct.pack_into("<HII", data, entry + 2, 4, 1, size)
+    path.write_bytes(data)
+
+
+def one_tile(path):
+    tiff(path, 10, 10, (16, 16))
+    enlarge_tiles(path, 32_000, 28_000)
+
+
+def sparse_tiff(path):
+    tiff(path, 60_000, 50_000, (256, 256))
+
+
+def large_tiles_of_many_bands(path):
+    # 16 MiB for one band, but a tile holds the pixels of all of them
+    tiff(path, 10, 10, (16, 16), 60)
+    enlarge_tiles(path, 4096, 4096)
+
+
+def chunks_of_zarr(path):
+    group = zarr.open_group(path, mode="w", zarr_format=2)
+    options = {"shape": (2, 3, 4), "chunks": (2, 30_000, 14_000), "dtype": "u1"}
+    cube = group.create_array("cube", **options, compressors=numcodecs.Zstd())
+    cube.attrs["_ARRAY_DIMENSIONS"] = ["band", "y", "x"]
+    cube[...] = 1
+
+
+def long_coordinate_of_zarr(path):
+    group = zarr.open_group(path, mode="w", zarr_format=2)
+    cube = group.create_array("cube", shape=(1, 1, 10**8), chunks=(1, 1, 10**6), dtype="u1")
+    cube.attrs["_ARRAY_DIMENSIONS"] = ["band", "y", "x"]
+    x = group.create_array("x", shape=(10**8,), chunks=(10**6,), dtype="f8")
+    x.attrs["_ARRAY_DIMENSIONS"] = ["x"]
+
+
+def chunks_of_hdf5(path):
+    with h5py.File(path, "w") as file:
+        cube = file.create_dataset(
+            "cube",
+            (2, 3, 4),
+            "u1",
+            chunks=(2, 30_000, 14_000),
+            maxshape=(None, None, None),
+            compression="gzip",
+        )
+        for axis, name in enumerate(("band", "y", "x")):
+            file[name] = np.arange(cube.shape[axis])
+            file[name].make_scale(name)
+            cube.dims[axis].attach_scale(file[name])
+
+
+def chunks_of_matlab(path):
+    chunks_of_hdf5(path)
+
+
+def long_coordinate_of_netcdf(path):
+    with h5py.File(path, "w") as file:
+        cube = file.create_dataset("cube", (1, 1, 10**8), "u1", chunks=(1, 1, 10**6))
+        file["band"] = [1.0]
+        file["y"] = [1.0]
+        file.create_dataset("x", (10**8,), "f8", chunks=(10**6,))
+        for axis, name in enumerate(("band", "y", "x")):
+            file[name].make_scale(name)
+            cube.dims[axis].attach_scale(file[name])
+
+
+def table_of_emit(path):
+    write_emit(path, np.ones((2, 3, 4)))
+    with h5py.File(path, "r+") as file:
+        for name in ("location/glt_x", "location/glt_y"):
+            del file[name]
+            file.create_dataset(name, (8000, 8000), "i4", chunks=(1000, 1000), fillvalue=1)
+
+
+BOMBS = {
+    bz2_header: "npz",
+    deflated_header: "npz",
+    one_tile: "tif",
+    sparse_tiff: "tif",
+    large_tiles_of_many_bands: "tif",
+    chunks_of_zarr: "zarr",
+    long_coordinate_of_zarr: "zarr",
+    chunks_of_hdf5: "nc",
+    long_coordinate_of_netcdf: "nc",
+    chunks_of_matlab: "mat",
+    table_of_emit: "nc",
+}
+
+
+@pytest.mark.parametrize("make", BOMBS, ids=lambda make: make.__name__)
+def test_a_small_file_allocates_little(make, tmp_path):
+    path = tmp_path / f"scene.{BOMBS[make]}"
+    make(path)
+    reason, mebibytes = growth(path, tmp_path)
+    assert reason
+    assert mebibytes < 100
+
+
+def test_the_limit_can_be_raised(tmp_path):
+    path = tmp_path / "scene.zarr"
+    group = zarr.open_group(path, mode="w", zarr_format=2)
+    options = {"shape": (2, 3, 4), "chunks": (2, 6000, 6000), "dtype": "u1"}
+    cube = group.create_array("cube", **options, compressors=numcodecs.Zstd())
+    cube.attrs["_ARRAY_DIMENSIONS"] = ["band", "y", "x"]
+    cube[...] = 1
+    with pytest.raises(SceneError, match=r"a chunk of cube but holds .* at most 67108864"):
+        read_scene(path)
+    assert read_scene(path, max_bytes=10**8).values.sum() == 24
+    with pytest.raises(SceneError, match="at most 10 are allocated"):
+        read_scene(path, max_bytes=10)
+
+
+def test_spectra_of_large_planes_are_read_in_parts(tmp_path):
+    # one chunk per band: whole spectra of a chunk would be the whole cube
+    limit = Limit(tmp_path, 10**6, 50 * 2**20)
+    cube = lazy_cube(limit, (40, 2000, 1000), "u1", lambda *key: None, (2000, 1000), 2_000_000)
+    assert cube.chunksize == (40, 838, 1000)
