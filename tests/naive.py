@@ -36,7 +36,7 @@ def project_row_heap(x, w, i, upper=1.0):
 
 
 def project_row_printed(x, w, i):
-    """The listing exactly as printed, with ``findmin`` and ``extractmin``: wrong, as a test shows."""
+    """The listing as printed, with ``findmin`` and ``extractmin``: wrong, as a test shows."""
     others = [j for j in range(len(x)) if j != i]
     b = {j: w[i] / w[j] * x[j] for j in others}
     active = [j for j in others if b[j] > 1]

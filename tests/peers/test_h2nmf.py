@@ -30,7 +30,7 @@ def assert_same(clusters, expected):
 @pytest.fixture(params=[1 << 60, 0], ids=["exact", "rough"])
 def rough(request, monkeypatch):
     """Small data as it is, and as if it were large."""
-    monkeypatch.setattr("selfdict.peers.leaf_columns._ROUGH", request.param)
+    monkeypatch.setattr("selfdict.peers.leaf_columns._MAX_DOUBLE_ENTRIES", request.param)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -70,7 +70,7 @@ def test_scale_does_not_matter():
 
 def test_numbers_below_the_normal_ones(monkeypatch):
     """One over the largest of them would be infinite."""
-    monkeypatch.setattr("selfdict.peers.leaf_columns._ROUGH", 0)
+    monkeypatch.setattr("selfdict.peers.leaf_columns._MAX_DOUBLE_ENTRIES", 0)
     assert h2nmf(np.full((2, 3), 5e-324), 3).sizes.tolist() == [3]
 
 
@@ -85,7 +85,7 @@ def test_one_thread_or_many():
 
 
 def test_threads_overtake_one_another(monkeypatch):
-    """A leaf becomes one of the tree while a thread that has found its parts has not yet said so."""
+    """A leaf joins the tree while a thread that has found its parts has not yet said so."""
     M = pixels(n=500)
     with thread_limit(1):
         expected = h2nmf(M, 40)
@@ -139,7 +139,7 @@ def test_memmap_too_large_to_copy(order, tmp_path, monkeypatch):
     M = np.asarray(pixels(), order=order)
     np.save(tmp_path / "M.npy", M)
     expected = h2nmf(M, 30)
-    monkeypatch.setattr("selfdict.peers.leaf_columns._HOLD", 0)
+    monkeypatch.setattr("selfdict.peers.leaf_columns._MAX_COPIED_ENTRIES", 0)
     assert_same(h2nmf(np.load(tmp_path / "M.npy", mmap_mode="r"), 30), expected)
 
 
@@ -147,7 +147,7 @@ def test_memmap_too_large_to_copy(order, tmp_path, monkeypatch):
 @pytest.mark.parametrize("hold", [0, 1 << 30])
 def test_leaf_columns(hold, dtype, monkeypatch):
     """Divided and divided again, they stay the columns their indices say, in M's precision."""
-    monkeypatch.setattr("selfdict.peers.leaf_columns._HOLD", hold)
+    monkeypatch.setattr("selfdict.peers.leaf_columns._MAX_COPIED_ENTRIES", hold)
     M = (pixels() - 0.1).astype(dtype)
     rng = np.random.default_rng(0)
     groups = np.split(rng.permutation(400), [100, 130])

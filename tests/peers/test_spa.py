@@ -39,7 +39,7 @@ def test_same_as_explicit_residuals(seed, dtype, noise):
 
 
 def test_cancellation():
-    """Residuals of 1e-12 of the data, 1e-24 squared: far below the rounding error of the subtraction."""
+    """Residuals of 1e-12 of the data, 1e-24 squared: far below the rounding of the subtraction."""
     rng = np.random.default_rng(3)
     Q = np.linalg.qr(rng.standard_normal((8, 8)))[0]
     M = Q @ np.diag([1, 1e-2, 1e-6, 1e-9, 1e-12, 0, 0, 0]) @ rng.random((8, 500))

@@ -17,31 +17,26 @@ from selfdict.compute.threads import for_slices, n_threads
 from selfdict.kernels.leading_eigen import leading_eigenpairs
 from selfdict.kernels.rank_two import correlate
 from selfdict.peers._columns import require_finite
-from selfdict.peers.leaf_columns import SLICE, LeafColumns, leaf_columns
+from selfdict.peers.leaf_columns import COLUMNS_PER_LEAF_SLICE, LeafColumns, leaf_columns
 from selfdict.peers.rank_two import first_part, gram
-
-_SAME_DIRECTION = 1e-13  # columns with λ₂ below this share of λ₁ are multiples of one column
-# Down to this λ₂, as a share of the trace that was added up, a Gram matrix may come from
-# subtraction.
-_SUBTRACT, _SUBTRACT_ROUGH = 1e-6, 1e-4
 
 
 @dataclass(frozen=True)
 class Clusters:
-    """A partition of the columns of M, with one representative each.
+    """A partition of the columns of M, with one representative per cluster.
 
     Attributes
     ----------
     labels : (n,) ndarray of int
         The cluster of each column, 0 … C − 1.
     indices : (C,) ndarray of int
-        For each cluster the column of M that represents it.
+        The column of M that represents each cluster.
     sizes : (C,) ndarray of int
-        For each cluster the number of its columns.
+        The number of columns of each cluster.
     tree : (C − 1,) ndarray of int
         The splits in the order in which they were made. Node 0 holds all columns; split t divides
-        node ``tree[t]`` into the nodes 2t + 1 and 2t + 2. The clusters are the nodes never divided,
-        in increasing order.
+        node ``tree[t]`` into the nodes 2t + 1 and 2t + 2. The clusters are the nodes that are not
+        divided, in increasing order.
     """
 
     labels: Array
@@ -53,38 +48,41 @@ class Clusters:
 def h2nmf(M: ArrayLike, n_clusters: int, *, previous: Clusters | None = None) -> Clusters:
     """Cluster the columns of M hierarchically by rank-two NMF (H2NMF).
 
-    Each step divides in two the cluster whose division lowers most the error of approximating every
-    cluster by rank one. Negative entries of M count as zero.
+    Each step divides one cluster in two: the one whose division most lowers the error of
+    approximating every cluster by rank one. Negative entries of M count as zero.
 
     Parameters
     ----------
     M : (m, n) array_like
-        Data points are columns; any memory order, also a ``np.memmap``. Up to 2²⁷ entries (134
-        million) the columns are copied and kept sorted by cluster; a larger matrix is read where it
-        lies, a block of columns at a time, which is slow if its columns do not lie in one piece.
+        One data point per column, in any memory order; it may be a ``np.memmap``. Up to 2²⁷ entries
+        (134 million) the columns are copied and kept sorted by cluster. A larger matrix is not
+        copied but read block by block, which is slow unless it is column-major.
     n_clusters : int
-        How many clusters to make.
+        The number of clusters.
     previous : Clusters, optional
-        An earlier result for the same M with at most ``n_clusters`` clusters, from which to go on.
+        An earlier result for the same M with at most ``n_clusters`` clusters, which is refined.
 
     Returns
     -------
     Clusters
         Fewer than ``n_clusters`` if no cluster can be divided further: columns that are multiples
-        of one another are never put apart.
+        of one another are never separated.
 
-    Notes ----- With λ₁ ≥ λ₂ the leading eigenvalues of A Aᵀ for the columns A of a cluster, a
-    division into A₁, A₂ gains λ₁(A₁) + λ₁(A₂) − λ₁(A), and never more than λ₂(A): the rank-one
+    Notes
+    -----
+    Let λ₁ ≥ λ₂ be the leading eigenvalues of A Aᵀ for the columns A of a cluster. A division into
+    A₁ and A₂ gains λ₁(A₁) + λ₁(A₂) − λ₁(A), and never more than λ₂(A), because the rank-one
     approximations of the parts are together one of rank two of A. So a cluster need only be tried
-    when its λ₂ is at least the best gain known.
+    if its λ₂ is at least the best gain known.
 
-    A Aᵀ is computed for the smaller part; the larger one's is the difference to the whole. Each
-    column is therefore read O(log C) times where the parts are balanced.
+    A Aᵀ is computed for the smaller part; that of the larger part is the difference to the whole.
+    Each column is therefore read O(log C) times if the parts are balanced.
 
-    Beyond 2²² entries (4 million) the columns are read as float32, and A Aᵀ is summed in float32
-    after the part along the mean is taken out, whose products are summed in float64: the leading
-    vectors are then right to about 1e-7, and so is the share of a column that decides where it
-    goes. Where λ₂ and λ₃ nearly coincide the division hangs on the last digits in any precision.
+    Beyond 2²² entries (4 million) the columns are read as float32. A Aᵀ is then summed in float32
+    after the part along the mean is taken out, whose products are summed in float64. The leading
+    vectors have an error of about 1e-7, and so has the share of a column that decides to which part
+    it belongs. If λ₂ and λ₃ nearly coincide, the division depends on the last digits in any
+    precision.
 
     Examples
     --------
@@ -110,100 +108,125 @@ def h2nmf(M: ArrayLike, n_clusters: int, *, previous: Clusters | None = None) ->
 class _Growth:
     """The tree while it grows: leaves are tried, and the one with the largest gain is divided.
 
-    Each thread tries another leaf: the one whose turn it is or, if that is being tried, the next
-    one, which may be part of a leaf that is still to be divided. What comes out depends on the
-    gains alone, not on who has tried what.
+    To try a leaf means to compute the parts that a division would give. Each thread tries another
+    leaf: the one that is next or, if another thread is trying it, one that will probably be needed
+    later, which may be part of a leaf that is not divided yet. The result depends on the gains
+    alone, not on which thread has tried which leaf.
     """
 
     def __init__(self, leaves: "dict[int, _Leaf]", splits: list[int], n_clusters: int) -> None:
-        self.leaves, self.splits, self.n_clusters = (
-            leaves,
-            splits,
-            n_clusters,
-        )  # leaves by their node
-        # In order: the largest gain or bound first; among equals a bound before a gain, then the
-        # older node.
+        self.leaves = leaves  # the leaves of the tree, by their node
+        self.splits = splits
+        self.n_clusters = n_clusters
+        # (−value, whether the leaf was tried, node) of the leaves that can be divided, where the
+        # value is the gain or, before the leaf was tried, its bound. Sorted: the largest value
+        # first; among equals, a bound before a gain, then the older node.
         self.queue: list[tuple[float, bool, int]] = []
-        self.untried: list[_Leaf] = []  # those whose turn comes first last
-        # Bare locks: an interruption while a condition is entered or left, which is Python code,
-        # would leave it locked.
+        self.untried: list[_Leaf] = []  # by priority, ascending
+        # Bare locks instead of a condition: an interruption while a condition, which is Python
+        # code, is entered or left would leave it locked.
         self.lock = Lock()
-        self.asleep: list[Lock] = []  # one for each thread that waits for a change
+        self.waiting: list[Lock] = []  # one per thread that waits for a change; released to wake it
         for node, leaf in leaves.items():
-            self.enter(node)
-            self.offer(leaf)
+            self.add_to_queue(node)
+            self.add_untried(leaf)
 
     def run(self) -> None:
         """Divide leaves until there are enough, or none can be divided."""
-        while (leaf := self.take()) is not None:
-            self.attempt(leaf)  # by all threads: at first there is no other
+        while True:
+            leaf = self.next_leaf()
+            if leaf is None:
+                return
+            # By all threads together, since at first there is no other leaf to try.
+            self.try_leaf(leaf)
             if len(self.untried) > 1:
                 for_slices(lambda *_: self.work(), n_threads(), 1)
 
     def work(self) -> None:
-        """Try leaves, as one of several threads, until all is done."""
+        """Try leaves, as one of several threads, until nothing is left to do."""
         try:
-            while (leaf := self.take()) is not None:
-                self.attempt(leaf)
+            while True:
+                leaf = self.next_leaf()
+                if leaf is None:
+                    return
+                self.try_leaf(leaf)
         except BaseException:
-            self.n_clusters = 0  # the other threads stop as well
+            self.n_clusters = 0  # so that the other threads stop as well
             with self.lock:
-                self.wake()
+                self.wake_threads()
             raise
 
-    def take(self) -> "_Leaf | None":
-        """Divide the leaves whose turn has come; return the next one to try, None if none will come."""
+    def next_leaf(self) -> "_Leaf | None":
+        """Divide the leaves that are first in the queue and tried; return the next leaf to try.
+
+        Return None if there are enough leaves or none can be divided.
+        """
         while True:
             with self.lock:
                 while self.queue and self.queue[0][1] and len(self.leaves) < self.n_clusters:
                     self.split(self.queue.pop(0)[2])
                 if len(self.leaves) >= self.n_clusters or not self.queue:
                     return None
-                if (leaf := self.candidate()) is not None:
+                leaf = self.choose_untried()
+                if leaf is not None:
                     self.untried.remove(leaf)
                     return leaf
-                sleep = Lock()
-                sleep.acquire()
-                self.asleep.append(sleep)
-            sleep.acquire(
-                timeout=1.0
-            )  # then look again: a second interruption may keep the first from waking others
+                change = Lock()
+                change.acquire()
+                self.waiting.append(change)
+            # With a timeout, because a second interruption may keep the first from waking threads.
+            change.acquire(timeout=1.0)
 
-    def wake(self) -> None:
-        """Let the threads that wait look again."""
-        for sleep in self.asleep:
-            sleep.release()
-        self.asleep.clear()
+    def wake_threads(self) -> None:
+        """Let the threads that wait for a change continue."""
+        for change in self.waiting:
+            change.release()
+        self.waiting.clear()
 
-    def candidate(self) -> "_Leaf | None":
-        """Return the leaf whose turn it is; if it is being tried, another one whose turn will probably come."""
+    def choose_untried(self) -> "_Leaf | None":
+        """Return the leaf that is first in the queue; if a thread is trying it, another one.
+
+        The other one is the untried leaf of highest priority, if it will probably be needed.
+        """
         first = self.leaves[self.queue[0][2]]
         if first in self.untried:
             return first
+        if not self.untried:
+            return None
+        # If the queue holds as many leaves as divisions are missing, a leaf below the last of
+        # these is probably not needed.
         missing = self.n_clusters - len(self.leaves)
-        least = -self.queue[missing - 1][0] if len(self.queue) >= missing else 0.0
-        return self.untried[-1] if self.untried and self.untried[-1].turn >= least else None
+        least = 0.0
+        if len(self.queue) >= missing:
+            least = -self.queue[missing - 1][0]
+        candidate = self.untried[-1]
+        if candidate.priority >= least:
+            return candidate
+        return None
 
-    def attempt(self, leaf: "_Leaf") -> None:
-        """Find the parts of a leaf, then make them known: meanwhile the leaf may have become one of the tree."""
+    def try_leaf(self, leaf: "_Leaf") -> None:
+        """Compute the parts of a leaf and record them; it may join the tree in the meantime."""
         children = leaf.parts()
         with self.lock:
             leaf.children = children
             for child in children:
-                self.offer(child, min(leaf.turn, leaf.gain))
+                self.add_untried(child, min(leaf.priority, leaf.gain))
             if leaf.node is not None:
                 self.queue.remove((-leaf.bound, False, leaf.node))
-                self.enter(leaf.node)
-            self.wake()
+                self.add_to_queue(leaf.node)
+            self.wake_threads()
 
-    def offer(self, leaf: "_Leaf", turn: float = np.inf) -> None:
-        """Let a leaf be tried, if it can be divided; ``turn`` is the least value of those to be divided before it."""
-        leaf.turn = min(leaf.bound, turn)
+    def add_untried(self, leaf: "_Leaf", limit: float = np.inf) -> None:
+        """Let a leaf be tried, if it can be divided.
+
+        ``limit`` is the smallest value among the leaves that must be divided before it.
+        """
+        leaf.priority = min(leaf.bound, limit)
         if leaf.bound > 0:
-            insort(self.untried, leaf, key=attrgetter("turn"))
+            insort(self.untried, leaf, key=attrgetter("priority"))
 
-    def enter(self, node: int) -> None:
-        """Queue a leaf of the tree by its gain or, as long as that is not known, by its bound, if it can be divided."""
+    def add_to_queue(self, node: int) -> None:
+        """Queue a leaf of the tree by its gain or, if it was not tried, by its bound."""
         leaf = self.leaves[node]
         leaf.node = node
         if leaf.children is None and leaf.bound > 0:
@@ -213,68 +236,85 @@ class _Growth:
 
     def split(self, node: int) -> None:
         """Replace a leaf by its parts."""
-        for new, child in enumerate(
-            self.leaves.pop(node).children or (), start=2 * len(self.splits) + 1
-        ):
+        children = self.leaves.pop(node).children or ()
+        for new, child in enumerate(children, start=2 * len(self.splits) + 1):
             self.leaves[new] = child
-            self.enter(new)
+            self.add_to_queue(new)
         self.splits.append(node)
 
 
 @dataclass(eq=False)
 class _Leaf:
-    """Some columns A of M, the two leading eigenpairs of A Aᵀ, and the parts A would be divided into."""
+    """Some columns A of M, the two leading eigenpairs of A Aᵀ, and the parts of A."""
 
     columns: LeafColumns
     eigenvalues: Array
     U: Array
     gram: Array | None
-    summed: float  # the trace of the Gram matrix that was added up and from which this one was subtracted
-    children: "tuple[_Leaf, ...] | None" = None  # None as long as it was not tried
-    node: int | None = None  # None as long as it is not in the tree
-    turn: float = 0.0  # at which value its turn comes: its bound, or the least gain among those it is a part of
+    # The trace of the Gram matrix that was summed over columns. That of this leaf, or that of the
+    # leaf from which this one's was obtained by subtraction.
+    summed_trace: float
+    children: "tuple[_Leaf, ...] | None" = None  # None before it was tried
+    node: int | None = None  # None before it joins the tree
+    priority: float = 0.0  # its bound, or the smallest gain of the leaves it is a part of
 
     @classmethod
-    def of(cls, columns: LeafColumns, G: Array, summed: float = 0.0) -> Self:
+    def of(cls, columns: LeafColumns, G: Array, summed_trace: float = 0.0) -> Self:
+        """Return the leaf of columns with the Gram matrix G; 0 stands for the trace of G."""
         pairs = leading_eigenpairs(G)
-        # A leaf of few columns takes less room than its Gram matrix, which is soon computed again.
-        gram = G if columns.indices.size > G.shape[0] else None
-        return cls(columns, pairs[0], pairs[1:], gram, summed or float(np.trace(G)))
+        # A leaf of few columns takes less memory than its Gram matrix, which is soon recomputed.
+        gram = None
+        if columns.indices.size > G.shape[0]:
+            gram = G
+        return cls(columns, pairs[0], pairs[1:], gram, summed_trace or float(np.trace(G)))
 
     @cached_property
     def bound(self) -> float:
-        """What a division can gain at most, rounded up; zero where the columns are multiples of one another."""
+        """The largest possible gain, rounded up; 0 if the columns are multiples of one another."""
         first, second = self.eigenvalues
-        return float(second + 1e-14 * first) if second > _SAME_DIRECTION * first else 0.0
+        # Below this share of λ₁, λ₂ is rounding error.
+        if second > 1e-13 * first:
+            return float(second + 1e-14 * first)
+        return 0.0
 
     @property
     def gain(self) -> float:
-        return float(
-            sum(child.eigenvalues[0] for child in self.children or ()) - self.eigenvalues[0]
-        )
+        """How much a division lowers the error."""
+        children = self.children or ()
+        return float(sum(child.eigenvalues[0] for child in children) - self.eigenvalues[0])
 
     def parts(self) -> "tuple[_Leaf, ...]":
-        """Return the two parts; none where one would be empty."""
+        """Return the two parts; none if one of them would be empty."""
         first = first_part(self.columns, self.U)
         if first.all() or not first.any():
             return ()
         parts = self.columns.divide(first)
         smaller, larger = sorted(parts, key=lambda part: part.indices.size)
         G = gram(smaller)
-        small, large = (
-            _Leaf.of(smaller, G),
-            self._without(G, larger) or _Leaf.of(larger, gram(larger)),
-        )
-        return (small, large) if smaller is parts[0] else (large, small)
+        small = _Leaf.of(smaller, G)
+        large = self._without(G, larger)
+        if large is None:
+            large = _Leaf.of(larger, gram(larger))
+        if smaller is parts[0]:
+            return small, large
+        return large, small
 
     def _without(self, G: Array, columns: LeafColumns) -> "_Leaf | None":
-        """Return what remains without a part that has the Gram matrix G, if rounding errors are small beside it."""
+        """Return the leaf of the other columns, if G is the Gram matrix of one part.
+
+        Return None if the rounding errors of the subtraction could be too large.
+        """
         if self.gram is None:
             return None
-        rest = _Leaf.of(columns, np.subtract(self.gram, G, out=self.gram), self.summed)
-        self.gram = None
-        least = _SUBTRACT_ROUGH if columns.rough else _SUBTRACT
-        return rest if rest.eigenvalues[1] >= least * self.summed else None
+        remainder = _Leaf.of(columns, np.subtract(self.gram, G, out=self.gram), self.summed_trace)
+        self.gram = None  # it was overwritten
+        # The smallest λ₂, as a share of the trace, that the subtraction leaves accurate enough.
+        least = 1e-6
+        if columns.single_precision:
+            least = 1e-4
+        if remainder.eigenvalues[1] >= least * self.summed_trace:
+            return remainder
+        return None
 
 
 def _start(
@@ -296,6 +336,7 @@ def _start(
 
 
 def _describe(leaves: dict[int, _Leaf], splits: list[int]) -> Clusters:
+    """Return the result for the leaves, in the order of their nodes."""
     ordered = [leaves[node] for node in sorted(leaves)]
     sizes = np.array([leaf.columns.indices.size for leaf in ordered])
     labels = np.empty(sizes.sum(), dtype=np.intp)
@@ -306,12 +347,17 @@ def _describe(leaves: dict[int, _Leaf], splits: list[int]) -> Clusters:
 
 
 def _most_typical(leaf: _Leaf) -> int:
-    """Return the column with the least mean-removed angle to the first singular vector, the first one in ties."""
+    """Return the column with the smallest mean-removed angle to the first singular vector.
+
+    Among ties, return the first one.
+    """
     direction = np.abs(leaf.U[:, 0])
     direction -= direction.mean()
     columns = leaf.columns
     cosine = np.empty(columns.indices.size)
-    for_slices(
-        lambda a, b: correlate(columns.rows(a, b), direction, cosine[a:b]), cosine.size, SLICE
-    )
+
+    def task(start: int, stop: int) -> None:
+        correlate(columns.rows(start, stop), direction, cosine[start:stop])
+
+    for_slices(task, cosine.size, COLUMNS_PER_LEAF_SLICE)
     return int(columns.indices[cosine == cosine.max()].min())

@@ -1,4 +1,4 @@
-"""The columns of a leaf of H2NMF: held in one piece where there is room, else found where they lie in M."""
+"""The columns of a leaf of H2NMF: copied if M is small enough, else read from M when needed."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, Self
@@ -9,54 +9,77 @@ from selfdict._validation import Array
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.rank_two import gather, misplaced, swap_rows
 
-SLICE = 4096  # columns a thread works on at a time
-_FEW = 1024  # columns to copy at a time where they lie across M: as many as fit into a cache
-_HOLD = 1 << 27  # entries of M up to which a copy of it is held
-_ROUGH = 1 << 22  # entries of M beyond which single precision will do
+COLUMNS_PER_LEAF_SLICE = 4096  # columns that a thread works on at a time
+_MAX_COPIED_ENTRIES = 1 << 27  # a larger M is not copied
+_MAX_DOUBLE_ENTRIES = 1 << 22  # a larger M is read in single precision, which is enough
 
 
 class LeafColumns(Protocol):
-    """Some columns of M, as rows, negative entries read as zero; what is not finite stays so."""
+    """Some columns of M, as rows.
+
+    Negative entries count as zero; entries that are not finite stay so.
+    """
 
     indices: Array  # which columns of M
-    rough: bool  # whether they and their Gram matrix are in single precision
+    single_precision: bool  # whether they and their Gram matrix are in single precision
 
     def rows(self, start: int, stop: int) -> Array:
-        """Return these of the columns as a (stop − start, m) array."""
+        """Return the columns ``start`` to ``stop`` of these as a (stop − start, m) array."""
 
     def divide(self, first: Array) -> tuple[Self, Self]:
-        """Return those where ``first`` is true, and the others; may change the order of the whole."""
+        """Return the columns where ``first`` is true, and the others.
+
+        This may change the order of the whole.
+        """
 
 
 def leaf_columns(M: Array, groups: Sequence[Array]) -> "list[LeafColumns]":
-    """Return the columns of M in groups."""
-    rough = M.size > _ROUGH
-    dtype, scale = (np.dtype(np.float32), _unit(M)) if rough else (M.dtype, 1.0)
-    if M.size > _HOLD:
+    """Return the columns of M in groups, each given by its indices."""
+    single_precision = M.size > _MAX_DOUBLE_ENTRIES
+    dtype = M.dtype
+    scale = 1.0
+    if single_precision:
+        dtype = np.dtype(np.float32)
+        scale = _unit(M)
+    if M.size > _MAX_COPIED_ENTRIES:
         return [ScatteredColumns(M, group, dtype, scale) for group in groups]
     indices = np.concatenate(groups)
     rows = np.empty((indices.size, M.shape[0]), dtype=dtype)
-    for_slices(lambda a, b: gather(M, indices[a:b], rows[a:b], scale), indices.size, _FEW)
-    stops = np.cumsum([group.size for group in groups])
-    parts = (slice(stop - group.size, stop) for group, stop in zip(groups, stops))
-    return [HeldColumns(rows[part], indices[part], rough) for part in parts]
+
+    def copy(start: int, stop: int) -> None:
+        gather(M, indices[start:stop], rows[start:stop], scale)
+
+    # As many columns at a time as fit into a cache, since a row-major M is read across its rows.
+    for_slices(copy, indices.size, 1024)
+    parts: list[LeafColumns] = []
+    start = 0
+    for group in groups:
+        stop = start + group.size
+        parts.append(HeldColumns(rows[start:stop], indices[start:stop], single_precision))
+        start = stop
+    return parts
 
 
 def _unit(M: Array) -> float:
-    """Return the power of two that brings the largest entry of some columns near 1: squares shall not underflow."""
-    largest = float(np.max(M[:, :: -(-M.shape[1] // 64)]))
-    return float(2.0 ** min(-np.frexp(largest)[1], 1000)) if 0 < largest < np.inf else 1.0
+    """Return the power of two that brings the largest entry of some columns near 1.
+
+    Otherwise squares could underflow in single precision.
+    """
+    every = -(-M.shape[1] // 64)
+    largest = float(np.max(M[:, ::every]))
+    if not 0 < largest < np.inf:
+        return 1.0
+    return float(2.0 ** min(-np.frexp(largest)[1], 1000))
 
 
 class HeldColumns:
-    """Columns in one piece, ordered so that the columns of each later part are again in one piece."""
+    """A copy of columns, ordered so that each part is a contiguous piece of the whole."""
 
-    def __init__(self, rows: Array, indices: Array, rough: bool) -> None:
-        self._rows, self.indices, self.rough = (
-            rows,
-            indices,
-            rough,
-        )  # the first two are reordered together
+    def __init__(self, rows: Array, indices: Array, single_precision: bool) -> None:
+        # Both are reordered together.
+        self._rows = rows
+        self.indices = indices
+        self.single_precision = single_precision
 
     def rows(self, start: int, stop: int) -> Array:
         return self._rows[start:stop]
@@ -64,21 +87,26 @@ class HeldColumns:
     def divide(self, first: Array) -> "tuple[HeldColumns, HeldColumns]":
         size = int(np.count_nonzero(first))
         left, right = misplaced(first, size)
-        for_slices(
-            lambda a, b: swap_rows(self._rows, self.indices, left, right, a, b), left.size, SLICE
-        )
+
+        def swap(start: int, stop: int) -> None:
+            swap_rows(self._rows, self.indices, left, right, start, stop)
+
+        for_slices(swap, left.size, COLUMNS_PER_LEAF_SLICE)
         return self._part(slice(0, size)), self._part(slice(size, None))
 
     def _part(self, which: slice) -> "HeldColumns":
-        return HeldColumns(self._rows[which], self.indices[which], self.rough)
+        return HeldColumns(self._rows[which], self.indices[which], self.single_precision)
 
 
 class ScatteredColumns:
-    """Columns of a matrix too large to copy; fast only where a column of it lies in one piece."""
+    """Columns of a matrix too large to copy; fast only if the matrix is column-major."""
 
     def __init__(self, M: Array, indices: Array, dtype: np.dtype[Any], scale: float) -> None:
-        self._M, self.indices, self._dtype, self._scale = M, indices, dtype, scale
-        self.rough = M.size > _ROUGH
+        self._M = M
+        self.indices = indices
+        self._dtype = dtype
+        self._scale = scale
+        self.single_precision = M.size > _MAX_DOUBLE_ENTRIES
 
     def rows(self, start: int, stop: int) -> Array:
         rows = np.empty((stop - start, self._M.shape[0]), dtype=self._dtype)

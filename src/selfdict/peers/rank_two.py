@@ -13,45 +13,48 @@ from selfdict.kernels.rank_two import (
     project,
     shares,
 )
-from selfdict.peers._columns import TIE
-from selfdict.peers.leaf_columns import SLICE, LeafColumns
+from selfdict.peers._columns import RESIDUAL_TIE
+from selfdict.peers.leaf_columns import COLUMNS_PER_LEAF_SLICE, LeafColumns
 
-_BLOCK = 2048  # columns of which a Gram matrix is computed at a time
-_GRID = 0.01 * np.arange(101)
-_LOW, _HIGH = np.maximum(_GRID - 0.05, 0.0), np.minimum(_GRID + 0.05, 1.0)
-_BELOW_LOW = np.nextafter(_LOW, -1.0)  # x < low is x ≤ the next smaller number
-_EDGES = np.unique(np.concatenate([_GRID, _HIGH, _BELOW_LOW]))
-_FROM = np.searchsorted(_EDGES, _GRID - 1e-9)  # the first edge beside each value of the grid
-_AT_GRID, _AT_HIGH, _AT_LOW = (
-    np.searchsorted(_EDGES, values) for values in (_GRID, _HIGH, _BELOW_LOW)
-)
+# The thresholds δ to choose from, and the window δ ± 0.05 in which the shares x are counted.
+_THRESHOLDS = 0.01 * np.arange(101)
+_WINDOW_START = np.maximum(_THRESHOLDS - 0.05, 0.0)
+_WINDOW_STOP = np.minimum(_THRESHOLDS + 0.05, 1.0)
+# All counts come from one pass that counts x ≤ edge; x < start is x ≤ the next smaller number.
+_BELOW_WINDOW = np.nextafter(_WINDOW_START, -1.0)
+_EDGES = np.unique(np.concatenate([_THRESHOLDS, _WINDOW_STOP, _BELOW_WINDOW]))
+_FIRST_NEAR_EDGE = np.searchsorted(_EDGES, _THRESHOLDS - 1e-9)  # the first edge near each threshold
+_AT_THRESHOLD = np.searchsorted(_EDGES, _THRESHOLDS)
+_AT_WINDOW_STOP = np.searchsorted(_EDGES, _WINDOW_STOP)
+_AT_BELOW_WINDOW = np.searchsorted(_EDGES, _BELOW_WINDOW)
 
 
 def gram(columns: LeafColumns) -> Array:
-    """Return A Aᵀ (m, m) for the columns A, a block of them at a time."""
-    G = np.zeros((columns.rows(0, 0).shape[1],) * 2)
-    blocks = in_order(
-        lambda a, b: _squares(columns.rows(a, b), columns.rough), columns.indices.size, _BLOCK
-    )
-    for S, u, v in blocks:
+    """Return A Aᵀ (m, m) for the columns A, computed block by block."""
+    m = columns.rows(0, 0).shape[1]
+    G = np.zeros((m, m))
+    columns_per_block = 2048
+
+    def block_product(start: int, stop: int) -> tuple[Array, Array, Array]:
+        return _deflated_product(columns.rows(start, stop), columns.single_precision)
+
+    for S, u, v in in_order(block_product, columns.indices.size, columns_per_block):
         add_deflated(S, u, v, G)
     return G
 
 
-def _squares(rows: Array, rough: bool) -> tuple[Array, Array, Array]:
+def _deflated_product(rows: Array, single_precision: bool) -> tuple[Array, Array, Array]:
     """Return S, u, v such that the product of the rows with themselves is S + u vᵀ + v uᵀ."""
-    if rough:
+    if single_precision:
+        # Without the part along the mean, the rounding errors are those of the spread of the rows.
         R = np.empty_like(rows)
         u, v = deflate(rows, R)
     else:
-        R, u, v = (
-            np.asarray(rows, dtype=np.float64),
-            np.zeros(rows.shape[1]),
-            np.zeros(rows.shape[1]),
-        )
-    with np.errstate(
-        invalid="ignore", over="ignore"
-    ):  # what is not finite will be an error, not a warning
+        R = np.asarray(rows, dtype=np.float64)
+        u = np.zeros(rows.shape[1])
+        v = np.zeros(rows.shape[1])
+    # NaN and infinity raise an error later: no warnings on the way.
+    with np.errstate(invalid="ignore", over="ignore"):
         return R.T @ R, u, v
 
 
@@ -59,20 +62,27 @@ def products(columns: LeafColumns, U: Array) -> Array:
     """Return u₁ᵀa and u₂ᵀa as the rows of a (2, k) array, for all columns a; U is (m, 2)."""
     vectors = np.ascontiguousarray(U.T)
     out = np.empty((2, columns.indices.size))
-    for_slices(
-        lambda a, b: project(columns.rows(a, b), vectors, out[:, a:b]), columns.indices.size, SLICE
-    )
+
+    def task(start: int, stop: int) -> None:
+        project(columns.rows(start, stop), vectors, out[:, start:stop])
+
+    for_slices(task, columns.indices.size, COLUMNS_PER_LEAF_SLICE)
     return out
 
 
 def first_part(columns: LeafColumns, U: Array) -> Array:
-    """Say which columns go to the first part; U (m, 2) holds their two leading left singular vectors."""
+    """Return which columns belong to the first part, as booleans.
+
+    U (m, 2) holds the two leading left singular vectors of the columns.
+    """
     Z = products(columns, U)
-    pair = Z[:, extreme_pair(Z, TIE)]
-    W, mix = U @ pair, np.ascontiguousarray(pair.T)
-    # Without a negative entry the clipping changes nothing, and WᵀA follows from Z.
+    pair = Z[:, extreme_pair(Z, RESIDUAL_TIE)]
+    W = U @ pair
+    mix = np.ascontiguousarray(pair.T)
+    # If no entry is negative, clipping changes nothing, and WᵀA follows from Z.
     if (W < 0).any():
-        W, mix = np.maximum(W, 0), np.eye(2)
+        W = np.maximum(W, 0)
+        mix = np.eye(2)
         Z = products(columns, W)
     x = np.empty(columns.indices.size)
     shares(W.T @ W, mix, Z, x)
@@ -80,12 +90,13 @@ def first_part(columns: LeafColumns, U: Array) -> Array:
 
 
 def _threshold(x: Array) -> float:
-    """Return the δ of the grid that balances the two parts and lies where few x are."""
-    counts = count_below(x, _EDGES, _FROM)
-    below = counts[_AT_GRID] / x.size
-    # Thresholds with equal counts are common; the authors' order of operations decides between
-    # them.
-    near = (counts[_AT_HIGH] - counts[_AT_LOW]) / x.size / (_HIGH - _LOW)
+    """Return the threshold δ that balances the two parts and has few x near it."""
+    counts = count_below(x, _EDGES, _FIRST_NEAR_EDGE)
+    below = counts[_AT_THRESHOLD] / x.size
+    # Thresholds with equal counts are common. The order of operations of the authors' code decides
+    # between them.
+    inside = counts[_AT_WINDOW_STOP] - counts[_AT_BELOW_WINDOW]
+    density = inside / x.size / (_WINDOW_STOP - _WINDOW_START)
     with np.errstate(divide="ignore"):
-        cost = -np.log(below * (1 - below)) + np.exp(near)
-    return float(_GRID[np.argmin(cost)])
+        cost = -np.log(below * (1 - below)) + np.exp(density)
+    return float(_THRESHOLDS[np.argmin(cost)])

@@ -12,7 +12,7 @@ from selfdict.peers._columns import enough, finite_squared_norms, first_largest,
 def snpa(M: ArrayLike, r: int) -> Array:
     """Select r columns of M by successive nonnegative projection.
 
-    As :func:`spa`, with the same rule for ties, but the residual of a column is its difference to
+    Like :func:`spa`, with the same rule for ties, but the residual of a column is its difference to
     the nearest point of the convex hull of the selected columns and the origin: m_j − M(:, K) h
     with h ≥ 0 and Σh ≤ 1. It does not need linearly independent columns, so r may exceed the rank
     of M.
@@ -20,8 +20,8 @@ def snpa(M: ArrayLike, r: int) -> Array:
     Parameters
     ----------
     M : (m, n) array_like or sparse array
-        Data points are columns; any memory order, also a ``np.memmap``. Sparse data is not made
-        dense.
+        One data point per column, in any memory order; it may be a ``np.memmap``. Sparse data is
+        not made dense.
     r : int
         How many columns to select.
 
@@ -48,6 +48,7 @@ def snpa(M: ArrayLike, r: int) -> Array:
     selected: list[int] = []
     H = None
     while True:
+        # What is left of a column in the hull is rounding, and it must not be selected for that.
         residuals[residuals <= negligible(M) * norms] = 0.0
         residuals[selected] = 0.0
         if not residuals.any():
@@ -55,10 +56,11 @@ def snpa(M: ArrayLike, r: int) -> Array:
         selected.append(first_largest(residuals, norms))
         if len(selected) == r:
             break
-        U = dense_columns(M, selected).astype(
-            np.float64
-        )  # float64 abundances, also where M is float32
-        start = None if H is None else np.vstack([H, np.zeros(M.shape[1])])
+        # In float64, so that the abundances are, also if M is float32.
+        U = dense_columns(M, selected).astype(np.float64)
+        start = None
+        if H is not None:  # the abundances of the last step, and none of the new column
+            start = np.vstack([H, np.zeros(M.shape[1])])
         H = fcls(U, M, at_most=True, H0=start)
         residuals = column_residuals(U, M, H) ** 2
     return enough(

@@ -11,10 +11,13 @@ from selfdict.compute.device import choose_device
 from selfdict.kernels.candidates import possibly_larger, subtract_squares, surely_largest
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
-from selfdict.peers._columns import TIE, enough, finite_squared_norms, first_largest, negligible
-
-_BLOCK_ENTRIES = 1 << 20  # of columns made dense, or float64, at a time
-_CANCELLED = 1e-6  # share of a sparse column's square below which the difference of two squares is not trusted
+from selfdict.peers._columns import (
+    RESIDUAL_TIE,
+    enough,
+    finite_squared_norms,
+    first_largest,
+    negligible,
+)
 
 
 def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) -> Array:
@@ -27,12 +30,12 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) 
     Parameters
     ----------
     M : (m, n) array_like or sparse array
-        Data points are columns; any memory order, also a ``np.memmap`` or a torch tensor. Sparse
-        data is not made dense.
+        One data point per column, in any memory order; it may be a ``np.memmap`` or a torch
+        tensor. Sparse data is not made dense.
     r : int
         How many columns to select.
     allow_fewer : bool, default=False
-        When all columns lie in the span of k < r selected ones: return these k instead of raising.
+        If all columns lie in the span of k < r selected ones, return these k instead of raising.
     device : {None, "cpu", "cuda"}, optional
         Where M is held and multiplied; see :doc:`/gpu`.
 
@@ -46,10 +49,12 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) 
     ValueError
         If the numerical rank of M is below r (unless ``allow_fewer``).
 
-    Notes ----- The residuals are never formed. With u the direction of the residual selected last,
-    ‖r_j‖² falls by (uᵀm_j)²: one matrix-vector product a step. A bound on what this subtraction
-    loses to rounding is kept for each column; the columns that may be the largest within it have
-    their residuals computed afresh, so the selection is that of explicit residuals.
+    Notes
+    -----
+    The residuals are never formed. With u the direction of the residual selected last, ‖r_j‖² falls
+    by (uᵀm_j)², which takes one matrix-vector product per step. A bound on the rounding error of
+    this subtraction is kept for each column. The residuals of all columns that may be the largest
+    within this bound are computed explicitly, so the selection is that of explicit residuals.
 
     Examples
     --------
@@ -57,12 +62,14 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) 
     >>> selfdict.spa([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5]], 2)
     array([0, 1])
     """
-    M, norms = _held(M, choose_device(device, M))
+    M, norms = _with_norms(M, choose_device(device, M))
     m, n = M.shape
     r = as_rank(r, n)
-    residuals = norms.copy()  # squared; −inf once a column is selected or known to lie in the span
-    slack = m * np.finfo(np.float64).eps * norms  # bounds the error of each entry of residuals
-    rounding = (m + 1) * np.finfo(M.dtype).eps * np.sqrt(norms)  # bounds the error of uᵀm_j
+    # Squared; −inf once a column is selected or known to lie in the span.
+    residuals = norms.copy()
+    # Bounds on the errors of the residuals, and of the products uᵀm_j.
+    slack = m * np.finfo(np.float64).eps * norms
+    rounding = (m + 1) * np.finfo(M.dtype).eps * np.sqrt(norms)
     U = np.empty((m, 0))
     selected: list[int] = []
     while True:
@@ -81,23 +88,28 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) 
     return enough(selected, r, "all columns lie in the span of so many of them")
 
 
-def _held(M: ArrayLike, place: Any) -> tuple[Array, Array]:
-    """Return the data, as an array or on a device, and its squared norms."""
-    if place is None:
+def _with_norms(M: ArrayLike, device: Any) -> tuple[Array, Array]:
+    """Return the data, as an array or on a device, and its squared column norms."""
+    if device is None:
         M = as_matrix(M, finite=False, sparse=True)
         if issparse(M):
-            M = M.astype(np.float64)  # the bound on the rounding grows with m
+            # The bound on the rounding grows with m, which is large for sparse data.
+            M = M.astype(np.float64)
         return M, finite_squared_norms(M)
     from selfdict.gpu.matrix import DeviceMatrix
 
-    data = DeviceMatrix(M, place)
+    data = DeviceMatrix(M, device)
     return cast(Array, data), data.squared_norms()
 
 
 def _largest(M: Array, U: Array, residuals: Array, slack: Array) -> int:
-    """Return the column with the largest residual, or −1; corrects both arrays where it looks."""
+    """Return the column with the largest residual, or −1.
+
+    Both arrays are corrected for the columns whose residuals are computed explicitly.
+    """
     while True:
-        threshold = (1 - 2 * TIE) * surely_largest(residuals, slack)
+        # Low enough that every column which may tie with the largest is a candidate.
+        threshold = (1 - 2 * RESIDUAL_TIE) * surely_largest(residuals, slack)
         candidates = possibly_larger(residuals, slack, threshold)
         if not candidates.size:
             return -1
@@ -105,8 +117,8 @@ def _largest(M: Array, U: Array, residuals: Array, slack: Array) -> int:
         exact[exact <= negligible(M) * norms] = -np.inf
         residuals[candidates] = exact
         slack[candidates] = 8 * M.shape[0] * np.finfo(np.float64).eps * norms
-        # Too small only where a candidate turned out to lie in the span: then look again.
-        if exact.max() * (1 - TIE) >= threshold and exact.max() > 0:
+        # Too small only if a candidate turned out to lie in the span: then search again.
+        if exact.max() * (1 - RESIDUAL_TIE) >= threshold and exact.max() > 0:
             return int(candidates[first_largest(exact, norms)])
 
 
@@ -116,18 +128,21 @@ def _exact(M: Array, U: Array, columns: Array) -> tuple[Array, Array]:
         part = M[:, columns]
         norms = squared_norms(part)
         exact = norms - ((part.T @ U) ** 2).sum(axis=1)
-        close = np.flatnonzero(exact < _CANCELLED * norms)
-        exact[close] = _explicit(M, U, columns[close])[0]
+        # Below this share of ‖m_j‖², too many digits have cancelled in the difference.
+        cancelled = np.flatnonzero(exact < 1e-6 * norms)
+        exact[cancelled] = _explicit(M, U, columns[cancelled])[0]
         return exact, norms
     return _explicit(M, U, columns)
 
 
 def _explicit(M: Array, U: Array, columns: Array) -> tuple[Array, Array]:
-    """Return the same from the residuals themselves, of some columns at a time."""
-    exact, norms = np.empty(columns.size), np.empty(columns.size)
-    size = max(16, _BLOCK_ENTRIES // M.shape[0])
-    for start in range(0, columns.size, size):
-        part = slice(start, start + size)
+    """Return the same from the residuals themselves, block by block."""
+    exact = np.empty(columns.size)
+    norms = np.empty(columns.size)
+    entries = 1 << 20  # of the columns that are made dense, in float64, at a time
+    block = max(16, entries // M.shape[0])
+    for start in range(0, columns.size, block):
+        part = slice(start, start + block)
         rows = np.ascontiguousarray(dense_columns(M, columns[part]).T, dtype=np.float64)
         norms[part] = np.einsum("ij,ij->i", rows, rows)
         rows = _project_out(rows, U)

@@ -17,13 +17,13 @@ def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
     The columns are reduced to r dimensions: by a projective projection onto the leading singular
     subspace where the estimated signal-to-noise ratio is at least 15 + 10 log₁₀ r decibels, else by
     principal components and a constant coordinate. Then each step draws a random direction, makes
-    it orthogonal to what is selected, and selects the column that reaches furthest along it, either
-    way. Ties are resolved as in :func:`spa`; zero columns are never selected.
+    it orthogonal to what is selected, and selects the column with the largest component along it,
+    positive or negative. Ties are resolved as in :func:`spa`; zero columns are never selected.
 
     Parameters
     ----------
     M : (m, n) array_like
-        Data points are columns; any memory order, also a ``np.memmap``.
+        One data point per column, in any memory order; it may be a ``np.memmap``.
     r : int
         How many columns to select, at most m.
     random_state : int, numpy.random.Generator or None
@@ -55,20 +55,20 @@ def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
     Y = _reduce(np.asarray(M), r)
     lengths = np.einsum("ij,ij->j", Y, Y)
     selected: list[int] = []
-    Q = (
-        np.eye(r)[:, r - 1 :] if r > 1 else np.empty((1, 0))
-    )  # the first direction leaves out the last axis
+    # The first direction is orthogonal to the last axis.
+    Q = np.eye(r)[:, r - 1 :]
+    if r == 1:
+        Q = np.empty((1, 0))
     while len(selected) < r:
-        direction = rng.standard_normal(
-            r
-        )  # a law without preferred axes: the signs of U are arbitrary
+        # A distribution without preferred axes, since the signs of the components are arbitrary.
+        direction = rng.standard_normal(r)
         for _ in range(2):  # twice, for full accuracy
             direction -= Q @ (Q.T @ direction)
-        reach = (direction / np.linalg.norm(direction) @ Y) ** 2
-        reach[(reach <= negligible(M) * lengths) | (norms == 0)] = 0.0
-        if not reach.any():
+        squares = (direction / np.linalg.norm(direction) @ Y) ** 2
+        squares[(squares <= negligible(M) * lengths) | (norms == 0)] = 0.0
+        if not squares.any():
             break
-        selected.append(first_largest(reach, norms))
+        selected.append(first_largest(squares, norms))
         Q = np.linalg.qr(Y[:, selected])[0]
     return enough(selected, r, "the reduced columns span so many dimensions")
 
@@ -79,32 +79,45 @@ def _reduce(M: Array, r: int) -> Array:
     G = second_moments(M) / n
     mean = M.mean(axis=1, dtype=np.float64)
     variances, components = _leading(G - np.outer(mean, mean), r)
-    if _signal_to_noise(np.trace(G), variances.sum() + mean @ mean, r / m) < 15 + 10 * np.log10(r):
+    ratio = _signal_to_noise(np.trace(G), variances.sum() + mean @ mean, r / m)
+    if ratio < 15 + 10 * np.log10(r):
         U = components[:, : r - 1]
         Y = np.empty((r, n))
         Y[:-1] = _multiply(U, M) - (U.T @ mean)[:, None]
+        # The constant coordinate is as large as the largest column, or 1 if all columns are equal.
         largest = np.einsum("ij,ij->j", Y[:-1], Y[:-1]).max(initial=0.0)
-        Y[-1] = np.sqrt(largest) if largest > 0 else 1.0
+        Y[-1] = 1.0
+        if largest > 0:
+            Y[-1] = np.sqrt(largest)
         return Y
     Y = _multiply(_leading(G, r)[1], M)
+    # The projective projection: every column is scaled to the plane through the mean.
     along = Y.mean(axis=1) @ Y
     np.divide(Y, along, out=Y, where=along != 0)
     return Y
 
 
 def _leading(G: Array, r: int) -> tuple[Array, Array]:
+    """Return the r largest eigenvalues, descending and not below zero, and their eigenvectors."""
     values, vectors = np.linalg.eigh(G)
     return np.maximum(values[::-1][:r], 0.0), vectors[:, ::-1][:, :r]
 
 
 def _multiply(U: Array, M: Array) -> Array:
+    """Return UᵀM in float64, multiplied in the dtype of M so that M is not copied."""
     return np.asarray((U.astype(M.dtype).T @ M), dtype=np.float64)
 
 
 def _signal_to_noise(total: float, captured: float, share: float) -> float:
-    """Return the ratio in decibels, from the power of the data and of its leading components plus mean."""
+    """Return the signal-to-noise ratio in decibels.
+
+    ``total`` is the power of the data, ``captured`` that of its mean and r leading components.
+    ``share`` = r / m is the part of white noise that these components capture.
+    """
     noise = total - captured
     if noise <= 1e-14 * total:
         return np.inf
     signal = captured - share * total
-    return 10 * float(np.log10(signal / noise)) if signal > 0 else -np.inf
+    if signal <= 0:
+        return -np.inf
+    return 10 * float(np.log10(signal / noise))

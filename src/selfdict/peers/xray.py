@@ -13,23 +13,24 @@ from selfdict.peers._columns import enough, finite_squared_norms, negligible
 def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
     """Select r columns of M, one extreme ray of their cone after another (XRAY, variant "max").
 
-    With R = M − M(:, K) H, H ≥ 0 the best coefficients for the columns K selected so far, each step
-    takes the column i with the largest residual and selects the column j that maximises R(:, i)ᵀ
-    m_j / ‖m_j‖₁. In ties the first one is taken. Like :func:`snpa` it can select more columns than
-    the rank of M.
+    Let R = M − M(:, K) H, where H ≥ 0 are the best coefficients for the columns K selected so far.
+    Each step takes the column i with the largest residual and selects the column j that maximises
+    R(:, i)ᵀ m_j / ‖m_j‖₁. Among ties the first one is taken. Like :func:`snpa` it can select more
+    columns than the rank of M.
 
     The method as first described divides by pᵀm_j with any positive p. For nonnegative M and p = 1
-    that is the ℓ1 norm, which serves for columns of any sign.
+    that is the ℓ1 norm, which can also be used for columns of any sign.
 
     Parameters
     ----------
     M : (m, n) array_like or sparse array
-        Data points are columns; any memory order, also a ``np.memmap``. Sparse data is not made
-        dense.
+        One data point per column, in any memory order; it may be a ``np.memmap``. Sparse data is
+        not made dense.
     r : int
         How many columns to select.
     p : (m,) array_like, optional
-        Positive: divide by pᵀm_j instead of ‖m_j‖₁. Columns with pᵀm_j ≤ 0 are then never selected.
+        Positive. If given, divide by pᵀm_j instead of ‖m_j‖₁; columns with pᵀm_j ≤ 0 are never
+        selected.
 
     Returns
     -------
@@ -62,7 +63,8 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
         if residuals[i] <= negligible(M) * norms[i]:
             break
         residual = dense_columns(M, [i])[:, 0] - U @ H[:, i]
-        residual /= np.abs(residual).max()  # far from overflow, whatever the unit of M
+        # Far from overflow, whatever the unit of M.
+        residual /= np.abs(residual).max()
         scores = (residual.astype(M.dtype) @ M).astype(np.float64)
         scores = np.divide(scores, lengths, out=np.full(M.shape[1], -np.inf), where=lengths > 0)
         scores[selected] = -np.inf
@@ -71,10 +73,12 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
         selected.append(int(np.argmax(scores)))
         if len(selected) == r:
             break
-        U = dense_columns(M, selected).astype(
-            np.float64
-        )  # float64 abundances, also where M is float32
+        # In float64, so that the abundances are, also if M is float32.
+        U = dense_columns(M, selected).astype(np.float64)
+        # Start from the abundances of the last step, and none of the new column.
         H = nnls(U, M, H0=np.vstack([H, np.zeros(M.shape[1])]))
         residuals = column_residuals(U, M, H) ** 2
     reason = "all columns lie in the cone of so many of them"
-    return enough(selected, r, reason if p is None else f"{reason}, or have pᵀm ≤ 0")
+    if p is not None:
+        reason += ", or have pᵀm ≤ 0"
+    return enough(selected, r, reason)
