@@ -135,6 +135,15 @@ def as_rank(r: Any, n: int, name: str = "r", of: str = "points") -> int:
     return rank
 
 
+def as_count(value: Any, name: str, *, minimum: int = 1) -> int:
+    """Return an integer of at least ``minimum``."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < minimum:
+        raise InputError(f"{name} must be at least {minimum}, got {value}")
+    return int(value)
+
+
 def as_scalar(value: Any, name: str, *, minimum: float = 0.0, strict: bool = False) -> float:
     """Return a finite real number ≥ ``minimum`` (or > it)."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):

@@ -85,7 +85,7 @@ def test_constrained_model_meets_the_penalised_one():
     constrained = conic(M, epsilon=epsilon, D=D)
     assert constrained.objective == pytest.approx(penalised.diagonal.sum(), rel=1e-5)
     assert constrained.gap <= 1e-5
-    with pytest.raises(ValueError, match="no X brings D X so near to M"):
+    with pytest.raises(ValueError, match="bound on the residual is too small"):
         conic(M, epsilon=0.01 * epsilon, D=D)
 
 

@@ -109,7 +109,8 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             self.indices_ = self._select(points.T, weight)
         except InputError as error:
             raise type(error)(in_estimator_words(str(error))) from error
-        self.components_ = np.ascontiguousarray(dense_columns(atoms.T, self.indices_).T)
+        chosen = dense_columns(atoms.T, self.indices_).T
+        self.components_ = np.ascontiguousarray(chosen, dtype=points.dtype)
         H = nnls(self.components_.T, points.T)
         self.reconstruction_err_ = _weighted_error(points.T, self.components_.T, H, weight)
         return np.ascontiguousarray(H.T)
@@ -186,6 +187,7 @@ def in_estimator_words(message: str) -> str:
     'n_components must be at most 3 for this X, got 4'
     """
     message = re.sub(r"\br must\b", "n_components must", message)
+    message = message.replace("rows of M", "features")
     return re.sub(r"\bM\b", "X", message)
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator
-from selfdict.estimators.base import SelfDictionaryEstimator
+from selfdict.estimators.base import _DTYPES, SelfDictionaryEstimator
 from selfdict.model.features import Feature
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.omega import column_norms
@@ -261,7 +261,10 @@ class FGNSR(SelfDictionaryEstimator):
     def _atoms(self, points: Array) -> Array:
         if self.dictionary is None:
             return points
-        atoms: Array = check_array(self.dictionary, dtype=points.dtype, input_name="dictionary")
+        try:
+            atoms: Array = check_array(self.dictionary, dtype=_DTYPES, input_name="dictionary")
+        except ValueError as error:  # NaN, infinity, no two dimensions
+            raise InputError(str(error)) from error
         if atoms.shape[1] != points.shape[1]:
             raise InputError(
                 f"the dictionary has {atoms.shape[1]} features, X has {points.shape[1]}"
@@ -356,7 +359,8 @@ class FGNSR(SelfDictionaryEstimator):
     def _warn_above_tolerance(self, solution: Solution, solver: Solver) -> None:
         """Warn if the solver ended above its tolerance, and say what to do."""
         tol = getattr(solver, "tol", 0.0)
-        missed_target = solution.status is Status.TARGET_MISSED
+        is_done = solution.status in (Status.CONVERGED, Status.EXACT)
+        missed_target = self.target is not None and not is_done
         if tol > 0 and (solution.gap > tol or missed_target):
             warnings.warn(
                 f"{solution.status} The certified gap is {solution.gap:.1e}, tol is {tol:g}.",

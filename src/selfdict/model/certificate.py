@@ -88,6 +88,8 @@ def certify(
         if device is None and is_tensor(solution):
             device = solution.device
         solution = with_data(old_solution, solution, D)
+    elif D is not None:
+        raise TypeError("D belongs to the deprecated form of certify, with M")
     problem = problem_of(solution)
     asked = features_of(problem, device)
     check_features("certify", CERTIFY_TAKES, CERTIFY_EXCLUDES, asked)

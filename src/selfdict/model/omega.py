@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix, as_scalar, as_vector
@@ -19,7 +20,10 @@ def column_norms(M: Array, dtype: Any = None, block: int = 1 << 16) -> Array:
     w = np.empty(M.shape[1], dtype=dtype or M.dtype)
     with np.errstate(over="ignore"):
         for a in range(0, M.shape[1], block):
-            w[a : a + block] = abs(M[:, a : a + block]).sum(axis=0, dtype=np.float64)
+            part = abs(M[:, a : a + block])
+            if issparse(part):
+                part = part.astype(np.float64)  # scipy would sum up in the precision of the data
+            w[a : a + block] = part.sum(axis=0, dtype=np.float64)
     if np.isinf(w).any():
         raise InputError(
             f"the sums of columns overflow {w.dtype}; divide the data by its largest entry first"

@@ -120,6 +120,8 @@ class Problem:
     ) -> None:
         if mu is not None and epsilon is not None:
             raise InputError(f"give either mu or epsilon, got mu={mu!r} and epsilon={epsilon!r}")
+        if target is not None and epsilon is not None:
+            raise InputError("a target is one for mu: give either target or epsilon")
         # sparse data is accepted here; whether a solver takes it, the solver's check decides
         data = as_matrix(to_numpy(M), sparse=True)
         _check_range(data, "M")
@@ -250,8 +252,8 @@ class Problem:
                 parts.append(f"{name}={value!r}")
         if self.sample_weight is not None:
             parts.append("with sample_weight")
-        if repr(self.loss) != "Squared()":
-            parts.append(repr(self.loss))
+        if type(self.loss).__name__ != "Squared":
+            parts.append(f"loss {type(self.loss).__name__}")
         return f"Problem({', '.join(parts)})"
 
 

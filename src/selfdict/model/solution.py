@@ -20,15 +20,24 @@ class Status(Enum):
     CONVERGED = "The certified gap is below the tolerance."
     STALLED = (
         "The objective hardly falls any more in this floating-point precision; the gap says how "
-        "close it is."
+        "close it is: raise tol, or pass data in double precision."
     )
     MAX_ITER = (
         "The tolerance or the target was not met: raise max_iter, or choose a target within reach."
     )
     TARGET_MISSED = "No penalty meets the target: choose a target within reach."
-    MAX_SECONDS = "The time limit was reached; this is the best point found, with its true gap."
-    INTERRUPTED = "Interrupted by the user; this is the best point found, with its true gap."
-    STOPPED_BY_CALLBACK = "The callback asked to stop; this is the best point found."
+    MAX_SECONDS = (
+        "The time limit was reached; this is the best point found, with its true gap: raise "
+        "max_seconds or tol."
+    )
+    INTERRUPTED = (
+        "Interrupted by the user; this is the best point found, with its true gap: run it again "
+        "for a smaller one."
+    )
+    STOPPED_BY_CALLBACK = (
+        "The callback asked to stop; this is the best point found: let the callback go on for a "
+        "smaller gap."
+    )
     EXACT = "Solved by an interior-point method to its own accuracy."
     GIVEN = "A matrix handed in from outside, not solved for here."
 
@@ -71,7 +80,7 @@ Callback = Callable[[Progress], Any]
 
 def relative_gap(objective: float, bound: float) -> float:
     """Return (objective − bound) / objective, at least 0; 0 for an objective of 0."""
-    if np.isneginf(bound):
+    if np.isneginf(bound) or np.isnan(bound) or np.isnan(objective):
         return np.inf  # nothing is proven yet
     # objectives are sums of nonnegative terms: 0 is optimal
     if not objective > 0:

@@ -130,6 +130,8 @@ def bundles(
     >>> [members.tolist() for members in found.members]
     [[0, 1], [2]]
     """
+    if M is None and clusters is not None:
+        raise TypeError("clusters belongs to the deprecated form of bundles, with M")
     if M is not None:
         warn_of_old_arguments("bundles")
         columns = as_matrix(M)

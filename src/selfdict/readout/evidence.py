@@ -67,6 +67,7 @@ class Evidence:
             clusters = None
             if isinstance(step, Candidates):
                 clusters = _in_units_of_representatives(link.memory, whole)
+        _refuse_hidden_subset(whole)
         # a point that counts s times is one that is √s times as long, in every squared error
         M = weighted_columns(whole)
         A = M
@@ -107,6 +108,18 @@ class Evidence:
             return self
         small = compress(self.M, min(q, self.M.shape[0])).data
         return Evidence(self.solution, self.w, small, small, self.tied, self.points, self.clusters)
+
+
+def _refuse_hidden_subset(problem: Problem) -> None:
+    """Refuse a subset of the points behind another reduction: its data is not at hand."""
+    link = problem.reduced_from
+    while link is not None:
+        if isinstance(link.step, ColumnSubset):
+            raise InputError(
+                "the problem was reduced further after columns had been chosen: lift the solution "
+                "first"
+            )
+        link = link.problem.reduced_from
 
 
 def _in_units_of_representatives(clusters: Clusters, whole: Problem) -> Clusters:

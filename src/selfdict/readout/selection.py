@@ -89,6 +89,8 @@ def select_indices(
     >>> sorted(select_indices(fast_gradient(M, 0.1), 2).tolist())
     [0, 1]
     """
+    if M is None and (D is not None or clusters is not None):
+        raise TypeError("D and clusters belong to the deprecated form of select_indices, with M")
     if M is not None:
         warn_of_old_arguments("select_indices")
         evidence = Evidence.given(solution, M, clusters, D)

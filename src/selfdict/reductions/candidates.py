@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from selfdict._errors import InputError
-from selfdict._validation import Array
+from selfdict._validation import Array, as_count
 from selfdict.model.features import UnsupportedError
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.peers.h2nmf import Clusters, h2nmf
@@ -41,6 +41,7 @@ class Candidates(ColumnSubset):
     weighting: str = "scaled"
 
     def __post_init__(self) -> None:
+        as_count(self.n_clusters, "n_clusters")
         if self.weighting not in ("scaled", "residual"):
             raise InputError(f'weighting must be "scaled" or "residual", got {self.weighting!r}')
 

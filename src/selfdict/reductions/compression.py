@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_generator, as_matrix, as_rank
+from selfdict._validation import Array, as_count, as_generator, as_matrix, as_rank
 from selfdict.compute.sums import second_moments
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.certificate import objective_value, residual, residual_terms
@@ -84,6 +84,7 @@ class Compression(Reduction):
     random_state: Any = None
 
     def __post_init__(self) -> None:
+        as_count(self.q, "q")
         _check_method(self.method)
 
     def check(self, problem: Problem) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict._validation import Array, as_matrix, as_rank
+from selfdict._validation import Array, as_count, as_matrix, as_rank
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.features import UnsupportedError
 from selfdict.model.omega import column_norms
@@ -64,6 +64,9 @@ class Denoising(GateReduction):
     """
 
     rank: int
+
+    def __post_init__(self) -> None:
+        as_count(self.rank, "rank")
 
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if the data cannot be denoised."""

@@ -52,6 +52,13 @@ class Recipe:
         if self.compression is not None:
             asked -= {Feature.SPARSE}  # compressed data is dense
         self.solver.check_features(asked)
+        n_points = problem.n_points
+        n_atoms = problem.n_atoms
+        if self.candidates is not None:
+            n_points = min(n_points, self.candidates.n_clusters)
+            if problem.D is None:
+                n_atoms = n_points
+        self.solver.check_model(problem.loss, n_points, n_atoms)
         # for conic a target means model (4), which has no penalty; the bound after lift needs one
         has_target = problem.target is not None and isinstance(self.solver, Conic)
         if has_target and self.compression is not None:

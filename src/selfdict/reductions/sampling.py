@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from selfdict._validation import Array, as_generator, as_rank
+from selfdict._validation import Array, as_count, as_generator
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.peers.spa import spa
 from selfdict.reductions.columns import ColumnSubset
@@ -39,9 +39,13 @@ class Sampling(ColumnSubset):
     n_extreme: int = 0
     random_state: Any = None
 
+    def __post_init__(self) -> None:
+        as_count(self.n_points, "n_points")
+        as_count(self.n_extreme, "n_extreme", minimum=0)
+
     def reduce(self, problem: Problem) -> Problem:
         """Draw the sample; each of its points stands for as many as there are to one of them."""
-        n_points = min(as_rank(self.n_points, max(self.n_points, 1), "n_points"), problem.n_points)
+        n_points = min(self.n_points, problem.n_points)
         rng = as_generator(self.random_state)
         columns = sample_columns(problem.M, n_points, self.n_extreme, rng)
         stands_for = problem.n_points / columns.size

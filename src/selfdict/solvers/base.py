@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from selfdict.model.features import Feature, check_features, features_of, refusal
+from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem
 from selfdict.model.rescaling import Rescaling
 from selfdict.model.solution import Callback, Solution
@@ -47,15 +48,33 @@ class Solver(ABC):
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if the problem is none for this solver."""
         self.check_features(features_of(problem, self.wanted_device))
+        self.check_model(problem.loss, problem.n_points, problem.n_atoms)
 
     def check_features(self, asked: frozenset[Feature]) -> None:
         """Raise :class:`selfdict.UnsupportedError` if the solver does not take all of this."""
+        sentence = refusal(self.name, self.features_taken, self.excludes, asked)
+        if sentence is None:
+            return
         others = [
             name
             for name, cls in Solver.registered.items()
             if refusal(name, cls.takes, cls.excludes, asked) is None
         ]
-        check_features(self.name, self.takes, self.excludes, asked, others)
+        check_features(self.described, self.features_taken, self.excludes, asked, others)
+
+    @property
+    def described(self) -> str:
+        """How messages call the solver with these settings."""
+        return self.name
+
+    @property
+    def features_taken(self) -> frozenset[Feature]:
+        """What the solver takes with these settings: ``takes``, or less."""
+        return self.takes
+
+    def check_model(self, loss: Loss, n_points: int, n_atoms: int) -> None:
+        """Raise :class:`selfdict.UnsupportedError` for a loss or a size that is not taken."""
+        return
 
     def solve(
         self,

@@ -12,7 +12,7 @@ from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.model.certificate import certify
 from selfdict.model.features import Feature, UnsupportedError
-from selfdict.model.losses import Loss, Squared
+from selfdict.model.losses import Loss
 from selfdict.model.omega import project_omega
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Callback, Solution, Status
@@ -67,19 +67,29 @@ class Conic(Solver):
         if self.model not in ("omega", "trace", "l1inf"):
             raise InputError(f'model must be "omega", "trace" or "l1inf", got {self.model!r}')
 
+    @property
+    def described(self) -> str:
+        """Models (2) and (3) take less than model (4)."""
+        if self.model == "omega":
+            return self.name
+        return f'conic with model "{self.model}"'
+
+    @property
+    def features_taken(self) -> frozenset[Feature]:
+        """Models (2) and (3) are about plain columns, and have a bound instead of a penalty."""
+        if self.model == "omega":
+            return self.takes
+        return frozenset({Feature.CONSTRAINT, Feature.RESIDUAL_TARGET})
+
     def check(self, problem: Problem) -> None:
         """Raise an error if the problem is none for this solver."""
         super().check(problem)
-        if self.model != "omega" and problem.epsilon is None:
+        if self.model != "omega" and problem.epsilon is None and problem.target is None:
             raise UnsupportedError(f'model "{self.model}" takes epsilon, not mu')
-        if self.model != "omega" and problem.D is not None:
-            raise UnsupportedError(
-                f'a dictionary D belongs to model "omega", got model "{self.model}"'
-            )
-        is_weighted = problem.sample_weight is not None or not isinstance(problem.loss, Squared)
-        if self.model != "omega" and is_weighted:
-            raise UnsupportedError(f'model "{self.model}" takes no sample_weight and no loss')
-        largest = max(problem.n_points, problem.n_atoms)
+
+    def check_model(self, loss: Loss, n_points: int, n_atoms: int) -> None:
+        """Raise an error for more points or atoms than an interior-point method can take."""
+        largest = max(n_points, n_atoms)
         if largest > self.max_points:
             raise UnsupportedError(
                 f"conic handles at most {self.max_points} points, got {largest}; use working_set "
@@ -212,10 +222,9 @@ class ConicProgram:
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
             program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
         if program.status == "infeasible":
-            atoms = "M"
-            if self.problem.D is not None:
-                atoms = "D"
-            raise InputError(f"epsilon is too small: no X brings {atoms} X so near to M")
+            raise InputError(
+                "the bound on the residual is too small: no feasible X comes so near to the data"
+            )
         if X.value is None:
             raise RuntimeError(f"Clarabel ended with status {program.status!r}")
         if self.problem.D is not None:

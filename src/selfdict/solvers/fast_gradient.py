@@ -2,14 +2,13 @@
 
 import time
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_scalar
+from selfdict._validation import Array, as_count, as_scalar
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import choose_device
 from selfdict.model.certificate import certify
@@ -75,14 +74,11 @@ class FastGradient(Solver):
 
     def __post_init__(self) -> None:
         as_scalar(self.tol, "tol")
-        if not isinstance(self.max_iter, Integral):
-            raise TypeError(f"max_iter must be an integer, got {self.max_iter!r}")
-        if self.max_iter < 0:
-            raise InputError(f"max_iter must not be negative, got {self.max_iter}")
+        as_count(self.max_iter, "max_iter", minimum=0)
         if self.max_seconds is not None:
             as_scalar(self.max_seconds, "max_seconds")
-        if self.target_every is not None and self.target_every < 1:
-            raise InputError(f"target_every must be at least 1, got {self.target_every}")
+        if self.target_every is not None:
+            as_count(self.target_every, "target_every")
         if self.lipschitz is not None:
             as_scalar(self.lipschitz, "lipschitz")
 
@@ -90,13 +86,15 @@ class FastGradient(Solver):
         """Raise an error if the problem is none for this solver."""
         super().check(problem)
         on_gpu = str(self.device or problem.data_device).startswith("cuda")
-        if on_gpu and not problem.loss.quadratic and not problem.loss.takes_tensors:
-            raise UnsupportedError(
-                f"fast_gradient on a GPU needs a loss for tensors, got {problem.loss!r}; its "
-                "takes_tensors says whether it is one"
-            )
+        if on_gpu:
+            _check_tensors(problem.loss)
         if problem.loss.rescaled(1.0) is None:  # other losses are solved in a suitable unit
             _check_range(problem.M)
+
+    def check_model(self, loss: Loss, n_points: int, n_atoms: int) -> None:
+        """Raise an error for a loss that a GPU cannot compute."""
+        if str(self.device).startswith("cuda"):
+            _check_tensors(loss)
 
     def _solve(
         self, problem: Problem, start: ArrayLike | Solution | None, callback: Callback | None
@@ -232,6 +230,15 @@ def fast_gradient(
         random_state=random_state,
     )
     return solver.solve(problem, X0, callback)
+
+
+def _check_tensors(loss: Loss) -> None:
+    """Refuse losses that know numpy arrays alone, on a GPU."""
+    if not loss.quadratic and not loss.takes_tensors:
+        raise UnsupportedError(
+            f"fast_gradient on a GPU needs a loss for tensors, got {loss!r}; its takes_tensors "
+            "says whether it is one"
+        )
 
 
 def _check_range(M: Array) -> None:

@@ -14,7 +14,7 @@ from selfdict.compute.device import choose_device
 from selfdict.model.features import Feature
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, Target
-from selfdict.model.solution import Callback, Solution, Status
+from selfdict.model.solution import Callback, Solution, Status, relative_gap
 from selfdict.peers.spa import spa
 from selfdict.solvers.base import Solver
 from selfdict.solvers.descent import Descent
@@ -343,6 +343,9 @@ def _solution(
 ) -> Solution:
     """Return the rows X of the columns that count as a Solution, with bound and history."""
     point = point_from_rows(problem.with_mu(search.mu), search.data, support, t, X)
+    gap = relative_gap(point.objective, search.bound)
+    if status is Status.CONVERGED and gap > max(search.settings.tol, 1e-12):
+        status = Status.STALLED  # entries rounded to single precision are further from the optimum
     return replace(
         point,
         dual_bound=search.bound,
