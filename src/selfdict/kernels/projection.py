@@ -2,8 +2,8 @@
 
 The optimal gate t of a row solves c'(t) = 0, where c' is increasing, piecewise linear and concave.
 A Newton step from any point therefore lands left of the root. From there the steps increase and
-reach the exact root after finitely many. One step is one pass over a row in cache, which takes
-less time than the heap of the paper.
+reach the exact root after finitely many. One step is one pass over a row in cache. The paper uses a
+heap instead.
 
 Below, ``own`` is the row's own entry x_i. It is taken out of the row (a zero does not enter the
 sums) and becomes the gate.
