@@ -1,4 +1,4 @@
-"""FGNSR as an estimator: scikit-learn's own checks, other ranks, candidates, and what it must refuse."""
+"""FGNSR as an estimator: scikit-learn's own checks, other ranks, candidates, refusals."""
 
 import numpy as np
 import pytest
@@ -129,7 +129,7 @@ def test_progress_goes_to_the_callback_and_the_screen(mixtures, capsys):
     ],
 )
 def test_more_components_than_the_data_holds(X, at_most):
-    """All-zero, constant and duplicate points: as many components as there are rays, and an error beyond."""
+    """All-zero, constant and duplicate points: as many components as rays, an error beyond."""
     with pytest.raises(ValueError, match=f"n_components must be at most {at_most} for this X"):
         FGNSR(4, random_state=0).fit(X)
     if at_most:

@@ -1,4 +1,4 @@
-"""The peers as estimators: scikit-learn's own checks, what fit leaves behind, and what it refuses."""
+"""The peers as estimators: scikit-learn's own checks, fitted attributes, refusals."""
 
 import numpy as np
 import pytest

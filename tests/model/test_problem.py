@@ -85,7 +85,7 @@ def test_it_says_what_it_is():
     )
     assert (
         repr(Problem(M, 0.1, D=D, target=("trace", 2), loss=Huber(0.5)))
-        == "Problem(4×6, float64, D 4×3, mu=0.1, target=('trace', 2.0), Huber(delta=0.5))"
+        == "Problem(4×6, float64, D 4×3, mu=0.1, target=('trace', 2.0), loss Huber)"
     )
 
 

@@ -96,10 +96,13 @@ def test_the_printed_factor_of_theorem_2_does_not_keep_the_residual():
         (dict(mu=1.0, epsilon=1.0), "either mu or epsilon"),
         (dict(mu=1.0, model="lasso"), "model must be"),
         (dict(mu=1.0, model="trace"), "takes epsilon"),
-        (dict(epsilon=1.0, model="trace", sample_weight=np.ones(2)), "no sample_weight"),
+        (
+            dict(epsilon=1.0, model="trace", sample_weight=np.ones(2)),
+            "model .trace. does not take sample_weight",
+        ),
         (
             dict(epsilon=1.0, model="l1inf", loss=Weighted(np.ones(2))),
-            "no sample_weight and no loss",
+            "model .l1inf. does not take a quadratic loss",
         ),
         (dict(mu=1.0, loss=Huber(1.0)), "use fast_gradient"),
         (dict(epsilon=-1.0), "epsilon must be"),

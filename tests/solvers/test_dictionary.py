@@ -230,7 +230,7 @@ def test_bad_input_is_one_clear_sentence():
         working_set(M, 0.1, D=D).for_problem(Problem(M, 0.1))
     with pytest.raises(ValueError, match="rows have shape"):
         working_set(M, 0.1, D=D).for_problem(Problem(M[:, 1:], 0.1, D=D))
-    with pytest.raises(ValueError, match='a dictionary D belongs to model "omega"'):
+    with pytest.raises(ValueError, match='model "trace" does not take a dictionary D'):
         conic(M, epsilon=1.0, D=D, model="trace")
     with pytest.raises(ValueError, match="number of atoms, 40, got 41"):
         mu_heuristic(M, 41, D=D)

@@ -35,7 +35,7 @@ def problem():
         (lambda: WorkingSet(tol="small"), TypeError, "tol must be a real number, got 'small'"),
         (lambda: WorkingSet(max_seconds=-1), InputError, "max_seconds must be finite and ≥ 0"),
         (lambda: FastGradient(tol=-1), InputError, "tol must be finite and ≥ 0, got -1"),
-        (lambda: FastGradient(max_iter=-1), InputError, "max_iter must not be negative, got -1"),
+        (lambda: FastGradient(max_iter=-1), InputError, "max_iter must be at least 0, got -1"),
         (lambda: FastGradient(max_iter=1.5), TypeError, "max_iter must be an integer, got 1.5"),
         (lambda: FastGradient(max_seconds=-1), InputError, "max_seconds must be finite and ≥ 0"),
         (lambda: FastGradient(target_every=0), InputError, "target_every must be at least 1"),
