@@ -6,13 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from selfdict.cli.folder import atomic_folder
 from selfdict.datasets import make_scene
-from selfdict.scene import SceneError, read_scene, write_scene
+from selfdict.scene import SceneError, read_scene, staging, write_scene
 
 # Runs unmix in forks of a warm process and kills each after a share of the time a whole run takes.
 KILLER = """
@@ -126,21 +125,29 @@ def test_error_inside_leaves_the_old_output(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_folder_that_cannot_be_moved_into_place_leaves_the_old_output(tmp_path, monkeypatch):
-    out, rename = tmp_path / "out", Path.rename
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_folder_that_cannot_be_moved_into_place_leaves_the_old_output(
+    tmp_path, monkeypatch, step
+):
+    out = tmp_path / "out"
     with atomic_folder(out) as folder:
         (folder / "run.json").write_text("old")
+    steps = []
+    replace = os.replace
+
+    def refuse(old, new):
+        steps.append(new)
+        if len(steps) == step:
+            raise OSError("disk full")
+        replace(old, new)
 
     def fail():
         with atomic_folder(out, force=True) as folder:
             (folder / "run.json").write_text("new")
-            monkeypatch.setattr(
-                Path, "rename", lambda a, b: refuse() if a == folder else rename(a, b)
-            )
+            monkeypatch.setattr(os, "replace", refuse)
 
-    def refuse():
-        raise OSError("disk full")
-
+    # as on a file system that cannot exchange two names
+    monkeypatch.setattr(staging, "exchange", lambda first, second: False)
     with pytest.raises(OSError, match="disk full"):
         fail()
     assert (out / "run.json").read_text() == "old"
@@ -190,20 +197,165 @@ def test_a_running_neighbour_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_an_interruption_between_old_and_new_keeps_the_old(tmp_path, monkeypatch):
-    target = tmp_path / "out"
-    target.mkdir()
-    (target / "run.json").write_text("old")
-    rename = Path.rename
+# Replaces outputs, each in a fork of its own that dies before one of the steps of the move; prints
+# how each ended.
+DIES = """
+import os, signal, sys
+from pathlib import Path
+from selfdict.scene import staging
 
-    def interrupted(path, new):
-        moved = rename(path, new)
-        if path == target:
-            raise KeyboardInterrupt
-        return moved
+def dying(step, steps, moment):
+    def run(*arguments, **options):
+        if len(steps) == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+        steps.append(step)
+        return step(*arguments, **options)
+    return run
 
-    monkeypatch.setattr(Path, "rename", interrupted)
-    with pytest.raises(KeyboardInterrupt), atomic_folder(target, force=True) as folder:
-        (folder / "run.json").write_text("new")
-    assert (target / "run.json").read_text() == "old"
+def write(kind, path, text):
+    if kind == "file":
+        path.write_text(text)
+    elif kind == "folder":
+        path.mkdir()
+        (path / "run.json").write_text(text)
+    else:
+        path.write_text("header of " + text)
+        path.with_suffix(".img").write_text("data of " + text)
+
+def replace(kind, target, moment, can_exchange):
+    if kind != "new pair":
+        with staging.staged(target) as path:
+            write(kind, path, "old")
+    if not can_exchange:
+        staging.exchange = lambda first, second: False
+    steps = []
+    with staging.staged(target, overwrite=True) as path:
+        write(kind, path, "new")
+        os.replace = dying(os.replace, steps, moment)
+        staging.exchange = dying(staging.exchange, steps, moment)
+        staging.shutil.rmtree = dying(staging.shutil.rmtree, steps, moment)
+
+kind, can_exchange = sys.argv[1:3]
+for moment, folder in enumerate(sys.argv[3:]):
+    child = os.fork()
+    if child == 0:
+        replace(kind, Path(folder, "out.hdr"), moment, can_exchange == "yes")
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    print(os.waitstatus_to_exitcode(status))
+"""
+
+
+def contents(kind, target):
+    """Return what stands at the target, None if nothing whole does."""
+    if kind == "file":
+        return target.read_text() if target.is_file() else None
+    if kind == "folder":
+        return (target / "run.json").read_text() if target.is_dir() else None
+    if not target.is_file():
+        return None
+    header = target.read_text().removeprefix("header of ")
+    # a header never describes other data
+    assert target.with_suffix(".img").read_text() == f"data of {header}"
+    return header
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forks of a process")
+@pytest.mark.parametrize("can_exchange", ["yes", "no"])
+@pytest.mark.parametrize("kind", ["file", "folder", "pair", "new pair"])
+def test_killed_between_the_steps_of_a_replacement(tmp_path, kind, can_exchange):
+    folders = [tmp_path / str(moment) for moment in range(8)]
+    for folder in folders:
+        folder.mkdir()
+    command = [sys.executable, "-c", DIES, kind, can_exchange, *map(str, folders)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    codes = [int(code) for code in result.stdout.splitlines()]
+    n_killed = codes.count(-signal.SIGKILL)
+    # the last ones have fewer steps than they were to die after
+    assert codes == [-signal.SIGKILL] * n_killed + [0] * (8 - n_killed)
+    assert 0 < n_killed < 8
+    for k, folder in enumerate(folders):
+        # the next one fails, but first it restores what the killed one had moved away
+        with pytest.raises(RuntimeError), staging.staged(folder / "out.hdr", overwrite=True):
+            raise RuntimeError
+        found = contents(kind, folder / "out.hdr")
+        names = {path.name for path in folder.iterdir()}
+        assert names <= {"out.hdr", "out.img"}
+        if k >= n_killed:
+            assert found == "new"
+        elif kind == "new pair" and found is None:
+            assert not names
+        else:
+            assert found in ("old", "new")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forks of a process")
+@pytest.mark.parametrize("moment", [0, 1, 2])
+def test_the_next_run_restores_the_output_of_a_killed_one(tmp_path, moment):
+    out = tmp_path / "out"
+    with atomic_folder(out) as folder:
+        (folder / "run.json").write_text("old")
+    child = os.fork()
+    if child == 0:
+        steps = []
+
+        def die(*arguments):
+            if len(steps) == moment:
+                os.kill(os.getpid(), signal.SIGKILL)
+            steps.append(arguments)
+            return rename(*arguments)
+
+        rename = os.rename
+        os.rename = os.replace = die
+        staging.exchange = lambda first, second: False
+        with atomic_folder(out, force=True) as folder:
+            (folder / "run.json").write_text("new")
+        os._exit(0)
+    os.waitpid(child, 0)
+
+    def fail():
+        with atomic_folder(out, force=True):
+            raise SceneError("cube.hdr", "no such file")
+
+    with pytest.raises(SceneError):
+        fail()
+    assert (out / "run.json").read_text() in ("old", "new")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+# Presses Ctrl-C while the output moves to its place, and again when the process ends.
+TOO_LATE = """
+import atexit, os, signal, sys
+from selfdict.scene import staging
+
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+
+def replace(old, new):
+    rename(old, new)
+    press()
+
+rename = os.rename
+os.rename = os.replace = replace
+atexit.register(press)
+from selfdict.cli import main
+main()
+"""
+
+
+def test_ctrl_c_after_the_output_is_complete_comes_too_late(cube, tmp_path):
+    folder = tmp_path / "out"
+    words = ["unmix", str(cube), "-r", "3", "-o", str(folder), "--method", "spa", "--no-compare"]
+    convert = ["convert", str(cube), str(tmp_path / "out.tif")]
+    for arguments in (words, convert):
+        result = subprocess.run(
+            [sys.executable, "-c", TOO_LATE, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        # in the first run files inside the folder are moved, too, long before it is complete
+        expected = {words[0]: (130, "interrupted"), convert[0]: (0, "")}[arguments[0]]
+        assert (result.returncode, result.stderr.strip()) == expected
+    assert [path.name for path in tmp_path.iterdir()] == ["out.tif"]

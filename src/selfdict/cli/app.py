@@ -6,7 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from selfdict import __version__
-from selfdict.cli.console import ProgressBars, handle_errors, print_json, print_line, print_table
+from selfdict.cli.console import (
+    ProgressBars,
+    handle_errors,
+    ignore_interruptions,
+    print_json,
+    print_line,
+    print_table,
+)
 from selfdict.cli.options import (
     Abundances,
     Bands,
@@ -284,11 +291,16 @@ def convert(
 ) -> None:
     """Write a scene in another format; the name of the output says which."""
     from selfdict.scene import write_scene
+    from selfdict.scene.staging import InterruptedAfterWriting
 
     scene = Source(file, bands, drop_bad_bands, mask, roi, variable).read()
-    path = write_scene(scene, output, format_name(format), overwrite=force)
+    try:
+        write_scene(scene, output, format_name(format), overwrite=force)
+    except InterruptedAfterWriting:
+        # The output is complete: Ctrl-C came too late.
+        ignore_interruptions()
     if not quiet:
-        print_line(str(path))
+        print_line(str(output))
 
 
 app.command()(reproduce)

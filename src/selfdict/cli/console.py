@@ -75,6 +75,7 @@ class Interruption:
     """
 
     requested = False
+    process_ends = False  # whether the process ends with the command
 
 
 def handle_errors(command: Callable[Params, None]) -> Callable[Params, None]:
@@ -112,7 +113,11 @@ def _one_line(error: Exception) -> str:
 
 @contextmanager
 def _watch_for_interruption() -> Iterator[None]:
-    """Record in :class:`Interruption` whether Ctrl-C is pressed inside the ``with`` block."""
+    """Record in :class:`Interruption` whether Ctrl-C is pressed inside the ``with`` block.
+
+    After the block Ctrl-C is ignored if the process ends: what is left to do takes a moment, and
+    the exit code is known.
+    """
     Interruption.requested = False
     # Only the main thread may set a signal handler.
     if threading.current_thread() is not threading.main_thread():
@@ -128,7 +133,19 @@ def _watch_for_interruption() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, previous_handler)
+        if Interruption.process_ends:
+            ignore_interruptions()
+        else:
+            signal.signal(signal.SIGINT, previous_handler)
+
+
+def ignore_interruptions() -> None:
+    """Ignore Ctrl-C until the command ends.
+
+    Python would end the process by the signal, even if the output is complete.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def check_interrupted() -> None:
