@@ -1,7 +1,10 @@
 """NetCDF and zarr against xarray, h5py and zarr themselves."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -209,3 +212,31 @@ def test_any_index_reads_the_right_values(tmp_path, suffix):
     ):
         np.testing.assert_array_equal(read.isel(index).values, scene.isel(index).values)
     assert read.isel(y=slice(0, 0)).values.shape == (5, 0, 7)
+
+
+@pytest.mark.parametrize("number", [0x110000, 0xFFFFFFFF, 0xD800])
+def test_band_names_that_are_no_text(tmp_path, number):
+    path = tmp_path / "scene.zarr"
+    write_scene(full_scene(), path)
+    names = zarr.open_array(path, path="band_name", mode="r+")
+    # stored without a codec that could refuse it
+    chunk = np.frombuffer(names[:].astype("<U10").tobytes(), "<u4").copy()
+    chunk[1] = number
+    metadata = json.loads((path / ".zmetadata").read_text())
+    array = metadata["metadata"]["band_name/.zarray"]
+    array.update(compressor=None, filters=None, dtype="<U10", fill_value="")
+    (path / ".zmetadata").write_text(json.dumps(metadata))
+    (path / "band_name" / "0").write_bytes(chunk.tobytes())
+    with pytest.raises(SceneError, match="must be text"):
+        read_scene(path)
+
+
+def test_the_target_of_an_external_link_is_not_opened(tmp_path):
+    with h5py.File(tmp_path / "scene.nc", "w") as file:
+        file["group"] = h5py.ExternalLink("target.nc", "/")
+    # whoever opens it waits until somebody writes to it
+    os.mkfifo(tmp_path / "target.nc")
+    code = "import sys; from selfdict.scene import read_scene; read_scene(sys.argv[1])"
+    command = [sys.executable, "-c", code, str(tmp_path / "scene.nc")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert "group is a link, which may lead to another file" in result.stderr

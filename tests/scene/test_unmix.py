@@ -8,6 +8,7 @@ import pytest
 from affine import Affine
 from scipy.optimize import nnls as independent_nnls
 
+from selfdict._errors import InputError
 from selfdict.datasets import make_scene
 from selfdict.peers import spa
 from selfdict.scene import build_scene, matrix, read_scene, unmix, valid_mask, write_scene
@@ -213,3 +214,8 @@ def test_all_bands_bad(truth):
     scene = truth.scene.assign_coords(good_band=("band", np.zeros(30, dtype=bool)))
     with pytest.raises(ValueError, match="all bands are marked as bad"):
         unmix(scene, 3, method="spa", drop_bad_bands=True)
+
+
+def test_a_dictionary_is_no_option():
+    with pytest.raises(InputError, match="pass spectra as library="):
+        unmix(build_scene(np.ones((5, 3, 4))), 2, dictionary=np.ones((5, 3)))

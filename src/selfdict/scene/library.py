@@ -21,7 +21,7 @@ from selfdict.scene.formats.envi_header import (
     read_header,
 )
 from selfdict.scene.formats.limits import Limit
-from selfdict.scene.model import to_nanometres, unit_of
+from selfdict.scene.model import check_text, to_nanometres, unit_of
 
 _DELETED_BELOW = -1e30  # the USGS libraries mark bands without a value by −1.23e34
 
@@ -60,6 +60,7 @@ def build_library(
     values = values.astype(np.float32 if values.dtype.itemsize < 8 else np.float64)
     values[~np.isfinite(values) | (values < _DELETED_BELOW)] = np.nan
     texts = np.asarray(names).astype(np.str_)
+    check_text(texts, "names")
     if texts.shape != values.shape[:1]:
         raise InputError(
             f"there must be a name for each of the {len(values)} spectra, got {texts.shape}"

@@ -159,6 +159,8 @@ def build_scene(
     >>> scene.sizes["x"], scene.attrs["_FillValue"]
     (5, -1)
     """
+    if isinstance(name, str):
+        check_text(np.asarray(name), "the name of the values")
     scene = xr.DataArray(values, dims=DIMS, name=name)
     scene = _with_band_coordinate(scene, "wavelength", wavelength, np.float64, {"units": "nm"})
     scene = _with_band_coordinate(scene, "fwhm", fwhm, np.float64, {"units": "nm"})
@@ -178,12 +180,37 @@ def _with_band_coordinate(
     if given is None:
         return scene
     values: Array = np.asarray(given).astype(dtype)
+    if dtype is np.str_:
+        check_text(values, name)
     n_bands = scene.sizes["band"]
     if values.shape != (n_bands,):
         raise InputError(
             f"{name} must have one entry for each of the {n_bands} bands, got shape {values.shape}"
         )
     return scene.assign_coords({name: ("band", values, attrs)})
+
+
+def check_text(texts: Array, name: str) -> None:
+    """Refuse an array of text with numbers that are no characters.
+
+    NumPy stores text as numbers, and a file may hold any. Python raises an error for some of them,
+    wherever the text is used first, and others cannot be written to a file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_text(np.array(["a", chr(0xD800)]), "band_name")
+    Traceback (most recent call last):
+    selfdict._errors.InputError: band_name must be text, got the character number 55296
+    """
+    if texts.dtype.itemsize == 0:
+        return
+    swapped = texts.astype(texts.dtype.newbyteorder("="))
+    numbers = np.ascontiguousarray(swapped).reshape(-1).view(np.uint32)
+    is_surrogate = (numbers >= 0xD800) & (numbers <= 0xDFFF)
+    wrong = numbers[is_surrogate | (numbers > 0x10FFFF)]
+    if wrong.size:
+        raise InputError(f"{name} must be text, got the character number {wrong[0]}")
 
 
 def as_scene(data: xr.DataArray) -> xr.DataArray:

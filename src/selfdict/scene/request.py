@@ -103,6 +103,9 @@ def check_request(
     _check_method(method, abundances)
     if method != "fgnsr":
         candidates = None
+    if "dictionary" in options:
+        # FGNSR would return indices of its columns, which are no pixels.
+        raise InputError("unmix takes no dictionary: pass spectra as library=…, see build_library")
     squared_loss = isinstance(as_loss(options.get("loss")), Squared)
     if check:
         has_dictionary = method == "fgnsr" and (candidates is not None or library is not None)
