@@ -1,4 +1,4 @@
-"""What the theorems promise holds on middle points, and no promise is made where they do not apply."""
+"""What the theorems promise holds on middle points; no promise is made where they do not apply."""
 
 import cvxpy as cp
 import numpy as np
@@ -12,7 +12,7 @@ from selfdict.metrics import index_recovery
 
 
 def model_3(M, epsilon):
-    """Solve min tr X s.t. max_j ‖m_j − M x_j‖₁ ≤ 2ε, X_ij ≤ X_ii ≤ 1: 2ε, for the noise enters M twice."""
+    """Solve min tr X s.t. max_j ‖m_j − M x_j‖₁ ≤ 2ε, X_ij ≤ X_ii ≤ 1; the noise enters M twice."""
     n = M.shape[1]
     X = cp.Variable((n, n), nonneg=True)
     gate = cp.diag(X)
@@ -40,7 +40,7 @@ def test_noise_within_the_guarantee_leaves_the_indices_to_be_found(seed):
 
 
 def test_in_practice_the_breakdown_comes_later():
-    """With 20 times the noise that is guaranteed to be harmless, nothing is promised and yet all columns are found."""
+    """With 20 times the harmless noise nothing is promised, and yet all columns are found."""
     M, W, pure = make_midpoints(m=20, r=5, random_state=0)
     N = M - M.mean(axis=1, keepdims=True)
     N[:, pure] = 0

@@ -1,7 +1,8 @@
-"""Abundances of endmembers by nonnegative and by fully constrained least squares."""
+"""Abundances of endmembers: nonnegative and fully constrained least squares, and shares."""
 
 from selfdict.abundances.fcls import fcls
 from selfdict.abundances.nnls import nnls
 from selfdict.abundances.residual import column_residuals
+from selfdict.abundances.shares import shares
 
-__all__ = ["column_residuals", "fcls", "nnls"]
+__all__ = ["column_residuals", "fcls", "nnls", "shares"]

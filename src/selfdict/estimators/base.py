@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_vector
-from selfdict.abundances import column_residuals, nnls
+from selfdict.abundances import column_residuals, nnls, shares
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.metrics import relative_error
@@ -109,11 +109,15 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             self.indices_ = self._select(points.T, weight)
         except InputError as error:
             raise type(error)(in_estimator_words(str(error))) from error
-        chosen = dense_columns(atoms.T, self.indices_).T
-        self.components_ = np.ascontiguousarray(chosen, dtype=points.dtype)
+        self.components_ = self._components(points, atoms)
         H = nnls(self.components_.T, points.T)
         self.reconstruction_err_ = _weighted_error(points.T, self.components_.T, H, weight)
         return np.ascontiguousarray(H.T)
+
+    def _components(self, points: Array, atoms: Array) -> Array:
+        """Return the components: the selected rows, in the precision of the points."""
+        chosen = dense_columns(atoms.T, self.indices_).T
+        return np.ascontiguousarray(chosen, dtype=points.dtype)
 
     def _validate(self, X: ArrayLike, reset: bool) -> Array:
         accept_sparse: Any = False
@@ -145,6 +149,23 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         check_is_fitted(self)
         points = self._validate(X, reset=False)
         return np.ascontiguousarray(nnls(self.components_.T.astype(points.dtype), points.T).T)
+
+    def shares(self, X: ArrayLike) -> Array:
+        """Return abundances that sum to one and do not depend on brightness.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like or sparse matrix
+            Points as rows.
+
+        Returns
+        -------
+        (n_samples, n_components) ndarray
+            Relative to components of unit length: see :func:`selfdict.shares`.
+        """
+        check_is_fitted(self)
+        points = self._validate(X, reset=False)
+        return np.ascontiguousarray(shares(self.components_.T.astype(points.dtype), points.T).T)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the points that the abundances describe, ``X @ components_``.

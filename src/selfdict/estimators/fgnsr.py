@@ -21,7 +21,15 @@ from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution, Status
 from selfdict.peers import Clusters
-from selfdict.readout import Bundles, bundles, select_indices
+from selfdict.readout import (
+    Bundles,
+    Proof,
+    bundles,
+    prove_groups,
+    pure_groups,
+    select_indices,
+)
+from selfdict.readout.evidence import groups_of_rows
 from selfdict.reductions import Candidates, Compression, Denoising
 from selfdict.reductions.recipe import Recipe, denoise_again
 from selfdict.solvers import Solver
@@ -78,6 +86,10 @@ class FGNSR(SelfDictionaryEstimator):
         of the solver, none.
     random_state : int, Generator or None, default=None
         Seed of the vector p = 1 + 0.01(u − ½), u uniform, which tells duplicates apart.
+    endmembers : {"pixels", "average"}, default="pixels"
+        What ``components_`` are: the selected points themselves, or averages over their groups,
+        which carry less noise (see :func:`selfdict.pure_groups`). Averages are of points, so they
+        do not go with a ``dictionary``.
     verbose : bool, default=False
         Print the solver's progress.
     callback : callable, optional
@@ -88,7 +100,14 @@ class FGNSR(SelfDictionaryEstimator):
     indices_ : (n_components,) ndarray of int
         The selected rows of the training data, or of the dictionary.
     components_ : (n_components, n_features) ndarray
-        These rows, ``X[indices_]`` or ``dictionary[indices_]``.
+        These rows, ``X[indices_]`` or ``dictionary[indices_]``; or the averages of their groups.
+    groups_ : tuple of n_components ndarrays of int
+        Disjoint groups of nearly pure rows of the training data, each with the selected one first;
+        with a ``dictionary``, groups of its atoms: see :meth:`bundles`.
+    spread_ : (n_components, n_features) ndarray or None
+        The standard deviation of the points averaged, with ``endmembers="average"``.
+    group_counts_ : (n_components,) ndarray of int or None
+        How many points were averaged, with ``endmembers="average"``.
     reconstruction_err_ : float
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0; with ``sample_weight``, weighted.
     solution_ : Solution
@@ -134,6 +153,7 @@ class FGNSR(SelfDictionaryEstimator):
         "postprocess": [StrOptions({"auto", "diagonal", "spa", "clusters", "exchange"})],
         "tol": [None, Interval(Real, 0, None, closed="left")],
         "max_seconds": [None, Interval(Real, 0, None, closed="left")],
+        "endmembers": [StrOptions({"pixels", "average"})],
         "verbose": ["boolean"],
         "callback": [None, callable],
     }
@@ -143,6 +163,9 @@ class FGNSR(SelfDictionaryEstimator):
     gap_: float
     n_iter_: int
     clusters_: Clusters | None
+    groups_: tuple[Array, ...]
+    spread_: Array | None
+    group_counts_: Array | None
     compressed_gap_: float | None
 
     def __init__(
@@ -160,6 +183,7 @@ class FGNSR(SelfDictionaryEstimator):
         postprocess: str = "auto",
         tol: float | None = None,
         max_seconds: float | None = None,
+        endmembers: str = "pixels",
         random_state: Any = None,
         verbose: bool = False,
         callback: Callback | None = None,
@@ -176,6 +200,7 @@ class FGNSR(SelfDictionaryEstimator):
         self.postprocess = postprocess
         self.tol = tol
         self.max_seconds = max_seconds
+        self.endmembers = endmembers
         self.verbose = verbose
         self.callback = callback
 
@@ -236,6 +261,28 @@ class FGNSR(SelfDictionaryEstimator):
             # judged by the data denoised for the rank in question
             solution = denoise_again(solution, r)
         return select_indices(solution, r, method=self.postprocess)
+
+    def prove(self, *, tol: float = 1e-6, max_seconds: float | None = None) -> Proof:
+        """Prove how far ``groups_`` suffice, and how far each of them is needed.
+
+        With ``candidates`` the statements are about the representatives: each group stands for
+        those of its rows that are representatives, or for the nearest one.
+
+        Parameters
+        ----------
+        tol : float
+            The gap to which the model is solved for this; a smaller one closes more rows.
+        max_seconds : float, optional
+            Time limit of each solve.
+
+        Returns
+        -------
+        Proof
+            See :func:`selfdict.prove_groups`.
+        """
+        check_is_fitted(self)
+        groups = groups_of_rows(self.solution_, self.groups_)
+        return prove_groups(self.solution_, groups, tol=tol, max_seconds=max_seconds)
 
     def bundles(self, r: int | None = None, *, radius: float = 0.5) -> Bundles:
         """Return the points, or atoms, of the support around each selected one.
@@ -307,6 +354,23 @@ class FGNSR(SelfDictionaryEstimator):
         self.gap_ = solution.gap
         self.n_iter_ = max(1, solution.n_iter)
         return self.select(self.n_components)
+
+    def _components(self, points: Array, atoms: Array) -> Array:
+        """Return the selected rows, or the averages of their groups; store the groups."""
+        self.spread_ = None
+        self.group_counts_ = None
+        if self.dictionary is not None:
+            if self.endmembers == "average":
+                raise InputError("averages are of points: they do not go with a dictionary")
+            self.groups_ = bundles(self.solution_, self.indices_).members
+            return super()._components(points, atoms)
+        groups = pure_groups(points.T, self.indices_)
+        self.groups_ = groups.members
+        if self.endmembers == "pixels":
+            return super()._components(points, atoms)
+        self.spread_ = np.ascontiguousarray(groups.spread.T)
+        self.group_counts_ = groups.counts
+        return np.ascontiguousarray(groups.spectra.T)
 
     def _given_mu(self) -> float | None:
         """Return the penalty if it is a number, None if it is to be chosen."""

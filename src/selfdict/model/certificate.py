@@ -118,7 +118,7 @@ def _certified(solution: Solution, problem: Problem, device: Any) -> Solution:
         if not problem.loss.quadratic:
             fit = problem.loss.total(R, problem.s)
     p = problem.p
-    trace = float(p @ solution.diagonal.astype(np.float64, copy=False))
+    trace = _trace(problem, solution)
     if problem.epsilon is not None:
         objective = trace
         bound = terms.constrained_bound(problem.epsilon, p)
@@ -317,5 +317,10 @@ def objective_value(solution: Solution) -> float:
         fit = 0.5 * float(s @ squared_norms(residual(problem.M, solution, problem.D)))
     else:
         fit = problem.loss.total(residual(problem.M, solution, problem.D), s)
-    p = problem.p
-    return fit + problem.require_mu() * float(p @ solution.diagonal.astype(np.float64))
+    return fit + problem.require_mu() * _trace(problem, solution)
+
+
+def _trace(problem: Problem, solution: Solution) -> float:
+    """Return pᵀdiag(X) over the open rows: the price of a closed one may be infinite."""
+    support = solution.support
+    return float(problem.p[support] @ solution.diagonal[support].astype(np.float64))

@@ -9,6 +9,8 @@ from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.sparse import dense_columns
 from selfdict.model.certificate import problem_of
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, as_dictionary
@@ -108,6 +110,35 @@ class Evidence:
             return self
         small = compress(self.M, min(q, self.M.shape[0])).data
         return Evidence(self.solution, self.w, small, small, self.tied, self.points, self.clusters)
+
+
+def groups_of_rows(solution: Solution, groups: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Return groups of points as groups of rows of a solution, which may be one of representatives.
+
+    A group without a representative is represented by the one that points in the direction of its
+    first point most nearly.
+    """
+    problem = problem_of(solution)
+    points = Evidence.of(solution).points
+    if points.size == problem.root.n_atoms:
+        return groups
+    position = np.full(problem.root.n_atoms, -1)
+    position[points] = np.arange(points.size)
+    atoms = problem.root.atoms
+    directions = dense_columns(atoms, points).astype(np.float64)
+    directions /= np.maximum(np.sqrt(squared_norms(directions)), np.finfo(float).tiny)
+    found = []
+    for group in groups:
+        rows = position[group]
+        found.append(rows[rows >= 0])
+    taken = np.concatenate(found)
+    for k, group in enumerate(groups):
+        if found[k].size == 0:
+            nearness = directions.T @ dense_columns(atoms, group[:1]).astype(np.float64)[:, 0]
+            nearness[taken] = -np.inf  # groups must not overlap
+            found[k] = np.array([int(np.argmax(nearness))])
+            taken = np.append(taken, found[k])
+    return tuple(found)
 
 
 def _refuse_hidden_subset(problem: Problem) -> None:

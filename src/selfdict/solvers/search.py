@@ -107,7 +107,8 @@ class Search:
         self.bound = self.data.constant
         self.newton_tolerance = 0.0
         if len(self.data.p):
-            self.newton_tolerance = INNER_TOLERANCE * mu * float(self.data.p.mean())
+            ordinary = self.data.p[np.isfinite(self.data.p)]
+            self.newton_tolerance = INNER_TOLERANCE * mu * float(ordinary.mean())
 
     @property
     def gap(self) -> float:

@@ -245,9 +245,10 @@ def _open_gates(search: Search, columns: Array | None) -> Gates:
     point = search.point
     if len(point.atoms) == 0 and gates.tied:
         first = spa(gates.Y, min(10, *gates.Y.shape), allow_fewer=True)
-        t = np.full(len(first), 0.5)  # half open: Newton moves them in either direction
         if columns is not None:
             first = columns[first]
+        first = first[np.isfinite(search.penalty[first])]  # rows may be closed by their price
+        t = np.full(len(first), 0.5)  # half open: Newton moves them in either direction
         point = Point(first, t)
     gates.open(point.atoms, point.t)
     return gates

@@ -1,0 +1,49 @@
+"""Abundances that sum to one and do not depend on brightness."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfdict._errors import InputError
+from selfdict._validation import Array, as_matrix
+from selfdict.abundances.nnls import nnls
+from selfdict.kernels.column_norms import squared_norms
+
+
+def shares(U: ArrayLike, M: ArrayLike) -> Array:
+    """Return the share of each column of U in each column of M: nonnegative, and summing to one.
+
+    The brightness of a pixel (slope, shade, illumination) is arbitrary, and so is that of a
+    spectrum. Shares are therefore taken relative to spectra of unit length: nonnegative least
+    squares on U with columns of length one, divided by their sum.
+
+    Parameters
+    ----------
+    U : (m, r) array_like
+        Spectra; none of them zero.
+    M : (m, n) array_like or sparse array
+        Pixels.
+
+    Returns
+    -------
+    (r, n) ndarray
+        Columns sum to one; a pixel in which no spectrum has a part, such as zeros, has zeros.
+
+    Examples
+    --------
+    >>> import selfdict
+    >>> U = [[1.0, 0.0], [0.0, 5.0]]
+    >>> selfdict.shares(U, [[3.0, 0.0, 2.0], [1.0, 2.0, 2.0]])
+    array([[0.75, 0.  , 0.5 ],
+           [0.25, 1.  , 0.5 ]])
+    """
+    U = as_matrix(U, "U")
+    norms = np.sqrt(squared_norms(U))
+    if (norms == 0).any():
+        zero = int(np.flatnonzero(norms == 0)[0])
+        raise InputError(f"shares are relative to spectra, got a spectrum of zeros: column {zero}")
+    H: Any = nnls((U / norms).astype(U.dtype), M)
+    total = H.sum(axis=0)
+    total[total == 0] = 1.0
+    return np.asarray(H / total)

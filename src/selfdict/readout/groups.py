@@ -1,0 +1,146 @@
+"""Groups: for each selected pixel the pixels that are nearly pure in the same material.
+
+A single pixel carries noise, impurity and an arbitrary brightness. An average over nearly pure
+pixels carries less of the first two, and its brightness is a typical one. Two rounds are made,
+starting from the selected pixels: shares of all pixels; the group of a material are the pixels that
+consist of it by at least three quarters; its spectrum is the average of the group. More rounds
+would let the average drift away from what was selected.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfdict._validation import Array, as_indices, as_matrix
+from selfdict.abundances.shares import shares
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.sparse import dense_columns
+
+# share from which a pixel counts as nearly pure
+PURITY = 0.75
+# where few pixels are that pure, the purest ones with this part of a material's shares are taken
+LEAST_PART = 0.05
+LEAST_PIXELS = 5
+ROUNDS = 2
+# part of a group, the pixels furthest from its average, that the average leaves out
+TRIMMED = 0.25
+
+
+@dataclass(frozen=True)
+class Groups:
+    """r disjoint groups of nearly pure pixels, and what they have in common.
+
+    Attributes
+    ----------
+    members : tuple of r ndarrays of int
+        The pixels of each group: the selected one first, then the others by falling share.
+    spectra : (m, r) ndarray
+        The average of each group: of directions, with the group's median length.
+    spread : (m, r) ndarray
+        The standard deviation in each band of the pixels averaged, scaled to that length.
+    counts : (r,) ndarray of int
+        How many pixels were averaged; the others of the group lie furthest from the average.
+    purity : (r,) ndarray
+        The least share of a pixel in the group, the selected one apart.
+    """
+
+    members: tuple[Array, ...]
+    spectra: Array
+    spread: Array
+    counts: Array
+    purity: Array
+
+
+def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
+    """Gather the pixels that are nearly pure in the materials of the selected pixels.
+
+    Parameters
+    ----------
+    M : (m, n) array_like or sparse array
+        Pixels as columns.
+    indices : (r,) array_like of int
+        The selected pixels, none of them zero.
+
+    Returns
+    -------
+    Groups
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import selfdict
+    >>> M = np.array([[1.0, 0.9, 0.0, 0.1, 0.5], [0.0, 0.1, 1.0, 0.8, 0.5]])
+    >>> [group.tolist() for group in selfdict.pure_groups(M, [0, 2]).members]
+    [[0, 1], [2, 3]]
+    """
+    M = as_matrix(M, sparse=True)
+    K = as_indices(indices, M.shape[1])
+    lengths = np.sqrt(squared_norms(M))
+    spectra = dense_columns(M, K).astype(np.float64)
+    for _ in range(ROUNDS):
+        parts = shares(spectra, M)
+        members = _members(parts, K)
+        directions = [_average(_unit_columns(M, group, lengths)) for group in members]
+        spectra = np.stack([direction.mean for direction in directions], axis=1)
+    # a typical brightness, so that coefficients relative to the average mean something
+    scale = np.array([np.median(lengths[group]) for group in members])
+    scale /= np.sqrt(squared_norms(spectra))
+    spread = np.stack([direction.spread for direction in directions], axis=1)
+    return Groups(
+        members=members,
+        spectra=(spectra * scale).astype(M.dtype),
+        spread=(spread * scale).astype(M.dtype),
+        counts=np.array([direction.count for direction in directions]),
+        purity=np.array([_least_share(parts[k], group) for k, group in enumerate(members)]),
+    )
+
+
+def _members(parts: Array, K: Array) -> tuple[Array, ...]:
+    """Return the nearly pure pixels of each material, each pixel in one group at most."""
+    largest = parts.argmax(axis=0)
+    groups = []
+    for k, selected in enumerate(K):
+        share = np.where(largest == k, parts[k], 0.0)
+        share[K] = 0.0  # each of these leads its own group, whatever its share has become
+        count = max(LEAST_PIXELS, int(LEAST_PART * parts[k].sum()))
+        count = min(count, share.size)
+        threshold = min(PURITY, np.partition(share, -count)[-count])
+        others = np.flatnonzero(share >= max(threshold, 1e-3))
+        order = np.argsort(-share[others], kind="stable")
+        groups.append(np.append(selected, others[order]))
+    return tuple(groups)
+
+
+def _unit_columns(M: Any, group: Array, lengths: Array) -> Array:
+    """Return the pixels of a group scaled to length one; those of zeros stay."""
+    columns = dense_columns(M, group).astype(np.float64)
+    return columns / np.maximum(lengths[group], np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """An average of unit-length pixels, their standard deviation, and their number."""
+
+    mean: Array
+    spread: Array
+    count: int
+
+
+def _average(columns: Array) -> _Direction:
+    """Average the three quarters of the columns that are nearest to their average."""
+    kept = columns
+    mean = columns.mean(axis=1)
+    for _ in range(3):
+        # by angle: for columns of length one the product with the mean falls with it
+        nearness = columns.T @ mean
+        threshold = np.quantile(nearness, TRIMMED)
+        kept = columns[:, nearness >= threshold]
+        mean = kept.mean(axis=1)
+    return _Direction(mean, kept.std(axis=1), kept.shape[1])
+
+
+def _least_share(share: Array, group: Array) -> float:
+    """Return the least share of a group but that of the selected pixel; 1 if it is alone."""
+    return float(share[group[1:]].min(initial=1.0))

@@ -1,0 +1,166 @@
+"""Groups of nearly pure pixels, their averages, shares, and what the edge cases give."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csc_array
+
+from selfdict import FGNSR, InputError, pure_groups, shares
+from selfdict.datasets import make_mixtures
+
+
+def mixed(noise=0.02, seed=0, n=600):
+    """Mixtures of three spectra with many nearly pure pixels of any brightness."""
+    rng = np.random.default_rng(seed)
+    W = rng.random((30, 3)) ** 2
+    H = rng.dirichlet([0.15, 0.15, 0.15], n).T
+    H[:, :3] = np.eye(3)
+    brightness = rng.uniform(0.3, 3, n)
+    M = (W @ H) * brightness
+    M = np.maximum(M + noise * M.mean() * rng.standard_normal(M.shape), 0)
+    return M, W, H
+
+
+def angle(U, V):
+    cosine = (U * V).sum(axis=0) / np.linalg.norm(U, axis=0) / np.linalg.norm(V, axis=0)
+    return np.degrees(np.arccos(np.clip(cosine, -1, 1)))
+
+
+def test_groups_are_disjoint_pure_and_led_by_the_selected_pixels():
+    M, _, H = mixed()
+    groups = pure_groups(M, [0, 1, 2])
+    together = np.concatenate(groups.members)
+    assert np.unique(together).size == together.size
+    for k, members in enumerate(groups.members):
+        assert members[0] == k
+        assert H[k, members].min() > 0.5
+        assert np.median(H[k, members]) > 0.8
+    assert (groups.counts <= [len(members) for members in groups.members]).all()
+    assert (groups.purity >= 0.75).all()
+
+
+def test_averages_are_nearer_to_the_truth_than_pixels():
+    M, W, _ = mixed(noise=0.2)
+    groups = pure_groups(M, [0, 1, 2])
+    assert angle(groups.spectra, W).mean() < 0.5 * angle(M[:, :3], W).mean()
+    lengths = np.linalg.norm(M, axis=0)
+    for k, members in enumerate(groups.members):
+        assert np.linalg.norm(groups.spectra[:, k]) == pytest.approx(np.median(lengths[members]))
+
+
+def test_outliers_do_not_move_an_average():
+    M, _, _ = mixed()
+    clean = pure_groups(M, [0, 1, 2])
+    members = clean.members[0]
+    spoiled = M.copy()
+    spoiled[:, members[1:6]] += 0.5 * M.max() * np.eye(30)[:, :5]
+    groups = pure_groups(spoiled, [0, 1, 2])
+    assert angle(groups.spectra, clean.spectra).max() < 0.3
+
+
+def test_the_spread_is_that_of_the_pixels_averaged():
+    M, _, _ = mixed(noise=0.05)
+    groups = pure_groups(M, [0, 1, 2])
+    assert groups.spread.shape == groups.spectra.shape
+    assert (groups.spread > 0).all()
+    assert groups.spread.mean() < 0.2 * groups.spectra.mean()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_order_of_the_pixels_does_not_matter(dtype):
+    M, _, _ = mixed()
+    M = M.astype(dtype)
+    order = np.random.default_rng(1).permutation(M.shape[1])
+    groups = pure_groups(M, [0, 1, 2])
+    moved = pure_groups(M[:, order], np.argsort(order)[:3])
+    for members, others in zip(groups.members, moved.members, strict=True):
+        assert set(members) == set(order[others])
+    np.testing.assert_allclose(moved.spectra, groups.spectra, rtol=1e-4)
+    assert groups.spectra.dtype == dtype
+
+
+def test_sparse_data_has_the_same_groups():
+    M, _, _ = mixed()
+    M[0.05 * M.max() > M] = 0.0
+    dense, sparse = pure_groups(M, [0, 1, 2]), pure_groups(csc_array(M), [0, 1, 2])
+    for members, others in zip(dense.members, sparse.members, strict=True):
+        np.testing.assert_array_equal(members, others)
+    np.testing.assert_allclose(sparse.spectra, dense.spectra, rtol=1e-8)
+
+
+def test_few_pixels():
+    """One pixel, all pixels alike, and a group that is the whole scene."""
+    assert pure_groups([[1.0], [2.0]], [0]).members[0].tolist() == [0]
+    alike = pure_groups(np.tile([[1.0], [2.0]], 6), [0])
+    assert alike.members[0].tolist() == [0, 1, 2, 3, 4, 5]
+    np.testing.assert_allclose(alike.spectra[:, 0], [1.0, 2.0])
+    np.testing.assert_allclose(alike.spread, 0.0, atol=1e-15)
+    with pytest.raises(InputError, match="distinct"):
+        pure_groups(np.eye(3), [0, 0])
+    with pytest.raises(InputError, match="spectrum of zeros"):
+        pure_groups(np.diag([1.0, 0.0]), [0, 1])
+
+
+def test_shares_sum_to_one_and_do_not_depend_on_brightness():
+    M, W, H = mixed(noise=0.0)
+    found = shares(W, M)
+    np.testing.assert_allclose(found.sum(axis=0), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(shares(W * [0.1, 7.0, 30.0], 5 * M), found, atol=1e-9)
+    expected = H * np.linalg.norm(W, axis=0)[:, None]
+    np.testing.assert_allclose(found, expected / expected.sum(axis=0), atol=1e-8)
+    assert shares(W, np.zeros((30, 2))).tolist() == [[0, 0]] * 3
+
+
+@pytest.mark.parametrize("kind", ["pixels", "average"])
+def test_the_estimator_has_groups_and_shares(kind):
+    M, _, _ = mixed()
+    model = FGNSR(3, endmembers=kind, random_state=0).fit(M.T)
+    assert len(model.groups_) == 3
+    assert [group[0] for group in model.groups_] == model.indices_.tolist()
+    found = model.shares(M.T)
+    assert found.shape == (600, 3)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+    if kind == "pixels":
+        np.testing.assert_array_equal(model.components_, M.T[model.indices_])
+        assert model.spread_ is None
+    else:
+        groups = pure_groups(M, model.indices_)
+        np.testing.assert_array_equal(model.components_, groups.spectra.T)
+        np.testing.assert_array_equal(model.group_counts_, groups.counts)
+        assert model.spread_.shape == model.components_.shape
+
+
+def test_averages_of_noisy_classes():
+    """Fifty pure columns in five classes among mixtures, with 13 % of noise."""
+    errors = {"pixels": [], "average": []}
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        W = rng.random((30, 5))
+        H = np.hstack([np.repeat(np.eye(5), 10, axis=1), rng.dirichlet(np.full(5, 0.1), 50).T])
+        M = W @ H
+        N = rng.standard_normal(M.shape)
+        M = np.maximum(M + 0.13 * np.linalg.norm(M) / np.linalg.norm(N) * N, 0)
+        M /= M.sum(axis=0)
+        W = W / W.sum(axis=0)
+        for kind, found in errors.items():
+            E = FGNSR(5, endmembers=kind, random_state=0).fit(M.T).components_.T
+            E = E / E.sum(axis=0)
+            nearest = [np.linalg.norm(E - W[:, [k]], axis=0).min() for k in range(5)]
+            found.append(np.linalg.norm(nearest) / np.linalg.norm(W))
+    assert np.mean(errors["average"]) < 0.6 * np.mean(errors["pixels"])
+
+
+def test_a_dictionary_has_groups_of_atoms_and_no_averages():
+    rng = np.random.default_rng(0)
+    atoms = rng.random((12, 20))
+    X = rng.dirichlet(np.ones(3), 80) @ atoms[:3]
+    model = FGNSR(3, dictionary=atoms, random_state=0).fit(X)
+    assert [group[0] for group in model.groups_] == model.indices_.tolist()
+    with pytest.raises(InputError, match="averages are of points"):
+        FGNSR(3, dictionary=atoms, endmembers="average").fit(X)
+
+
+def test_one_component():
+    M = make_mixtures(10, 50, 2, random_state=0)[0]
+    model = FGNSR(1, endmembers="average", random_state=0).fit(M.T)
+    assert len(model.groups_) == 1
+    np.testing.assert_allclose(model.shares(M.T), 1.0)

@@ -1,0 +1,144 @@
+"""Proofs about groups: against exact solutions of the reduced problems, and at random groups."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csc_array
+
+from selfdict import (
+    FGNSR,
+    Huber,
+    InputError,
+    Problem,
+    UnsupportedError,
+    Weighted,
+    WorkingSet,
+    conic,
+    fast_gradient,
+    mu_heuristic,
+    prove_groups,
+    working_set,
+)
+from selfdict.datasets import make_mixtures
+from selfdict.readout.proof import rank_limit
+
+
+def exact_without(M, mu, rows, p=None, s=None):
+    """Return the optimum of model (6) with some rows closed, by an interior-point method."""
+    import cvxpy as cp
+
+    m, n = M.shape
+    w = np.abs(M).sum(axis=0)
+    p = np.ones(n) if p is None else p
+    s = np.ones(n) if s is None else s
+    X = cp.Variable((n, n), nonneg=True)
+    R = cp.multiply(np.sqrt(s)[None, :] * np.ones((m, 1)), M - M @ X)
+    constraints = [cp.diag(X) <= 1, X[np.asarray(rows)] == 0]
+    for i in range(n):
+        constraints.append(w[i] * X[i] <= w * X[i, i])
+    cost = 0.5 * cp.sum_squares(R) + mu * (p @ cp.diag(X))
+    program = cp.Problem(cp.Minimize(cost), constraints)
+    program.solve(solver=cp.CLARABEL, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return float(program.value)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.booleans())
+def test_bounds_hold_for_random_groups(seed, weighted):
+    rng = np.random.default_rng(seed)
+    n = 9
+    M = rng.random((5, n))
+    s = rng.uniform(0.2, 2, n) if weighted else None
+    p = rng.uniform(0.8, 1.2, n)
+    mu = 0.02 * float((M**2).sum())
+    solution = WorkingSet(tol=1e-8).solve(Problem(M, mu, p=p, sample_weight=s))
+    order = rng.permutation(n)
+    groups = [order[:2], order[2:3], order[3:6]]
+    proof = prove_groups(solution, groups)
+    optimum = conic(M, mu=mu, p=p, sample_weight=s)
+    alone = exact_without(M, mu, order[6:], p, s)
+    assert alone / optimum.objective - 1 <= proof.enough + 1e-6
+    for group, needed in zip(groups, proof.needed, strict=True):
+        without = exact_without(M, mu, group, p, s)
+        assert needed <= without / optimum.objective - 1 + 1e-6
+        assert needed >= without / optimum.objective - 1 - 1e-3  # and it is sharp
+    # rows that are proven closed are closed at the exact optimum
+    assert optimum.diagonal[proof.closed].max(initial=0.0) < 1e-5
+
+
+def test_most_rows_are_closed_and_open_ones_are_not():
+    M, _, _ = make_mixtures(20, 300, 4, noise=0.02, random_state=0)
+    model = FGNSR(4, random_state=0).fit(M.T)
+    proof = model.prove()
+    assert proof.closed.mean() > 0.8
+    assert not proof.closed[proof.solution.support].any()
+    assert 0 <= proof.enough < 0.2
+    assert (proof.needed > 0).all()
+    assert proof.limit <= model.reconstruction_err_
+    assert "4 groups suffice" in proof.sentence
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dictionary", "weights", "variances", "candidates"])
+def test_every_kind_of_problem(kind):
+    M = make_mixtures(15, 120, 3, noise=0.02, random_state=1)[0]
+    options, data, sample_weight = {}, M.T, None
+    if kind == "sparse":
+        data = csc_array(np.where(0.1 * M.max() < M, M, 0.0)).T
+    elif kind == "dictionary":
+        options["dictionary"] = np.vstack([M.T[:20], np.random.default_rng(0).random((10, 15))])
+    elif kind == "weights":
+        sample_weight = np.random.default_rng(0).uniform(0.5, 3, 120)
+    elif kind == "variances":
+        options["loss"] = Weighted(band_variance=np.linspace(0.5, 2, 15))
+    else:
+        options["candidates"] = 40
+    model = FGNSR(3, random_state=0, **options).fit(data, sample_weight=sample_weight)
+    proof = model.prove()
+    assert proof.enough >= 0
+    assert np.isfinite(proof.needed).all()
+    assert proof.closed.shape == model.solution_.diagonal.shape
+    assert not proof.closed[proof.solution.support].any()
+    assert len(proof.groups) == 3
+
+
+def test_the_limit_is_that_of_the_svd():
+    M = make_mixtures(12, 40, 3, noise=0.1, random_state=0)[0]
+    singular = np.linalg.svd(M, compute_uv=False)
+    expected = np.linalg.norm(singular[3:]) / np.linalg.norm(singular)
+    assert rank_limit(M, 3) == pytest.approx(expected, rel=1e-9)
+    assert rank_limit(M, 3) <= expected
+    assert rank_limit(csc_array(M), 3) == pytest.approx(expected, rel=1e-9)
+    assert rank_limit(M, 12) == 0.0
+    assert rank_limit(np.zeros((3, 4)), 1) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([[0, 1], [1]], "must not overlap"),
+        ([[0], []], "group 1 is empty"),
+        ([], "at least one group"),
+        ([[0, 99]], "group 0 must be distinct and lie between 0 and 19"),
+    ],
+)
+def test_bad_groups(groups, message):
+    solution = working_set(np.random.default_rng(0).random((4, 20)), 0.1)
+    with pytest.raises(InputError, match=message):
+        prove_groups(solution, groups)
+
+
+def test_a_group_of_all_rows_is_enough_and_its_loss_is_no_question():
+    M = make_mixtures(10, 30, 2, noise=0.05, random_state=0)[0]
+    solution = working_set(M, mu_heuristic(M, 2), tol=1e-8)
+    proof = prove_groups(solution, [np.arange(30)])
+    assert proof.enough <= 1e-3
+    assert proof.needed[0] > 0  # nothing but X = 0 is left
+
+
+def test_other_losses_and_models_are_refused():
+    M = make_mixtures(10, 30, 2, noise=0.05, random_state=0)[0]
+    with pytest.raises(UnsupportedError, match="quadratic loss"):
+        prove_groups(fast_gradient(M, 0.1, loss=Huber(0.1)), [[0]])
+    with pytest.raises(InputError, match="penalised model"):
+        prove_groups(conic(M, epsilon=1.0), [[0]])
