@@ -1,5 +1,8 @@
 """GeoTIFF against rasterio."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import rasterio
@@ -120,3 +123,27 @@ def test_a_huge_size_is_refused_before_anything_is_allocated(tmp_path):
         pass
     with pytest.raises(SceneError, match="declares 8000000000000 bytes"):
         read_scene(tmp_path / "cube.tif")
+
+
+# An error message of GDAL about this file quotes a byte that is not UTF-8.
+NOISY = """
+import sys
+from selfdict.scene import SceneError, read_scene
+try:
+    read_scene(sys.argv[1])
+except SceneError as error:
+    print(error.reason)
+"""
+
+
+def test_a_damaged_file_prints_no_traceback(tmp_path):
+    path = tmp_path / "scene.tif"
+    write_scene(full_scene(), path)
+    whole = path.read_bytes()
+    changed = whole.replace(b"<GDALMetadata>", b"<GDALMetadat\xff>")
+    assert changed != whole
+    path.write_bytes(changed)
+    result = subprocess.run(
+        [sys.executable, "-c", NOISY, str(path)], capture_output=True, text=True, timeout=100
+    )
+    assert (result.returncode, result.stderr) == (0, "")

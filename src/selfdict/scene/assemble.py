@@ -30,8 +30,19 @@ def assemble_result(
     atoms = None
     if request.library is not None:
         atoms = selection.chosen
+    groups = None
+    if selection.groups is not None:
+        groups = tuple(_rows_and_columns(group, scene) for group in selection.groups)
+    endmembers = _endmembers(request, selection, maps)
+    spread = None
+    if selection.spread is not None:
+        spread = endmembers.copy(data=selection.spread.T).rename("spread")
     return UnmixResult(
-        endmembers=_endmembers(request, selection, maps),
+        groups=groups,
+        spread=spread,
+        counts=selection.counts,
+        proof=selection.proof,
+        endmembers=endmembers,
         pixels=pixels,
         coordinates=_coordinates(scene, pixels),
         crs=_crs_text(scene),
@@ -72,6 +83,7 @@ def _parameters(request: UnmixRequest, selection: Selection, maps: Maps) -> dict
         if not callable(value):
             parameters[key] = value
     return parameters | {
+        "endmembers": request.endmembers,
         "abundances": request.abundances,
         "drop_bad_bands": request.drop_bad_bands,
         "n_bands": int(request.bands.sum()),

@@ -97,6 +97,17 @@ def block_matrix(
     # Indexing by booleans copies, which is not needed if all bands are used.
     if not bands.all():
         raw = raw[bands]
+    with np.errstate(all="ignore"):
+        return _physical_values(scene, raw, rows, columns)
+
+
+def _physical_values(
+    scene: xr.DataArray, raw: Array, rows: slice, columns: slice
+) -> tuple[Array, Array]:
+    """Return stored values (bands, pixels) of a block scaled, and which pixels hold data.
+
+    Damaged values may overflow or be signalling NaNs: the caller lets NumPy not warn of them.
+    """
     # The no-data value is one of the stored values: compare before these are scaled.
     valid = _holds_data(raw, scene.attrs.get("_FillValue"))
     if "valid" in scene.coords:

@@ -24,6 +24,7 @@ from selfdict.scene.errors import SceneError, first_line
 from selfdict.scene.formats import FORMATS, format_of
 from selfdict.scene.model import DIMS, as_scene
 from selfdict.scene.nodata import nodata_of, with_nodata
+from selfdict.scene.quiet import quiet
 from selfdict.scene.staging import staged
 
 
@@ -218,7 +219,8 @@ def _read_file(path: Path, format: str | None, options: dict[str, Any]) -> xr.Da
             path, f"{module.NAME} is read without the option {', '.join(sorted(unknown))}"
         )
     try:
-        return as_scene(module.read(path, **options))
+        with quiet():
+            return as_scene(module.read(path, **options))
     except (SceneError, ModuleNotFoundError):
         raise
     except Exception as error:

@@ -22,6 +22,7 @@ from selfdict.scene.formats.envi_header import (
 )
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.model import check_text, to_nanometres, unit_of
+from selfdict.scene.quiet import quiet
 
 _DELETED_BELOW = -1e30  # the USGS libraries mark bands without a value by −1.23e34
 
@@ -96,13 +97,15 @@ def read_library(path: str | PathLike[str]) -> xr.DataArray:
     path = Path(path)
     if not path.is_file():
         raise SceneError(path, "no such file")
+    # ENVI files have many suffixes: it is told by the header.
+    read = _read_envi
+    if path.suffix.lower() == ".csv":
+        read = _read_csv
+    elif path.suffix.lower() == ".npz":
+        read = _read_npz
     try:
-        if path.suffix.lower() == ".csv":
-            return _read_csv(path)
-        if path.suffix.lower() == ".npz":
-            return _read_npz(path)
-        # ENVI files have many suffixes: it is told by the header.
-        return _read_envi(path)
+        with quiet():
+            return read(path)
     except SceneError:
         raise
     except Exception as error:

@@ -11,6 +11,8 @@ import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.abundances import fcls, nnls
+from selfdict.abundances.shares import as_shares
+from selfdict.kernels.column_norms import squared_norms
 from selfdict.scene.blocks import block_matrix, blocks, map_of
 from selfdict.scene.check import Dictionary, SceneCheck
 from selfdict.scene.files import as_bands, read_scene
@@ -72,7 +74,7 @@ class FitBlock:
         The used ones.
     U : (m, r) ndarray
         The endmembers.
-    method : {"nnls", "fcls"}
+    method : {"nnls", "fcls", "shares"}
         How abundances are fitted.
     dictionary : Dictionary, optional
         Of the check over all pixels.
@@ -97,6 +99,14 @@ class FitBlock:
         n_atoms = int(self.dictionary.D.shape[1])
         return _N_FIT_SUMS + 2 + n_atoms
 
+    def fitted(self, M: Array) -> tuple[Array, Array]:
+        """Return coefficients, and the spectra that they are relative to."""
+        if self.method != "shares":
+            return ABUNDANCES[self.method](self.U, M), self.U
+        # Relative to spectra of unit length, so that brightness does not matter.
+        U = self.U / np.sqrt(squared_norms(self.U)).astype(self.U.dtype)
+        return nnls(U, M), U
+
     def __call__(self, block: Block) -> FittedBlock:
         """Fit the pixels of the block; write the maps if there is a folder for them."""
         M, flags = block_matrix(block.scene, slice(None), slice(None), self.bands)
@@ -112,11 +122,13 @@ class FitBlock:
             M = np.maximum(M[:, flags], 0)
             if self.dictionary is not None:
                 sums[_N_FIT_SUMS:] = self.dictionary.sums(M)
-            H = ABUNDANCES[self.method](self.U, M)
+            H, U = self.fitted(M)
             # Summed in float64: the sum over many float32 pixels would lose digits.
             norms = np.einsum("ij,ij->j", M, M, dtype=np.float64)
-            M -= self.U @ H
+            M -= U @ H
             errors = np.einsum("ij,ij->j", M, M, dtype=np.float64)
+            if self.method == "shares":
+                H = as_shares(H)
             abundances[:, valid] = H
             # A pixel without a positive value is fitted exactly by no endmember at all.
             residual[valid] = np.sqrt(errors / np.where(norms > 0, norms, 1.0))

@@ -45,7 +45,9 @@ class UnmixRequest:
         The penalty of model (6).
     library : xarray.DataArray (spectrum, band) or None
         At the wavelengths of the used bands.
-    abundances : {"nnls", "fcls"}
+    endmembers : {"pixels", "average"}
+        Whether the endmembers are pixels, or averages over groups of them.
+    abundances : {"nnls", "fcls", "shares"}
         How they are fitted.
     drop_bad_bands : bool
         As given; ``bands`` is what follows from it.
@@ -55,6 +57,8 @@ class UnmixRequest:
         The most pixels the method chooses from.
     check : bool
         Whether the solution is checked against all pixels.
+    prove : bool
+        Whether it is proven how far the groups suffice and are needed.
     folder : Path or None
         Where the maps are written, absolute.
     seed : int or None
@@ -71,11 +75,13 @@ class UnmixRequest:
     candidates: int | None
     mu: float | str
     library: xr.DataArray | None
+    endmembers: str
     abundances: str
     drop_bad_bands: bool
     bands: Array
     max_pixels: int | None
     check: bool
+    prove: bool
     folder: Path | None
     seed: int | None
     options: Mapping[str, Any]
@@ -90,17 +96,23 @@ def check_request(
     candidates: int | None,
     mu: float | str,
     library: xr.DataArray | None,
+    endmembers: str,
     abundances: str,
     mask: ArrayLike | None,
     drop_bad_bands: bool,
     max_pixels: int | None,
     check: bool,
+    prove: bool,
     maps: str | PathLike[str] | None,
     random_state: Any,
     options: Mapping[str, Any],
 ) -> UnmixRequest:
     """Check the parameters of :func:`selfdict.scene.unmix`; no value of the scene is read."""
-    _check_method(method, abundances)
+    _check_method(method, endmembers, abundances)
+    if method != "fgnsr" and (endmembers != "pixels" or prove):
+        raise InputError(f"averages and proofs need the method 'fgnsr', got {method!r}")
+    if library is not None and endmembers != "pixels":
+        raise InputError("averages are of pixels: they do not go with a library")
     if method != "fgnsr":
         candidates = None
     if "dictionary" in options:
@@ -125,11 +137,13 @@ def check_request(
         candidates=candidates,
         mu=mu,
         library=library,
+        endmembers=endmembers,
         abundances=abundances,
         drop_bad_bands=drop_bad_bands,
         bands=bands,
         max_pixels=max_pixels,
         check=check,
+        prove=prove,
         folder=_absolute(maps),
         seed=_recorded_seed(random_state),
         options=options,
@@ -137,11 +151,13 @@ def check_request(
     )
 
 
-def _check_method(method: str, abundances: str) -> None:
+def _check_method(method: str, endmembers: str, abundances: str) -> None:
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if abundances not in ("nnls", "fcls"):
-        raise InputError(f"abundances must be 'nnls' or 'fcls', got {abundances!r}")
+    if endmembers not in ("pixels", "average"):
+        raise InputError(f"endmembers must be 'pixels' or 'average', got {endmembers!r}")
+    if abundances not in ("nnls", "fcls", "shares"):
+        raise InputError(f"abundances must be 'nnls', 'fcls' or 'shares', got {abundances!r}")
 
 
 def _checked_rank(r: int, scene: xr.DataArray, library: xr.DataArray | None) -> int:

@@ -9,6 +9,7 @@ import xarray as xr
 from selfdict._validation import Array
 from selfdict.model.solution import Solution
 from selfdict.readout.guarantee import Guarantee
+from selfdict.readout.proof import Proof
 from selfdict.scene.check import SceneCheck
 
 
@@ -19,8 +20,8 @@ class UnmixResult:
     Attributes
     ----------
     endmembers : xarray.DataArray (endmember, band)
-        Spectra of the pure pixels, physical values; ``endmember`` counts from 1; wavelengths as in
-        the scene. Spectra of a library have a coordinate ``name (endmember)``.
+        Spectra of the pure pixels or of their groups, physical values; ``endmember`` counts from 1;
+        wavelengths as in the scene. Spectra of a library have a coordinate ``name (endmember)``.
     pixels : (r, 2) ndarray of int
         Row and column of each pure pixel, counted from 0; with a library, of the pixel that holds
         most of each spectrum.
@@ -30,7 +31,8 @@ class UnmixResult:
     crs : str or None
         The CRS of the coordinates as ``EPSG:…`` or WKT.
     abundances : xarray.DataArray (endmember, y, x)
-        Nonnegative share of each endmember; NaN where there is no data.
+        Nonnegative coefficient of each endmember, or its share (``parameters["abundances"]`` says
+        which); NaN where there is no data.
     residual : xarray.DataArray (y, x)
         ‖m − U h‖ / ‖m‖ of each pixel; NaN where there is no data.
     valid : xarray.DataArray (y, x) of bool
@@ -54,6 +56,15 @@ class UnmixResult:
         Which spectra of the library the endmembers are; None without a library.
     check : SceneCheck or None
         How far the solution can be from optimal for all pixels, if requested.
+    groups : tuple of r (k, 2) ndarrays of int or None
+        Row and column of the nearly pure pixels of each material among those fitted, the pure pixel
+        first; None with a library, and for other methods than FGNSR.
+    spread : xarray.DataArray (endmember, band) or None
+        The standard deviation of the pixels averaged, if endmembers are averages.
+    counts : (r,) ndarray of int or None
+        How many pixels were averaged.
+    proof : Proof or None
+        What is proven about the groups, if requested.
     """
 
     endmembers: xr.DataArray
@@ -71,6 +82,10 @@ class UnmixResult:
     seconds: Mapping[str, float]
     atoms: Array | None = None
     check: SceneCheck | None = None
+    groups: tuple[Array, ...] | None = None
+    spread: xr.DataArray | None = None
+    counts: Array | None = None
+    proof: Proof | None = None
 
     @property
     def n_valid(self) -> int:

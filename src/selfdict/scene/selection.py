@@ -10,7 +10,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.estimators import FGNSR
 from selfdict.model.solution import Solution
-from selfdict.readout import robustness_report
+from selfdict.readout import Proof, robustness_report
 from selfdict.readout.guarantee import Guarantee
 from selfdict.reductions import Candidates
 from selfdict.scene.blocks import blocks, float_dtype
@@ -25,7 +25,7 @@ _EXTREMES_PER_ENDMEMBER = 3  # extreme pixels that a sample of a block always ho
 
 @dataclass(frozen=True)
 class Selection:
-    """What the estimator chose. It does not refer to the points, so that these can be freed.
+    """What the estimator chose. A solution refers to the points it was found for.
 
     Attributes
     ----------
@@ -47,6 +47,15 @@ class Selection:
         For the points; None with a library.
     dictionary : Dictionary or None
         What the check over all pixels needs, if requested.
+    groups : tuple of r ndarrays of int or None
+        Positions in the scene of the nearly pure pixels of each material; None with a library, and
+        for other methods than "fgnsr".
+    spread : (m, r) ndarray or None
+        The standard deviations of averaged endmembers.
+    counts : (r,) ndarray of int or None
+        How many pixels were averaged.
+    proof : Proof or None
+        What is proven about the groups, if requested.
     """
 
     U: Array
@@ -58,6 +67,10 @@ class Selection:
     solution_pixels: Array | None = None
     guarantee: Guarantee | None = None
     dictionary: Dictionary | None = None
+    groups: tuple[Array, ...] | None = None
+    spread: Array | None = None
+    counts: Array | None = None
+    proof: Proof | None = None
 
 
 def read_points(
@@ -136,6 +149,8 @@ def _with_solution(
 ) -> Selection:
     """Return the selection with the solution of the model, and what is known about its columns."""
     solution = estimator.solution_
+    if request.prove:
+        selection = replace(selection, proof=estimator.prove())
     dictionary = None
     if request.library is not None:
         # The columns are atoms of the library, and the theorems are about pure pixels.
@@ -147,8 +162,14 @@ def _with_solution(
         columns = estimator.clusters_.indices
     if request.check:
         dictionary = Dictionary.of(points.values[columns].T, solution)
+    spread = None
+    if estimator.spread_ is not None:
+        spread = estimator.spread_.T
     return replace(
         selection,
+        groups=tuple(points.pixels[group] for group in estimator.groups_),
+        spread=spread,
+        counts=estimator.group_counts_,
         solution=solution,
         solution_pixels=points.pixels[columns],
         guarantee=robustness_report(points.values.T, selection.chosen),
@@ -173,6 +194,7 @@ def make_estimator(request: UnmixRequest, candidates: int | None, seed: int) -> 
         candidates=reduction,
         mu=request.mu,
         dictionary=dictionary,
+        endmembers=request.endmembers,
         random_state=seed,
         **request.options,
     )

@@ -27,11 +27,13 @@ def unmix(
     candidates: int | None = 500,
     mu: float | str = "auto",
     library: xr.DataArray | None = None,
+    endmembers: str = "pixels",
     abundances: str = "nnls",
     mask: ArrayLike | None = None,
     drop_bad_bands: bool = False,
     max_pixels: int | None = None,
     check: bool = False,
+    prove: bool = False,
     maps: str | PathLike[str] | None = None,
     client: Any = None,
     random_state: Any = None,
@@ -63,8 +65,12 @@ def unmix(
         For ``"fgnsr"``: find r spectra of this library instead of pure pixels; see
         :func:`read_library`. It is matched to the wavelengths of the scene
         (:func:`match_wavelengths`), which must hold the same quantity in the same unit.
-    abundances : {"nnls", "fcls"}
-        Nonnegative least squares, without or with the constraint that abundances sum to one.
+    endmembers : {"pixels", "average"}
+        For ``"fgnsr"``: whether the endmembers are the pure pixels themselves, or averages over
+        groups of nearly pure pixels, which carry less noise; see :func:`selfdict.pure_groups`.
+    abundances : {"nnls", "fcls", "shares"}
+        Nonnegative least squares; the same with abundances that sum to one; or shares, which sum to
+        one and do not depend on brightness, see :func:`selfdict.shares`.
     mask : (n_rows, n_columns) array-like of bool, optional
         True for pixels to leave out.
     drop_bad_bands : bool
@@ -75,6 +81,10 @@ def unmix(
         For ``"fgnsr"`` with ``candidates``: bound, in the second pass, how far the solution is from
         optimal for all pixels, see :class:`SceneCheck`. The cluster sizes then enter the model as
         weights of the residuals.
+    prove : bool
+        For ``"fgnsr"``: prove how far the groups of nearly pure pixels suffice, and how far each is
+        needed; see :func:`selfdict.prove_groups`. With ``candidates`` it speaks of the
+        representatives.
     maps : str or path-like, optional
         A folder to write the maps to, block by block, as ``abundances.zarr`` and ``residual.zarr``;
         the maps of the result then read them lazily. By default they are held in memory.
@@ -115,11 +125,13 @@ def unmix(
         candidates=candidates,
         mu=mu,
         library=library,
+        endmembers=endmembers,
         abundances=abundances,
         mask=mask,
         drop_bad_bands=drop_bad_bands,
         max_pixels=max_pixels,
         check=check,
+        prove=prove,
         maps=maps,
         random_state=random_state,
         options=options,
@@ -133,7 +145,7 @@ def unmix(
     report("select", 0.0)
     selection = choose_endmembers(request, points, seed=int(generator.integers(2**31)))
     report("select", 1.0)
-    # They take up to 128 MiB, which the second pass does not need.
+    # Up to 128 MiB, which the second pass does not need; a solution keeps its own data.
     del points
     selected = time.perf_counter()
 

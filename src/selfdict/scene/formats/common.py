@@ -12,6 +12,7 @@ from selfdict._validation import Array
 from selfdict.scene.blocks import BLOCK_BYTES, in_row_chunks
 from selfdict.scene.errors import SceneError, first_line
 from selfdict.scene.formats.limits import Limit
+from selfdict.scene.quiet import quiet
 
 
 class _Cube:
@@ -48,7 +49,8 @@ class _Cube:
 
     def _load(self, bands: slice, rows: slice, columns: slice) -> Array:
         try:
-            return self.load(bands, rows, columns)
+            with quiet():
+                return self.load(bands, rows, columns)
         except SceneError:
             raise
         except Exception as error:

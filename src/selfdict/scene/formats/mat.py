@@ -1,5 +1,6 @@
 """MATLAB's ``.mat``: versions 4, 5 and 7.3 (HDF5). Only numeric arrays are read."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,11 @@ def _read_version_4(
     path: Path, variable: str | None, layout: str | None, limit: Limit
 ) -> xr.DataArray:
     shapes = {}
-    for name, shape, kind in whosmat(path):
+    with warnings.catch_warnings():
+        # scipy warns if it cannot tell how the numbers are stored, and reads them wrongly.
+        warnings.simplefilter("error")
+        listed = whosmat(path)
+    for name, shape, kind in listed:
         # The other kinds of this version are text and sparse matrices.
         if kind == "double":
             limit.check(8 * product(shape), "an array")

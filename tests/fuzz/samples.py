@@ -1,0 +1,191 @@
+"""Small valid files for each reader, as bytes by name."""
+
+import tempfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+import rasterio
+import xarray as xr
+import zarr
+from affine import Affine
+from scipy.io import netcdf_file, savemat
+
+from selfdict.scene import build_scene, write_scene
+
+CUBE = np.random.default_rng(0).uniform(1, 100, (3, 4, 5))
+WAVELENGTH = np.array([400.0, 500.0, 600.0])
+
+
+def scene(dtype="float32"):
+    return build_scene(
+        CUBE.astype(dtype),
+        wavelength=WAVELENGTH,
+        fwhm=[9.0, 9.5, 10.0],
+        good_band=[True, False, True],
+        band_name=["blue", "grün", "red"],
+        crs="EPSG:32633",
+        transform=Affine(30.0, 0.0, 399_990.0, 0.0, -20.0, 5_300_010.0),
+        nodata=-1,
+    )
+
+
+def envi(folder):
+    for interleave in ("bsq", "bil", "bip"):
+        write_scene(scene(), folder / interleave / "cube.hdr", interleave=interleave)
+        yield folder / interleave / "cube.hdr"
+
+
+def geotiff(folder):
+    write_scene(scene("int16"), folder / "own" / "cube.tif")
+    yield folder / "own" / "cube.tif"
+    options = [
+        {"compress": "lzw", "tiled": True, "blockxsize": 16, "blockysize": 16},
+        {"interleave": "pixel", "compress": "packbits"},
+        {"bigtiff": "yes"},
+    ]
+    for k, option in enumerate(options):
+        path = folder / str(k) / "cube.tif"
+        profile = {"driver": "GTiff", "count": 3, "height": 4, "width": 5, "dtype": "uint16"}
+        with rasterio.open(path, "w", **profile, transform=Affine.scale(2), **option) as file:
+            file.write(CUBE.astype("uint16"))
+        yield path
+
+
+def netcdf(folder):
+    write_scene(scene(), folder / "own" / "cube.nc")
+    yield folder / "own" / "cube.nc"
+    plain = xr.DataArray(CUBE, dims=("band", "y", "x"), name="cube")
+    plain = plain.assign_coords(wavelength=("band", WAVELENGTH)).to_dataset()
+    plain.to_netcdf(folder / "h5" / "cube.nc", engine="h5netcdf")
+    yield folder / "h5" / "cube.nc"
+    for version in (1, 2):
+        path = folder / str(version) / "cube.nc"
+        with netcdf_file(path, "w", version=version) as file:
+            for name, size in (("band", 3), ("y", 4), ("x", 5)):
+                file.createDimension(name, size)
+            file.createVariable("cube", "f8", ("band", "y", "x"))[:] = CUBE
+            file.createVariable("wavelength", "f8", ("band",))[:] = WAVELENGTH
+        yield path
+
+
+def emit(folder):
+    path = folder / "own" / "emit.nc"
+    with h5py.File(path, "w") as file:
+        file.attrs["geotransform"] = np.array([-110.0, 0.5, 0.0, 40.0, 0.0, -0.25])
+        file.attrs["spatial_ref"] = "EPSG:4326"
+        values = CUBE.transpose(1, 2, 0).astype(np.float32)
+        file.create_dataset("reflectance", data=values, compression="gzip")
+        file["reflectance"].attrs["_FillValue"] = np.array([-9999.0], dtype=np.float32)
+        file["sensor_band_parameters/wavelengths"] = WAVELENGTH
+        file["sensor_band_parameters/fwhm"] = np.ones(3)
+        file["sensor_band_parameters/good_wavelengths"] = np.ones(3)
+        file["location/glt_x"] = np.array([[0, 1, 5], [2, 3, 4]], dtype=np.int32)
+        file["location/glt_y"] = np.array([[0, 1, 4], [2, 3, 1]], dtype=np.int32)
+    yield path
+
+
+def matlab_hdf5(folder):
+    for k, options in enumerate(({}, {"compression": "gzip", "shuffle": True})):
+        path = folder / str(k) / "cube.mat"
+        with h5py.File(path, "w", userblock_size=512) as file:
+            file.create_dataset("cube", data=CUBE, **options)
+            file["wavelength"] = WAVELENGTH[None]
+        with path.open("r+b") as file:
+            file.write(b"MATLAB 7.3 MAT-file".ljust(512))
+        yield path
+
+
+def zarr_(folder):
+    write_scene(scene(), folder / "own" / "cube.zarr")
+    yield folder / "own" / "cube.zarr"
+    for version in (2, 3):
+        path = folder / str(version) / "cube.zarr"
+        group = zarr.open_group(path, mode="w", zarr_format=version)
+        options = {"shape": (3, 4, 5), "chunks": (3, 2, 5), "dtype": "f4"}
+        if version == 3:
+            options["dimension_names"] = ("band", "y", "x")
+        cube = group.create_array("cube", **options)
+        cube[...] = CUBE
+        if version == 2:
+            cube.attrs["_ARRAY_DIMENSIONS"] = ["band", "y", "x"]
+        yield path
+
+
+def mat(folder):
+    arrays = {"cube": CUBE, "wavelength": np.arange(400.0, 405.0), "s": {"a": 1}, "t": "text"}
+    for name, options in (("5", {}), ("packed", {"do_compression": True}), ("4", {"format": "4"})):
+        path = folder / name / "cube.mat"
+        if name == "4":
+            flat = CUBE.reshape(3, 20)
+            savemat(path, {"Y": flat, "nRow": 4.0, "nCol": 5.0}, **options)
+        else:
+            savemat(path, arrays, **options)
+        yield path
+
+
+def npy(folder):
+    np.save(folder / "own" / "cube.npy", CUBE)
+    yield folder / "own" / "cube.npy"
+    for save in (np.savez, np.savez_compressed):
+        path = folder / save.__name__ / "cube.npz"
+        save(path, cube=CUBE, wavelength=np.arange(400.0, 405.0), scale=np.array(100.0))
+        yield path
+
+
+def library(folder):
+    spectra = np.random.default_rng(0).uniform(0, 1, (2, 3))
+    lines = ["wavelength_nm,quartz,clay"]
+    lines += [f"{w},{a},{b}" for w, a, b in zip(WAVELENGTH, *spectra)]
+    path = folder / "csv" / "library.csv"
+    path.write_text("\n".join(lines) + "\n")
+    yield path
+    path = folder / "npz" / "library.npz"
+    np.savez(path, spectra=spectra, names=np.array(["quartz", "clay"]), wavelength=WAVELENGTH)
+    yield path
+    path = folder / "sli" / "library.hdr"
+    header = "ENVI\nsamples = 3\nlines = 2\nbands = 1\ndata type = 5\n"
+    header += "file type = ENVI Spectral Library\nspectra names = {quartz, clay}\n"
+    path.write_text(header + "wavelength = {400, 500, 600}\nwavelength units = Nanometers\n")
+    path.with_suffix(".sli").write_bytes(spectra.astype("<f8").tobytes())
+    yield path
+
+
+READERS = {
+    "envi": envi,
+    "geotiff": geotiff,
+    "netcdf": netcdf,
+    "emit": emit,
+    "hdf5": matlab_hdf5,
+    "zarr": zarr_,
+    "mat": mat,
+    "npy": npy,
+    "library": library,
+}
+
+
+class _Folders:
+    """A folder whose subfolders exist as soon as they are named."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __truediv__(self, name):
+        path = self.path / name
+        path.mkdir(exist_ok=True)
+        return path
+
+
+def samples(reader):
+    """Return the samples of a reader: the name to read, and all files as bytes by name."""
+    found = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = _Folders(Path(name))
+        for path in READERS[reader](folder):
+            root = Path(path).parent
+            files = {}
+            for file in sorted(root.rglob("*")):
+                if file.is_file():
+                    files[str(file.relative_to(root))] = file.read_bytes()
+            found.append((path.name, files))
+    return found

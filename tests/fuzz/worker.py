@@ -1,0 +1,100 @@
+"""Reads mutated files until the time is over, in a process of its own.
+
+``python -m fuzz.worker READER SECONDS SEED FOLDER``. Prints counts as JSON. A file that a reader
+does not answer with a scene or with an error of its own stays in the folder as ``case``.
+"""
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from selfdict._errors import InputError
+from selfdict.scene import read_library, read_scene, valid_mask
+
+from .mutations import mutated
+from .samples import samples
+
+MAX_SECONDS = 20  # for one file, on a busy machine; the process is killed
+MAX_GROWTH = 400  # MiB over all files; a single allocation may take 64 MiB
+
+
+def main(reader, seconds, seed, folder):
+    valid = samples(reader)
+    for name, files in valid:
+        _write(folder, files)
+        assert _read(reader, folder / "case" / name), f"{name} is not read"
+    others = [data for _, files in valid for data in files.values()]
+    rng = random.Random(seed)
+    counts = {"files": 0, "read": 0, "refused": 0, "slowest_s": 0.0, "growth_mib": 0}
+    used = _memory()
+    stderr = _redirect_stderr(folder / "stderr")
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        name, files = rng.choice(valid)
+        changed = rng.choice(sorted(files))
+        _write(folder, files | {changed: mutated(files[changed], others, rng)})
+        began = time.monotonic()
+        signal.alarm(MAX_SECONDS)
+        is_read = _read(reader, folder / "case" / name)
+        signal.alarm(0)
+        counts["slowest_s"] = max(counts["slowest_s"], round(time.monotonic() - began, 2))
+        counts["files"] += 1
+        counts["read" if is_read else "refused"] += 1
+        counts["growth_mib"] = _memory() - used
+        if counts["growth_mib"] > MAX_GROWTH:
+            raise SystemExit(f"memory grew by {counts['growth_mib']} MiB: {folder}/case")
+        printed = (folder / "stderr").read_text(errors="replace")
+        if printed:
+            os.dup2(stderr, 2)
+            raise SystemExit(f"printed to stderr: {folder}/case\n{printed}")
+    os.dup2(stderr, 2)
+    print(json.dumps(counts))
+
+
+def _redirect_stderr(path):
+    """Let standard error go to a file, also from C; return a copy of the descriptor."""
+    copy = os.dup(2)
+    with path.open("wb") as file:
+        os.dup2(file.fileno(), 2)
+    return copy
+
+
+def _write(folder, files):
+    shutil.rmtree(folder / "case", ignore_errors=True)
+    for name, data in files.items():
+        path = folder / "case" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def _read(reader, path):
+    """Return whether a file is read; an error about input is an answer, too."""
+    try:
+        if reader == "library":
+            read_library(path)
+        else:
+            valid_mask(read_scene(path))
+    except InputError as error:
+        if len(str(error).splitlines()) != 1:
+            raise SystemExit(f"several lines: {path.parent}\n{error}") from error
+        return False
+    except BaseException:
+        # To standard output: what is on standard error is a fault by itself.
+        print(traceback.format_exc())
+        raise SystemExit(f"a traceback: {path.parent}") from None
+    return True
+
+
+def _memory():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))
