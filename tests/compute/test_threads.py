@@ -1,6 +1,7 @@
 """Slices on threads: order, limits, nesting, errors, forks."""
 
 import multiprocessing
+import os
 import signal
 import sys
 import threading
@@ -164,3 +165,12 @@ def test_a_forked_child_makes_its_own_threads():
         process.start()
         assert queue.get(timeout=30) == 100
         process.join(30)
+
+
+def test_a_huge_limit_starts_a_sensible_number_of_threads():
+    most = max(64, 4 * (os.cpu_count() or 1))
+    before = threading.active_count()
+    with thread_limit(10**6):
+        assert n_threads() <= most  # first, since a million threads would end the machine
+        assert for_slices(lambda start, stop: stop, 1000, 1) == list(range(1, 1001))
+    assert threading.active_count() - before <= most

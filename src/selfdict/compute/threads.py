@@ -27,7 +27,11 @@ def n_threads() -> int:
     limit = _limit.get()
     if limit is not None:
         return limit
-    # The cores that this process may use can be fewer than those of the machine.
+    return _available_cores()
+
+
+def _available_cores() -> int:
+    """Return how many cores this process may use: they can be fewer than those of the machine."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -40,7 +44,8 @@ def thread_limit(limit: int | None) -> Iterator[None]:
     Parameters
     ----------
     limit : int or None
-        At least 1; None changes nothing.
+        At least 1; None changes nothing. More than four times the cores available, and than 64,
+        means the larger of these two numbers.
 
     Examples
     --------
@@ -53,6 +58,9 @@ def thread_limit(limit: int | None) -> Iterator[None]:
         return
     if not isinstance(limit, Integral) or limit < 1:
         raise InputError(f"the thread limit must be a whole number, at least 1, got {limit!r}")
+    # Workers never end, and more of them than this only wait for one another.
+    most = max(64, 4 * _available_cores())
+    limit = min(int(limit), most)
     token = _limit.set(limit)
     try:
         with blas_limit(limit):

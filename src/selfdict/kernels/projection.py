@@ -12,7 +12,6 @@ sums) and becomes the gate.
 from selfdict._validation import Array
 from selfdict.kernels.jit import jit
 
-ROWS_PER_SLICE = 64  # rows that a thread projects at a time
 # Entries whose sum is taken in the dtype of the row, which is fast for float32, before it joins a
 # float64 sum: the rounding errors stay those of a short sum.
 _ENTRIES_PER_SUM = 512

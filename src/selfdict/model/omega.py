@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix, as_scalar, as_vector
 from selfdict.compute.threads import for_slices
-from selfdict.kernels.projection import ROWS_PER_SLICE, project_rows
+from selfdict.kernels.projection import project_rows
 
 
 def column_norms(M: Array, dtype: Any = None, block: int = 1 << 16) -> Array:
@@ -93,5 +93,6 @@ def project_omega(
         if out is not X:
             out[...] = X
     index = index.astype(np.int64, copy=False)
-    for_slices(lambda a, b: project_rows(out, w, index, upper, a, b), k, ROWS_PER_SLICE)
+    rows_per_slice = 64
+    for_slices(lambda a, b: project_rows(out, w, index, upper, a, b), k, rows_per_slice)
     return out

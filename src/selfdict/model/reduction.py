@@ -67,7 +67,7 @@ def lift(solution: Solution) -> Solution:
     >>> solution = selfdict.lift(selfdict.WorkingSet().solve(small))
     >>> small.n_points, solution.problem.n_points
     (50, 200)
-    >>> bool(0 < selfdict.certify(solution).gap < 0.5)
+    >>> bool(0 < selfdict.certify(solution).gap < 1)
     True
     """
     while solution.problem is not None and solution.problem.reduced_from is not None:

@@ -24,8 +24,10 @@ def conical_robustness(W: ArrayLike) -> float:
     float
         Between 0 and the least ℓ1 norm of a column, in the unit of W.
 
-    Notes ----- The distance of w_k is found from its dual, max w_kᵀy subject to ‖y‖_∞ ≤ 1 and w_iᵀy
-    ≤ 0 for all i ≠ k: a linear program with m variables and r − 1 constraints, solved by HiGHS.
+    Notes
+    -----
+    The distance of w_k is found from its dual, max w_kᵀy subject to ‖y‖_∞ ≤ 1 and w_iᵀy ≤ 0 for all
+    i ≠ k: a linear program with m variables and r − 1 constraints, solved by HiGHS.
 
     Examples
     --------

@@ -93,6 +93,19 @@ def read_library(path: str | PathLike[str]) -> xr.DataArray:
     ------
     SceneError
         The file is missing, damaged, or no library: one line with the file and the reason.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from selfdict import read_library
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "minerals.csv"
+    ...     text = "wavelength_nm,quartz,calcite\\n500,0.2,0.5\\n600,0.4,0.7\\n"
+    ...     _ = path.write_text(text)
+    ...     library = read_library(path)
+    >>> library["name"].values.tolist(), library["wavelength"].values.tolist()
+    (['quartz', 'calcite'], [500.0, 600.0])
     """
     path = Path(path)
     if not path.is_file():

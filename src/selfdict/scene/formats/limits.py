@@ -46,7 +46,7 @@ class Limit:
     >>> limit = Limit(Path("cube.tif"), held=170)
     >>> limit.allowed // 2**20
     64
-    >>> limit.check(60_000 * 56_000, "a block")
+    >>> limit.check(60_000 * 56_000, "a block")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     selfdict.scene.errors.SceneError: cube.tif: declares 3360000000 bytes of data for a block ...
     """
