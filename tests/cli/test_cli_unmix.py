@@ -299,3 +299,35 @@ def test_a_library_that_does_not_fit_is_one_line(cube, tmp_path):
         assert result.exit_code == 2
         assert message in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_averages_shares_and_a_proof(cube, tmp_path):
+    out = tmp_path / "out"
+    options = [
+        "--endmembers",
+        "average",
+        "--abundances",
+        "shares",
+        "--prove",
+        "--candidates",
+        "all",
+    ]
+    record = unmix_json(cube, "-r", 4, "-o", out, *options)
+    assert record["parameters"]["endmembers"] == "average"
+    assert record["parameters"]["abundances"] == "shares"
+    proof = record["proof"]
+    assert len(proof["needed"]) == 4
+    assert "4 groups suffice" in proof["sentence"]
+    assert "--prove" in record["command"]
+    assert "--endmembers average" in record["command"]
+    total = read_scene(out / "abundances.hdr").sum("band").values
+    np.testing.assert_allclose(total[np.isfinite(total) & (total > 0)], 1.0, rtol=1e-5)
+    text = run("unmix", cube, "-r", 4, "-o", tmp_path / "again", *options).output
+    assert "groups suffice" in text
+
+
+@pytest.mark.parametrize("option", [["--prove"], ["--endmembers", "average"]])
+def test_only_fgnsr_has_groups(cube, tmp_path, option):
+    result = run("unmix", cube, "-r", 4, "-o", tmp_path / "out", "--method", "spa", *option)
+    assert result.exit_code == 2
+    assert "fgnsr" in result.output

@@ -1,7 +1,5 @@
 """Abundances that sum to one and do not depend on brightness."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -43,7 +41,11 @@ def shares(U: ArrayLike, M: ArrayLike) -> Array:
     if (norms == 0).any():
         zero = int(np.flatnonzero(norms == 0)[0])
         raise InputError(f"shares are relative to spectra, got a spectrum of zeros: column {zero}")
-    H: Any = nnls((U / norms).astype(U.dtype), M)
+    return as_shares(nnls((U / norms).astype(U.dtype), M))
+
+
+def as_shares(H: Array) -> Array:
+    """Return coefficients (r, n) divided by their sums; columns of zeros stay."""
     total = H.sum(axis=0)
     total[total == 0] = 1.0
     return np.asarray(H / total)

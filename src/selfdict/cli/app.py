@@ -19,6 +19,7 @@ from selfdict.cli.options import (
     Bands,
     Candidates,
     DropBad,
+    Endmembers,
     File,
     Force,
     Format,
@@ -109,8 +110,16 @@ def unmix(
             show_default=False,
         ),
     ] = None,
+    endmembers: Annotated[
+        Endmembers,
+        typer.Option(help="fgnsr: pure pixels, or averages over groups of nearly pure ones."),
+    ] = Endmembers.PIXELS,
     abundances: Annotated[
-        Abundances, typer.Option(help="Non-negative shares, or shares that also sum to one (fcls).")
+        Abundances,
+        typer.Option(
+            help="Non-negative coefficients (nnls), the same summing to one (fcls), or shares, "
+            "which sum to one and do not depend on brightness."
+        ),
     ] = Abundances.NNLS,
     bands: Bands = None,
     drop_bad_bands: DropBad = False,
@@ -131,6 +140,10 @@ def unmix(
             "--check", help="fgnsr: bound how far the choice is from optimal for all pixels."
         ),
     ] = False,
+    prove: Annotated[
+        bool,
+        typer.Option("--prove", help="fgnsr: prove how far the groups suffice and are needed."),
+    ] = False,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -150,6 +163,10 @@ def unmix(
         _require_fgnsr(method, "--library")
     if check:
         _require_fgnsr(method, "--check")
+    if prove:
+        _require_fgnsr(method, "--prove")
+    if endmembers is not Endmembers.PIXELS:
+        _require_fgnsr(method, "--endmembers average")
     path = file
     # The workers of a cluster may have another working directory.
     if scheduler is not None:
@@ -162,6 +179,7 @@ def unmix(
         candidates=parse_candidates(candidates),
         mu=parse_mu(mu),
         library=library,
+        endmembers=endmembers.value,
         abundances=abundances.value,
         format=format_name(format),
         time_limit=time_limit,
@@ -169,6 +187,7 @@ def unmix(
         threads=threads,
         compare=compare,
         check=check,
+        prove=prove,
         scheduler=scheduler,
     )
     # Before the output folder is made: a file that cannot be read leaves no trace.
@@ -332,6 +351,8 @@ def _print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) ->
     if record["gap"] is not None:
         sentence += f", certified gap {percent(record['gap'])}"
     print_line(sentence)
+    if record["proof"] is not None:
+        print_line(record["proof"]["sentence"])
     if record["check"] is not None:
         gap = percent(record["check"]["gap"])
         print_line(f"for all pixels the solution is at most {gap} above the optimum")

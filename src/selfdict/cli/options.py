@@ -27,6 +27,14 @@ class Abundances(StrEnum):
 
     NNLS = "nnls"
     FCLS = "fcls"
+    SHARES = "shares"
+
+
+class Endmembers(StrEnum):
+    """What the endmembers are."""
+
+    PIXELS = "pixels"
+    AVERAGE = "average"
 
 
 class Format(StrEnum):

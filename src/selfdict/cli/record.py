@@ -54,6 +54,7 @@ def run_record(
         **_solution(result),
         "guarantee": _guarantee(result),
         "check": check,
+        "proof": _proof(result),
         "seconds": dict(result.seconds),
         "comparison": [method_record(other) for other in comparison],
     }
@@ -124,6 +125,20 @@ def _guarantee(result: "UnmixResult") -> dict[str, Any] | None:
     return {name: getattr(result.guarantee, name) for name in names}
 
 
+def _proof(result: "UnmixResult") -> dict[str, Any] | None:
+    """Return what is proven about the groups, without the solution behind it."""
+    if result.proof is None:
+        return None
+    return {
+        "enough": result.proof.enough,
+        "needed": result.proof.needed.tolist(),
+        "limit": result.proof.limit,
+        "closed_share": float(result.proof.closed.mean()),
+        "gap": result.proof.solution.gap,
+        "sentence": result.proof.sentence,
+    }
+
+
 def _settings(request: "Request", result: "UnmixResult") -> dict[str, Any]:
     """Return the settings of the method and of the reading."""
     source = request.source
@@ -166,6 +181,8 @@ def parameter_table(
     abundances = "non-negative (nnls)"
     if request.abundances == "fcls":
         abundances = "non-negative and summing to one (fcls)"
+    elif request.abundances == "shares":
+        abundances = "shares: summing to one, whatever the brightness (shares)"
     versions = (f"{name} {version}" for name, version in record["versions"].items())
     rows = {
         "File": request.source.label,

@@ -36,6 +36,7 @@ class Request:
     candidates: int | None = 500
     mu: float | str = "auto"
     library: Path | None = None
+    endmembers: str = "pixels"
     abundances: str = "nnls"
     format: str | None = None
     time_limit: float | None = None
@@ -43,6 +44,7 @@ class Request:
     threads: int | None = None
     compare: bool = True
     check: bool = False
+    prove: bool = False
     scheduler: str | None = None
 
     def run(
@@ -91,7 +93,9 @@ class Request:
         options: dict[str, Any] = {
             "candidates": self.candidates,
             "mu": self.mu,
+            "endmembers": self.endmembers,
             "check": self.check,
+            "prove": self.prove,
             "callback": callback,
         }
         if self.library is not None:
@@ -122,6 +126,7 @@ class Request:
             if self.candidates is not None:
                 candidates = str(self.candidates)
             arguments += ["--candidates", candidates, "--mu", str(self.mu)]
+            arguments += ["--endmembers", self.endmembers]
             if self.library is not None:
                 arguments += ["--library", str(self.library)]
         arguments += ["--abundances", self.abundances, "--seed", str(self.seed)]
@@ -135,6 +140,8 @@ class Request:
                 arguments += [option, str(value)]
         if self.check:
             arguments.append("--check")
+        if self.prove:
+            arguments.append("--prove")
         # A placeholder: the output of this run exists already.
         return shlex.join([*arguments, "-o", "OUTPUT"])
 
