@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
+from rasterio import Env
 
 
 class _Messages:
@@ -25,8 +26,8 @@ def quiet() -> Iterator[None]:
     They warn, and rasterio raises exceptions in callbacks of GDAL, which Python prints and drops. A
     file that cannot be used raises an exception all the same.
 
-    Warnings and the hooks for exceptions belong to the process. The first thread that enters changes
-    them, and the last one that leaves restores them.
+    Warnings and the hooks for exceptions belong to the process: the first thread that enters
+    changes them, and the last one that leaves restores them.
     """
     with _Messages.lock:
         if _Messages.n_readers == 0:
@@ -41,7 +42,8 @@ def quiet() -> Iterator[None]:
         _Messages.n_readers += 1
     try:
         # Damaged values may overflow or be NaN, which is no error: such pixels hold no data.
-        with np.errstate(all="ignore"):
+        # Within an Env, GDAL does not print its errors.
+        with np.errstate(all="ignore"), Env():
             yield
     finally:
         with _Messages.lock:

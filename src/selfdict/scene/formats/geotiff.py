@@ -1,5 +1,6 @@
 """GeoTIFF through rasterio, read lazily block by block."""
 
+import ctypes
 import warnings
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,17 @@ from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.model import build_scene, to_nanometres, unit_of
 
 NAME = "GeoTIFF"
+
+
+def _silence_libtiff() -> None:
+    """Keep libtiff from printing errors of reading and writing, which GDAL reports anyway."""
+    # Through a module of rasterio, since the library itself may have any name and place.
+    library = ctypes.CDLL(rasterio._base.__file__)
+    if hasattr(library, "TIFFSetErrorHandler"):
+        library.TIFFSetErrorHandler(None)
+
+
+_silence_libtiff()
 
 
 def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
@@ -87,7 +99,8 @@ def write(scene: xr.DataArray, path: Path) -> None:
         "compress": "deflate",
         "bigtiff": "if_safer",  # the size after compression is not known in advance
     }
-    with warnings.catch_warnings():
+    # Within an Env, GDAL does not print its errors.
+    with warnings.catch_warnings(), rasterio.Env():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         with rasterio.open(path, "w", **profile) as file:
             for rows in row_blocks(scene):

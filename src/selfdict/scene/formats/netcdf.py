@@ -2,15 +2,19 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import h5netcdf  # noqa: F401  (xarray reads and writes with it)
 import h5py
 import xarray as xr
 
+from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats import emit
 from selfdict.scene.formats.cf import OPEN, dataset_from_scene, scene_from_dataset
 from selfdict.scene.formats.hdf5 import check_blocks, plain_dataset
+from selfdict.scene.formats.hdf5_file import PatientFile
 from selfdict.scene.formats.limits import Limit, product
 
 NAME = "NetCDF"
@@ -77,4 +81,25 @@ def write(scene: xr.DataArray, path: Path) -> None:
     chunks = (n_bands, min(16, n_rows), min(64, n_columns))
     # Higher levels take much more time, and make noisy measurements hardly smaller.
     encoding[name] |= {"zlib": True, "complevel": 1, "chunksizes": chunks}
-    dataset.to_netcdf(path, engine="h5netcdf", encoding=encoding)
+    with PatientFile(path) as file:
+        # Stops at the next block, instead of after the last.
+        dataset[name] = dataset[name].copy(data=_unless_failed(dataset[name].data, file))
+        try:
+            dataset.to_netcdf(file, engine="h5netcdf", encoding=encoding)
+        except Exception as error:
+            # HDF5 may stumble over what could not be written, with an error of its own.
+            raise (file.error or error) from None
+        if file.error is not None:
+            raise file.error
+
+
+def _unless_failed(values: Any, file: PatientFile) -> Any:
+    """Return a dask array that cannot be computed once the file has failed."""
+
+    def check(block: Array) -> Array:
+        if file.error is not None:
+            raise file.error
+        return block
+
+    # A random name: dask would otherwise pickle the file to make one.
+    return values.map_blocks(check, meta=values._meta, token=uuid4().hex)
