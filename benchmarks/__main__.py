@@ -13,6 +13,7 @@ NAMES = (
     "peers",
     "working_set",
     "compression",
+    "accuracy",
     "topics",
     "library",
     "scene_memory",

@@ -17,6 +17,7 @@ from selfdict.model.omega import project_omega
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Callback, Solution, Status
 from selfdict.solvers.base import Solver
+from selfdict.solvers.gradient_data import by_triangle
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,14 @@ class ConicProgram:
         self.v = v / size
         self.w = w / size
         self.s = form.s.astype(np.float64)
-        self.A, self.B = _by_triangle(A, B)
+        # only products of columns enter, so that tall matrices give way to a triangle
+        if form.D is None:
+            self.A, _ = by_triangle(A, None)
+            self.B = self.A
+        else:
+            self.A, triangle = by_triangle(A, B)
+            assert triangle is not None  # as there is a dictionary
+            self.B = triangle
 
     def solve(self) -> tuple[Array, Array]:
         """Return a feasible X with its diagonal, or its gates."""
@@ -287,16 +295,3 @@ class ConicProgram:
 def _largest(A: Array) -> float:
     """Return the largest absolute entry, 1 for zeros."""
     return float(np.abs(A).max()) or 1.0
-
-
-def _by_triangle(A: Array, B: Array) -> tuple[Array, Array]:
-    """Replace tall matrices by the triangle of a QR factorisation, which has the same products."""
-    if B is A:
-        if A.shape[0] > A.shape[1]:
-            A = np.asarray(np.linalg.qr(A, mode="r"))
-        return A, A
-    both = np.hstack([A, B])
-    if both.shape[0] <= both.shape[1]:
-        return A, B
-    both = np.asarray(np.linalg.qr(both, mode="r"))
-    return both[:, : A.shape[1]], both[:, A.shape[1] :]

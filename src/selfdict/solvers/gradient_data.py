@@ -98,7 +98,7 @@ class GradientData:
             step_size = 1 / lipschitz
         # only products of columns enter a squared loss; another loss needs the entries themselves
         if loss is None:
-            M, D = _by_triangle(M, D)
+            M, D = by_triangle(M, D)
         return cls(
             M=M,
             D=_atoms(M, D),
@@ -144,7 +144,7 @@ def _atoms(M: Array, D: Array | None) -> Array:
     return D
 
 
-def _by_triangle(M: Array, D: Array | None) -> tuple[Array, Array | None]:
+def by_triangle(M: Array, D: Array | None) -> tuple[Array, Array | None]:
     """Replace tall matrices by the triangle of a QR factorisation, which has the same products."""
     both = M
     if D is not None:
