@@ -1,4 +1,4 @@
-"""Model (6) with any of our losses, written out for cvxpy and solved by Clarabel: the independent check."""
+"""Model (6) with any of our losses, written out for cvxpy and solved by Clarabel."""
 
 import cvxpy as cp
 import numpy as np

@@ -1,10 +1,10 @@
 """Bounds against objectives in extended precision: none may exceed what a feasible point attains.
 
 A random problem of any kind (dense, sparse, with a dictionary, other losses, weights, float32 and
-float64) is certified, at a random feasible point or at the end of each solver. The bound is compared
-with the objective of feasible points near the optimum, evaluated in 80-bit floating point for the
-data as they are: weights of Ω are sums in that precision, and X is moved inside Ω by more than any
-rounding. ``python -m fuzz.certificate --problems 10000`` runs it at length.
+float64) is certified, at a random feasible point or at the end of each solver. The bound is
+compared with the objective of feasible points near the optimum, evaluated in 80-bit floating point
+for the data as they are: weights of Ω are sums in that precision, and X is moved inside Ω by more
+than any rounding. ``python -m fuzz.certificate --problems 10000`` runs it at length.
 """
 
 import argparse
@@ -161,7 +161,7 @@ def in_range(problem):
 
 
 def largest_excess(seed):
-    """Return by how much a bound exceeds an attained objective, relative to it, and what was tried."""
+    """Return by how much a bound exceeds an attained objective, relative to it, and what it was."""
     rng = np.random.default_rng(seed)
     problem, M, options, kind = random_problem(rng)
     found = list(solutions(problem, rng))

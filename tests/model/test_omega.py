@@ -1,4 +1,4 @@
-"""The projection onto Ω against an interior-point solver, the heap of the paper, and its own theorems."""
+"""The projection onto Ω against an interior-point solver, the paper's heap, and theorems."""
 
 import clarabel
 import numpy as np
@@ -46,7 +46,7 @@ def project_by_clarabel(x, w, i, upper=1.0):
 
 
 def random_rows(count, seed):
-    """Yield rows with every edge case: negative and large own entries, large bounds, ties, zero weights, n = 1."""
+    """Yield rows with every edge case: negative and large entries, ties, zero weights, n = 1."""
     rng = np.random.default_rng(seed)
     for k in range(count):
         n = 1 if k % 50 == 0 else int(rng.integers(2, 12))

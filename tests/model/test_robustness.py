@@ -1,4 +1,4 @@
-"""The conical robustness κ against a cone program written as the paper defines it, and its properties."""
+"""The conical robustness κ against a cone program as the paper defines it; its properties."""
 
 import cvxpy as cp
 import numpy as np
@@ -57,7 +57,7 @@ def test_falls_with_more_columns_and_to_zero_inside_the_cone(seed, m, r):
 @given(seeds, st.integers(2, 12), st.integers(2, 6))
 @settings(max_examples=30, deadline=None)
 def test_no_combination_comes_nearer(seed, m, r):
-    """Weak duality: the linear programs are solved from the other side, so that every x ≥ 0 is a check."""
+    """Weak duality: the linear programs are solved from the other side; every x ≥ 0 checks it."""
     W = columns(seed, m, r, signed=True)
     x = np.random.default_rng(seed).exponential(size=(r - 1, 20)) / r
     for k in range(r):

@@ -1,4 +1,4 @@
-"""Compression: orthonormal bases, a bound that holds for the whole data, the same points, the same bits for a seed."""
+"""Compression: orthonormal bases, a bound for the whole data, the same bits for a seed."""
 
 import numpy as np
 import pytest

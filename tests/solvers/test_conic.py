@@ -78,7 +78,7 @@ def test_theorem_2(seed):
 
 
 def test_the_printed_factor_of_theorem_2_does_not_keep_the_residual():
-    """With the printed factor X_ii/X_ij, raising X_ii to X_ij can raise the residual of column i."""
+    """The printed factor X_ii/X_ij can raise the residual of column i."""
     M = np.array([[1.0, 0.6, 0.6], [0.0, 0.4, 0.4]])  # m_2 is m_1 again
     X = np.array([[1.0, 0.0, 0.0], [0.0, 0.4, 0.8], [0.0, 0.6, 0.2]])
     assert residual(M, X) == pytest.approx(0.0, abs=1e-12)
