@@ -240,3 +240,17 @@ def test_the_target_of_an_external_link_is_not_opened(tmp_path):
     command = [sys.executable, "-c", code, str(tmp_path / "scene.nc")]
     result = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert "group is a link, which may lead to another file" in result.stderr
+
+
+def test_a_damaged_heap_of_text_does_not_take_forever(tmp_path):
+    path = tmp_path / "scene.nc"
+    with h5py.File(path, "w") as file:
+        file["cube"] = np.ones((2, 3, 4))
+        file.attrs["text"] = "of variable length, hence in a heap"
+    data = path.read_bytes()
+    heap = data.index(b"GCOL") + 16
+    path.write_bytes(data[:heap] + bytes(16) + data[heap + 16 :])
+    code = "import sys; from selfdict.scene import read_scene; read_scene(sys.argv[1])"
+    command = [sys.executable, "-c", code, str(path)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert "a heap of text is damaged" in result.stderr

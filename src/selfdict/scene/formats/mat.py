@@ -13,7 +13,7 @@ from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats import mat5
 from selfdict.scene.formats.arrays import scene_from_arrays
-from selfdict.scene.formats.hdf5 import check_blocks, plain_dataset
+from selfdict.scene.formats.hdf5 import check_blocks, check_heaps, plain_dataset
 from selfdict.scene.formats.limits import Limit, product
 
 NAME = "a MATLAB file"
@@ -32,6 +32,7 @@ def read(
     """
     limit = Limit(path, path.stat().st_size, max_bytes)
     if h5py.is_hdf5(path):
+        check_heaps(path)
         return _read_hdf5(path, variable, layout, limit)
     with path.open("rb") as file:
         start = file.read(4)

@@ -13,7 +13,7 @@ from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats import emit
 from selfdict.scene.formats.cf import OPEN, dataset_from_scene, scene_from_dataset
-from selfdict.scene.formats.hdf5 import check_blocks, plain_dataset
+from selfdict.scene.formats.hdf5 import check_blocks, check_heaps, plain_dataset
 from selfdict.scene.formats.hdf5_file import PatientFile
 from selfdict.scene.formats.limits import Limit, product
 
@@ -32,6 +32,7 @@ def read(
     engine = "scipy"
     if h5py.is_hdf5(path):
         engine = "h5netcdf"
+        check_heaps(path)
         _check_datasets(limit)
         if emit.is_emit(path):
             return emit.read(limit, ortho=ortho)
