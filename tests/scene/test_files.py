@@ -189,14 +189,14 @@ def test_a_header_comes_last_and_an_old_one_goes_first(tmp_path, monkeypatch):
         os, "replace", lambda old, new: moves.append((old.parent, old.name)) or replace(old, new)
     )
     write_scene(scene, tmp_path / "cube.hdr", overwrite=True)
-    assert moves[0] == (tmp_path, "cube.hdr")
-    assert [name for _, name in moves[1:]] == ["cube.img", "cube.hdr"]
+    assert moves[:2] == [(tmp_path, "cube.hdr"), (tmp_path, "cube.img")]
+    assert [name for _, name in moves[2:]] == ["cube.img", "cube.hdr"]
 
 
 def test_an_interruption_before_anything_is_replaced_keeps_the_old(tmp_path, monkeypatch):
     path, replace = write_scene(full_scene(seed=1), tmp_path / "cube.hdr"), os.replace
     before = sorted(tmp_path.iterdir())
-    moves = iter([True, False, True])  # aside, the new one, and back
+    moves = iter([True, True, False, True, True])  # aside, the new data, and back
 
     def interrupted(old, new):
         if not next(moves):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.threads import n_threads
-from selfdict.scene.mapped import MappedArray, mapped_file
+from selfdict.scene.mapped import MappedArray, mapped_file, stored_values
 from selfdict.scene.model import as_scene
 
 BLOCK_BYTES = 32 * 2**20  # stored values in one block
@@ -92,8 +92,10 @@ def block_matrix(
         # This may be a task of a dask cluster, where the default scheduler is the cluster itself:
         # the task would occupy the only thread of the worker while it waits to be read for.
         scheduler = "synchronous"
-    part = scene.isel(y=rows, x=columns).compute(scheduler=scheduler)
-    raw = part.values.reshape(scene.sizes["band"], -1)
+    part = scene.isel(y=rows, x=columns)
+    if part.chunks is not None:
+        part = part.compute(scheduler=scheduler)
+    raw = stored_values(part.data).reshape(scene.sizes["band"], -1)
     # Indexing by booleans copies, which is not needed if all bands are used.
     if not bands.all():
         raw = raw[bands]

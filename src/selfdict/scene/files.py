@@ -22,6 +22,7 @@ from selfdict._validation import Array
 from selfdict.scene.blocks import blocks, in_row_chunks, with_mask
 from selfdict.scene.errors import SceneError, first_line
 from selfdict.scene.formats import FORMATS, format_of
+from selfdict.scene.mapped import mapped_file, stored_values
 from selfdict.scene.model import DIMS, as_scene
 from selfdict.scene.nodata import nodata_of, with_nodata
 from selfdict.scene.quiet import quiet
@@ -253,7 +254,7 @@ def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path)
             seen = f"got {index.min()} to {index.max()}, counted from 0"
             raise SceneError(path, f"bands must lie between 0 and {n_bands - 1}, {seen}")
         # A list of indices copies what it selects. In chunks, a mapped file stays on disk.
-        if len(blocks(scene)) > 1:
+        if len(blocks(scene)) > 1 or mapped_file(scene.data) is not None:
             scene = in_row_chunks(scene)
         selected = scene.isel(band=index)
     if selected.size == 0:
@@ -265,7 +266,7 @@ def _read_mask(path: str | PathLike[str]) -> Any:
     layer = read_scene(path)
     if layer.sizes["band"] != 1:
         raise SceneError(path, f"a mask must have one band, this file has {layer.sizes['band']}")
-    return layer.values[0] != 0
+    return stored_values(layer.data)[0] != 0
 
 
 def _span(part: slice) -> str:

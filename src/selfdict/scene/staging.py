@@ -99,19 +99,27 @@ def _publish(hidden: Path, overwrite: bool) -> None:
     # The target was checked before writing, but a header has a second file.
     if replaced and not overwrite:
         raise SceneError(replaced[0], "exists already; pass overwrite=True (--force) to replace it")
+    is_published = False
     try:
         with _uninterrupted():
-            if len(written) == 1 and _replace_in_one_step(written[0]):
-                return
-            # Its existence tells that the output in ``new`` is complete.
-            (hidden / "old").mkdir()
-            try:
-                _move(hidden)
-            except OSError:
-                _restore(hidden)
-                raise
+            is_published = len(written) == 1 and _replace_in_one_step(written[0])
+            if not is_published:
+                _replace_in_steps(hidden)
+                is_published = True
     except KeyboardInterrupt:
-        raise InterruptedAfterWriting from None
+        if is_published:
+            raise InterruptedAfterWriting from None
+        raise
+
+
+def _replace_in_steps(hidden: Path) -> None:
+    # Its existence tells that the output in ``new`` is complete.
+    (hidden / "old").mkdir()
+    try:
+        _move(hidden)
+    except BaseException:
+        _restore(hidden)
+        raise
 
 
 def _is_header(path: Path) -> bool:

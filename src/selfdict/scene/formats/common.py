@@ -12,6 +12,7 @@ from selfdict._validation import Array
 from selfdict.scene.blocks import BLOCK_BYTES, in_row_chunks
 from selfdict.scene.errors import SceneError, first_line
 from selfdict.scene.formats.limits import Limit
+from selfdict.scene.indexing import load_indexed
 from selfdict.scene.quiet import quiet
 
 
@@ -33,19 +34,7 @@ class _Cube:
         self.load = load
 
     def __getitem__(self, key: tuple[Any, Any, Any]) -> Array:
-        # dask passes on any index the scene was given, but the readers take plain slices only: load
-        # the range that contains the index, and index the result.
-        ranges = []
-        indices = []
-        for index, size in zip(key, self.shape):
-            enclosing, inside = _enclosing_range(index, size)
-            ranges.append(enclosing)
-            indices.append(inside)
-        values = self._load(*ranges)
-        # Last axis first: a number removes its axis, and would shift those after it.
-        for axis in (2, 1, 0):
-            values = values[(slice(None),) * axis + (indices[axis],)]
-        return values
+        return load_indexed(self._load, self.shape, key)
 
     def _load(self, bands: slice, rows: slice, columns: slice) -> Array:
         try:
@@ -57,23 +46,6 @@ class _Cube:
             # The libraries have many exceptions for damaged data, and their messages name no file.
             reason = first_line(error)
             raise SceneError(self.path, f"the data cannot be read: {reason}") from error
-
-
-def _enclosing_range(index: Any, size: int) -> tuple[slice, Any]:
-    """Return a slice without steps that contains an index, and the index within that slice.
-
-    The index is a number, a slice or a list; ``size`` is that of its axis.
-    """
-    wanted = np.arange(size)[index]
-    if wanted.size == 0:
-        return slice(0, 0), slice(None)
-    first = int(wanted.min())
-    last = int(wanted.max())
-    enclosing = slice(first, last + 1)
-    if wanted.ndim == 1 and np.array_equal(wanted, np.arange(first, last + 1)):
-        # The whole range: a list of its numbers would copy the values.
-        return enclosing, slice(None)
-    return enclosing, wanted - first
 
 
 def lazy_cube(

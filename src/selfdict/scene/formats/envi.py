@@ -22,6 +22,7 @@ from selfdict.scene.formats.envi_header import (
 from selfdict.scene.formats.envi_map import map_fields, read_map
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.georef import crs_of, transform_of
+from selfdict.scene.mapped import stored_values
 from selfdict.scene.model import build_scene, to_nanometres, unit_of
 
 NAME = "ENVI"
@@ -154,7 +155,7 @@ def _write_values(scene: xr.DataArray, path: Path, interleave: str, dtype: np.dt
     n_bands, n_rows, n_columns = scene.shape
     with path.open("wb") as file:
         for rows in row_blocks(scene):
-            block = scene.isel(y=rows).values.astype(dtype)
+            block = stored_values(scene.isel(y=rows).data).astype(dtype)
             if interleave == "bsq":
                 # The rows of one band are together in the file, those of several bands are not.
                 for band in range(n_bands):

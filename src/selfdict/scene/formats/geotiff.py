@@ -18,6 +18,7 @@ from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.common import fill_masked, lazy_cube, uniform
 from selfdict.scene.formats.limits import Limit, product
 from selfdict.scene.georef import crs_of, transform_of
+from selfdict.scene.mapped import stored_values
 from selfdict.scene.model import build_scene, to_nanometres, unit_of
 
 NAME = "GeoTIFF"
@@ -104,7 +105,7 @@ def write(scene: xr.DataArray, path: Path) -> None:
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         with rasterio.open(path, "w", **profile) as file:
             for rows in row_blocks(scene):
-                block = scene.isel(y=rows).values.astype(dtype)
+                block = stored_values(scene.isel(y=rows).data).astype(dtype)
                 file.write(block, window=Window(0, rows.start, n_columns, rows.stop - rows.start))
             _write_metadata(scene, file)
     # GDAL writes the directory of the file last, on closing, and does not report a failure.
