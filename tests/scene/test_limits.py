@@ -216,3 +216,13 @@ def test_spectra_of_large_planes_are_read_in_parts(tmp_path):
     limit = Limit(tmp_path, 10**6, 50 * 2**20)
     cube = lazy_cube(limit, (40, 2000, 1000), "u1", lambda *key: None, (2000, 1000), 2_000_000)
     assert cube.chunksize == (40, 838, 1000)
+
+
+@pytest.mark.parametrize("codec", [numcodecs.BZ2(), numcodecs.LZMA()])
+def test_codecs_that_unpack_without_a_bound_are_not_read(tmp_path, codec):
+    path = tmp_path / "scene.zarr"
+    group = zarr.open_group(path, mode="w", zarr_format=2)
+    cube = group.create_array("cube", shape=(2, 3, 4), dtype="u1", compressors=codec)
+    cube.attrs["_ARRAY_DIMENSIONS"] = ["band", "y", "x"]
+    with pytest.raises(SceneError, match=f"asks for the codec {codec.codec_id}"):
+        read_scene(path)

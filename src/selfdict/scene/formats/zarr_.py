@@ -1,6 +1,7 @@
 """zarr: a folder of chunks, through xarray; versions 2 and 3 are read, version 2 is written."""
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from selfdict.scene.formats.cf import OPEN, dataset_from_scene, scene_from_datas
 from selfdict.scene.formats.limits import Limit, check_header, product
 
 NAME = "zarr"
+# Reading a pickle runs whatever its author wrote. The other two unpack a kilobyte to gigabytes,
+# and tell only afterwards.
+_REFUSED_CODECS = re.compile(r'"(numcodecs\.)?(pickle|bz2|lzma)"')
 
 
 def read(path: Path, *, variable: str | None = None, max_bytes: int | None = None) -> xr.DataArray:
@@ -58,13 +62,14 @@ def _check_files(path: Path) -> int:
         if file.is_symlink():
             raise SceneError(path, f"{file.relative_to(path)} is a link to another place")
         held += file.stat().st_size
-        # Reading a pickle runs whatever its author wrote.
         if file.name in (".zmetadata", ".zarray", "zarr.json"):
             check_header(path, file.stat().st_size, f"the metadata {file.name}")
             metadata = json.dumps(json.loads(file.read_text(encoding="utf-8")))
-            if '"pickle"' in metadata:
+            refused = _REFUSED_CODECS.search(metadata)
+            if refused:
                 raise SceneError(
-                    path, f"{file.relative_to(path)} asks for pickled values, which are not read"
+                    path,
+                    f"{file.relative_to(path)} asks for the codec {refused[2]}, which is not read",
                 )
     return held
 
