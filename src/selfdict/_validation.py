@@ -35,10 +35,11 @@ def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: boo
         array = array.astype(np.float32)
     elif array.dtype.kind != "f":
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
-    elif array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
-    elif not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
+    else:
+        # Of another byte order, too: a dtype equals np.float32 only if its byte order is native.
+        dtype = _float_dtype(array.dtype)
+        if array.dtype != dtype:
+            array = array.astype(dtype)
     if array.ndim != 2:
         raise InputError(
             f"{name} must have 2 dimensions (features, points), "
@@ -51,6 +52,13 @@ def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: boo
     return array if isinstance(array, np.memmap) else np.asarray(array)
 
 
+def _float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype to compute in for data of a floating dtype: float32 or float64, native."""
+    if dtype.itemsize <= 4:
+        return np.dtype(np.float32)
+    return np.dtype(np.float64)
+
+
 def _as_sparse(M: Any, name: str) -> Array:
     """Return a sparse matrix as a ``csc_array`` without duplicate entries, by the same rules."""
     if M.dtype.kind not in "biuf":
@@ -59,14 +67,10 @@ def _as_sparse(M: Any, name: str) -> Array:
         raise InputError(
             f"{name} must have 2 dimensions and must not be empty, got shape {M.shape}"
         )
-    kept = (
-        M.dtype
-        if M.dtype in (np.float32, np.float64)
-        else np.float64
-        if M.dtype.itemsize > 8
-        else np.float32
-    )
-    array = scipy.sparse.csc_array(M, dtype=kept)
+    dtype = np.dtype(np.float32)
+    if M.dtype.kind == "f":
+        dtype = _float_dtype(M.dtype)
+    array = scipy.sparse.csc_array(M, dtype=dtype)
     if not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()

@@ -10,6 +10,13 @@ from scipy.optimize import linear_sum_assignment
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
 from selfdict.abundances import column_residuals, nnls
+from selfdict.compute.scaling import (
+    exponent_from_squares,
+    times_power_of_two,
+    times_powers_of_two,
+    unusual_column_exponents,
+    unusual_exponent,
+)
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 
@@ -34,6 +41,7 @@ def spectral_angles(W: ArrayLike, W_true: ArrayLike) -> Array:
 
 def _unit_columns(V: Array) -> Array:
     """Return the columns without their means, scaled to norm one; constant columns become zero."""
+    V = times_powers_of_two(V, -unusual_column_exponents(V))
     V = V - V.mean(axis=0)
     norms = np.linalg.norm(V, axis=0)
     unit: Array = np.divide(V, norms, out=np.zeros_like(V), where=norms > 0)
@@ -100,9 +108,21 @@ def relative_error(M: ArrayLike, W: ArrayLike, H: ArrayLike | None = None) -> fl
         if U.dtype.kind not in "iu":
             raise TypeError(f"a vector W must hold column indices, got dtype {U.dtype}")
         U = dense_columns(M, U)
+    else:
+        U = as_matrix(W, "W")
+    squares = squared_norms(M)
+    exponent = exponent_from_squares(M, squares.sum())
+    if exponent != 0:
+        # The error has no unit: a power of two changes nothing but the range of the squares.
+        M = times_power_of_two(M, -exponent)
+        squares = squared_norms(M)
+        if H is not None:
+            H = times_power_of_two(as_matrix(H, "H").astype(np.float64), -exponent)
+        else:
+            U = times_power_of_two(U, -unusual_exponent(U))
     if H is None:
         H = nnls(U, M)
-    total = float(np.sqrt(squared_norms(M).sum()))
+    total = float(np.sqrt(squares.sum()))
     error = float(np.linalg.norm(column_residuals(U, M, H)))
     if total == 0:  # H = 0 fits M = 0 exactly
         return 0.0

@@ -240,7 +240,6 @@ def test_one_pixel():
     [
         (np.array([[1.0, np.nan]]), 1, ValueError, "NaN or infinity"),
         (np.array([[1.0, -np.inf]]), 1, ValueError, "NaN or infinity"),
-        (np.array([[1.0, 1e200]]), 1, ValueError, "overflow"),
         (np.ones(3), 1, ValueError, "2 dimensions"),
         (
             np.ones((2, 3)),

@@ -9,15 +9,19 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_matrix
+from selfdict._validation import Array, all_finite, as_matrix
 from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.scaling import column_exponents, times_powers_of_two
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.active_set import active_set
 from selfdict.kernels.sparse import dense_columns
 
+# With Σx = 1, the exponent of the largest entry of y: more than the 53 digits of float64.
+_FAR_EXPONENT = 60
+
 
 class ColumnSolver:
-    """Solve min ‖y − R x‖ over x ≥ 0 for y = Pᵀm + offset and many columns m.
+    """Solve min ‖y − R x‖ over x ≥ 0 for y = 2⁻ᵉ Pᵀm + offset and many columns m.
 
     Parameters
     ----------
@@ -29,6 +33,8 @@ class ColumnSolver:
         Added to the mapped column.
     simplex : bool
         Whether Σx = 1 must hold.
+    unit : int
+        The exponent e: m is divided by the power of two by which the dictionary was.
 
     Attributes
     ----------
@@ -38,7 +44,9 @@ class ColumnSolver:
         Whether the stable form of :mod:`selfdict.kernels.active_set` is used, or the Gram form.
     """
 
-    def __init__(self, R: Array, P: Array | None, offset: Array, *, simplex: bool) -> None:
+    def __init__(
+        self, R: Array, P: Array | None, offset: Array, *, simplex: bool, unit: int = 0
+    ) -> None:
         self.Rt = np.ascontiguousarray(R.T)
         self.G = R.T @ R
         self.P = P
@@ -46,6 +54,11 @@ class ColumnSolver:
             self.P = np.ascontiguousarray(P)
         self.offset = offset
         self.simplex = simplex
+        self.unit = unit
+        # The largest entry of y that is solved as it is.
+        self.limit = 2.0**200
+        if simplex:
+            self.limit = 2.0**_FAR_EXPONENT
         # A zero column gets the coefficient zero, and does not make R ill-conditioned.
         nonzero = R.any(axis=0)
         singular = np.linalg.svd(R[:, nonzero], compute_uv=False)
@@ -64,28 +77,64 @@ class ColumnSolver:
             self.shift = direction / direction.sum()
             self.guess -= np.outer(self.shift, self.guess.sum(axis=0))
 
-    def __call__(self, M: Array, H0: Array | None = None) -> Array:
-        """Return the solutions (n, r) for the columns of M (m, n).
+    def __call__(self, M: Array, H0: Array | None = None) -> tuple[Array, Array]:
+        """Return the solutions (n, r) for the columns of M (m, n), and exponents (n,).
+
+        Column j was divided by 2 to the power ``exponents[j]`` before it was solved: by 2ᵉ, or by
+        another power if squares of its entries would leave the range. Without Σx = 1 the solution
+        is divided by the same.
 
         If given, ``H0`` (r, n) is the start: the entries that are positive there are free at first.
         """
-        if self.P is None:
-            Y = np.array(dense_columns(M, slice(None)), order="C")
-        elif issparse(M):
-            Y = np.ascontiguousarray((M.T @ self.P).T)
-        else:
-            Y = self.P.T @ M
-        Y += self.offset[:, None]
+        exponents = np.full(M.shape[1], self.unit)
+        Y = self._right_hand_sides(M, exponents)
         # Tested on Y, which is smaller than M: NaN and infinity in M, or an overflow, show there.
-        if not np.isfinite(Y).all():
-            raise InputError("M contains NaN or infinity, or values too large to compute with")
+        largest = np.maximum(Y.max(axis=0), -Y.min(axis=0))
+        unusual = np.flatnonzero(~((largest > 2.0**-200) & (largest < self.limit)))
+        if unusual.size:
+            columns = M[:, unusual]
+            if not all_finite(columns):
+                raise InputError("M contains NaN or infinity")
+            if self.simplex:
+                solved = self._far_columns(columns)
+            else:
+                powers = column_exponents(columns)
+                solved = self._right_hand_sides(columns, powers), powers
+            Y[:, unusual], exponents[unusual] = solved
         warm = H0 is not None
         if H0 is None:
             X = np.empty((M.shape[1], len(self.Rt)))
         else:
             X = np.array(H0.T, dtype=np.float64, order="C")
         active_set(self.Rt, self.G, self.guess, self.shift, Y, X, self.simplex, self.stable, warm)
-        return X
+        return X, exponents
+
+    def _far_columns(self, M: Array) -> tuple[Array, Array]:
+        """Return right-hand sides for columns far from all endmembers, and their exponents.
+
+        A column that is further away than float64 has digits has the solution of an infinitely far
+        one in its direction. Nearer to the limit, Σx = 1 is not lost in rounding errors.
+        """
+        beyond = column_exponents(M) - self.unit
+        exponents = self.unit + np.maximum(beyond - 200, 0)  # so that nothing overflows
+        Y = self._right_hand_sides(M, exponents)
+        beyond = np.maximum(column_exponents(Y) - _FAR_EXPONENT, 0)
+        return times_powers_of_two(Y, -beyond), exponents + beyond
+
+    def _right_hand_sides(self, M: Array, exponents: Array) -> Array:
+        """Return the columns y for the columns of M divided by powers of two."""
+        offset = self.offset[:, None]
+        if exponents.any():
+            M = times_powers_of_two(M, -exponents)
+            offset = times_powers_of_two(offset, self.unit - exponents)
+        if self.P is None:
+            Y = np.array(dense_columns(M, slice(None)), order="C")
+        elif issparse(M):
+            Y = np.ascontiguousarray((M.T @ self.P).T)
+        else:
+            Y = self.P.T @ M
+        Y += offset
+        return Y
 
 
 def for_blocks(task: Callable[[slice, Array], Any], M: Array, block: int | None) -> None:
@@ -141,6 +190,22 @@ def check_start(H0: ArrayLike | None, shape: tuple[int, int]) -> Array | None:
     if H0.shape != shape:
         raise InputError(f"H0 must have shape {shape}, got {H0.shape}")
     return H0
+
+
+def check_range(sizes: list[tuple[float, float]], dtype: np.dtype[Any]) -> None:
+    """Raise if a dtype cannot represent coefficients.
+
+    ``sizes`` are the largest one of each block, in a unit of its own and in that of the result.
+    """
+    solved = max(size[0] for size in sizes)
+    largest = max(size[1] for size in sizes)
+    limits = np.finfo(dtype)
+    too_small = solved > 0 and largest < float(limits.smallest_subnormal)
+    if too_small or largest > float(limits.max):
+        raise InputError(
+            f"the coefficients leave the range of {dtype}, got {largest:.1g} as the largest one; "
+            "scale U or M"
+        )
 
 
 def check_out(out: Array | None, shape: tuple[int, int], dtype: type) -> Array:

@@ -7,6 +7,11 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
 from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, check_start, for_blocks
+from selfdict.compute.scaling import (
+    times_power_of_two,
+    times_powers_of_two,
+    unusual_exponent,
+)
 from selfdict.kernels.column_norms import squared_norms
 
 
@@ -103,17 +108,19 @@ def fcls(
         U = np.column_stack([U, np.zeros(len(U))])
         if H0 is not None:
             H0 = np.vstack([H0, 1.0 - H0.sum(axis=0)])
-    solver = _solver(U)
+    unit = unusual_exponent(U)
+    U = times_power_of_two(U, -unit)
+    solver = _solver(U, unit)
     kkt = np.zeros(M.shape[1])
 
     def task(columns: slice, m: Array) -> None:
         start = None
         if H0 is not None:
             start = H0[:, columns]
-        X = solver(m, start)
+        X, exponents = solver(m, start)
         H[:, columns] = X[:, :r].T
         if return_kkt:
-            kkt[columns] = _kkt_residuals(U, m, X.T)
+            kkt[columns] = _kkt_residuals(U, m, X.T, exponents, unit)
 
     for_blocks(task, M, block)
     if return_kkt:
@@ -121,8 +128,11 @@ def fcls(
     return H
 
 
-def _solver(U: Array) -> ColumnSolver:
-    """Return the solver for U with one endmember subtracted and a row of ones below."""
+def _solver(U: Array, unit: int) -> ColumnSolver:
+    """Return the solver for U with one endmember subtracted and a row of ones below.
+
+    U was divided by 2 to the power ``unit``.
+    """
     # The endmember in the middle. The mean itself would not do: if all endmembers are equal, it
     # differs from them by rounding.
     origin = U[:, np.linalg.norm(U - U.mean(axis=1, keepdims=True), axis=0).argmin()]
@@ -133,15 +143,24 @@ def _solver(U: Array) -> ColumnSolver:
     Q, R = np.linalg.qr(np.vstack([centred / scale, np.ones(U.shape[1])]))
     # The right-hand side (m − origin) / scale with a one below, reduced by Qᵀ: Pᵀm + offset.
     P = Q[:-1] / scale
-    return ColumnSolver(R, P, Q[-1] - origin @ P, simplex=True)
+    return ColumnSolver(R, P, Q[-1] - origin @ P, simplex=True, unit=unit)
 
 
-def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:
-    """Return the violations that :func:`fcls` documents, one per column."""
-    G = U.T @ (M - U @ H)
+def _kkt_residuals(U: Array, M: Array, H: Array, exponents: Array, unit: int) -> Array:
+    """Return the violations that :func:`fcls` documents, one per column.
+
+    U was divided by 2 to the power ``unit``; column j is to be by 2 to the power ``exponents[j]``.
+    """
+    fitted = U @ H
+    lengths = np.linalg.norm(U, axis=0).max()
+    largest = lengths
+    if exponents.any():
+        M = times_powers_of_two(M, -exponents)
+        fitted = times_powers_of_two(fitted, unit - exponents)
+        lengths = times_powers_of_two(lengths, unit - exponents)
+    G = U.T @ (M - fitted)
     G -= (G * H).sum(axis=0)  # λ, since the abundances sum to one
     violation = np.where(H > 0, np.abs(G), np.maximum(G, 0.0))
-    largest = np.linalg.norm(U, axis=0).max()
-    unit = largest * (largest + np.sqrt(squared_norms(M)))
-    residuals: Array = violation.max(axis=0) / np.where(unit > 0, unit, 1.0)
+    size = largest * (lengths + np.sqrt(squared_norms(M)))
+    residuals: Array = violation.max(axis=0) / np.where(size > 0, size, 1.0)
     return residuals

@@ -6,8 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
-from selfdict.abundances.blocks import ColumnSolver, check_out, check_pair, check_start, for_blocks
+from selfdict.abundances.blocks import (
+    ColumnSolver,
+    check_out,
+    check_pair,
+    check_range,
+    check_start,
+    for_blocks,
+)
 from selfdict.compute.device import choose_device, is_tensor, to_device, to_numpy
+from selfdict.compute.scaling import times_powers_of_two, unusual_column_exponents
 from selfdict.kernels.column_norms import squared_norms
 
 
@@ -74,6 +82,12 @@ def nnls(
         Only with ``return_kkt``. For column j the largest violation, over i, of g_i ≤ 0 and, where
         h_i > 0, of g_i = 0, with g = Uᵀ(m_j − U h_j) for the h_j returned, in units of ‖u_i‖ ‖m_j‖.
 
+    Raises
+    ------
+    InputError
+        If the dtype of H cannot represent the coefficients, as with U and M of very different
+        units.
+
     Notes
     -----
     The columns of U are scaled to norm about one and reduced to a triangle by QR. If its condition
@@ -100,38 +114,74 @@ def nnls(
     shape = (U.shape[1], M.shape[1])
     H0 = check_start(H0, shape)
     H = check_out(out, shape, dtype)
-    solver, scale = _solver(U)
+    scaled = _ScaledDictionary(U)
     kkt = np.zeros(M.shape[1])
+    sizes: list[tuple[float, float]] = []
 
     def task(columns: slice, m: Array) -> None:
         start = None
         if H0 is not None:
             start = H0[:, columns]
-        X = solver(m, start)
-        H[:, columns] = (X / scale).T
+        X, exponents = scaled.solver(m, start)
+        coefficients = scaled.coefficients(X, exponents)
+        sizes.append((float(X.max()), float(coefficients.max())))
+        H[:, columns] = coefficients.T
         if return_kkt:  # of H as it is returned, maybe in float32
-            kkt[columns] = _kkt_residuals(U, m, H[:, columns])
+            kkt[columns] = scaled.kkt_residuals(m, H[:, columns], exponents)
 
     for_blocks(task, M, block)
+    check_range(sizes, H.dtype)
     if return_kkt:
         return H, kkt
     return H
 
 
-def _solver(U: Array) -> tuple[ColumnSolver, Array]:
-    """Return the solver for the columns of U scaled to norm about one, and the scales."""
-    norms = np.linalg.norm(U, axis=0)
-    # Powers of two: the division is exact.
-    exponents = np.log2(norms, out=np.zeros_like(norms), where=norms > 0)
-    scale = np.exp2(np.round(exponents))
-    unit = U / scale
-    Q, R = np.linalg.qr(unit)
-    R[:, norms == 0] = 0.0
-    solver = ColumnSolver(R, Q, np.zeros(len(R)), simplex=False)
-    # Up to this condition number, the reduction by QR leaves ten digits.
-    if solver.condition > 1e5:
-        solver = ColumnSolver(unit, None, np.zeros(len(unit)), simplex=False)
-    return solver, scale
+class _ScaledDictionary:
+    """The columns of U in two steps scaled by powers of two, which is exact.
+
+    Attributes
+    ----------
+    exponents : (r,) ndarray of int
+        Of the first step, which brings columns of unusual size near one; 0 for all others.
+    U : (m, r) ndarray of float64
+        The dictionary after the first step.
+    scale : (r,) ndarray of float64
+        Of the second step: the columns of U divided by it have norms of about one.
+    unit : (m, r) ndarray of float64
+        The dictionary after the second step.
+    solver : ColumnSolver
+        For ``unit``.
+    """
+
+    def __init__(self, U: Array) -> None:
+        self.exponents = unusual_column_exponents(U)
+        self.U = U
+        if self.exponents.any():
+            self.U = times_powers_of_two(U, -self.exponents)
+        norms = np.linalg.norm(self.U, axis=0)
+        exponents = np.log2(norms, out=np.zeros_like(norms), where=norms > 0)
+        self.scale = np.exp2(np.round(exponents))
+        self.unit = self.U / self.scale
+        Q, R = np.linalg.qr(self.unit)
+        R[:, norms == 0] = 0.0
+        self.solver = ColumnSolver(R, Q, np.zeros(len(R)), simplex=False)
+        # Up to this condition number, the reduction by QR leaves ten digits.
+        if self.solver.condition > 1e5:
+            self.solver = ColumnSolver(self.unit, None, np.zeros(len(U)), simplex=False)
+
+    def coefficients(self, X: Array, exponents: Array) -> Array:
+        """Return solutions (n, r) for ``unit`` and scaled columns as those for U and M itself."""
+        H: Array = X / self.scale
+        if exponents.any() or self.exponents.any():
+            H = times_powers_of_two(H, exponents[:, None] - self.exponents)
+        return H
+
+    def kkt_residuals(self, M: Array, H: Array, exponents: Array) -> Array:
+        """Return the violations that :func:`nnls` documents, which have no unit."""
+        if exponents.any() or self.exponents.any():
+            M = times_powers_of_two(M, -exponents)
+            H = times_powers_of_two(H.astype(np.float64), self.exponents[:, None] - exponents)
+        return _kkt_residuals(self.U, M, H)
 
 
 def _on_device(U: ArrayLike, M: Any, out: Array | None, return_kkt: bool, device: Any) -> Any:
@@ -142,14 +192,18 @@ def _on_device(U: ArrayLike, M: Any, out: Array | None, return_kkt: bool, device
     data = as_tensor(M, device)
     # One column is enough for the checks and the dtype: M is not copied to the host.
     U, _, dtype = check_pair(U, to_numpy(data[:, :1]))
-    solver, scale = _solver(U)
-    if solver.stable or not solver.G.diagonal().all():
-        # The factorisation on the device needs a well-conditioned dictionary without zero columns.
+    scaled = _ScaledDictionary(U)
+    solver = scaled.solver
+    C = to_device(scaled.unit, device).T @ data.double()
+    largest = float(C.abs().max())
+    ordinary = 2.0**-200 < largest < 2.0**200 and not scaled.exponents.any()
+    if not ordinary or solver.stable or not solver.G.diagonal().all():
+        # The factorisation on the device needs a well-conditioned dictionary without zero columns,
+        # and data whose squares stay inside the range.
         H = nnls(U, to_numpy(data))
     else:
-        C = to_device(U / scale, device).T @ data.double()
         X, solved = solve_columns(to_device(solver.G, device), C)
-        H = to_numpy(X) / scale[:, None]
+        H = to_numpy(X) / scaled.scale[:, None]
         unsolved = np.flatnonzero(~to_numpy(solved))
         if unsolved.size:
             H[:, unsolved] = nnls(U, to_numpy(data[:, to_device(unsolved, device)]))
@@ -161,7 +215,8 @@ def _on_device(U: ArrayLike, M: Any, out: Array | None, return_kkt: bool, device
     elif is_tensor(M):
         result = to_device(H, device)
     if return_kkt:
-        return result, _kkt_residuals(U, to_numpy(data).astype(np.float64), H)
+        columns = to_numpy(data).astype(np.float64)
+        return result, scaled.kkt_residuals(columns, H, unusual_column_exponents(columns))
     return result
 
 

@@ -9,6 +9,12 @@ from scipy.sparse import issparse
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
 from selfdict.abundances.blocks import check_pair, for_blocks
+from selfdict.compute.scaling import (
+    column_exponents,
+    times_power_of_two,
+    times_powers_of_two,
+    unusual_exponent,
+)
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 
@@ -48,16 +54,45 @@ def column_residuals(
     norms = np.empty(M.shape[1])
 
     def task(columns: slice, m: Array) -> None:
-        if issparse(m):
-            norms[columns] = np.sqrt(_sparse_squares(U, m, H[:, columns]))
-            return
-        residual = m - U @ H[:, columns]
-        norms[columns] = np.sqrt(np.einsum("ij,ij->j", residual, residual))
+        h = H[:, columns]
+        squares = _squares(U, m, h)
+        norms[columns] = np.sqrt(squares)
+        # Squares that have left the range, or lost digits below it; zero is such a one, too.
+        unusual = np.flatnonzero(~((squares > 2.0**-900) & (squares < np.inf)))
+        if unusual.size:
+            norms[columns][unusual] = _scaled_norms(U, m[:, unusual], h[:, unusual])
 
     for_blocks(task, M, block)
     if not np.isfinite(norms).all():
         raise InputError("M or H contains NaN or infinity, or values too large to compute with")
     return norms
+
+
+def _squares(U: Array, M: Any, H: Array) -> Array:
+    """Return ‖m_j − U h_j‖² of dense or sparse columns."""
+    if issparse(M):
+        return _sparse_squares(U, M, H)
+    residual = M - U @ H
+    squares: Array = np.einsum("ij,ij->j", residual, residual)
+    return squares
+
+
+def _scaled_norms(U: Array, M: Any, H: Array) -> Array:
+    """Return ‖m_j − U h_j‖ of columns of any size."""
+    # Divided by powers of two, so that the largest of all entries of a column and of what is
+    # subtracted from it is about one.
+    atoms = unusual_exponent(U)
+    parts = column_exponents(H) + atoms
+    exponents = np.maximum(column_exponents(M), parts)
+    U = times_power_of_two(U, -atoms)
+    M = times_powers_of_two(dense_columns(M, slice(None)), -exponents)
+    H = times_powers_of_two(H.astype(np.float64), atoms - exponents)
+    residual = M - U @ H
+    # A residual may be much smaller than what it is the difference of.
+    further = column_exponents(residual)
+    residual = times_powers_of_two(residual, -further)
+    squares = np.einsum("ij,ij->j", residual, residual)
+    return times_powers_of_two(np.sqrt(squares), exponents + further)
 
 
 def _sparse_squares(U: Array, M: Any, H: Array) -> Array:

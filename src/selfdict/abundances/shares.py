@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
 from selfdict.abundances.nnls import nnls
+from selfdict.compute.scaling import times_powers_of_two, unusual_column_exponents
 from selfdict.kernels.column_norms import squared_norms
 
 
@@ -37,6 +38,8 @@ def shares(U: ArrayLike, M: ArrayLike) -> Array:
            [0.25, 1.  , 0.5 ]])
     """
     U = as_matrix(U, "U")
+    # Directions have no unit: columns of any size are brought near one.
+    U = times_powers_of_two(U, -unusual_column_exponents(U))
     norms = np.sqrt(squared_norms(U))
     if (norms == 0).any():
         zero = int(np.flatnonzero(norms == 0)[0])
@@ -46,6 +49,10 @@ def shares(U: ArrayLike, M: ArrayLike) -> Array:
 
 def as_shares(H: Array) -> Array:
     """Return coefficients (r, n) divided by their sums; columns of zeros stay."""
-    total = H.sum(axis=0)
+    with np.errstate(over="ignore"):
+        total = H.sum(axis=0)
+    if np.isinf(total).any():
+        H = times_powers_of_two(H, -unusual_column_exponents(H))
+        total = H.sum(axis=0)
     total[total == 0] = 1.0
     return np.asarray(H / total)

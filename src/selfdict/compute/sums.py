@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
@@ -20,6 +21,22 @@ def second_moments(M: Array) -> Array:
 
     with single_threaded_blas():
         return sum_slices(product, M.shape[1], columns_per_block)
+
+
+def transposed_product(A: Array, M: Any) -> Array:
+    """Return Aᵀ M (q, n) for A (m, q) and a dense or sparse M (m, n), in slices of columns."""
+    if issparse(M):
+        return np.ascontiguousarray((M.T @ A).T)
+    product = np.empty((A.shape[1], M.shape[1]), dtype=np.result_type(A, M))
+    At = np.ascontiguousarray(A.T)
+
+    def task(start: int, stop: int) -> None:
+        np.matmul(At, M[:, start:stop], out=product[:, start:stop])
+
+    columns_per_slice = 4096
+    with single_threaded_blas():
+        for_slices(task, M.shape[1], columns_per_slice)
+    return product
 
 
 def sum_slices(term: Callable[[int, int], Array], n_items: int, slice_size: int) -> Array:

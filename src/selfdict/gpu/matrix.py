@@ -8,6 +8,7 @@ from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array, as_matrix
 from selfdict.compute.device import is_tensor, to_device
+from selfdict.compute.scaling import ordinary_squares
 
 # Entries of a block of rows that is copied to the device at a time: 512 MiB of float64.
 _PRODUCT_BLOCK_ENTRIES = 1 << 26
@@ -75,6 +76,18 @@ class DeviceMatrix:
     def __rmatmul__(self, u: Array) -> Array:
         product: Array = (to_device(u, self.tensor.device) @ self.tensor).cpu().numpy()
         return product
+
+    def unusual_exponent(self, squares: Array) -> int:
+        """Return the exponent of the largest entry if sums of squares are unusual, else 0."""
+        if ordinary_squares(squares, self.dtype):
+            return 0
+        return int(np.frexp(float(self.tensor.abs().max()))[1])
+
+    def divided(self, exponent: int) -> "DeviceMatrix":
+        """Return the matrix divided by a power of two."""
+        torch = optional("torch")
+        power = torch.tensor(-exponent, device=self.tensor.device)
+        return DeviceMatrix(torch.ldexp(self.tensor, power), self.tensor.device)
 
     def squared_norms(self) -> Array:
         """Return ‖m_j‖² of every column, summed in float64."""

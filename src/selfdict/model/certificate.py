@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
+from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import choose_device, is_tensor
+from selfdict.compute.threads import for_slices
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.model.dual import DualTerms, dot_error
@@ -100,25 +102,27 @@ def certify(
     if rescaling is not None:
         scaled = rescaling.scaled(problem)
         point = rescaling.scaled_start(solution)
-        return rescaling.undo(_certified(replace(point, problem=scaled), scaled, where), problem)
+        point = replace(point, problem=scaled)
+        return rescaling.undo(_certified(point, scaled, where), problem)
     return _certified(solution, problem, where)
 
 
 def _certified(solution: Solution, problem: Problem, device: Any) -> Solution:
     """Return a solution with its objective and bound, for a problem in an ordinary unit."""
     # everything below is float64, whatever the dtype of the data: a bound that rounding could
-    # lift above the optimum would prove nothing
-    if problem.is_sparse:
-        terms = sparse_terms(problem, solution)
-        fit = 0.5 * terms.quadratic
-    else:
-        R = residual(problem.M, solution, problem.D, device)
-        terms = dense_terms(problem, R, device)
-        fit = 0.5 * terms.quadratic
-        if not problem.loss.quadratic:
-            fit = problem.loss.total(R, problem.s)
+    # lift above the optimum would prove nothing; BLAS on several threads rounds in another order
+    with single_threaded_blas():
+        if problem.is_sparse:
+            terms = sparse_terms(problem, solution)
+            fit = 0.5 * terms.quadratic
+        else:
+            R = residual(problem.M, solution, problem.D, device)
+            terms = dense_terms(problem, R, device)
+            fit = 0.5 * terms.quadratic
+            if not problem.loss.quadratic:
+                fit = problem.loss.total(R, problem.s)
+        trace = _trace(problem, solution)
     p = problem.p
-    trace = _trace(problem, solution)
     if problem.epsilon is not None:
         objective = trace
         bound = terms.constrained_bound(problem.epsilon, p)
@@ -293,7 +297,15 @@ def residual(M: Array, solution: Solution, D: Array | None = None, device: Any =
         atoms = D
     atoms = atoms[:, solution.support].astype(np.float64)
     if device is None:
-        R -= atoms @ solution.coef.astype(np.float64, copy=False)
+        coef = solution.coef
+        columns_per_slice = 4096
+
+        def task(start: int, stop: int) -> None:
+            R[:, start:stop] -= atoms @ coef[:, start:stop].astype(np.float64, copy=False)
+
+        # slices of columns, so that the bits do not depend on the number of threads
+        with single_threaded_blas():
+            for_slices(task, R.shape[1], columns_per_slice)
     else:
         from selfdict.gpu.matrix import multiply
 
@@ -311,13 +323,14 @@ def objective_value(solution: Solution) -> float:
     """Return the objective of a solution of model (6), in float64, without its bound."""
     problem = problem_of(solution)
     s = problem.s
-    if problem.is_sparse:
-        fit = 0.5 * float(s @ sparse_residual(problem.M, solution).square)
-    elif isinstance(problem.loss, Squared):
-        fit = 0.5 * float(s @ squared_norms(residual(problem.M, solution, problem.D)))
-    else:
-        fit = problem.loss.total(residual(problem.M, solution, problem.D), s)
-    return fit + problem.require_mu() * _trace(problem, solution)
+    with single_threaded_blas():
+        if problem.is_sparse:
+            fit = 0.5 * float(s @ sparse_residual(problem.M, solution).square)
+        elif isinstance(problem.loss, Squared):
+            fit = 0.5 * float(s @ squared_norms(residual(problem.M, solution, problem.D)))
+        else:
+            fit = problem.loss.total(residual(problem.M, solution, problem.D), s)
+        return fit + problem.require_mu() * _trace(problem, solution)
 
 
 def _trace(problem: Problem, solution: Solution) -> float:

@@ -1,4 +1,4 @@
-"""Data of any unit: scaled by a power of two before work starts, and scaled back at the end.
+"""Problems with data of any unit: scaled by a power of two before work starts, and scaled back.
 
 Squares of very large or small numbers leave the range of floating point, in float32 long before
 float64. With M' = 2⁻ᵉ M and D' = 2⁻ᶠ D the problem with μ' = 4⁻ᵉ μ has the same gates, X' = 2ᶠ⁻ᵉ X,
@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
-from selfdict._validation import Array, largest_entry
+from selfdict._validation import Array
+from selfdict.compute.scaling import times_power_of_two, unusual_exponent
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Callback, Progress, Solution
 
@@ -119,30 +119,3 @@ class Rescaling:
             if name in scaled:
                 scaled[name] = np.ldexp(scaled[name], power * self.data)
         return scaled
-
-
-def unusual_exponent(A: Array) -> int:
-    """Return the exponent of the largest entry if squares of it come near the ends of the range."""
-    largest = largest_entry(A)
-    if largest == 0:
-        return 0
-    exponent = int(np.frexp(largest)[1])
-    # of 127 for float32 and 1023 for float64: squares and sums of many of them stay inside
-    ordinary = 24
-    if A.dtype == np.float64:
-        ordinary = 200
-    if abs(exponent) <= ordinary:
-        return 0
-    return exponent
-
-
-def times_power_of_two(A: Array, exponent: int) -> Array:
-    """Return 2ᵏ A, dense or sparse, in its dtype."""
-    if exponent == 0:
-        return A
-    if issparse(A):
-        scaled: Any = A.copy()
-        scaled.data = np.ldexp(A.data, exponent)
-        dense_like: Array = scaled
-        return dense_like
-    return np.asarray(np.ldexp(A, exponent))

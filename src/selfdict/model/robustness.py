@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
 from selfdict._validation import as_matrix
+from selfdict.compute.scaling import times_power_of_two, unusual_exponent
 
 
 def conical_robustness(W: ArrayLike) -> float:
@@ -38,6 +39,8 @@ def conical_robustness(W: ArrayLike) -> float:
     0.0
     """
     W = as_matrix(W, "W").astype(np.float64)
+    exponent = unusual_exponent(W)
+    W = times_power_of_two(W, -exponent)
     scale = np.abs(W).sum(axis=0).max()  # the tolerances of HiGHS are absolute
     if scale == 0:
         return 0.0
@@ -51,4 +54,4 @@ def conical_robustness(W: ArrayLike) -> float:
                 f"HiGHS found no distance of column {k} to the others: {best.message}"
             )
         distances.append(-best.fun)
-    return float(max(0.0, min(distances)) * scale)
+    return float(np.ldexp(max(0.0, min(distances)) * scale, exponent))

@@ -3,28 +3,28 @@
 import numpy as np
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, all_finite
+from selfdict._validation import Array
+from selfdict.compute.scaling import exponent_from_squares, times_power_of_two
 from selfdict.kernels.column_norms import squared_norms
 
 # Squared residual norms that agree to this relative difference are ties.
 RESIDUAL_TIE = 1e-6
 
 
-def finite_squared_norms(M: Array) -> Array:
-    """Return ‖m_j‖² of every column in float64, in one pass; raise if M is not finite."""
+def with_squared_norms(M: Array) -> tuple[Array, Array]:
+    """Return M, and ‖m_j‖² of every column in float64, in one pass; raise if M is not finite.
+
+    If squares of M leave the range of float64 or come near its ends, M is divided by a power of
+    two, which changes no choice of columns.
+    """
     norms = squared_norms(M)
-    require_finite(norms, M)
-    return norms
-
-
-def require_finite(sums: Array, M: Array) -> None:
-    """Raise if sums of squares of M are not finite, with the reason."""
-    if not np.isfinite(sums).all():
-        if all_finite(M):
-            raise InputError(
-                "the squares of the entries of M overflow; divide M by its largest entry first"
-            )
+    exponent = exponent_from_squares(M, norms)
+    if exponent != 0:
+        M = times_power_of_two(M, -exponent)
+        norms = squared_norms(M)
+    if not np.isfinite(norms).all():
         raise InputError("M contains NaN or infinity")
+    return M, norms
 
 
 def negligible(M: Array) -> float:

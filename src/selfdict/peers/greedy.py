@@ -11,6 +11,12 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.abundances import nnls
+from selfdict.compute.scaling import (
+    times_power_of_two,
+    times_powers_of_two,
+    unusual_column_exponents,
+    unusual_exponent,
+)
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.active_set import active_set
 
@@ -30,10 +36,17 @@ class Fit:
     def of(cls, points: Array, sizes: Array, candidates: Array, q: int) -> Self:
         """Rotate points (m, k) and candidates (m, c) onto q leading directions of the points."""
         points = points.astype(np.float64, copy=False)
+        candidates = candidates.astype(np.float64, copy=False)
+        # Errors are compared with one another only, and candidates by their directions: both may be
+        # divided by powers of two, so that fourth powers stay inside the range.
+        points = times_power_of_two(points, -unusual_exponent(points))
+        exponents = unusual_column_exponents(candidates)
+        if exponents.any():
+            candidates = times_powers_of_two(candidates, -exponents)
         sizes = sizes.astype(np.float64)
         # eigh sorts in ascending order: reversed, the leading eigenvectors come first.
         basis = np.linalg.eigh((points * sizes) @ points.T)[1][:, ::-1][:, :q]
-        return cls(basis.T @ points, sizes, basis.T @ candidates.astype(np.float64, copy=False))
+        return cls(basis.T @ points, sizes, basis.T @ candidates)
 
     def residual(self, K: Array) -> tuple[float, Array]:
         """Return Σ_j s_j min_{h≥0} ‖d_j − D_K h‖² and the residuals (q, k), for candidates K.

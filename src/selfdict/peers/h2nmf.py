@@ -13,11 +13,16 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.scaling import ordinary_squares
 from selfdict.compute.threads import for_slices, n_threads
 from selfdict.kernels.leading_eigen import leading_eigenpairs
 from selfdict.kernels.rank_two import correlate
-from selfdict.peers._columns import require_finite
-from selfdict.peers.leaf_columns import COLUMNS_PER_LEAF_SLICE, LeafColumns, leaf_columns
+from selfdict.peers.leaf_columns import (
+    COLUMNS_PER_LEAF_SLICE,
+    LeafColumns,
+    leaf_columns,
+    unit_scale,
+)
 from selfdict.peers.rank_two import first_part, gram
 
 
@@ -94,15 +99,35 @@ def h2nmf(M: ArrayLike, n_clusters: int, *, previous: Clusters | None = None) ->
     M = as_matrix(M, finite=False)
     n_clusters = as_rank(n_clusters, M.shape[1], "n_clusters")
     splits, nodes, groups = _start(M.shape[1], n_clusters, previous)
-    parts = leaf_columns(np.asarray(M), groups)
     with single_threaded_blas():
-        leaves = {}
-        for node, columns in zip(nodes, parts):
-            G = gram(columns)
-            require_finite(np.trace(G), M)
-            leaves[node] = _Leaf.of(columns, G)
+        leaves = _first_leaves(np.asarray(M), nodes, groups)
         _Growth(leaves, splits, n_clusters).run()
         return _describe(leaves, splits)
+
+
+def _first_leaves(M: Array, nodes: list[int], groups: list[Array]) -> "dict[int, _Leaf]":
+    """Return the leaves that the tree grows from, by their nodes."""
+    leaves, total = _leaves(nodes, leaf_columns(M, groups))
+    # Sums are taken in float64, whatever the dtype of M.
+    if not ordinary_squares(total, np.dtype(np.float64)):
+        # Squares leave the range or come near its ends. Powers of two change no division.
+        leaves, total = _leaves(nodes, leaf_columns(M, groups, unit_scale(M)))
+        if not np.isfinite(total):
+            raise InputError("M contains NaN or infinity")
+    return leaves
+
+
+def _leaves(nodes: list[int], parts: list[LeafColumns]) -> "tuple[dict[int, _Leaf], float]":
+    """Return leaves by their nodes, and the sum of all squares; no more leaves if it overflows."""
+    leaves = {}
+    total = 0.0
+    for node, columns in zip(nodes, parts):
+        G = gram(columns)
+        total += float(np.trace(G))
+        if not np.isfinite(total):
+            break
+        leaves[node] = _Leaf.of(columns, G)
+    return leaves, total
 
 
 class _Growth:

@@ -33,14 +33,21 @@ class LeafColumns(Protocol):
         """
 
 
-def leaf_columns(M: Array, groups: Sequence[Array]) -> "list[LeafColumns]":
-    """Return the columns of M in groups, each given by its indices."""
+def leaf_columns(
+    M: Array, groups: Sequence[Array], scale: float | None = None
+) -> "list[LeafColumns]":
+    """Return the columns of M in groups, each given by its indices.
+
+    They are multiplied by ``scale``, by default one that is enough for ordinary data.
+    """
     single_precision = M.size > _MAX_DOUBLE_ENTRIES
     dtype = M.dtype
-    scale = 1.0
     if single_precision:
         dtype = np.dtype(np.float32)
-        scale = _unit(M)
+    if scale is None:
+        scale = 1.0
+        if single_precision:
+            scale = unit_scale(M[:, :: -(-M.shape[1] // 64)])  # some columns are enough
     if M.size > _MAX_COPIED_ENTRIES:
         return [ScatteredColumns(M, group, dtype, scale) for group in groups]
     indices = np.concatenate(groups)
@@ -60,13 +67,12 @@ def leaf_columns(M: Array, groups: Sequence[Array]) -> "list[LeafColumns]":
     return parts
 
 
-def _unit(M: Array) -> float:
-    """Return the power of two that brings the largest entry of some columns near 1.
+def unit_scale(M: Array) -> float:
+    """Return the power of two that brings the largest entry near 1; 1 if none is positive.
 
-    Otherwise squares could underflow in single precision.
+    Otherwise squares could leave the range, in single precision above all.
     """
-    every = -(-M.shape[1] // 64)
-    largest = float(np.max(M[:, ::every]))
+    largest = float(np.max(M))
     if not 0 < largest < np.inf:
         return 1.0
     return float(2.0 ** min(-np.frexp(largest)[1], 1000))

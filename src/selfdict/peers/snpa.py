@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.abundances import column_residuals, fcls
 from selfdict.kernels.sparse import dense_columns
-from selfdict.peers._columns import enough, finite_squared_norms, first_largest, negligible
+from selfdict.peers._columns import enough, first_largest, negligible, with_squared_norms
 
 
 def snpa(M: ArrayLike, r: int) -> Array:
@@ -43,7 +43,7 @@ def snpa(M: ArrayLike, r: int) -> Array:
     """
     M = as_matrix(M, finite=False, sparse=True)
     r = as_rank(r, M.shape[1])
-    norms = finite_squared_norms(M)
+    M, norms = with_squared_norms(M)
     residuals = norms.copy()
     selected: list[int] = []
     H = None

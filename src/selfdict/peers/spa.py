@@ -14,9 +14,9 @@ from selfdict.kernels.sparse import dense_columns
 from selfdict.peers._columns import (
     RESIDUAL_TIE,
     enough,
-    finite_squared_norms,
     first_largest,
     negligible,
+    with_squared_norms,
 )
 
 
@@ -95,11 +95,16 @@ def _with_norms(M: ArrayLike, device: Any) -> tuple[Array, Array]:
         if issparse(M):
             # The bound on the rounding grows with m, which is large for sparse data.
             M = M.astype(np.float64)
-        return M, finite_squared_norms(M)
+        return with_squared_norms(M)
     from selfdict.gpu.matrix import DeviceMatrix
 
     data = DeviceMatrix(M, device)
-    return cast(Array, data), data.squared_norms()
+    norms = data.squared_norms()
+    exponent = data.unusual_exponent(norms)
+    if exponent != 0:
+        data = data.divided(exponent)
+        norms = data.squared_norms()
+    return cast(Array, data), norms
 
 
 def _largest(M: Array, U: Array, residuals: Array, slack: Array) -> int:

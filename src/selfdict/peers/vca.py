@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_matrix, as_rank
 from selfdict.compute.sums import second_moments
-from selfdict.peers._columns import enough, finite_squared_norms, first_largest, negligible
+from selfdict.peers._columns import enough, first_largest, negligible, with_squared_norms
 
 
 def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
@@ -51,7 +51,7 @@ def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
     if r > m:
         raise InputError(f"r must be at most the number of rows of M, {m}, for vca, got {r}")
     rng = as_generator(random_state)
-    norms = finite_squared_norms(M)
+    M, norms = with_squared_norms(M)
     Y = _reduce(np.asarray(M), r)
     lengths = np.einsum("ij,ij->j", Y, Y)
     selected: list[int] = []

@@ -5,9 +5,10 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank, as_vector
 from selfdict.abundances import column_residuals, nnls
+from selfdict.compute.scaling import times_power_of_two, unusual_exponent
 from selfdict.kernels.sparse import dense_columns
 from selfdict.model.omega import column_norms
-from selfdict.peers._columns import enough, finite_squared_norms, negligible
+from selfdict.peers._columns import enough, negligible, with_squared_norms
 
 
 def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
@@ -50,10 +51,11 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
     """
     M = as_matrix(M, finite=False, sparse=True)
     r = as_rank(r, M.shape[1])
-    norms = finite_squared_norms(M)
+    M, norms = with_squared_norms(M)
     lengths = column_norms(M).astype(np.float64)
     if p is not None:
-        lengths = as_vector(p, M.shape[0], "p", np.float64, positive=True) @ M
+        p = as_vector(p, M.shape[0], "p", np.float64, positive=True)
+        lengths = times_power_of_two(p, -unusual_exponent(p[:, None])) @ M
     residuals = norms
     selected: list[int] = []
     U = np.empty((M.shape[0], 0))

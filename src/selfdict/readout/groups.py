@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_indices, as_matrix
 from selfdict.abundances.shares import shares
+from selfdict.compute.scaling import exponent_from_squares, times_power_of_two
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 
@@ -77,7 +78,12 @@ def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
     """
     M = as_matrix(M, sparse=True)
     K = as_indices(indices, M.shape[1])
-    lengths = np.sqrt(squared_norms(M))
+    squares = squared_norms(M)
+    exponent = exponent_from_squares(M, squares)
+    if exponent != 0:
+        M = times_power_of_two(M, -exponent)
+        squares = squared_norms(M)
+    lengths = np.sqrt(squares)
     spectra = dense_columns(M, K).astype(np.float64)
     for _ in range(ROUNDS):
         parts = shares(spectra, M)
@@ -90,8 +96,8 @@ def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
     spread = np.stack([direction.spread for direction in directions], axis=1)
     return Groups(
         members=members,
-        spectra=(spectra * scale).astype(M.dtype),
-        spread=(spread * scale).astype(M.dtype),
+        spectra=times_power_of_two((spectra * scale).astype(M.dtype), exponent),
+        spread=times_power_of_two((spread * scale).astype(M.dtype), exponent),
         counts=np.array([direction.count for direction in directions]),
         purity=np.array([_least_share(parts[k], group) for k, group in enumerate(members)]),
     )

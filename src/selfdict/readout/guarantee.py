@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import as_indices, as_matrix
 from selfdict.abundances import fcls
+from selfdict.compute.scaling import times_power_of_two, unusual_exponent
 from selfdict.model.omega import column_norms
 from selfdict.model.robustness import conical_robustness
 
@@ -122,6 +123,8 @@ def robustness_report(M: ArrayLike, indices: ArrayLike) -> Guarantee:
     """
     M = as_matrix(M)
     K = as_indices(indices, M.shape[1])
+    # all numbers are those of normalised columns, which have no unit
+    M = times_power_of_two(M, -unusual_exponent(M))
     norms = column_norms(M)
     if (norms[K] == 0).any():
         raise InputError(f"selected columns must not be zero, got index {K[norms[K] == 0][0]}")

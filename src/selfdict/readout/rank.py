@@ -12,7 +12,7 @@ from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.compute.sums import second_moments
 from selfdict.metrics import relative_error
 from selfdict.model.solution import Solution
-from selfdict.peers._columns import finite_squared_norms
+from selfdict.peers._columns import with_squared_norms
 from selfdict.peers.spa import spa
 from selfdict.readout.evidence import Evidence
 from selfdict.readout.selection import select_from
@@ -174,7 +174,7 @@ def hysime(M: ArrayLike) -> int:
     4
     """
     M = as_matrix(M, finite=False)
-    finite_squared_norms(M)
+    M, _ = with_squared_norms(M)  # the dimension has no unit
     m, n = M.shape
     R = second_moments(M) / n
     power = np.trace(R) / m

@@ -18,7 +18,9 @@ from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_count, as_generator, as_matrix, as_rank
-from selfdict.compute.sums import second_moments
+from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.scaling import exponent_from_squares, times_power_of_two, unusual_exponent
+from selfdict.compute.sums import second_moments, transposed_product
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.certificate import objective_value, residual, residual_terms
 from selfdict.model.dual import dot_error
@@ -102,7 +104,7 @@ class Compression(Reduction):
         # directions that matter for the weighted residual; the data itself stays unweighted
         small = compress(weighted_columns(problem), q, self.method, self.random_state)
         if problem.sample_weight is not None:
-            data = np.ascontiguousarray((problem.M.T @ small.basis).T)
+            data = transposed_product(small.basis, problem.M)
             small = small._replace(data=problem.M.dtype.type(small.scale) * data)
         return problem.changed(M=small.data, reduced_from=ReducedFrom(problem, self, small))
 
@@ -128,8 +130,9 @@ def _bound(problem: Problem, basis: Array, solution: Solution) -> float:
     in that is taken off the bound.
     """
     M = problem.M
-    Q = np.linalg.qr(basis.astype(np.float64))[0]
-    data = np.ascontiguousarray((M.T @ Q).T)
+    with single_threaded_blas():
+        Q = np.linalg.qr(basis.astype(np.float64))[0]
+    data = transposed_product(Q, M)
     rounding = np.sqrt(Q.shape[1]) * dot_error(M.shape[0]) * np.sqrt(squared_norms(M))
     terms = residual_terms(
         data, residual(data, solution), problem.w, problem.s, data_error=rounding
@@ -163,7 +166,13 @@ def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None
     Returns
     -------
     Compressed
-        ``data`` (q, n), ``basis`` (m, q) and ``scale``.
+        ``data`` (q, n), ``basis`` (m, q) and ``scale``. Their bits do not depend on the number of
+        threads.
+
+    Raises
+    ------
+    InputError
+        If entries of ``data``, which may be √m times as large as those of M, overflow.
 
     Examples
     --------
@@ -179,15 +188,20 @@ def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None
     _check_method(method)
     rng = as_generator(random_state)
     scale = float(np.sqrt(m / q))
-    if method == "svd":
-        basis = _leading(M, q)
-        scale = 1.0
-    elif method == "gaussian":
-        basis = np.linalg.qr(rng.standard_normal((m, q)))[0]
-    else:
-        basis = np.linalg.qr(_hadamard_columns(m, q, rng))[0]
+    # BLAS and LAPACK on several threads round in another order.
+    with single_threaded_blas():
+        if method == "svd":
+            basis = _leading(M, q)
+            scale = 1.0
+        elif method == "gaussian":
+            basis = np.linalg.qr(rng.standard_normal((m, q)))[0]
+        else:
+            basis = np.linalg.qr(_hadamard_columns(m, q, rng))[0]
     basis = basis.astype(M.dtype)
-    data = M.dtype.type(scale) * np.ascontiguousarray((M.T @ basis).T)
+    with np.errstate(over="ignore", invalid="ignore"):
+        data = M.dtype.type(scale) * transposed_product(basis, M)
+    if not np.isfinite(data).all():
+        raise InputError(f"the compressed data leaves the range of {M.dtype}; scale M")
     return Compressed(data, basis, scale)
 
 
@@ -200,23 +214,39 @@ def _leading(M: Any, q: int) -> Array:
     """Return the q leading left singular vectors of M."""
     m, n = M.shape
     if m <= EIGEN_FEATURES:
-        if issparse(M):
-            moments = (M @ M.T).toarray().astype(np.float64)
-        else:
-            moments = second_moments(M)
+        moments = _moments(M)
+        exponent = exponent_from_squares(M, np.trace(moments))
+        if exponent != 0:  # squares have left the range; directions have no unit
+            moments = _moments(times_power_of_two(M, -exponent))
         vectors: Array = np.linalg.eigh(moments)[1][:, ::-1][:, :q]
         return vectors
     # m×m numbers would be too many: subspace iteration, with some directions more than asked for
-    M = M.astype(np.float64)
+    M = times_power_of_two(M, -unusual_exponent(M)).astype(np.float64)
     spread = np.random.default_rng(0).standard_normal((n, min(q + 10, m)))
     for _ in range(4):
-        basis = np.linalg.qr(M @ spread)[0]
-        spread = M.T @ basis
+        basis = np.linalg.qr(_product(M, spread))[0]
+        spread = transposed_product(basis, M).T
     if basis.shape[1] < q:  # fewer points than directions asked for: any further ones will do
         basis = np.linalg.qr(np.hstack([basis, np.eye(m, q)]))[0]
-        spread = M.T @ basis
+        spread = transposed_product(basis, M).T
     basis = basis @ np.linalg.eigh(spread.T @ spread)[1][:, ::-1][:, :q]
     return np.linalg.qr(basis)[0]
+
+
+def _moments(M: Any) -> Array:
+    """Return M Mᵀ in float64; an overflow gives infinity without a warning."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if issparse(M):
+            moments: Array = (M @ M.T).toarray().astype(np.float64)
+            return moments
+        return second_moments(M)
+
+
+def _product(M: Any, spread: Array) -> Array:
+    """Return M times ``spread`` (n, k), in slices of the rows of M."""
+    if issparse(M):
+        return np.asarray(M @ spread)
+    return transposed_product(spread, M.T).T
 
 
 def _hadamard_columns(m: int, q: int, rng: np.random.Generator) -> Array:

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_count, as_matrix, as_rank
+from selfdict.compute.scaling import exponent_from_squares, squared_unit, times_power_of_two
+from selfdict.compute.sums import transposed_product
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.features import UnsupportedError
 from selfdict.model.omega import column_norms
@@ -108,6 +110,11 @@ def denoise(M: ArrayLike, r: int) -> Denoised:
     Denoised
         ``data`` (m, n), ``variance`` and ``mu``.
 
+    Raises
+    ------
+    InputError
+        If the variance or μ, which are squares, leave the range of float64.
+
     Examples
     --------
     >>> import numpy as np
@@ -125,8 +132,15 @@ def denoise(M: ArrayLike, r: int) -> Denoised:
     m, n = M.shape
     r = as_rank(r, min(m, n), of="rows and of columns")
     leading = compress(M, r)
-    data = leading.basis @ leading.data
+    data = transposed_product(leading.basis.T, leading.data)
+    energy = squared_norms(M).sum()
+    exponent = exponent_from_squares(M, energy)
+    dropped = M - data
+    if exponent != 0:
+        energy = squared_norms(times_power_of_two(M, -exponent)).sum()
+        dropped = times_power_of_two(dropped, -exponent)
     # of m n degrees of freedom, a matrix of rank r takes r(m + n − r)
-    variance = float(squared_norms(M - data).sum()) / max(1, (m - r) * (n - r))
-    offset = RELATIVE_OFFSET * float(squared_norms(M).sum()) / m
-    return Denoised(data, variance, r * variance + offset)
+    variance = float(squared_norms(dropped).sum()) / max(1, (m - r) * (n - r))
+    offset = RELATIVE_OFFSET * float(energy) / m
+    mu = squared_unit(r * variance + offset, exponent)
+    return Denoised(data, squared_unit(variance, exponent), mu)

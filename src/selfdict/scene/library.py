@@ -101,8 +101,10 @@ def read_library(path: str | PathLike[str]) -> xr.DataArray:
     >>> from selfdict import read_library
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "minerals.csv"
-    ...     text = "wavelength_nm,quartz,calcite\\n500,0.2,0.5\\n600,0.4,0.7\\n"
-    ...     _ = path.write_text(text)
+    ...     with path.open("w") as file:
+    ...         print("wavelength_nm,quartz,calcite", file=file)
+    ...         print("500,0.2,0.5", file=file)
+    ...         print("600,0.4,0.7", file=file)
     ...     library = read_library(path)
     >>> library["name"].values.tolist(), library["wavelength"].values.tolist()
     (['quartz', 'calcite'], [500.0, 600.0])
