@@ -124,7 +124,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if self._takes_sparse():
             accept_sparse = "csr"
         points: Array = validate_data(
-            self, X, dtype=_DTYPES, accept_sparse=accept_sparse, reset=reset
+            self, native_order(X), dtype=_DTYPES, accept_sparse=accept_sparse, reset=reset
         )
         if issparse(points):
             points = csr_array(points)
@@ -180,7 +180,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         (n_samples, n_features) ndarray
         """
         check_is_fitted(self)
-        H = check_array(X, dtype=_DTYPES)
+        H = check_array(native_order(X), dtype=_DTYPES)
         if H.shape[1] != len(self.components_):
             raise InputError(
                 f"X has {H.shape[1]} columns, expected n_components={len(self.components_)}"
@@ -220,3 +220,13 @@ def _weighted_error(M: Array, U: Array, H: Array, weight: Array | None) -> float
     if whole == 0:
         return 0.0
     return float(np.sqrt(weight @ column_residuals(U, M, H) ** 2 / whole))
+
+
+def native_order(X: Any) -> Any:
+    """Return an array in the byte order of the machine; anything else as it is.
+
+    scikit-learn takes float64 of another byte order for neither float32 nor float64.
+    """
+    if isinstance(X, np.ndarray) and not X.dtype.isnative:
+        return X.astype(X.dtype.newbyteorder("="))
+    return X

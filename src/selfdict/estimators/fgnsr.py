@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator
-from selfdict.estimators.base import _DTYPES, SelfDictionaryEstimator
+from selfdict.estimators.base import _DTYPES, SelfDictionaryEstimator, native_order
 from selfdict.model.features import Feature
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.omega import column_norms
@@ -309,7 +309,9 @@ class FGNSR(SelfDictionaryEstimator):
         if self.dictionary is None:
             return points
         try:
-            atoms: Array = check_array(self.dictionary, dtype=_DTYPES, input_name="dictionary")
+            atoms: Array = check_array(
+                native_order(self.dictionary), dtype=_DTYPES, input_name="dictionary"
+            )
         except ValueError as error:  # NaN, infinity, no two dimensions
             raise InputError(str(error)) from error
         if atoms.shape[1] != points.shape[1]:
