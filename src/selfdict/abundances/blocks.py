@@ -197,8 +197,8 @@ def check_range(sizes: list[tuple[float, float]], dtype: np.dtype[Any]) -> None:
 
     ``sizes`` are the largest one of each block, in a unit of its own and in that of the result.
     """
-    solved = max(size[0] for size in sizes)
-    largest = max(size[1] for size in sizes)
+    solved = max((size[0] for size in sizes), default=0.0)
+    largest = max((size[1] for size in sizes), default=0.0)
     limits = np.finfo(dtype)
     too_small = solved > 0 and largest < float(limits.smallest_subnormal)
     if too_small or largest > float(limits.max):

@@ -124,7 +124,9 @@ def nnls(
             start = H0[:, columns]
         X, exponents = scaled.solver(m, start)
         coefficients = scaled.coefficients(X, exponents)
-        sizes.append((float(X.max()), float(coefficients.max())))
+        # Ordinary columns and float64 cannot leave the range.
+        if H.dtype != np.float64 or exponents.any() or scaled.exponents.any():
+            sizes.append((float(X.max()), float(coefficients.max())))
         H[:, columns] = coefficients.T
         if return_kkt:  # of H as it is returned, maybe in float32
             kkt[columns] = scaled.kkt_residuals(m, H[:, columns], exponents)
