@@ -89,7 +89,7 @@ class ColumnSolver:
         exponents = np.full(M.shape[1], self.unit)
         Y = self._right_hand_sides(M, exponents)
         # Tested on Y, which is smaller than M: NaN and infinity in M, or an overflow, show there.
-        largest = np.maximum(Y.max(axis=0), -Y.min(axis=0))
+        largest = np.abs(Y).max(axis=0)
         unusual = np.flatnonzero(~((largest > 2.0**-200) & (largest < self.limit)))
         if unusual.size:
             columns = M[:, unusual]
