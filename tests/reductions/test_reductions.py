@@ -414,7 +414,7 @@ def test_bad_settings_are_one_clear_sentence():
         (lambda: Compression(5, "pca"), "method must be one of"),
         (lambda: Candidates(0).reduce(problem), "n_clusters must be at least 1, got 0"),
         (lambda: Compression(0).reduce(problem), "q must be at least 1, got 0"),
-        (lambda: Sampling(0).reduce(problem), "n_points must lie between 1 and"),
+        (lambda: Sampling(0).reduce(problem), "n_points must be at least 1, got 0"),
     ]:
         with pytest.raises(InputError, match=message):
             given()

@@ -1,13 +1,10 @@
 """FGNSR as a scikit-learn estimator."""
 
-import warnings
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -15,11 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator
 from selfdict.estimators.base import _DTYPES, SelfDictionaryEstimator, native_order
+from selfdict.estimators.settings import (
+    as_candidates,
+    as_compression,
+    as_solver,
+    clusters_of,
+    print_progress,
+    solver_class,
+    warn_above_tolerance,
+)
 from selfdict.model.features import Feature
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
-from selfdict.model.solution import Callback, Progress, Solution, Status
+from selfdict.model.solution import Callback, Progress, Solution
 from selfdict.peers import Clusters
 from selfdict.readout import (
     Bundles,
@@ -344,14 +350,14 @@ class FGNSR(SelfDictionaryEstimator):
             random_state=as_generator(self.random_state),
             callback=self._report,
         )
-        self._warn_above_tolerance(solution, recipe.solver)
+        warn_above_tolerance(solution, recipe.solver, self.target is not None)
         # the bound of the compressed problem is one for the whole data, its objective is not
         self.compressed_gap_ = None
         if recipe.compression is not None:
             self.compressed_gap_ = solution.gap
             solution = recipe.compression.lift(solution)
         self.solution_ = solution
-        self.clusters_ = _clusters_of(solution)
+        self.clusters_ = clusters_of(solution)
         self.mu_ = solution.mu
         self.gap_ = solution.gap
         self.n_iter_ = max(1, solution.n_iter)
@@ -382,33 +388,13 @@ class FGNSR(SelfDictionaryEstimator):
 
     def _recipe(self) -> Recipe:
         """Return the steps that the parameters describe."""
-        candidates = self.candidates
-        if candidates is not None and not isinstance(candidates, Candidates):
-            candidates = Candidates(int(candidates))
-        compression = self.compress
-        if compression is not None and not isinstance(compression, Compression):
-            compression = Compression(int(compression))
         return Recipe(
-            solver=self._solver(),
+            solver=as_solver(self.solver, self.tol, self.max_seconds),
             denoising=self._denoising(),
-            candidates=candidates,
-            compression=compression,
+            candidates=as_candidates(self.candidates),
+            compression=as_compression(self.compress),
             mu=self._given_mu(),
         )
-
-    def _solver(self) -> Solver:
-        """Return the solver object; ``tol`` and ``max_seconds`` replace its own if given."""
-        solver = self.solver
-        if isinstance(solver, str):
-            solver = Solver.registered[solver]()
-        for name in ("tol", "max_seconds"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if not hasattr(solver, name):
-                raise InputError(f"the solver {solver.name} has no {name}, got {name}={value!r}")
-            solver = replace(solver, **{name: value})  # type: ignore[type-var]  # all are dataclasses
-        return solver
 
     def _denoising(self) -> Denoising | None:
         """Return the denoising step; "auto" is for dictionaries."""
@@ -422,18 +408,6 @@ class FGNSR(SelfDictionaryEstimator):
             return None
         return Denoising(int(rank))
 
-    def _warn_above_tolerance(self, solution: Solution, solver: Solver) -> None:
-        """Warn if the solver ended above its tolerance, and say what to do."""
-        tol = getattr(solver, "tol", 0.0)
-        is_done = solution.status in (Status.CONVERGED, Status.EXACT)
-        missed_target = self.target is not None and not is_done
-        if tol > 0 and (solution.gap > tol or missed_target):
-            warnings.warn(
-                f"{solution.status} The certified gap is {solution.gap:.1e}, tol is {tol:g}.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-
     def _takes_sparse(self) -> bool:
         needs_dense = (
             self.candidates is not None
@@ -443,32 +417,11 @@ class FGNSR(SelfDictionaryEstimator):
         )
         if needs_dense:
             return False
-        return self.compress is not None or Feature.SPARSE in self._solver_class().takes
-
-    def _solver_class(self) -> type[Solver]:
-        if isinstance(self.solver, str):
-            return Solver.registered[self.solver]
-        return type(self.solver)
+        return self.compress is not None or Feature.SPARSE in solver_class(self.solver).takes
 
     def _report(self, progress: Progress) -> Any:
         if self.verbose:
-            print(
-                f"[{type(self).__name__}] {progress.iteration:5d}: "
-                f"objective {progress.objective:.6g}, gap {progress.gap:.1e}, "
-                f"{progress.n_active} active, {progress.seconds:.1f} s"
-            )
+            print_progress(type(self).__name__, progress)
         if self.callback is None:
             return None
         return self.callback(progress)
-
-
-def _clusters_of(solution: Solution) -> Clusters | None:
-    """Return the clusters whose representatives a solution belongs to, if any."""
-    problem = solution.problem
-    while problem is not None and problem.reduced_from is not None:
-        link = problem.reduced_from
-        if isinstance(link.step, Candidates):
-            clusters: Clusters = link.memory
-            return clusters
-        problem = link.problem
-    return None

@@ -72,7 +72,7 @@ def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
     --------
     >>> import numpy as np
     >>> import selfdict
-    >>> M = np.array([[1.0, 0.9, 0.0, 0.1, 0.5], [0.0, 0.1, 1.0, 0.8, 0.5]])
+    >>> M = np.array([[1.0, 0.9, 0.0, 0.1], [0.0, 0.1, 1.0, 0.8]])
     >>> [group.tolist() for group in selfdict.pure_groups(M, [0, 2]).members]
     [[0, 1], [2, 3]]
     """
@@ -113,7 +113,8 @@ def _members(parts: Array, K: Array) -> tuple[Array, ...]:
         count = max(LEAST_PIXELS, int(LEAST_PART * parts[k].sum()))
         count = min(count, share.size)
         threshold = min(PURITY, np.partition(share, -count)[-count])
-        others = np.flatnonzero(share >= max(threshold, 1e-3))
+        # less than half of a material is a mixture, however few pixels there are
+        others = np.flatnonzero(share >= max(threshold, 0.5))
         order = np.argsort(-share[others], kind="stable")
         groups.append(np.append(selected, others[order]))
     return tuple(groups)

@@ -1,0 +1,80 @@
+"""The parameters of FGNSR as objects: solver, reductions, and what to say at the end."""
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from selfdict._errors import InputError
+from selfdict.model.solution import Progress, Solution, Status
+from selfdict.peers import Clusters
+from selfdict.reductions import Candidates, Compression
+from selfdict.solvers import Solver
+
+
+def as_solver(solver: str | Solver, tol: float | None, max_seconds: float | None) -> Solver:
+    """Return the solver object; ``tol`` and ``max_seconds`` replace its own if given."""
+    if isinstance(solver, str):
+        solver = Solver.registered[solver]()
+    for name, value in (("tol", tol), ("max_seconds", max_seconds)):
+        if value is None:
+            continue
+        if not hasattr(solver, name):
+            raise InputError(f"the solver {solver.name} has no {name}, got {name}={value!r}")
+        solver = replace(solver, **{name: value})  # type: ignore[type-var]  # all are dataclasses
+    return solver
+
+
+def solver_class(solver: str | Solver) -> type[Solver]:
+    """Return the class of a solver that is given by name or as an object."""
+    if isinstance(solver, str):
+        return Solver.registered[solver]
+    return type(solver)
+
+
+def as_candidates(candidates: int | Candidates | None) -> Candidates | None:
+    """Return the reduction that a number of clusters stands for."""
+    if candidates is None or isinstance(candidates, Candidates):
+        return candidates
+    return Candidates(int(candidates))
+
+
+def as_compression(compression: int | Compression | None) -> Compression | None:
+    """Return the reduction that a number of directions stands for."""
+    if compression is None or isinstance(compression, Compression):
+        return compression
+    return Compression(int(compression))
+
+
+def warn_above_tolerance(solution: Solution, solver: Solver, has_target: bool) -> None:
+    """Warn if the solver ended above its tolerance or off its target, and say what to do."""
+    tol = getattr(solver, "tol", 0.0)
+    is_done = solution.status in (Status.CONVERGED, Status.EXACT)
+    missed_target = has_target and not is_done
+    if tol > 0 and (solution.gap > tol or missed_target):
+        warnings.warn(
+            f"{solution.status} The certified gap is {solution.gap:.1e}, tol is {tol:g}.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+
+def clusters_of(solution: Solution) -> Clusters | None:
+    """Return the clusters whose representatives a solution belongs to, if any."""
+    problem = solution.problem
+    while problem is not None and problem.reduced_from is not None:
+        link = problem.reduced_from
+        if isinstance(link.step, Candidates):
+            clusters: Clusters = link.memory
+            return clusters
+        problem = link.problem
+    return None
+
+
+def print_progress(name: str, progress: Progress) -> Any:
+    """Print one line about a running solver."""
+    print(
+        f"[{name}] {progress.iteration:5d}: objective {progress.objective:.6g}, "
+        f"gap {progress.gap:.1e}, {progress.n_active} active, {progress.seconds:.1f} s"
+    )
