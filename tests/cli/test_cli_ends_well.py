@@ -359,3 +359,10 @@ def test_ctrl_c_after_the_output_is_complete_comes_too_late(cube, tmp_path):
         expected = {words[0]: (130, "interrupted"), convert[0]: (0, "")}[arguments[0]]
         assert (result.returncode, result.stderr.strip()) == expected
     assert [path.name for path in tmp_path.iterdir()] == ["out.tif"]
+
+
+def test_a_folder_outside_a_command_leaves_ctrl_c_alone(tmp_path):
+    before = signal.getsignal(signal.SIGINT)
+    with atomic_folder(tmp_path / "out", force=False) as folder:
+        (folder / "file").write_text("whole")
+    assert signal.getsignal(signal.SIGINT) is before

@@ -76,6 +76,7 @@ class Interruption:
 
     requested = False
     process_ends = False  # whether the process ends with the command
+    watched = False  # whether a command is running that restores the handler of Ctrl-C
 
 
 def handle_errors(command: Callable[Params, None]) -> Callable[Params, None]:
@@ -130,6 +131,7 @@ def _watch_for_interruption() -> Iterator[None]:
         raise KeyboardInterrupt
 
     previous_handler = signal.signal(signal.SIGINT, on_interrupt)
+    Interruption.watched = True
     try:
         yield
     finally:
@@ -137,14 +139,16 @@ def _watch_for_interruption() -> Iterator[None]:
             ignore_interruptions()
         else:
             signal.signal(signal.SIGINT, previous_handler)
+        Interruption.watched = False
 
 
 def ignore_interruptions() -> None:
     """Ignore Ctrl-C until the command ends.
 
-    Python would end the process by the signal, even if the output is complete.
+    Python would end the process by the signal, even if the output is complete. Outside a command
+    nobody would take that back, so nothing is changed there.
     """
-    if threading.current_thread() is threading.main_thread():
+    if Interruption.watched and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -228,7 +228,13 @@ class ConicProgram:
         with warnings.catch_warnings():
             # whether it is inaccurate, our own certificate judges
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-            program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+            try:
+                program.solve(
+                    solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11
+                )
+            except cp.error.SolverError as error:
+                # numbers over many orders of magnitude are too much for it
+                raise RuntimeError("Clarabel found no solution; use working_set") from error
         if program.status == "infeasible":
             raise InputError(
                 "the bound on the residual is too small: no feasible X comes so near to the data"
