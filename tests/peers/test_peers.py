@@ -123,7 +123,7 @@ def test_vca_directions_are_orthogonal_to_what_is_selected():
 def test_duplicates(peer):
     M = np.repeat(np.random.default_rng(0).random((5, 3)), 20, axis=1)
     assert {index // 20 for index in peer(M, 3)} == {0, 1, 2}
-    with pytest.raises(ValueError, match="at most 3 for this M, got 4"):
+    with pytest.raises(ValueError, match=r"at most 3 for this M, got 4: .* (of|span) 3 "):
         peer(M, 4)
 
 

@@ -15,10 +15,10 @@ from selfdict.compute.threads import thread_limit
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
-_TASKS_PER_THREAD = (
-    3  # submitted for each thread of the cluster: one runs, the next ones wait there
-)
-_ANSWERS_PER_CHECK = 32  # after so many answers the number of threads is looked up again
+# tasks submitted for each thread of the cluster: one runs, the others wait there
+_TASKS_PER_THREAD = 3
+# the number of threads is looked up again each time that this many answers have come
+_ANSWERS_PER_CHECK = 32
 
 
 @contextmanager

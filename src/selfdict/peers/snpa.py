@@ -63,6 +63,5 @@ def snpa(M: ArrayLike, r: int) -> Array:
             start = np.vstack([H, np.zeros(M.shape[1])])
         H = fcls(U, M, at_most=True, H0=start)
         residuals = column_residuals(U, M, H) ** 2
-    return enough(
-        selected, r, "all columns lie in the convex hull of so many of them and the origin"
-    )
+    reason = f"all columns lie in the convex hull of {len(selected)} of them and the origin"
+    return enough(selected, r, reason)

@@ -85,7 +85,7 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) 
         subtract_squares(residuals, slack, U[:, -1].astype(M.dtype) @ M, rounding)
     if allow_fewer:
         r = len(selected)
-    return enough(selected, r, "all columns lie in the span of so many of them")
+    return enough(selected, r, f"all columns lie in the span of {len(selected)} of them")
 
 
 def _with_norms(M: ArrayLike, device: Any) -> tuple[Array, Array]:

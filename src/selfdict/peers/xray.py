@@ -80,7 +80,7 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
         # Start from the abundances of the last step, and none of the new column.
         H = nnls(U, M, H0=np.vstack([H, np.zeros(M.shape[1])]))
         residuals = column_residuals(U, M, H) ** 2
-    reason = "all columns lie in the cone of so many of them"
+    reason = f"all columns lie in the cone of {len(selected)} of them"
     if p is not None:
         reason += ", or have pᵀm ≤ 0"
     return enough(selected, r, reason)

@@ -142,7 +142,7 @@ def _complete(K: Array, r: int, evidence: Evidence) -> Array:
         M = evidence.M
         fit = Fit.of(M, np.ones(M.shape[1]), evidence.A, M.shape[0])
         K = grow(fit, r, K, TRIALS, Budget())
-    return enough(K.tolist(), r, "the cone of so many columns contains all the others")
+    return enough(K.tolist(), r, f"all columns lie in the cone of {K.size} of them")
 
 
 def _by_exchange(evidence: Evidence, r: int) -> Array:
