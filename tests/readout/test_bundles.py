@@ -83,8 +83,8 @@ def test_bundles_are_apart_near_and_never_fit_worse(seed, radius):
         assert members[0] == K[k]
         assert set(members) <= set(wider.members[k])
         np.testing.assert_array_equal(found.spectra[k], M[:, members])
-        np.testing.assert_array_equal(found.weights[k], solution.diagonal[members])
-        assert (np.diff(found.weights[k][1:]) <= 0).all()
+        np.testing.assert_array_equal(found.diagonal[k], solution.diagonal[members])
+        assert (np.diff(found.diagonal[k][1:]) <= 0).all()
         apart = min(np.abs(P[:, K[k]] - P[:, j]).sum() for j in K if j != K[k])
         assert all(np.abs(P[:, K[k]] - P[:, j]).sum() < radius * apart + 1e-12 for j in members[1:])
 
@@ -131,10 +131,17 @@ def test_one_bundle_takes_the_whole_support_and_a_stranger_has_no_weight():
     solution = Solution.from_matrix(np.diag([0.2, 0.5, 0.7, 0.0]), problem)
     found = bundles(solution, [3])
     assert found.members[0].tolist() == [3, 2, 1, 0]
-    assert found.weights[0].tolist() == [0.0, 0.7, 0.5, 0.2]
+    assert found.diagonal[0].tolist() == [0.0, 0.7, 0.5, 0.2]
     assert found.abundances(M).dtype == np.float32
     nothing = bundles(Solution.from_matrix(np.zeros((4, 4)), problem), [0, 2])
     assert [members.tolist() for members in nothing.members] == [[0], [2]]
+
+
+def test_the_old_name_of_the_diagonal_warns_with_the_new_one():
+    solution = Solution.from_matrix(np.diag([0.2, 0.5]), Problem(np.eye(2), 0.1))
+    found = bundles(solution, [1])
+    with pytest.warns(DeprecationWarning, match="its name is diagonal now"):
+        assert found.weights is found.diagonal
 
 
 def test_of_a_fit_for_its_rank_and_another():

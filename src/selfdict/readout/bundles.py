@@ -1,5 +1,6 @@
 """Bundles: the pixels of the support that show the same material as a selected one."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +26,11 @@ class Bundles:
     Attributes
     ----------
     members : tuple of r (k,) ndarrays of int
-        The columns of each bundle: the selected one first, then the others by falling weight.
-    weights : tuple of r (k,) ndarrays
-        Their diagonal entries of X; 0 for a selected column outside the support.
+        The columns of each bundle: the selected one first, then the others by falling diagonal
+        entry of X.
+    diagonal : tuple of r (k,) ndarrays
+        These diagonal entries, as in :class:`Solution`; 0 for a selected column outside the
+        support.
     spectra : tuple of r (m, k) ndarrays
         These columns of M.
     angles : tuple of r (k,) ndarrays
@@ -36,9 +39,20 @@ class Bundles:
     """
 
     members: tuple[Array, ...]
-    weights: tuple[Array, ...]
+    diagonal: tuple[Array, ...]
     spectra: tuple[Array, ...]
     angles: tuple[Array, ...]
+
+    @property
+    def weights(self) -> tuple[Array, ...]:
+        """Deprecated: the former name of ``diagonal``."""
+        warnings.warn(
+            "Bundles.weights is deprecated: its name is diagonal now, as in Solution, where "
+            "weights are those of Ω",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.diagonal
 
     @property
     def mean(self) -> Array:
@@ -149,27 +163,27 @@ def bundles(
     radius = as_scalar(radius, "radius")
     if radius > 1:
         raise InputError(f"radius must be at most 1, got {radius:g}")
-    weight = np.zeros(columns.shape[1], dtype=solution.diagonal.dtype)
-    weight[points] = solution.diagonal
-    members = _members(columns, K, points[solution.support], weight, radius)
+    diagonal = np.zeros(columns.shape[1], dtype=solution.diagonal.dtype)
+    diagonal[points] = solution.diagonal
+    members = _members(columns, K, points[solution.support], diagonal, radius)
     spectra = tuple(dense_columns(columns, group) for group in members)
     return Bundles(
         members=members,
-        weights=tuple(weight[group] for group in members),
+        diagonal=tuple(diagonal[group] for group in members),
         spectra=spectra,
         angles=tuple(spectral_angles(S[:, :1], S)[0] for S in spectra),
     )
 
 
 def _members(
-    columns: Array, K: Array, support: Array, weight: Array, radius: float
+    columns: Array, K: Array, support: Array, diagonal: Array, radius: float
 ) -> tuple[Array, ...]:
-    """Return the columns of each bundle: the selected one, then others by falling weight."""
+    """Return the columns of each bundle: the selected one, then others by falling diagonal."""
     centres = _normalised(dense_columns(columns, K))
     between = scipy.spatial.distance.cdist(centres, centres, "cityblock")
     np.fill_diagonal(between, np.finfo(between.dtype).max)
     others = np.setdiff1d(support, K)
-    others = others[np.argsort(-weight[others], kind="stable")]
+    others = others[np.argsort(-diagonal[others], kind="stable")]
     candidates = _normalised(dense_columns(columns, others))
     distance = scipy.spatial.distance.cdist(candidates, centres, "cityblock")
     nearest = distance.argmin(axis=1)
