@@ -13,6 +13,7 @@ from selfdict._validation import Array
 from selfdict.compute.threads import n_threads
 from selfdict.scene.mapped import MappedArray, mapped_file, stored_values
 from selfdict.scene.model import as_scene
+from selfdict.scene.scaling import scaling_of
 
 BLOCK_BYTES = 32 * 2**20  # stored values in one block
 
@@ -100,28 +101,33 @@ def block_matrix(
     if not bands.all():
         raw = raw[bands]
     with np.errstate(all="ignore"):
-        return _physical_values(scene, raw, rows, columns)
+        return _physical_values(scene, raw, rows, columns, bands)
 
 
 def _physical_values(
-    scene: xr.DataArray, raw: Array, rows: slice, columns: slice
+    scene: xr.DataArray, raw: Array, rows: slice, columns: slice, bands: Array
 ) -> tuple[Array, Array]:
     """Return stored values (bands, pixels) of a block scaled, and which pixels hold data.
 
-    Damaged values may overflow or be signalling NaNs: the caller lets NumPy not warn of them.
+    ``raw`` has the used bands only. Damaged values may overflow or be signalling NaNs: the caller
+    lets NumPy not warn of them.
     """
     # The no-data value is one of the stored values: compare before these are scaled.
     valid = _holds_data(raw, scene.attrs.get("_FillValue"))
     if "valid" in scene.coords:
         valid &= scene["valid"].values[rows, columns].ravel().astype(bool)
     M = raw.astype(float_dtype(scene))
+    gain, offset = scaling_of(scene)
+    gain = gain[bands]
+    offset = offset[bands]
     # In the dtype of the matrix: a float64 factor must not turn float32 values into float64.
-    scale = scene.attrs.get("scale_factor", 1)
-    if scale != 1:
-        M *= M.dtype.type(scale)
-    offset = scene.attrs.get("add_offset", 0)
-    if offset != 0:
-        M += M.dtype.type(offset)
+    if (gain != 1).any():
+        M *= gain.astype(M.dtype)[:, None]
+    if (offset != 0).any():
+        M += offset.astype(M.dtype)[:, None]
+    if (gain != 1).any() or (offset != 0).any():
+        # The product of a large value and a large gain may leave the range of the dtype.
+        valid &= np.isfinite(M).all(axis=0)
     return M, valid
 
 
@@ -232,8 +238,7 @@ def matrix(
     Returns
     -------
     M : (n_bands, n_valid) ndarray
-        Physical values (``scale_factor`` and ``add_offset`` applied), float64 if the scene is, else
-        float32.
+        Physical values (scales and offsets applied), float64 if the scene is, else float32.
 
     Examples
     --------

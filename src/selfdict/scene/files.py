@@ -25,6 +25,7 @@ from selfdict.scene.formats import FORMATS, format_of
 from selfdict.scene.mapped import mapped_file, stored_values
 from selfdict.scene.model import DIMS, as_scene
 from selfdict.scene.nodata import nodata_of, with_nodata
+from selfdict.scene.notes import add_notes, without_notes
 from selfdict.scene.quiet import quiet
 from selfdict.scene.staging import staged
 
@@ -51,7 +52,7 @@ def read_scene(
     path : str or path-like
         An ENVI header or data file, ``.tif``, ``.mat``, ``.nc``, ``.zarr``, ``.npy`` or ``.npz``.
     bands : slice or sequence of int, optional
-        Bands to keep, counted from 0.
+        Bands to keep, counted from 0 in the order of rising wavelength, which a scene always has.
     drop_bad_bands : bool
         Drop the bands the file marks as bad (after ``bands``).
     mask : (n_rows, n_columns) array-like of bool, or a file, optional
@@ -154,7 +155,8 @@ def write_scene(
         )
     with staged(target, overwrite=overwrite) as temporary:
         try:
-            module.write(as_bands(scene), temporary, **options)
+            # Notes speak about the file that was read, not about the one that is written.
+            module.write(without_notes(as_bands(scene)), temporary, **options)
         except SceneError as error:
             # It names the file in the hidden folder, which the user does not know.
             raise SceneError(target, error.reason) from error
@@ -164,7 +166,11 @@ def write_scene(
 
 
 def write_spectra(
-    spectra: xr.DataArray, path: str | PathLike[str], *, overwrite: bool = False
+    spectra: xr.DataArray,
+    path: str | PathLike[str],
+    *,
+    spread: xr.DataArray | None = None,
+    overwrite: bool = False,
 ) -> Path:
     """Write spectra (endmember, band) as CSV: one row per band, one column per spectrum.
 
@@ -174,6 +180,9 @@ def write_spectra(
         Such as ``UnmixResult.endmembers``; a coordinate ``name (endmember)`` names the columns.
     path : str or path-like
         The file.
+    spread : xarray.DataArray (endmember, band), optional
+        Such as ``UnmixResult.spread``; columns with ``_spread`` at the end of their names.
+        :func:`read_library` leaves these columns out.
     overwrite : bool
         Replace an existing file.
 
@@ -200,7 +209,11 @@ def write_spectra(
     for key, title in titles.items():
         if key in spectra.coords:
             columns[title] = spectra[key].values.tolist()
-    columns |= dict(zip(_column_titles(spectra), spectra.values))
+    names = _column_titles(spectra)
+    columns |= dict(zip(names, spectra.values))
+    if spread is not None:
+        spread_names = [f"{name}_spread" for name in names]
+        columns |= dict(zip(spread_names, spread.transpose("endmember", "band").values))
     with (
         staged(path, overwrite=overwrite) as temporary,
         temporary.open("w", newline="", encoding="utf-8") as file,
@@ -221,7 +234,7 @@ def _read_file(path: Path, format: str | None, options: dict[str, Any]) -> xr.Da
         )
     try:
         with quiet():
-            return as_scene(module.read(path, **options))
+            return _in_rising_order(as_scene(module.read(path, **options)))
     except (SceneError, ModuleNotFoundError):
         raise
     except Exception as error:
@@ -253,13 +266,33 @@ def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path)
         if index.size and not (index.min() >= 0 and index.max() < n_bands):
             seen = f"got {index.min()} to {index.max()}, counted from 0"
             raise SceneError(path, f"bands must lie between 0 and {n_bands - 1}, {seen}")
-        # A list of indices copies what it selects. In chunks, a mapped file stays on disk.
-        if len(blocks(scene)) > 1 or mapped_file(scene.data) is not None:
-            scene = in_row_chunks(scene)
-        selected = scene.isel(band=index)
+        selected = _take_bands(scene, index)
     if selected.size == 0:
         raise SceneError(path, "no band is left")
     return selected
+
+
+def _take_bands(scene: xr.DataArray, index: Array) -> xr.DataArray:
+    """Return bands by their numbers, without reading them."""
+    # A list of indices copies what it selects. In chunks, a mapped file stays on disk.
+    if len(blocks(scene)) > 1 or mapped_file(scene.data) is not None:
+        scene = in_row_chunks(scene)
+    return scene.isel(band=index)
+
+
+def _in_rising_order(scene: xr.DataArray) -> xr.DataArray:
+    """Return the scene with its bands in the order of their wavelengths."""
+    if "wavelength" not in scene.coords:
+        return scene
+    wavelength = scene["wavelength"].values
+    # A band without a wavelength has no place in the order.
+    if not np.isfinite(wavelength).all() or (np.diff(wavelength) >= 0).all():
+        return scene
+    note = "the bands are put in the order of rising wavelength, and counted in this order"
+    if (np.diff(wavelength) <= 0).all():
+        # A slice is a view of a mapped file, other than a list.
+        return add_notes(scene.isel(band=slice(None, None, -1)), note)
+    return add_notes(_take_bands(scene, np.argsort(wavelength, kind="stable")), note)
 
 
 def _read_mask(path: str | PathLike[str]) -> Any:

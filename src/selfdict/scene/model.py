@@ -2,13 +2,16 @@
 
 Coordinates
     ``wavelength (band)`` and ``fwhm (band)`` in nanometres, ``good_band (band)`` booleans,
-    ``band_name (band)`` strings, ``valid (y, x)`` booleans (a mask given by the user), ``x`` and
-    ``y`` the map coordinates of the pixel centres, ``spatial_ref`` the CRS and transform as
-    rioxarray keeps them. All are optional.
+    ``band_name (band)`` strings, ``band_gain (band)`` and ``band_offset (band)`` numbers, ``valid
+    (y, x)`` booleans (a mask given by the user), ``x`` and ``y`` the map coordinates of the pixel
+    centres, ``spatial_ref`` the CRS and transform as rioxarray keeps them. All are optional.
 Attributes (the CF names, with the CF meaning)
     ``_FillValue``: the no-data value; ``scale_factor``, ``add_offset``: physical value = stored ·
-    scale_factor + add_offset. Stored values stay as they are in the file, so that a round trip
-    changes no bit; :func:`selfdict.scene.matrix` applies them.
+    scale_factor + add_offset. If the bands differ in them, the coordinates ``band_gain`` and
+    ``band_offset`` take their places, see :mod:`selfdict.scene.scaling`. Stored values stay as they
+    are in the file, so that a round trip changes no bit; :func:`selfdict.scene.matrix` applies the
+    scales. ``selfdict_notes`` (not CF): what the reader assumed about the file, see
+    :mod:`selfdict.scene.notes`.
 """
 
 from collections.abc import Hashable, Sequence
@@ -22,6 +25,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.georef import georeference
 from selfdict.scene.nodata import nodata_of, with_nodata
+from selfdict.scene.scaling import from_rioxarray, with_scaling
 
 DIMS = ("band", "y", "x")
 # Names of dims in lower case that are recognised, by what they become.
@@ -91,6 +95,26 @@ def unit_of(wavelength: ArrayLike, units: str | None) -> str:
     return "nm"
 
 
+def unit_note(wavelength: ArrayLike, units: str | None) -> list[str]:
+    """Return a note about the unit of wavelengths, if it is guessed or is none of length.
+
+    Examples
+    --------
+    >>> unit_note([400.0, 2500.0], None)
+    ['the file names no unit of its wavelengths: 400 to 2500 are taken as nm']
+    >>> unit_note([400.0, 2500.0], "nm")
+    []
+    """
+    values = np.asarray(wavelength, dtype=np.float64)
+    unit = unit_of(values, units)
+    if to_nanometres(values, unit) is None:
+        return [f"wavelengths in the unit {unit[:40]!r} are not used"]
+    if unit == units:
+        return []
+    span = f"{np.nanmin(values, initial=np.inf):.5g} to {np.nanmax(values, initial=-np.inf):.5g}"
+    return [f"the file names no unit of its wavelengths: {span} are taken as {unit}"]
+
+
 def to_nanometres(values: ArrayLike, units: str) -> Array | None:
     """Return wavelengths in nm, or None if the unit is not one of length.
 
@@ -121,7 +145,8 @@ def build_scene(
     crs: Any = None,
     transform: Any = None,
     nodata: float | None = None,
-    scale_factor: float | None = None,
+    scale_factor: ArrayLike | None = None,
+    add_offset: ArrayLike | None = None,
     name: Hashable = "reflectance",
 ) -> xr.DataArray:
     """Return an array of shape (bands, rows, columns) and what is known about it as a scene.
@@ -142,8 +167,8 @@ def build_scene(
         From (column, row) to map coordinates; (0, 0) is the outer corner of the first pixel.
     nodata : float, optional
         The value that marks missing data.
-    scale_factor : float, optional
-        Physical value = stored value · scale_factor.
+    scale_factor, add_offset : float or (n_bands,) array-like, optional
+        Physical value = stored value · scale_factor + add_offset, for all bands or for each.
     name : str
         What the values are.
 
@@ -168,8 +193,7 @@ def build_scene(
     scene = _with_band_coordinate(scene, "band_name", band_name, np.str_, {})
     if nodata is not None:
         scene.attrs["_FillValue"] = nodata
-    if scale_factor is not None:
-        scene.attrs["scale_factor"] = scale_factor
+    scene = with_scaling(scene, scale_factor, add_offset)
     return georeference(scene, crs, transform)
 
 
@@ -245,6 +269,7 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
         raise TypeError(f"a scene must hold real numbers, got dtype {scene.dtype}")
     # Of the array given: rioxarray may keep the value for that object only.
     scene = with_nodata(scene, nodata_of(data))
+    scene = from_rioxarray(scene)
     # CF lets a file choose the name of this variable; all that follows looks for "spatial_ref".
     mapping = scene.rio.grid_mapping
     if mapping != "spatial_ref" and mapping in scene.coords:

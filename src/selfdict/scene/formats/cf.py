@@ -28,6 +28,9 @@ _BAND_VARIABLES = {
     "fwhm": ("fwhm", "bandwidth"),
     "good_band": ("good_band", "good_bands", "good_wavelengths", "bbl"),
     "band_name": ("band_name", "band_names"),
+    # No convention has a scale per band: these are the names that this package writes.
+    "scale_factor": ("band_gain",),
+    "add_offset": ("band_offset",),
 }
 
 
@@ -61,6 +64,11 @@ def scene_from_dataset(
     band_data = _band_data(dataset, dims["band"])
     if "wavelength" not in band_data and "wavelength" in named.coords:
         band_data["wavelength"] = named["wavelength"].values
+    for key in ("scale_factor", "add_offset"):
+        if key in named.attrs:
+            if key in band_data:
+                raise SceneError(path, f"has a {key} for all bands and another for each of them")
+            band_data[key] = np.asarray(named.attrs[key]).item()
     scene = build_scene(
         _lazy_values(limit, data, reopen, dims),
         **band_data,
@@ -68,9 +76,8 @@ def scene_from_dataset(
         transform=transform_of(named),
         name=name,
     )
-    for key in ("_FillValue", "scale_factor", "add_offset"):
-        if key in named.attrs:
-            scene.attrs[key] = np.asarray(named.attrs[key]).item()
+    if "_FillValue" in named.attrs:
+        scene.attrs["_FillValue"] = np.asarray(named.attrs["_FillValue"]).item()
     # as_scene ignores one that the dtype cannot hold. No pixel equals it, but the file declares it.
     if "_FillValue" not in scene.attrs and "missing_value" in data.attrs:
         scene.attrs["_FillValue"] = np.asarray(data.attrs["missing_value"]).item()

@@ -13,6 +13,7 @@ from selfdict.scene.blocks import BLOCK_BYTES, in_row_chunks
 from selfdict.scene.errors import SceneError, first_line
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.indexing import load_indexed
+from selfdict.scene.notes import add_notes
 from selfdict.scene.quiet import quiet
 
 
@@ -82,11 +83,25 @@ def lazy_cube(
     )
 
 
-def uniform(path: Path, values: tuple[float, ...], name: str) -> float:
-    """Return the one value all bands share."""
-    if len(set(values)) > 1:
-        raise SceneError(path, f"its bands differ in {name}; a scene has one for all")
-    return float(values[0])
+def with_bad_bands(scene: xr.DataArray, is_bad: Array, reason: str) -> xr.DataArray:
+    """Return the scene with further bands marked as bad, and a note of the reason.
+
+    Parameters
+    ----------
+    scene : xarray.DataArray (band, y, x)
+    is_bad : (n_bands,) ndarray of bool
+        The bands to mark, besides those that are marked already.
+    reason : str
+        Completes the sentence "3 bands …", such as "hold no data".
+    """
+    if not is_bad.any():
+        return scene
+    good = ~is_bad
+    if "good_band" in scene.coords:
+        good &= scene["good_band"].values
+    scene = scene.assign_coords(good_band=("band", good))
+    note = f"{int(is_bad.sum())} bands {reason}: they are marked as bad (drop_bad_bands)"
+    return add_notes(scene, note)
 
 
 def fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:

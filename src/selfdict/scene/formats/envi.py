@@ -10,7 +10,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.common import fill_masked
+from selfdict.scene.formats.common import fill_masked, with_bad_bands
 from selfdict.scene.formats.envi_header import (
     format_header,
     integer_field,
@@ -20,10 +20,13 @@ from selfdict.scene.formats.envi_header import (
     read_header,
 )
 from selfdict.scene.formats.envi_map import map_fields, read_map
+from selfdict.scene.formats.envi_scale import read_scale, scale_fields
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.mapped import stored_values
 from selfdict.scene.model import build_scene, to_nanometres, unit_of
+from selfdict.scene.notes import add_notes
+from selfdict.scene.scaling import scaling_of
 
 NAME = "ENVI"
 # Dtypes by the numbers of the field 'data type'.
@@ -52,9 +55,9 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
     # An integer, so that a comparison does not turn the values into floats.
     if nodata is not None and values.dtype.kind in "iu" and nodata.is_integer():
         nodata = int(nodata)
-    scale_factor = _scale_factor(header, fields)
+    scale = read_scale(header, fields, n_bands)
     crs, transform = read_map(header, fields)
-    return build_scene(
+    scene = build_scene(
         values,
         wavelength=wavelength,
         fwhm=fwhm,
@@ -63,8 +66,12 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
         crs=crs,
         transform=transform,
         nodata=nodata,
-        scale_factor=scale_factor,
+        scale_factor=scale.gain,
+        add_offset=scale.offset,
     )
+    scene = add_notes(scene, *scale.notes)
+    gain, _ = scaling_of(scene)
+    return with_bad_bands(scene, gain == 0, "have a gain of 0, and so no values")
 
 
 def _wavelengths(
@@ -93,20 +100,6 @@ def _band_names(fields: dict[str, str], n_bands: int) -> list[str] | None:
     return names
 
 
-def _scale_factor(header: Path, fields: dict[str, str]) -> float | None:
-    """Return the factor from stored to physical values, by which ENVI divides."""
-    scale = number_field(header, fields, "reflectance scale factor")
-    if scale is None:
-        return None
-    if not (np.isfinite(scale) and scale > 0):
-        raise SceneError(
-            header, f"'reflectance scale factor' must be positive, the header says {scale}"
-        )
-    if scale == 1:
-        return None
-    return 1 / scale
-
-
 def write(
     scene: xr.DataArray, path: Path, *, interleave: str = "bsq", byte_order: str = "little"
 ) -> None:
@@ -115,8 +108,6 @@ def write(
         raise InputError(f"interleave must be 'bsq', 'bil' or 'bip', got {interleave!r}")
     if byte_order not in ("little", "big"):
         raise InputError(f"byte_order must be 'little' or 'big', got {byte_order!r}")
-    if scene.attrs.get("add_offset", 0) != 0:
-        raise SceneError(path, "an ENVI header keeps no add_offset; apply it first or write NetCDF")
     header = path.with_suffix(".hdr")
     data = path
     if path.suffix.lower() == ".hdr":
@@ -180,10 +171,7 @@ def _description(scene: xr.DataArray) -> dict[str, object]:
     nodata = scene.attrs.get("_FillValue")
     if nodata is not None:
         fields["data ignore value"] = np.asarray(nodata).item()
-    scale = scene.attrs.get("scale_factor", 1)
-    if scale != 1:
-        # Rounded to 15 digits, so that a factor of 0.0001 is written as 10000.
-        fields["reflectance scale factor"] = float(f"{1 / scale:.15g}")
+    fields |= scale_fields(scene)
     return fields | map_fields(crs_of(scene), transform_of(scene))
 
 

@@ -1,6 +1,7 @@
 """GeoTIFF through rasterio, read lazily block by block."""
 
 import ctypes
+import itertools
 import warnings
 from pathlib import Path
 from typing import Any
@@ -8,18 +9,21 @@ from typing import Any
 import numpy as np
 import rasterio
 import xarray as xr
-from rasterio.enums import Interleaving
+from rasterio.enums import Interleaving, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioIOError
 from rasterio.windows import Window
 
 from selfdict._validation import Array
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.common import fill_masked, lazy_cube, uniform
-from selfdict.scene.formats.limits import Limit, product
+from selfdict.scene.formats.common import fill_masked, lazy_cube
+from selfdict.scene.formats.geotiff_bands import read_bands
+from selfdict.scene.formats.limits import Limit, check_header, product
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.mapped import stored_values
-from selfdict.scene.model import build_scene, to_nanometres, unit_of
+from selfdict.scene.model import build_scene
+from selfdict.scene.notes import add_notes
+from selfdict.scene.scaling import scaling_of
 
 NAME = "GeoTIFF"
 
@@ -36,7 +40,11 @@ _silence_libtiff()
 
 
 def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
-    """Read a GeoTIFF; wavelengths come from the tags of its bands, as GDAL writes them."""
+    """Read a GeoTIFF; wavelengths come from the tags of its bands or from their names."""
+    # GDAL loads this file of statistics and tags, if there is one, whatever its size.
+    statistics = path.with_name(path.name + ".aux.xml")
+    if statistics.is_file():
+        check_header(statistics, statistics.stat().st_size)
     with _open(path) as file:
         if len(set(file.dtypes)) > 1 or np.dtype(file.dtypes[0]).kind not in "iuf":
             raise SceneError(
@@ -48,20 +56,28 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
         transform = file.transform
         if transform.is_identity:
             transform = None
+        band_data, notes = read_bands(file)
         scene = build_scene(
             _lazy_values(file, Limit(path, path.stat().st_size, max_bytes), shape, dtype),
-            **_band_data(file),
+            **band_data,
             crs=file.crs,
             transform=transform,
             nodata=_nodata(file.nodatavals[0], dtype),
+            scale_factor=file.scales,
+            add_offset=file.offsets,
         )
-        scale = uniform(path, file.scales, "scale")
-        offset = uniform(path, file.offsets, "offset")
-    if scale != 1:
-        scene.attrs["scale_factor"] = scale
-    if offset != 0:
-        scene.attrs["add_offset"] = offset
-    return scene
+        notes += _mask_notes(file)
+    return add_notes(scene, *notes)
+
+
+def _mask_notes(file: Any) -> list[str]:
+    """Return a note if the file marks pixels in a way that is not read."""
+    flags = set(itertools.chain.from_iterable(file.mask_flag_enums))
+    if MaskFlags.alpha in flags:
+        return ["the file has an alpha band, which is read as a band like the others"]
+    if MaskFlags.per_dataset in flags:
+        return ["the file has a mask of its own, which is not read (mask)"]
+    return []
 
 
 def _lazy_values(file: Any, limit: Limit, shape: tuple[int, int, int], dtype: Any) -> Any:
@@ -117,8 +133,9 @@ def write(scene: xr.DataArray, path: Path) -> None:
 
 def _write_metadata(scene: xr.DataArray, file: Any) -> None:
     n_bands = scene.sizes["band"]
-    file.scales = (float(scene.attrs.get("scale_factor", 1)),) * n_bands
-    file.offsets = (float(scene.attrs.get("add_offset", 0)),) * n_bands
+    gain, offset = scaling_of(scene)
+    file.scales = tuple(gain.tolist())
+    file.offsets = tuple(offset.tolist())
     for band in range(n_bands):
         file.update_tags(band + 1, **_tags(scene, band))
         if "band_name" in scene.coords:
@@ -156,36 +173,6 @@ def _nodata(value: float | None, dtype: np.dtype[Any]) -> float | None:
     if value is not None and dtype.kind in "iu" and float(value).is_integer():
         return int(value)
     return value
-
-
-def _band_data(file: Any) -> dict[str, Any]:
-    """Return what the file says about its bands, by the names of a scene."""
-    tags = [file.tags(band) for band in file.indexes]
-    imagery = [file.tags(band, ns="IMAGERY") for band in file.indexes]
-    band_data: dict[str, Any] = {
-        "wavelength": _numbers(tags, "wavelength", imagery, "CENTRAL_WAVELENGTH_UM"),
-        "fwhm": _numbers(tags, "fwhm", imagery, "FWHM_UM"),
-    }
-    if all("good_band" in tag for tag in tags):
-        band_data["good_band"] = [tag["good_band"] != "0" for tag in tags]
-    names = [name or "" for name in file.descriptions]
-    if any(names):
-        band_data["band_name"] = names
-    return band_data
-
-
-def _numbers(
-    tags: list[dict[str, str]], name: str, imagery: list[dict[str, str]], imagery_name: str
-) -> Array | None:
-    """Return one number per band in nm, from its own tags or from GDAL's imagery tags, or None."""
-    if all(name in tag for tag in tags):
-        values = [float(tag[name]) for tag in tags]
-        # Widths have the unit of the wavelengths; by their size it cannot be guessed.
-        wavelength = [float(tag.get("wavelength", "nan")) for tag in tags]
-        return to_nanometres(values, unit_of(wavelength, tags[0].get("wavelength_units")))
-    if all(imagery_name in tag for tag in imagery):
-        return to_nanometres([float(tag[imagery_name]) for tag in imagery], "um")
-    return None
 
 
 def _tags(scene: xr.DataArray, band: int) -> dict[str, str]:
