@@ -16,6 +16,7 @@ NAMES = (
     "accuracy",
     "topics",
     "library",
+    "identification",
     "scene_memory",
     "thinning",
     "dask",

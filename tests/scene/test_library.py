@@ -16,6 +16,7 @@ from selfdict.scene import (
     write_scene,
     write_spectra,
 )
+from selfdict.scene.notes import notes_of
 
 NAMES = ["Alunite GDS84", "Kaolinite", "dry grass"]
 WAVELENGTH = np.array([400.0, 500.0, 700.0, 1000.0])
@@ -86,8 +87,12 @@ def test_scaled_values_deleted_bands_and_names_with_commas(tmp_path):
     assert library["name"].values.tolist() == ["spectrum 1", "spectrum 2", "spectrum 3"]
     assert np.isnan(library.values[0, 1])
     np.testing.assert_allclose(library.values[1:], SPECTRA[1:], rtol=1e-6)
-    matched = match_wavelengths(library, bands([500.0]))
-    np.testing.assert_allclose(matched.values[:, 0], [0.1 + 0.2 / 3, 0.4, 1.0], rtol=1e-6)
+    assert notes_of(library) == ["the header lists 4 names for 3 spectra: they are numbered"]
+    matched = match_wavelengths(library, bands([850.0]))
+    np.testing.assert_allclose(matched.values[:, 0], [0.35, 0.25, 0.5], rtol=1e-6)
+    # A deleted value is not bridged.
+    with pytest.raises(ValueError, match=r"'spectrum 1' covers 400–1000 nm.*leave out the 1 bands"):
+        match_wavelengths(library, bands([600.0]))
 
 
 def test_matching_interpolates_whatever_the_order_of_the_bands():

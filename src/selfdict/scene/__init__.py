@@ -15,12 +15,22 @@ from selfdict.scene.check import SceneCheck  # noqa: E402
 from selfdict.scene.errors import SceneError  # noqa: E402
 from selfdict.scene.files import read_scene, write_scene, write_spectra  # noqa: E402
 from selfdict.scene.georef import crs_of, transform_of  # noqa: E402
-from selfdict.scene.library import build_library, match_wavelengths, read_library  # noqa: E402
+from selfdict.scene.identify import Identification, Match, identify  # noqa: E402
+from selfdict.scene.library import (  # noqa: E402
+    ResampledLibrary,
+    build_library,
+    match_wavelengths,
+    read_library,
+    resample_library,
+)
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
 from selfdict.scene.result import UnmixResult  # noqa: E402
 from selfdict.scene.unmix import unmix  # noqa: E402
 
 __all__ = [
+    "Identification",
+    "Match",
+    "ResampledLibrary",
     "SceneCheck",
     "SceneError",
     "SelfdictAccessor",
@@ -29,10 +39,12 @@ __all__ = [
     "build_library",
     "build_scene",
     "crs_of",
+    "identify",
     "match_wavelengths",
     "matrix",
     "read_library",
     "read_scene",
+    "resample_library",
     "transform_of",
     "unmix",
     "valid_mask",

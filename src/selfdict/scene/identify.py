@@ -1,0 +1,280 @@
+"""Which material of a spectral library an endmember is, or that it is none of them.
+
+Spectra are compared by their slopes over the wavelength, which neither brightness nor an offset
+changes. The measure is the angle between two vectors of slopes. On the USGS library it finds the
+mineral of another sample more often than the angle between spectra or between spectra without
+their continuum, and noise disturbs it less: docs/libraries.md has the figures.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from selfdict._errors import InputError
+from selfdict._validation import Array
+from selfdict.scene.libraries.model import material_names
+from selfdict.scene.notes import notes_of
+from selfdict.scene.resampling import ResampledLibrary, resample_library
+
+# Standard deviation, in nm, of the Gaussian weights of a slope. Features of minerals are 20 to 200
+# nm wide; less smoothing lets noise in, more blurs them.
+_SLOPE_WIDTH = 30.0
+_MIN_BANDS = 10  # with fewer, too many spectra have the same slopes
+_MAX_BANDS = 3000  # slopes take time and memory that grow with the square of this number
+# A match needs a small angle, and a next material that is much farther. On the USGS library this
+# accepts one in ten minerals that are not in it, most of them for one of the same mineral group.
+MAX_ANGLE = 20.0
+MAX_RATIO = 0.7
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The nearest spectrum of one material.
+
+    Attributes
+    ----------
+    material : str
+        The material.
+    name : str
+        The name of the spectrum.
+    spectrum : int
+        Its position in the library, counted from 0.
+    angle : float
+        The angle between its slopes and those of the endmember, in degrees; 0 is the same shape.
+    """
+
+    material: str
+    name: str
+    spectrum: int
+    angle: float
+
+
+@dataclass(frozen=True)
+class Match:
+    """What an endmember is.
+
+    Attributes
+    ----------
+    material : str or None
+        The material, None if the library does not decide.
+    nearest : tuple of Candidate
+        The nearest materials, the nearest first.
+    curve : (n_bands,) ndarray
+        The spectrum of the first of them at the bands of the endmember, scaled to its brightness;
+        NaN in bands that the library does not cover.
+    """
+
+    material: str | None
+    nearest: tuple[Candidate, ...]
+    curve: Array
+
+    @property
+    def angle(self) -> float:
+        """The angle to the nearest material, in degrees."""
+        return self.nearest[0].angle
+
+    @property
+    def margin(self) -> float:
+        """How much farther the next material is, in degrees; infinite if there is only one."""
+        if len(self.nearest) == 1:
+            return np.inf
+        return self.nearest[1].angle - self.nearest[0].angle
+
+    @property
+    def sentence(self) -> str:
+        """The finding in words."""
+        first = self.nearest[0]
+        found = f"{first.name} at {first.angle:.1f}°"
+        if len(self.nearest) > 1:
+            second = self.nearest[1]
+            found += f", the next material is {second.material} at {second.angle:.1f}°"
+        if self.material is not None:
+            return f"{self.material}: {found}"
+        reason = f"the nearest is farther than {MAX_ANGLE:g}°"
+        if first.angle <= MAX_ANGLE:
+            reason = "two materials are about as near"
+        return f"no match, {reason}: {found}"
+
+
+@dataclass(frozen=True)
+class Identification:
+    """What the endmembers of a scene are.
+
+    Attributes
+    ----------
+    matches : tuple of Match
+        One per endmember.
+    bands : (n_bands,) ndarray of bool
+        The bands of the endmembers that were compared.
+    notes : tuple of str
+        What was left out of the library and of the bands.
+    """
+
+    matches: tuple[Match, ...]
+    bands: Array
+    notes: tuple[str, ...]
+
+
+def identify(
+    endmembers: xr.DataArray, library: xr.DataArray, *, n_nearest: int = 3
+) -> Identification:
+    """Find the materials of a library that endmembers are.
+
+    The library is resampled to the bands of the endmembers by their response
+    (:func:`resample_library`). Each endmember and each spectrum is reduced to its slopes over the
+    wavelength; the nearest spectrum is the one with the smallest angle between the slopes. Spectra
+    of one material count as one.
+
+    An endmember is identified if the angle is at most 20° and at most 0.7 times that of the next
+    material. Otherwise the library does not decide, and the match has no material.
+
+    Parameters
+    ----------
+    endmembers : xarray.DataArray (endmember, band)
+        Such as ``UnmixResult.endmembers``, or a library read from ``endmembers.csv``; reflectances
+        in any unit, with a coordinate ``wavelength (band)``, and ``fwhm (band)`` if known.
+    library : xarray.DataArray (spectrum, band)
+        See :func:`read_library`.
+    n_nearest : int
+        How many of the nearest materials are listed, at least 2.
+
+    Returns
+    -------
+    Identification
+
+    Raises
+    ------
+    ValueError
+        The endmembers or the library have no wavelengths, or fewer than 10 bands in common.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict.scene import build_library, identify
+    >>> wavelength = np.linspace(400.0, 2500.0, 100)
+    >>> dips = [1 - np.exp(-(((wavelength - centre) / 100) ** 2)) for centre in (900, 2100, 2200)]
+    >>> library = build_library(dips, ["hematite", "alunite", "kaolinite"], wavelength)
+    >>> endmember = library.isel(spectrum=[2]) * 0.3 + 0.05
+    >>> identify(endmember, library).matches[0].sentence
+    'kaolinite: kaolinite at 0.0°, the next material is alunite at 84.3°'
+    """
+    if n_nearest < 2:
+        raise InputError(f"n_nearest must be at least 2, got {n_nearest}")
+    endmembers = endmembers.transpose(..., "band")
+    if "wavelength" not in library.coords or "wavelength" not in endmembers.coords:
+        missing = "the library has"
+        if "wavelength" in library.coords:
+            missing = "the endmembers have"
+        raise InputError(f"identification compares slopes over the wavelength, but {missing} none")
+    has_values = np.isfinite(endmembers.values).all(axis=0)
+    resampled = resample_library(library, endmembers.isel(band=has_values))
+    bands = has_values.copy()
+    bands[has_values] = resampled.bands
+    _check_number(int(bands.sum()))
+    wavelength = endmembers["wavelength"].values[bands]
+    spectra = endmembers.values[:, bands].astype(np.float64)
+    angles = angles_between(
+        slopes_of(spectra, wavelength), slopes_of(resampled.library.values, wavelength)
+    )
+    matches = []
+    for spectrum, row in zip(spectra, angles):
+        candidates = _nearest(row, resampled, n_nearest)
+        curve = np.full(len(bands), np.nan)
+        row_of_nearest = int(np.argmin(row))
+        curve[bands] = _scaled(resampled.library.values[row_of_nearest], spectrum)
+        matches.append(Match(_decision(candidates), candidates, curve))
+    notes = (*notes_of(library), *resampled.notes)
+    return Identification(tuple(matches), bands, notes)
+
+
+def _check_number(n_bands: int) -> None:
+    if n_bands < _MIN_BANDS:
+        raise InputError(
+            f"identification needs {_MIN_BANDS} bands or more, "
+            f"the library and the endmembers have {n_bands} in common"
+        )
+    if n_bands > _MAX_BANDS:
+        raise InputError(f"identification takes at most {_MAX_BANDS} bands, got {n_bands}")
+
+
+def slopes_of(spectra: Array, wavelength: Array) -> Array:
+    """Return the slope of spectra (k, n) at each wavelength, by weighted linear regression.
+
+    The weights are Gaussian in the distance from the wavelength. They reach over gaps between bands
+    and take bands in any order.
+    """
+    order = np.argsort(wavelength, kind="stable")
+    steps = np.diff(wavelength[order])
+    # To the nearer neighbour: a lonely band needs a wider window to have a slope.
+    to_left = np.concatenate([[np.inf], steps])
+    to_right = np.concatenate([steps, [np.inf]])
+    spacing = np.empty(len(wavelength))
+    spacing[order] = np.minimum(to_left, to_right)
+    width = np.maximum(_SLOPE_WIDTH, spacing)
+    distance = wavelength[None, :] - wavelength[:, None]
+    weights = np.exp(-0.5 * (distance / width[:, None]) ** 2)
+    weights /= weights.sum(axis=1, keepdims=True)
+    centred = weights * (distance - (weights * distance).sum(axis=1, keepdims=True))
+    # Zero only if all bands have one wavelength.
+    variance = np.maximum((centred * distance).sum(axis=1), np.finfo(float).tiny)
+    # Relative to the largest value, so that no unit of the data leaves the range of floats.
+    largest = np.abs(spectra).max(axis=1, keepdims=True)
+    relative = spectra / np.where(largest > 0, largest, 1.0)
+    slopes: Array = relative @ (centred / variance[:, None]).T
+    return slopes
+
+
+def angles_between(first: Array, second: Array) -> Array:
+    """Return the angles between the rows of two matrices, in degrees."""
+    cosines = _unit_rows(first) @ _unit_rows(second).T
+    angles: Array = np.degrees(np.arccos(np.clip(cosines, -1, 1)))
+    return angles
+
+
+def _unit_rows(rows: Array) -> Array:
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    # A spectrum without slopes is at 90° to all.
+    units: Array = rows / np.where(norms > 0, norms, 1.0)
+    return units
+
+
+def _nearest(angles: Array, resampled: ResampledLibrary, n_nearest: int) -> tuple[Candidate, ...]:
+    """Return the nearest spectrum of each of the nearest materials."""
+    materials = material_names(resampled.library)
+    names = resampled.library["name"].values
+    # Positions in the library as it was given.
+    positions = np.flatnonzero(resampled.spectra)
+    candidates: list[Candidate] = []
+    seen = set()
+    for k in np.argsort(angles, kind="stable").tolist():
+        if len(candidates) == n_nearest:
+            break
+        # Libraries write one material in upper and in lower case.
+        material = str(materials[k]).casefold()
+        if material not in seen:
+            seen.add(material)
+            candidates.append(
+                Candidate(str(materials[k]), str(names[k]), int(positions[k]), float(angles[k]))
+            )
+    return tuple(candidates)
+
+
+def _decision(candidates: tuple[Candidate, ...]) -> str | None:
+    """Return the material of the nearest candidate, None if it is too far or not alone."""
+    first = candidates[0]
+    if first.angle > MAX_ANGLE:
+        return None
+    if len(candidates) > 1 and first.angle > MAX_RATIO * candidates[1].angle:
+        return None
+    return first.material
+
+
+def _scaled(curve: Array, spectrum: Array) -> Array:
+    """Return a curve scaled to the brightness of a spectrum, by least squares."""
+    curve = curve.astype(np.float64)
+    energy = float(curve @ curve)
+    if energy == 0:
+        return curve
+    scaled: Array = curve * (float(curve @ spectrum) / energy)
+    return scaled

@@ -1,0 +1,1 @@
+"""Spectral libraries: one file per format, and what they have in common."""
