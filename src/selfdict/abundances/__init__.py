@@ -4,5 +4,6 @@ from selfdict.abundances.fcls import fcls
 from selfdict.abundances.nnls import nnls
 from selfdict.abundances.residual import column_residuals
 from selfdict.abundances.shares import shares
+from selfdict.abundances.uncertainty import Variability, standard_errors
 
-__all__ = ["column_residuals", "fcls", "nnls", "shares"]
+__all__ = ["Variability", "column_residuals", "fcls", "nnls", "shares", "standard_errors"]

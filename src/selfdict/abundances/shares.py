@@ -1,16 +1,46 @@
 """Abundances that sum to one and do not depend on brightness."""
 
+from typing import Literal, overload
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
 from selfdict.abundances.nnls import nnls
+from selfdict.abundances.residual import column_residuals
+from selfdict.abundances.uncertainty import Variability, standard_errors
 from selfdict.compute.scaling import times_powers_of_two, unusual_column_exponents
 from selfdict.kernels.column_norms import squared_norms
 
 
-def shares(U: ArrayLike, M: ArrayLike) -> Array:
+@overload
+def shares(
+    U: ArrayLike,
+    M: ArrayLike,
+    *,
+    return_std: Literal[False] = ...,
+    variability: Variability | None = ...,
+) -> Array: ...
+
+
+@overload
+def shares(
+    U: ArrayLike,
+    M: ArrayLike,
+    *,
+    return_std: Literal[True],
+    variability: Variability | None = ...,
+) -> tuple[Array, Array]: ...
+
+
+def shares(
+    U: ArrayLike,
+    M: ArrayLike,
+    *,
+    return_std: bool = False,
+    variability: Variability | None = None,
+) -> Array | tuple[Array, Array]:
     """Return the share of each column of U in each column of M: nonnegative, and summing to one.
 
     The brightness of a pixel (slope, shade, illumination) is arbitrary, and so is that of a
@@ -23,11 +53,19 @@ def shares(U: ArrayLike, M: ArrayLike) -> Array:
         Spectra; none of them zero.
     M : (m, n) array_like or sparse array
         Pixels.
+    return_std : bool
+        Return their standard errors as well: how much the noise in the residual, and the spread of
+        the spectra if it is given, let them vary. See :doc:`/answer`.
+    variability : Variability, optional
+        The spread of the spectra, from :attr:`Groups.variability <selfdict.Groups>`.
 
     Returns
     -------
-    (r, n) ndarray
+    shares : (r, n) ndarray
         Columns sum to one; a pixel in which no spectrum has a part, such as zeros, has zeros.
+    std : (r, n) ndarray
+        If asked for. NaN where the residual does not tell the noise: for pixels of zeros, and for
+        those with as many positive shares as bands.
 
     Examples
     --------
@@ -44,7 +82,16 @@ def shares(U: ArrayLike, M: ArrayLike) -> Array:
     if (norms == 0).any():
         zero = int(np.flatnonzero(norms == 0)[0])
         raise InputError(f"shares are relative to spectra, got a spectrum of zeros: column {zero}")
-    return as_shares(nnls((U / norms).astype(U.dtype), M))
+    U = (U / norms).astype(U.dtype)
+    H = nnls(U, M)
+    if not return_std:
+        return as_shares(H)
+    if variability is not None and len(variability.traces) != U.shape[1]:
+        raise InputError(
+            f"the variability is that of {len(variability.traces)} spectra, got {U.shape[1]}"
+        )
+    errors = standard_errors(U, H, column_residuals(U, M, H), variability=variability)
+    return as_shares(H), errors
 
 
 def as_shares(H: Array) -> Array:

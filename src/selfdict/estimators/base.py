@@ -2,7 +2,7 @@
 
 import re
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_vector
-from selfdict.abundances import column_residuals, nnls, shares
+from selfdict.abundances import Variability, column_residuals, nnls, shares
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.metrics import relative_error
@@ -150,22 +150,41 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         points = self._validate(X, reset=False)
         return np.ascontiguousarray(nnls(self.components_.T.astype(points.dtype), points.T).T)
 
-    def shares(self, X: ArrayLike) -> Array:
+    @overload
+    def shares(self, X: ArrayLike, *, return_std: Literal[False] = ...) -> Array: ...
+
+    @overload
+    def shares(self, X: ArrayLike, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    def shares(self, X: ArrayLike, *, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Return abundances that sum to one and do not depend on brightness.
 
         Parameters
         ----------
         X : (n_samples, n_features) array_like or sparse matrix
             Points as rows.
+        return_std : bool
+            Return their standard errors as well. They follow from the residual of each point and,
+            if there are groups of points, from their spread: see :doc:`/answer`.
 
         Returns
         -------
-        (n_samples, n_components) ndarray
+        shares : (n_samples, n_components) ndarray
             Relative to components of unit length: see :func:`selfdict.shares`.
+        std : (n_samples, n_components) ndarray
+            If asked for.
         """
         check_is_fitted(self)
         points = self._validate(X, reset=False)
-        return np.ascontiguousarray(shares(self.components_.T.astype(points.dtype), points.T).T)
+        U = self.components_.T.astype(points.dtype)
+        if not return_std:
+            return np.ascontiguousarray(shares(U, points.T).T)
+        parts, std = shares(U, points.T, return_std=True, variability=self._variability())
+        return np.ascontiguousarray(parts.T), np.ascontiguousarray(std.T)
+
+    def _variability(self) -> Variability | None:
+        """Return how points of the same component differ; None if that is not known."""
+        return None
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the points that the abundances describe, ``X @ components_``.

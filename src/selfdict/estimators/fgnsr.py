@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator
+from selfdict.abundances import Variability
 from selfdict.estimators.base import _DTYPES, SelfDictionaryEstimator, native_order
 from selfdict.estimators.settings import (
     as_candidates,
@@ -114,6 +115,9 @@ class FGNSR(SelfDictionaryEstimator):
         The standard deviation of the points averaged, with ``endmembers="average"``.
     group_counts_ : (n_components,) ndarray of int or None
         How many points were averaged, with ``endmembers="average"``.
+    variability_ : Variability or None
+        How the points of each group differ from its component, for the standard errors of shares;
+        None with a ``dictionary``.
     reconstruction_err_ : float
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0; with ``sample_weight``, weighted.
     solution_ : Solution
@@ -172,6 +176,7 @@ class FGNSR(SelfDictionaryEstimator):
     groups_: tuple[Array, ...]
     spread_: Array | None
     group_counts_: Array | None
+    variability_: Variability | None
     compressed_gap_: float | None
 
     def __init__(
@@ -268,7 +273,9 @@ class FGNSR(SelfDictionaryEstimator):
             solution = denoise_again(solution, r)
         return select_indices(solution, r, method=self.postprocess)
 
-    def prove(self, *, tol: float = 1e-6, max_seconds: float | None = None) -> Proof:
+    def prove(
+        self, *, tol: float = 1e-6, max_seconds: float | None = None, budget: float | None = None
+    ) -> Proof:
         """Prove how far ``groups_`` suffice, and how far each of them is needed.
 
         With ``candidates`` the statements are about the representatives: each group stands for
@@ -280,6 +287,8 @@ class FGNSR(SelfDictionaryEstimator):
             The gap to which the model is solved for this; a smaller one closes more rows.
         max_seconds : float, optional
             Time limit of each solve.
+        budget : float, optional
+            Seconds for all of it; what needs longer is left unproven.
 
         Returns
         -------
@@ -288,7 +297,9 @@ class FGNSR(SelfDictionaryEstimator):
         """
         check_is_fitted(self)
         groups = groups_of_rows(self.solution_, self.groups_)
-        return prove_groups(self.solution_, groups, tol=tol, max_seconds=max_seconds)
+        return prove_groups(
+            self.solution_, groups, tol=tol, max_seconds=max_seconds, budget=budget
+        )
 
     def bundles(self, r: int | None = None, *, radius: float = 0.5) -> Bundles:
         """Return the points, or atoms, of the support around each selected one.
@@ -367,6 +378,7 @@ class FGNSR(SelfDictionaryEstimator):
         """Return the selected rows, or the averages of their groups; store the groups."""
         self.spread_ = None
         self.group_counts_ = None
+        self.variability_ = None
         if self.dictionary is not None:
             if self.endmembers == "average":
                 raise InputError("averages are of points: they do not go with a dictionary")
@@ -375,10 +387,15 @@ class FGNSR(SelfDictionaryEstimator):
         groups = pure_groups(points.T, self.indices_)
         self.groups_ = groups.members
         if self.endmembers == "pixels":
+            self.variability_ = groups.pixel_variability
             return super()._components(points, atoms)
         self.spread_ = np.ascontiguousarray(groups.spread.T)
         self.group_counts_ = groups.counts
+        self.variability_ = groups.variability
         return np.ascontiguousarray(groups.spectra.T)
+
+    def _variability(self) -> Variability | None:
+        return self.variability_
 
     def _given_mu(self) -> float | None:
         """Return the penalty if it is a number, None if it is to be chosen."""

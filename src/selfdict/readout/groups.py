@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_indices, as_matrix
 from selfdict.abundances.shares import shares
+from selfdict.abundances.uncertainty import Variability
 from selfdict.compute.scaling import exponent_from_squares, times_power_of_two
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
@@ -45,6 +46,11 @@ class Groups:
         How many pixels were averaged; the others of the group lie furthest from the average.
     purity : (r,) ndarray
         The least share of a pixel in the group, the selected one apart.
+    variability : Variability
+        How the pixels averaged differ from the average, as the standard errors of shares need it:
+        see :func:`selfdict.shares`.
+    pixel_variability : Variability
+        How they differ from the selected pixel.
     """
 
     members: tuple[Array, ...]
@@ -52,6 +58,8 @@ class Groups:
     spread: Array
     counts: Array
     purity: Array
+    variability: Variability
+    pixel_variability: Variability
 
 
 def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
@@ -84,12 +92,14 @@ def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
         M = times_power_of_two(M, -exponent)
         squares = squared_norms(M)
     lengths = np.sqrt(squares)
-    spectra = dense_columns(M, K).astype(np.float64)
+    pixels = dense_columns(M, K).astype(np.float64)
+    spectra = pixels
     for _ in range(ROUNDS):
         parts = shares(spectra, M)
         members = _members(parts, K)
         directions = [_average(_unit_columns(M, group, lengths)) for group in members]
         spectra = np.stack([direction.mean for direction in directions], axis=1)
+    averaged = [group[d.kept] for group, d in zip(members, directions, strict=True)]
     # a typical brightness, so that coefficients relative to the average mean something
     scale = np.array([np.median(lengths[group]) for group in members])
     scale /= np.sqrt(squared_norms(spectra))
@@ -98,8 +108,10 @@ def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
         members=members,
         spectra=times_power_of_two((spectra * scale).astype(M.dtype), exponent),
         spread=times_power_of_two((spread * scale).astype(M.dtype), exponent),
-        counts=np.array([direction.count for direction in directions]),
+        counts=np.array([len(group) for group in averaged]),
         purity=np.array([_least_share(parts[k], group) for k, group in enumerate(members)]),
+        variability=_variability(M, averaged, lengths, spectra),
+        pixel_variability=_variability(M, averaged, lengths, pixels),
     )
 
 
@@ -128,24 +140,35 @@ def _unit_columns(M: Any, group: Array, lengths: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Direction:
-    """An average of unit-length pixels, their standard deviation, and their number."""
+    """An average of unit-length pixels, their standard deviation, and which they are."""
 
     mean: Array
     spread: Array
-    count: int
+    kept: Array
 
 
 def _average(columns: Array) -> _Direction:
     """Average the three quarters of the columns that are nearest to their average."""
-    kept = columns
     mean = columns.mean(axis=1)
     for _ in range(3):
         # by angle: for columns of length one the product with the mean falls with it
         nearness = columns.T @ mean
-        threshold = np.quantile(nearness, TRIMMED)
-        kept = columns[:, nearness >= threshold]
-        mean = kept.mean(axis=1)
-    return _Direction(mean, kept.std(axis=1), kept.shape[1])
+        kept = nearness >= np.quantile(nearness, TRIMMED)
+        mean = columns[:, kept].mean(axis=1)
+    return _Direction(mean, columns[:, kept].std(axis=1), kept)
+
+
+def _variability(M: Any, groups: list[Array], lengths: Array, spectra: Array) -> Variability:
+    """Return how the pixels of each group differ from its spectrum, all scaled to length one."""
+    directions = spectra / np.sqrt(squared_norms(spectra))
+    products = []
+    traces = []
+    for k, group in enumerate(groups):
+        deviations = _unit_columns(M, group, lengths) - directions[:, [k]]
+        seen = directions.T @ deviations
+        products.append(seen @ seen.T / len(group))
+        traces.append(float(squared_norms(deviations).mean()))
+    return Variability(np.stack(products), np.array(traces))
 
 
 def _least_share(share: Array, group: Array) -> float:

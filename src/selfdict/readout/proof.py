@@ -13,6 +13,8 @@ The certificate of a solution is about weights. Let G_1, …, G_r be groups of r
 - *Limit*: no r spectra whatsoever have a smaller relative error than the truncated SVD of rank r.
 """
 
+import math
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +22,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_indices
+from selfdict._validation import Array, as_indices, as_scalar
 from selfdict.compute.sums import second_moments
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.certificate import (
@@ -34,9 +36,13 @@ from selfdict.model.certificate import (
 from selfdict.model.dual import DualTerms, best_scaling, dot_error
 from selfdict.model.features import UnsupportedError
 from selfdict.model.problem import Problem
-from selfdict.model.solution import Solution
+from selfdict.model.solution import Solution, Status
 from selfdict.reductions.weighting import weighted_columns
 from selfdict.solvers.working_set import WorkingSet
+
+# relative gaps: bounds are percentages, and the last digits of a solve would prove nothing more
+FINE_TOLERANCE = 2e-4
+COARSE_TOLERANCE = 5e-3
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,7 @@ class Proof:
     ----------
     enough : float
         Using only these groups is at most this much worse, relative to the best use of all rows.
+        Infinite if nothing is proven.
     needed : (r,) ndarray of float
         Without group k no weights come within this much of the objective that was reached, relative
         to it; 0 if nothing is proven.
@@ -58,6 +65,8 @@ class Proof:
         The solution that was refined for this, with its gap.
     groups : tuple of r ndarrays of int
         The rows of each group.
+    complete : bool
+        Whether everything was tried; False if the time was up before.
     """
 
     enough: float
@@ -66,19 +75,78 @@ class Proof:
     closed: Array
     solution: Solution
     groups: tuple[Array, ...]
+    complete: bool = True
+
+    @property
+    def is_needed(self) -> Array:
+        """Which groups are proven to be needed, (r,) of bool: at all, that is by 0.01 %."""
+        return np.asarray(self.needed >= 1e-4)
 
     @property
     def sentence(self) -> str:
         """What is proven, for a person."""
-        share = 100 * float(self.closed.mean())
-        smallest = 100 * float(self.needed.min())
-        largest = 100 * float(self.needed.max())
+        sentences = [self._enough_in_words(), self._needed_in_words()]
+        closed = 100 * float(self.closed.mean())
+        sentences.append(f"{closed:.3g} % of the candidates are proven to play no part.")
+        if not self.complete:
+            sentences.append("The time was up before everything was tried.")
+        return " ".join(sentences)
+
+    def _enough_in_words(self) -> str:
+        suffice = f"These {len(self.groups)} groups suffice"
+        if len(self.groups) == 1:
+            suffice = "This group suffices"
+        if not np.isfinite(self.enough):
+            return f"It is not proven whether {suffice[0].lower()}{suffice[1:]}."
         return (
-            f"These {len(self.groups)} groups suffice, within {100 * self.enough:.2g} % of the "
-            "best use of all candidates. Without one of them the objective rises by at least "
-            f"{smallest:.2g} to {largest:.2g} %. {share:.1f} % of all candidates are proven to "
-            "play no part."
+            f"{suffice}: using nothing else is at most {at_most(self.enough)} worse than the best "
+            f"use of all {self.closed.size:,} candidates."
         )
+
+    def _needed_in_words(self) -> str:
+        needed = self.needed[self.is_needed]
+        if len(needed) == 0:
+            return "None of them is proven to be needed."
+        rise = f"{at_least(needed.min())} to {at_least(needed.max())}"
+        if len(needed) == 1:
+            rise = at_least(needed[0])
+        if len(self.groups) == 1:
+            return f"Without it, it is at least {rise} worse."
+        if len(needed) == len(self.groups):
+            return f"Without one of them it is at least {rise} worse."
+        return (
+            f"{len(needed)} of them are proven to be needed: without such a one it is at least "
+            f"{rise} worse."
+        )
+
+
+def at_most(part: float) -> str:
+    """Write an upper bound in percent, rounded up.
+
+    Examples
+    --------
+    >>> at_most(0.01234), at_most(1e-9), at_most(2.5)
+    ('1.3 %', '0.01 %', '250 %')
+    """
+    value = max(100 * part, 0.01)
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    # A value that is a round number but for the last digit is not rounded.
+    return f"{math.ceil(value / step - 1e-9) * step:.4g} %"
+
+
+def at_least(part: float) -> str:
+    """Write a lower bound in percent, rounded down.
+
+    Examples
+    --------
+    >>> at_least(0.01239), at_least(1e-9), at_least(2.5)
+    ('1.2 %', '0 %', '250 %')
+    """
+    value = 100 * part
+    if value < 0.01:
+        return "0 %"
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{math.floor(value / step + 1e-9) * step:.4g} %"
 
 
 def prove_groups(
@@ -87,6 +155,7 @@ def prove_groups(
     *,
     tol: float = 1e-6,
     max_seconds: float | None = None,
+    budget: float | None = None,
 ) -> Proof:
     """Prove how far some groups of rows suffice, and how far each of them is needed.
 
@@ -100,6 +169,9 @@ def prove_groups(
         The gap to which the problem is solved for this; a smaller one closes more rows.
     max_seconds : float, optional
         Time limit of each of the r + 2 solves; what they prove by then is used.
+    budget : float, optional
+        Seconds after which no further solve begins. What is not proven then is left open, and
+        ``complete`` is False.
 
     Returns
     -------
@@ -120,22 +192,58 @@ def prove_groups(
         raise UnsupportedError(f"a proof needs a quadratic loss, got {problem.loss!r}")
     mu = problem.require_mu()
     checked = _checked_groups(groups, problem.n_atoms)
-    solver = WorkingSet(tol=tol, max_seconds=max_seconds)
-    if solution.gap > tol:
+    clock = _Clock(budget, max_seconds)
+    if solution.gap > tol and clock.has_time():
         # the last steps of the solver are what closes rows
+        solver = WorkingSet(tol=tol, max_seconds=clock.limit())
         refined = solver.solve(problem.changed(mu=mu, target=None), start=solution)
+        clock.note(refined)
         if refined.gap <= solution.gap:
             solution = refined
-    # these bounds are percentages: the last digits of their solves would prove nothing more
-    solver = replace(solver, tol=max(tol, 2e-4))
+    trials = _Trials(solution, clock)
+    enough = trials.enough(checked)
+    needed = np.array([trials.needed(group) for group in checked])
     return Proof(
-        enough=_enough(solution, checked, solver),
-        needed=np.array([_needed(solution, group, solver) for group in checked]),
+        enough=enough,
+        needed=needed,
         limit=rank_limit(weighted_columns(problem.root), len(checked)),
         closed=closed_rows(solution),
         solution=solution,
         groups=checked,
+        complete=not clock.is_over,
     )
+
+
+class _Clock:
+    """The time that is left for all solves, and for each of them."""
+
+    def __init__(self, budget: float | None, max_seconds: float | None) -> None:
+        self.max_seconds = max_seconds
+        self.deadline = np.inf
+        if budget is not None:
+            self.deadline = time.perf_counter() + as_scalar(budget, "budget")
+        self.is_over = False  # whether a solve was left out or ended early
+
+    def has_time(self) -> bool:
+        """Whether another solve may begin."""
+        if time.perf_counter() < self.deadline:
+            return True
+        self.is_over = True
+        return False
+
+    def note(self, solution: Solution) -> None:
+        """Remember if a solve ended at its time limit."""
+        if solution.status is Status.MAX_SECONDS:
+            self.is_over = True
+
+    def limit(self) -> float | None:
+        """Return the time limit of the next solve."""
+        left = max(0.0, self.deadline - time.perf_counter())
+        if self.max_seconds is not None:
+            left = min(left, self.max_seconds)
+        if not np.isfinite(left):
+            return None
+        return left
 
 
 def _checked_groups(groups: Any, n_atoms: int) -> tuple[Array, ...]:
@@ -153,41 +261,62 @@ def _checked_groups(groups: Any, n_atoms: int) -> tuple[Array, ...]:
     return tuple(checked)
 
 
-def _enough(solution: Solution, groups: tuple[Array, ...], solver: WorkingSet) -> float:
-    """Return how much worse the groups alone are at most."""
-    others = np.setdiff1d(np.arange(solution.diagonal.size), np.concatenate(groups))
-    attained = _solve_without(solution, others, solver).objective
-    bound = solution.dual_bound
-    if not bound > 0:
-        return np.inf
-    return max(0.0, attained / bound - 1)
+@dataclass(frozen=True)
+class _Trials:
+    """The problem of a solution, solved again with some rows closed."""
+
+    solution: Solution
+    clock: _Clock
+
+    def enough(self, groups: tuple[Array, ...]) -> float:
+        """Return how much worse the groups alone are at most."""
+        bound = self.solution.dual_bound
+        others = np.setdiff1d(np.arange(self.solution.diagonal.size), np.concatenate(groups))
+        if not bound > 0 or not self.clock.has_time():
+            return np.inf
+        attained = self._without(others, FINE_TOLERANCE).objective
+        return max(0.0, attained / bound - 1)
+
+    def needed(self, group: Array) -> float:
+        """Return by how much the objective rises at least if a group may not be used."""
+        reached = self.solution.objective
+        # without a weight in the group, the solution does without it already
+        is_idle = not self.solution.diagonal[group].any()
+        if not reached > 0 or is_idle or not self.clock.has_time():
+            return 0.0
+        found = self._without(group, COARSE_TOLERANCE)
+        rise = found.objective / reached - 1
+        known = found.dual_bound / reached - 1
+        # Two digits of a rise are enough; a small one needs a finer solve.
+        if rise - known > max(FINE_TOLERANCE, 0.05 * rise) and self.clock.has_time():
+            found = self._without(group, FINE_TOLERANCE, found)
+            known = max(known, found.dual_bound / reached - 1)
+        return max(0.0, known)
+
+    def _without(self, rows: Array, tol: float, start: Solution | None = None) -> Solution:
+        """Solve the problem with some rows closed, from a start or the solution without them."""
+        solution = self.solution
+        problem = problem_of(solution)
+        p = problem.p.copy()
+        p[rows] = np.inf  # an infinite price: never opened, and no part of the bound
+        if start is None:
+            start = _closed_at(solution, rows)
+        if rows.size == problem.n_atoms:
+            return certify(start.for_problem(problem.changed(p=p)))  # X = 0 is all that is left
+        solver = WorkingSet(tol=tol, max_seconds=self.clock.limit())
+        found = solver.solve(problem.changed(p=p), start=start)
+        self.clock.note(found)
+        return found
 
 
-def _needed(solution: Solution, group: Array, solver: WorkingSet) -> float:
-    """Return by how much the objective rises at least if a group may not be used."""
-    if not solution.objective > 0:
-        return 0.0
-    bound = _solve_without(solution, group, solver).dual_bound
-    return max(0.0, bound / solution.objective - 1)
-
-
-def _solve_without(solution: Solution, rows: Array, solver: WorkingSet) -> Solution:
-    """Solve the problem with some rows closed, from the solution without these rows."""
-    problem = problem_of(solution)
-    p = problem.p.copy()
-    p[rows] = np.inf  # an infinite price: never opened, and no part of the bound
+def _closed_at(solution: Solution, rows: Array) -> Solution:
+    """Return the diagonal of a solution without some rows, as a start."""
     diagonal = solution.diagonal.copy()
     diagonal[rows] = 0.0
     support = np.flatnonzero(diagonal)
-    start = replace(
-        solution,
-        support=support,
-        coef=np.zeros((support.size, problem.n_points), dtype=solution.coef.dtype),
-        diagonal=diagonal,
-    )
-    if rows.size == problem.n_atoms:
-        return certify(start.for_problem(problem.changed(p=p)))  # X = 0 is all that is left
-    return solver.solve(problem.changed(p=p), start=start)
+    n_points = problem_of(solution).n_points
+    coef = np.zeros((support.size, n_points), dtype=solution.coef.dtype)
+    return replace(solution, support=support, coef=coef, diagonal=diagonal)
 
 
 def closed_rows(solution: Solution) -> Array:

@@ -1,0 +1,194 @@
+"""Standard errors of abundances, from the residual and from the spread of the endmembers.
+
+A pixel holds its own variants of the materials, and noise: m = Σ_k h_k (u_k + δ_k) + ε. What is
+known of δ_k are the second moments C_k of the pixels that u_k stands for, about u_k. The noise is
+independent in each band, with the same variance σ². Let P be the endmembers with a positive
+coefficient, and B the inverse of U_PᵀU_P. To first order
+
+    Δh = B U_Pᵀe,   e = ε + Σ_k h_k δ_k,   E(Uᵀe eᵀU) = σ² UᵀU + Σ_k h_k² Q_k =: N,   Q_k = UᵀC_kU,
+
+so all that is needed of C_k are r×r numbers and its trace. A share a_i = h_i/s, s = Σ_k h_k, has
+the error Δa_i = (Δh_i − a_i Σ_k Δh_k)/s: a row v_i of r numbers with Δa_i = v_iᵀUᵀe, and its
+variance is v_iᵀN v_i. The residual r of the fit estimates the noise: its expected square is
+σ² (m − |P|) + Σ_k h_k² (tr C_k − tr B Q_k).
+
+A coefficient of zero has no first-order error. It gets the one that it would have if it was free.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.kernels.column_norms import squared_norms
+
+# r×r numbers of a chunk of columns: 16 MiB of float64
+_CHUNK_ENTRIES = 1 << 21
+# no distribution on [0, 1] has a larger standard deviation
+_LARGEST_SHARE_ERROR = 0.5
+
+
+@dataclass(frozen=True)
+class Variability:
+    """How pixels of the same material differ, as seen by the endmembers.
+
+    Let û_k be the endmembers scaled to length one, and C_k the second moments about û_k of the
+    pixels of material k, scaled to length one as well.
+
+    Attributes
+    ----------
+    products : (r, r, r) ndarray
+        û_iᵀ C_k û_j at [k, i, j].
+    traces : (r,) ndarray
+        The trace of C_k: about the squared spread, summed over the bands.
+    """
+
+    products: Array
+    traces: Array
+
+    @classmethod
+    def none(cls, r: int) -> "Variability":
+        """Return that of r endmembers that do not vary."""
+        return cls(np.zeros((r, r, r)), np.zeros(r))
+
+    def in_units_of(self, U: Array) -> "Variability":
+        """Return the same for endmembers with the lengths of the columns of U (m, r)."""
+        lengths = np.sqrt(squared_norms(U)).astype(np.float64)
+        scale = lengths[:, None, None] ** 2 * lengths[:, None] * lengths
+        return Variability(self.products * scale, self.traces * lengths**2)
+
+
+def standard_errors(
+    U: Array,
+    H: Array,
+    residuals: Array,
+    *,
+    kind: str = "shares",
+    variability: Variability | None = None,
+) -> Array:
+    """Return the standard error of each abundance, to first order.
+
+    Parameters
+    ----------
+    U : (m, r) ndarray
+        Endmembers.
+    H : (r, n) ndarray
+        Their nonnegative coefficients, the best in least squares; with ``kind="fcls"``, of those
+        that sum to one.
+    residuals : (n,) ndarray
+        ‖m_j − U h_j‖.
+    kind : {"shares", "nnls", "fcls"}
+        What the errors are of: coefficients divided by their sum, or coefficients.
+    variability : Variability, optional
+        How the pixels of each material differ; by default they do not.
+
+    Returns
+    -------
+    (r, n) ndarray of float64
+        NaN for columns in which all coefficients are zero, and for those with as many positive
+        coefficients as bands: their residual does not tell the noise.
+    """
+    r = U.shape[1]
+    if variability is None:
+        variability = Variability.none(r)
+    # in units of the largest spectrum: squares of any data stay inside the range
+    unit = float(np.sqrt(squared_norms(U).max()))
+    model = _ErrorModel.of(U.astype(np.float64) / unit, kind, variability)
+    # the largest coefficient first: the sum of large ones may leave the range
+    largest = H.max(axis=0).astype(np.float64)
+    result = np.full(H.shape, np.nan)
+    fitted = np.flatnonzero(largest > 0)
+    n_columns = max(1, _CHUNK_ENTRIES // r**2)
+    for start in range(0, fitted.size, n_columns):
+        columns = fitted[start : start + n_columns]
+        parts = H[:, columns].T / largest[columns, None]
+        total = parts.sum(axis=1)
+        noise = residuals[columns] / largest[columns] / total / unit
+        errors = model.errors(parts / total[:, None], noise)
+        if kind == "nnls":
+            errors *= (largest[columns] * total)[:, None]
+        else:
+            errors = np.minimum(errors, _LARGEST_SHARE_ERROR)
+        result[:, columns] = errors.T
+    return result
+
+
+@dataclass(frozen=True)
+class _ErrorModel:
+    """What the errors of all columns have in common.
+
+    Attributes
+    ----------
+    n_bands : int
+    kind : str
+        As in :func:`standard_errors`.
+    gram : (r, r) ndarray
+        UᵀU.
+    normal : (r, r) ndarray
+        What is inverted on the positive coefficients: UᵀU, and the constraint of ``fcls``.
+    variability : Variability
+        In units of U.
+    """
+
+    n_bands: int
+    kind: str
+    gram: Array
+    normal: Array
+    variability: Variability
+
+    @classmethod
+    def of(cls, U: Array, kind: str, variability: Variability) -> "_ErrorModel":
+        gram = U.T @ U
+        # endmembers that are nearly alike: their errors are large, and must not be infinite
+        normal = gram + 1e-12 * np.diag(np.diag(gram))
+        if kind == "fcls":
+            # A sum that is all but fixed: for an infinite weight of it, the inverse is that of the
+            # equations with the constraint.
+            normal = normal + 1e6 * gram.max()
+        return cls(U.shape[0], kind, gram, normal, variability.in_units_of(U))
+
+    def errors(self, parts: Array, residuals: Array) -> Array:
+        """Return the standard errors (n, r) for coefficients (n, r) that sum to one."""
+        patterns, pattern = np.unique(parts > 0, axis=0, return_inverse=True)
+        pattern = pattern.ravel()
+        inverses = self._inverses(patterns)
+        rows = self._rows(inverses, patterns)[pattern]
+        squares = parts**2
+        if self.kind == "shares":
+            # the error of the sum: row vectors over the positive coefficients, added up
+            of_sum = inverses.sum(axis=1)[pattern]
+            rows = rows - parts[:, :, None] * of_sum[:, None, :]
+        noise = self._noise(patterns, inverses, pattern, squares, residuals)
+        covariance = noise[:, None, None] * self.gram
+        covariance += np.tensordot(squares, self.variability.products, axes=1)
+        variances = ((rows @ covariance) * rows).sum(axis=2)
+        # rounding may leave a variance of zero below it
+        return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
+
+    def _inverses(self, patterns: Array) -> Array:
+        """Return the inverse of ``normal`` on the positive coefficients, zero elsewhere."""
+        both = patterns[:, :, None] & patterns[:, None, :]
+        diagonal = np.diag(np.diag(self.normal))
+        return np.asarray(np.linalg.inv(np.where(both, self.normal, diagonal)) * both)
+
+    def _rows(self, inverses: Array, patterns: Array) -> Array:
+        """Return the rows that give coefficients from Uᵀm; of a zero one, as if it was free."""
+        projections = self.normal @ inverses
+        diagonal = np.diag(self.normal)
+        # Schur complements: what of an endmember the positive ones do not contain
+        rest = diagonal - (projections * self.normal).sum(axis=2)
+        rest = np.maximum(rest, 1e-12 * diagonal)
+        free = (np.eye(len(diagonal)) - projections) / rest[:, :, None]
+        return np.where(patterns[:, :, None], inverses, free)
+
+    def _noise(
+        self, patterns: Array, inverses: Array, pattern: Array, squares: Array, residuals: Array
+    ) -> Array:
+        """Return the variance of the noise of each pixel: what the variants do not explain."""
+        free = self.n_bands - patterns.sum(axis=1)
+        if self.kind == "fcls":
+            free = free + 1
+        inside = np.einsum("pij,kij->pk", inverses, self.variability.products)
+        expected = (squares * (self.variability.traces - inside[pattern])).sum(axis=1)
+        degrees = np.where(free > 0, free, np.nan)[pattern]
+        return np.asarray(np.maximum(residuals**2 - expected, 0.0) / degrees)

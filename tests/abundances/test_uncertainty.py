@@ -1,0 +1,186 @@
+"""Standard errors of abundances against bootstraps that fit every pixel again."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls as independent_nnls
+
+from selfdict import FGNSR, SPA, InputError, fcls, nnls, pure_groups, shares
+from selfdict.abundances import Variability, column_residuals, standard_errors
+
+N_BANDS = 60
+
+
+def smooth_spectra(r, rng):
+    """Return r spectra of length one that are smooth, as real ones are."""
+    x = np.linspace(0, 1, N_BANDS)[:, None]
+    centres = np.linspace(0.1, 0.9, r) + 0.05 * rng.random(r)
+    U = 0.3 + np.exp(-(((x - centres) / 0.2) ** 2)) + 0.2 * x * rng.random(r)
+    return U / np.linalg.norm(U, axis=0)
+
+
+def fit(U, M, kind):
+    """Fit every column by SciPy; a heavy row of ones stands for the sum of ``fcls``."""
+    A, B = U, M
+    if kind == "fcls":
+        A = np.vstack([U, np.full((1, U.shape[1]), 1e3)])
+        B = np.vstack([M, np.full((1, M.shape[1]), 1e3)])
+    H = np.stack([independent_nnls(A, b)[0] for b in B.T], axis=1)
+    if kind == "shares":
+        H = H / H.sum(axis=0)
+    return H
+
+
+@pytest.mark.parametrize("kind", ["shares", "nnls", "fcls"])
+def test_noise_alone_against_a_bootstrap_of_the_residual(kind):
+    rng = np.random.default_rng(0)
+    U = smooth_spectra(4, rng)
+    for h in ([0.5, 0.3, 0.2, 0.0], [0.25, 0.25, 0.25, 0.25]):
+        m = U @ np.array(h) + 0.01 * rng.standard_normal(N_BANDS)
+        H = nnls(U, m[:, None])
+        if kind == "fcls":
+            H = fcls(U, m[:, None])
+        predicted = standard_errors(U, H, column_residuals(U, m[:, None], H), kind=kind)[:, 0]
+        free = np.flatnonzero(H[:, 0] > 0)
+        degrees = N_BANDS - free.size + (kind == "fcls")
+        residual = (m - U @ H[:, 0]) * np.sqrt(N_BANDS / degrees)
+        residual -= residual.mean()
+        drawn = (U @ H) + rng.choice(residual, (N_BANDS, 1500))
+        spread = fit(U, drawn, kind).std(axis=1)
+        inside = fit(U, drawn, kind).mean(axis=1) > 4 * spread
+        assert inside.sum() >= 3
+        np.testing.assert_allclose(predicted[inside], spread[inside], rtol=0.12)
+        # a share at zero cannot fall, so that it varies less than a free one would
+        assert (predicted[~inside] >= 0.5 * spread[~inside]).all()
+
+
+def variants(U, rng, count=400, size=0.03):
+    """Return pixels of each material that differ by smooth curves, and their groups' spread."""
+    x = np.linspace(0, 1, N_BANDS)
+    curves = np.stack([np.sin(np.pi * (k + 1) * x + k) for k in range(4)], axis=1)
+    pixels = []
+    for k in range(U.shape[1]):
+        changes = size * np.linalg.norm(U[:, k]) / np.sqrt(N_BANDS)
+        P = U[:, [k]] + changes * curves @ rng.standard_normal((4, count))
+        pixels.append(P / np.linalg.norm(P, axis=0))
+    return pixels
+
+
+def test_spread_against_a_bootstrap_of_the_groups():
+    rng = np.random.default_rng(1)
+    pixels = variants(smooth_spectra(3, rng), rng)
+    U = np.stack([P.mean(axis=1) for P in pixels], axis=1)
+    U /= np.linalg.norm(U, axis=0)
+    products = np.stack([np.cov(U.T @ P, bias=True) for P in pixels])
+    traces = np.array([P.var(axis=1).sum() for P in pixels])
+    h = np.array([0.5, 0.3, 0.2])
+    m = (U @ h)[:, None]
+    expected_square = (h**2 * traces).sum()  # the residual of an average pixel, all of it spread
+    residual = np.sqrt([expected_square])
+    predicted = standard_errors(U, h[:, None], residual, variability=Variability(products, traces))[
+        :, 0
+    ]
+    n = 1500
+    drawn = sum(h[k] * P[:, rng.integers(0, P.shape[1], n)] for k, P in enumerate(pixels))
+    found = fit(U, drawn, "shares").std(axis=1)
+    np.testing.assert_allclose(predicted, found, rtol=0.15)
+    # the residual alone knows nothing of what the endmembers can imitate
+    blind = standard_errors(U, h[:, None], residual)[:, 0]
+    assert (blind < 0.7 * found).all()
+    assert m.shape == (N_BANDS, 1)
+
+
+def test_groups_know_the_spread_of_their_pixels():
+    rng = np.random.default_rng(2)
+    U = smooth_spectra(3, rng)
+    pixels = variants(U, rng, count=300, size=0.05)
+    brightness = rng.uniform(0.5, 2, 900)
+    M = np.hstack(pixels) * brightness
+    groups = pure_groups(M, [0, 300, 600])
+    found = groups.variability
+    for k, group in enumerate(groups.members):
+        assert len(group) > 200
+        spread = np.linalg.norm(groups.spread[:, k]) / np.linalg.norm(groups.spectra[:, k])
+        assert np.sqrt(found.traces[k]) == pytest.approx(spread, rel=1e-2)
+        assert groups.pixel_variability.traces[k] > found.traces[k]
+        # seen by the material itself, directions of length one hardly vary
+        assert found.products[k, k, k] < 0.1 * found.traces[k]
+
+
+@pytest.mark.parametrize("kind", ["pixels", "average"])
+def test_estimators_return_errors(kind):
+    rng = np.random.default_rng(2)
+    M = np.hstack(variants(smooth_spectra(3, rng), rng, count=100, size=0.05))
+    model = FGNSR(3, endmembers=kind, random_state=0).fit(M.T)
+    parts, std = model.shares(M.T, return_std=True)
+    np.testing.assert_array_equal(parts, model.shares(M.T))
+    assert std.shape == parts.shape
+    blind = SPA(3).fit(M.T).shares(M.T, return_std=True)[1]  # SPA knows no groups
+    assert np.median(std) > np.median(blind)
+
+
+def test_a_share_of_zero_has_the_error_of_a_free_one():
+    rng = np.random.default_rng(3)
+    U = smooth_spectra(4, rng)
+    H = np.array([[0.6], [0.4], [0.0], [0.0]])
+    predicted = standard_errors(U, H, np.array([0.1]))[:, 0]
+    sigma = 0.1 / np.sqrt(N_BANDS - 2)
+    for k in (2, 3):
+        inverse = np.linalg.inv(U[:, [0, 1, k]].T @ U[:, [0, 1, k]])
+        assert predicted[k] == pytest.approx(sigma * np.sqrt(inverse[2, 2]))
+
+
+def test_brightness_and_units_do_not_matter():
+    rng = np.random.default_rng(4)
+    U = smooth_spectra(3, rng)
+    M = U @ rng.dirichlet(np.ones(3), 20).T + 0.01 * rng.standard_normal((N_BANDS, 20))
+    parts, expected = shares(U, M, return_std=True)
+    np.testing.assert_array_equal(parts, shares(U, M))
+    changed = shares(U * [1e-3, 4.0, 2e5], M * rng.uniform(0.1, 10, 20), return_std=True)[1]
+    np.testing.assert_allclose(changed, expected, rtol=1e-6)
+    for unit in (1e-160, 1e160):
+        np.testing.assert_allclose(shares(U, unit * M, return_std=True)[1], expected, rtol=1e-6)
+
+
+def test_coefficients_are_relative_to_the_endmembers():
+    rng = np.random.default_rng(5)
+    U = smooth_spectra(3, rng)
+    pixels = variants(U, rng)
+    products = np.stack([np.cov(U.T @ P, bias=True) for P in pixels])
+    known = Variability(products, np.array([P.var(axis=1).sum() for P in pixels]))
+    M = U @ rng.dirichlet(np.ones(3), 10).T + 0.01 * rng.standard_normal((N_BANDS, 10))
+    scale = np.array([2.0, 0.5, 10.0])
+    results = []
+    for E in (U, U * scale):
+        H = nnls(E, M)
+        residuals = column_residuals(E, M, H)
+        results.append(standard_errors(E, H, residuals, kind="nnls", variability=known))
+    np.testing.assert_allclose(results[1] * scale[:, None], results[0], rtol=1e-6)
+
+
+def test_edges():
+    rng = np.random.default_rng(6)
+    U = smooth_spectra(3, rng)
+    std = shares(U, np.zeros((N_BANDS, 2)), return_std=True)[1]
+    assert np.isnan(std).all()  # no share, no error
+    few = U[:3]
+    std = shares(few, few.sum(axis=1, keepdims=True), return_std=True)[1]
+    assert np.isnan(std).all()  # three bands fit three spectra exactly: nothing tells the noise
+    twins = np.column_stack([U[:, 0], U[:, 0] * (1 + 1e-9), U[:, 1]])
+    M = U[:, :2].sum(axis=1, keepdims=True) + 0.05 * rng.standard_normal((N_BANDS, 1))
+    std = shares(twins, M, return_std=True)[1]
+    assert np.isfinite(std).all()
+    assert std.max() <= 0.5
+    one = shares(U[:, :1], M, return_std=True)
+    np.testing.assert_allclose(one[0], 1.0)
+    np.testing.assert_allclose(one[1], 0.0, atol=1e-12)  # a single share is one, whatever the noise
+    with pytest.raises(InputError, match="variability is that of 2 spectra, got 3"):
+        shares(U, M, return_std=True, variability=Variability.none(2))
+
+
+def test_many_columns_are_taken_in_chunks(monkeypatch):
+    rng = np.random.default_rng(7)
+    U = smooth_spectra(4, rng)
+    M = U @ rng.dirichlet(np.full(4, 0.3), 50).T + 0.01 * rng.standard_normal((N_BANDS, 50))
+    expected = shares(U, M, return_std=True)[1]
+    monkeypatch.setattr("selfdict.abundances.uncertainty._CHUNK_ENTRIES", 7 * 16)
+    np.testing.assert_allclose(shares(U, M, return_std=True)[1], expected, rtol=1e-10)
