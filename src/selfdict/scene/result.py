@@ -11,6 +11,7 @@ from selfdict.model.solution import Solution
 from selfdict.readout.guarantee import Guarantee
 from selfdict.readout.proof import Proof
 from selfdict.scene.check import SceneCheck
+from selfdict.scene.identify import Identification
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,10 @@ class UnmixResult:
         How many pixels were averaged.
     proof : Proof or None
         What is proven about the groups, if requested.
+    identification : Identification or None
+        Which materials of a library the endmembers are, if names were asked for.
+    notes : tuple of str
+        What was left out of the scene or of a library.
     """
 
     endmembers: xr.DataArray
@@ -86,11 +91,28 @@ class UnmixResult:
     spread: xr.DataArray | None = None
     counts: Array | None = None
     proof: Proof | None = None
+    identification: Identification | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def n_valid(self) -> int:
         """Number of pixels used."""
         return int(self.valid.sum())
+
+    @property
+    def labels(self) -> list[str]:
+        """A name per endmember: ``Material 1``, or that of the library it comes from.
+
+        If the endmember was identified, the material follows in brackets.
+        """
+        if "name" in self.endmembers.coords:
+            return [str(name) for name in self.endmembers["name"].values]
+        labels = [f"Material {k + 1}" for k in range(len(self.pixels))]
+        if self.identification is not None:
+            for k, match in enumerate(self.identification.matches):
+                if match.material is not None:
+                    labels[k] += f" ({match.material})"
+        return labels
 
     @property
     def gap(self) -> float | None:
