@@ -71,9 +71,6 @@ def read_csv(path: Path) -> xr.DataArray:
     for name in list(columns):
         if f"{name}_spread" in columns:
             del columns[f"{name}_spread"]
-    # write_spectra puts the spread of averages beside them.
-    for name in [name for name in columns if f"{name}_spread" in columns]:
-        del columns[f"{name}_spread"]
     spectra = np.array(list(columns.values()), dtype=np.float64)
     return build_library(spectra, list(columns), **_bands(listed))
 
