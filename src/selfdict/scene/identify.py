@@ -162,11 +162,7 @@ def identify(
     if n_nearest < 2:
         raise InputError(f"n_nearest must be at least 2, got {n_nearest}")
     endmembers = endmembers.transpose(..., "band")
-    if "wavelength" not in library.coords or "wavelength" not in endmembers.coords:
-        missing = "the library has"
-        if "wavelength" in library.coords:
-            missing = "the endmembers have"
-        raise InputError(f"identification compares slopes over the wavelength, but {missing} none")
+    check_names(endmembers, library)
     has_values = np.isfinite(endmembers.values).all(axis=0)
     resampled = resample_library(library, endmembers.isel(band=has_values))
     bands = has_values.copy()
@@ -188,11 +184,21 @@ def identify(
     return Identification(tuple(matches), bands, notes)
 
 
+def check_names(scene: xr.DataArray, library: xr.DataArray) -> None:
+    """Raise an error if endmembers of a scene cannot be looked up in a library."""
+    if "wavelength" not in library.coords or "wavelength" not in scene.coords:
+        missing = "the library has"
+        if "wavelength" in library.coords:
+            missing = "the scene has"
+        raise InputError(f"identification compares slopes over the wavelength, but {missing} none")
+    _check_number(int(resample_library(library, scene).bands.sum()))
+
+
 def _check_number(n_bands: int) -> None:
     if n_bands < _MIN_BANDS:
         raise InputError(
             f"identification needs {_MIN_BANDS} bands or more, "
-            f"the library and the endmembers have {n_bands} in common"
+            f"the library and the scene have {n_bands} in common"
         )
     if n_bands > _MAX_BANDS:
         raise InputError(f"identification takes at most {_MAX_BANDS} bands, got {n_bands}")

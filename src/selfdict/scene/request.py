@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
@@ -14,8 +15,10 @@ from selfdict._validation import Array, as_rank
 from selfdict.estimators import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
 from selfdict.model.losses import Squared, as_loss
 from selfdict.scene.blocks import used_bands, with_mask
-from selfdict.scene.library import match_wavelengths
+from selfdict.scene.identify import check_names
 from selfdict.scene.model import as_scene
+from selfdict.scene.notes import notes_of
+from selfdict.scene.resampling import ResampledLibrary, resample_library
 
 METHODS: dict[str, Any] = {
     "fgnsr": FGNSR,
@@ -44,7 +47,11 @@ class UnmixRequest:
     mu : float or "auto"
         The penalty of model (6).
     library : xarray.DataArray (spectrum, band) or None
-        At the wavelengths of the used bands.
+        At the used bands, without spectra that do not cover them.
+    names : xarray.DataArray (spectrum, band) or None
+        The library that endmembers are looked up in, as given.
+    notes : tuple of str
+        What was left out of the scene and of the library.
     endmembers : {"pixels", "average"}
         Whether the endmembers are pixels, or averages over groups of them.
     abundances : {"nnls", "fcls", "shares"}
@@ -75,6 +82,8 @@ class UnmixRequest:
     candidates: int | None
     mu: float | str
     library: xr.DataArray | None
+    names: xr.DataArray | None
+    notes: tuple[str, ...]
     endmembers: str
     abundances: str
     drop_bad_bands: bool
@@ -96,6 +105,7 @@ def check_request(
     candidates: int | None,
     mu: float | str,
     library: xr.DataArray | None,
+    names: xr.DataArray | None,
     endmembers: str,
     abundances: str,
     mask: ArrayLike | None,
@@ -126,10 +136,18 @@ def check_request(
                 "check needs the method 'fgnsr' with candidates or a library, and loss='squared'"
             )
     scene = with_mask(as_scene(scene), mask)
-    r = _checked_rank(r, scene, library)
     bands = used_bands(scene, drop_bad_bands)
+    notes: tuple[str, ...] = ()
     if library is not None:
-        library = _matched_library(library, scene.isel(band=bands), method)
+        resampled = _resampled_library(library, scene.isel(band=bands), method)
+        notes = (*notes_of(library), *resampled.notes)
+        library = resampled.library
+        bands = bands.copy()
+        bands[np.flatnonzero(bands)[~resampled.bands]] = False
+    if names is not None:
+        # Before hours of work, not after them.
+        check_names(scene.isel(band=bands), names)
+    r = _checked_rank(r, scene, library)
     return UnmixRequest(
         scene=scene,
         r=r,
@@ -137,6 +155,8 @@ def check_request(
         candidates=candidates,
         mu=mu,
         library=library,
+        names=names,
+        notes=notes,
         endmembers=endmembers,
         abundances=abundances,
         drop_bad_bands=drop_bad_bands,
@@ -166,10 +186,12 @@ def _checked_rank(r: int, scene: xr.DataArray, library: xr.DataArray | None) -> 
     return as_rank(r, scene.sizes["y"] * scene.sizes["x"])
 
 
-def _matched_library(library: xr.DataArray, scene: xr.DataArray, method: str) -> xr.DataArray:
+def _resampled_library(
+    library: xr.DataArray, scene: xr.DataArray, method: str
+) -> ResampledLibrary:
     if method != "fgnsr":
         raise InputError(f"a library is searched by the method 'fgnsr', got {method!r}")
-    return match_wavelengths(library, scene)
+    return resample_library(library, scene)
 
 
 def _absolute(maps: str | PathLike[str] | None) -> Path | None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import as_generator
 from selfdict.scene.assemble import assemble_result
+from selfdict.scene.identify import identify
 from selfdict.scene.mapping import FitBlock, Maps, map_scene
 from selfdict.scene.request import METHODS, UnmixRequest, check_request
 from selfdict.scene.result import UnmixResult
@@ -27,6 +29,7 @@ def unmix(
     candidates: int | None = 500,
     mu: float | str = "auto",
     library: xr.DataArray | None = None,
+    names: xr.DataArray | None = None,
     endmembers: str = "pixels",
     abundances: str = "nnls",
     mask: ArrayLike | None = None,
@@ -63,8 +66,10 @@ def unmix(
         For ``"fgnsr"``: the penalty μ of model (6).
     library : xarray.DataArray (spectrum, band), optional
         For ``"fgnsr"``: find r spectra of this library instead of pure pixels; see
-        :func:`read_library`. It is matched to the wavelengths of the scene
-        (:func:`match_wavelengths`), which must hold the same quantity in the same unit.
+        :func:`read_library`. It is resampled to the bands of the scene
+        (:func:`resample_library`), which must hold the same quantity in the same unit.
+    names : xarray.DataArray (spectrum, band), optional
+        Look up what the endmembers are in this library, see :func:`identify`.
     endmembers : {"pixels", "average"}
         For ``"fgnsr"``: whether the endmembers are the pure pixels themselves, or averages over
         groups of nearly pure pixels, which carry less noise; see :func:`selfdict.pure_groups`.
@@ -125,6 +130,7 @@ def unmix(
         candidates=candidates,
         mu=mu,
         library=library,
+        names=names,
         endmembers=endmembers,
         abundances=abundances,
         mask=mask,
@@ -158,7 +164,12 @@ def unmix(
         "abundances": ended - selected,
         "total": ended - started,
     }
-    return assemble_result(request, selection, mapped, seconds)
+    result = assemble_result(request, selection, mapped, seconds)
+    if request.names is None:
+        return replace(result, notes=request.notes)
+    identification = identify(result.endmembers, request.names)
+    notes = (*request.notes, *identification.notes)
+    return replace(result, identification=identification, notes=notes)
 
 
 def map_abundances(
