@@ -8,12 +8,14 @@ from pathlib import Path
 
 from selfdict.scene.errors import SceneError
 
-# Modules by the names of formats; zarr_ is not called zarr, which it imports.
+# Modules by the names of formats; zarr_ is not called zarr, which it imports, and hdf5 holds what
+# several formats need.
 FORMATS = {
     "envi": "envi",
     "geotiff": "geotiff",
     "mat": "mat",
     "netcdf": "netcdf",
+    "hdf5": "hdf5_scene",
     "zarr": "zarr_",
     "npy": "npy",
 }
@@ -30,6 +32,10 @@ _SUFFIXES = {
     ".mat": "mat",
     ".nc": "netcdf",
     ".nc4": "netcdf",
+    ".h5": "hdf5",
+    ".hdf5": "hdf5",
+    ".he5": "hdf5",
+    ".hdf": "hdf5",
     ".zarr": "zarr",
     ".npy": "npy",
     ".npz": "npy",
@@ -58,5 +64,5 @@ def format_of(path: Path) -> str:
     raise SceneError(
         path,
         f"the format of {suffix or 'a name without suffix'} is not known: "
-        "expected .hdr, .tif, .mat, .nc, .zarr, .npy or .npz, or format=…",
+        "expected .hdr, .tif, .mat, .nc, .h5, .he5, .zarr, .npy or .npz, or format=…",
     )

@@ -14,18 +14,25 @@ from affine import Affine
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.common import lazy_cube
-from selfdict.scene.formats.hdf5 import check_blocks, plain_dataset
+from selfdict.scene.formats.hdf5 import (
+    check_blocks,
+    load_values,
+    number_list,
+    plain_dataset,
+    required_dataset,
+    text_attribute,
+)
 from selfdict.scene.formats.limits import Limit, product
 from selfdict.scene.model import build_scene, to_nanometres
 
-_CUBE = "reflectance"
+CUBE = "reflectance"
 _BANDS = "sensor_band_parameters"
 
 
 def is_emit(path: Path) -> bool:
     """Whether this HDF5 file has the groups of an EMIT product."""
     with h5py.File(path, "r") as file:
-        return _CUBE in file and _BANDS in file and "location" in file
+        return CUBE in file and _BANDS in file and "location" in file
 
 
 def read(limit: Limit, *, ortho: bool = True) -> xr.DataArray:
@@ -36,7 +43,7 @@ def read(limit: Limit, *, ortho: bool = True) -> xr.DataArray:
     """
     path = limit.path
     with h5py.File(path, "r") as file:
-        cube = _dataset(path, file, _CUBE)
+        cube = required_dataset(path, file, CUBE)
         if cube.ndim != 3 or cube.dtype.kind not in "iuf":
             raise SceneError(
                 path, f"reflectance must have 3 dims of real numbers, got {cube.dtype} {cube.shape}"
@@ -51,15 +58,17 @@ def read(limit: Limit, *, ortho: bool = True) -> xr.DataArray:
 
 def _band_data(limit: Limit, file: Any) -> dict[str, Any]:
     """Return what the file says about its bands, by the names of a scene."""
-    wavelengths = _dataset(limit.path, file, f"{_BANDS}/wavelengths")
-    units = _text(wavelengths.attrs.get("units", "nm"))
-    band_data: dict[str, Any] = {"wavelength": to_nanometres(_load(limit, wavelengths), units)}
+    wavelengths = required_dataset(limit.path, file, f"{_BANDS}/wavelengths")
+    units = text_attribute(limit.path, wavelengths, "units") or "nm"
+    band_data: dict[str, Any] = {
+        "wavelength": to_nanometres(load_values(limit, wavelengths), units)
+    }
     fwhm = plain_dataset(file, f"{_BANDS}/fwhm")
     if fwhm is not None:
-        band_data["fwhm"] = to_nanometres(_load(limit, fwhm), units)
+        band_data["fwhm"] = to_nanometres(load_values(limit, fwhm), units)
     good = plain_dataset(file, f"{_BANDS}/good_wavelengths")
     if good is not None:
-        band_data["good_band"] = _load(limit, good) != 0
+        band_data["good_band"] = load_values(limit, good) != 0
     return band_data
 
 
@@ -76,7 +85,7 @@ def _in_sensor_geometry(
     for key in ("lat", "lon"):
         coordinate = plain_dataset(file, f"location/{key}")
         if coordinate is not None:
-            scene = scene.assign_coords({key: (("y", "x"), _load(limit, coordinate))})
+            scene = scene.assign_coords({key: (("y", "x"), load_values(limit, coordinate))})
     return scene
 
 
@@ -84,12 +93,12 @@ def _on_map(
     limit: Limit, file: Any, cube: Any, fill: float, band_data: dict[str, Any]
 ) -> xr.DataArray:
     path = limit.path
-    glt_y = _dataset(path, file, "location/glt_y")
-    glt_x = _dataset(path, file, "location/glt_x")
+    glt_y = required_dataset(path, file, "location/glt_y")
+    glt_x = required_dataset(path, file, "location/glt_x")
     # Both are held as 64-bit integers below.
     limit.check(2 * 8 * product(glt_y.shape), "the GLT")
-    glt_y = _load(limit, glt_y)
-    glt_x = _load(limit, glt_x)
+    glt_y = load_values(limit, glt_y)
+    glt_x = load_values(limit, glt_x)
     # The table counts from 1. It is negative for a gap filled from a neighbour, and 0 for a pixel
     # the sensor did not see, which becomes −1.
     glt = np.abs(np.stack([glt_y, glt_x]).astype(np.int64)) - 1
@@ -98,8 +107,8 @@ def _on_map(
             path,
             f"the GLT points outside the {cube.shape[0]} × {cube.shape[1]} pixels of the sensor",
         )
-    transform = file.attrs.get("geotransform")
-    if transform is None or np.size(transform) != 6:
+    transform = number_list(path, file, "geotransform")
+    if transform is None or transform.size != 6:
         raise SceneError(path, "has a GLT but no geotransform of 6 numbers")
     shape = (cube.shape[2], *glt.shape[1:])
     # Square tiles of the map: the lines of the sensor run across the map at an angle, so that a row
@@ -107,7 +116,7 @@ def _on_map(
     tile = (128, 128)
     return build_scene(
         lazy_cube(limit, shape, cube.dtype, _Gather(path, glt, fill, cube.dtype), tile),
-        crs=_text(file.attrs.get("spatial_ref", "EPSG:4326")),
+        crs=text_attribute(path, file, "spatial_ref") or "EPSG:4326",
         transform=Affine.from_gdal(*(float(value) for value in transform)),
         nodata=fill,
         **band_data,
@@ -134,7 +143,7 @@ class _Swath:
             # of slots, well above the number of chunks that fit.
             cache_bytes = 256 * 2**20
             file = h5py.File(self.path, "r", rdcc_nbytes=cache_bytes, rdcc_nslots=10_007)
-            self.cube = file[_CUBE]
+            self.cube = file[CUBE]
         return np.asarray(self.cube[rows, columns, bands]).transpose(2, 0, 1)
 
 
@@ -160,23 +169,3 @@ class _Gather:
             part = self.read(bands, slice(top, row.max() + 1), slice(left, column.max() + 1))
             values[:, seen] = part[:, row - top, column - left]
         return values
-
-
-def _dataset(path: Path, file: Any, name: str) -> Any:
-    dataset = plain_dataset(file, name)
-    if dataset is None:
-        raise SceneError(path, f"has no dataset {name} of its own")
-    return dataset
-
-
-def _load(limit: Limit, dataset: Any) -> Array:
-    """Return all values of a dataset, if they may be allocated."""
-    check_blocks(dataset, limit)
-    limit.check(product(dataset.shape) * dataset.dtype.itemsize, dataset.name)
-    return np.asarray(dataset[()])
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return str(value)

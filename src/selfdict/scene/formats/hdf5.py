@@ -1,12 +1,14 @@
-"""HDF5 datasets whose values are in the file itself, not in another one that it refers to."""
+"""HDF5 datasets and attributes whose values are in the file itself, not in another one."""
 
 from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 
+from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.limits import Limit, product
+from selfdict.scene.formats.limits import Limit, check_header, product
 
 
 def plain_dataset(file: Any, name: str) -> Any:
@@ -15,6 +17,22 @@ def plain_dataset(file: Any, name: str) -> Any:
     External links, external storage and virtual datasets would let a file read whatever its author
     names.
     """
+    node = _own_node(file, name)
+    if not isinstance(node, h5py.Dataset) or node.external or node.is_virtual:
+        return None
+    return node
+
+
+def own_group(file: Any, name: str) -> Any:
+    """Return the group of that name, or None if it is none or lies in another file."""
+    node = _own_node(file, name)
+    if not isinstance(node, h5py.Group):
+        return None
+    return node
+
+
+def _own_node(file: Any, name: str) -> Any:
+    """Return the dataset or group of that name, or None if it is reached by links only."""
     node = file
     # Any group on the way may be a link: each is examined before it is followed.
     for part in name.strip("/").split("/"):
@@ -23,9 +41,103 @@ def plain_dataset(file: Any, name: str) -> Any:
         if not isinstance(node.get(part, getlink=True), h5py.HardLink):
             return None
         node = node[part]
-    if not isinstance(node, h5py.Dataset) or node.external or node.is_virtual:
-        return None
     return node
+
+
+def required_dataset(path: Path, file: Any, name: str) -> Any:
+    """Return the dataset of that name; it is an error if there is none."""
+    dataset = plain_dataset(file, name)
+    if dataset is None:
+        raise SceneError(path, f"has no dataset {name} of its own")
+    return dataset
+
+
+def load_values(limit: Limit, dataset: Any) -> Array:
+    """Return all values of a dataset, if they may be allocated."""
+    check_blocks(dataset, limit)
+    limit.check(product(dataset.shape) * dataset.dtype.itemsize, dataset.name)
+    return np.asarray(dataset[()])
+
+
+def attribute(path: Path, node: Any, name: str) -> Any:
+    """Return an attribute of a dataset or group, or None if it has none of that name."""
+    if name not in node.attrs:
+        return None
+    stored = node.attrs.get_id(name)
+    # h5py allocates what the attribute declares.
+    check_header(path, product(stored.shape or ()) * stored.dtype.itemsize, f"attribute {name}")
+    value = node.attrs[name]
+    if isinstance(value, h5py.Empty):
+        return None
+    return value
+
+
+def number_list(path: Path, node: Any, name: str) -> Array | None:
+    """Return the numbers of an attribute as float64 (n,), or None if there is no such attribute.
+
+    They may be numbers, or a text of numbers separated by spaces or commas.
+    """
+    value = attribute(path, node, name)
+    if value is None:
+        return None
+    return parse_numbers(path, value, f"the attribute {name}")
+
+
+def parse_numbers(path: Path, value: Any, what: str) -> Array:
+    """Return numbers, or a text of numbers separated by spaces or commas, as float64 (n,)."""
+    values = np.asarray(value).ravel()
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    text = text_of(value)
+    try:
+        return np.array([float(entry) for entry in text.replace(",", " ").split()])
+    except ValueError:
+        raise SceneError(path, f"{what} must hold numbers, the file says {text[:80]!r}") from None
+
+
+def one_number(path: Path, node: Any, name: str) -> float | None:
+    """Return the number of an attribute, or None if there is no such attribute."""
+    values = number_list(path, node, name)
+    if values is None:
+        return None
+    if values.size != 1:
+        raise SceneError(path, f"the attribute {name} must be one number, it has {values.size}")
+    return float(values[0])
+
+
+def nodata_attribute(path: Path, cube: Any, name: str) -> float | None:
+    """Return the no-data value that an attribute of a cube declares, or None."""
+    nodata = one_number(path, cube, name)
+    # An integer, so that a comparison does not turn the values into floats.
+    if nodata is not None and cube.dtype.kind in "iu" and nodata.is_integer():
+        return int(nodata)
+    return nodata
+
+
+def text_attribute(path: Path, node: Any, name: str) -> str | None:
+    """Return the text of an attribute, or None if there is no such attribute."""
+    value = attribute(path, node, name)
+    if value is None:
+        return None
+    return text_of(value)
+
+
+def text_of(value: Any) -> str:
+    """Return text that a file holds, as bytes, as str or as an array of one of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict.scene.formats.hdf5 import text_of
+    >>> text_of(np.array([b"UTM"]))
+    'UTM'
+    """
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.ravel()[0]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    # h5py keeps bytes that are no UTF-8 as characters that cannot be printed.
+    return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
 def check_blocks(dataset: Any, limit: Limit) -> None:

@@ -1,4 +1,4 @@
-"""NetCDF: the CF conventions through xarray; files of the EMIT mission have their own reader."""
+"""NetCDF: the CF conventions through xarray; products of EMIT and AVIRIS have their own readers."""
 
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats import emit
+from selfdict.scene.formats import aviris, emit, hdf5_any
 from selfdict.scene.formats.cf import OPEN, dataset_from_scene, scene_from_dataset
 from selfdict.scene.formats.hdf5 import check_blocks, check_heaps, plain_dataset
 from selfdict.scene.formats.hdf5_file import PatientFile
@@ -27,15 +27,25 @@ def read(
     ortho: bool = True,
     max_bytes: int | None = None,
 ) -> xr.DataArray:
-    """Read a variable with three dims; ``ortho`` is for EMIT files, see there."""
+    """Read a variable with three dims; ``ortho`` is for EMIT files, see there.
+
+    ``variable`` may be the path of a variable in a group.
+    """
     limit = Limit(path, path.stat().st_size, max_bytes)
     engine = "scipy"
     if h5py.is_hdf5(path):
         engine = "h5netcdf"
         check_heaps(path)
         _check_datasets(limit)
-        if emit.is_emit(path):
+        if variable in (None, emit.CUBE) and emit.is_emit(path):
             return emit.read(limit, ortho=ortho)
+        with h5py.File(path, "r") as file:
+            is_aviris = variable in (None, aviris.CUBE) and aviris.is_aviris(file)
+            is_in_group = _is_in_group(file, variable)
+        if is_aviris:
+            return aviris.read(limit)
+        if is_in_group:
+            return hdf5_any.read(limit, variable)
     else:
         _check_classic(path)
     reopen = partial(xr.open_dataset, path, engine=engine, **OPEN)
@@ -60,6 +70,17 @@ def _check_datasets(limit: Limit) -> None:
             # Cubes are read block by block, everything else is loaded.
             if dataset.shape is not None and len(dataset.shape) < 3:
                 limit.check(product(dataset.shape) * dataset.dtype.itemsize, name)
+
+
+def _is_in_group(file: Any, variable: str | None) -> bool:
+    """Whether the variable to read is in a group of the file, where xarray does not look."""
+    if variable is not None:
+        return "/" in variable.strip("/")
+    for name in file:
+        dataset = plain_dataset(file, name)
+        if dataset is not None and len(dataset.shape or ()) == 3:
+            return False
+    return True
 
 
 def _check_classic(path: Path) -> None:

@@ -1,0 +1,240 @@
+"""Any HDF5 file: one array of three axes, with what is found beside it.
+
+The axes are known by the names of their dimension scales, as NetCDF writes them, or by the number
+of wavelengths. Scale, offset and no-data value are those of the CF conventions.
+"""
+
+from typing import Any
+
+import h5py
+import numpy as np
+import xarray as xr
+
+from selfdict._errors import InputError
+from selfdict._validation import Array
+from selfdict.scene.errors import SceneError
+from selfdict.scene.formats.arrays import WAVELENGTH
+from selfdict.scene.formats.hdf5 import (
+    load_values,
+    nodata_attribute,
+    number_list,
+    one_number,
+    own_group,
+    plain_dataset,
+    text_attribute,
+)
+from selfdict.scene.formats.hdf5_bands import band_table, unit_attribute
+from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset
+from selfdict.scene.formats.hdf5_grid import read_grid_mapping
+from selfdict.scene.formats.limits import Limit
+from selfdict.scene.model import DIMS, as_scene, build_scene
+from selfdict.scene.notes import add_notes
+
+# Names in lower case of what may be known about bands, besides the wavelengths.
+_FWHM = ("fwhm", "fwhms")
+_GOOD_BAND = ("good_wavelengths", "good_band", "good_bands", "bbl")
+# Parts of the names of attributes that change what values mean, and those that are applied.
+_SCALE_WORDS = ("scale", "offset", "gain", "ignore", "nodata", "no_data", "fill")
+_APPLIED = ("scale_factor", "add_offset", "_FillValue", "missing_value")
+
+
+def read(limit: Limit, variable: str | None = None, layout: str | None = None) -> xr.DataArray:
+    """Read one array of three axes.
+
+    Parameters
+    ----------
+    limit : Limit
+        Of the file.
+    variable : str, optional
+        The path of the array; needed if several have three axes.
+    layout : str, optional
+        The axes in order, such as ``"band y x"``; default: as the file says, else ``"y x band"``.
+    """
+    path = limit.path
+    with h5py.File(path, "r") as file:
+        name = _find_cube(limit, file, variable)
+        cube = checked_cube(limit, file, name)
+        wavelength, units = _find_wavelengths(limit, file, cube)
+        axes, axis_note = _find_axes(limit, cube, wavelength, layout)
+        n_bands = cube.shape[axes[0]]
+        if wavelength is not None and wavelength.size != n_bands:
+            wavelength = None
+        bands = band_table(
+            path,
+            n_bands,
+            wavelength,
+            units,
+            _find_list(limit, file, cube, _FWHM, n_bands),
+            _find_list(limit, file, cube, _GOOD_BAND, n_bands),
+        )
+        grid = read_grid_mapping(limit, file, cube)
+        nodata = nodata_attribute(path, cube, "_FillValue")
+        if nodata is None:
+            nodata = nodata_attribute(path, cube, "missing_value")
+        scene = build_scene(
+            lazy_dataset(limit, file, name, axes, bands.order),
+            **bands.data,
+            crs=grid.crs,
+            transform=grid.transform,
+            nodata=nodata,
+            scale_factor=one_number(path, cube, "scale_factor"),
+            add_offset=one_number(path, cube, "add_offset"),
+            name=name.rpartition("/")[2],
+        )
+        notes = [f"{name} is read as a plain array", axis_note, *_scale_notes(cube)]
+    return add_notes(scene, *notes, *bands.notes, *grid.notes)
+
+
+def _find_cube(limit: Limit, file: Any, variable: str | None) -> str:
+    """Return the path of the array to read, without a slash at its start."""
+    if variable is not None:
+        name = variable.strip("/")
+        if name and plain_dataset(file, name) is not None:
+            return name
+        raise SceneError(
+            limit.path, f"has no dataset {variable!r} of its own; {_listed(list_cubes(file))}"
+        )
+    cubes = list_cubes(file)
+    if len(cubes) != 1:
+        raise SceneError(
+            limit.path,
+            f"expected one array of 3 axes, name one by variable=… (--variable); {_listed(cubes)}",
+        )
+    return next(iter(cubes))
+
+
+def list_cubes(file: Any) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays of three axes in all groups, by path."""
+    cubes: dict[str, tuple[int, ...]] = {}
+    n_seen = 0
+
+    def visit(name: Any, node: Any) -> bool | None:
+        nonlocal n_seen
+        n_seen += 1
+        # h5py returns names that are no UTF-8 as bytes, and nobody can type them.
+        if isinstance(node, h5py.Dataset) and isinstance(name, str):
+            is_own = not node.external and not node.is_virtual
+            if is_own and len(node.shape or ()) == 3 and node.dtype.kind in "iuf":
+                cubes[name] = node.shape
+        # True ends the search: a file may hold millions of objects.
+        if n_seen >= 10_000:
+            return True
+        return None
+
+    # It follows no links to other files, and no group twice.
+    file.visititems(visit)
+    return cubes
+
+
+def _listed(cubes: dict[str, tuple[int, ...]]) -> str:
+    if not cubes:
+        return "there is none with 3 axes"
+    first = [f"{name} {shape}" for name, shape in list(cubes.items())[:8]]
+    more = ""
+    if len(cubes) > len(first):
+        more = f" and {len(cubes) - len(first)} more"
+    return f"there are: {', '.join(first)}{more}"
+
+
+def _find_axes(
+    limit: Limit, cube: Any, wavelength: Array | None, layout: str | None
+) -> tuple[tuple[int, int, int], str]:
+    """Return which axes are band, y and x, and how that is known."""
+    if layout is not None:
+        names = layout.split()
+        if sorted(names) != sorted(DIMS):
+            raise InputError(
+                f"layout must name the axes band, y and x in their order, got {layout!r}"
+            )
+        return _positions(names), f"its axes are {', '.join(names)}, as layout says"
+    scales = _scale_names(cube)
+    if scales is not None:
+        return scales, "its axes are those that its dimension scales name"
+    note = "its axes are taken as y, x, band"
+    if wavelength is not None:
+        matching = [axis for axis in range(3) if cube.shape[axis] == wavelength.size]
+        # Bands may be the first or the last axis, or the middle one of lines; y is before x.
+        if len(matching) == 1:
+            names = ["y", "x"]
+            names.insert(matching[0], "band")
+            note = f"its axes are taken as {', '.join(names)}: as many bands as wavelengths"
+            return _positions(names), note
+    return _positions(["y", "x", "band"]), f"{note} (layout)"
+
+
+def _positions(names: list[str]) -> tuple[int, int, int]:
+    return names.index("band"), names.index("y"), names.index("x")
+
+
+def _scale_names(cube: Any) -> tuple[int, int, int] | None:
+    """Return the axes of band, y and x by the names of the dimension scales, or None."""
+    names = []
+    for dimension in cube.dims:
+        if len(dimension) == 0:
+            return None
+        names.append(str(dimension[0].name).rpartition("/")[2])
+    # as_scene knows the names but does not tell them: the sizes of a small array do.
+    try:
+        sizes = as_scene(xr.DataArray(np.empty((1, 2, 3)), dims=names)).shape
+    except ValueError:
+        return None
+    return sizes[0] - 1, sizes[1] - 1, sizes[2] - 1
+
+
+def _find_wavelengths(limit: Limit, file: Any, cube: Any) -> tuple[Array | None, str | None]:
+    """Return wavelengths that fit one of the axes, and their unit if it is named."""
+    path = limit.path
+    for name, unit in WAVELENGTH.items():
+        values = number_list(path, cube, name)
+        if values is not None and values.size in cube.shape:
+            return values, unit or text_attribute(path, cube, "wavelength_units")
+    dataset = _find_beside(file, cube, tuple(WAVELENGTH), set(cube.shape))
+    if dataset is None:
+        return None, None
+    unit = WAVELENGTH[dataset.name.rpartition("/")[2].lower()]
+    return load_values(limit, dataset), unit or unit_attribute(path, dataset)
+
+
+def _find_list(
+    limit: Limit, file: Any, cube: Any, names: tuple[str, ...], n_bands: int
+) -> Array | None:
+    """Return one number per band, from an attribute of the cube or a dataset beside it."""
+    for name in names:
+        values = number_list(limit.path, cube, name)
+        if values is not None and values.size == n_bands:
+            return values
+    dataset = _find_beside(file, cube, names, {n_bands})
+    if dataset is None:
+        return None
+    return load_values(limit, dataset)
+
+
+def _find_beside(file: Any, cube: Any, names: tuple[str, ...], sizes: set[int]) -> Any:
+    """Return a dataset of one axis in the group of the cube or in a group around it, or None."""
+    group = cube.name.strip("/")
+    while group:
+        group = group.rpartition("/")[0]
+        members = file
+        if group:
+            members = own_group(file, group)
+        for member in members:
+            if not isinstance(member, str) or member.lower() not in names:
+                continue
+            dataset = plain_dataset(members, member)
+            if dataset is None or dataset.dtype.kind not in "biuf":
+                continue
+            if len(dataset.shape or ()) == 1 and dataset.shape[0] in sizes:
+                return dataset
+    return None
+
+
+def _scale_notes(cube: Any) -> list[str]:
+    """Return a note about attributes that seem to change what the values mean."""
+    ignored = []
+    for name in cube.attrs:
+        lowered = str(name).lower()
+        if name not in _APPLIED and any(word in lowered for word in _SCALE_WORDS):
+            ignored.append(str(name)[:40])
+    if not ignored:
+        return []
+    return [f"its attributes {', '.join(ignored[:5])} are not applied"]

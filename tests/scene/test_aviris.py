@@ -1,0 +1,89 @@
+"""AVIRIS-3 and AVIRIS-5 L2A: NetCDF with the cube in a group, written with netCDF4."""
+
+import h5py
+import numpy as np
+import pytest
+
+from fuzz.sensor_files import AVIRIS_WAVELENGTH, aviris_values, write_aviris
+from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
+
+
+@pytest.mark.parametrize("mapping", ["transverse_mercator", "projection"])
+def test_everything_the_file_says(tmp_path, mapping):
+    scene = read_scene(write_aviris(tmp_path / "aviris.nc", mapping=mapping))
+    assert scene.dims == ("band", "y", "x")
+    np.testing.assert_array_equal(scene.values, aviris_values())
+    np.testing.assert_array_equal(scene.wavelength.values, AVIRIS_WAVELENGTH.astype(float))
+    assert scene.fwhm.values.tolist() == [7.5] * 4
+    assert scene.attrs["_FillValue"] == -9999
+    valid = np.ones((5, 6), dtype=bool)
+    valid[0, :2] = False
+    np.testing.assert_array_equal(valid_mask(scene).values, valid)
+    np.testing.assert_array_equal(matrix(scene), aviris_values()[:, valid])
+    assert crs_of(scene).to_epsg() == 32633
+    assert transform_of(scene).to_gdal() == (400000.0, 2.5, 0.0, 4100000.0, 0.0, -2.5)
+    assert scene.attrs["selfdict_notes"] == ["the file marks no bands as bad"]
+    assert unmix(scene, 2, method="spa").crs == "EPSG:32633"
+
+
+def test_values_are_read_in_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 100)
+    path = write_aviris(tmp_path / "aviris.nc", chunksizes=(2, 2, 4), zlib=True)
+    scene = read_scene(path)
+    assert scene.data.numblocks == (1, 3, 2)
+    np.testing.assert_array_equal(scene.values, aviris_values())
+    np.testing.assert_array_equal(scene.isel(band=2, y=4).values, aviris_values()[2, 4])
+
+
+def test_bad_bands_and_falling_wavelengths(tmp_path):
+    path = write_aviris(tmp_path / "aviris.nc")
+    with h5py.File(path, "r+") as file:
+        file["reflectance/wavelength"][...] = AVIRIS_WAVELENGTH[::-1]
+        file["reflectance/good_wavelengths"] = np.array([1.0, 0.0, 1.0, 1.0])
+    scene = read_scene(path)
+    np.testing.assert_array_equal(scene.wavelength.values, AVIRIS_WAVELENGTH.astype(float))
+    np.testing.assert_array_equal(scene.values, aviris_values()[::-1])
+    assert scene.good_band.values.tolist() == [True, True, False, True]
+
+
+def test_coordinates_without_a_grid_mapping(tmp_path):
+    scene = read_scene(write_aviris(tmp_path / "aviris.nc", mapping=None))
+    assert crs_of(scene) is None
+    assert transform_of(scene).to_gdal() == (400000.0, 2.5, 0.0, 4100000.0, 0.0, -2.5)
+    assert any("taken as pixel centres" in note for note in scene.attrs["selfdict_notes"])
+
+
+def test_coordinates_of_corners_are_noted(tmp_path):
+    scene = read_scene(write_aviris(tmp_path / "aviris.nc", shift=0.0))
+    assert transform_of(scene).c == 400000.0
+    assert any("up to 1.77 away from the pixel" in note for note in scene.attrs["selfdict_notes"])
+
+
+def test_the_cube_may_be_named(tmp_path):
+    path = write_aviris(tmp_path / "aviris.nc")
+    named = read_scene(path, variable="reflectance/reflectance")
+    assert crs_of(named).to_epsg() == 32633
+    with pytest.raises(SceneError, match="there are: reflectance/reflectance"):
+        read_scene(path, variable="reflectance/radiance")
+
+
+def test_the_suffix_may_be_that_of_hdf5(tmp_path):
+    scene = read_scene(write_aviris(tmp_path / "aviris.h5"))
+    assert crs_of(scene).to_epsg() == 32633
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("reflectance/wavelength", np.ones(3), "each of the 4 bands, got shape"),
+        ("reflectance/fwhm", np.ones((4, 1)), "each of the 4 bands, got shape"),
+        ("reflectance/reflectance", np.ones((4, 5)), "must have 3 axes"),
+    ],
+)
+def test_broken_files(tmp_path, name, value, reason):
+    path = write_aviris(tmp_path / "aviris.nc")
+    with h5py.File(path, "r+") as file:
+        del file[name]
+        file[name] = value
+    with pytest.raises(SceneError, match=reason):
+        read_scene(path)

@@ -1,0 +1,167 @@
+"""Any HDF5 file: which array is the cube, which of its axes are what, and what is said of it."""
+
+import h5py
+import numpy as np
+import pytest
+
+from fuzz.sensor_files import UTM_33_NORTH, write_prisma, write_tanager
+from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of
+
+CUBE = np.random.default_rng(0).uniform(1, 100, (4, 5, 3)).astype(np.float32)
+WAVELENGTH = np.array([0.45, 0.55, 0.65])
+
+
+def write(path, **nodes):
+    with h5py.File(path, "w") as file:
+        for name, value in nodes.items():
+            file[name.replace("__", "/")] = value
+    return path
+
+
+def test_the_only_cube_with_wavelengths_beside_it(tmp_path):
+    path = write(tmp_path / "cube.h5", data__cube=CUBE, data__Wavelength=WAVELENGTH, note=b"text")
+    scene = read_scene(path)
+    np.testing.assert_array_equal(scene.values, CUBE.transpose(2, 0, 1))
+    assert scene.name == "cube"
+    assert scene.wavelength.values.tolist() == [450.0, 550.0, 650.0]
+    assert scene.attrs["selfdict_notes"] == [
+        "data/cube is read as a plain array",
+        "its axes are taken as y, x, band: as many bands as wavelengths",
+        "the file names no unit of its wavelengths: 0.45 to 0.65 are taken as um",
+        "the file marks no bands as bad",
+        "the file has no grid mapping: pixels have no map coordinates",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("layout", "axes"), [("band y x", (2, 0, 1)), ("y band x", (0, 2, 1)), ("y x band", (0, 1, 2))]
+)
+def test_the_band_axis_is_that_of_the_wavelengths(tmp_path, layout, axes):
+    stored = CUBE.transpose(axes)
+    path = write(tmp_path / "cube.h5", cube=stored, wavelength_um=WAVELENGTH[::-1])
+    scene = read_scene(path)
+    np.testing.assert_array_equal(scene.values, CUBE.transpose(2, 0, 1)[::-1])
+    assert scene.wavelength.values.tolist() == [450.0, 550.0, 650.0]
+    path = write(tmp_path / "plain.h5", cube=stored)
+    np.testing.assert_array_equal(read_scene(path, layout=layout).values, CUBE.transpose(2, 0, 1))
+
+
+def test_axes_that_nothing_tells(tmp_path):
+    # as many wavelengths as rows: they do not tell which axis is the bands
+    path = write(tmp_path / "cube.h5", cube=np.ones((3, 4, 3)), wl=WAVELENGTH)
+    scene = read_scene(path)
+    assert scene.shape == (3, 3, 4)
+    assert "its axes are taken as y, x, band (layout)" in scene.attrs["selfdict_notes"]
+    path = write(tmp_path / "other.h5", cube=CUBE, wl=np.arange(7.0))
+    assert "the file has no wavelengths" in read_scene(path).attrs["selfdict_notes"]
+
+
+def test_dimension_scales_name_the_axes(tmp_path):
+    path = write(tmp_path / "cube.h5", a__cube=CUBE, a__columns=[1, 2, 3, 4], a__rows=range(5))
+    with h5py.File(path, "r+") as file:
+        file["a/bands"] = [1, 2, 3]
+        for axis, name in enumerate(("columns", "rows", "bands")):
+            file[f"a/{name}"].make_scale(name)
+            file["a/cube"].dims[axis].attach_scale(file[f"a/{name}"])
+    scene = read_scene(path)
+    np.testing.assert_array_equal(scene.values, CUBE.transpose(2, 1, 0))
+    assert "its axes are those that its dimension scales name" in scene.attrs["selfdict_notes"]
+
+
+def test_scale_no_data_and_bands_by_their_usual_names(tmp_path):
+    values = (10 * CUBE).astype(np.int16)
+    values[1, 2] = -1
+    path = write(tmp_path / "cube.h5", cube=values, fwhm=[9.0, 10.0, 11.0], bbl=[1, 0, 1])
+    with h5py.File(path, "r+") as file:
+        described = {
+            "scale_factor": 0.5,
+            "add_offset": 2.0,
+            "_FillValue": -1,
+            "wavelengths": WAVELENGTH * 1000,
+            "wavelength_units": "nm",
+            "grid_mapping": "crs",
+            "Gain_of_Camera": 3.0,
+        }
+        for name, value in described.items():
+            file["cube"].attrs[name] = value
+        file["crs"] = 0
+        file["crs"].attrs["crs_wkt"] = UTM_33_NORTH
+        file["crs"].attrs["GeoTransform"] = "600000 30 0 5000000 0 -30"
+    scene = read_scene(path)
+    valid = np.ones((4, 5), dtype=bool)
+    valid[1, 2] = False
+    np.testing.assert_allclose(matrix(scene), 0.5 * values[valid].T + 2)
+    assert scene.good_band.values.tolist() == [True, False, True]
+    assert scene.fwhm.values.tolist() == [9.0, 10.0, 11.0]
+    assert crs_of(scene).to_epsg() == 32633
+    assert transform_of(scene).to_gdal() == (600000.0, 30.0, 0.0, 5000000.0, 0.0, -30.0)
+    notes = scene.attrs["selfdict_notes"]
+    assert "its attributes Gain_of_Camera are not applied" in notes
+
+
+def test_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 60)
+    scene = read_scene(write(tmp_path / "cube.h5", cube=CUBE))
+    assert scene.data.numblocks == (1, 4, 1)
+    np.testing.assert_array_equal(scene.values, CUBE.transpose(2, 0, 1))
+
+
+def test_several_cubes_are_listed(tmp_path):
+    path = write(tmp_path / "cube.h5", a__first=CUBE, b__second=CUBE + 1, flat=np.ones((2, 3)))
+    with pytest.raises(SceneError, match=r"there are: a/first \(4, 5, 3\), b/second \(4, 5, 3\)$"):
+        read_scene(path)
+    assert (read_scene(path, variable="/b/second").values > CUBE.transpose(2, 0, 1)).all()
+    with pytest.raises(SceneError, match=r"no dataset 'b/third' of its own; there are: a/first"):
+        read_scene(path, variable="b/third")
+    with pytest.raises(SceneError, match="flat must have 3 axes of real numbers, got float64"):
+        read_scene(path, variable="flat")
+    for name in ("", "/", "a"):
+        with pytest.raises(SceneError, match="of its own; there are"):
+            read_scene(path, variable=name)
+    many = write(tmp_path / "many.h5", **{f"c{k:02}": CUBE for k in range(20)})
+    with pytest.raises(SceneError, match=r"c07.*and 12 more"):
+        read_scene(many)
+
+
+def test_no_cube(tmp_path):
+    path = write(
+        tmp_path / "cube.h5", flat=np.ones((2, 3)), text=b"a", other=np.ones((2, 2, 2), "c8")
+    )
+    with pytest.raises(SceneError, match=r"\(--variable\); there is none with 3 axes$"):
+        read_scene(path)
+    path = write(tmp_path / "cube.nc", flat=np.ones((2, 3)))
+    with pytest.raises(SceneError, match="there is none with 3 axes"):
+        read_scene(path)
+
+
+def test_groups_of_netcdf_files(tmp_path):
+    path = write(tmp_path / "cube.nc", a__first=CUBE, b__second=CUBE + 1)
+    with pytest.raises(SceneError, match=r"there are: a/first .*, b/second"):
+        read_scene(path)
+    assert read_scene(path, variable="a/first").shape == (3, 4, 5)
+
+
+def test_arrays_of_products_as_they_are_stored(tmp_path):
+    fields = "HDFEOS/SWATHS/PRS_L2D_HCO/Data Fields"
+    scene = read_scene(write_prisma(tmp_path / "prisma.he5"), variable=f"{fields}/VNIR_Cube")
+    assert "scale_factor" not in scene.attrs
+    assert f"{fields}/VNIR_Cube is read as a plain array" in scene.attrs["selfdict_notes"]
+    uncertainty = np.ones((4, 5, 6))
+    name = "HDFEOS/GRIDS/HYP/Data Fields/surface_reflectance_uncertainty"
+    path = write_tanager(tmp_path / "tanager.h5", change={name: uncertainty})
+    assert read_scene(path, variable=name, layout="band y x").shape == (4, 5, 6)
+
+
+def test_options_that_do_not_apply(tmp_path):
+    path = write(tmp_path / "cube.h5", cube=CUBE)
+    with pytest.raises(SceneError, match="without the option overlap, which is for PRISMA"):
+        read_scene(path, overlap="vnir")
+    with pytest.raises(SceneError, match="layout must name the axes band, y and x"):
+        read_scene(path, layout="x y z")
+
+
+def test_what_is_no_hdf5(tmp_path):
+    path = tmp_path / "cube.hdf"
+    path.write_bytes(b"\x0e\x03\x13\x01" + bytes(100))
+    with pytest.raises(SceneError, match="is not an HDF5 file; HDF4 is not read"):
+        read_scene(path)
