@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-# Okabe and Ito's palette without its yellow, which is too light for a thin line on white.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
+from selfdict._colours import PALETTE
+
 # Lengths of dashes and gaps in line widths. From the eighth line on the colours repeat with another
 # dash pattern.
 _DASHES: tuple[tuple[float, ...], ...] = ((), (6.0, 3.0), (1.5, 2.5), (8.0, 3.0, 1.5, 3.0))
@@ -41,9 +41,9 @@ def line_styles(count: int) -> list[LineStyle]:
     >>> [style.colour for style in line_styles(2)]
     ['#0072B2', '#D55E00']
     """
-    n_colours = len(_COLOURS)
+    n_colours = len(PALETTE)
     styles = []
     for k in range(count):
         dash = _DASHES[k // n_colours % len(_DASHES)]
-        styles.append(LineStyle(_COLOURS[k % n_colours], dash))
+        styles.append(LineStyle(PALETTE[k % n_colours], dash))
     return styles

@@ -56,7 +56,7 @@ def read(path: Path) -> xr.DataArray:
     return add_notes(build_library(values, names, wavelength, fwhm=fwhm), *notes)
 
 
-def write(spectra: xr.DataArray, names: list[str], path: Path) -> None:
+def write_envi_library(spectra: xr.DataArray, names: list[str], path: Path) -> None:
     """Write spectra (spectrum, band) as ``path`` with the suffixes ``.sli`` and ``.hdr``."""
     values: Array = spectra.values
     code = 4

@@ -1,0 +1,160 @@
+"""The map of dominant materials as a GeoTIFF with colours and names of its classes."""
+
+import re
+import warnings
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import rasterio
+import xarray as xr
+from rasterio.errors import NotGeoreferencedWarning, RasterioError
+from rasterio.windows import Window
+
+from selfdict._colours import class_colours
+from selfdict._validation import Array
+from selfdict.scene.blocks import row_blocks
+from selfdict.scene.errors import SceneError
+from selfdict.scene.georef import crs_of, transform_of
+from selfdict.scene.result import UnmixResult
+from selfdict.scene.staging import staged
+
+_NO_DATA = "no data"  # name of class 0
+# Types and usages of the columns of GDAL's attribute tables.
+_INTEGER = "0"
+_TEXT = "2"
+_COLUMNS = (
+    ("Value", _INTEGER, "5"),
+    ("Name", _TEXT, "2"),
+    ("Red", _INTEGER, "6"),
+    ("Green", _INTEGER, "7"),
+    ("Blue", _INTEGER, "8"),
+)
+
+
+def write_dominant(
+    result: UnmixResult, path: str | PathLike[str], *, overwrite: bool = False
+) -> Path:
+    """Write which material each pixel holds most of, as a GeoTIFF of classes.
+
+    The value of a pixel is the number of the endmember with the largest abundance, counted from 1,
+    and 0 where there is no data or no material at all. The file has a colour table. The names of
+    the classes are in ``path`` with the suffix ``.aux.xml``, where GDAL and QGIS look for them, and
+    once more in the tags ``CLASS_1``, ``CLASS_2``, … of the GeoTIFF itself.
+
+    Parameters
+    ----------
+    result : UnmixResult
+        What :func:`unmix` found.
+    path : str or path-like
+        The file, ``.tif``.
+    overwrite : bool
+        Replace existing files.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from selfdict.datasets import make_scene
+    >>> from selfdict.scene import read_scene, unmix, write_dominant
+    >>> scene = make_scene(shape=(20, 20), n_endmembers=3, random_state=0).scene
+    >>> path = write_dominant(unmix(scene, 3, method="spa"), tempfile.mkdtemp() + "/dominant.tif")
+    >>> int(read_scene(path).max())
+    3
+    """
+    path = Path(path)
+    names = [_NO_DATA, *(_xml_text(label) for label in result.labels)]
+    colours = [(0, 0, 0), *class_colours(len(result.labels))]
+    with staged(path, overwrite=overwrite) as temporary:
+        try:
+            _write_raster(result.abundances, temporary, names, colours)
+            sidecar = temporary.with_name(temporary.name + ".aux.xml")
+            sidecar.write_bytes(_class_table(names, colours))
+        except (OSError, RasterioError) as error:
+            raise SceneError(path, f"cannot be written: {error}") from error
+    return path
+
+
+def dominant_materials(abundances: Array) -> Array:
+    """Return which abundance (r, y, x) is largest, counted from 1; 0 where there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict.scene.dominant import dominant_materials
+    >>> dominant_materials(np.array([[[0.2, 0.0, np.nan]], [[0.7, 0.0, np.nan]]]))
+    array([[2, 0, 0]])
+    """
+    # Below every abundance: a pixel without data has no largest one.
+    known = np.nan_to_num(abundances, nan=-1.0)
+    return np.where(known.max(axis=0) > 0, known.argmax(axis=0) + 1, 0)
+
+
+def _write_raster(
+    abundances: xr.DataArray,
+    path: Path,
+    names: Sequence[str],
+    colours: Sequence[tuple[int, int, int]],
+) -> None:
+    n_rows = abundances.sizes["y"]
+    n_columns = abundances.sizes["x"]
+    dtype = "uint8"
+    if len(names) > 256:
+        dtype = "uint16"
+    profile = {
+        "driver": "GTiff",
+        "count": 1,
+        "height": n_rows,
+        "width": n_columns,
+        "dtype": dtype,
+        "crs": crs_of(abundances),
+        "transform": transform_of(abundances),
+        "nodata": 0,
+        "compress": "deflate",
+        "photometric": "palette",
+    }
+    # Within an Env, GDAL does not print its errors.
+    with warnings.catch_warnings(), rasterio.Env():
+        warnings.simplefilter("ignore", NotGeoreferencedWarning)
+        with rasterio.open(path, "w", **profile) as file:
+            file.write_colormap(1, {k: (*colour, 255) for k, colour in enumerate(colours)})
+            file.set_band_description(1, "dominant material")
+            file.update_tags(1, **{f"CLASS_{k}": name for k, name in enumerate(names)})
+            # Maps may be larger than memory.
+            for rows in row_blocks(abundances):
+                classes = dominant_materials(abundances.isel(y=rows).values).astype(dtype)
+                window = Window(0, rows.start, n_columns, rows.stop - rows.start)
+                file.write(classes, 1, window=window)
+        # GDAL writes the directory of the file last, on closing, and does not report a failure.
+        rasterio.open(path, driver="GTiff").close()
+
+
+def _class_table(names: Sequence[str], colours: Sequence[tuple[int, int, int]]) -> bytes:
+    """Return GDAL's file of metadata: the names of the classes, and a table with their colours."""
+    root = ElementTree.Element("PAMDataset")
+    band = ElementTree.SubElement(root, "PAMRasterBand", band="1")
+    categories = ElementTree.SubElement(band, "CategoryNames")
+    for name in names:
+        ElementTree.SubElement(categories, "Category").text = name
+    table = ElementTree.SubElement(band, "GDALRasterAttributeTable", tableType="thematic")
+    for index, (title, kind, usage) in enumerate(_COLUMNS):
+        column = ElementTree.SubElement(table, "FieldDefn", index=str(index))
+        ElementTree.SubElement(column, "Name").text = title
+        ElementTree.SubElement(column, "Type").text = kind
+        ElementTree.SubElement(column, "Usage").text = usage
+    for k, (name, colour) in enumerate(zip(names, colours)):
+        row = ElementTree.SubElement(table, "Row", index=str(k))
+        for cell in (k, name, *colour):
+            ElementTree.SubElement(row, "F").text = str(cell)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8")
+    return text
+
+
+def _xml_text(text: str) -> str:
+    """Return text without the control characters that XML has no way to write."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff]", "\ufffd", text)

@@ -1,0 +1,162 @@
+"""Exports for other software, read back by GDAL and SPy."""
+
+import json
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pyproj
+import pytest
+import rasterio
+import rasterio.shutil
+import xarray as xr
+
+from selfdict.datasets import make_scene
+from selfdict.scene import (
+    SceneError,
+    build_library,
+    read_library,
+    unmix,
+    write_dominant,
+    write_pixels,
+    write_spectra,
+)
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return make_scene((24, 20), n_bands=40, n_endmembers=3, n_outliers=0, random_state=0).scene
+
+
+@pytest.fixture(scope="module")
+def result(scene):
+    names = [f"class <{k}> & \x07 “x”" for k in range(3)]
+    found = unmix(scene, 3, candidates=None, random_state=0)
+    return replace(found, endmembers=found.endmembers.assign_coords(name=("endmember", names)))
+
+
+def features(path):
+    collection = json.loads(path.read_text(encoding="utf-8"))
+    assert collection["type"] == "FeatureCollection"
+    return collection["features"]
+
+
+def test_pure_pixels_and_groups_are_points_on_earth(scene, result, tmp_path):
+    points = features(write_pixels(result, tmp_path / "pixels.geojson"))
+    to_earth = pyproj.Transformer.from_crs(result.crs, "EPSG:4326", always_xy=True)
+    n_groups = sum(len(group) for group in result.groups)
+    assert len(points) == n_groups
+    for k, pixel in enumerate(result.pixels.tolist()):
+        own = [point for point in points if point["properties"]["endmember"] == k + 1]
+        assert [point["properties"]["role"] for point in own] == ["pure pixel"] + ["group"] * (
+            len(own) - 1
+        )
+        assert [own[0]["properties"]["row"], own[0]["properties"]["column"]] == pixel
+        assert own[0]["properties"]["name"] == result.labels[k]
+        places = {(p["properties"]["row"], p["properties"]["column"]) for p in own}
+        assert places == {tuple(place) for place in result.groups[k].tolist()}
+        expected = to_earth.transform(*result.coordinates[k])
+        assert own[0]["geometry"]["type"] == "Point"
+        np.testing.assert_allclose(own[0]["geometry"]["coordinates"], expected, atol=1e-7)
+    with pytest.raises(SceneError, match="exists already"):
+        write_pixels(result, tmp_path / "pixels.geojson")
+
+
+def test_pixels_of_a_scene_without_crs_have_no_place(scene, tmp_path):
+    plain = scene.drop_vars(["spatial_ref", "x", "y"])
+    found = unmix(plain, 3, method="spa")
+    points = features(write_pixels(found, tmp_path / "pixels.geojson"))
+    assert [point["geometry"] for point in points] == [None] * 3
+    assert [
+        [point["properties"]["row"], point["properties"]["column"]] for point in points
+    ] == found.pixels.tolist()
+
+
+def test_pixels_of_a_laboratory_have_no_place(scene, tmp_path):
+    local = scene.drop_vars("spatial_ref").rio.write_crs('LOCAL_CS["bench",UNIT["metre",1]]')
+    found = unmix(local, 3, method="spa")
+    points = features(write_pixels(found, tmp_path / "pixels.geojson"))
+    assert [point["geometry"] for point in points] == [None] * 3
+
+
+def test_pixels_in_the_geometry_of_the_sensor(scene, tmp_path):
+    plain = scene.drop_vars(["spatial_ref", "x", "y"])
+    rows, columns = np.mgrid[: scene.sizes["y"], : scene.sizes["x"]]
+    swath = plain.assign_coords(lat=(("y", "x"), 40 + 0.01 * rows), lon=(("y", "x"), -columns / 10))
+    found = unmix(swath, 3, method="spa")
+    for point, (row, column) in zip(
+        features(write_pixels(found, tmp_path / "pixels.geojson")), found.pixels.tolist()
+    ):
+        expected = [-column / 10, 40 + 0.01 * row]
+        np.testing.assert_allclose(point["geometry"]["coordinates"], expected)
+
+
+def test_the_dominant_material_as_gdal_reads_it(result, tmp_path):
+    path = write_dominant(result, tmp_path / "dominant.tif")
+    abundances = result.abundances.values
+    with rasterio.open(path) as file:
+        classes = file.read(1)
+        assert file.crs.to_string() == result.crs
+        assert file.nodata == 0
+        colours = file.colormap(1)
+        tags = file.tags(1)
+        # GDAL's own description of the file, with the names it found beside it.
+        rasterio.shutil.copy(file, tmp_path / "copy.vrt", driver="VRT")
+    is_known = np.isfinite(abundances[0])
+    assert (classes[~is_known] == 0).all()
+    expected = abundances[:, is_known].argmax(axis=0) + 1
+    np.testing.assert_array_equal(classes[is_known], expected)
+    assert colours[1] == (0, 114, 178, 255)
+    assert len({colours[k] for k in range(4)}) == 4
+    band = ElementTree.parse(tmp_path / "copy.vrt").getroot().find("VRTRasterBand")
+    names = [category.text for category in band.find("CategoryNames")]
+    # XML has no way to write a control character.
+    assert names == ["no data", *(label.replace("\x07", "\ufffd") for label in result.labels)]
+    # They are in the file itself, too.
+    assert tags["CLASS_2"] == names[2]
+    rows = [[cell.text for cell in row] for row in band.iter("Row")]
+    assert rows[1] == ["1", names[1], "0", "114", "178"]
+
+
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_many_materials_need_more_than_a_byte(tmp_path):
+    r = 300
+    rng = np.random.default_rng(0)
+    abundances = xr.DataArray(rng.random((r, 5, 70)), dims=("endmember", "y", "x"))
+    labels = [f"m{k}" for k in range(r)]
+    found = type("Result", (), {"abundances": abundances, "labels": labels})
+    path = write_dominant(found, tmp_path / "d.tif")
+    with rasterio.open(path) as file:
+        np.testing.assert_array_equal(file.read(1), abundances.values.argmax(axis=0) + 1)
+        assert file.dtypes == ("uint16",)
+
+
+@pytest.fixture(scope="module")
+def spectra(result):
+    names = ["quartz", "clay, fine", "kaolinite {x}"]
+    bands = {"fwhm": ("band", np.full(40, 9.5))}
+    return result.endmembers.assign_coords(name=("endmember", names), **bands)
+
+
+def test_spectra_as_spy_reads_them(spectra, tmp_path):
+    envi = pytest.importorskip("spectral.io.envi")
+    path = write_spectra(spectra, tmp_path / "endmembers.sli")
+    library = envi.open(str(tmp_path / "endmembers.hdr"))
+    np.testing.assert_array_equal(library.spectra, spectra.values)
+    np.testing.assert_allclose(library.bands.centers, spectra["wavelength"].values)
+    np.testing.assert_allclose(library.bands.bandwidths, 9.5)
+    # A header has no escape for commas and braces.
+    assert library.names == ["quartz", "clay; fine", "kaolinite (x)"]
+    ours = read_library(path)
+    np.testing.assert_array_equal(ours.values, spectra.values)
+    np.testing.assert_allclose(ours["fwhm"].values, 9.5)
+    with pytest.raises(SceneError, match="exists already"):
+        write_spectra(spectra, path)
+    write_spectra(spectra.astype(np.float64), path, overwrite=True)
+    np.testing.assert_array_equal(read_library(path).values, spectra.values)
+
+
+def test_a_library_can_be_written_again(tmp_path):
+    library = build_library([[0.1, 0.2]], ["a"], [400.0, 500.0], fwhm=[5.0, 6.0])
+    path = write_spectra(library.rename(spectrum="endmember"), tmp_path / "a.csv")
+    assert read_library(path)["fwhm"].values.tolist() == [5.0, 6.0]
