@@ -12,6 +12,7 @@ optional("rioxarray")
 from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402
 from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402
 from selfdict.scene.check import SceneCheck  # noqa: E402
+from selfdict.scene.dominant import write_dominant  # noqa: E402
 from selfdict.scene.errors import SceneError  # noqa: E402
 from selfdict.scene.files import read_scene, write_scene, write_spectra  # noqa: E402
 from selfdict.scene.georef import crs_of, transform_of  # noqa: E402
@@ -24,6 +25,7 @@ from selfdict.scene.library import (  # noqa: E402
     resample_library,
 )
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
+from selfdict.scene.pixel_export import write_pixels  # noqa: E402
 from selfdict.scene.result import UnmixResult  # noqa: E402
 from selfdict.scene.unmix import unmix  # noqa: E402
 
@@ -48,6 +50,8 @@ __all__ = [
     "transform_of",
     "unmix",
     "valid_mask",
+    "write_dominant",
+    "write_pixels",
     "write_scene",
     "write_spectra",
 ]

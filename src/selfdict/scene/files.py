@@ -22,6 +22,7 @@ from selfdict._validation import Array
 from selfdict.scene.blocks import blocks, in_row_chunks, with_mask
 from selfdict.scene.errors import SceneError, first_line
 from selfdict.scene.formats import FORMATS, format_of
+from selfdict.scene.libraries.envi import write_envi_library
 from selfdict.scene.mapped import mapped_file, stored_values
 from selfdict.scene.model import DIMS, as_scene
 from selfdict.scene.nodata import nodata_of, with_nodata
@@ -172,17 +173,20 @@ def write_spectra(
     spread: xr.DataArray | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write spectra (endmember, band) as CSV: one row per band, one column per spectrum.
+    """Write spectra (endmember, band) as a table, or as an ENVI spectral library.
+
+    A table has one row per band and one column per spectrum, separated by commas.
 
     Parameters
     ----------
     spectra : xarray.DataArray (endmember, band)
-        Such as ``UnmixResult.endmembers``; a coordinate ``name (endmember)`` names the columns.
+        Such as ``UnmixResult.endmembers``; a coordinate ``name (endmember)`` names the spectra.
     path : str or path-like
-        The file.
+        The file. With the suffix ``.sli`` or ``.hdr`` it is an ENVI spectral library, with its
+        header beside it.
     spread : xarray.DataArray (endmember, band), optional
         Such as ``UnmixResult.spread``; columns with ``_spread`` at the end of their names.
-        :func:`read_library` leaves these columns out.
+        :func:`read_library` leaves these columns out, and a spectral library has none.
     overwrite : bool
         Replace an existing file.
 
@@ -204,6 +208,10 @@ def write_spectra(
     """
     path = Path(path)
     spectra = spectra.transpose("endmember", "band")
+    if path.suffix.lower() in (".sli", ".hdr"):
+        with staged(path, overwrite=overwrite) as temporary:
+            write_envi_library(spectra, _column_titles(spectra), temporary)
+        return path
     columns: dict[str, Iterable[Any]] = {"band": range(1, spectra.shape[1] + 1)}
     titles = {"band_name": "band_name", "wavelength": "wavelength_nm", "fwhm": "fwhm_nm"}
     for key, title in titles.items():
