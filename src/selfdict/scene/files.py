@@ -21,7 +21,7 @@ from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.scene.blocks import blocks, in_row_chunks, with_mask
 from selfdict.scene.errors import SceneError, first_line
-from selfdict.scene.formats import FORMATS, format_of
+from selfdict.scene.formats import FORMATS, format_by_suffix, format_of
 from selfdict.scene.libraries.envi import write_envi_library
 from selfdict.scene.mapped import mapped_file, stored_values
 from selfdict.scene.model import DIMS, as_scene
@@ -148,7 +148,7 @@ def write_scene(
     pathlib.Path
     """
     target = Path(path)
-    module = _format_module(format, target)
+    module = _format_module(format or format_by_suffix(target))
     # The layouts of .mat and .npy files keep no wavelengths, CRS or no-data value.
     if not hasattr(module, "write"):
         raise SceneError(
@@ -234,7 +234,7 @@ def write_spectra(
 
 def _read_file(path: Path, format: str | None, options: dict[str, Any]) -> xr.DataArray:
     """Return the whole scene in a file; anything that goes wrong becomes a SceneError."""
-    module = _format_module(format, path)
+    module = _format_module(format or format_of(path))
     unknown = options.keys() - signature(module.read).parameters.keys()
     if unknown:
         raise SceneError(
@@ -250,10 +250,8 @@ def _read_file(path: Path, format: str | None, options: dict[str, Any]) -> xr.Da
         raise SceneError(path, f"cannot be read as {module.NAME}: {first_line(error)}") from error
 
 
-def _format_module(format: str | None, path: Path) -> Any:
-    """Return the module that reads and writes a format, by default that of the file's name."""
-    if not format:
-        format = format_of(path)
+def _format_module(format: str) -> Any:
+    """Return the module that reads and writes a format."""
     if format not in FORMATS:
         raise InputError(f"format must be one of {', '.join(sorted(FORMATS))}, got {format!r}")
     # Imported on use: a format whose library is missing must not affect the others.

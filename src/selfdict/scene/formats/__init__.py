@@ -7,12 +7,15 @@ scenes can be written, ``write(scene, path, **options)``.
 from pathlib import Path
 
 from selfdict.scene.errors import SceneError
+from selfdict.scene.formats.products import find_product
 
 # Modules by the names of formats; zarr_ is not called zarr, which it imports, and hdf5 holds what
 # several formats need.
 FORMATS = {
     "envi": "envi",
     "geotiff": "geotiff",
+    "enmap": "enmap",
+    "desis": "desis",
     "mat": "mat",
     "netcdf": "netcdf",
     "hdf5": "hdf5_scene",
@@ -39,13 +42,16 @@ _SUFFIXES = {
     ".zarr": "zarr",
     ".npy": "npy",
     ".npz": "npy",
+    ".xml": "enmap",
 }
 
 
 def format_of(path: Path) -> str:
-    """Return the format of a file by its suffix.
+    """Return the format of a file that is read.
 
-    A file of any name with a header ``.hdr`` next to it is ENVI.
+    It is told by the suffix, and for products of several files by their names, see
+    :mod:`selfdict.scene.formats.products`. A file of any name with a header ``.hdr`` next to it is
+    ENVI.
 
     Examples
     --------
@@ -53,6 +59,16 @@ def format_of(path: Path) -> str:
     >>> format_of(Path("scene.tif"))
     'geotiff'
     """
+    # A zarr store is a folder of thousands of files, none of them an image.
+    if path.suffix.lower() != ".zarr":
+        product = find_product(path)
+        if product is not None and product.format is not None:
+            return product.format
+    return format_by_suffix(path)
+
+
+def format_by_suffix(path: Path) -> str:
+    """Return the format of a file that is written, or of one that belongs to no product."""
     suffix = path.suffix.lower()
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]

@@ -1,6 +1,6 @@
 """Named arrays without dims, as in ``.mat`` and ``.npz`` files, in the usual layouts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,11 @@ import xarray as xr
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
-from selfdict.scene.model import DIMS, build_scene, to_nanometres, unit_of
+from selfdict.scene.formats.array_source import ArraySource
+from selfdict.scene.formats.limits import product
+from selfdict.scene.formats.pixels import fitting_matrices, unfold
+from selfdict.scene.model import DIMS, build_scene, to_nanometres, unit_note, unit_of
+from selfdict.scene.notes import add_notes
 
 # Names of a matrix (bands, pixels).
 _MATRIX_NAMES = ("Y", "V")
@@ -27,71 +31,76 @@ WAVELENGTH = {
 
 
 def scene_from_arrays(
-    path: Path,
-    shapes: Mapping[str, tuple[int, ...]],
-    load: Callable[[str], Array],
+    source: ArraySource,
     variable: str | None = None,
     layout: str | None = None,
+    shape: tuple[int, int] | None = None,
 ) -> xr.DataArray:
     """Find the cube among named arrays and return it as a scene.
 
-    Two layouts are known: a matrix ``Y`` or ``V`` (bands, pixels) with the scalars ``nRow`` and
-    ``nCol``, its pixels counted column by column as in MATLAB; or a cube whose three axes
-    ``layout`` names. Optional are ``wavelength(s)``, and ``scale`` or ``maxValue`` (reflectance =
-    value / scale).
+    Two layouts are known: a matrix (bands, pixels), its pixels counted column by column as in
+    MATLAB, with the size of the image as two numbers, see :mod:`selfdict.scene.formats.pixels`; or
+    a cube whose three axes ``layout`` names. Optional are ``wavelength(s)``, and ``scale`` or
+    ``maxValue`` (reflectance = value / scale).
 
     Parameters
     ----------
-    path : Path
-        For messages.
-    shapes : mapping of str to shape
-        The numeric arrays in the file.
-    load : callable
-        Returns the array of that name.
+    source : ArraySource
+        The arrays.
     variable : str, optional
-        Which array is the cube.
+        Which array is the cube, or the matrix.
     layout : str, optional
         The axes of a cube in order, ``"y x band"`` by default.
+    shape : (int, int), optional
+        Rows and columns of the image, for a matrix.
     """
+    shapes = source.shapes
     if variable is not None and variable not in shapes:
         raise SceneError(
-            path, f"no numeric array is called {variable!r}; there are: {_names(shapes)}"
+            source.path, f"no numeric array is called {variable!r}; there are: {_names(shapes)}"
         )
-    matrix = _find_matrix(shapes, variable)
-    if matrix is not None:
-        values = _unfold(path, matrix, shapes, load)
+    name = variable or _find_array(source, shape)
+    if len(shapes[name]) == 2:
+        values, notes = unfold(source, name, shape)
     else:
-        values = order_axes(path, load(_find_cube(path, shapes, variable)), layout)
+        if shape is not None:
+            raise SceneError(
+                source.path,
+                f"shape is for a matrix of bands and pixels, {name} has {len(shapes[name])} axes",
+            )
+        values = order_axes(source.path, source.load(name), layout)
+        notes = []
+        if layout is None:
+            notes = [f"the axes of {name} are taken as rows, columns, bands (layout)"]
     wavelength = None
-    for name, units in WAVELENGTH.items():
-        if name in shapes and int(np.prod(shapes[name])) == values.shape[0]:
-            listed = load(name).ravel()
+    for key, units in WAVELENGTH.items():
+        if key in shapes and product(shapes[key]) == values.shape[0]:
+            listed = source.load(key).ravel()
             wavelength = to_nanometres(listed, unit_of(listed, units))
-    return build_scene(values, wavelength=wavelength, scale_factor=_scale(shapes, load))
+            notes += unit_note(listed, units)
+    scale, scale_notes = _scale(source)
+    scene = build_scene(values, wavelength=wavelength, scale_factor=scale)
+    return add_notes(scene, *notes, *scale_notes)
 
 
-def _find_matrix(shapes: Mapping[str, tuple[int, ...]], variable: str | None) -> str | None:
-    """Return the name of the matrix (bands, pixels), or None if the cube is another array."""
-    for name in _MATRIX_NAMES:
-        if name in shapes and variable in (None, name):
-            # It may also be a cube of three axes.
-            is_matrix = len(shapes[name]) == 2
-            return name if is_matrix else None
-    return None
-
-
-def _find_cube(path: Path, shapes: Mapping[str, tuple[int, ...]], variable: str | None) -> str:
-    """Return the name of the array of three axes."""
-    cubes = [name for name, shape in shapes.items() if len(shape) == 3]
-    if variable:
-        cubes = [variable]
-    if len(cubes) != 1 or len(shapes[cubes[0]]) != 3:
-        raise SceneError(
-            path,
-            "expected one array of 3 axes, or Y or V (bands, pixels) with nRow and nCol; "
-            f"name one by variable=… (--variable); there are: {_names(shapes)}",
-        )
-    return cubes[0]
+def _find_array(source: ArraySource, shape: tuple[int, int] | None) -> str:
+    """Return the name of the cube or of the matrix."""
+    matrices = fitting_matrices(source, shape)
+    named = [name for name in _MATRIX_NAMES if len(source.shapes.get(name, ())) == 2]
+    cubes = [name for name, sizes in source.shapes.items() if len(sizes) == 3]
+    for name in named:
+        if name in matrices:
+            return name
+    # Beside a cube a matrix may be anything, such as spectra of materials.
+    for names in (cubes, matrices, named):
+        if len(names) == 1:
+            return names[0]
+    raise SceneError(
+        source.path,
+        "expected one array of 3 axes, or a matrix (bands, pixels) such as Y or V with the size of "
+        "the image, such as nRow and nCol; name one by variable=… (--variable); "
+        f"there are: {_names(source.shapes)}",
+    )
 
 
 def order_axes(path: Path, values: Array, layout: str | None) -> Array:
@@ -107,34 +116,14 @@ def order_axes(path: Path, values: Array, layout: str | None) -> Array:
     return values.transpose([axes.index(dim) for dim in DIMS])
 
 
-def _unfold(
-    path: Path, name: str, shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], Array]
-) -> Array:
-    """Return the matrix (bands, pixels) of that name as a cube (band, y, x)."""
-    sizes = {}
-    for key in ("nRow", "nCol"):
-        if key not in shapes or int(np.prod(shapes[key])) != 1:
-            raise SceneError(path, f"{name} holds pixels as columns, but there is no number {key}")
-        sizes[key] = int(load(key).ravel()[0])
-    n_rows = sizes["nRow"]
-    n_columns = sizes["nCol"]
-    n_bands, n_pixels = shapes[name]
-    if min(n_rows, n_columns) < 1 or n_rows * n_columns != n_pixels:
-        raise SceneError(
-            path, f"nRow {n_rows} × nCol {n_columns} is not the {n_pixels} columns of {name}"
-        )
-    # MATLAB counts pixels column by column, NumPy row by row: reshape to (x, y) and swap.
-    return load(name).reshape(n_bands, n_columns, n_rows).transpose(0, 2, 1)
-
-
-def _scale(shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], Array]) -> float | None:
-    """Return the factor from stored values to reflectance, or None if the file has none."""
+def _scale(source: ArraySource) -> tuple[float | None, list[str]]:
+    """Return the factor from stored values to reflectance, None if the file has none."""
     for key in ("scale", "maxValue"):
-        if key in shapes and int(np.prod(shapes[key])) == 1:
-            scale = float(load(key).ravel()[0])
+        if source.is_number(key):
+            scale = source.number(key)
             if np.isfinite(scale) and scale > 0:
-                return 1.0 / scale
-    return None
+                return 1.0 / scale, [f"values are divided by {key}, {scale:g}"]
+    return None, []
 
 
 def _names(shapes: Mapping[str, Any]) -> str:

@@ -83,6 +83,16 @@ def lazy_cube(
     )
 
 
+def whole_nodata(value: float | None, dtype: np.dtype[Any]) -> float | None:
+    """Return a no-data value as an integer, if the values are integers.
+
+    Otherwise a comparison would turn the values into floats.
+    """
+    if value is not None and dtype.kind in "iu" and float(value).is_integer():
+        return int(value)
+    return value
+
+
 def with_bad_bands(scene: xr.DataArray, is_bad: Array, reason: str) -> xr.DataArray:
     """Return the scene with further bands marked as bad, and a note of the reason.
 
@@ -92,7 +102,7 @@ def with_bad_bands(scene: xr.DataArray, is_bad: Array, reason: str) -> xr.DataAr
     is_bad : (n_bands,) ndarray of bool
         The bands to mark, besides those that are marked already.
     reason : str
-        Completes the sentence "3 bands …", such as "hold no data".
+        Completes a sentence about the bands, such as "hold no data".
     """
     if not is_bad.any():
         return scene
@@ -100,7 +110,7 @@ def with_bad_bands(scene: xr.DataArray, is_bad: Array, reason: str) -> xr.DataAr
     if "good_band" in scene.coords:
         good &= scene["good_band"].values
     scene = scene.assign_coords(good_band=("band", good))
-    note = f"{int(is_bad.sum())} bands {reason}: they are marked as bad (drop_bad_bands)"
+    note = f"bands that {reason} are marked as bad: {int(is_bad.sum())} of {is_bad.size}"
     return add_notes(scene, note)
 
 

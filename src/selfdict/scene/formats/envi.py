@@ -10,21 +10,21 @@ from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.common import fill_masked, with_bad_bands
+from selfdict.scene.formats.common import fill_masked, whole_nodata, with_bad_bands
+from selfdict.scene.formats.envi_bands import read_bands
 from selfdict.scene.formats.envi_header import (
     format_header,
     integer_field,
-    list_field,
     number_field,
-    number_list,
     read_header,
 )
 from selfdict.scene.formats.envi_map import map_fields, read_map
-from selfdict.scene.formats.envi_scale import read_scale, scale_fields
+from selfdict.scene.formats.envi_scale import scale_fields
 from selfdict.scene.formats.limits import Limit
+from selfdict.scene.formats.products import ENVI_SUFFIXES
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.mapped import stored_values
-from selfdict.scene.model import build_scene, to_nanometres, unit_of
+from selfdict.scene.model import build_scene
 from selfdict.scene.notes import add_notes
 from selfdict.scene.scaling import scaling_of
 
@@ -47,57 +47,18 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
     )
     values = map_values(header, data, fields, shape)
     Limit(data, data.stat().st_size, max_bytes).check_lazy_cube(shape, values.itemsize)
-    wavelength, fwhm = _wavelengths(header, fields, n_bands)
-    good_band = number_list(header, fields, "bbl", n_bands)
-    if good_band is not None:
-        good_band = good_band != 0
-    nodata = number_field(header, fields, "data ignore value")
-    # An integer, so that a comparison does not turn the values into floats.
-    if nodata is not None and values.dtype.kind in "iu" and nodata.is_integer():
-        nodata = int(nodata)
-    scale = read_scale(header, fields, n_bands)
+    band_data, notes = read_bands(header, fields, n_bands)
     crs, transform = read_map(header, fields)
     scene = build_scene(
         values,
-        wavelength=wavelength,
-        fwhm=fwhm,
-        good_band=good_band,
-        band_name=_band_names(fields, n_bands),
+        **band_data,
         crs=crs,
         transform=transform,
-        nodata=nodata,
-        scale_factor=scale.gain,
-        add_offset=scale.offset,
+        nodata=whole_nodata(number_field(header, fields, "data ignore value"), values.dtype),
     )
-    scene = add_notes(scene, *scale.notes)
+    scene = add_notes(scene, *notes)
     gain, _ = scaling_of(scene)
     return with_bad_bands(scene, gain == 0, "have a gain of 0, and so no values")
-
-
-def _wavelengths(
-    header: Path, fields: dict[str, str], n_bands: int
-) -> tuple[Array | None, Array | None]:
-    """Return the wavelengths and widths of the bands in nm, each None if it is not known."""
-    wavelength = number_list(header, fields, "wavelength", n_bands)
-    fwhm = number_list(header, fields, "fwhm", n_bands)
-    # Both have one unit; if it is not named, only the wavelengths tell it.
-    listed = []
-    if wavelength is not None:
-        listed = wavelength.tolist()
-    units = unit_of(listed, fields.get("wavelength units"))
-    if wavelength is not None:
-        wavelength = to_nanometres(wavelength, units)
-    if fwhm is not None:
-        fwhm = to_nanometres(fwhm, units)
-    return wavelength, fwhm
-
-
-def _band_names(fields: dict[str, str], n_bands: int) -> list[str] | None:
-    names = list_field(fields, "band names")
-    # The list is separated by commas. If a name holds one, it cannot be told where names end.
-    if len(names) != n_bands:
-        return None
-    return names
 
 
 def write(
@@ -196,8 +157,7 @@ def _data_file(header: Path, fields: dict[str, str]) -> Path:
             )
         choices = [header.with_name(named)]
     else:
-        suffixes = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".bin", ".rfl", ".sli", "")
-        choices = [header.with_suffix(suffix) for suffix in suffixes]
+        choices = [header.with_suffix(suffix) for suffix in (*ENVI_SUFFIXES, "")]
     for data in choices:
         if data.is_file():
             return data

@@ -16,7 +16,7 @@ from rasterio.windows import Window
 from selfdict._validation import Array
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.common import fill_masked, lazy_cube
+from selfdict.scene.formats.common import fill_masked, lazy_cube, whole_nodata
 from selfdict.scene.formats.geotiff_bands import read_bands
 from selfdict.scene.formats.limits import Limit, check_header, product
 from selfdict.scene.georef import crs_of, transform_of
@@ -62,7 +62,7 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
             **band_data,
             crs=file.crs,
             transform=transform,
-            nodata=_nodata(file.nodatavals[0], dtype),
+            nodata=whole_nodata(file.nodatavals[0], dtype),
             scale_factor=file.scales,
             add_offset=file.offsets,
         )
@@ -166,13 +166,6 @@ def _open(path: Path) -> Any:
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         # Only this driver: a file of another kind under this name could point to files elsewhere.
         return rasterio.open(path, driver="GTiff")
-
-
-def _nodata(value: float | None, dtype: np.dtype[Any]) -> float | None:
-    # An integer, so that a comparison does not turn the values into floats.
-    if value is not None and dtype.kind in "iu" and float(value).is_integer():
-        return int(value)
-    return value
 
 
 def _tags(scene: xr.DataArray, band: int) -> dict[str, str]:

@@ -1,6 +1,8 @@
 """MATLAB's ``.mat``: versions 4, 5 and 7.3 (HDF5). Only numeric arrays are read."""
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,13 @@ from scipy.io import loadmat, whosmat
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats import mat5
+from selfdict.scene.formats.array_source import ArraySource
 from selfdict.scene.formats.arrays import scene_from_arrays
 from selfdict.scene.formats.hdf5 import check_blocks, check_heaps, plain_dataset
 from selfdict.scene.formats.limits import Limit, product
 
 NAME = "a MATLAB file"
+_ToScene = Callable[[ArraySource], xr.DataArray]
 
 
 def read(
@@ -24,21 +28,23 @@ def read(
     *,
     variable: str | None = None,
     layout: str | None = None,
+    shape: tuple[int, int] | None = None,
     max_bytes: int | None = None,
 ) -> xr.DataArray:
-    """Read a cube, or ``Y``/``V`` with ``nRow`` and ``nCol``.
+    """Read a cube, or a matrix of bands and pixels, see :func:`scene_from_arrays`.
 
     Structs, cells and objects are ignored.
     """
     limit = Limit(path, path.stat().st_size, max_bytes)
+    to_scene = partial(scene_from_arrays, variable=variable, layout=layout, shape=shape)
     if h5py.is_hdf5(path):
         check_heaps(path)
-        return _read_hdf5(path, variable, layout, limit)
+        return _read_hdf5(path, limit, to_scene)
     with path.open("rb") as file:
         start = file.read(4)
     # Version 4 begins with a number below 5000, whose bytes contain zeros, version 5 with text.
     if 0 in start:
-        return _read_version_4(path, variable, layout, limit)
+        return _read_version_4(path, limit, to_scene)
     arrays = mat5.list_variables(path, limit)
 
     def load(name: str) -> Array:
@@ -47,12 +53,10 @@ def read(
         return mat5.load_variable(path, arrays[name], limit)
 
     shapes = {name: array.shape for name, array in arrays.items()}
-    return scene_from_arrays(path, shapes, load, variable, layout)
+    return to_scene(ArraySource(path, shapes, load))
 
 
-def _read_version_4(
-    path: Path, variable: str | None, layout: str | None, limit: Limit
-) -> xr.DataArray:
+def _read_version_4(path: Path, limit: Limit, to_scene: _ToScene) -> xr.DataArray:
     shapes = {}
     with warnings.catch_warnings():
         # scipy warns if it cannot tell how the numbers are stored, and reads them wrongly.
@@ -71,10 +75,10 @@ def _read_version_4(
             raise SceneError(path, f"{name} does not hold real numbers: {array.dtype}")
         return array
 
-    return scene_from_arrays(path, shapes, load, variable, layout)
+    return to_scene(ArraySource(path, shapes, load))
 
 
-def _read_hdf5(path: Path, variable: str | None, layout: str | None, limit: Limit) -> xr.DataArray:
+def _read_hdf5(path: Path, limit: Limit, to_scene: _ToScene) -> xr.DataArray:
     with h5py.File(path, "r") as file:
         arrays: dict[str, Any] = {}
         for name in file:
@@ -91,4 +95,4 @@ def _read_hdf5(path: Path, variable: str | None, layout: str | None, limit: Limi
             return np.asarray(dataset[()]).T
 
         shapes = {name: tuple(reversed(dataset.shape)) for name, dataset in arrays.items()}
-        return scene_from_arrays(path, shapes, load, variable, layout)
+        return to_scene(ArraySource(path, shapes, load))

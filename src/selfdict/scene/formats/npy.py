@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from selfdict.scene.errors import SceneError
+from selfdict.scene.formats.array_source import ArraySource
 from selfdict.scene.formats.arrays import order_axes, scene_from_arrays
 from selfdict.scene.formats.limits import Limit, check_header, product
 from selfdict.scene.model import build_scene
@@ -21,12 +22,15 @@ def read(
     *,
     variable: str | None = None,
     layout: str | None = None,
+    shape: tuple[int, int] | None = None,
     max_bytes: int | None = None,
 ) -> xr.DataArray:
     """Read an array of three axes (``layout``), or an ``.npz`` in one of the usual layouts."""
     limit = Limit(path, path.stat().st_size, max_bytes)
     if path.suffix.lower() == ".npz":
-        return _read_archive(limit, variable, layout)
+        return _read_archive(limit, variable, layout, shape)
+    if variable is not None or shape is not None:
+        raise SceneError(path, "holds one array of three axes: variable and shape are for .npz")
     with path.open("rb") as file:
         if file.read(2) == b"PK":
             raise SceneError(path, "is an archive, not a single array; name it .npz")
@@ -37,11 +41,14 @@ def read(
     return build_scene(values)
 
 
-def _read_archive(limit: Limit, variable: str | None, layout: str | None) -> xr.DataArray:
+def _read_archive(
+    limit: Limit, variable: str | None, layout: str | None, shape: tuple[int, int] | None
+) -> xr.DataArray:
     path = limit.path
     shapes = array_shapes(limit)
     with np.load(path, allow_pickle=False) as arrays:
-        return scene_from_arrays(path, shapes, arrays.__getitem__, variable, layout)
+        source = ArraySource(path, shapes, arrays.__getitem__)
+        return scene_from_arrays(source, variable, layout, shape)
 
 
 def array_shapes(limit: Limit) -> dict[str, tuple[int, ...]]:

@@ -1,0 +1,218 @@
+"""EnMAP: an image beside an XML file with wavelengths, gains, offsets and detectors of its bands.
+
+The image ``STEM-SPECTRAL_IMAGE`` is a GeoTIFF (``.TIF``) or an ENVI file (``.BSQ``, ``.BIL``,
+``.BIP``) of 16-bit numbers, the XML file is ``STEM-METADATA.XML``.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from selfdict._validation import Array
+from selfdict.scene.blocks import in_row_chunks
+from selfdict.scene.errors import SceneError
+from selfdict.scene.formats import envi, geotiff
+from selfdict.scene.formats.common import with_bad_bands
+from selfdict.scene.formats.empty_bands import find_empty_bands
+from selfdict.scene.formats.overlap import check_overlap, kept_bands
+from selfdict.scene.formats.products import Product, existing_product
+from selfdict.scene.formats.xml_fields import read_fields
+from selfdict.scene.notes import add_notes, without_notes
+from selfdict.scene.scaling import with_scaling
+
+NAME = "EnMAP"
+_BAND = "specific/bandCharacterisation/bandID"
+_WAVELENGTH = f"{_BAND}/wavelengthCenterOfBand"
+_FWHM = f"{_BAND}/FWHMOfBand"
+_GAIN = f"{_BAND}/GainOfBand"
+_OFFSET = f"{_BAND}/OffsetOfBand"
+_VNIR = "specific/vnirProductQuality/expectedChannelsList"
+_SWIR = "specific/swirProductQuality/expectedChannelsList"
+_SPREAD = "product/bandStatistics/bandID/stdDeviation"
+_NODATA = "specific/backgroundValue"
+_LEVEL = "base/level"
+_WANTED = {_WAVELENGTH, _FWHM, _GAIN, _OFFSET, _VNIR, _SWIR, _SPREAD, _NODATA, _LEVEL}
+# Of all products, if neither the image nor the metadata declare one.
+_USUAL_NODATA = -32768
+
+
+def read(path: Path, *, overlap: str | None = None, max_bytes: int | None = None) -> xr.DataArray:
+    """Read a product, named by its image, by its metadata or by its folder.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        One of these.
+    overlap : {"vnir", "swir", "both"}, optional
+        The detector whose bands are kept where both see the same wavelengths; default "vnir".
+    max_bytes : int, optional
+        See :class:`selfdict.scene.formats.limits.Limit`.
+    """
+    chosen = check_overlap(overlap)
+    product = existing_product(path)
+    scene = _read_image(product, max_bytes)
+    if product.metadata is None:
+        if overlap is not None:
+            raise SceneError(path, "overlap needs the file …METADATA.XML, which is missing")
+        return add_notes(
+            scene, "…METADATA.XML is missing: it would tell wavelengths and scales of the image"
+        )
+    # The notes of the image are about scales and wavelengths that the metadata replace.
+    metadata = _Metadata.read(product.metadata, scene.sizes["band"])
+    scene = _described(without_notes(scene), metadata)
+    is_empty = metadata.is_empty
+    if is_empty is None:
+        is_empty = find_empty_bands(scene)
+    scene = with_bad_bands(scene, is_empty, "hold no data")
+    return _without_overlap(scene, metadata, is_empty, chosen, is_asked=overlap is not None)
+
+
+def _read_image(product: Product, max_bytes: int | None) -> xr.DataArray:
+    if product.is_geotiff:
+        return geotiff.read(product.image, max_bytes=max_bytes)
+    return envi.read(product.image, max_bytes=max_bytes)
+
+
+@dataclass(frozen=True)
+class _Metadata:
+    """What the XML file says; arrays have one entry per band."""
+
+    path: Path
+    wavelength: Array
+    fwhm: Array | None
+    gain: Array | None
+    offset: Array | None
+    is_vnir: Array | None  # None if the detectors of the bands are not listed
+    is_empty: Array | None  # None if there are no statistics of the bands
+    nodata: int | None
+    level: str
+
+    @classmethod
+    def read(cls, path: Path, n_bands: int) -> "_Metadata":
+        """Read the XML file of an image with this number of bands."""
+        fields = read_fields(path, _WANTED)
+        wavelength = _band_numbers(path, fields, _WAVELENGTH, n_bands)
+        if wavelength is None:
+            raise SceneError(path, f"has no {_WAVELENGTH}: it does not describe EnMAP bands")
+        is_vnir, is_expected = _detectors(path, fields, n_bands)
+        # Of a band without any measurement, which may be filled with another value than no-data.
+        is_empty = None
+        spread = _band_numbers(path, fields, _SPREAD, n_bands)
+        if spread is not None:
+            is_empty = (spread == 0) | ~is_expected
+        return cls(
+            path,
+            wavelength,
+            _band_numbers(path, fields, _FWHM, n_bands),
+            _band_numbers(path, fields, _GAIN, n_bands),
+            _band_numbers(path, fields, _OFFSET, n_bands),
+            is_vnir,
+            is_empty,
+            _whole_number(fields, _NODATA),
+            _first_text(fields, _LEVEL),
+        )
+
+
+_Fields = dict[str, list[tuple[str, str]]]
+
+
+def _band_numbers(path: Path, fields: _Fields, place: str, n_bands: int) -> Array | None:
+    """Return one number per band in the order of the bands, None if the file has none of them."""
+    entries = fields.get(place, [])
+    if not entries:
+        return None
+    if len(entries) != n_bands:
+        raise SceneError(
+            path, f"has {len(entries)} elements {place}, but the image has {n_bands} bands"
+        )
+    try:
+        order = np.array([int(number) for number, _ in entries]) - 1
+        values = np.array([float(text) for _, text in entries])
+    except (OverflowError, ValueError):
+        raise SceneError(path, f"{place} must be numbers, those of bandID too") from None
+    if not np.isfinite(values).all() or sorted(order) != list(range(n_bands)):
+        raise SceneError(path, f"{place} must be a finite number for each of {n_bands} bands")
+    sorted_values = np.empty(n_bands)
+    sorted_values[order] = values
+    return sorted_values
+
+
+def _detectors(path: Path, fields: _Fields, n_bands: int) -> tuple[Array | None, Array]:
+    """Return which bands belong to the VNIR detector, and which to any; all if it is not said."""
+    belongs = {}
+    for place in (_VNIR, _SWIR):
+        belongs[place] = np.zeros(n_bands, dtype=bool)
+        text = _first_text(fields, place)
+        if not text:
+            return None, np.ones(n_bands, dtype=bool)
+        for entry in text.split(","):
+            number = entry.strip()
+            if not (number.isascii() and number.isdigit() and len(number) < 9):
+                raise SceneError(path, f"{place} must be a list of numbers of bands")
+            if not 1 <= int(number) <= n_bands:
+                raise SceneError(path, f"{place} names the band {number} of {n_bands}")
+            belongs[place][int(number) - 1] = True
+    return belongs[_VNIR], belongs[_VNIR] | belongs[_SWIR]
+
+
+def _first_text(fields: _Fields, place: str) -> str:
+    entries = fields.get(place, [])
+    if not entries:
+        return ""
+    return entries[0][1]
+
+
+def _whole_number(fields: _Fields, place: str) -> int | None:
+    try:
+        value = float(_first_text(fields, place))
+    except ValueError:
+        return None
+    if not value.is_integer():
+        return None
+    return int(value)
+
+
+def _described(scene: xr.DataArray, metadata: _Metadata) -> xr.DataArray:
+    """Return the image with what the metadata say about its bands."""
+    scene = with_scaling(scene, metadata.gain, metadata.offset)
+    scene = scene.drop_vars(["wavelength", "fwhm"], errors="ignore")
+    scene = scene.assign_coords(wavelength=("band", metadata.wavelength, {"units": "nm"}))
+    if metadata.fwhm is not None:
+        scene = scene.assign_coords(fwhm=("band", metadata.fwhm, {"units": "nm"}))
+    note = "gains and offsets of …METADATA.XML are applied: stored value · gain + offset"
+    if metadata.gain is None:
+        note = "…METADATA.XML has no gains: values are taken as they are stored"
+    scene = add_notes(scene, note)
+    if metadata.level.upper().startswith("L1"):
+        scene = scene.rename("radiance")
+        note = f"the values are radiances at the sensor (level {metadata.level}), no reflectances"
+        scene = add_notes(scene, note)
+    if "_FillValue" in scene.attrs:
+        return scene
+    nodata = metadata.nodata
+    if nodata is None:
+        nodata = _USUAL_NODATA
+        scene = add_notes(scene, f"the product declares no no-data value: {nodata} is assumed")
+    scene.attrs["_FillValue"] = nodata
+    return scene
+
+
+def _without_overlap(
+    scene: xr.DataArray, metadata: _Metadata, is_empty: Array, overlap: str, *, is_asked: bool
+) -> xr.DataArray:
+    """Return the scene with the bands of one detector where both see the same wavelengths."""
+    if metadata.is_vnir is None:
+        if is_asked:
+            raise SceneError(metadata.path, "does not say which detector a band belongs to")
+        note = "…METADATA.XML does not say which detector a band belongs to: all bands are kept"
+        return add_notes(scene, note)
+    # An empty band covers no wavelengths, and must not displace one of the other detector.
+    keep = np.ones(scene.sizes["band"], dtype=bool)
+    kept, notes = kept_bands(metadata.wavelength[~is_empty], metadata.is_vnir[~is_empty], overlap)
+    keep[~is_empty] = kept
+    if not keep.all():
+        # In chunks, since a list of bands would copy a mapped file.
+        scene = in_row_chunks(scene).isel(band=np.flatnonzero(keep))
+    return add_notes(scene, *notes)
