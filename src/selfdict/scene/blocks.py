@@ -84,10 +84,8 @@ def float_dtype(scene: xr.DataArray) -> np.dtype[np.floating]:
     return np.dtype(np.float32)
 
 
-def block_matrix(
-    scene: xr.DataArray, rows: slice, columns: slice, bands: Array
-) -> tuple[Array, Array]:
-    """Return a block as a matrix of physical values (bands, pixels), and which pixels hold data."""
+def stored_block(scene: xr.DataArray, rows: slice, columns: slice) -> Array:
+    """Return a block as a matrix of stored values (bands, pixels)."""
     scheduler = None
     if n_threads() == 1:
         # This may be a task of a dask cluster, where the default scheduler is the cluster itself:
@@ -96,7 +94,14 @@ def block_matrix(
     part = scene.isel(y=rows, x=columns)
     if part.chunks is not None:
         part = part.compute(scheduler=scheduler)
-    raw = stored_values(part.data).reshape(scene.sizes["band"], -1)
+    return stored_values(part.data).reshape(scene.sizes["band"], -1)
+
+
+def block_matrix(
+    scene: xr.DataArray, rows: slice, columns: slice, bands: Array
+) -> tuple[Array, Array]:
+    """Return a block as a matrix of physical values (bands, pixels), and which pixels hold data."""
+    raw = stored_block(scene, rows, columns)
     # Indexing by booleans copies, which is not needed if all bands are used.
     if not bands.all():
         raw = raw[bands]

@@ -1,0 +1,168 @@
+"""What one pass over a scene tells about each of its bands."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.scene.blocks import stored_block
+from selfdict.scene.passes import Block
+from selfdict.scene.scaling import scaling_of
+
+# From this number of bands on, the same value in all of them is no coincidence.
+_FEWEST_BANDS = 4
+
+
+@dataclass(frozen=True)
+class BandStatistics:
+    """Counts and ranges of the bands of a scene, or of a block of it.
+
+    A *uniform* pixel has one value other than zero in all its bands, as no spectrum has. Such
+    pixels, those that a mask leaves out and those without data are counted; the numbers per band
+    are about all other pixels.
+
+    Attributes
+    ----------
+    n_masked : int
+        Number of pixels that a mask leaves out.
+    n_empty : int
+        Number of other pixels that have no value but zero.
+    n_uniform : int
+        Number of uniform pixels.
+    uniform_value : float
+        The lowest value stored in uniform pixels; infinite if there is none.
+    n_pixels : int
+        Number of all other pixels.
+    n_values : (n_bands,) ndarray of int
+        How many of these have a value in a band.
+    lowest, highest : (n_bands,) ndarray
+        Range of the stored values; infinite in a band without values.
+    n_highest : (n_bands,) ndarray of int
+        How often the highest value occurs.
+    n_negative : (n_bands,) ndarray of int
+        Number of physical values below zero.
+    squares : (n_bands,) ndarray
+        Sum of the squares of the physical values.
+    """
+
+    n_masked: int
+    n_empty: int
+    n_uniform: int
+    uniform_value: float
+    n_pixels: int
+    n_values: Array
+    lowest: Array
+    highest: Array
+    n_highest: Array
+    n_negative: Array
+    squares: Array
+
+    def __add__(self, other: "BandStatistics") -> "BandStatistics":
+        """Return the statistics of two sets of pixels together."""
+        highest = np.maximum(self.highest, other.highest)
+        own = np.where(self.highest == highest, self.n_highest, 0)
+        others = np.where(other.highest == highest, other.n_highest, 0)
+        # Squares of damaged values may be infinite.
+        with np.errstate(over="ignore"):
+            squares = self.squares + other.squares
+        return BandStatistics(
+            n_masked=self.n_masked + other.n_masked,
+            n_empty=self.n_empty + other.n_empty,
+            n_uniform=self.n_uniform + other.n_uniform,
+            uniform_value=min(self.uniform_value, other.uniform_value),
+            n_pixels=self.n_pixels + other.n_pixels,
+            n_values=self.n_values + other.n_values,
+            lowest=np.minimum(self.lowest, other.lowest),
+            highest=highest,
+            n_highest=own + others,
+            n_negative=self.n_negative + other.n_negative,
+            squares=squares,
+        )
+
+    @property
+    def root_mean_squares(self) -> Array:
+        """Root mean square of the physical values of each band; 0 without values, (n_bands,)."""
+        with np.errstate(over="ignore"):
+            return np.sqrt(self.squares / np.maximum(self.n_values, 1))
+
+
+def examine_block(block: Block) -> BandStatistics:
+    """Return the statistics of the bands of a block."""
+    scene = block.scene
+    nodata = scene.attrs.get("_FillValue")
+    raw = stored_block(scene, slice(None), slice(None))
+    inside = np.ones(raw.shape[1], dtype=bool)
+    if "valid" in scene.coords:
+        inside = scene["valid"].values.ravel().astype(bool)
+    # Damaged values may overflow or be signalling NaNs.
+    with np.errstate(all="ignore"):
+        lowest, highest = _ranges_of_pixels(raw, nodata)
+        has_data = (lowest < 0) | (highest > 0)
+        is_uniform = inside & has_data & (lowest == highest)
+        if len(raw) < _FEWEST_BANDS:
+            is_uniform[:] = False
+        usual = inside & has_data & ~is_uniform
+        bands = _examine_bands(raw, usual, nodata, *scaling_of(scene))
+    return BandStatistics(
+        n_masked=int(np.count_nonzero(~inside)),
+        n_empty=int(np.count_nonzero(inside & ~has_data)),
+        n_uniform=int(np.count_nonzero(is_uniform)),
+        uniform_value=float(np.min(lowest[is_uniform], initial=np.inf)),
+        n_pixels=int(np.count_nonzero(usual)),
+        **bands,
+    )
+
+
+def _examine_bands(
+    raw: Array, usual: Array, nodata: float | None, gain: Array, offset: Array
+) -> dict[str, Array]:
+    """Return the numbers per band over the usual pixels of stored values (bands, pixels)."""
+    n_bands = len(raw)
+    lowest = np.full(n_bands, np.inf)
+    highest = np.full(n_bands, -np.inf)
+    n_values = np.zeros(n_bands, dtype=np.int64)
+    n_highest = np.zeros(n_bands, dtype=np.int64)
+    n_negative = np.zeros(n_bands, dtype=np.int64)
+    squares = np.zeros(n_bands)
+    for band, stored in enumerate(raw):
+        values = stored[usual & _is_present(stored, nodata)]
+        n_values[band] = values.size
+        if values.size == 0:
+            continue
+        lowest[band] = values.min()
+        highest[band] = values.max()
+        n_highest[band] = np.count_nonzero(values == values.max())
+        physical = values.astype(np.float64) * gain[band] + offset[band]
+        n_negative[band] = np.count_nonzero(physical < 0)
+        squares[band] = physical @ physical
+    return {
+        "n_values": n_values,
+        "lowest": lowest,
+        "highest": highest,
+        "n_highest": n_highest,
+        "n_negative": n_negative,
+        "squares": squares,
+    }
+
+
+def _is_present(values: Array, nodata: float | None) -> Array:
+    """Return which stored values are data."""
+    present = np.ones(values.shape, dtype=bool)
+    if values.dtype.kind == "f":
+        present = np.isfinite(values)
+    # A single zero is a measurement, even if zero is declared as no-data; see ``valid_mask``.
+    if nodata is not None and nodata != 0:
+        present &= values != np.asarray(nodata).item()
+    return present
+
+
+def _ranges_of_pixels(raw: Array, nodata: float | None) -> tuple[Array, Array]:
+    """Return the lowest and the highest value of each pixel; infinite without any."""
+    lowest = np.full(raw.shape[1], np.inf)
+    highest = np.full(raw.shape[1], -np.inf)
+    # Band by band, so that temporary arrays are small.
+    for values in raw:
+        present = _is_present(values, nodata)
+        np.minimum(lowest, values, out=lowest, where=present)
+        np.maximum(highest, values, out=highest, where=present)
+    return lowest, highest

@@ -1,0 +1,269 @@
+"""The sentences of the preflight: each function looks for one kind of fault."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from selfdict._validation import Array
+from selfdict.scene.band_statistics import BandStatistics
+from selfdict.scene.notes import notes_of
+from selfdict.scene.scaling import scaling_of
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know about a scene.
+
+    Attributes
+    ----------
+    kind : str
+        Such as ``"dead bands"``.
+    sentence : str
+        The finding in words.
+    """
+
+    kind: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the sentences are made from: the scene, its statistics, and which bands are used."""
+
+    scene: xr.DataArray
+    statistics: BandStatistics
+    used: Array
+    dead: Array
+    marked: Array
+
+    @property
+    def ranges(self) -> tuple[Array, Array]:
+        """The lowest and the highest physical value of each band, two (n_bands,) arrays."""
+        gain, offset = scaling_of(self.scene)
+        with np.errstate(all="ignore"):
+            ends = np.stack([self.statistics.lowest, self.statistics.highest]) * gain + offset
+        # A negative gain exchanges the two.
+        return ends.min(axis=0), ends.max(axis=0)
+
+    def bands(self, chosen: Array) -> str:
+        """Return the numbers of the chosen bands (booleans), counted from 1, as text."""
+        numbers = np.arange(1, chosen.size + 1)
+        if "band_number" in self.scene.coords:
+            numbers = self.scene["band_number"].values
+        return number_list(numbers[chosen])
+
+
+def findings_of(look: Look) -> Iterator[Finding]:
+    """Yield all findings: first what was assumed, then what is left out, then what is odd."""
+    for note in notes_of(look.scene):
+        yield Finding("reading", note)
+    for kind, search in _SEARCHES.items():
+        for sentence in search(look):
+            yield Finding(kind, sentence)
+
+
+def _scale(look: Look) -> Iterator[str]:
+    gain, offset = scaling_of(look.scene)
+    if (gain == 1).all() and (offset == 0).all():
+        if look.scene.dtype.kind in "iu":
+            yield f"values are used as they are stored ({look.scene.dtype}): no scale is declared"
+        return
+    sentence = f"values are the stored ones times {_one_or_range(gain)}"
+    if (offset != 0).any():
+        sentence += f" plus {_one_or_range(offset)}"
+    yield sentence
+
+
+def _one_or_range(values: Array) -> str:
+    """Return the number that all bands share, or the range of their numbers."""
+    if (values == values[0]).all():
+        return f"{values[0]:.6g}"
+    return f"{values.min():.6g} to {values.max():.6g}, different for each band,"
+
+
+def _no_data(look: Look) -> Iterator[str]:
+    statistics = look.statistics
+    n_all = look.scene.sizes["y"] * look.scene.sizes["x"]
+    if statistics.n_masked:
+        verb = _agree(statistics.n_masked, "is", "are")
+        yield f"{statistics.n_masked:,} of {n_all:,} pixels {verb} left out by a mask"
+    nodata = look.scene.attrs.get("_FillValue")
+    if statistics.n_empty:
+        reason = "they are zero or not finite in all bands"
+        if nodata is not None and nodata != 0:
+            reason = f"they hold the no-data value {nodata:.6g}, zero or nothing finite in all bands"
+        yield f"{statistics.n_empty:,} of {n_all:,} pixels are left out: {reason}"
+    if statistics.n_uniform:
+        yield (
+            f"{statistics.n_uniform:,} pixels hold one value in all bands "
+            f"(the lowest is {statistics.uniform_value:.6g}) and are used; "
+            "if it marks missing data, declare it by nodata=… (--no-data)"
+        )
+    n_missing = np.where(look.used, statistics.n_pixels - statistics.n_values, 0)
+    if n_missing.any():
+        lacking = n_missing > 0
+        verb = _agree(int(lacking.sum()), "has", "have")
+        yield (
+            f"{_count(lacking)} {verb} no value in up to {n_missing.max():,} pixels with data, "
+            f"which are left out for that: {look.bands(lacking)}"
+        )
+
+
+def _marked_bands(look: Look) -> Iterator[str]:
+    if look.marked.all():
+        yield "all bands are marked as bad: the marks are ignored"
+        return
+    if look.marked.any():
+        yield _left_out_or_used(look, look.marked, "is marked as bad", "are marked as bad")
+
+
+def _dead_bands(look: Look) -> Iterator[str]:
+    if look.dead.all():
+        yield "every band holds one value in all pixels: there is nothing to tell materials apart"
+        return
+    dead = look.dead & ~look.marked
+    if dead.any():
+        yield _left_out_or_used(
+            look, dead, "holds one value in all pixels", "hold one value in all pixels"
+        )
+
+
+def _left_out_or_used(look: Look, chosen: Array, singular: str, plural: str) -> str:
+    n = int(chosen.sum())
+    outcome = "left out"
+    if look.used[chosen].all():
+        outcome = "used all the same"
+    return (
+        f"{_count(chosen)} {_agree(n, singular, plural)} and {_agree(n, 'is', 'are')} "
+        f"{outcome}: {look.bands(chosen)}"
+    )
+
+
+def _out_of_range(look: Look) -> Iterator[str]:
+    lowest, highest = look.ranges
+    usual = look.used & ~look.dead & (look.statistics.n_values > 0)
+    # One or two bands have no typical value.
+    if usual.sum() < 3:
+        return
+    typical = float(np.median(look.statistics.root_mean_squares[usual]))
+    # Noise in dark bands is a small part of what other bands hold.
+    below = usual & (lowest < -0.5 * typical)
+    # If most bands are like that, the values are signed, such as differences.
+    if below.any() and below.sum() <= usual.sum() / 2:
+        yield (
+            f"{_count(below)} {_agree(int(below.sum()), 'reaches', 'reach')} far below zero "
+            f"(down to {lowest[below].min():.6g}; a typical value is {typical:.4g}): "
+            f"{look.bands(below)}"
+        )
+    typical_highest = float(np.median(highest[usual]))
+    # The radiance of the sun differs by less than this between the bands of a sensor.
+    above = usual & (highest > 20 * typical_highest)
+    if above.any() and typical_highest > 0:
+        yield (
+            f"{_count(above)} {_agree(int(above.sum()), 'reaches', 'reach')} far above the others "
+            f"(up to {highest[above].max():.6g}; the highest value of a typical band is "
+            f"{typical_highest:.4g}): {look.bands(above)}"
+        )
+
+
+def _negative(look: Look) -> Iterator[str]:
+    n_negative = np.where(look.used, look.statistics.n_negative, 0)
+    total = int(n_negative.sum())
+    if total == 0:
+        return
+    share = total / int(look.statistics.n_values[look.used].sum())
+    negative = n_negative > 0
+    lowest, _ = look.ranges
+    yield (
+        f"{total:,} {_agree(total, 'value', 'values')} ({_percent(share)}) in {_count(negative)} "
+        f"{_agree(total, 'is', 'are')} negative, down to {lowest[negative].min():.6g}, and used "
+        f"as {_agree(total, 'it is', 'they are')}"
+    )
+
+
+def _saturated(look: Look) -> Iterator[str]:
+    statistics = look.statistics
+    levels = statistics.highest - statistics.lowest
+    # Integers of a small range have many equal values anyway.
+    wide = (levels >= 64) | (look.scene.dtype.kind == "f")
+    enough = max(10.0, 1e-4 * statistics.n_pixels)
+    saturated = look.used & ~look.dead & wide & (statistics.n_highest >= enough)
+    if not saturated.any():
+        return
+    _, highest = look.ranges
+    total = int(statistics.n_highest[saturated].sum())
+    yield (
+        f"{total:,} values in {_count(saturated)} equal the highest value of their band "
+        f"(up to {highest[saturated].max():.6g}) and may be saturated: {look.bands(saturated)}"
+    )
+
+
+def _wavelengths(look: Look) -> Iterator[str]:
+    if "wavelength" not in look.scene.coords:
+        yield "no wavelengths are known: bands are named by their numbers"
+        return
+    wavelength = look.scene["wavelength"].values
+    unknown = ~np.isfinite(wavelength)
+    if unknown.any():
+        verb = _agree(int(unknown.sum()), "has", "have")
+        yield f"{_count(unknown)} {verb} no wavelength: {look.bands(unknown)}"
+    known = ~unknown
+    falls = np.zeros_like(known)
+    positions = np.flatnonzero(known)
+    falls[positions[1:]] = np.diff(wavelength[known]) <= 0
+    if falls.any():
+        where = _agree(int(falls.sum()), "at band", "at bands")
+        yield f"wavelengths do not rise {where} {look.bands(falls)}"
+
+
+_SEARCHES: dict[str, Callable[[Look], Iterator[str]]] = {
+    "scale": _scale,
+    "no data": _no_data,
+    "bad bands": _marked_bands,
+    "dead bands": _dead_bands,
+    "range": _out_of_range,
+    "negative values": _negative,
+    "saturation": _saturated,
+    "wavelengths": _wavelengths,
+}
+
+
+def _agree(n: int, singular: str, plural: str) -> str:
+    if n == 1:
+        return singular
+    return plural
+
+
+def _count(chosen: Array) -> str:
+    n = int(chosen.sum())
+    return f"{n} {_agree(n, 'band', 'bands')}"
+
+
+def _percent(share: float) -> str:
+    if share < 1e-4:
+        return "less than 0.01 %"
+    return f"{100 * share:.2g} %"
+
+
+def number_list(numbers: Array) -> str:
+    """Return whole numbers as text, runs of them as ranges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> number_list(np.array([1, 2, 3, 7, 9, 10]))
+    '1–3, 7, 9, 10'
+    """
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1)
+    texts = []
+    for run in runs:
+        if len(run) > 2:
+            texts.append(f"{run[0]}–{run[-1]}")
+        else:
+            texts.extend(str(number) for number in run)
+    longest = 12  # entries, so that a sentence stays a line
+    if len(texts) > longest:
+        texts = [*texts[:longest], "…"]
+    return ", ".join(texts)
