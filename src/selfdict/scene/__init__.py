@@ -26,12 +26,14 @@ from selfdict.scene.library import (  # noqa: E402
 )
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
 from selfdict.scene.pixel_export import write_pixels  # noqa: E402
+from selfdict.scene.preflight import Preflight, preflight  # noqa: E402
 from selfdict.scene.result import UnmixResult  # noqa: E402
 from selfdict.scene.unmix import unmix  # noqa: E402
 
 __all__ = [
     "Identification",
     "Match",
+    "Preflight",
     "ResampledLibrary",
     "SceneCheck",
     "SceneError",
@@ -44,6 +46,7 @@ __all__ = [
     "identify",
     "match_wavelengths",
     "matrix",
+    "preflight",
     "read_library",
     "read_scene",
     "resample_library",

@@ -27,6 +27,7 @@ from selfdict.scene.mapped import mapped_file, stored_values
 from selfdict.scene.model import DIMS, as_scene
 from selfdict.scene.nodata import nodata_of, with_nodata
 from selfdict.scene.notes import add_notes, without_notes
+from selfdict.scene.numbering import band_numbers, with_band_numbers
 from selfdict.scene.quiet import quiet
 from selfdict.scene.staging import staged
 
@@ -212,7 +213,7 @@ def write_spectra(
         with staged(path, overwrite=overwrite) as temporary:
             write_envi_library(spectra, _column_titles(spectra), temporary)
         return path
-    columns: dict[str, Iterable[Any]] = {"band": range(1, spectra.shape[1] + 1)}
+    columns: dict[str, Iterable[Any]] = {"band": band_numbers(spectra).tolist()}
     titles = {"band_name": "band_name", "wavelength": "wavelength_nm", "fwhm": "fwhm_nm"}
     for key, title in titles.items():
         if key in spectra.coords:
@@ -265,6 +266,7 @@ def _format_module(format: str) -> Any:
 
 def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path) -> xr.DataArray:
     n_bands = scene.sizes["band"]
+    scene = with_band_numbers(scene)
     if isinstance(bands, slice):
         selected = scene.isel(band=bands)
     else:

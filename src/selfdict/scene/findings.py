@@ -9,6 +9,7 @@ import xarray as xr
 from selfdict._validation import Array
 from selfdict.scene.band_statistics import BandStatistics
 from selfdict.scene.notes import notes_of
+from selfdict.scene.numbering import band_numbers
 from selfdict.scene.scaling import scaling_of
 
 
@@ -48,11 +49,8 @@ class Look:
         return ends.min(axis=0), ends.max(axis=0)
 
     def bands(self, chosen: Array) -> str:
-        """Return the numbers of the chosen bands (booleans), counted from 1, as text."""
-        numbers = np.arange(1, chosen.size + 1)
-        if "band_number" in self.scene.coords:
-            numbers = self.scene["band_number"].values
-        return number_list(numbers[chosen])
+        """Return the numbers of the chosen bands (booleans) as text."""
+        return number_list(band_numbers(self.scene)[chosen])
 
 
 def findings_of(look: Look) -> Iterator[Finding]:
