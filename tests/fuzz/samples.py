@@ -13,6 +13,8 @@ from scipy.io import netcdf_file, savemat
 
 from selfdict.scene import build_scene, write_scene
 
+from .sensor_files import write_aviris, write_neon, write_prisma, write_tanager
+
 CUBE = np.random.default_rng(0).uniform(1, 100, (3, 4, 5))
 WAVELENGTH = np.array([400.0, 500.0, 600.0])
 
@@ -83,6 +85,42 @@ def emit(folder):
         file["location/glt_x"] = np.array([[0, 1, 5], [2, 3, 4]], dtype=np.int32)
         file["location/glt_y"] = np.array([[0, 1, 4], [2, 3, 1]], dtype=np.int32)
     yield path
+
+
+def prisma(folder):
+    for k, storage in enumerate(({}, {"chunks": (2, 6, 3), "compression": "gzip"})):
+        yield write_prisma(folder / str(k) / "prisma.he5", **storage)
+
+
+def neon(folder):
+    for k, storage in enumerate(({}, {"chunks": (2, 3, 6), "compression": "gzip"})):
+        yield write_neon(folder / str(k) / "neon.h5", **storage)
+
+
+def tanager(folder):
+    yield write_tanager(folder / "ortho" / "tanager.h5")
+    yield write_tanager(folder / "basic" / "tanager.h5", swath=True)
+
+
+def aviris(folder):
+    yield write_aviris(folder / "plain" / "aviris.nc")
+    yield write_aviris(folder / "packed" / "aviris.nc", chunksizes=(2, 2, 4), zlib=True)
+
+
+def any_hdf5(folder):
+    for k, options in enumerate(({}, {"compression": "gzip", "shuffle": True})):
+        path = folder / str(k) / "cube.h5"
+        with h5py.File(path, "w") as file:
+            cube = file.create_dataset("group/cube", data=CUBE, **options)
+            cube.attrs["_FillValue"] = -1.0
+            cube.attrs["grid_mapping"] = "crs"
+            file["group/wavelength"] = WAVELENGTH
+            file["group/wavelength"].attrs["units"] = "nm"
+            file["group/wavelength"].make_scale("wavelength")
+            cube.dims[0].attach_scale(file["group/wavelength"])
+            file["crs"] = 0
+            file["crs"].attrs["GeoTransform"] = "600000 30 0 5000000 0 -30"
+        yield path
 
 
 def matlab_hdf5(folder):
@@ -156,6 +194,11 @@ READERS = {
     "geotiff": geotiff,
     "netcdf": netcdf,
     "emit": emit,
+    "prisma": prisma,
+    "neon": neon,
+    "tanager": tanager,
+    "aviris": aviris,
+    "any_hdf5": any_hdf5,
     "hdf5": matlab_hdf5,
     "zarr": zarr_,
     "mat": mat,

@@ -60,9 +60,9 @@ def test_what_is_said_about_the_overlap(tmp_path):
     path = write_prisma(tmp_path / "prisma.he5")
     span = "VNIR and SWIR overlap from 940 to 970 nm"
     notes = {
-        None: f"{span}: the VNIR bands are kept, 2 others are left out (overlap)",
-        "swir": f"{span}: the SWIR bands are kept, 2 others are left out (overlap)",
-        "both": f"{span}: the bands of both detectors are kept, by wavelength (overlap)",
+        None: f"{span}: VNIR is kept, 2 bands are left out (overlap)",
+        "swir": f"{span}: SWIR is kept, 2 bands are left out (overlap)",
+        "both": f"{span}: the bands of both are kept, by wavelength (overlap)",
     }
     for overlap, note in notes.items():
         assert note in read_scene(path, overlap=overlap).attrs["selfdict_notes"]

@@ -17,7 +17,7 @@ from selfdict.scene.formats.hdf5 import (
     plain_dataset,
     required_dataset,
 )
-from selfdict.scene.formats.hdf5_bands import band_table, unit_attribute
+from selfdict.scene.formats.hdf5_bands import band_data, unit_attribute
 from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset
 from selfdict.scene.formats.hdf5_grid import load_axis, read_grid_mapping
 from selfdict.scene.formats.limits import Limit
@@ -41,7 +41,7 @@ def read(limit: Limit) -> xr.DataArray:
     with h5py.File(path, "r") as file:
         cube = checked_cube(limit, file, CUBE)
         wavelength = required_dataset(path, file, _WAVELENGTH)
-        bands = band_table(
+        bands, band_notes = band_data(
             path,
             cube.shape[0],
             load_values(limit, wavelength),
@@ -51,13 +51,13 @@ def read(limit: Limit) -> xr.DataArray:
         )
         grid = read_grid_mapping(limit, file, cube)
         scene = build_scene(
-            lazy_dataset(limit, file, CUBE, (0, 1, 2), bands.order),
-            **bands.data,
+            lazy_dataset(limit, file, CUBE, (0, 1, 2)),
+            **bands,
             crs=grid.crs,
             transform=grid.transform,
             nodata=nodata_attribute(path, cube, "_FillValue"),
         )
-        scene = add_notes(scene, *bands.notes, *grid.notes)
+        scene = add_notes(scene, *band_notes, *grid.notes)
         easting = load_axis(limit, file, "easting", scene.sizes["x"])
         northing = load_axis(limit, file, "northing", scene.sizes["y"])
     if easting is None or northing is None:

@@ -23,7 +23,7 @@ from selfdict.scene.formats.hdf5 import (
     plain_dataset,
     text_attribute,
 )
-from selfdict.scene.formats.hdf5_bands import band_table, unit_attribute
+from selfdict.scene.formats.hdf5_bands import band_data, unit_attribute
 from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset
 from selfdict.scene.formats.hdf5_grid import read_grid_mapping
 from selfdict.scene.formats.limits import Limit
@@ -35,6 +35,7 @@ _FWHM = ("fwhm", "fwhms")
 _GOOD_BAND = ("good_wavelengths", "good_band", "good_bands", "bbl")
 # Parts of the names of attributes that change what values mean, and those that are applied.
 _SCALE_WORDS = ("scale", "offset", "gain", "ignore", "nodata", "no_data", "fill")
+_MAX_OBJECTS = 10_000  # searched for arrays; a file may hold millions
 _APPLIED = ("scale_factor", "add_offset", "_FillValue", "missing_value")
 
 
@@ -59,7 +60,7 @@ def read(limit: Limit, variable: str | None = None, layout: str | None = None) -
         n_bands = cube.shape[axes[0]]
         if wavelength is not None and wavelength.size != n_bands:
             wavelength = None
-        bands = band_table(
+        bands, band_notes = band_data(
             path,
             n_bands,
             wavelength,
@@ -72,8 +73,8 @@ def read(limit: Limit, variable: str | None = None, layout: str | None = None) -
         if nodata is None:
             nodata = nodata_attribute(path, cube, "missing_value")
         scene = build_scene(
-            lazy_dataset(limit, file, name, axes, bands.order),
-            **bands.data,
+            lazy_dataset(limit, file, name, axes),
+            **bands,
             crs=grid.crs,
             transform=grid.transform,
             nodata=nodata,
@@ -82,7 +83,7 @@ def read(limit: Limit, variable: str | None = None, layout: str | None = None) -
             name=name.rpartition("/")[2],
         )
         notes = [f"{name} is read as a plain array", axis_note, *_scale_notes(cube)]
-    return add_notes(scene, *notes, *bands.notes, *grid.notes)
+    return add_notes(scene, *notes, *band_notes, *grid.notes)
 
 
 def _find_cube(limit: Limit, file: Any, variable: str | None) -> str:
@@ -116,8 +117,8 @@ def list_cubes(file: Any) -> dict[str, tuple[int, ...]]:
             is_own = not node.external and not node.is_virtual
             if is_own and len(node.shape or ()) == 3 and node.dtype.kind in "iuf":
                 cubes[name] = node.shape
-        # True ends the search: a file may hold millions of objects.
-        if n_seen >= 10_000:
+        # True ends the search.
+        if n_seen >= _MAX_OBJECTS:
             return True
         return None
 

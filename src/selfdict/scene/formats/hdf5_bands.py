@@ -1,6 +1,5 @@
-"""What an HDF5 file says about its bands, in the order of rising wavelengths."""
+"""What an HDF5 file says about its bands."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,34 +11,15 @@ from selfdict.scene.formats.hdf5 import text_attribute
 from selfdict.scene.model import to_nanometres, unit_note, unit_of
 
 
-@dataclass(frozen=True)
-class BandTable:
-    """The bands of a scene.
-
-    Attributes
-    ----------
-    order : (n_bands,) ndarray of int
-        The band in the file that each band of the scene is.
-    data : dict
-        Arguments of ``build_scene``: ``wavelength``, ``fwhm``, ``good_band``, in that order.
-    notes : tuple of str
-        What was assumed.
-    """
-
-    order: Array
-    data: dict[str, Any]
-    notes: tuple[str, ...]
-
-
-def band_table(
+def band_data(
     path: Path,
     n_bands: int,
     wavelength: Array | None,
     units: str | None,
     fwhm: Array | None,
     is_good: Array | None,
-) -> BandTable:
-    """Return what is known about the bands, sorted by wavelength.
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what is known about the bands as arguments of ``build_scene``, and notes.
 
     Parameters
     ----------
@@ -48,7 +28,7 @@ def band_table(
     n_bands : int
         Bands of the cube.
     wavelength, fwhm : (n_bands,) ndarray, optional
-        In the order of the file.
+        As the file lists them.
     units : str, optional
         Of both; None: guessed from the wavelengths, with a note.
     is_good : (n_bands,) ndarray, optional
@@ -63,27 +43,21 @@ def band_table(
                 f"got shape {values.shape}",
             )
     notes = []
-    order = np.arange(n_bands)
     data: dict[str, Any] = {}
-    if wavelength is None:
-        notes.append("the file has no wavelengths")
-    else:
-        wavelength = wavelength.astype(np.float64)
+    if wavelength is not None:
         if not np.isfinite(wavelength).all():
             raise SceneError(path, "has wavelengths that are no finite numbers")
         notes += unit_note(wavelength, units)
         unit = unit_of(wavelength, units)
-        order = np.argsort(wavelength, kind="stable")
-        data["wavelength"] = to_nanometres(wavelength[order], unit)
+        data["wavelength"] = to_nanometres(wavelength, unit)
+        # Widths have the unit of the wavelengths; by their size it cannot be guessed.
         if fwhm is not None:
-            data["fwhm"] = to_nanometres(fwhm[order].astype(np.float64), unit)
+            data["fwhm"] = to_nanometres(fwhm, unit)
     if is_good is None:
         notes.append("the file marks no bands as bad")
     else:
-        data["good_band"] = is_good[order] != 0
-    if (np.diff(order) < 0).any():
-        notes.append("the bands are sorted by wavelength, in the file they are not")
-    return BandTable(order, data, tuple(notes))
+        data["good_band"] = is_good != 0
+    return data, notes
 
 
 def unit_attribute(path: Path, node: Any) -> str | None:

@@ -74,15 +74,10 @@ def lazy_parts(limit: Limit, file: Any, parts: Sequence[CubePart]) -> Any:
     return lazy_cube(limit, (n_bands, n_rows, n_columns), datasets[0].dtype, reader, chunk)
 
 
-def lazy_dataset(
-    limit: Limit, file: Any, name: str, axes: tuple[int, int, int], order: Array
-) -> Any:
-    """Return one dataset as a dask array (band, y, x).
-
-    ``axes`` are those of band, y and x, and ``order`` the bands of the dataset in those of the
-    scene.
-    """
-    return lazy_parts(limit, file, [CubePart(name, axes, order, np.arange(order.size))])
+def lazy_dataset(limit: Limit, file: Any, name: str, axes: tuple[int, int, int]) -> Any:
+    """Return one dataset, whose axes of band, y and x are given, as a dask array (band, y, x)."""
+    bands = np.arange(checked_cube(limit, file, name).shape[axes[0]])
+    return lazy_parts(limit, file, [CubePart(name, axes, bands, bands)])
 
 
 def checked_cube(limit: Limit, file: Any, name: str) -> Any:

@@ -26,7 +26,7 @@ from selfdict.scene.formats.hdf5 import (
     required_dataset,
     text_of,
 )
-from selfdict.scene.formats.hdf5_bands import band_table, unit_attribute
+from selfdict.scene.formats.hdf5_bands import band_data, unit_attribute
 from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset
 from selfdict.scene.formats.hdf5_grid import MapGrid, crs_from_text
 from selfdict.scene.formats.limits import Limit
@@ -65,17 +65,17 @@ def read(limit: Limit, site: str) -> xr.DataArray:
         units = unit_attribute(path, listed)
         nanometres = to_nanometres(wavelength, unit_of(wavelength, units))
         is_good, window_notes = _read_windows(limit, file, site, nanometres)
-        bands = band_table(path, cube.shape[2], wavelength, units, fwhm, is_good)
+        bands, band_notes = band_data(path, cube.shape[2], wavelength, units, fwhm, is_good)
         grid = _read_grid(limit, file, f"{site}/{_COORDINATES}")
         scene = build_scene(
-            lazy_dataset(limit, file, name, (2, 0, 1), bands.order),
-            **bands.data,
+            lazy_dataset(limit, file, name, (2, 0, 1)),
+            **bands,
             crs=grid.crs,
             transform=grid.transform,
             nodata=nodata_attribute(path, cube, "Data_Ignore_Value"),
             scale_factor=1 / scale,
         )
-    return add_notes(scene, *bands.notes, *window_notes, *grid.notes)
+    return add_notes(scene, *band_notes, *window_notes, *grid.notes)
 
 
 def _read_windows(

@@ -13,13 +13,13 @@ import numpy as np
 import xarray as xr
 from affine import Affine
 
-from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.hdf5 import number_list, one_number, own_group, plain_dataset
 from selfdict.scene.formats.hdf5_cube import CubePart, checked_cube, lazy_parts
 from selfdict.scene.formats.hdf5_grid import MapGrid, crs_from_text
 from selfdict.scene.formats.limits import Limit
+from selfdict.scene.formats.overlap import check_overlap, kept_bands
 from selfdict.scene.model import build_scene
 from selfdict.scene.notes import add_notes
 
@@ -47,8 +47,7 @@ def read(limit: Limit, *, overlap: str | None = None) -> xr.DataArray:
     overlap : {"vnir", "swir", "both"}, optional
         The detector whose bands are kept where both see the same wavelengths; default "vnir".
     """
-    if overlap not in (None, "vnir", "swir", "both"):
-        raise InputError(f"overlap must be 'vnir', 'swir' or 'both', got {overlap!r}")
+    overlap = check_overlap(overlap)
     with h5py.File(limit.path, "r") as file:
         if own_group(file, _FIELDS) is None:
             raise SceneError(
@@ -57,16 +56,21 @@ def read(limit: Limit, *, overlap: str | None = None) -> xr.DataArray:
                 "name one of its arrays by variable=… (--variable) to read it as it is",
             )
         bands, notes = _read_bands(limit, file)
-        bands, overlap_notes = _resolve_overlap(bands, overlap or "vnir")
+        is_vnir = bands.dataset == _dataset_name("Vnir")
+        keep, overlap_notes = kept_bands(bands.wavelength, is_vnir, overlap)
+        bands = bands.take(keep)
         bands = bands.take(np.argsort(bands.wavelength, kind="stable"))
         values = lazy_parts(limit, file, _parts(bands))
         grid = _read_grid(limit, file, values.shape[1:])
         if _has_error_matrix(file):
             notes.append("the error matrices (invalid, negative, saturated values) are not used")
+    fwhm = bands.fwhm
+    if np.isnan(fwhm).all():
+        fwhm = None
     scene = build_scene(
         values,
         wavelength=bands.wavelength,
-        fwhm=bands.fwhm,
+        fwhm=fwhm,
         good_band=bands.is_good,
         crs=grid.crs,
         transform=grid.transform,
@@ -102,7 +106,10 @@ def _dataset_name(detector: str) -> str:
 def _read_bands(limit: Limit, file: Any) -> tuple[_Bands, list[str]]:
     """Return the bands of both detectors that have a wavelength, and notes."""
     found = []
-    notes = ["the first axis of the cubes is taken as rows from north to south"]
+    notes = [
+        "the bands are put in the order of rising wavelength, and counted in this order",
+        "the first axis of the cubes is taken as rows from north to south",
+    ]
     for detector in _DETECTORS:
         if plain_dataset(file, _dataset_name(detector)) is None:
             notes.append(f"the file has no {detector.upper()}_Cube")
@@ -164,29 +171,6 @@ def _band_list(limit: Limit, file: Any, name: str, n_bands: int) -> Array | None
             f"it has {values.size}",
         )
     return values
-
-
-def _resolve_overlap(bands: _Bands, overlap: str) -> tuple[_Bands, list[str]]:
-    """Return the bands without those of one detector where both see the same wavelengths."""
-    is_vnir = bands.dataset == _dataset_name("Vnir")
-    if is_vnir.all() or not is_vnir.any():
-        return bands, []
-    low = bands.wavelength[~is_vnir].min()
-    high = bands.wavelength[is_vnir].max()
-    if low > high:
-        return bands, []
-    span = f"VNIR and SWIR overlap from {low:.0f} to {high:.0f} nm"
-    if overlap == "both":
-        return bands, [f"{span}: the bands of both detectors are kept, by wavelength (overlap)"]
-    is_inside = (bands.wavelength >= low) & (bands.wavelength <= high)
-    is_dropped = is_inside & is_vnir
-    if overlap == "vnir":
-        is_dropped = is_inside & ~is_vnir
-    n_dropped = int(is_dropped.sum())
-    note = (
-        f"{span}: the {overlap.upper()} bands are kept, {n_dropped} others are left out (overlap)"
-    )
-    return bands.take(~is_dropped), [note]
 
 
 def _parts(bands: _Bands) -> list[CubePart]:

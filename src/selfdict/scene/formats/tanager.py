@@ -25,7 +25,7 @@ from selfdict.scene.formats.hdf5 import (
     text_attribute,
     text_of,
 )
-from selfdict.scene.formats.hdf5_bands import band_table
+from selfdict.scene.formats.hdf5_bands import band_data
 from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset
 from selfdict.scene.formats.hdf5_grid import MapGrid, crs_from_text, transform_from_numbers
 from selfdict.scene.formats.limits import Limit
@@ -56,7 +56,7 @@ def read(limit: Limit, cube_name: str) -> xr.DataArray:
         fields, _, name = cube_name.rpartition("/")
         is_grid = fields.startswith(_GRID)
         cube = checked_cube(limit, file, cube_name)
-        bands = band_table(
+        bands, band_notes = band_data(
             path,
             cube.shape[0],
             number_list(path, cube, "wavelengths"),
@@ -68,14 +68,14 @@ def read(limit: Limit, cube_name: str) -> xr.DataArray:
         if is_grid:
             grid = _read_grid(limit, file, cube.shape[1:])
         scene = build_scene(
-            lazy_dataset(limit, file, cube_name, (0, 1, 2), bands.order),
-            **bands.data,
+            lazy_dataset(limit, file, cube_name, (0, 1, 2)),
+            **bands,
             crs=grid.crs,
             transform=grid.transform,
             nodata=nodata_attribute(path, cube, "_FillValue"),
             name=name,
         )
-        scene = add_notes(scene, *_cube_notes(file, fields, name), *bands.notes, *grid.notes)
+        scene = add_notes(scene, *_cube_notes(file, fields, name), *band_notes, *grid.notes)
         scene = _mask_nodata(limit, file, fields, scene)
         if not is_grid:
             scene = _with_positions(limit, file, scene)
