@@ -21,6 +21,7 @@ from selfdict.model.features import Feature, check_features, features_of
 from selfdict.model.losses import Loss, Squared
 from selfdict.model.problem import Problem
 from selfdict.model.rescaling import Rescaling
+from selfdict.model.score_bounds import DECIDED, ScoreBounds
 from selfdict.model.screening import row_scores, summation_depth
 from selfdict.model.solution import Solution
 from selfdict.model.sparse import SparseResidual
@@ -117,7 +118,7 @@ def _certified(solution: Solution, problem: Problem, device: Any) -> Solution:
             fit = 0.5 * terms.quadratic
         else:
             R = residual(problem.M, solution, problem.D, device)
-            terms = dense_terms(problem, R, device)
+            terms = dense_terms(problem, R, device, use_bounds=True)
             fit = 0.5 * terms.quadratic
             if not problem.loss.quadratic:
                 fit = problem.loss.total(R, problem.s)
@@ -167,21 +168,39 @@ def with_data(solution: Solution, M: Any, D: Any = None) -> Solution:
     return solution.for_problem(problem)
 
 
-def dense_terms(problem: Problem, R: Array, device: Any = None) -> DualTerms:
-    """Return the terms of the dual bound for the residual R (m, n), float64, of a dense problem."""
+def dense_terms(
+    problem: Problem, R: Array, device: Any = None, use_bounds: bool = False
+) -> DualTerms:
+    """Return the terms of the dual bound for the residual R (m, n), float64, of a dense problem.
+
+    ``use_bounds`` allows upper bounds for scores that do not matter for the dual bound of model (6)
+    with a quadratic loss (:mod:`selfdict.model.score_bounds`): most rows then need no exact one.
+    """
     v = None
     if problem.D is not None:
         v = problem.v
-    return residual_terms(
-        problem.M,
-        R,
-        problem.w,
-        problem.s,
-        loss=problem.loss,
-        D=problem.D,
-        v=v,
-        device=device,
-    )
+
+    def terms(penalty: Array | None) -> DualTerms:
+        return residual_terms(
+            problem.M,
+            R,
+            problem.w,
+            problem.s,
+            loss=problem.loss,
+            D=problem.D,
+            v=v,
+            device=device,
+            penalty=penalty,
+        )
+
+    if not use_bounds or problem.epsilon is not None or not problem.loss.quadratic:
+        return terms(None)
+    penalty = problem.require_mu() * problem.p
+    bounded = terms(penalty)
+    # for a residual much smaller than the optimal one, the rows that bounds decide would count
+    if DECIDED * bounded.best_scaling(penalty)[0] > 1:
+        return terms(None)
+    return bounded
 
 
 def residual_terms(
@@ -195,6 +214,7 @@ def residual_terms(
     v: Array | None = None,
     data_error: Array | None = None,
     device: Any = None,
+    penalty: Array | None = None,
 ) -> DualTerms:
     """Return the terms of the dual bound for any columns M (m, n) with their residuals R.
 
@@ -212,6 +232,8 @@ def residual_terms(
         Norms of the errors of the columns of M, where they were computed from others.
     device : torch.device or None
         Where to take the products.
+    penalty : (d,) ndarray of float64, optional
+        μp of the rows: where a bound shows that a score is below it, the bound may be returned.
     """
     if loss is None:
         loss = Squared()
@@ -239,7 +261,7 @@ def residual_terms(
     return DualTerms.from_columns(
         np.einsum("ij,ij->j", theta, M, dtype=np.float64),
         np.einsum("ij,ij->j", theta, R, dtype=np.float64),
-        row_scores(M, theta, w, D, v, device),
+        _scores(M, theta, w, D, v, device, penalty),
         magnitudes=np.sqrt(squared_norms(theta)),
         data_norms=data_norms,
         atom_lengths=lengths(atom_norms, atom_weights),
@@ -250,6 +272,34 @@ def residual_terms(
         conjugate=conjugate,
         largest_scaling=largest_scaling,
     )
+
+
+def _scores(
+    M: Array,
+    theta: Array,
+    w: Array,
+    D: Array | None,
+    v: Array | None,
+    device: Any,
+    penalty: Array | None,
+) -> Array:
+    """Return the scores of all rows, or bounds on them where these are below the penalty."""
+    atoms = M
+    weights = w
+    if D is not None and v is not None:
+        atoms = D
+        weights = v
+    rows = np.flatnonzero(weights > 0)
+    pay = ScoreBounds.pay(len(rows), M.shape[1], M.shape[0])
+    if penalty is None or device is not None or not pay:
+        return row_scores(M, theta, w, D, v, device)
+    own = np.zeros(1)
+    if D is None:
+        own = np.minimum(np.einsum("ij,ij->j", M, theta, dtype=np.float64), 0.0)[rows]
+    bounds = ScoreBounds(atoms, np.maximum(weights, np.finfo(float).tiny))
+    scores = np.zeros(weights.size)
+    scores[rows] = bounds.scores(theta * w, penalty[rows], own, rows, rough=False)
+    return scores
 
 
 def _conjugate_of(loss: Loss, psi: Array, s: Array) -> Callable[[float], float]:

@@ -72,10 +72,14 @@ class DualTerms:
             self.scores + other.scores,
         )
 
+    def best_scaling(self, penalty: Array) -> tuple[float, float]:
+        """Return the c that maximises D(cθ) for a quadratic loss, and the maximum."""
+        return best_scaling(self.linear, self.quadratic, self.scores, penalty)
+
     def bound(self, penalty: Array) -> float:
         """Return max_c D(cθ) for the penalties μp of the rows: a lower bound on model (6)."""
         if self.conjugate is None:
-            return best_scaling(self.linear, self.quadratic, self.scores, penalty)[1]
+            return self.best_scaling(penalty)[1]
         if self.largest_scaling <= 0:
             return 0.0
         conjugate = self.conjugate

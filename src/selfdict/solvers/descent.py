@@ -80,7 +80,7 @@ class Descent:
         self.objective = np.inf
         self.bound = 0.0
         # the gap as far as the rows screened last tell; it decides how rough screening may be
-        self.estimated_gap = 1.0
+        self.estimated_gap = search.estimated_gap
         self.stall = StallRule()
 
     def run(self) -> Status:
@@ -122,9 +122,13 @@ class Descent:
         gram = None
         if is_rough:
             gram = search.data.gram
-        screened = self.screen(search.view(self.gates, gram), search.likely, is_rough)
+        rows = search.likely
+        if search.data.bounds_pay(self.gates):
+            rows = None  # most of the time goes into the rows that are likely in any case
+        screened = self.screen(search.view(self.gates, gram), rows, is_rough)
         shortfall = self.objective - self.constant - screened.dual_value
         self.estimated_gap = shortfall / max(self.objective, np.finfo(float).tiny)
+        search.estimated_gap = self.estimated_gap
         return screened
 
     def screen_all(self) -> Screened:

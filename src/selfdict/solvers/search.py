@@ -74,6 +74,8 @@ class Search:
         The best dual bound for this μ.
     objective, residual, trace : float
         Of the last fit: objective, ‖M − MX‖_F and the sum of the gates.
+    estimated_gap : float
+        The relative gap as far as the rows and columns screened last tell.
     point : Point
         The best point; replaced as one, so that an interruption finds it whole.
     likely : ndarray of int or None
@@ -97,6 +99,7 @@ class Search:
         self.objective = 0.5 * self.data.square
         self.residual = float(np.sqrt(self.data.square))
         self.trace = 0.0
+        self.estimated_gap = 1.0
         self.history: dict[str, list[float]] = {name: [] for name in HISTORY}
         self.set_mu(self.mu)
 
@@ -105,6 +108,7 @@ class Search:
         self.mu = mu
         self.penalty = mu * self.data.p
         self.bound = self.data.constant
+        self.estimated_gap = 1.0
         self.newton_tolerance = 0.0
         if len(self.data.p):
             ordinary = self.data.p[np.isfinite(self.data.p)]
@@ -117,7 +121,8 @@ class Search:
 
     def view(self, gates: Gates, gram: Array | None = None) -> View:
         """Return the view of a working set, and take over what it tells of the point."""
-        view = View(gates, self.penalty, self.data.positive_sums, gram, self.data.device)
+        data = self.data
+        view = View(gates, self.penalty, data.positive_sums, gram, data.device, data.bounds)
         self.residual = float(np.sqrt(view.quadratic))
         self.trace = float(gates.t.sum())
         # the objective of a sample says nothing about that of all columns
@@ -171,7 +176,8 @@ class Search:
             # from the residual itself: products of all points prove nothing
             gates = self.data.gates(use_gram=False)
             gates.open(point.atoms, point.t)
-            view = View(gates, self.penalty, self.data.positive_sums, device=self.data.device)
+            data = self.data
+            view = View(gates, self.penalty, data.positive_sums, None, data.device, data.bounds)
             self.point = point
             self.objective = view.objective + self.data.constant
             # if it is worse than X = 0, a sample has led astray

@@ -12,6 +12,7 @@ from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.dual import dot_error
 from selfdict.model.problem import Problem
+from selfdict.model.score_bounds import ScoreBounds
 from selfdict.model.screening import PositiveSums, gram, screener
 from selfdict.solvers.gates import Gates
 
@@ -41,6 +42,8 @@ class SearchData:
         Where rows are screened.
     positive_sums : callable
         :func:`selfdict.model.screening.positive_sums` for these atoms, on that device.
+    bounds : ScoreBounds or None
+        Bounds that save most of these sums; None for sparse data and on a device.
     """
 
     M: Array
@@ -55,6 +58,7 @@ class SearchData:
     constant: float
     device: Any
     positive_sums: PositiveSums
+    bounds: ScoreBounds | None
 
     @classmethod
     def of(cls, problem: Problem, device: Any) -> "SearchData":
@@ -71,6 +75,9 @@ class SearchData:
             D = form.D[:, rows]
             atoms = D
         v = problem.v[rows].astype(np.float64)
+        bounds = None
+        if device is None and not issparse(atoms):
+            bounds = ScoreBounds(atoms, v)
         squares = form.s.astype(np.float64) * squared_norms(form.M)
         return cls(
             M=M,
@@ -87,12 +94,19 @@ class SearchData:
             constant=0.5 * math.fsum(squares[problem.w == 0]) * (1 - dot_error(form.M.shape[0])),
             device=device,
             positive_sums=screener(atoms, v, device),
+            bounds=bounds,
         )
 
     @property
     def n_columns(self) -> int:
         """The number of columns that are not zero."""
         return len(self.w)
+
+    def bounds_pay(self, gates: Gates) -> bool:
+        """Whether bounds save time when all rows are screened for the columns of a working set."""
+        if self.bounds is None:
+            return False
+        return self.bounds.pay(len(self.v), len(gates.scale), len(self.M))
 
     @cached_property
     def gram(self) -> Array | None:

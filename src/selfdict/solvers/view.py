@@ -9,6 +9,7 @@ from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.model.dual import DualTerms
+from selfdict.model.score_bounds import DECIDED, ScoreBounds
 from selfdict.model.screening import PositiveSums, gram_sums, summation_depth
 from selfdict.model.sparse import SparseResidual
 from selfdict.solvers.gates import Gates
@@ -20,6 +21,21 @@ class View:
     Dense data has a residual; sparse data has :class:`SparseResidual`, which is not formed; and
     where the products of all points are held (``gram``), scores follow from them, for the search
     only: they are differences of large numbers.
+
+    Parameters
+    ----------
+    gates : Gates
+        A fitted working set.
+    penalty : (d,) ndarray
+        μp of all rows.
+    positive_sums : callable
+        :func:`selfdict.model.screening.positive_sums` for the atoms.
+    gram : (n, n) ndarray, optional
+        The products of all points.
+    device : torch.device, optional
+        Where ``positive_sums`` are taken.
+    bounds : ScoreBounds, optional
+        Saves most of the exact scores where there are many rows and columns.
 
     Attributes
     ----------
@@ -38,9 +54,11 @@ class View:
         positive_sums: PositiveSums,
         gram: Array | None = None,
         device: Any = None,
+        bounds: ScoreBounds | None = None,
     ) -> None:
         self.gates = gates
         self.device = device
+        self.bounds = bounds
         self.penalty = penalty
         self.positive_sums = positive_sums
         self.gram = gram
@@ -65,25 +83,55 @@ class View:
         """Return the scores of some rows (None: all), and the best dual value for these rows.
 
         ``rough`` allows float32. For all rows, all columns and not rough the value is a bound.
+        Where bounds are used, the scores of rows that these decide are upper bounds.
         """
-        gates = self.gates
-        if self.gram is not None:
-            scores = gram_sums(self.gram, gates.C, gates.Z, gates.weight)
-        elif self.sparse is not None:
-            factor = gates.s * gates.scale
-            scores = self.sparse.positive_sums(gates.D, gates.v, factor, rows)
-        else:
-            dtype: Any = np.float64
-            if rough or gates.columns is not None:  # a sample proves nothing anyway
-                dtype = np.float32
-            scores = self.positive_sums(self.theta, rows, dtype)
         index: Any = slice(None)
+        n_rows = len(self.penalty)
         if rows is not None:
             index = rows
-        # the own column of a row counts with its sign; in a sample few rows have one
-        if gates.tied and gates.columns is None:
-            scores += np.minimum(self.inner[index], 0.0)
+            n_rows = len(rows)
+        is_rough = rough or self.gates.columns is not None  # a sample proves nothing anyway
+        if self._bounds_pay(n_rows):
+            scores = self._bounded_scores(rows, index, is_rough)
+            c, value = self._terms(scores, index).best_scaling(self.penalty[index])
+            # the dual value is the largest where decided rows would count: take them exactly
+            if is_rough or DECIDED * c <= 1:
+                return scores, value
+        scores = self._scores(rows, is_rough) + self._own_columns(index)
         return scores, self._terms(scores, index).bound(self.penalty[index])
+
+    def _own_columns(self, index: Any) -> Array:
+        """Return what the own column of each row adds to its score: it counts with its sign."""
+        # in a sample few rows have one
+        if not self.gates.tied or self.gates.columns is not None:
+            return np.zeros(1)
+        return np.asarray(np.minimum(self.inner[index], 0.0))
+
+    def _scores(self, rows: Array | None, is_rough: bool) -> Array:
+        """Return the sums of positive parts for some rows, or all."""
+        gates = self.gates
+        if self.gram is not None:
+            return gram_sums(self.gram, gates.C, gates.Z, gates.weight)
+        if self.sparse is not None:
+            factor = gates.s * gates.scale
+            return self.sparse.positive_sums(gates.D, gates.v, factor, rows)
+        dtype: Any = np.float64
+        if is_rough:
+            dtype = np.float32
+        return self.positive_sums(self.theta, rows, dtype)
+
+    def _bounds_pay(self, n_rows: int) -> bool:
+        """Whether bounds save time for this many rows."""
+        if self.bounds is None or self.gram is not None or self.sparse is not None:
+            return False
+        n_features, n_columns = self.theta.shape
+        return self.bounds.pay(n_rows, n_columns, n_features)
+
+    def _bounded_scores(self, rows: Array | None, index: Any, is_rough: bool) -> Array:
+        """Return scores, exact where bounds do not decide, with the own columns."""
+        assert self.bounds is not None
+        own = self._own_columns(index)
+        return self.bounds.scores(self.theta, self.penalty[index], own, rows, is_rough)
 
     def _terms(self, scores: Array, rows: Any) -> DualTerms:
         """Return the terms of the dual value; with room for rounding unless products are used."""

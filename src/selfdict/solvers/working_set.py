@@ -196,6 +196,7 @@ def _run(search: Search, target: Target | None, warm: bool) -> tuple[Gates, Stat
             return search.certify(), Status.CONVERGED
         # a warm start has found most rows already, which is what samples are for
         if not warm:
+            search.likely = _sample_of_rows(len(search.data.rows), search.settings.small)
             for columns in samples(search.data.n_columns, search.settings.small):
                 _solve_columns(search, columns, target)
         return _solve_columns(search, None, target)
@@ -218,6 +219,13 @@ def samples(n: int, small: int) -> list[Array]:
     return found[::-1]
 
 
+def _sample_of_rows(n: int, small: int) -> Array | None:
+    """Return every eighth row, which is where a search may begin; None if there are few rows."""
+    if n <= 2 * small:
+        return None
+    return np.arange(0, n, 8)
+
+
 def _solve_columns(
     search: Search, columns: Array | None, target: Target | None
 ) -> tuple[Gates, Status]:
@@ -233,7 +241,7 @@ def _solve_columns(
 
 
 # relative gap, or accuracy of a target, to which a sample is solved: its optimum is not the scene's
-SAMPLE_TOL = 1e-2
+SAMPLE_TOL = 2e-3
 
 
 def _open_gates(search: Search, columns: Array | None) -> Gates:
