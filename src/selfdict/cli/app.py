@@ -24,6 +24,7 @@ from selfdict.cli.options import (
     Force,
     Format,
     Json,
+    KeptDetector,
     Mask,
     Method,
     Output,
@@ -31,6 +32,7 @@ from selfdict.cli.options import (
     Rank,
     Roi,
     Seed,
+    Shape,
     Threads,
     TimeLimit,
     Variable,
@@ -126,6 +128,8 @@ def unmix(
     mask: Mask = None,
     roi: Roi = None,
     variable: Variable = None,
+    overlap: KeptDetector = None,
+    shape: Shape = None,
     format: Annotated[
         Format | None,
         typer.Option(help="Format of the maps; default: that of the input.", show_default=False),
@@ -173,7 +177,7 @@ def unmix(
         path = file.absolute()
     request = Request(
         # The record names the file as it was given.
-        source=Source(path, bands, drop_bad_bands, mask, roi, variable, str(file)),
+        source=Source(path, bands, drop_bad_bands, mask, roi, variable, str(file), overlap, shape),
         r=rank,
         method=method.value,
         candidates=parse_candidates(candidates),
@@ -207,6 +211,8 @@ def compare(
     mask: Mask = None,
     roi: Roi = None,
     variable: Variable = None,
+    overlap: KeptDetector = None,
+    shape: Shape = None,
     time_limit: TimeLimit = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -218,7 +224,9 @@ def compare(
     from selfdict.cli.run import Request, compare_methods
 
     request = Request(
-        source=Source(file, bands, drop_bad_bands, mask, roi, variable),
+        source=Source(
+            file, bands, drop_bad_bands, mask, roi, variable, overlap=overlap, shape=shape
+        ),
         r=rank,
         time_limit=time_limit,
         seed=seed,
@@ -253,13 +261,15 @@ def rank(
     mask: Mask = None,
     roi: Roi = None,
     variable: Variable = None,
+    overlap: KeptDetector = None,
+    shape: Shape = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Suggest how many materials a scene holds, in two ways."""
     from selfdict.cli.describe import suggest_ranks
 
-    source = Source(file, bands, drop_bad_bands, mask, roi, variable)
+    source = Source(file, bands, drop_bad_bands, mask, roi, variable, overlap=overlap, shape=shape)
     with thread_limit(threads):
         ranks = suggest_ranks(source, maximum)
     if json:
@@ -280,11 +290,17 @@ def rank(
 
 @app.command()
 @handle_errors
-def info(file: File, variable: Variable = None, json: Json = False) -> None:
+def info(
+    file: File,
+    variable: Variable = None,
+    overlap: KeptDetector = None,
+    shape: Shape = None,
+    json: Json = False,
+) -> None:
     """Say what a file holds."""
     from selfdict.cli.describe import describe
 
-    facts = describe(Source(file, variable=variable))
+    facts = describe(Source(file, variable=variable, overlap=overlap, shape=shape))
     if json:
         print_json(facts)
         return
@@ -302,6 +318,8 @@ def convert(
     mask: Mask = None,
     roi: Roi = None,
     variable: Variable = None,
+    overlap: KeptDetector = None,
+    shape: Shape = None,
     format: Annotated[
         Format | None, typer.Option(help="Default: by the name of the output.", show_default=False)
     ] = None,
@@ -312,7 +330,8 @@ def convert(
     from selfdict.scene import write_scene
     from selfdict.scene.staging import InterruptedAfterWriting
 
-    scene = Source(file, bands, drop_bad_bands, mask, roi, variable).read()
+    source = Source(file, bands, drop_bad_bands, mask, roi, variable, overlap=overlap, shape=shape)
+    scene = source.read()
     try:
         write_scene(scene, output, format_name(format), overwrite=force)
     except InterruptedAfterWriting:

@@ -37,6 +37,14 @@ class Endmembers(StrEnum):
     AVERAGE = "average"
 
 
+class Overlap(StrEnum):
+    """The detector whose bands are kept where two see the same wavelengths."""
+
+    VNIR = "vnir"
+    SWIR = "swir"
+    BOTH = "both"
+
+
 class Format(StrEnum):
     """The file format of the maps."""
 
@@ -81,6 +89,21 @@ Roi = Annotated[
 Variable = Annotated[
     str | None,
     typer.Option(help="Which array of a .mat, .npz, NetCDF or zarr file.", show_default=False),
+]
+KeptDetector = Annotated[
+    Overlap | None,
+    typer.Option(
+        "--overlap",
+        help="PRISMA, EnMAP: the detector to keep where both see the same; default: vnir.",
+        show_default=False,
+    ),
+]
+Shape = Annotated[
+    str | None,
+    typer.Option(
+        help="Rows and columns, such as 100,150, of a matrix of bands and pixels (.mat, .npz).",
+        show_default=False,
+    ),
 ]
 # Text, since 'all' is allowed besides a number.
 Candidates = Annotated[

@@ -154,6 +154,8 @@ def _settings(request: "Request", result: "UnmixResult") -> dict[str, Any]:
         "roi": source.roi,
         "mask": mask,
         "variable": source.variable,
+        "overlap": source.overlap,
+        "shape": source.shape,
         "time_limit": request.time_limit,
     }
 

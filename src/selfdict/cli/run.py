@@ -207,6 +207,9 @@ def _map_format(request: Request) -> str:
     from selfdict.scene.formats import format_of
 
     format = request.format or format_of(request.source.path)
+    # The images of these products are GeoTIFFs as a rule.
+    if format in ("enmap", "desis"):
+        return "geotiff"
     # MATLAB and NumPy files are only read.
     if format not in _FORMAT_SUFFIX:
         return "envi"

@@ -30,6 +30,10 @@ class Source:
         Which array of the file.
     name : str or None
         The name of the file in records; None: its path.
+    overlap : str or None
+        The detector whose bands are kept where two see the same wavelengths.
+    shape : str or None
+        As on the command line, see :func:`parse_shape`; None: as the file says.
     """
 
     path: Path
@@ -39,6 +43,8 @@ class Source:
     roi: str | None = None
     variable: str | None = None
     name: str | None = None
+    overlap: str | None = None
+    shape: str | None = None
 
     def read(self) -> "xr.DataArray":
         """Return the scene."""
@@ -49,9 +55,13 @@ class Source:
             options["bands"] = parse_bands(self.bands)
         if self.roi is not None:
             options["roi"] = parse_roi(self.roi)
-        # Some formats contain one array only and do not have this option.
+        if self.shape is not None:
+            options["shape"] = parse_shape(self.shape)
+        # Not every format has these options.
         if self.variable is not None:
             options["variable"] = self.variable
+        if self.overlap is not None:
+            options["overlap"] = str(self.overlap)
         return read_scene(self.path, drop_bad_bands=self.drop_bad_bands, mask=self.mask, **options)
 
     @property
@@ -69,6 +79,8 @@ class Source:
             "--mask": self.mask,
             "--roi": self.roi,
             "--variable": self.variable,
+            "--overlap": self.overlap,
+            "--shape": self.shape,
         }
         for option, value in options.items():
             if value is not None:
@@ -91,13 +103,19 @@ class Source:
 
     def _files(self) -> dict[str, Path]:
         from selfdict.scene.formats import format_of
+        from selfdict.scene.formats.products import find_product
 
+        format = format_of(self.path)
+        if format in ("enmap", "desis"):
+            product = find_product(self.path)
+            if product is not None:
+                return {path.name: path for path in product.files()}
         # A zarr store is a folder of many files, which have the same names in every subfolder.
         if self.path.is_dir():
             parts = (path for path in self.path.rglob("*") if path.is_file())
             return {path.relative_to(self.path.parent).as_posix(): path for path in parts}
         files = [self.path]
-        if format_of(self.path) == "envi":
+        if format == "envi":
             from selfdict.scene.formats import envi
 
             # The header and the data, whichever of them was given.
@@ -157,6 +175,22 @@ def parse_roi(text: str) -> tuple[slice, slice]:
     rows = slice(_integer_or_none(match[1]), _integer_or_none(match[2]))
     columns = slice(_integer_or_none(match[3]), _integer_or_none(match[4]))
     return rows, columns
+
+
+def parse_shape(text: str) -> tuple[int, int]:
+    """Return the rows and columns of an image, given like ``100,150``.
+
+    Examples
+    --------
+    >>> from selfdict.cli.source import parse_shape
+    >>> parse_shape("100,150")
+    (100, 150)
+    """
+    # Nine digits at most: an image has no longer side.
+    match = re.fullmatch(r"\s*(\d{1,9})\s*,\s*(\d{1,9})\s*", text, re.ASCII)
+    if match is None or int(match[1]) < 1 or int(match[2]) < 1:
+        raise InputError(f"--shape must be rows and columns like 100,150, got {text!r}")
+    return int(match[1]), int(match[2])
 
 
 def _integer_or_none(digits: str) -> int | None:
