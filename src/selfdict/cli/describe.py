@@ -31,6 +31,8 @@ def describe(source: Source) -> dict[str, Any]:
         "no_data_value": scene.attrs.get("_FillValue"),
         "scale_factor": scene.attrs.get("scale_factor"),
         "add_offset": scene.attrs.get("add_offset"),
+        "band_gains": _span(scene, "band_gain"),
+        "band_offsets": _span(scene, "band_offset"),
         **_map_facts(scene),
         "valid_pixels": n_valid,
         "valid_share": n_valid / (n_rows * n_columns),
@@ -57,6 +59,14 @@ def _band_facts(scene: "xr.DataArray") -> dict[str, Any]:
     if "good_band" in scene.coords:
         facts["bad_bands"] = int((~scene["good_band"].values.astype(bool)).sum())
     return facts
+
+
+def _span(scene: "xr.DataArray", name: str) -> list[float] | None:
+    """Return the lowest and the highest number of a coordinate; None if the scene has it not."""
+    if name not in scene.coords:
+        return None
+    values = scene[name].values
+    return [float(values.min()), float(values.max())]
 
 
 def _map_facts(scene: "xr.DataArray") -> dict[str, Any]:

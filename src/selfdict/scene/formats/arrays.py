@@ -1,19 +1,17 @@
 """Named arrays without dims, as in ``.mat`` and ``.npz`` files, in the usual layouts."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from selfdict._errors import InputError
-from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.array_source import ArraySource
+from selfdict.scene.formats.axes import order_axes
 from selfdict.scene.formats.limits import product
 from selfdict.scene.formats.pixels import fitting_matrices, unfold
-from selfdict.scene.model import DIMS, build_scene, to_nanometres, unit_note, unit_of
+from selfdict.scene.model import build_scene, to_nanometres, unit_note, unit_of
 from selfdict.scene.notes import add_notes
 
 # Names of a matrix (bands, pixels).
@@ -50,7 +48,7 @@ def scene_from_arrays(
     variable : str, optional
         Which array is the cube, or the matrix.
     layout : str, optional
-        The axes of a cube in order, ``"y x band"`` by default.
+        The axes of a cube in order, such as ``"y x band"``; by default they are guessed.
     shape : (int, int), optional
         Rows and columns of the image, for a matrix.
     """
@@ -68,10 +66,9 @@ def scene_from_arrays(
                 source.path,
                 f"shape is for a matrix of bands and pixels, {name} has {len(shapes[name])} axes",
             )
-        values = order_axes(source.path, source.load(name), layout)
-        notes = []
-        if layout is None:
-            notes = [f"the axes of {name} are taken as rows, columns, bands (layout)"]
+        n_wavelengths = _n_wavelengths(shapes, shapes[name])
+        values, note = order_axes(source.path, source.load(name), layout, n_wavelengths)
+        notes = [note]
     wavelength = None
     for key, units in WAVELENGTH.items():
         if key in shapes and product(shapes[key]) == values.shape[0]:
@@ -91,29 +88,27 @@ def _find_array(source: ArraySource, shape: tuple[int, int] | None) -> str:
     for name in named:
         if name in matrices:
             return name
-    # Beside a cube a matrix may be anything, such as spectra of materials.
-    for names in (cubes, matrices, named):
+    others = [name for name, sizes in source.shapes.items() if len(sizes) == 2 and min(sizes) > 1]
+    # Beside a cube a matrix may be anything, such as spectra of materials. The last two do not fit:
+    # what is missing is told when the matrix is unfolded.
+    for names in (cubes, matrices, named, others):
         if len(names) == 1:
             return names[0]
     raise SceneError(
         source.path,
         "expected one array of 3 axes, or a matrix (bands, pixels) such as Y or V with the size of "
-        "the image, such as nRow and nCol; name one by variable=… (--variable); "
+        "the image, such as nRow and nCol, or shape=… (--shape); "
+        "name one by variable=… (--variable); "
         f"there are: {_names(source.shapes)}",
     )
 
 
-def order_axes(path: Path, values: Array, layout: str | None) -> Array:
-    """Return a cube as (band, y, x), given the names of its axes in order."""
-    # MATLAB files and most others keep the spectrum of a pixel along the last axis.
-    axes = (layout or "y x band").split()
-    if sorted(axes) != sorted(DIMS):
-        raise InputError(f"layout must name the axes band, y and x in their order, got {layout!r}")
-    if values.ndim != 3:
-        raise SceneError(
-            path, f"a scene must have 3 axes ({', '.join(axes)}), got shape {values.shape}"
-        )
-    return values.transpose([axes.index(dim) for dim in DIMS])
+def _n_wavelengths(shapes: Mapping[str, tuple[int, ...]], sizes: tuple[int, ...]) -> int | None:
+    """Return how many wavelengths there are, None if that is the size of no axis."""
+    for key in WAVELENGTH:
+        if key in shapes and product(shapes[key]) in sizes:
+            return product(shapes[key])
+    return None
 
 
 def _scale(source: ArraySource) -> tuple[float | None, list[str]]:
