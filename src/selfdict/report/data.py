@@ -16,7 +16,7 @@ from selfdict.report.words import Certificate
 if TYPE_CHECKING:
     import xarray as xr
 
-    from selfdict.scene import UnmixResult
+    from selfdict.scene import Match, UnmixResult
 
 # Of a scene with more pixels the report reads evenly spaced rows and columns only, so that it needs
 # little memory however large the scene is.
@@ -87,6 +87,8 @@ class ReportData:
         The command that repeats the run; empty if there is none.
     names : sequence of str
         The names of the endmembers if they come from a library; empty for pure pixels.
+    matches : sequence of Match
+        What the endmembers are, if they were looked up in a library; else empty.
     every : int
         The image, the mask and the maps contain every n-th row and column of the scene; this is n.
     n_pixels, n_valid : int
@@ -119,6 +121,7 @@ class ReportData:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
     names: Sequence[str] = ()
+    matches: "Sequence[Match]" = ()
     every: int = 1
     n_pixels: int = 0
     n_valid: int = 0
@@ -128,6 +131,8 @@ class ReportData:
         """Return the name of endmember k, counted from 0."""
         if self.names:
             return f"{k + 1}. {self.names[k]}"
+        if self.matches and self.matches[k].material is not None:
+            return f"Material {k + 1} ({self.matches[k].material})"
         return f"Material {k + 1}"
 
 
@@ -188,6 +193,9 @@ def report_data(
     names: list[str] = []
     if "name" in endmembers.coords:
         names = [str(name) for name in endmembers["name"].values]
+    matches: Sequence[Match] = ()
+    if result.identification is not None:
+        matches = result.identification.matches
     return ReportData(
         title=title,
         method=_method_name(result),
@@ -213,6 +221,7 @@ def report_data(
         parameters=parameters,
         command=command,
         names=names,
+        matches=matches,
         every=every,
         n_pixels=n_pixels,
         n_valid=int(result.parameters["n_valid"]),

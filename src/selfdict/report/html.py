@@ -18,6 +18,7 @@ from selfdict.report import words
 from selfdict.report.charts import Axis, label_positions, nice_axis, svg_path
 from selfdict.report.data import ReportData
 from selfdict.report.images import colour_limit, css_gradient, map_png, rgb_png, thin_out
+from selfdict.report.matches import match_figures
 from selfdict.report.palette import ABUNDANCE_MAP, NOT_CHOSEN, RESIDUAL_MAP, line_styles
 
 # Longest side of an image in pixels. It bounds the size of the page: of a large scene with many
@@ -102,7 +103,8 @@ def _context(d: ReportData) -> dict[str, Any]:
         "r": r,
         "lead": words.lead(r, d.error, library=library),
         "figures": _key_figures(d, x_axis, n_valid),
-        "sections": _sections(with_comparison=bool(comparison)),
+        "sections": _sections(with_names=bool(d.matches), with_comparison=bool(comparison)),
+        "matches": match_figures(d, x_axis),
         "width": width,
         "height": height,
         "thinned": thinned,
@@ -144,7 +146,7 @@ def _key_figures(d: ReportData, x_axis: Axis, n_valid: int) -> list[tuple[str, s
     return figures
 
 
-def _sections(with_comparison: bool) -> list[tuple[str, str]]:
+def _sections(*, with_names: bool, with_comparison: bool) -> list[tuple[str, str]]:
     """Return the HTML ids and the names of the sections, for the navigation."""
     sections = [
         ("scene", "Scene"),
@@ -153,6 +155,8 @@ def _sections(with_comparison: bool) -> list[tuple[str, str]]:
         ("residual", "Residual"),
         ("certificate", "How sure?"),
     ]
+    if with_names:
+        sections.insert(2, ("names", "Names"))
     if with_comparison:
         sections.append(("comparison", "Comparison"))
     sections.append(("parameters", "Parameters"))
