@@ -203,3 +203,26 @@ def test_colours_differ_for_colour_blind_readers():
 
 def test_line_styles_do_not_repeat():
     assert len(set(line_styles(28))) == 28
+
+
+def test_names_of_a_library_are_shown_with_their_curves():
+    from selfdict.scene.identify import Candidate, Match
+
+    data = make_data()
+    nearest = (
+        Candidate("Kaolinite", "Kaolinite CM9", 4, 3.25),
+        Candidate("Dickite", "Dickite NMNH106242", 7, 12.5),
+    )
+    curve = data.endmembers[:, 0] * 1.01
+    curve[:5] = np.nan
+    far = tuple(Candidate(c.material, c.name, c.spectrum, c.angle + 40) for c in nearest)
+    match = Match("Kaolinite", nearest, curve)
+    page = render_report(make_data(matches=[match, Match(None, far, curve), match]))
+    assert 'href="#names"' in page
+    assert page.count('class="line library"') == 3
+    assert "Material 1 (Kaolinite)" in page
+    assert "Material 2: No match" in page
+    assert "Material 2 (" not in page
+    assert '<td>Dickite NMNH106242</td><td class="num">12.5°</td>' in page
+    assert "no match, the nearest is farther than 20°" in page
+    assert 'id="names"' not in render_report(data)
