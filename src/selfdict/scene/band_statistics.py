@@ -11,6 +11,9 @@ from selfdict.scene.scaling import scaling_of
 
 # From this number of bands on, the same value in all of them is no coincidence.
 _FEWEST_BANDS = 4
+# Share of the bands in which a pixel with data has a value. Outside the image a few faulty bands may
+# hold a number, and inside it one of two detectors may be missing.
+_LEAST_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,8 @@ class BandStatistics:
     n_masked : int
         Number of pixels that a mask leaves out.
     n_empty : int
-        Number of other pixels that have no value but zero.
+        Number of other pixels that are zero in all bands, or without a value in three quarters of
+        them.
     n_uniform : int
         Number of uniform pixels.
     uniform_value : float
@@ -96,9 +100,10 @@ def examine_block(block: Block) -> BandStatistics:
         inside = scene["valid"].values.ravel().astype(bool)
     # Damaged values may overflow or be signalling NaNs.
     with np.errstate(all="ignore"):
-        lowest, highest = _ranges_of_pixels(raw, nodata)
-        has_data = (lowest < 0) | (highest > 0)
-        is_uniform = inside & has_data & (lowest == highest)
+        lowest, highest, n_values = _ranges_of_pixels(raw, nodata)
+        is_zero = (lowest == 0) & (highest == 0)
+        has_data = ~is_zero & (n_values >= _LEAST_SHARE * len(raw))
+        is_uniform = inside & has_data & (n_values == len(raw)) & (lowest == highest)
         if len(raw) < _FEWEST_BANDS:
             is_uniform[:] = False
         usual = inside & has_data & ~is_uniform
@@ -156,13 +161,15 @@ def _is_present(values: Array, nodata: float | None) -> Array:
     return present
 
 
-def _ranges_of_pixels(raw: Array, nodata: float | None) -> tuple[Array, Array]:
-    """Return the lowest and the highest value of each pixel; infinite without any."""
+def _ranges_of_pixels(raw: Array, nodata: float | None) -> tuple[Array, Array, Array]:
+    """Return the lowest and the highest value of each pixel, and how many it has."""
     lowest = np.full(raw.shape[1], np.inf)
     highest = np.full(raw.shape[1], -np.inf)
+    n_values = np.zeros(raw.shape[1], dtype=np.int64)
     # Band by band, so that temporary arrays are small.
     for values in raw:
         present = _is_present(values, nodata)
         np.minimum(lowest, values, out=lowest, where=present)
         np.maximum(highest, values, out=highest, where=present)
-    return lowest, highest
+        n_values += present
+    return lowest, highest, n_values

@@ -89,10 +89,11 @@ def _no_data(look: Look) -> Iterator[str]:
         yield f"{statistics.n_masked:,} of {n_all:,} pixels {verb} left out by a mask"
     nodata = look.scene.attrs.get("_FillValue")
     if statistics.n_empty:
-        reason = "they are zero or not finite in all bands"
+        reason = "zero or not finite"
         if nodata is not None and nodata != 0:
-            reason = f"they hold the no-data value {nodata:.6g}, zero or nothing finite in all bands"
-        yield f"{statistics.n_empty:,} of {n_all:,} pixels are left out: {reason}"
+            reason = f"{nodata:.6g} (the no-data value), zero or not finite"
+        verb = _agree(statistics.n_empty, "is", "are")
+        yield f"{statistics.n_empty:,} of {n_all:,} pixels {verb} left out: {reason} in all bands or most"
     if statistics.n_uniform:
         yield (
             f"{statistics.n_uniform:,} pixels hold one value in all bands "

@@ -1,11 +1,14 @@
 """Which axis of a plain array is the bands, if the file does not say."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
+from selfdict.scene.errors import SceneError
+from selfdict.scene.mapped import stored_values
 from selfdict.scene.model import DIMS
 
 # Values that are examined along each axis, in the middle of the array.
@@ -15,6 +18,7 @@ _FEWEST_VALUES = 8
 # How much worse a few spectra must explain the values along the other axes. Cubes of noise stay
 # below 1.03, the real and generated scenes of the documentation above 1.3.
 _CLEAR_RATIO = 1.2
+_ORDINALS = ("first", "second", "third")
 _SHORT_NAMES = {"bands-first": "band y x", "bands-last": "y x band"}
 
 
@@ -29,14 +33,48 @@ def parse_layout(layout: str) -> tuple[str, ...]:
     names = tuple(_SHORT_NAMES.get(layout, layout).split())
     if sorted(names) != sorted(DIMS):
         raise InputError(
-            "layout must be 'bands-first', 'bands-last', or name the axes band, y and x in their "
-            f"order, got {layout!r}"
+            "layout must name the axes band, y and x in their order, or be 'bands-first' or "
+            f"'bands-last', got {layout!r}"
         )
     return names
 
 
+def order_axes(
+    path: Path, values: Array, layout: str | None, n_wavelengths: int | None = None
+) -> tuple[Array, str]:
+    """Return a cube as (band, y, x), and a sentence that says how its axes are known.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    values : ndarray of three axes
+        In memory or mapped.
+    layout : str or None
+        See :func:`parse_layout`; None: see :func:`guess_layout`.
+    n_wavelengths : int or None
+        How many wavelengths the file lists.
+    """
+    if values.ndim != 3:
+        raise SceneError(path, f"a scene must have 3 axes, got shape {values.shape}")
+    if layout is not None:
+        names = parse_layout(layout)
+        note = f"the axes {_sizes(values.shape)} are {', '.join(names)}, as layout says"
+    elif values.dtype.kind in "biuf":
+
+        def load(window: tuple[slice, ...]) -> Array:
+            return stored_values(values[window])
+
+        names, note = guess_layout(values.shape, load, n_wavelengths)
+    else:
+        raise SceneError(path, f"a scene must hold real numbers, got {values.dtype}")
+    return values.transpose([names.index(dim) for dim in DIMS]), note
+
+
 def guess_layout(
-    shape: tuple[int, ...], load: Callable[[tuple[slice, ...]], Array], n_wavelengths: int | None
+    shape: tuple[int, ...],
+    load: Callable[[tuple[slice, ...]], Array] | None,
+    n_wavelengths: int | None,
 ) -> tuple[tuple[str, ...], str]:
     """Return the names of three axes in order, and a sentence that says how they are known.
 
@@ -45,7 +83,7 @@ def guess_layout(
     shape : tuple of three int
         Of the array.
     load : callable
-        Returns a window of the array, given one slice per axis.
+        Returns a window of the array, given one slice per axis; None if reading it would take long.
     n_wavelengths : int or None
         How many wavelengths the file lists.
     """
@@ -54,12 +92,12 @@ def guess_layout(
         names = _with_bands_at(matching[0])
         return names, f"{_taken(shape, names)}: as many bands as wavelengths"
     axis = None
-    if min(shape) >= _FEWEST_VALUES:
-        axis = _axis_of_similar_spectra(load(tuple(_middle(size) for size in shape)))
+    if load is not None and min(shape) >= _FEWEST_VALUES:
+        axis = _axis_of_similar_spectra(load(middle_of(shape)))
     if axis is not None:
         names = _with_bands_at(axis)
         return names, (
-            f"{_taken(shape, names)}: along that axis a few spectra explain the others best; "
+            f"{_taken(shape, names)}: spectra along the {_ORDINALS[axis]} axis are most alike; "
             "layout=… (--layout) takes another"
         )
     # MATLAB files and most others keep the spectrum of a pixel along the last axis.
@@ -78,13 +116,20 @@ def _with_bands_at(axis: int) -> tuple[str, ...]:
 
 
 def _taken(shape: tuple[int, ...], names: tuple[str, ...]) -> str:
-    sizes = " × ".join(str(size) for size in shape)
-    return f"the axes {sizes} are taken as {', '.join(names)}"
+    return f"the axes {_sizes(shape)} are taken as {', '.join(names)}"
 
 
-def _middle(size: int) -> slice:
-    start = max(0, (size - _WINDOW) // 2)
-    return slice(start, min(size, start + _WINDOW))
+def _sizes(shape: tuple[int, ...]) -> str:
+    return " × ".join(str(size) for size in shape)
+
+
+def middle_of(shape: tuple[int, ...]) -> tuple[slice, ...]:
+    """Return the window that is examined, one slice per axis."""
+    window = []
+    for size in shape:
+        start = max(0, (size - _WINDOW) // 2)
+        window.append(slice(start, min(size, start + _WINDOW)))
+    return tuple(window)
 
 
 def _axis_of_similar_spectra(window: Array) -> int | None:

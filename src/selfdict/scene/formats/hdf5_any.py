@@ -10,10 +10,10 @@ import h5py
 import numpy as np
 import xarray as xr
 
-from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.arrays import WAVELENGTH
+from selfdict.scene.formats.axes import guess_layout, middle_of, parse_layout
 from selfdict.scene.formats.hdf5 import (
     load_values,
     nodata_attribute,
@@ -27,7 +27,7 @@ from selfdict.scene.formats.hdf5_bands import band_data, unit_attribute
 from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset
 from selfdict.scene.formats.hdf5_grid import read_grid_mapping
 from selfdict.scene.formats.limits import Limit
-from selfdict.scene.model import DIMS, as_scene, build_scene
+from selfdict.scene.model import as_scene, build_scene
 from selfdict.scene.notes import add_notes
 
 # Names in lower case of what may be known about bands, besides the wavelengths.
@@ -37,6 +37,8 @@ _GOOD_BAND = ("good_wavelengths", "good_band", "good_bands", "bbl")
 _SCALE_WORDS = ("scale", "offset", "gain", "ignore", "nodata", "no_data", "fill")
 _MAX_OBJECTS = 10_000  # searched for arrays; a file may hold millions
 _APPLIED = ("scale_factor", "add_offset", "_FillValue", "missing_value")
+# Unpacked at most to tell which axis is the bands; chunks may hold whole images.
+_MAX_WINDOW_BYTES = 2**28
 
 
 def read(limit: Limit, variable: str | None = None, layout: str | None = None) -> xr.DataArray:
@@ -49,7 +51,8 @@ def read(limit: Limit, variable: str | None = None, layout: str | None = None) -
     variable : str, optional
         The path of the array; needed if several have three axes.
     layout : str, optional
-        The axes in order, such as ``"band y x"``; default: as the file says, else ``"y x band"``.
+        The axes in order, such as ``"band y x"``; default: as the file says, else by
+        what it holds.
     """
     path = limit.path
     with h5py.File(path, "r") as file:
@@ -142,28 +145,34 @@ def _find_axes(
 ) -> tuple[tuple[int, int, int], str]:
     """Return which axes are band, y and x, and how that is known."""
     if layout is not None:
-        names = layout.split()
-        if sorted(names) != sorted(DIMS):
-            raise InputError(
-                f"layout must name the axes band, y and x in their order, got {layout!r}"
-            )
+        names = parse_layout(layout)
         return _positions(names), f"its axes are {', '.join(names)}, as layout says"
     scales = _scale_names(cube)
     if scales is not None:
         return scales, "its axes are those that its dimension scales name"
-    note = "its axes are taken as y, x, band"
+    n_wavelengths = None
     if wavelength is not None:
-        matching = [axis for axis in range(3) if cube.shape[axis] == wavelength.size]
-        # Bands may be the first or the last axis, or the middle one of lines; y is before x.
-        if len(matching) == 1:
-            names = ["y", "x"]
-            names.insert(matching[0], "band")
-            note = f"its axes are taken as {', '.join(names)}: as many bands as wavelengths"
-            return _positions(names), note
-    return _positions(["y", "x", "band"]), f"{note} (layout)"
+        n_wavelengths = wavelength.size
+    load = cube.__getitem__
+    if _bytes_of_chunks(cube, middle_of(cube.shape)) > _MAX_WINDOW_BYTES:
+        load = None
+    names, note = guess_layout(cube.shape, load, n_wavelengths)
+    return _positions(names), note
 
 
-def _positions(names: list[str]) -> tuple[int, int, int]:
+def _bytes_of_chunks(cube: Any, window: tuple[slice, ...]) -> int:
+    """Return how many bytes HDF5 unpacks to read a window."""
+    n_bytes = int(cube.dtype.itemsize)
+    for axis, part in enumerate(window):
+        if cube.chunks is None:
+            n_bytes *= part.stop - part.start
+        else:
+            size = cube.chunks[axis]
+            n_bytes *= size * (-(-part.stop // size) - part.start // size)
+    return n_bytes
+
+
+def _positions(names: tuple[str, ...]) -> tuple[int, int, int]:
     return names.index("band"), names.index("y"), names.index("x")
 
 

@@ -10,9 +10,11 @@ import xarray as xr
 
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.array_source import ArraySource
-from selfdict.scene.formats.arrays import order_axes, scene_from_arrays
+from selfdict.scene.formats.arrays import scene_from_arrays
+from selfdict.scene.formats.axes import order_axes
 from selfdict.scene.formats.limits import Limit, check_header, product
 from selfdict.scene.model import build_scene
+from selfdict.scene.notes import add_notes
 
 NAME = "NumPy"
 
@@ -36,9 +38,9 @@ def read(
             raise SceneError(path, "is an archive, not a single array; name it .npz")
         file.seek(0)
         read_header(path, file)
-    values = order_axes(path, np.load(path, mmap_mode="r", allow_pickle=False), layout)
+    values, note = order_axes(path, np.load(path, mmap_mode="r", allow_pickle=False), layout)
     limit.check_lazy_cube(values.shape, values.itemsize)
-    return build_scene(values)
+    return add_notes(build_scene(values), note)
 
 
 def _read_archive(
