@@ -110,8 +110,8 @@ def test_a_group_without_weight_is_not_needed():
 def test_bounds_are_rounded_to_the_safe_side():
     rng = np.random.default_rng(0)
     for part in 10 ** rng.uniform(-6, 1, 200):
-        upper = float(at_most(part).removesuffix(" %"))
-        lower = float(at_least(part).removesuffix(" %"))
+        upper = float(at_most(part).removesuffix(" %").replace(",", ""))
+        lower = float(at_least(part).removesuffix(" %").replace(",", ""))
         assert lower <= 100 * part * (1 + 1e-6) <= upper * (1 + 2e-6)
         assert upper <= max(0.01, 110 * part)
         assert lower >= 90 * part or 100 * part < 0.01

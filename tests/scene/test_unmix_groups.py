@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from selfdict import FGNSR, InputError, shares
+from selfdict import FGNSR, SPA, FastGradient, Huber, InputError, UnsupportedError, shares
 from selfdict.datasets import make_scene
 from selfdict.scene import matrix, unmix
 
@@ -15,20 +15,13 @@ def truth():
 
 @pytest.fixture(scope="module")
 def result(truth):
-    return unmix(
-        truth.scene,
-        3,
-        candidates=None,
-        endmembers="average",
-        abundances="shares",
-        prove=True,
-        random_state=0,
-    )
+    return unmix(truth.scene, 3, candidates=None, prove=True, random_state=0)
 
 
 def test_endmembers_are_averages_with_their_spread(truth, result):
-    M = matrix(truth.scene, clip=True)
+    M = matrix(truth.scene)
     assert result.parameters["endmembers"] == "average"
+    assert result.parameters["abundances"] == "shares"
     assert result.spread.shape == result.endmembers.shape
     for k, group in enumerate(result.groups):
         assert tuple(group[0]) == tuple(result.pixels[k])
@@ -46,14 +39,55 @@ def test_endmembers_are_averages_with_their_spread(truth, result):
 def test_maps_are_shares(truth, result):
     total = result.abundances.sum("endmember").values
     np.testing.assert_allclose(total[result.valid.values], 1.0, rtol=1e-6)
-    M = matrix(truth.scene, clip=True)
-    expected = shares(result.endmembers.values.T, M)
+    expected = shares(result.endmembers.values.T, matrix(truth.scene))
     found = result.abundances.values[:, result.valid.values]
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
 
 
+def test_the_map_of_errors_is_that_of_the_estimator(truth, result):
+    M = matrix(truth.scene)
+    model = FGNSR(3, endmembers="average", random_state=0).fit(M.T)
+    np.testing.assert_allclose(model.components_, result.endmembers.values, rtol=1e-6)
+    expected = model.shares(M.T, return_std=True)[1]
+    found = result.uncertainty.values[:, result.valid.values]
+    np.testing.assert_allclose(found, expected.T, rtol=1e-2, atol=1e-5)
+    assert np.isnan(result.uncertainty.values[:, ~result.valid.values]).all()
+
+
+@pytest.mark.parametrize("abundances", ["nnls", "fcls"])
+def test_errors_of_coefficients(truth, result, abundances):
+    other = unmix(truth.scene, 3, candidates=None, abundances=abundances, random_state=0)
+    errors = other.uncertainty.values[:, other.valid.values]
+    assert np.isfinite(errors).all()
+    assert 0 < np.median(errors) < 0.2
+    without = unmix(truth.scene, 3, method="spa", abundances=abundances, uncertainty=False)
+    assert without.uncertainty is None
+
+
+def test_the_error_of_pixels_can_be_compared(truth, result):
+    M = matrix(truth.scene)
+    pixels = FGNSR(3, random_state=0).fit(M.T)
+    assert result.pixel_error == pytest.approx(pixels.reconstruction_err_, rel=1e-5)
+    average = FGNSR(3, endmembers="average", random_state=0).fit(M.T)
+    assert result.relative_error == pytest.approx(average.reconstruction_err_, rel=1e-5)
+    for abundances in ("nnls", "fcls", "shares"):
+        other = unmix(truth.scene, 3, method="spa", abundances=abundances)
+        expected = SPA(3).fit(M.T).reconstruction_err_
+        assert other.pixel_error == pytest.approx(expected, rel=1e-5)
+
+
+def test_weights_of_groups_are_sums_of_the_diagonal(truth, result):
+    diagonal = result.solution.diagonal
+    assert len(diagonal) == len(result.solution_pixels)
+    position = {tuple(pixel): k for k, pixel in enumerate(result.solution_pixels.tolist())}
+    for weight, group in zip(result.group_weights, result.groups, strict=True):
+        rows = [position[tuple(pixel)] for pixel in group.tolist()]
+        assert weight == pytest.approx(diagonal[rows].sum())
+    assert result.group_weights.sum() <= diagonal.sum() * (1 + 1e-6)
+
+
 def test_the_residual_does_not_depend_on_the_kind_of_abundances(truth, result):
-    plain = unmix(truth.scene, 3, candidates=None, endmembers="average", random_state=0)
+    plain = unmix(truth.scene, 3, candidates=None, abundances="nnls", random_state=0)
     assert plain.relative_error == pytest.approx(result.relative_error, rel=1e-6)
     np.testing.assert_allclose(plain.residual.values, result.residual.values, rtol=1e-4)
 
@@ -68,8 +102,43 @@ def test_the_proof_is_about_the_groups_shown(result):
 def test_with_candidates_it_speaks_of_the_representatives(truth):
     result = unmix(truth.scene, 3, candidates=60, prove=True, random_state=0)
     assert result.proof.closed.shape == (60,)
+    assert "all 60 candidates" in result.proof.sentence
+    assert len(result.group_weights) == 3
+
+
+def test_pixels_have_no_spread(truth):
+    result = unmix(truth.scene, 3, candidates=60, endmembers="pixels", random_state=0)
     assert result.spread is None
     assert result.counts is None
+    assert result.relative_error == result.pixel_error
+    values = truth.scene.values[:, result.pixels[:, 0], result.pixels[:, 1]]
+    np.testing.assert_array_equal(result.endmembers.values, values.T)
+
+
+def test_a_proof_within_the_time_of_the_fit(truth, monkeypatch):
+    budgets = []
+    prove = FGNSR.prove
+
+    def noted(self, *, budget):
+        budgets.append(budget)
+        return prove(self, budget=budget)
+
+    monkeypatch.setattr(FGNSR, "prove", noted)
+    result = unmix(truth.scene, 3, candidates=60, prove="auto", random_state=0)
+    assert result.proof.complete
+    assert 0 < result.seconds["prove"] < budgets[0]
+    assert budgets[0] >= 5.0
+    assert unmix(truth.scene, 3, candidates=60, prove=True, random_state=0).proof.complete
+    assert budgets[1] is None
+
+
+def test_no_proof_where_none_is_possible(truth):
+    assert unmix(truth.scene, 3, method="spa", prove="auto").proof is None
+    solver = FastGradient(tol=0, max_iter=20)
+    other_loss = unmix(truth.scene, 3, candidates=20, loss=Huber(0.1), solver=solver, prove="auto")
+    assert other_loss.proof is None
+    with pytest.raises(UnsupportedError, match="quadratic loss"):
+        unmix(truth.scene, 3, candidates=20, loss=Huber(0.1), solver=solver, prove=True)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +146,8 @@ def test_with_candidates_it_speaks_of_the_representatives(truth):
     [
         (dict(method="spa", endmembers="average"), "need the method 'fgnsr', got 'spa'"),
         (dict(method="vca", prove=True), "need the method 'fgnsr', got 'vca'"),
-        (dict(endmembers="mean"), "endmembers must be 'pixels' or 'average', got 'mean'"),
+        (dict(prove="always"), "prove must be True, False or 'auto', got 'always'"),
+        (dict(endmembers="mean"), "endmembers must be 'auto', 'pixels' or 'average', got 'mean'"),
         (dict(abundances="percent"), "abundances must be 'nnls', 'fcls' or 'shares'"),
     ],
 )

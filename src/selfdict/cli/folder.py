@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from selfdict.cli.console import ignore_interruptions
+from selfdict.cli.exports import EXPORT_NAMES
 from selfdict.scene import SceneError
 from selfdict.scene.staging import finish_killed, staged
 
@@ -15,8 +16,10 @@ _OUTPUT_NAMES = {
     "endmembers.csv",
     "run.json",
     "report.html",
+    *EXPORT_NAMES,
     *(f"abundances{suffix}" for suffix in _MAP_SUFFIXES),
     *(f"residual{suffix}" for suffix in _MAP_SUFFIXES),
+    *(f"uncertainty{suffix}" for suffix in _MAP_SUFFIXES),
 }
 # What ``demo`` writes besides. These are common names: without the record of a run in the same
 # folder they are likely to be the user's data.

@@ -96,11 +96,14 @@ class Proof:
         suffice = f"These {len(self.groups)} groups suffice"
         if len(self.groups) == 1:
             suffice = "This group suffices"
+        pool = f"all {self.closed.size:,} candidates"
+        if self.closed.size == 1:
+            pool = "the only candidate"
         if not np.isfinite(self.enough):
             return f"It is not proven whether {suffice[0].lower()}{suffice[1:]}."
         return (
             f"{suffice}: using nothing else is at most {at_most(self.enough)} worse than the best "
-            f"use of all {self.closed.size:,} candidates."
+            f"use of {pool}."
         )
 
     def _needed_in_words(self) -> str:
@@ -125,13 +128,13 @@ def at_most(part: float) -> str:
 
     Examples
     --------
-    >>> at_most(0.01234), at_most(1e-9), at_most(2.5)
-    ('1.3 %', '0.01 %', '250 %')
+    >>> at_most(0.01234), at_most(1e-9), at_most(25.0)
+    ('1.3 %', '0.01 %', '2,500 %')
     """
     value = max(100 * part, 0.01)
     step = 10.0 ** (math.floor(math.log10(value)) - 1)
     # A value that is a round number but for the last digit is not rounded.
-    return f"{math.ceil(value / step - 1e-9) * step:.4g} %"
+    return _percent(math.ceil(value / step - 1e-9) * step)
 
 
 def at_least(part: float) -> str:
@@ -139,14 +142,21 @@ def at_least(part: float) -> str:
 
     Examples
     --------
-    >>> at_least(0.01239), at_least(1e-9), at_least(2.5)
-    ('1.2 %', '0 %', '250 %')
+    >>> at_least(0.01239), at_least(1e-9), at_least(1e9)
+    ('1.2 %', '0 %', '10,000 %')
     """
-    value = 100 * part
+    # Beyond this a number says no more than that it is large.
+    value = min(100 * part, 10_000.0)
     if value < 0.01:
         return "0 %"
     step = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return f"{math.floor(value / step + 1e-9) * step:.4g} %"
+    return _percent(math.floor(value / step + 1e-9) * step)
+
+
+def _percent(value: float) -> str:
+    if value >= 100:
+        return f"{value:,.0f} %"
+    return f"{value:.4g} %"
 
 
 def prove_groups(

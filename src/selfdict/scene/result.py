@@ -12,6 +12,31 @@ from selfdict.readout.guarantee import Guarantee
 from selfdict.readout.proof import Proof
 from selfdict.scene.check import SceneCheck
 from selfdict.scene.identify import Identification
+from selfdict.scene.preflight import Preflight
+
+
+@dataclass(frozen=True)
+class NegativeValues:
+    """How many values of the used pixels and bands are below zero; they are used as they are.
+
+    Attributes
+    ----------
+    count, n_values : int
+        Number of negative values, and of all values.
+    lowest : float
+        The lowest of them; 0 if there is none.
+    """
+
+    count: int
+    n_values: int
+    lowest: float
+
+    @property
+    def share(self) -> float:
+        """The part of all values that is negative."""
+        if self.n_values == 0:
+            return 0.0
+        return self.count / self.n_values
 
 
 @dataclass(frozen=True)
@@ -21,8 +46,9 @@ class UnmixResult:
     Attributes
     ----------
     endmembers : xarray.DataArray (endmember, band)
-        Spectra of the pure pixels or of their groups, physical values; ``endmember`` counts from 1;
-        wavelengths as in the scene. Spectra of a library have a coordinate ``name (endmember)``.
+        Averages over the groups or the pure pixels themselves (``parameters["endmembers"]`` says
+        which), physical values; ``endmember`` counts from 1; wavelengths as in the scene. Spectra
+        of a library have a coordinate ``name (endmember)``.
     pixels : (r, 2) ndarray of int
         Row and column of each pure pixel, counted from 0; with a library, of the pixel that holds
         most of each spectrum.
@@ -32,14 +58,16 @@ class UnmixResult:
     crs : str or None
         The CRS of the coordinates as ``EPSG:…`` or WKT.
     abundances : xarray.DataArray (endmember, y, x)
-        Nonnegative coefficient of each endmember, or its share (``parameters["abundances"]`` says
-        which); NaN where there is no data.
+        The share of each endmember, or its coefficient (``parameters["abundances"]`` says which);
+        NaN where there is no data.
     residual : xarray.DataArray (y, x)
-        ‖m − U h‖ / ‖m‖ of each pixel; NaN where there is no data.
+        ‖m − U h‖ / ‖m‖ of each pixel, h ≥ 0 (with ``"fcls"``, of sum one); NaN where there is no
+        data. Shares leave the brightness of a pixel free: their residual is that of ``"nnls"``.
     valid : xarray.DataArray (y, x) of bool
         The pixels used.
     relative_error : float
-        ‖M − U H‖_F / ‖M‖_F over all valid pixels (section 4.2 of the paper), as a fraction.
+        ‖M − U H‖_F / ‖M‖_F over all valid pixels as they are in the file, for the endmembers U and
+        the same H as in ``residual``; a fraction.
     solution : Solution or None
         The solution of model (6) that FGNSR chose from, with its certificate; None for the other
         methods.
@@ -52,7 +80,7 @@ class UnmixResult:
     parameters : mapping
         Method and settings as they were used.
     seconds : mapping of str to float
-        Time of the steps ``read``, ``select``, ``abundances``, and of all steps, ``total``.
+        Time of the steps ``read``, ``select``, ``prove``, ``abundances``, and of all, ``total``.
     atoms : (r,) ndarray of int or None
         Which spectra of the library the endmembers are; None without a library.
     check : SceneCheck or None
@@ -60,6 +88,11 @@ class UnmixResult:
     groups : tuple of r (k, 2) ndarrays of int or None
         Row and column of the nearly pure pixels of each material among those fitted, the pure pixel
         first; None with a library, and for other methods than FGNSR.
+    group_weights : (r,) ndarray or None
+        The weight of each group: the sum over those of its pixels that are candidates, on the
+        diagonal of ``solution``. A group without a candidate stands for the one nearest to its pure
+        pixel. With a library, the weights of groups of spectra that are alike. None without a
+        solution.
     spread : xarray.DataArray (endmember, band) or None
         The standard deviation of the pixels averaged, if endmembers are averages.
     counts : (r,) ndarray of int or None
@@ -70,6 +103,17 @@ class UnmixResult:
         Which materials of a library the endmembers are, if names were asked for.
     notes : tuple of str
         What was left out of the scene or of a library.
+    uncertainty : xarray.DataArray (endmember, y, x) or None
+        The standard error of each abundance, if requested; NaN where there is no data, and where
+        the residual does not tell the noise. It follows from the residual and, if the endmembers
+        are averages, from their spread.
+    pixel_error : float or None
+        The relative error with the pure pixels as endmembers and nonnegative coefficients (section
+        4.2 of the paper), which can be compared between methods; None with a library.
+    negative : NegativeValues or None
+        How many values are negative.
+    preflight : Preflight or None
+        What was assumed about the scene, which bands were left out, and what seems wrong with it.
     """
 
     endmembers: xr.DataArray
@@ -88,11 +132,16 @@ class UnmixResult:
     atoms: Array | None = None
     check: SceneCheck | None = None
     groups: tuple[Array, ...] | None = None
+    group_weights: Array | None = None
     spread: xr.DataArray | None = None
     counts: Array | None = None
     proof: Proof | None = None
     identification: Identification | None = None
     notes: tuple[str, ...] = ()
+    uncertainty: xr.DataArray | None = None
+    pixel_error: float | None = None
+    negative: NegativeValues | None = None
+    preflight: Preflight | None = None
 
     @property
     def n_valid(self) -> int:

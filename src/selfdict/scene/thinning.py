@@ -21,7 +21,7 @@ class Points:
     Attributes
     ----------
     values : (k, m) ndarray
-        The pixels as rows; negative values are zero.
+        The pixels as rows.
     pixels : (k,) ndarray of int
         Their positions in the scene, counted row by row.
     sizes : (k,) ndarray of int
@@ -42,8 +42,7 @@ class AllPixels:
     def __call__(self, block: Block) -> Points:
         """Return the pixels of the block to keep."""
         M, valid = block_matrix(block.scene, slice(None), slice(None), self.bands)
-        # Negative values are noise in dark bands: the model is one of nonnegative data.
-        M = np.maximum(M[:, valid], 0)
+        M = M[:, valid]
         pixels = block.pixels[valid]
         if not pixels.size:
             # Neither SPA nor H2NMF takes a matrix without columns.

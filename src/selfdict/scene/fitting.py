@@ -1,0 +1,245 @@
+"""The second pass over a scene: the pixels of one block, fitted by the endmembers."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.abundances import Variability, column_residuals, fcls, nnls, standard_errors
+from selfdict.abundances.shares import as_shares
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.scene.blocks import block_matrix
+from selfdict.scene.check import Dictionary
+from selfdict.scene.passes import Block
+
+
+@dataclass(frozen=True)
+class MapArrays:
+    """The maps of a scene or of a block without coordinates, as NumPy or dask arrays."""
+
+    abundances: Any  # (r, y, x)
+    uncertainty: Any  # (r, y, x), or None
+    residual: Any  # (y, x)
+    valid: Any  # (y, x), booleans
+
+    def put(self, rows: slice, columns: slice, block: "MapArrays") -> None:
+        """Copy the maps of a block into these."""
+        self.abundances[:, rows, columns] = block.abundances
+        if self.uncertainty is not None:
+            self.uncertainty[:, rows, columns] = block.uncertainty
+        self.residual[rows, columns] = block.residual
+        self.valid[rows, columns] = block.valid
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What is summed over all pixels.
+
+    Attributes
+    ----------
+    n_valid : int
+        Number of pixels with data.
+    squared_norm, squared_error : float
+        ‖M‖² and ‖M − U H‖².
+    squared_pixel_error : float
+        ‖M − U H‖² with the pure pixels as endmembers, and nonnegative coefficients.
+    n_values, n_negative : int
+        Number of values of these pixels in the used bands, and of those below zero.
+    lowest : float
+        The lowest of these values.
+    check : (k,) ndarray
+        The sums of the check over all pixels; empty if there is none.
+    """
+
+    n_valid: int = 0
+    squared_norm: float = 0.0
+    squared_error: float = 0.0
+    squared_pixel_error: float = 0.0
+    n_values: int = 0
+    n_negative: int = 0
+    lowest: float = np.inf
+    check: Array = field(default_factory=lambda: np.zeros(0))
+
+    def __add__(self, other: "Totals") -> "Totals":
+        """Return the totals of two sets of pixels together."""
+        return Totals(
+            n_valid=self.n_valid + other.n_valid,
+            squared_norm=self.squared_norm + other.squared_norm,
+            squared_error=self.squared_error + other.squared_error,
+            squared_pixel_error=self.squared_pixel_error + other.squared_pixel_error,
+            n_values=self.n_values + other.n_values,
+            n_negative=self.n_negative + other.n_negative,
+            lowest=min(self.lowest, other.lowest),
+            check=self.check + other.check,
+        )
+
+    @property
+    def relative_error(self) -> float:
+        """‖M − U H‖_F / ‖M‖_F."""
+        return self._relative(self.squared_error)
+
+    @property
+    def pixel_error(self) -> float:
+        """The same for the pure pixels."""
+        return self._relative(self.squared_pixel_error)
+
+    def _relative(self, squared_error: float) -> float:
+        if self.squared_norm == 0:
+            return 0.0
+        return float(np.sqrt(squared_error / self.squared_norm))
+
+
+@dataclass(frozen=True)
+class FittedBlock:
+    """What :class:`FitBlock` returns for a block.
+
+    Attributes
+    ----------
+    maps : MapArrays or None
+        None if they have been written to the folder.
+    totals : Totals
+        Of the pixels of the block.
+    peaks : (r, 2) ndarray
+        For each endmember the highest abundance, and the position in the scene of its pixel.
+    """
+
+    maps: MapArrays | None
+    totals: Totals
+    peaks: Array
+
+
+@dataclass(frozen=True)
+class FitBlock:
+    """The task that fits the pixels of a block by the endmembers.
+
+    Attributes
+    ----------
+    bands : (n_bands,) ndarray of bool
+        The used ones.
+    U : (m, r) ndarray
+        The endmembers.
+    method : {"nnls", "fcls", "shares"}
+        How abundances are fitted.
+    pixel_spectra : (m, r) ndarray or None
+        Pure pixels whose error is measured as well; None if it is that of the endmembers.
+    with_uncertainty : bool
+        Whether the standard errors of the abundances are computed.
+    variability : Variability or None
+        How the pixels of each material differ, for these errors.
+    dictionary : Dictionary or None
+        Of the check over all pixels.
+    folder : Path or None
+        Where the stores are that each block is written to.
+    names : (r,) ndarray of str or None
+        Of the endmembers.
+    """
+
+    bands: Array
+    U: Array
+    method: str
+    pixel_spectra: Array | None = None
+    with_uncertainty: bool = False
+    variability: Variability | None = None
+    dictionary: Dictionary | None = None
+    folder: Path | None = None
+    names: Array | None = None
+
+    def no_totals(self) -> Totals:
+        """Return the totals of no pixels."""
+        if self.dictionary is None:
+            return Totals()
+        return Totals(check=np.zeros(2 + self.dictionary.D.shape[1]))
+
+    def __call__(self, block: Block) -> FittedBlock:
+        """Fit the pixels of the block; write the maps if there is a folder for them."""
+        M, flags = block_matrix(block.scene, slice(None), slice(None), self.bands)
+        valid = flags.reshape(block.scene.shape[1:])
+        maps = self._empty_maps(valid)
+        totals = self.no_totals()
+        # Below every abundance, so that a block without valid pixels sets no peak.
+        peaks = np.full((self.U.shape[1], 2), -1.0)
+        if valid.any():
+            totals, H = self._fit(M[:, flags], maps)
+            peaks = np.stack([H.max(axis=1), block.pixels[flags][H.argmax(axis=1)]], axis=1)
+        if self.folder is None:
+            return FittedBlock(maps, totals, peaks)
+        _write_block(self.folder, block, maps)
+        return FittedBlock(None, totals, peaks)
+
+    def _empty_maps(self, valid: Array) -> MapArrays:
+        """Return maps of NaN for a block."""
+        shape = (self.U.shape[1], *valid.shape)
+        uncertainty = None
+        if self.with_uncertainty:
+            uncertainty = np.full(shape, np.nan, dtype=self.U.dtype)
+        return MapArrays(
+            abundances=np.full(shape, np.nan, dtype=self.U.dtype),
+            uncertainty=uncertainty,
+            residual=np.full(valid.shape, np.nan, dtype=self.U.dtype),
+            valid=valid,
+        )
+
+    def _fit(self, M: Array, maps: MapArrays) -> tuple[Totals, Array]:
+        """Fit pixels M (m, n), which is overwritten; fill the maps and return the abundances."""
+        check = np.zeros(0)
+        if self.dictionary is not None:
+            check = self.dictionary.sums(M)
+        n_values = M.size
+        n_negative = int(np.count_nonzero(M < 0))
+        lowest = float(M.min())
+        pixel_error = self._squared_pixel_error(M)
+        H, U = self._coefficients(M)
+        # Summed in float64: the sum over many float32 pixels would lose digits.
+        norms = np.einsum("ij,ij->j", M, M, dtype=np.float64)
+        M -= U @ H
+        errors = np.einsum("ij,ij->j", M, M, dtype=np.float64)
+        if maps.uncertainty is not None:
+            maps.uncertainty[:, maps.valid] = standard_errors(
+                U, H, np.sqrt(errors), kind=self.method, variability=self.variability
+            )
+        if self.method == "shares":
+            H = as_shares(H)
+        maps.abundances[:, maps.valid] = H
+        # A pixel without a positive value is fitted exactly by no endmember at all.
+        maps.residual[maps.valid] = np.sqrt(errors / np.where(norms > 0, norms, 1.0))
+        totals = Totals(
+            n_valid=M.shape[1],
+            squared_norm=float(norms.sum()),
+            squared_error=float(errors.sum()),
+            squared_pixel_error=pixel_error,
+            n_values=n_values,
+            n_negative=n_negative,
+            lowest=lowest,
+            check=check,
+        )
+        return totals, H
+
+    def _coefficients(self, M: Array) -> tuple[Array, Array]:
+        """Return coefficients, and the spectra that they are relative to."""
+        if self.method == "nnls":
+            return nnls(self.U, M), self.U
+        if self.method == "fcls":
+            return fcls(self.U, M), self.U
+        # Relative to spectra of unit length, so that brightness does not matter.
+        U = self.U / np.sqrt(squared_norms(self.U)).astype(self.U.dtype)
+        return nnls(U, M), U
+
+    def _squared_pixel_error(self, M: Array) -> float:
+        """Return ‖M − U H‖² for the pure pixels U and the best H ≥ 0."""
+        if self.pixel_spectra is None:
+            return 0.0
+        residuals = column_residuals(self.pixel_spectra, M, nnls(self.pixel_spectra, M))
+        return float(residuals @ residuals)
+
+
+def _write_block(folder: Path, block: Block, maps: MapArrays) -> None:
+    from selfdict.scene.formats.zarr_ import write_block
+
+    stores = {"abundances": ("abundance", maps.abundances)}
+    if maps.uncertainty is not None:
+        stores["uncertainty"] = ("uncertainty", maps.uncertainty)
+    stores["residual"] = ("residual", maps.residual[None])
+    for store, (variable, values) in stores.items():
+        write_block(folder / f"{store}.zarr", variable, block.rows, block.columns, values)
