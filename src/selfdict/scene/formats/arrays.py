@@ -59,6 +59,8 @@ def scene_from_arrays(
         )
     name = variable or _find_array(source, shape)
     if len(shapes[name]) == 2:
+        if layout is not None:
+            raise SceneError(source.path, f"layout is for an array of three axes, {name} has two")
         values, notes = unfold(source, name, shape)
     else:
         if shape is not None:
