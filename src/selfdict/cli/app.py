@@ -14,6 +14,7 @@ from selfdict.cli.console import (
     print_line,
     print_table,
 )
+from selfdict.cli.identify import identify
 from selfdict.cli.options import (
     Abundances,
     Bands,
@@ -27,6 +28,7 @@ from selfdict.cli.options import (
     KeptDetector,
     Mask,
     Method,
+    Names,
     Output,
     Quiet,
     Rank,
@@ -42,6 +44,7 @@ from selfdict.cli.options import (
 )
 from selfdict.cli.reproduce import reproduce
 from selfdict.cli.source import Source
+from selfdict.cli.summary import print_run
 from selfdict.compute.threads import thread_limit
 
 # What the commands need is imported inside them: --help and errors in the usage would otherwise
@@ -93,7 +96,7 @@ def demo(
         # Fewer candidates than by default, so that the demo takes seconds.
         request = Request(source, r, candidates=100)
         record = unmix_into(folder, source.read(), request, bars, title=title)
-    _print_run(record, output, quiet, json)
+    print_run(record, output, quiet, json)
 
 
 @app.command()
@@ -103,26 +106,30 @@ def unmix(
     rank: Rank,
     output: Output,
     method: Annotated[Method, typer.Option(help="How pure pixels are chosen.")] = Method.FGNSR,
-    candidates: Candidates = "500",
+    candidates: Candidates = "auto",
     mu: Annotated[str, typer.Option(help="fgnsr: the penalty, a number or 'auto'.")] = "auto",
     library: Annotated[
         Path | None,
         typer.Option(
-            help="fgnsr: find spectra of this library (.sli, .npz, .csv) instead of pure pixels.",
+            help="fgnsr: find spectra of this library instead of pure pixels.",
             show_default=False,
         ),
     ] = None,
+    names: Names = None,
     endmembers: Annotated[
         Endmembers,
-        typer.Option(help="fgnsr: pure pixels, or averages over groups of nearly pure ones."),
-    ] = Endmembers.PIXELS,
+        typer.Option(
+            help="Pure pixels, or (fgnsr) averages over groups of nearly pure ones; auto: averages "
+            "where there are groups."
+        ),
+    ] = Endmembers.AUTO,
     abundances: Annotated[
         Abundances,
         typer.Option(
-            help="Non-negative coefficients (nnls), the same summing to one (fcls), or shares, "
-            "which sum to one and do not depend on brightness."
+            help="Shares, which sum to one and do not depend on brightness; non-negative "
+            "coefficients (nnls); or the same summing to one (fcls)."
         ),
-    ] = Abundances.NNLS,
+    ] = Abundances.SHARES,
     bands: Bands = None,
     drop_bad_bands: DropBad = False,
     mask: Mask = None,
@@ -144,10 +151,17 @@ def unmix(
             "--check", help="fgnsr: bound how far the choice is from optimal for all pixels."
         ),
     ] = False,
+    uncertainty: Annotated[
+        bool, typer.Option(help="Map the standard errors of the abundances, too.")
+    ] = True,
     prove: Annotated[
-        bool,
-        typer.Option("--prove", help="fgnsr: prove how far the groups suffice and are needed."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            help="fgnsr: prove how far the groups suffice and are needed, however long it takes, "
+            "or not at all; default: as long as the fit took, at least 5 s.",
+            show_default=False,
+        ),
+    ] = None,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -169,8 +183,11 @@ def unmix(
         _require_fgnsr(method, "--check")
     if prove:
         _require_fgnsr(method, "--prove")
-    if endmembers is not Endmembers.PIXELS:
+    if endmembers is Endmembers.AVERAGE:
         _require_fgnsr(method, "--endmembers average")
+    proof: bool | str = "auto"
+    if prove is not None:
+        proof = prove
     path = file
     # The workers of a cluster may have another working directory.
     if scheduler is not None:
@@ -183,6 +200,7 @@ def unmix(
         candidates=parse_candidates(candidates),
         mu=parse_mu(mu),
         library=library,
+        names=names,
         endmembers=endmembers.value,
         abundances=abundances.value,
         format=format_name(format),
@@ -191,14 +209,15 @@ def unmix(
         threads=threads,
         compare=compare,
         check=check,
-        prove=prove,
+        uncertainty=uncertainty,
+        prove=proof,
         scheduler=scheduler,
     )
     # Before the output folder is made: a file that cannot be read leaves no trace.
     scene = request.source.read()
     with atomic_folder(output, force=force) as folder, ProgressBars(quiet or json) as bars:
         record = unmix_into(folder, scene, request, bars, title=file.name)
-    _print_run(record, output, quiet, json)
+    print_run(record, output, quiet, json)
 
 
 @app.command()
@@ -341,46 +360,13 @@ def convert(
         print_line(str(output))
 
 
+app.command()(identify)
 app.command()(reproduce)
 
 
 def _require_fgnsr(method: Method, option: str) -> None:
     if method is not Method.FGNSR:
         raise typer.BadParameter(f"goes with --method fgnsr, got {method.value}", param_hint=option)
-
-
-def _print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> None:
-    """Print the record of a run as JSON or as a few sentences."""
-    if json:
-        print_json(record)
-        return
-    if quiet:
-        return
-    from selfdict.report.words import percent, seconds
-
-    pixels = record["pure_pixels"]
-    library = record["library"] is not None
-    found = f"{len(pixels)} pure pixels"
-    if library:
-        found = f"{len(pixels)} spectra of the library"
-    sentence = (
-        f"{found} in {seconds(record['seconds']['total'])}, "
-        f"relative error {percent(record['relative_error'])}"
-    )
-    if record["gap"] is not None:
-        sentence += f", certified gap {percent(record['gap'])}"
-    print_line(sentence)
-    if record["proof"] is not None:
-        print_line(record["proof"]["sentence"])
-    if record["check"] is not None:
-        gap = percent(record["check"]["gap"])
-        print_line(f"for all pixels the solution is at most {gap} above the optimum")
-    # How the solver ended matters only if it ended before the tolerance was reached.
-    if record["status"] not in (None, "converged", "exact"):
-        print_line(record["status_in_words"])
-    if library:
-        print_line(", ".join(pixel["name"] for pixel in pixels))
-    print_line(str(output / "report.html"))
 
 
 def _in_words(value: Any) -> str:

@@ -25,14 +25,15 @@ class Method(StrEnum):
 class Abundances(StrEnum):
     """How abundances are computed."""
 
+    SHARES = "shares"
     NNLS = "nnls"
     FCLS = "fcls"
-    SHARES = "shares"
 
 
 class Endmembers(StrEnum):
     """What the endmembers are."""
 
+    AUTO = "auto"
     PIXELS = "pixels"
     AVERAGE = "average"
 
@@ -86,6 +87,14 @@ Roi = Annotated[
         help="Rows and columns to use, such as 10:60,20:80 (counted from 0).", show_default=False
     ),
 ]
+Names = Annotated[
+    Path | None,
+    typer.Option(
+        help="Look up what the materials are in this library: a USGS, ECOSTRESS or ASTER folder or "
+        ".txt, .sli, .npz or .csv.",
+        show_default=False,
+    ),
+]
 Variable = Annotated[
     str | None,
     typer.Option(help="Which array of a .mat, .npz, NetCDF or zarr file.", show_default=False),
@@ -108,7 +117,10 @@ Shape = Annotated[
 # Text, since 'all' is allowed besides a number.
 Candidates = Annotated[
     str,
-    typer.Option(help="fgnsr: number of cluster representatives to choose among, or 'all' pixels."),
+    typer.Option(
+        help="fgnsr: number of cluster representatives to choose among, or 'all' pixels. 'auto': "
+        "all if that is predicted to take at most a minute, else 500."
+    ),
 ]
 # numpy's generators take no negative seed.
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
@@ -141,14 +153,16 @@ def format_name(format: Format | None) -> str | None:
     return format.value
 
 
-def parse_candidates(text: str) -> int | None:
-    """Return the number of candidates; None: all pixels."""
+def parse_candidates(text: str) -> int | str | None:
+    """Return the number of candidates; None: all pixels; "auto": as many as take a minute."""
+    if text == "auto":
+        return text
     if text == "all":
         return None
     # At most 18 digits: more than there are pixels, and Python refuses to convert thousands.
     if re.fullmatch("[0-9]{1,18}", text) is None or int(text) < 1:
         raise typer.BadParameter(
-            f"must be a positive number or 'all', got {text!r}", param_hint="--candidates"
+            f"must be a positive number, 'all' or 'auto', got {text!r}", param_hint="--candidates"
         )
     return int(text)
 

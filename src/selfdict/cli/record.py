@@ -4,10 +4,12 @@ import platform
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from selfdict import __version__
-from selfdict.cli.source import sha256
+from selfdict.cli.identify import match_records
+from selfdict.cli.source import fingerprint
 
 if TYPE_CHECKING:
     from selfdict.cli.run import Request
@@ -23,9 +25,9 @@ def run_record(
 ) -> dict[str, Any]:
     """Return everything needed to judge and to repeat the run."""
     first_row, first_column = request.source.first_pixel()
-    library = None
-    if request.library is not None:
-        library = {"path": str(request.library), "sha256": sha256(request.library)}
+    names = None
+    if result.identification is not None:
+        names = match_records(result.identification, result.labels)
     check = None
     if result.check is not None:
         check = asdict(result.check)
@@ -44,13 +46,18 @@ def run_record(
             "first_row": first_row,
             "first_column": first_column,
         },
-        "library": library,
+        "library": _library(request.library),
+        "names_library": _library(request.names),
         "parameters": _settings(request, result),
         "seed": request.seed,
         "threads": request.threads,
         "crs": result.crs,
         "pure_pixels": _pure_pixels(result, n_columns=shape[2]),
+        "names": names,
         "relative_error": result.relative_error,
+        "pixel_error": result.pixel_error,
+        "negative_values": _negative_values(result),
+        "groups": _groups(result),
         **_solution(result),
         "guarantee": _guarantee(result),
         "check": check,
@@ -58,6 +65,13 @@ def run_record(
         "seconds": dict(result.seconds),
         "comparison": [method_record(other) for other in comparison],
     }
+
+
+def _library(path: Path | None) -> dict[str, str] | None:
+    """Return the path and the SHA-256 of a library."""
+    if path is None:
+        return None
+    return {"path": str(path), "sha256": fingerprint(path)}
 
 
 def method_record(result: "MethodResult") -> dict[str, Any]:
@@ -88,6 +102,36 @@ def _pure_pixels(result: "UnmixResult", n_columns: int) -> list[dict[str, Any]]:
             pixel["name"] = str(result.endmembers["name"].values[k])
         pixels.append(pixel)
     return pixels
+
+
+def _negative_values(result: "UnmixResult") -> dict[str, Any] | None:
+    """Return how many values are negative, and what is done with them."""
+    negative = result.negative
+    if negative is None:
+        return None
+    return {
+        "count": negative.count,
+        "values": negative.n_values,
+        "lowest": negative.lowest,
+        "treatment": "used as they are",
+    }
+
+
+def _groups(result: "UnmixResult") -> list[dict[str, Any]] | None:
+    """Return size, weight and proof of the group of each material; None for other methods."""
+    if result.group_weights is None:
+        return None
+    groups = []
+    for k, weight in enumerate(result.group_weights.tolist()):
+        group: dict[str, Any] = {"endmember": k + 1, "weight": weight}
+        if result.groups is not None:
+            group["pixels"] = len(result.groups[k])
+        if result.counts is not None:
+            group["averaged"] = int(result.counts[k])
+        if result.proof is not None:
+            group["needed"] = float(result.proof.needed[k])
+        groups.append(group)
+    return groups
 
 
 def _solution(result: "UnmixResult") -> dict[str, Any]:
@@ -129,13 +173,21 @@ def _proof(result: "UnmixResult") -> dict[str, Any] | None:
     """Return what is proven about the groups, without the solution behind it."""
     if result.proof is None:
         return None
+    proof = result.proof
+    about = f"all {result.n_valid:,} pixels"
+    if result.atoms is not None:
+        about = f"all {proof.closed.size:,} spectra of the library"
+    elif proof.closed.size < result.n_valid:
+        about = f"{proof.closed.size:,} candidates that stand for {result.n_valid:,} pixels"
     return {
-        "enough": result.proof.enough,
-        "needed": result.proof.needed.tolist(),
-        "limit": result.proof.limit,
-        "closed_share": float(result.proof.closed.mean()),
-        "gap": result.proof.solution.gap,
-        "sentence": result.proof.sentence,
+        "enough": proof.enough,
+        "needed": proof.needed.tolist(),
+        "limit": proof.limit,
+        "closed_share": float(proof.closed.mean()),
+        "gap": proof.solution.gap,
+        "complete": proof.complete,
+        "about": about,
+        "sentence": proof.sentence,
     }
 
 
@@ -180,11 +232,16 @@ def parameter_table(
     bad_bands = "used"
     if request.source.drop_bad_bands:
         bad_bands = "dropped"
-    abundances = "non-negative (nnls)"
+    abundances = "non-negative coefficients (nnls)"
     if request.abundances == "fcls":
-        abundances = "non-negative and summing to one (fcls)"
+        abundances = "non-negative coefficients that sum to one (fcls)"
     elif request.abundances == "shares":
-        abundances = "shares: summing to one, whatever the brightness (shares)"
+        abundances = "shares: they sum to one, whatever the brightness (shares)"
+    endmembers = "pure pixels"
+    if request.library is not None:
+        endmembers = "spectra of the library"
+    elif result.parameters["endmembers"] == "average":
+        endmembers = "averages over groups of nearly pure pixels"
     versions = (f"{name} {version}" for name, version in record["versions"].items())
     rows = {
         "File": request.source.label,
@@ -196,6 +253,7 @@ def parameter_table(
         "Method": request.method,
         "Number of materials": request.r,
         **_model_rows(request, result),
+        "Spectra": endmembers,
         "Abundances": abundances,
         "Seed": request.seed,
         "Made": record["created"],
@@ -219,7 +277,7 @@ def _model_rows(request: "Request", result: "UnmixResult") -> dict[str, str]:
         # Then the diagonal belongs to the spectra, and the columns of the solution to the pixels.
         n_candidates = solution.coef.shape[1]
     asked = result.parameters.get("candidates")
-    rows["Candidates"] = "all pixels"
+    rows["Candidates"] = result.parameters.get("candidates_reason", "all pixels")
     if asked:
         rows["Candidates"] = f"{n_candidates} cluster representatives ({asked} asked for)"
     rows["Penalty μ"] = f"{solution.mu:.4g}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from selfdict._errors import InputError
 from selfdict.cli.console import ProgressBars, check_interrupted, json_value
+from selfdict.cli.exports import write_exports
 from selfdict.cli.record import parameter_table, run_record
 from selfdict.cli.source import Source
 from selfdict.compute.threads import thread_limit
@@ -33,18 +34,20 @@ class Request:
     source: Source
     r: int
     method: str = "fgnsr"
-    candidates: int | None = 500
+    candidates: int | str | None = "auto"
     mu: float | str = "auto"
     library: Path | None = None
-    endmembers: str = "pixels"
-    abundances: str = "nnls"
+    names: Path | None = None
+    endmembers: str = "auto"
+    abundances: str = "shares"
     format: str | None = None
     time_limit: float | None = None
     seed: int = 0
     threads: int | None = None
     compare: bool = True
     check: bool = False
-    prove: bool = False
+    uncertainty: bool = True
+    prove: bool | str = "auto"
     scheduler: str | None = None
 
     def run(
@@ -59,11 +62,14 @@ class Request:
         """Unmix the scene that was read from the source, with ``method``."""
         from sklearn.exceptions import ConvergenceWarning
 
-        from selfdict.scene import SceneError, unmix
+        from selfdict.scene import SceneError, read_library, unmix
 
         options: dict[str, Any] = {}
         if method == "fgnsr":
             options = self._fgnsr_options(callback)
+        # Other methods are compared by their errors alone.
+        if self.names is not None and method == self.method:
+            options["names"] = read_library(self.names)
         try:
             with warnings.catch_warnings():
                 # Record, report and summary say how the solver ended and how large the gap is.
@@ -73,6 +79,8 @@ class Request:
                     self.r,
                     method=method,
                     abundances=self.abundances,
+                    # Other methods are compared by their errors alone.
+                    uncertainty=self.uncertainty and method == self.method,
                     random_state=self.seed,
                     progress=progress,
                     client=client,
@@ -126,11 +134,19 @@ class Request:
             if self.candidates is not None:
                 candidates = str(self.candidates)
             arguments += ["--candidates", candidates, "--mu", str(self.mu)]
-            arguments += ["--endmembers", self.endmembers]
+            endmembers = self.endmembers
+            if endmembers == "auto" and self.library is None:
+                endmembers = "average"
+            arguments += ["--endmembers", endmembers]
             if self.library is not None:
                 arguments += ["--library", str(self.library)]
+            if self.prove is True:
+                arguments.append("--prove")
+            if self.prove is False:
+                arguments.append("--no-prove")
         arguments += ["--abundances", self.abundances, "--seed", str(self.seed)]
         options = {
+            "--names": self.names,
             "--format": self.format,
             "--time-limit": self.time_limit,
             "--scheduler": self.scheduler,
@@ -140,8 +156,8 @@ class Request:
                 arguments += [option, str(value)]
         if self.check:
             arguments.append("--check")
-        if self.prove:
-            arguments.append("--prove")
+        if not self.uncertainty:
+            arguments.append("--no-uncertainty")
         # A placeholder: the output of this run exists already.
         return shlex.join([*arguments, "-o", "OUTPUT"])
 
@@ -166,10 +182,11 @@ def unmix_into(
     format = _map_format(request)
     # Maps that are streamed are zarr stores already: they move once the report has read them.
     already_written = maps is not None and format == "zarr"
-    write_spectra(result.endmembers, folder / "endmembers.csv")
+    write_spectra(result.endmembers, folder / "endmembers.csv", spread=result.spread)
+    notes = [*result.notes, *write_exports(result, folder)]
     if not already_written:
         _write_maps(result, folder, format)
-    record = run_record(request, result, comparison, scene.shape)
+    record = run_record(request, result, comparison, scene.shape) | {"notes": notes}
     data = report_data(
         scene,
         result,
@@ -184,6 +201,7 @@ def unmix_into(
             for path in maps.iterdir():
                 path.rename(folder / path.name)
         shutil.rmtree(maps, ignore_errors=True)
+    record["files"] = sorted(["run.json", *(path.name for path in folder.iterdir())])
     text = json.dumps(json_value(record), indent=2) + "\n"
     (folder / "run.json").write_text(text, encoding="utf-8")
     # The last chance: after this the folder gets its final name.
@@ -197,8 +215,11 @@ def _stream_maps(scene: "xr.DataArray", request: Request) -> bool:
     They are if they take more than 256 MiB. The workers of a cluster always write them, so that
     they need not be sent to this process.
     """
-    # One float32 map per endmember, and the residual.
-    n_bytes = 4 * (request.r + 1) * scene[0].size
+    # Two float32 maps per endmember, and the residual.
+    n_maps = request.r + 1
+    if request.uncertainty:
+        n_maps += request.r
+    n_bytes = 4 * n_maps * scene[0].size
     return request.scheduler is not None or n_bytes > 2**28
 
 
@@ -221,6 +242,8 @@ def _write_maps(result: "UnmixResult", folder: Path, format: str) -> None:
 
     suffix = _FORMAT_SUFFIX[format]
     write_scene(result.abundances, folder / f"abundances{suffix}", format)
+    if result.uncertainty is not None:
+        write_scene(result.uncertainty, folder / f"uncertainty{suffix}", format)
     write_scene(result.residual, folder / f"residual{suffix}", format)
 
 
@@ -267,6 +290,8 @@ def compare_methods(
     from selfdict.report import method_result
     from selfdict.scene.unmix import METHODS
 
+    # Pure pixels and nonnegative coefficients: the errors that can be compared.
+    request = replace(request, endmembers="pixels", uncertainty=False, prove=False)
     results = []
     with thread_limit(request.threads):
         for method in METHODS:

@@ -60,11 +60,14 @@ class FGNSR(SelfDictionaryEstimator):
         own, such as ``WorkingSet(device="cuda")`` or ``FastGradient(max_iter=5000)``. See
         :class:`selfdict.WorkingSet`, :class:`selfdict.FastGradient` and :class:`selfdict.Conic`.
         The latter two suit few points, or ``candidates``.
-    candidates : int, Candidates or None, default=None
+    candidates : "auto", int, Candidates or None, default="auto"
         Solve the model on the representatives of this many clusters only (H2NMF): 100 and 500 are
-        FGNSR-100 and FGNSR-500 of the paper. None: on all points. :class:`selfdict.Candidates` also
-        says how the sizes of the clusters enter. With a ``dictionary`` the representatives stand
-        for the points only, and all atoms may be selected.
+        FGNSR-100 and FGNSR-500 of the paper. None: on all points. "auto": on all points if that is
+        predicted to take at most a minute (about 340,000 points of 162 features), else on 500
+        representatives; ``candidates_reason_`` says which and why. It is None for sparse data, with
+        a ``dictionary``, and for other solvers and losses than the default.
+        :class:`selfdict.Candidates` also says how the sizes of the clusters enter. With a
+        ``dictionary`` the representatives stand for the points only, and all atoms may be selected.
     loss : "squared" or Loss, default="squared"
         What replaces ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) goes with every
         solver, :class:`selfdict.Huber` and other losses with ``solver="fast_gradient"``.
@@ -132,6 +135,8 @@ class FGNSR(SelfDictionaryEstimator):
         The gap of the compressed problem, with ``compress``.
     n_iter_ : int
         Iterations of the solver.
+    candidates_reason_ : str
+        Which points were the candidates, and why.
     clusters_ : Clusters or None
         The clusters, with ``candidates``; with ``sample_weight`` their sizes are the sums of the
         weights of their points.
@@ -154,7 +159,12 @@ class FGNSR(SelfDictionaryEstimator):
         **SelfDictionaryEstimator._parameter_constraints,
         "dictionary": [None, "array-like"],
         "solver": [StrOptions({"working_set", "fast_gradient", "conic"}), Solver],
-        "candidates": [None, Interval(Integral, 1, None, closed="left"), Candidates],
+        "candidates": [
+            None,
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+            Candidates,
+        ],
         "loss": [StrOptions({"squared"}), Loss],
         "denoise": [None, StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "compress": [None, Interval(Integral, 1, None, closed="left"), Compression],
@@ -185,7 +195,7 @@ class FGNSR(SelfDictionaryEstimator):
         *,
         dictionary: ArrayLike | None = None,
         solver: str | Solver = "working_set",
-        candidates: int | Candidates | None = None,
+        candidates: int | str | Candidates | None = "auto",
         loss: Loss | str = "squared",
         denoise: str | int | None = "auto",
         compress: int | Compression | None = None,
@@ -297,9 +307,7 @@ class FGNSR(SelfDictionaryEstimator):
         """
         check_is_fitted(self)
         groups = groups_of_rows(self.solution_, self.groups_)
-        return prove_groups(
-            self.solution_, groups, tol=tol, max_seconds=max_seconds, budget=budget
-        )
+        return prove_groups(self.solution_, groups, tol=tol, max_seconds=max_seconds, budget=budget)
 
     def bundles(self, r: int | None = None, *, radius: float = 0.5) -> Bundles:
         """Return the points, or atoms, of the support around each selected one.
@@ -354,7 +362,7 @@ class FGNSR(SelfDictionaryEstimator):
             loss=self.loss,
             target=self.target,
         )
-        recipe = self._recipe()
+        recipe = self._recipe(problem)
         solution = recipe.solve(
             problem,
             self.n_components,
@@ -403,12 +411,14 @@ class FGNSR(SelfDictionaryEstimator):
             return None
         return float(self.mu)
 
-    def _recipe(self) -> Recipe:
+    def _recipe(self, problem: Problem) -> Recipe:
         """Return the steps that the parameters describe."""
+        solver = as_solver(self.solver, self.tol, self.max_seconds)
+        candidates, self.candidates_reason_ = as_candidates(self.candidates, problem, solver)
         return Recipe(
-            solver=as_solver(self.solver, self.tol, self.max_seconds),
+            solver=solver,
             denoising=self._denoising(),
-            candidates=as_candidates(self.candidates),
+            candidates=candidates,
             compression=as_compression(self.compress),
             mu=self._given_mu(),
         )
@@ -427,7 +437,7 @@ class FGNSR(SelfDictionaryEstimator):
 
     def _takes_sparse(self) -> bool:
         needs_dense = (
-            self.candidates is not None
+            self.candidates not in (None, "auto")
             or self.dictionary is not None
             or self.denoise not in (None, "auto")
             or not isinstance(as_loss(self.loss), Squared)

@@ -7,10 +7,13 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from selfdict._errors import InputError
+from selfdict.model.losses import Squared
+from selfdict.model.problem import Problem
 from selfdict.model.solution import Progress, Solution, Status
 from selfdict.peers import Clusters
 from selfdict.reductions import Candidates, Compression
-from selfdict.solvers import Solver
+from selfdict.reductions.automatic import choose_candidates
+from selfdict.solvers import Solver, WorkingSet
 
 
 def as_solver(solver: str | Solver, tol: float | None, max_seconds: float | None) -> Solver:
@@ -33,11 +36,30 @@ def solver_class(solver: str | Solver) -> type[Solver]:
     return type(solver)
 
 
-def as_candidates(candidates: int | Candidates | None) -> Candidates | None:
-    """Return the reduction that a number of clusters stands for."""
-    if candidates is None or isinstance(candidates, Candidates):
-        return candidates
-    return Candidates(int(candidates))
+def as_candidates(
+    candidates: int | str | Candidates | None, problem: Problem, solver: Solver
+) -> tuple[Candidates | None, str]:
+    """Return the reduction that a number of clusters, or "auto", stands for, and why."""
+    if candidates is None:
+        return None, "All points are candidates, as asked for."
+    if isinstance(candidates, Candidates):
+        return candidates, _as_asked_for(candidates.n_clusters)
+    if candidates != "auto":
+        return Candidates(int(candidates)), _as_asked_for(int(candidates))
+    is_plain = problem.D is None and not problem.is_sparse and isinstance(problem.loss, Squared)
+    if not is_plain or not isinstance(solver, WorkingSet):
+        return None, (
+            "All points are candidates: only dense data, the squared loss and the solver "
+            "working_set are reduced by default."
+        )
+    choice = choose_candidates(problem.n_points, problem.M.shape[0])
+    if choice.n_clusters is None:
+        return None, choice.reason
+    return Candidates(choice.n_clusters), choice.reason
+
+
+def _as_asked_for(n_clusters: int) -> str:
+    return f"{n_clusters} cluster representatives are the candidates, as asked for."
 
 
 def as_compression(compression: int | Compression | None) -> Compression | None:

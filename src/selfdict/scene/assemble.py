@@ -9,8 +9,9 @@ import xarray as xr
 from selfdict._validation import Array
 from selfdict.scene.georef import crs_of, to_map, transform_of
 from selfdict.scene.mapping import Maps
+from selfdict.scene.numbering import band_numbers
 from selfdict.scene.request import UnmixRequest
-from selfdict.scene.result import UnmixResult
+from selfdict.scene.result import NegativeValues, UnmixResult
 from selfdict.scene.selection import Selection
 
 
@@ -39,9 +40,14 @@ def assemble_result(
         spread = endmembers.copy(data=selection.spread.T).rename("spread")
     return UnmixResult(
         groups=groups,
+        group_weights=selection.group_weights,
         spread=spread,
         counts=selection.counts,
         proof=selection.proof,
+        uncertainty=maps.uncertainty,
+        pixel_error=_pixel_error(request, maps),
+        negative=_negative_values(maps),
+        preflight=request.preflight,
         endmembers=endmembers,
         pixels=pixels,
         coordinates=_coordinates(scene, pixels),
@@ -49,7 +55,7 @@ def assemble_result(
         abundances=maps.abundances,
         residual=maps.residual,
         valid=maps.valid,
-        relative_error=maps.relative_error,
+        relative_error=maps.totals.relative_error,
         solution=selection.solution,
         solution_pixels=solution_pixels,
         guarantee=selection.guarantee,
@@ -57,6 +63,23 @@ def assemble_result(
         seconds=seconds,
         atoms=atoms,
         check=maps.check,
+    )
+
+
+def _pixel_error(request: UnmixRequest, maps: Maps) -> float | None:
+    """Return the relative error with the pure pixels as endmembers; None with a library."""
+    if request.library is not None:
+        return None
+    if maps.pixel_error is None:
+        # The pure pixels are the endmembers.
+        return maps.totals.relative_error
+    return maps.pixel_error
+
+
+def _negative_values(maps: Maps) -> NegativeValues:
+    totals = maps.totals
+    return NegativeValues(
+        count=totals.n_negative, n_values=totals.n_values, lowest=min(totals.lowest, 0.0)
     )
 
 
@@ -69,6 +92,9 @@ def _endmembers(request: UnmixRequest, selection: Selection, maps: Maps) -> xr.D
     for key, coordinate in request.scene.coords.items():
         if coordinate.dims == ("band",):
             coords[key] = coordinate.isel(band=request.bands)
+    # Bands may have been left out: a spectrum must say which ones it has.
+    numbers = band_numbers(request.scene)[request.bands]
+    coords["band_number"] = ("band", numbers)
     return xr.DataArray(selection.U.T, dims=("endmember", "band"), coords=coords, name="endmembers")
 
 
@@ -77,6 +103,7 @@ def _parameters(request: UnmixRequest, selection: Selection, maps: Maps) -> dict
     parameters: dict[str, Any] = {"r": request.r, "method": request.method}
     if request.method == "fgnsr":
         parameters["candidates"] = selection.candidates
+        parameters["candidates_reason"] = request.candidates_reason
         parameters["mu"] = request.mu
     for key, value in request.options.items():
         # A callback is no setting, and could not be written to a file.
@@ -85,9 +112,10 @@ def _parameters(request: UnmixRequest, selection: Selection, maps: Maps) -> dict
     return parameters | {
         "endmembers": request.endmembers,
         "abundances": request.abundances,
+        "keep_bands": request.keep_bands,
         "drop_bad_bands": request.drop_bad_bands,
         "n_bands": int(request.bands.sum()),
-        "n_valid": maps.n_valid,
+        "n_valid": maps.totals.n_valid,
         "n_fitted": selection.n_fitted,
         "random_state": request.seed,
     }

@@ -1,7 +1,8 @@
 """The settings of :func:`selfdict.scene.unmix`, checked before anything is read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.estimators import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
 from selfdict.model.losses import Squared, as_loss
+from selfdict.reductions.automatic import N_CLUSTERS, CandidateChoice, choose_candidates
 from selfdict.scene.blocks import used_bands, with_mask
 from selfdict.scene.identify import check_names
 from selfdict.scene.model import as_scene
 from selfdict.scene.notes import notes_of
+from selfdict.scene.preflight import Preflight
 from selfdict.scene.resampling import ResampledLibrary, resample_library
 
 METHODS: dict[str, Any] = {
@@ -44,6 +47,8 @@ class UnmixRequest:
         A key of ``METHODS``.
     candidates : int or None
         Number of H2NMF clusters; None for all pixels, and for the other methods.
+    candidates_reason : str
+        Why these are the candidates; empty for the other methods.
     mu : float or "auto"
         The penalty of model (6).
     library : xarray.DataArray (spectrum, band) or None
@@ -56,16 +61,20 @@ class UnmixRequest:
         Whether the endmembers are pixels, or averages over groups of them.
     abundances : {"nnls", "fcls", "shares"}
         How they are fitted.
+    keep_bands : bool
+        Whether bands that hold one value in all pixels are used.
     drop_bad_bands : bool
-        As given; ``bands`` is what follows from it.
+        Whether bands marked as bad are left out.
     bands : (n_bands,) ndarray of bool
         The used ones.
     max_pixels : int or None
         The most pixels the method chooses from.
     check : bool
         Whether the solution is checked against all pixels.
-    prove : bool
-        Whether it is proven how far the groups suffice and are needed.
+    uncertainty : bool
+        Whether the standard errors of the abundances are mapped.
+    prove : bool or "auto"
+        Whether it is proven how far the groups suffice and are needed; "auto": within a time limit.
     folder : Path or None
         Where the maps are written, absolute.
     seed : int or None
@@ -74,27 +83,33 @@ class UnmixRequest:
         Further parameters of the estimator.
     squared_loss : bool
         Whether these leave the loss squared.
+    preflight : Preflight or None
+        What a look at the scene found; None before the scene is read.
     """
 
     scene: xr.DataArray
     r: int
     method: str
     candidates: int | None
+    candidates_reason: str
     mu: float | str
     library: xr.DataArray | None
     names: xr.DataArray | None
     notes: tuple[str, ...]
     endmembers: str
     abundances: str
+    keep_bands: bool
     drop_bad_bands: bool
     bands: Array
     max_pixels: int | None
     check: bool
-    prove: bool
+    uncertainty: bool
+    prove: bool | str
     folder: Path | None
     seed: int | None
     options: Mapping[str, Any]
     squared_loss: bool
+    preflight: Preflight | None = None
 
 
 def check_request(
@@ -102,40 +117,39 @@ def check_request(
     r: int,
     *,
     method: str,
-    candidates: int | None,
+    candidates: int | str | None,
     mu: float | str,
     library: xr.DataArray | None,
     names: xr.DataArray | None,
     endmembers: str,
     abundances: str,
     mask: ArrayLike | None,
-    drop_bad_bands: bool,
+    keep_bands: bool,
+    drop_bad_bands: bool | None,
     max_pixels: int | None,
     check: bool,
-    prove: bool,
+    uncertainty: bool,
+    prove: bool | str,
     maps: str | PathLike[str] | None,
     random_state: Any,
     options: Mapping[str, Any],
 ) -> UnmixRequest:
     """Check the parameters of :func:`selfdict.scene.unmix`; no value of the scene is read."""
-    _check_method(method, endmembers, abundances)
-    if method != "fgnsr" and (endmembers != "pixels" or prove):
-        raise InputError(f"averages and proofs need the method 'fgnsr', got {method!r}")
-    if library is not None and endmembers != "pixels":
-        raise InputError("averages are of pixels: they do not go with a library")
-    if method != "fgnsr":
-        candidates = None
+    _check_method(method, abundances)
     if "dictionary" in options:
         # FGNSR would return indices of its columns, which are no pixels.
         raise InputError("unmix takes no dictionary: pass spectra as library=…, see build_library")
     squared_loss = isinstance(as_loss(options.get("loss")), Squared)
     if check:
         has_dictionary = method == "fgnsr" and (candidates is not None or library is not None)
+        if candidates == "auto":
+            candidates = N_CLUSTERS  # with all pixels as candidates there is nothing to check
         if not has_dictionary or not squared_loss:
             raise InputError(
                 "check needs the method 'fgnsr' with candidates or a library, and loss='squared'"
             )
     scene = with_mask(as_scene(scene), mask)
+    drop_bad_bands = _marks_count(scene, keep_bands, drop_bad_bands)
     bands = used_bands(scene, drop_bad_bands)
     notes: tuple[str, ...] = ()
     if library is not None:
@@ -148,22 +162,27 @@ def check_request(
         # Before hours of work, not after them.
         check_names(scene.isel(band=bands), names)
     r = _checked_rank(r, scene, library)
+    n_pixels = scene.sizes["y"] * scene.sizes["x"]
+    choice = _chosen_candidates(candidates, method, library, squared_loss, n_pixels, bands)
     return UnmixRequest(
         scene=scene,
         r=r,
         method=method,
-        candidates=candidates,
+        candidates=choice.n_clusters,
+        candidates_reason=choice.reason,
         mu=mu,
         library=library,
         names=names,
         notes=notes,
-        endmembers=endmembers,
+        endmembers=_endmembers(endmembers, method, library),
         abundances=abundances,
+        keep_bands=keep_bands,
         drop_bad_bands=drop_bad_bands,
         bands=bands,
         max_pixels=max_pixels,
         check=check,
-        prove=prove,
+        uncertainty=uncertainty,
+        prove=_proof_wanted(prove, method, options.get("loss")),
         folder=_absolute(maps),
         seed=_recorded_seed(random_state),
         options=options,
@@ -171,13 +190,96 @@ def check_request(
     )
 
 
-def _check_method(method: str, endmembers: str, abundances: str) -> None:
+def _chosen_candidates(
+    candidates: int | str | None,
+    method: str,
+    library: xr.DataArray | None,
+    squared_loss: bool,
+    n_pixels: int,
+    bands: Array,
+) -> CandidateChoice:
+    """Return which pixels are the candidates, and why."""
+    if method != "fgnsr":
+        return CandidateChoice(None, "")
+    if candidates is None:
+        return CandidateChoice(None, "All pixels are candidates, as asked for.")
+    if candidates != "auto":
+        if not isinstance(candidates, Integral) or candidates < 1:
+            raise InputError(
+                f"candidates must be 'auto', None or a positive whole number, got {candidates!r}"
+            )
+        return CandidateChoice(
+            int(candidates), f"{candidates} cluster representatives, as asked for."
+        )
+    if library is not None or not squared_loss:
+        return CandidateChoice(
+            N_CLUSTERS,
+            f"{N_CLUSTERS} cluster representatives, as always with a library or another loss.",
+        )
+    return choose_candidates(n_pixels, int(bands.sum()))
+
+
+def use_sound_bands(request: UnmixRequest, look: Preflight) -> UnmixRequest:
+    """Return the request without the bands that a look at the scene leaves out."""
+    if look.used.shape != request.bands.shape:
+        raise InputError(
+            f"the preflight is of a scene with {look.used.size} bands, "
+            f"this one has {request.bands.size}"
+        )
+    bands = request.bands & look.used
+    if not bands.any():
+        raise InputError("no band is left: keep_bands=True uses all of them")
+    library = request.library
+    if library is not None:
+        library = library.isel(band=look.used[request.bands])
+    return replace(request, bands=bands, library=library, preflight=look)
+
+
+def _marks_count(scene: xr.DataArray, keep_bands: bool, drop_bad_bands: bool | None) -> bool:
+    """Whether bands marked as bad are left out, as :func:`preflight` decides it."""
+    if drop_bad_bands is not None:
+        return drop_bad_bands
+    if keep_bands or "good_band" not in scene.coords:
+        return False
+    # Marks on all bands tell nothing.
+    return bool(scene["good_band"].values.any())
+
+
+def _check_method(method: str, abundances: str) -> None:
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if endmembers not in ("pixels", "average"):
-        raise InputError(f"endmembers must be 'pixels' or 'average', got {endmembers!r}")
     if abundances not in ("nnls", "fcls", "shares"):
         raise InputError(f"abundances must be 'nnls', 'fcls' or 'shares', got {abundances!r}")
+
+
+def _endmembers(endmembers: str, method: str, library: xr.DataArray | None) -> str:
+    """Return what the endmembers are: averages where there are groups, unless pixels are wanted."""
+    has_groups = method == "fgnsr" and library is None
+    if endmembers == "auto":
+        if has_groups:
+            return "average"
+        return "pixels"
+    if endmembers not in ("pixels", "average"):
+        raise InputError(f"endmembers must be 'auto', 'pixels' or 'average', got {endmembers!r}")
+    if endmembers == "average" and not has_groups:
+        if library is not None:
+            raise InputError("averages are of pixels: they do not go with a library")
+        raise InputError(f"averages need the method 'fgnsr', got {method!r}")
+    return endmembers
+
+
+def _proof_wanted(prove: bool | str, method: str, loss: Any) -> bool | str:
+    """Return whether to prove, "auto" only where a proof is possible."""
+    if prove == "auto":
+        # Proofs are about the gates of model (6), with a loss that has a quadratic dual.
+        if method == "fgnsr" and as_loss(loss).quadratic:
+            return "auto"
+        return False
+    if not isinstance(prove, bool):
+        raise InputError(f"prove must be True, False or 'auto', got {prove!r}")
+    if prove and method != "fgnsr":
+        raise InputError(f"proofs need the method 'fgnsr', got {method!r}")
+    return prove
 
 
 def _checked_rank(r: int, scene: xr.DataArray, library: xr.DataArray | None) -> int:
@@ -186,9 +288,7 @@ def _checked_rank(r: int, scene: xr.DataArray, library: xr.DataArray | None) -> 
     return as_rank(r, scene.sizes["y"] * scene.sizes["x"])
 
 
-def _resampled_library(
-    library: xr.DataArray, scene: xr.DataArray, method: str
-) -> ResampledLibrary:
+def _resampled_library(library: xr.DataArray, scene: xr.DataArray, method: str) -> ResampledLibrary:
     if method != "fgnsr":
         raise InputError(f"a library is searched by the method 'fgnsr', got {method!r}")
     return resample_library(library, scene)

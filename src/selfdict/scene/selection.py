@@ -1,5 +1,7 @@
 """The first pass: read the pixels to choose from, and choose endmembers among them."""
 
+import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,9 +10,11 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
+from selfdict.abundances import Variability
 from selfdict.estimators import FGNSR
 from selfdict.model.solution import Solution
 from selfdict.readout import Proof, robustness_report
+from selfdict.readout.evidence import groups_of_rows
 from selfdict.readout.guarantee import Guarantee
 from selfdict.reductions import Candidates
 from selfdict.scene.blocks import blocks, float_dtype
@@ -21,6 +25,7 @@ from selfdict.scene.thinning import AllPixels, Points, Representatives, Sample, 
 
 _MAX_FIT_BYTES = 128 * 2**20  # of the pixels to choose from, unless max_pixels is given
 _EXTREMES_PER_ENDMEMBER = 3  # extreme pixels that a sample of a block always holds
+_LEAST_PROOF_SECONDS = 5.0  # that a proof may always take, however quick the fit was
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,8 @@ class Selection:
     ----------
     U : (m, r) ndarray
         The endmembers.
+    pixel_spectra : (m, r) ndarray or None
+        The pure pixels; None with a library.
     chosen : (r,) ndarray of int
         Their numbers among the points, or among the spectra of the library.
     pixels : (r,) ndarray of int or None
@@ -50,15 +57,22 @@ class Selection:
     groups : tuple of r ndarrays of int or None
         Positions in the scene of the nearly pure pixels of each material; None with a library, and
         for other methods than "fgnsr".
+    group_weights : (r,) ndarray or None
+        The sum of the weights of each group, on the diagonal of the solution.
     spread : (m, r) ndarray or None
         The standard deviations of averaged endmembers.
     counts : (r,) ndarray of int or None
         How many pixels were averaged.
+    variability : Variability or None
+        What the errors of shares need of the spread.
     proof : Proof or None
         What is proven about the groups, if requested.
+    proof_seconds : float
+        How long that took.
     """
 
     U: Array
+    pixel_spectra: Array | None
     chosen: Array
     pixels: Array | None
     n_fitted: int
@@ -68,9 +82,12 @@ class Selection:
     guarantee: Guarantee | None = None
     dictionary: Dictionary | None = None
     groups: tuple[Array, ...] | None = None
+    group_weights: Array | None = None
     spread: Array | None = None
     counts: Array | None = None
+    variability: Variability | None = None
     proof: Proof | None = None
+    proof_seconds: float = 0.0
 
 
 def read_points(
@@ -102,6 +119,11 @@ def _thinning(request: UnmixRequest, generator: np.random.Generator) -> AllPixel
     n_bands = int(bands.sum())
     n_pixels = scene.sizes["y"] * scene.sizes["x"]
     max_pixels = request.max_pixels
+    takes_all = request.method == "fgnsr" and request.candidates is None
+    if max_pixels is None and takes_all:
+        # All pixels are the candidates: as the user said, or because it takes little time.
+        _check_memory(n_pixels * n_bands * float_dtype(scene).itemsize)
+        return AllPixels(bands)
     if max_pixels is None:
         max_pixels = max(1, _MAX_FIT_BYTES // (n_bands * float_dtype(scene).itemsize))
     if n_pixels <= max_pixels:
@@ -116,12 +138,27 @@ def _thinning(request: UnmixRequest, generator: np.random.Generator) -> AllPixel
     return Sample(bands, max_pixels / n_pixels, n_extreme, seed)
 
 
+def _check_memory(n_bytes: int) -> None:
+    """Refuse pixels that the memory cannot hold, with the coefficients that belong to them."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not every system tells
+        return
+    # The solver needs about four times the data itself.
+    if 5 * n_bytes > memory:
+        raise InputError(
+            f"all pixels as candidates need about {5 * n_bytes / 1e9:.0f} GB of memory, this "
+            f"machine has {memory / 1e9:.0f} GB: choose candidates=500, or a max_pixels"
+        )
+
+
 def choose_endmembers(request: UnmixRequest, points: Points, seed: int) -> Selection:
     """Fit the estimator to the points and return what it chose."""
     candidates = request.candidates
     if candidates is not None and candidates >= len(points.values):
         # Every point would be a cluster of its own.
         candidates = None
+    started = time.perf_counter()
     estimator = make_estimator(request, candidates, seed)
     if (points.sizes > 1).any():
         estimator.fit(points.values, sample_weight=points.sizes)
@@ -130,10 +167,13 @@ def choose_endmembers(request: UnmixRequest, points: Points, seed: int) -> Selec
         estimator.fit(points.values)
     chosen = np.asarray(estimator.indices_)
     pixels = None
+    pixel_spectra = None
     if request.library is None:
         pixels = points.pixels[chosen]
+        pixel_spectra = np.ascontiguousarray(points.values[chosen].T)
     selection = Selection(
         U=estimator.components_.T,
+        pixel_spectra=pixel_spectra,
         chosen=chosen,
         pixels=pixels,
         n_fitted=len(points.pixels),
@@ -141,7 +181,24 @@ def choose_endmembers(request: UnmixRequest, points: Points, seed: int) -> Selec
     )
     if request.method != "fgnsr":
         return selection
-    return _with_solution(selection, request, points, estimator)
+    fit_seconds = time.perf_counter() - started
+    selection = _with_solution(selection, request, points, estimator)
+    return _with_proof(selection, request, estimator, fit_seconds)
+
+
+def _with_proof(
+    selection: Selection, request: UnmixRequest, estimator: Any, fit_seconds: float
+) -> Selection:
+    """Return the selection with a proof about its groups, if one is wanted."""
+    if request.prove is False:
+        return selection
+    budget = None
+    if request.prove == "auto":
+        # Nobody waits longer for the proof than for what it is about.
+        budget = max(fit_seconds, _LEAST_PROOF_SECONDS)
+    started = time.perf_counter()
+    proof = estimator.prove(budget=budget)
+    return replace(selection, proof=proof, proof_seconds=time.perf_counter() - started)
 
 
 def _with_solution(
@@ -149,14 +206,18 @@ def _with_solution(
 ) -> Selection:
     """Return the selection with the solution of the model, and what is known about its columns."""
     solution = estimator.solution_
-    if request.prove:
-        selection = replace(selection, proof=estimator.prove())
+    rows = groups_of_rows(solution, estimator.groups_)
+    selection = replace(
+        selection,
+        solution=solution,
+        group_weights=np.array([solution.diagonal[group].sum() for group in rows]),
+    )
     dictionary = None
     if request.library is not None:
         # The columns are atoms of the library, and the theorems are about pure pixels.
         if request.check:
             dictionary = Dictionary.of(request.library.values.T, solution)
-        return replace(selection, solution=solution, dictionary=dictionary)
+        return replace(selection, dictionary=dictionary)
     columns: Any = slice(None)
     if estimator.clusters_ is not None:
         columns = estimator.clusters_.indices
@@ -170,7 +231,7 @@ def _with_solution(
         groups=tuple(points.pixels[group] for group in estimator.groups_),
         spread=spread,
         counts=estimator.group_counts_,
-        solution=solution,
+        variability=estimator.variability_,
         solution_pixels=points.pixels[columns],
         guarantee=robustness_report(points.values.T, selection.chosen),
         dictionary=dictionary,

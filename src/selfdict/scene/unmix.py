@@ -12,9 +12,12 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import as_generator
 from selfdict.scene.assemble import assemble_result
+from selfdict.scene.fitting import FitBlock
 from selfdict.scene.identify import identify
-from selfdict.scene.mapping import FitBlock, Maps, map_scene
-from selfdict.scene.request import METHODS, UnmixRequest, check_request
+from selfdict.scene.mapping import Maps, map_scene
+from selfdict.scene.preflight import Preflight
+from selfdict.scene.preflight import preflight as look_at_scene
+from selfdict.scene.request import METHODS, UnmixRequest, check_request, use_sound_bands
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.selection import Selection, choose_endmembers, read_points
 
@@ -26,17 +29,20 @@ def unmix(
     r: int,
     *,
     method: str = "fgnsr",
-    candidates: int | None = 500,
+    candidates: int | str | None = "auto",
     mu: float | str = "auto",
     library: xr.DataArray | None = None,
     names: xr.DataArray | None = None,
-    endmembers: str = "pixels",
-    abundances: str = "nnls",
+    endmembers: str = "auto",
+    abundances: str = "shares",
     mask: ArrayLike | None = None,
-    drop_bad_bands: bool = False,
+    keep_bands: bool = False,
+    drop_bad_bands: bool | None = None,
+    preflight: Preflight | None = None,
     max_pixels: int | None = None,
     check: bool = False,
-    prove: bool = False,
+    uncertainty: bool = True,
+    prove: bool | str = False,
     maps: str | PathLike[str] | None = None,
     client: Any = None,
     random_state: Any = None,
@@ -45,11 +51,12 @@ def unmix(
 ) -> UnmixResult:
     """Find r pure pixels in a scene and how much of each every pixel holds.
 
-    The scene is read twice, block by block: once for the pixels the method chooses from, once for
-    the abundances. A scene larger than ``max_pixels`` is thinned in the first pass. For ``"fgnsr"``
-    with ``candidates`` each block is clustered by H2NMF, and the method gets the representatives
-    with the sizes of their clusters. The other methods get a random share of each block, and always
-    its extreme pixels, found by SPA.
+    The scene is read three times, block by block: once to look at its bands
+    (:func:`selfdict.scene.preflight`), once for the pixels the method chooses from, once for the
+    abundances. A scene larger than ``max_pixels`` is thinned in the first pass. For ``"fgnsr"``
+    with a number of ``candidates`` each block is clustered by H2NMF, and the method gets the
+    representatives with the sizes of their clusters. The other methods get a random share of each
+    block, and always its extreme pixels, found by SPA.
 
     Parameters
     ----------
@@ -59,9 +66,11 @@ def unmix(
         Number of endmembers.
     method : {"fgnsr", "spa", "snpa", "xray", "vca", "h2nmf"}
         How pure pixels are chosen.
-    candidates : int or None
+    candidates : "auto", int or None
         For ``"fgnsr"``: the number of H2NMF clusters whose representatives are the dictionary;
-        None: all pixels.
+        None: all pixels, however many. "auto": all pixels if that is predicted to take at most a
+        minute on two cores (about 340,000 pixels of 162 bands), else 500 representatives; with a
+        library or another loss always 500. ``result.parameters["candidates_reason"]`` says why.
     mu : float or "auto"
         For ``"fgnsr"``: the penalty μ of model (6).
     library : xarray.DataArray (spectrum, band), optional
@@ -70,29 +79,40 @@ def unmix(
         (:func:`resample_library`), which must hold the same quantity in the same unit.
     names : xarray.DataArray (spectrum, band), optional
         Look up what the endmembers are in this library, see :func:`identify`.
-    endmembers : {"pixels", "average"}
-        For ``"fgnsr"``: whether the endmembers are the pure pixels themselves, or averages over
-        groups of nearly pure pixels, which carry less noise; see :func:`selfdict.pure_groups`.
-    abundances : {"nnls", "fcls", "shares"}
-        Nonnegative least squares; the same with abundances that sum to one; or shares, which sum to
-        one and do not depend on brightness, see :func:`selfdict.shares`.
+    endmembers : {"auto", "pixels", "average"}
+        Whether the endmembers are the pure pixels themselves, or averages over groups of nearly
+        pure pixels, which carry less noise; see :func:`selfdict.pure_groups`. "auto" are averages
+        for ``"fgnsr"`` without a library. The other methods have pixels only.
+    abundances : {"shares", "nnls", "fcls"}
+        Shares, which sum to one and do not depend on brightness, see :func:`selfdict.shares`;
+        coefficients of nonnegative least squares; or the same with coefficients that sum to one.
     mask : (n_rows, n_columns) array-like of bool, optional
         True for pixels to leave out.
-    drop_bad_bands : bool
-        Leave out the bands marked as bad.
+    keep_bands : bool
+        Use all bands. By default those that hold one value in all pixels, and those that the scene
+        marks as bad, are left out.
+    drop_bad_bands : bool, optional
+        Whether to leave out the bands marked as bad; by default they are, unless ``keep_bands``.
+    preflight : Preflight, optional
+        What :func:`selfdict.scene.preflight` found in this scene with the same settings; by default
+        the scene is read once more for that.
     max_pixels : int, optional
         The most pixels the method chooses from; by default as many as fill 128 MiB.
     check : bool
         For ``"fgnsr"`` with ``candidates``: bound, in the second pass, how far the solution is from
         optimal for all pixels, see :class:`SceneCheck`. The cluster sizes then enter the model as
         weights of the residuals.
-    prove : bool
+    uncertainty : bool
+        Map the standard error of each abundance, too: see :doc:`/answer`.
+    prove : bool or "auto"
         For ``"fgnsr"``: prove how far the groups of nearly pure pixels suffice, and how far each is
         needed; see :func:`selfdict.prove_groups`. With ``candidates`` it speaks of the
-        representatives.
+        representatives. "auto" gives the proof as long as the fit took, and at least five seconds,
+        and leaves out what needs longer; it is False where no proof is possible.
     maps : str or path-like, optional
-        A folder to write the maps to, block by block, as ``abundances.zarr`` and ``residual.zarr``;
-        the maps of the result then read them lazily. By default they are held in memory.
+        A folder to write the maps to, block by block, as ``abundances.zarr``, ``residual.zarr`` and
+        ``uncertainty.zarr``; the maps of the result then read them lazily. By default they are held
+        in memory.
     client : distributed.Client, optional
         A dask cluster whose workers read and fit the blocks. They need access to the files of the
         scene and to the folder ``maps`` under the same names. By default this process does it. The
@@ -111,7 +131,9 @@ def unmix(
 
     Notes
     -----
-    Negative values (noise in dark bands) are raised to zero: the model is one of nonnegative data.
+    Negative values, such as noise in dark bands, are used as they are, as :class:`selfdict.FGNSR`
+    uses them: raised to zero, they would bias averages, and the error would not be that of the
+    data. ``UnmixResult.negative`` says how many there are.
 
     Examples
     --------
@@ -134,9 +156,11 @@ def unmix(
         endmembers=endmembers,
         abundances=abundances,
         mask=mask,
+        keep_bands=keep_bands,
         drop_bad_bands=drop_bad_bands,
         max_pixels=max_pixels,
         check=check,
+        uncertainty=uncertainty,
         prove=prove,
         maps=maps,
         random_state=random_state,
@@ -144,6 +168,17 @@ def unmix(
     )
     generator = as_generator(random_state)
     report = _reporter(progress)
+
+    if preflight is None:
+        preflight = look_at_scene(
+            request.scene,
+            keep_bands=keep_bands,
+            drop_bad_bands=drop_bad_bands,
+            client=client,
+            progress=partial(report, "preflight"),
+        )
+    request = use_sound_bands(request, preflight)
+    looked = time.perf_counter()
 
     points = read_points(request, generator, client, partial(report, "read"))
     read = time.perf_counter()
@@ -159,8 +194,10 @@ def unmix(
     ended = time.perf_counter()
 
     seconds = {
-        "read": read - started,
-        "select": selected - read,
+        "preflight": looked - started,
+        "read": read - looked,
+        "select": selected - read - selection.proof_seconds,
+        "prove": selection.proof_seconds,
         "abundances": ended - selected,
         "total": ended - started,
     }
@@ -179,8 +216,19 @@ def map_abundances(
     names = None
     if request.library is not None:
         names = request.library["name"].values[selection.chosen]
+    pixel_spectra = None
+    if request.endmembers == "average" or request.abundances == "fcls":
+        # Errors of pure pixels with nonnegative coefficients can be compared between methods.
+        pixel_spectra = selection.pixel_spectra
     task = FitBlock(
-        request.bands, selection.U, request.abundances, selection.dictionary, names=names
+        request.bands,
+        selection.U,
+        request.abundances,
+        pixel_spectra=pixel_spectra,
+        with_uncertainty=request.uncertainty,
+        variability=selection.variability,
+        dictionary=selection.dictionary,
+        names=names,
     )
     return map_scene(request.scene, task, request.folder, client, report)
 
