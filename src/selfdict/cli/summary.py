@@ -1,0 +1,45 @@
+"""What ``unmix`` and ``demo`` print at their end."""
+
+from pathlib import Path
+from typing import Any
+
+from selfdict.cli.console import print_json, print_line
+
+
+def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> None:
+    """Print the record of a run as JSON or as a few sentences."""
+    if json:
+        print_json(record)
+        return
+    if quiet:
+        return
+    from selfdict.report.words import percent, seconds
+
+    pixels = record["pure_pixels"]
+    library = record["library"] is not None
+    found = f"{len(pixels)} pure pixels"
+    if library:
+        found = f"{len(pixels)} spectra of the library"
+    sentence = (
+        f"{found} in {seconds(record['seconds']['total'])}, "
+        f"relative error {percent(record['relative_error'])}"
+    )
+    if record["gap"] is not None:
+        sentence += f", certified gap {percent(record['gap'])}"
+    print_line(sentence)
+    if record["proof"] is not None:
+        print_line(record["proof"]["sentence"])
+    if record["check"] is not None:
+        gap = percent(record["check"]["gap"])
+        print_line(f"for all pixels the solution is at most {gap} above the optimum")
+    # How the solver ended matters only if it ended before the tolerance was reached.
+    if record["status"] not in (None, "converged", "exact"):
+        print_line(record["status_in_words"])
+    if library:
+        print_line(", ".join(pixel["name"] for pixel in pixels))
+    for k, match in enumerate(record["names"] or []):
+        print_line(f"{k + 1}. {match['sentence']}")
+    for note in record["notes"]:
+        print_line(f"note: {note}")
+    print_line(f"in {output}: {', '.join(record['files'])}")
+    print_line(str(output / "report.html"))

@@ -1,0 +1,171 @@
+"""``selfdict identify``, ``unmix --names``, and the files for other software."""
+
+import json
+
+import numpy as np
+import pytest
+import rasterio
+from typer.testing import CliRunner
+
+from scene.mineral_library import mineral_library, mineral_scene
+from selfdict.cli.app import app
+from selfdict.scene import read_library, write_scene, write_spectra
+
+ROWS = [0, 9, 21]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(word) for word in arguments])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A scene of three minerals, a library, and the output of ``unmix --names``."""
+    folder = tmp_path_factory.mktemp("identify")
+    library = mineral_library(n_minerals=12, seed=1)
+    scene = mineral_scene(library, ROWS)
+    write_scene(scene, folder / "scene.hdr")
+    write_spectra(library.rename(spectrum="endmember"), folder / "minerals.csv")
+    options = ["--candidates", 60, "--no-compare", "--names", folder / "minerals.csv"]
+    result = run("unmix", folder / "scene.hdr", "-r", 3, "-o", folder / "out", *options)
+    assert result.exit_code == 0, result.output
+    (folder / "said.txt").write_text(result.stdout)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def minerals(files):
+    return set(read_library(files / "minerals.csv")["material"].values[ROWS].tolist())
+
+
+def test_unmix_names_the_materials_everywhere(files, minerals):
+    out = files / "out"
+    record = json.loads((out / "run.json").read_text())
+    assert {match["material"] for match in record["names"]} == minerals
+    assert f"--names {files / 'minerals.csv'}" in record["command"]
+    assert len(record["names_library"]["sha256"]) == 64
+    said = (files / "said.txt").read_text()
+    page = (out / "report.html").read_text()
+    labels = read_library(out / "endmembers.sli")["name"].values.tolist()
+    for k, match in enumerate(record["names"]):
+        label = f"Material {k + 1} ({match['material']})"
+        assert match["endmember"] == label == labels[k]
+        assert f"{k + 1}. {match['sentence']}" in said
+        assert label in page
+        assert match["margin"] > 0
+        assert match["nearest"][0]["material"] == match["material"]
+    assert page.count('class="line library"') == 3
+
+
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_the_files_are_listed_and_complete(files):
+    out = files / "out"
+    record = json.loads((out / "run.json").read_text())
+    written = sorted(path.name for path in out.iterdir())
+    assert record["files"] == written
+    for name in ("endmembers.sli", "pixels.geojson", "dominant.tif", "dominant.tif.aux.xml"):
+        assert name in written
+    lines = (files / "said.txt").read_text().splitlines()
+    assert lines[-2] == f"in {out}: {', '.join(written)}"
+    # The scene has no CRS.
+    assert lines[-3].startswith("note: pixels.geojson has rows and columns only")
+    features = json.loads((out / "pixels.geojson").read_text())["features"]
+    assert {feature["properties"]["endmember"] for feature in features} == {1, 2, 3}
+    assert {feature["properties"]["name"] for feature in features} == {
+        match["endmember"] for match in record["names"]
+    }
+    with rasterio.open(out / "dominant.tif") as file:
+        assert set(np.unique(file.read(1)).tolist()) <= {0, 1, 2, 3}
+    # A folder with these files is one that --force may replace.
+    options = ["--method", "spa", "--no-compare", "--force", "--quiet"]
+    copied = files / "again"
+    assert run("unmix", files / "scene.hdr", "-r", 2, "-o", copied, *options).exit_code == 0
+    assert run("unmix", files / "scene.hdr", "-r", 3, "-o", copied, *options).exit_code == 0
+    assert len(read_library(copied / "endmembers.sli")) == 3
+
+
+def test_identify_says_the_same_about_a_folder_and_its_files(files, minerals):
+    names = []
+    for result in ("out", "out/endmembers.csv", "out/endmembers.sli"):
+        said = run("identify", files / result, "--library", files / "minerals.csv", "--json")
+        assert said.exit_code == 0, said.output
+        found = json.loads(said.stdout)
+        assert found["notes"] == []
+        names.append([match["material"] for match in found["matches"]])
+    assert names[0] == names[1] == names[2]
+    assert set(names[0]) == minerals
+
+
+def test_identify_prints_a_table_and_draws(files, tmp_path):
+    library = read_library(files / "minerals.csv")
+    # Without the first mineral, and with names that look like formulas and formats.
+    rest = library.isel(spectrum=library["material"].values != library["material"].values[ROWS[0]])
+    names = [f"$\\frac {name} [b]\u4e2d" for name in rest["name"].values]
+    rest = rest.assign_coords(name=("spectrum", names))
+    path = write_spectra(rest.rename(spectrum="endmember"), tmp_path / "rest.csv")
+    figure = tmp_path / "figure.png"
+    said = run("identify", files / "out", "--library", path, "--figure", figure)
+    assert said.exit_code == 0, said.output
+    assert said.stdout.count("no match") == 1
+    assert names[-1].split()[1].split("_")[0] in said.stdout
+    assert said.stdout.splitlines()[-1] == str(figure)
+    assert figure.read_bytes()[:4] == b"\x89PNG"
+    assert said.stderr == ""
+
+
+def test_what_is_left_out_is_printed(files, tmp_path):
+    library = read_library(files / "minerals.csv")
+    short = library.isel(band=library["wavelength"].values < 2300)
+    path = write_spectra(short.rename(spectrum="endmember"), tmp_path / "short.csv")
+    said = run("identify", files / "out", "--library", path)
+    assert "bands are left out, which the library does not cover" in said.stdout
+    out = tmp_path / "out"
+    options = ["--candidates", 60, "--no-compare", "--library", path]
+    said = run("unmix", files / "scene.hdr", "-r", 3, "-o", out, *options)
+    assert said.exit_code == 0, said.output
+    assert "note: " in said.stdout
+    assert "bands are left out" in json.loads((out / "run.json").read_text())["notes"][0]
+
+
+def test_a_folder_of_text_files_is_a_library(files, tmp_path):
+    library = read_library(files / "minerals.csv")
+    folder = tmp_path / "library"
+    folder.mkdir()
+    header = "Name: {}\nX Units: Wavelength (micrometers)\nY Units: Reflectance (percent)\n\n"
+    for k, spectrum in enumerate(library):
+        lines = [
+            f"{w / 1000} {100 * v}" for w, v in zip(library["wavelength"].values, spectrum.values)
+        ]
+        text = header.format(str(spectrum["material"].item())) + "\n".join(lines)
+        (folder / f"{k}.spectrum.txt").write_text(text)
+    out = tmp_path / "out"
+    options = ["--method", "spa", "--no-compare", "--names", folder, "--json"]
+    said = run("unmix", files / "scene.hdr", "-r", 3, "-o", out, *options)
+    assert said.exit_code == 0, said.output
+    assert len(json.loads(said.stdout)["names_library"]["sha256"]) == 64
+
+
+def test_bad_libraries_and_results_are_one_line(files, tmp_path):
+    (tmp_path / "bad.txt").write_text("nothing\n")
+    (tmp_path / "far.csv").write_text("wavelength_um,a,b\n8,0.5,0.6\n12,0.6,0.5\n")
+    library = files / "minerals.csv"
+    for words, message in (
+        ([tmp_path / "none", "--library", library], "none: no such file"),
+        ([tmp_path, "--library", library], "endmembers.csv: no such file"),
+        ([files / "out", "--library", tmp_path / "bad.txt"], "bad.txt: is no spectrum"),
+        ([files / "out", "--library", tmp_path / "far.csv"], "the ranges do not overlap"),
+        (
+            [files / "out", "--library", library, "--figure", tmp_path / "a.xyz"],
+            "cannot be written",
+        ),
+    ):
+        said = run("identify", *words)
+        assert said.exit_code == 2
+        (line,) = said.stderr.splitlines()
+        assert line.startswith("error: ")
+        assert message in line
+    out = tmp_path / "out"
+    said = run("unmix", files / "scene.hdr", "-r", 3, "-o", out, "--names", tmp_path / "far.csv")
+    assert said.exit_code == 2
+    assert len(said.stderr.splitlines()) == 1
+    assert not out.exists()
