@@ -11,10 +11,11 @@ import scipy.io
 from typer.testing import CliRunner
 
 from selfdict.cli.app import app
+from selfdict.cli.exports import EXPORT_NAMES
 from selfdict.datasets import make_scene
 from selfdict.scene import build_library, read_scene, unmix, write_scene, write_spectra
 
-WHOLE = {"endmembers.csv", "report.html", "run.json"}
+WHOLE = {"endmembers.csv", "report.html", "run.json", *EXPORT_NAMES}
 
 
 @pytest.fixture(scope="module")
