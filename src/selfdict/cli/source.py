@@ -199,6 +199,17 @@ def _integer_or_none(digits: str) -> int | None:
     return int(digits)
 
 
+def fingerprint(path: Path) -> str:
+    """Return the SHA-256 of a file, or one of the names and hashes of all files in a folder."""
+    if not path.is_dir():
+        return sha256(path)
+    total = hashlib.sha256()
+    for part in sorted(path.rglob("*")):
+        if part.is_file():
+            total.update(f"{part.relative_to(path).as_posix()} {sha256(part)}\n".encode())
+    return total.hexdigest()
+
+
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file."""
     # Read in blocks by ``file_digest``: the file may be larger than memory.

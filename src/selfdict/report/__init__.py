@@ -2,6 +2,7 @@
 
 from selfdict.report.data import MethodResult, ReportData, method_result, report_data
 from selfdict.report.html import render_report, write_report
+from selfdict.report.matches import plot_matches
 from selfdict.report.plots import (
     plot_abundances,
     plot_residual,
@@ -17,6 +18,7 @@ __all__ = [
     "ReportData",
     "method_result",
     "plot_abundances",
+    "plot_matches",
     "plot_residual",
     "plot_scene",
     "plot_spectra",
