@@ -74,9 +74,9 @@ def format_by_suffix(path: Path) -> str:
         return _SUFFIXES[suffix]
     # A path such as "." has no name to put a suffix on.
     if path.name:
-        headers = [path.with_suffix(".hdr"), path.with_name(path.name + ".hdr")]
-        if any(header.is_file() for header in headers):
-            return "envi"
+        for end in (".hdr", ".HDR"):
+            if path.with_suffix(end).is_file() or path.with_name(path.name + end).is_file():
+                return "envi"
     raise SceneError(
         path,
         f"the format of {suffix or 'a name without suffix'} is not known: "

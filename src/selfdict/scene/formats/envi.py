@@ -140,9 +140,10 @@ def find_files(path: Path) -> tuple[Path, Path]:
     """Return the header and the data file, whichever of the two ``path`` names."""
     if path.suffix.lower() == ".hdr":
         return path, _data_file(path, read_header(path))
-    for header in (path.with_suffix(".hdr"), path.with_name(path.name + ".hdr")):
-        if header.is_file():
-            return header, path
+    for suffix in (".hdr", ".HDR"):
+        for header in (path.with_suffix(suffix), path.with_name(path.name + suffix)):
+            if header.is_file():
+                return header, path
     raise SceneError(path, f"has no ENVI header {path.with_suffix('.hdr').name} beside it")
 
 
@@ -157,7 +158,11 @@ def _data_file(header: Path, fields: dict[str, str]) -> Path:
             )
         choices = [header.with_name(named)]
     else:
-        choices = [header.with_suffix(suffix) for suffix in (*ENVI_SUFFIXES, "")]
+        suffixes = list(ENVI_SUFFIXES)
+        # A header in capitals has data in capitals as a rule.
+        if header.suffix == ".HDR":
+            suffixes = [suffix.upper() for suffix in ENVI_SUFFIXES] + suffixes
+        choices = [header.with_suffix(suffix) for suffix in (*suffixes, "")]
     for data in choices:
         if data.is_file():
             return data

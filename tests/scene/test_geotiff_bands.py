@@ -1,0 +1,187 @@
+"""What vendors write about the bands of a GeoTIFF, written by rasterio."""
+
+import numpy as np
+import pytest
+import rasterio
+from affine import Affine
+
+from selfdict.scene import SceneError, matrix, read_scene, valid_mask
+from selfdict.scene.notes import notes_of
+from selfdict.scene.scaling import scaling_of
+
+VALUES = np.arange(1, 25, dtype="int16").reshape(3, 2, 4)
+
+
+def write(folder, names=None, tags=None, imagery=None, envi=None, **settings):
+    """Write three bands with descriptions and tags, one entry per band."""
+    profile = {"driver": "GTiff", "count": 3, "height": 2, "width": 4, "dtype": "int16"}
+    path = folder / "cube.tif"
+    with rasterio.open(path, "w", transform=Affine.scale(2), crs="EPSG:3035", **profile) as file:
+        file.write(VALUES)
+        for name, value in settings.items():
+            setattr(file, name, value)
+        file.update_tags(ns="ENVI", **(envi or {}))
+        for band in file.indexes:
+            if names:
+                file.set_band_description(band, names[band - 1])
+            if tags:
+                file.update_tags(band, **{key: values[band - 1] for key, values in tags.items()})
+            if imagery:
+                values = {key: values[band - 1] for key, values in imagery.items()}
+                file.update_tags(band, ns="IMAGERY", **values)
+    return path
+
+
+NAMED = {
+    "vendor": (["Blue_450", "Green_503", "Red_650"], [450, 503, 650], "as nanometres"),
+    "Band_": (["Band_503", "Band_510", "Band_519"], [503, 510, 519], "as nanometres"),
+    "plain": (["450.25", "503.5", "650"], [450.25, 503.5, 650], "as nanometres"),
+    "nm": (["450 nm", "503.2 nm", "650nm"], [450, 503.2, 650], "names of the bands"),
+    "um": (
+        ["Band 1 (0.450 um)", "Band 12 (0.503 um)", "Band 3 (0.65 µm)"],
+        [450, 503, 650],
+        "'Band 1 (0.450 um)'",
+    ),
+    "words": (
+        ["band 1 (450.5 Nanometers)", "band 2 (503 nanometers)", "band 3 (0.65 Micrometers)"],
+        [450.5, 503, 650],
+        "names of the bands",
+    ),
+    # No wavelengths: numbers that count, too small ones, and some bands only.
+    "counted": (["Band 1", "Band 2", "Band 3"], None, None),
+    "counted far": (["Band_400", "Band_401", "Band_402"], None, None),
+    "counted with spaces": (["Band 400", "Band 410", "Band 420"], None, None),
+    "small": (["B_1", "B_5", "B_12"], None, None),
+    "huge": (["B_20000", "B_50000", "B_16000"], None, None),
+    "words only": (["blue", "green", "red"], None, None),
+    "no length": (["5 numbers", "6 numbers", "7 numbers"], None, None),
+    "some": (["450 nm", "503.2 nm", "cloud mask"], None, "2 of 3 bands have a number"),
+    "some at the end": (["Blue_450", "Green_503", "mask"], None, "2 of 3 bands have a number"),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_wavelengths_in_names(tmp_path, kind):
+    names, wavelength, note = NAMED[kind]
+    scene = read_scene(write(tmp_path, names))
+    assert scene.band_name.values.tolist() == names
+    if wavelength is None:
+        assert "wavelength" not in scene.coords
+    else:
+        assert scene.wavelength.values.tolist() == wavelength
+    if note is None:
+        assert notes_of(scene) == []
+    else:
+        assert note in notes_of(scene)[0]
+
+
+TAGGED = {
+    "small letters": ({"wavelength": ["450", "503", "650"]}, [450, 503, 650]),
+    "capitals": (
+        {"WAVELENGTH": ["450", "503", "650"], "WAVELENGTH_UNIT": ["nm"] * 3},
+        [450, 503, 650],
+    ),
+    "mixed": (
+        {"Wavelength": ["0.45", "0.503", "0.65"], "Wavelength_Units": ["micrometers"] * 3},
+        [450, 503, 650],
+    ),
+    "no unit": ({"wavelength": ["0.45", "0.503", "0.65"]}, [450, 503, 650]),
+    "unit in the tag": ({"wavelength": ["450 nm", "503 nm", "650 nm"]}, [450, 503, 650]),
+    "central": ({"central_wavelength": ["450", "503", "650"]}, [450, 503, 650]),
+    "not numbers": ({"wavelength": ["450", "503", "n/a"]}, None),
+    "not finite": ({"wavelength": ["450", "503", "nan"]}, None),
+    "no length": ({"wavelength": ["1", "2", "3"], "wavelength_units": ["Index"] * 3}, None),
+}
+
+
+@pytest.mark.parametrize("kind", TAGGED)
+def test_wavelengths_in_tags(tmp_path, kind):
+    tags, wavelength = TAGGED[kind]
+    scene = read_scene(write(tmp_path, tags=tags))
+    if wavelength is None:
+        assert "wavelength" not in scene.coords
+        assert "not used" in notes_of(scene)[0]
+    else:
+        assert scene.wavelength.values.tolist() == wavelength
+    if kind in ("small letters", "no unit", "central"):
+        assert "names no unit" in notes_of(scene)[0]
+
+
+def test_widths_have_the_unit_of_wavelengths(tmp_path):
+    tags = {
+        "Wavelength": ["0.45", "0.503", "0.65"],
+        "FWHM": ["0.01", "0.02", "0.03"],
+        "Wavelength_Units": ["um"] * 3,
+    }
+    assert read_scene(write(tmp_path, tags=tags)).fwhm.values.tolist() == [10, 20, 30]
+
+
+def test_tags_come_before_names(tmp_path):
+    path = write(
+        tmp_path, ["Blue_450", "Green_503", "Red_650"], tags={"wavelength": ["451", "504", "651"]}
+    )
+    assert read_scene(path).wavelength.values.tolist() == [451, 504, 651]
+
+
+def test_fields_of_an_envi_header_that_gdal_has_copied(tmp_path):
+    envi = {
+        "wavelength": "{0.45012, 0.503, 0.65}",
+        "wavelength_units": "Micrometers",
+        "fwhm": "{0.01, 0.02, 0.03}",
+        "bbl": "{1, 0, 1}",
+    }
+    imagery = {"CENTRAL_WAVELENGTH_UM": ["0.450", "0.503", "0.650"]}
+    scene = read_scene(write(tmp_path, envi=envi, imagery=imagery))
+    # Those of the header are exact, GDAL's own are rounded.
+    assert scene.wavelength.values.tolist() == [450.12, 503, 650]
+    assert scene.fwhm.values.tolist() == [10, 20, 30]
+    assert scene.good_band.values.tolist() == [True, False, True]
+
+
+def test_a_list_of_another_length_is_not_used(tmp_path):
+    scene = read_scene(write(tmp_path, envi={"wavelength": "{450, 503}", "bbl": "{1, 0}"}))
+    assert "wavelength" not in scene.coords
+    assert "good_band" not in scene.coords
+
+
+def test_falling_wavelengths_are_put_in_order(tmp_path):
+    path = write(
+        tmp_path,
+        ["Red_650", "Blue_450", "Green_503"],
+        scales=(1.0, 2.0, 3.0),
+        offsets=(0.5, 0.0, 0.0),
+        nodata=24,
+    )
+    scene = read_scene(path)
+    assert scene.wavelength.values.tolist() == [450, 503, 650]
+    np.testing.assert_array_equal(scene.values, VALUES[[1, 2, 0]])
+    assert [values.tolist() for values in scaling_of(scene)] == [[2, 3, 1], [0, 0, 0.5]]
+    assert valid_mask(scene).values.sum() == 7
+    assert matrix(scene)[2, 0] == 1.5
+    assert scene.chunks is not None
+    assert any("order of rising wavelength" in note for note in notes_of(scene))
+
+
+def test_a_mask_that_is_not_read_is_noted(tmp_path):
+    path = write(tmp_path)
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), rasterio.open(path, "r+") as file:
+        file.write_mask(np.ones((2, 4), dtype=bool))
+    assert "the file has a mask of its own, which is not read (mask)" in notes_of(read_scene(path))
+
+
+def test_an_alpha_band_is_noted(tmp_path):
+    profile = {"driver": "GTiff", "count": 4, "height": 2, "width": 4, "dtype": "uint8"}
+    path = tmp_path / "cube.tif"
+    with rasterio.open(
+        path, "w", transform=Affine.scale(2), photometric="RGB", alpha="YES", **profile
+    ) as file:
+        file.write(np.ones((4, 2, 4), dtype="uint8"))
+    assert "the file has an alpha band" in notes_of(read_scene(path))[0]
+
+
+def test_a_file_of_statistics_of_any_size_is_not_loaded(tmp_path):
+    path = write(tmp_path)
+    with (tmp_path / "cube.tif.aux.xml").open("wb") as file:
+        file.truncate(2**32)
+    with pytest.raises(SceneError, match=r"aux\.xml: is too large for a header"):
+        read_scene(path)

@@ -1,0 +1,133 @@
+"""Matrices of bands and pixels in MATLAB files, with the size of the image under many names."""
+
+import h5py
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from selfdict.scene import SceneError, read_scene
+from selfdict.scene.notes import notes_of
+
+CUBE = np.random.default_rng(0).uniform(1, 100, (3, 4, 5))  # rows, columns, bands
+Y = CUBE.reshape(12, 5, order="F").T  # as MATLAB's reshape(cube, [], 5)'
+EXPECTED = CUBE.transpose(2, 0, 1)
+
+NAMES = [
+    ("nRow", "nCol"),
+    ("nrows", "ncols"),
+    ("H", "W"),
+    ("height", "width"),
+    ("lines", "cols"),
+    ("lines", "samples"),
+    ("rows", "cols"),
+    ("rows", "columns"),
+    ("Row", "Col"),
+    ("nr", "nc"),
+    ("Nr", "Nc"),
+    ("m", "n"),
+    ("M", "N"),
+    ("ny", "nx"),
+]
+
+
+@pytest.mark.parametrize(("rows", "columns"), NAMES)
+@pytest.mark.parametrize("name", ["Y", "V", "data"])
+def test_size_of_the_image(tmp_path, name, rows, columns):
+    # The truth of such a file also has one column per pixel, and as many rows as materials.
+    arrays = {name: Y, rows: 3, columns: 4.0, "E": np.ones((5, 2)), "labels": np.ones((1, 12))}
+    savemat(tmp_path / "a.mat", arrays)
+    scene = read_scene(tmp_path / "a.mat")
+    np.testing.assert_array_equal(scene.values, EXPECTED)
+    assert notes_of(scene) == [
+        f"{name} has one column per pixel, counted down the columns of the image as in MATLAB; "
+        f"the size of the image is {rows} 3 × {columns} 4"
+    ]
+
+
+def test_size_given(tmp_path):
+    savemat(tmp_path / "a.mat", {"X": Y, "E": np.ones((5, 2))})
+    with pytest.raises(SceneError, match=r"name one by variable=… \(--variable\)"):
+        read_scene(tmp_path / "a.mat")
+    scene = read_scene(tmp_path / "a.mat", shape=(3, 4))
+    np.testing.assert_array_equal(scene.values, EXPECTED)
+    assert "the size of the image is shape 3 × 4" in notes_of(scene)[0]
+    # It comes before what the file says.
+    savemat(tmp_path / "b.mat", {"Y": Y, "nRow": 4, "nCol": 3})
+    np.testing.assert_array_equal(read_scene(tmp_path / "b.mat", shape=(3, 4)).values, EXPECTED)
+    np.savez(tmp_path / "c.npz", X=Y)
+    np.testing.assert_array_equal(read_scene(tmp_path / "c.npz", shape=(3, 4)).values, EXPECTED)
+
+
+def test_a_matrix_by_name_among_others(tmp_path):
+    savemat(tmp_path / "a.mat", {"X": Y, "A": np.ones((2, 12)), "rows": 3, "cols": 4})
+    with pytest.raises(SceneError, match=r"there are: X \(5, 12\), A \(2, 12\)"):
+        read_scene(tmp_path / "a.mat")
+    np.testing.assert_array_equal(read_scene(tmp_path / "a.mat", variable="X").values, EXPECTED)
+
+
+def test_pixels_as_rows(tmp_path):
+    savemat(tmp_path / "a.mat", {"X": Y.T, "H": 3, "W": 4})
+    scene = read_scene(tmp_path / "a.mat")
+    np.testing.assert_array_equal(scene.values, EXPECTED)
+    assert "X has one row per pixel" in notes_of(scene)[0]
+
+
+def test_a_cube_beside_a_matrix(tmp_path):
+    """The matrix V of a cube may be anything, such as eigenvectors."""
+    savemat(tmp_path / "a.mat", {"cube": CUBE, "V": np.eye(5), "m": 2.5})
+    scene = read_scene(tmp_path / "a.mat", layout="y x band")
+    np.testing.assert_array_equal(scene.values, EXPECTED)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "options", "reason"),
+    [
+        ({"Y": Y}, {}, r"no number nRow and nCol.* pass shape=… \(--shape ROWS,COLUMNS\)"),
+        ({"Y": Y, "nRow": 5, "nCol": 4}, {}, "nRow 5 × nCol 4 is not the 12 columns of Y"),
+        ({"Y": Y}, {"shape": (3, 5)}, "shape 3 × 5 is not the 12 columns of Y"),
+        ({"Y": Y, "H": 3, "W": 4, "nr": 4, "nc": 3}, {}, "are two sizes of the image"),
+        ({"Y": Y, "H": 3.5, "W": 4}, {}, "no number nRow"),
+        ({"Y": Y, "H": np.nan, "W": 4}, {}, "no number nRow"),
+        ({"Y": Y, "H": -3, "W": -4}, {}, "no number nRow"),
+        ({"Y": Y, "H": 1e300, "W": 4}, {}, "no number nRow"),
+        ({"Y": Y, "H": np.array([3, 3]), "W": 4}, {}, "no number nRow"),
+        ({"cube": CUBE}, {"shape": (3, 4)}, "shape is for a matrix of bands and pixels"),
+        ({"Y": Y, "H": 3, "W": 4}, {"layout": "y x band"}, "layout is for an array of three axes"),
+        ({"Y": Y}, {"shape": (3, 0)}, "shape must be two numbers"),
+        ({"Y": Y}, {"shape": (3, 4, 1)}, "shape must be two numbers"),
+        ({"Y": Y}, {"shape": (3.0, 4)}, "shape must be two numbers"),
+    ],
+)
+def test_sizes_that_do_not_fit(tmp_path, arrays, options, reason):
+    savemat(tmp_path / "a.mat", arrays)
+    with pytest.raises(SceneError, match=reason) as caught:
+        read_scene(tmp_path / "a.mat", **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_shape_is_for_matrices(tmp_path):
+    np.save(tmp_path / "a.npy", CUBE)
+    with pytest.raises(SceneError, match=r"shape are for \.npz"):
+        read_scene(tmp_path / "a.npy", shape=(3, 4))
+
+
+def test_scale_wavelengths_and_their_notes(tmp_path):
+    wavelength = np.array([2.5, 1.0, 0.6, 0.5, 0.4])
+    savemat(tmp_path / "a.mat", {"Y": Y, "H": 3, "W": 4, "maxValue": 200.0, "wl": wavelength})
+    scene = read_scene(tmp_path / "a.mat")
+    assert scene.wavelength.values.tolist() == [400.0, 500.0, 600.0, 1000.0, 2500.0]
+    np.testing.assert_array_equal(scene.values, EXPECTED[::-1])
+    assert scene.attrs["scale_factor"] == 1 / 200
+    notes = notes_of(scene)
+    assert "values are divided by maxValue, 200" in notes
+    assert "the file names no unit of its wavelengths: 0.4 to 2.5 are taken as um" in notes
+    assert any("order of rising wavelength" in note for note in notes)
+
+
+def test_version_7_3_and_version_4(tmp_path):
+    with h5py.File(tmp_path / "a.mat", "w") as file:
+        for name, value in {"X": Y, "lines": 3.0, "cols": 4.0}.items():
+            file[name] = np.atleast_2d(value).T
+    np.testing.assert_array_equal(read_scene(tmp_path / "a.mat").values, EXPECTED)
+    savemat(tmp_path / "b.mat", {"X": Y, "nr": 3.0, "nc": 4.0}, format="4")
+    np.testing.assert_array_equal(read_scene(tmp_path / "b.mat").values, EXPECTED)

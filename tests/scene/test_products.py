@@ -1,0 +1,388 @@
+"""EnMAP and DESIS: an image beside a sidecar, in every way they can be named."""
+
+import pickle
+
+import numpy as np
+import pytest
+import rasterio
+import spectral.io.envi as independent
+from product_samples import (
+    DESIS,
+    EMPTY,
+    ENMAP,
+    FWHM,
+    GAIN,
+    NODATA,
+    OFFSET,
+    SWIR,
+    TRANSFORM,
+    VNIR,
+    WAVELENGTH,
+    metadata,
+    stored_values,
+    write_desis,
+    write_enmap,
+    write_image,
+)
+
+from selfdict.cli.source import Source
+from selfdict.scene import (
+    SceneError,
+    crs_of,
+    matrix,
+    read_scene,
+    transform_of,
+    unmix,
+    valid_mask,
+    write_scene,
+)
+from selfdict.scene.formats import format_of, geotiff
+from selfdict.scene.formats.empty_bands import find_empty_bands
+from selfdict.scene.mapped import mapped_file
+from selfdict.scene.notes import notes_of
+from selfdict.scene.scaling import scaling_of
+
+WRITERS = {"enmap": write_enmap, "desis": write_desis}
+# The bands of each product as they are read, by default: EnMAP without SWIR where VNIR sees, too.
+BANDS = {"enmap": [0, 1, 3, 5, 6, 7], "desis": list(range(8))}
+IDS = ["image", "sidecar", "folder"]
+
+
+@pytest.fixture(params=WRITERS)
+def product(request, tmp_path):
+    """The name of a product, and the three names it can be opened by."""
+    image, sidecar = WRITERS[request.param](tmp_path)
+    return request.param, dict(zip(IDS, (image, sidecar, tmp_path)))
+
+
+@pytest.mark.parametrize("given", IDS)
+def test_values_and_dims(product, given):
+    name, paths = product
+    assert format_of(paths[given]) == name
+    scene = read_scene(paths[given])
+    assert scene.dims == ("band", "y", "x")
+    assert scene.dtype == np.int16
+    np.testing.assert_array_equal(scene.values, stored_values()[BANDS[name]])
+
+
+def test_wavelengths(product):
+    name, paths = product
+    scene = read_scene(paths["image"])
+    assert scene.wavelength.values.tolist() == [WAVELENGTH[k] for k in BANDS[name]]
+    assert scene.fwhm.values.tolist() == [FWHM[k] for k in BANDS[name]]
+    assert scene.wavelength.attrs["units"] == "nm"
+
+
+def test_scale(product):
+    name, paths = product
+    scene = read_scene(paths["image"])
+    np.testing.assert_array_equal(scaling_of(scene)[0], np.array(GAIN)[BANDS[name]])
+    np.testing.assert_array_equal(scaling_of(scene)[1], np.array(OFFSET)[BANDS[name]])
+    M = matrix(scene, drop_bad_bands=True)
+    good = [k for k in BANDS[name] if k != EMPTY - 1]
+    stored = stored_values()[good, 1:].reshape(len(good), -1)
+    expected = stored * np.array(GAIN)[good, None] + np.array(OFFSET)[good, None]
+    np.testing.assert_allclose(M, expected, rtol=1e-5, atol=1e-8)
+    assert any("stored value · gain + offset" in note for note in notes_of(scene))
+
+
+def test_no_data(product):
+    _, paths = product
+    scene = read_scene(paths["image"])
+    assert scene.attrs["_FillValue"] == NODATA
+    valid = valid_mask(scene, drop_bad_bands=True).values
+    assert not valid[0].any()
+    assert valid[1:].all()
+
+
+def test_bad_bands(product):
+    name, paths = product
+    scene = read_scene(paths["image"])
+    is_empty = np.array(BANDS[name]) == EMPTY - 1
+    np.testing.assert_array_equal(scene.good_band.values, ~is_empty)
+    assert any(
+        "bands that hold no data are marked as bad: 1 of 8" in note for note in notes_of(scene)
+    )
+
+
+def test_crs(product):
+    _, paths = product
+    scene = read_scene(paths["image"])
+    assert crs_of(scene).to_epsg() == 32633
+    assert transform_of(scene) == TRANSFORM
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_memory(name, tmp_path, monkeypatch):
+    """Opening reads a small sample at most; the rest is read block by block."""
+    path, _ = WRITERS[name](tmp_path, image={"blockysize": 2})
+    windows = []
+
+    def record(self, bands, rows, columns):
+        windows.append((rows.stop - rows.start) * (columns.stop - columns.start))
+        return original(self, bands, rows, columns)
+
+    original = geotiff._Reader.__call__
+    monkeypatch.setattr(geotiff._Reader, "__call__", record)
+    monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 8 * 2 * 5 * 2)
+    scene = read_scene(path)
+    assert scene.chunks is not None
+    assert sum(windows) <= 9 * 16 * 16
+    windows.clear()
+    valid_mask(scene)
+    # Two rows of five pixels are a block.
+    assert max(windows) <= 10
+    # A cluster sends scenes to its workers.
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(scene)).values, scene.values)
+
+
+def test_without_its_sidecar(product):
+    _, paths = product
+    paths["sidecar"].unlink()
+    scene = read_scene(paths["image"])
+    np.testing.assert_array_equal(scene.values, stored_values())
+    assert "wavelength" not in scene.coords
+    (note,) = notes_of(scene)
+    assert "is missing" in note
+    # A GeoTIFF by order has no such note.
+    assert notes_of(read_scene(paths["image"], format="geotiff")) == []
+
+
+def test_unmixing(product, tmp_path):
+    _, paths = product
+    result = unmix(read_scene(paths["folder"]), 2, method="spa", drop_bad_bands=True)
+    assert result.n_valid == 25
+    assert result.endmembers.values.max() < 5
+
+
+@pytest.mark.parametrize("suffix", [".hdr", ".tif", ".nc", ".zarr"])
+def test_round_trip(product, tmp_path, suffix):
+    _, paths = product
+    scene = read_scene(paths["image"])
+    read = read_scene(write_scene(scene, tmp_path / f"copy{suffix}"))
+    np.testing.assert_array_equal(read.values, scene.values)
+    np.testing.assert_array_equal(scaling_of(read), scaling_of(scene))
+    for key in ("wavelength", "fwhm", "good_band"):
+        np.testing.assert_array_equal(read[key].values, scene[key].values)
+    assert read.attrs["_FillValue"] == NODATA
+
+
+def test_a_copy_under_the_name_of_the_product(product, tmp_path):
+    """The name of a product is written as the GeoTIFF that it is."""
+    _, paths = product
+    scene = read_scene(paths["image"])
+    (tmp_path / "copy").mkdir()
+    path = write_scene(scene, tmp_path / "copy" / paths["image"].name)
+    read = read_scene(path)
+    np.testing.assert_array_equal(read.wavelength.values, scene.wavelength.values)
+    np.testing.assert_array_equal(scaling_of(read), scaling_of(scene))
+
+
+def test_the_record_of_a_run_has_all_files(product):
+    _, paths = product
+    names = {paths["image"].name, paths["sidecar"].name}
+    for path in paths.values():
+        assert set(Source(path).hashes()) == names
+
+
+OVERLAP = {
+    "vnir": [0, 1, 3, 5, 6, 7],
+    "swir": [0, 1, 2, 4, 6, 7],
+    "both": [0, 1, 2, 3, 4, 5, 6, 7],
+}
+
+
+@pytest.mark.parametrize("overlap", OVERLAP)
+def test_the_detector_that_is_kept(tmp_path, overlap):
+    path, _ = write_enmap(tmp_path)
+    scene = read_scene(path, overlap=overlap)
+    assert scene.wavelength.values.tolist() == [WAVELENGTH[k] for k in OVERLAP[overlap]]
+    np.testing.assert_array_equal(scene.values, stored_values()[OVERLAP[overlap]])
+    assert "VNIR and SWIR overlap from 902 to 925 nm" in notes_of(scene)[-1]
+
+
+def test_another_option_is_refused(tmp_path):
+    path, _ = write_enmap(tmp_path)
+    with pytest.raises(SceneError, match="overlap must be 'vnir', 'swir' or 'both', got 'uv'"):
+        read_scene(path, overlap="uv")
+    path, _ = write_desis(tmp_path)
+    with pytest.raises(SceneError, match="DESIS is read without the option overlap"):
+        read_scene(path, overlap="vnir")
+
+
+def test_an_empty_band_displaces_no_other(tmp_path):
+    """Where the VNIR band in the overlap is empty, the SWIR bands are all there is."""
+    text = metadata().replace(
+        '<bandID number="6"><mean>1</mean><stdDeviation>0.125',
+        '<bandID number="6"><mean>1</mean><stdDeviation>0',
+    )
+    path, sidecar = write_enmap(tmp_path)
+    sidecar.write_text(text)
+    scene = read_scene(path)
+    assert scene.wavelength.values[scene.good_band.values].tolist() == [
+        450.0,
+        700.0,
+        910.0,
+        918.0,
+        2300.0,
+    ]
+
+
+def test_detectors_that_are_not_listed(tmp_path):
+    path, _ = write_enmap(tmp_path, detectors=False)
+    scene = read_scene(path)
+    assert scene.sizes["band"] == 8
+    assert (
+        "does not say which detector a band belongs to: all bands are kept" in notes_of(scene)[-1]
+    )
+    with pytest.raises(SceneError, match="does not say which detector"):
+        read_scene(path, overlap="swir")
+
+
+def test_a_band_of_no_detector_is_bad(tmp_path):
+    path, sidecar = write_enmap(tmp_path)
+    sidecar.write_text(metadata().replace(f",{SWIR[-1]}</expected", "</expected"))
+    scene = read_scene(path)
+    assert scene.good_band.values.tolist() == [True] * 4 + [False] * 2
+
+
+@pytest.mark.parametrize("statistics", [True, False])
+def test_empty_bands_with_and_without_statistics(tmp_path, statistics):
+    path, _ = write_enmap(tmp_path, statistics=statistics)
+    scene = read_scene(path, overlap="both")
+    assert np.flatnonzero(~scene.good_band.values).tolist() == [EMPTY - 1]
+
+
+def test_no_band_is_empty_without_reason(tmp_path):
+    path, _ = write_enmap(tmp_path, stored_values(empty=False), statistics=False)
+    assert "good_band" not in read_scene(path).coords
+    # All of a sample outside the swath, and no no-data value.
+    nothing = np.full((8, 6, 5), NODATA, dtype="int16")
+    scene = read_scene(write_enmap(tmp_path, nothing, statistics=False)[0])
+    assert not find_empty_bands(scene).any()
+    del scene.attrs["_FillValue"]
+    assert not find_empty_bands(scene).any()
+
+
+def test_empty_bands_of_a_large_image_are_found_in_a_sample(tmp_path):
+    values = np.random.default_rng(0).integers(1, 9, (8, 100, 90)).astype("int16")
+    values[2] = NODATA
+    path, _ = write_enmap(tmp_path, values, statistics=False)
+    scene = read_scene(path, overlap="both")
+    assert np.flatnonzero(~scene.good_band.values).tolist() == [2]
+
+
+def test_bands_in_any_order_in_the_metadata(tmp_path):
+    path, _ = write_enmap(tmp_path, order=[3, 1, 2, 8, 7, 6, 5, 4])
+    scene = read_scene(path, overlap="both")
+    assert scene.wavelength.values.tolist() == WAVELENGTH
+    assert scaling_of(scene)[0].tolist() == GAIN
+
+
+def test_radiance(tmp_path):
+    path, _ = write_enmap(tmp_path, stem=ENMAP.replace("L2A", "L1C"), level="L1C")
+    scene = read_scene(path)
+    assert scene.name == "radiance"
+    assert any("radiances at the sensor (level L1C)" in note for note in notes_of(scene))
+    path, _ = write_desis(tmp_path, stem=DESIS.replace("L2A", "L1C"))
+    assert any("radiances at the sensor" in note for note in notes_of(read_scene(path)))
+
+
+def test_metadata_without_gains(tmp_path):
+    path, _ = write_enmap(tmp_path, gains=False)
+    assert "…METADATA.XML has no gains: values are taken as they are stored" in notes_of(
+        read_scene(path)
+    )
+    no_gains = {"data gain values": None, "data offset values": None, "wavelength": None}
+    path, _ = write_desis(tmp_path, changes=no_gains | {"fwhm": None})
+    notes = notes_of(read_scene(path))
+    assert "…SPECTRAL_IMAGE.hdr has no gains: values are taken as they are stored" in notes
+    assert "…SPECTRAL_IMAGE.hdr has no wavelengths" in notes
+
+
+@pytest.mark.parametrize("declared", ["sidecar", "nowhere"])
+def test_a_no_data_value_that_the_image_does_not_declare(product, declared):
+    _, paths = product
+    write_image(paths["image"], stored_values(), nodata=None)
+    if declared == "nowhere":
+        text = paths["sidecar"].read_text()
+        text = text.replace(f"<backgroundValue>{NODATA}</backgroundValue>", "")
+        paths["sidecar"].write_text(text.replace(f"data ignore value = {NODATA}", ""))
+    scene = read_scene(paths["image"])
+    assert scene.attrs["_FillValue"] == NODATA
+    noted = "the product declares no no-data value: -32768 is assumed" in notes_of(scene)
+    assert noted == (declared == "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("image", "sidecar", "format"),
+    [
+        ("SPECTRAL_IMAGE.tif", "METADATA.XML", "enmap"),
+        ("my-SPECTRAL_IMAGE.TIF", "my-METADATA.xml", "enmap"),
+        ("my-spectral_image.tif", "my-metadata.xml", "enmap"),
+        ("my-SPECTRAL_IMAGE_COG.tiff", "my-METADATA.XML", "enmap"),
+        ("my-SPECTRAL_IMAGE.tif", "my-SPECTRAL_IMAGE.hdr", "desis"),
+        ("hyperspectral_image.tif", "hyperMETADATA.XML", "geotiff"),
+        ("SPECTRAL_IMAGE_2.tif", "METADATA.XML", "geotiff"),
+    ],
+)
+def test_names(tmp_path, image, sidecar, format):
+    (tmp_path / image).touch()
+    (tmp_path / sidecar).touch()
+    assert format_of(tmp_path / image) == format
+
+
+def test_a_header_of_its_own_data_file_describes_no_other(tmp_path):
+    """A GeoTIFF that was exported beside an ENVI file may hold scaled values."""
+    path, header = write_desis(tmp_path, stem="flight")
+    header.with_suffix(".img").write_bytes(stored_values().tobytes())
+    header.write_text(header.read_text().replace("interleave = bip", "interleave = bsq"))
+    scene = read_scene(path)
+    assert "band_gain" not in scene.coords
+    assert "is missing" in notes_of(scene)[0]
+
+
+def test_an_image_of_envi(tmp_path):
+    """DLR delivers EnMAP as band-sequential files, too, with an ENVI header."""
+    values = stored_values()
+    stem = tmp_path / f"{ENMAP}-SPECTRAL_IMAGE"
+    independent.save_image(
+        f"{stem}.HDR", values.transpose(1, 2, 0), interleave="bsq", ext=".BSQ", dtype="int16"
+    )
+    sidecar = tmp_path / f"{ENMAP}-METADATA.XML"
+    sidecar.write_text(metadata())
+    for path in (f"{stem}.HDR", f"{stem}.BSQ", sidecar, tmp_path):
+        scene = read_scene(path, overlap="both")
+        np.testing.assert_array_equal(scene.values, values)
+        np.testing.assert_array_equal(scaling_of(scene), [GAIN, OFFSET])
+        assert scene.good_band.values.tolist() == [True] * 6 + [False, True]
+        assert mapped_file(scene.data) is not None
+    assert read_scene(sidecar).chunks is not None
+    sidecar.unlink()
+    assert "is missing" in notes_of(read_scene(f"{stem}.HDR"))[0]
+
+
+def test_two_products_in_a_folder(tmp_path):
+    write_enmap(tmp_path)
+    write_desis(tmp_path)
+    with pytest.raises(SceneError, match="holds 2 images, name one of them"):
+        read_scene(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SceneError, match="the format of a name without suffix is not known"):
+        read_scene(tmp_path / "empty")
+
+
+def test_a_sidecar_without_its_image(product):
+    _, paths = product
+    paths["image"].unlink()
+    with pytest.raises(SceneError, match=r"no image|data file is missing"):
+        read_scene(paths["sidecar"])
+
+
+def test_the_sample_is_as_the_products_are(tmp_path):
+    """The image itself says nothing about its bands, which is why there are readers."""
+    path, _ = write_enmap(tmp_path)
+    with rasterio.open(path) as image:
+        assert image.scales == (1.0,) * 8
+        assert image.descriptions == (None,) * 8
+    assert sorted(VNIR + SWIR) == list(range(1, 9))
