@@ -132,7 +132,7 @@ def test_exchange_is_never_worse_than_the_other_ways(mixtures):
 
 
 def test_a_large_dictionary_is_searched_from_its_support(mixtures, monkeypatch):
-    monkeypatch.setattr("selfdict.readout.selection.N_REPRESENTATIVES", 15)
+    monkeypatch.setattr("selfdict.readout.search.N_REPRESENTATIVES", 15)
     X, atoms, K = mixtures
     solution = working_set(X.T, 0.01, D=atoms.T)
     assert set(select_indices(solution, 4)) == set(K)

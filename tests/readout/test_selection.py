@@ -1,5 +1,6 @@
 """Indices out of a solution: each way where it must be right, exchange against brute force."""
 
+import time
 from itertools import combinations
 
 import numpy as np
@@ -20,7 +21,7 @@ from selfdict.datasets import make_mixtures
 from selfdict.metrics import relative_error
 from selfdict.peers.greedy import Budget, Fit, grow
 from selfdict.readout.exchange import exchange, kick
-from selfdict.readout.selection import ERROR_TIE, settle
+from selfdict.readout.search import ERROR_TIE, settle
 
 METHODS = ("auto", "diagonal", "spa", "clusters", "exchange")
 
@@ -186,3 +187,43 @@ def test_bad_input_is_one_clear_sentence(arguments, message):
         select_indices(
             **{"solution": solution_with([0.5, 0.5, 0.5], np.eye(3)), "r": 2, **arguments}
         )
+
+
+def incomplete_solution():
+    """Return a solution with three of the 40 pure columns of the data."""
+    M, _, pure = make_mixtures(60, 600, 40, noise=0.05, random_state=0)
+    return solution_with(1.0 * np.isin(np.arange(600), pure[:3]), M)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_time_limit_ends_the_choice_and_says_so(method):
+    solution = incomplete_solution()
+    started = time.perf_counter()
+    with pytest.warns(UserWarning, match="The time limit was reached: .*columns were"):
+        K = select_indices(solution, 50, method=method, max_seconds=0)
+    assert time.perf_counter() - started < 5
+    assert len(set(K.tolist())) == 50
+
+
+def test_a_long_exchange_is_announced_before_it_starts(monkeypatch):
+    solution = incomplete_solution()
+    monkeypatch.setattr("selfdict.readout.search.ANNOUNCED", 0.1)
+
+    class Started(Exception):
+        pass
+
+    def start(*arguments):
+        raise Started
+
+    monkeypatch.setattr("selfdict.readout.search.exchange", start)
+    expected = "choosing 30 columns by exchange takes about .*: max_seconds ends it before"
+    with pytest.warns(UserWarning, match=expected), pytest.raises(Started):
+        select_indices(solution, 30, method="exchange")
+
+
+def test_a_limit_that_is_not_reached_changes_nothing():
+    M = make_mixtures(30, 300, 4, noise=0.02, random_state=1)[0]
+    solution = working_set(M, 0.5)
+    unlimited = select_indices(solution, 4)
+    limited = select_indices(solution, 4, max_seconds=600)
+    assert set(limited.tolist()) == set(unlimited.tolist())

@@ -4,13 +4,14 @@ The candidates are ranked on a few weighted points in a few directions, where ra
 takes one small matrix product. Only the best are tried exactly.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 
 from selfdict._validation import Array
 from selfdict.abundances import nnls
+from selfdict.compute.deadline import Deadline
 from selfdict.compute.scaling import (
     times_power_of_two,
     times_powers_of_two,
@@ -118,21 +119,40 @@ class Fit:
 
 @dataclass
 class Budget:
-    """How many more choices may be tried exactly.
+    """How many more choices may be tried exactly, and until when.
 
-    It bounds the work by a count, not by time, so that results are the same on every machine.
+    The work is bounded by a count, not by time, so that results are the same on every machine. Only
+    a deadline that somebody asked for ends it before.
     """
 
     left: float = np.inf
+    deadline: Deadline = field(default_factory=Deadline)
+
+    @property
+    def spent(self) -> bool:
+        """Whether no more choices may be tried."""
+        return self.left <= 0 or self.deadline.passed
+
+    def squares(self, fit: Fit, K: Array, choices: Array) -> list[float]:
+        """Return the errors of K with each choice added; of fewer choices if the time is up."""
+        squares: list[float] = []
+        for choice in choices:
+            if self.deadline.passed:
+                break
+            squares.append(fit.residual(np.append(K, choice))[0])
+        self.left -= len(squares)
+        return squares
 
 
 def grow(fit: Fit, r: int, K: Array, trials: int, budget: Budget) -> Array:
-    """Add to K the candidate that lowers the error most until there are r, or none lowers it."""
-    while K.size < r:
+    """Add to K the candidate that lowers the error most until there are r, or none lowers it.
+
+    There are fewer than r as well if the time is up.
+    """
+    while K.size < r and not budget.deadline.passed:
         choices = fit.promising(K, trials)
-        if choices.size == 0:
+        squares = budget.squares(fit, K, choices)
+        if not squares:
             break
-        squares = [fit.residual(np.append(K, c))[0] for c in choices]
-        budget.left -= len(squares)
         K = np.append(K, choices[int(np.argmin(squares))])
     return K

@@ -23,16 +23,18 @@ def exchange(judge: Fit, guide: Fit, K: Array, trials: int, budget: Budget) -> t
     """
     K = np.array(K)
     square = judge.residual(K)[0]
-    place = unchanged = 0
-    while unchanged < K.size and budget.left > 0:
+    place = 0
+    unchanged = 0  # places tried since the last exchange
+    while unchanged < K.size and not budget.spent:
         rest = np.delete(K, place)
         choices = guide.promising(rest, trials)
-        squares = [judge.residual(np.append(rest, c))[0] for c in choices]
-        budget.left -= len(squares)
+        squares = budget.squares(judge, rest, choices)
         unchanged += 1
         if squares and min(squares) < square * (1 - IMPROVEMENT):
             best = int(np.argmin(squares))
-            K[place], square, unchanged = choices[best], squares[best], 1
+            K[place] = choices[best]
+            square = squares[best]
+            unchanged = 1
         place = (place + 1) % K.size
     return K, square
 
@@ -41,13 +43,15 @@ def kick(fit: Fit, K: Array, square: float, trials: int, budget: Budget) -> tupl
     """Leave a local minimum: drop each pair in turn, grow, exchange; go on from what is better."""
     pairs = list(combinations(range(K.size), 2))
     good_enough = GOOD_ENOUGH * fit.limit(K.size)
-    since = 0
-    while since < len(pairs) and budget.left > 0 and square > good_enough:
+    since = 0  # pairs tried since the last improvement
+    while since < len(pairs) and not budget.spent and square > good_enough:
         rest = np.delete(K, pairs[since])
         grown = grow(fit, K.size, rest, trials, budget)
         since += 1
         if grown.size == K.size:
             other, lower = exchange(fit, fit, grown, trials, budget)
             if lower < square * (1 - IMPROVEMENT):
-                K, square, since = other, lower, 0
+                K = other
+                square = lower
+                since = 0
     return K, square

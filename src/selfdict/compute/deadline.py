@@ -1,0 +1,80 @@
+"""A time limit that several steps share, and what was given up because of it."""
+
+import time
+from typing import Self
+
+from selfdict._validation import as_scalar
+
+
+class Deadline:
+    """A time limit that steps check between pieces of their work.
+
+    Nothing is interrupted: a step that finds the deadline passed returns what it has, and says by
+    :meth:`give_up` what it has not done.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        From now on; by default there is no limit.
+
+    Attributes
+    ----------
+    given_up : list of str
+        What was not done for lack of time, one phrase each.
+
+    Examples
+    --------
+    >>> from selfdict.compute.deadline import Deadline
+    >>> Deadline().left is None, Deadline().passed
+    (True, False)
+    >>> Deadline(0).passed
+    True
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.given_up: list[str] = []
+        self._end: float | None = None
+        if seconds is not None:
+            self._end = time.perf_counter() + as_scalar(seconds, "max_seconds")
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left, at least 0; None if there is no limit."""
+        if self._end is None:
+            return None
+        return max(0.0, self._end - time.perf_counter())
+
+    @property
+    def passed(self) -> bool:
+        """Whether the time is up."""
+        return self._end is not None and time.perf_counter() >= self._end
+
+    def affords(self, seconds: float) -> bool:
+        """Whether a step that takes this long ends in time."""
+        left = self.left
+        return left is None or seconds < left
+
+    def part(self, share: float) -> Self:
+        """Return the deadline of one step: a share of the time that is left.
+
+        What the step gives up is recorded here as well.
+
+        Parameters
+        ----------
+        share : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        Deadline
+        """
+        step = type(self)()
+        if self.left is not None:
+            step = type(self)(share * self.left)
+        step.given_up = self.given_up
+        return step
+
+    def give_up(self, what: str) -> None:
+        """Record what was not done for lack of time; the same phrase once only."""
+        if what not in self.given_up:
+            self.given_up.append(what)

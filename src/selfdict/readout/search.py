@@ -1,0 +1,295 @@
+"""The search for r columns with a small error: exchanges among representatives, then among all."""
+
+import time
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.abundances import nnls
+from selfdict.compute.deadline import Deadline
+from selfdict.compute.sums import second_moments
+from selfdict.metrics import relative_error
+from selfdict.peers._columns import enough
+from selfdict.peers.greedy import Budget, Fit, grow
+from selfdict.peers.h2nmf import h2nmf
+from selfdict.peers.spa import spa
+from selfdict.readout.evidence import Evidence
+from selfdict.readout.exchange import GOOD_ENOUGH, exchange, kick
+from selfdict.readout.readers import READERS
+
+# clusters that stand for the data where there are none yet; atoms up to twice as many are all tried
+N_REPRESENTATIVES = 500
+TRIALS = 8  # candidates tried for each place, from each of two rankings
+ERROR_TIE = 1.002  # times the least relative error: choices that the error cannot tell apart
+EXTRA_DIRECTIONS = 16  # more directions than r in which candidates are compared
+SEARCH_SHARE = 0.6  # part of a time limit that the search among the representatives may take
+ANNOUNCED = 60.0  # predicted seconds from which a search without a limit is announced
+
+
+def by_exchange(evidence: Evidence, r: int, deadline: Deadline) -> Array:
+    """Search among the representatives, then among all columns; return the best choice.
+
+    What is left out because of the deadline is recorded in it.
+    """
+    rotated = evidence
+    directions = r + EXTRA_DIRECTIONS
+    if not evidence.tied:
+        # atoms of a dictionary need not lie in the subspace of the data
+        directions += 64
+        rotated = _rotated(evidence, directions)
+    # the representatives are few enough to try thousands of choices on them
+    stage = _Stage.of(evidence, rotated, r, directions)
+    first_part = deadline.part(SEARCH_SHARE)
+    rivals = _search_among_representatives(stage, first_part)
+    if not rivals and first_part.passed:
+        deadline.give_up("columns were chosen without a fit")
+        # in the order of READERS the second is SPA on the rows of X, the choice of the paper
+        return _filled(np.concatenate([stage.starts[1], *stage.starts]), r, evidence)
+    if not rivals:
+        return complete(stage.starts[0], r, evidence, deadline)
+    choices = _polish_among_all(stage, rivals, deadline)
+    # a start may have been better all along: the representatives are not the data
+    choices.append(rivals[0])
+    choices.extend(start for start in stage.starts if start.size == r)
+    if not deadline.affords(len(choices) * stage.seconds_per_column * evidence.M.shape[1]):
+        deadline.give_up("the choices found were compared on representatives only")
+        return choices[0]
+    return settle(choices, evidence.M, evidence.A)
+
+
+def complete(K: Array, r: int, evidence: Evidence, deadline: Deadline) -> Array:
+    """Fill K up to r columns with those that lower the error most."""
+    if K.size < r:
+        M = evidence.M
+        fit = Fit.of(M, np.ones(M.shape[1]), evidence.A, M.shape[0])
+        K = grow(fit, r, K, TRIALS, Budget(deadline=deadline))
+    if K.size < r and deadline.passed:
+        deadline.give_up("columns were added without a fit")
+        return _filled(K, r, evidence)
+    return enough(K.tolist(), r, f"all columns lie in the cone of {K.size} of them")
+
+
+def _filled(K: Array, r: int, evidence: Evidence) -> Array:
+    """Return the first r columns of K without repetitions; if they are fewer, add the heaviest."""
+    heaviest = np.argsort(-evidence.solution.diagonal, kind="stable")
+    every = np.flatnonzero(np.abs(evidence.A).any(axis=0))
+    queue = np.concatenate([K, evidence.points[heaviest], every])
+    queue = queue[np.isin(queue, every)]
+    first_places = np.sort(np.unique(queue, return_index=True)[1])
+    chosen = queue[first_places][:r]
+    return enough(chosen.tolist(), r, f"all columns but {chosen.size} are zero")
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """What both searches share.
+
+    Attributes
+    ----------
+    r : int
+        The number of columns sought.
+    directions : int
+        How many directions candidates are compared in.
+    data : Evidence
+        Data and atoms, rotated if they differ.
+    representatives, sizes : (k,) ndarrays
+        Columns of M that stand for all of them, and for how many each.
+    pool : ndarray of int
+        Candidates of the first search.
+    every : ndarray of int
+        Candidates of the second: all columns that are not zero.
+    starts : list of ndarrays of int
+        First choices, of r columns or fewer.
+    """
+
+    r: int
+    directions: int
+    data: Evidence
+    representatives: Array
+    sizes: Array
+    pool: Array
+    every: Array
+    starts: list[Array]
+
+    @classmethod
+    def of(cls, evidence: Evidence, rotated: Evidence, r: int, directions: int) -> "_Stage":
+        """Gather representatives, candidates and first choices."""
+        n = evidence.M.shape[1]
+        clusters = evidence.clusters
+        if clusters is None and n > 2 * N_REPRESENTATIVES:
+            clusters = h2nmf(evidence.M, N_REPRESENTATIVES)
+        representatives = np.arange(n)
+        sizes = np.ones(n)
+        if clusters is not None:
+            representatives = clusters.indices
+            sizes = clusters.sizes
+        starts = [evidence.points[reader(evidence, r)] for reader in READERS.values()]
+        every = np.flatnonzero(np.abs(evidence.A).any(axis=0))
+        pool = evidence.points[evidence.solution.support]
+        if evidence.tied:
+            rank = min(r, representatives.size)
+            first = spa(evidence.M[:, representatives], rank, allow_fewer=True)
+            starts.append(representatives[first])
+            pool = np.union1d(pool, representatives)
+        elif every.size <= 2 * N_REPRESENTATIVES:
+            pool = every
+        starts.append(np.empty(0, dtype=np.int64))
+        return cls(r, directions, rotated, representatives, sizes, pool, every, starts)
+
+    @cached_property
+    def fit(self) -> Fit:
+        """The fit of the representatives by columns of the pool."""
+        M = self.data.M[:, self.representatives]
+        return Fit.of(M, self.sizes, self.data.A[:, self.pool], self.directions)
+
+    def in_pool(self, K: Array) -> Array:
+        """Return the positions of columns in the pool."""
+        return np.searchsorted(self.pool, K)
+
+    @cached_property
+    def complete_starts(self) -> list[Array]:
+        """The starts of r columns."""
+        return [start for start in self.starts if start.size == self.r]
+
+    @cached_property
+    def seconds_per_column(self) -> float:
+        """How long the fit of one column by r others takes, measured on the representatives."""
+        K = np.arange(min(self.r, self.pool.size))
+        if self.complete_starts:
+            K = self.in_pool(self.complete_starts[0])
+        fit = self.fit
+        seconds = np.inf
+        for _ in range(2):  # the first one may compile the kernel
+            started = time.perf_counter()
+            fit.residual(K)
+            seconds = min(seconds, time.perf_counter() - started)
+        return seconds / self.representatives.size
+
+
+def _search_among_representatives(stage: _Stage, deadline: Deadline) -> list[Array]:
+    """Exchange among the pool, fitted to the representatives; return the best choices in order."""
+    max_rivals = 3
+    rival = 1.05  # times the least square: optima that may be as good on all columns
+    r = stage.r
+    fit = stage.fit
+    # choices that may be fitted; fewer where each takes longer
+    budget = Budget(6_000 * (r + EXTRA_DIRECTIONS) / stage.directions, deadline)
+    good_enough = GOOD_ENOUGH * fit.limit(r)
+    starts = stage.starts
+    if deadline.left is None:
+        _announce(stage, budget, good_enough)
+    else:
+        starts = _most_promising_first(stage)
+    optima: dict[tuple[int, ...], float] = {}  # sorted columns, and their error
+    for start in starts:
+        grown = grow(fit, r, stage.in_pool(start), TRIALS, budget)
+        is_worth_it = min(optima.values(), default=np.inf) > good_enough
+        if grown.size == r and is_worth_it and not deadline.passed:
+            K, square = exchange(fit, fit, grown, TRIALS, budget)
+            optima[tuple(sorted(K.tolist()))] = square
+    if deadline.passed:
+        deadline.give_up("not all exchanges of columns were tried")
+    if not optima:
+        return []
+    first = min(optima, key=lambda K: optima[K])
+    K, square = kick(fit, np.array(first), optima[first], TRIALS, budget)
+    optima[tuple(sorted(K.tolist()))] = square
+    by_error = sorted(optima, key=lambda K: optima[K])
+    rivals = [np.array(K) for K in by_error if optima[K] <= rival * square]
+    return [stage.pool[K] for K in rivals[:max_rivals]]
+
+
+def _announce(stage: _Stage, budget: Budget, good_enough: float) -> None:
+    """Warn that the search takes long, if it does."""
+    seconds = budget.left * stage.seconds_per_column * stage.representatives.size
+    if seconds < ANNOUNCED:
+        return
+    for start in stage.complete_starts:
+        if stage.fit.residual(stage.in_pool(start))[0] <= good_enough:
+            return  # nothing is left to exchange
+    warnings.warn(
+        f"choosing {stage.r} columns by exchange takes about {_duration(seconds)} here: "
+        "max_seconds ends it before, and the method 'spa' exchanges nothing",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in words, for a prediction.
+
+    Examples
+    --------
+    >>> _duration(100.0), _duration(7000.0)
+    ('2 minutes', '117 minutes')
+    """
+    minutes = round(seconds / 60)
+    if minutes <= 1:
+        return "a minute"
+    if minutes <= 120:
+        return f"{minutes} minutes"
+    return f"{round(minutes / 60)} hours"
+
+
+def _most_promising_first(stage: _Stage) -> list[Array]:
+    """Return the starts with the least error first, since there may be no time for all of them."""
+    fit = stage.fit
+    by_error = sorted(
+        stage.complete_starts, key=lambda start: fit.residual(stage.in_pool(start))[0]
+    )
+    return by_error + [start for start in stage.starts if start.size < stage.r]
+
+
+def _polish_among_all(stage: _Stage, rivals: list[Array], deadline: Deadline) -> list[Array]:
+    """Exchange among all columns, fitted to all, or to evenly spaced ones if they are many."""
+    max_judged = 20_000
+    least_fits = 10  # with fewer of them an exchange could hardly find anything
+    M = stage.data.M
+    A = stage.data.A
+    judged = np.flatnonzero(np.abs(M).any(axis=0))
+    judged = judged[:: -(-judged.size // max_judged)]
+    if not deadline.affords(least_fits * stage.seconds_per_column * judged.size):
+        deadline.give_up("columns were exchanged among representatives only")
+        return []
+    judge = Fit.of(M[:, judged], np.ones(judged.size), A[:, stage.every], stage.directions)
+    guide = Fit.of(M[:, stage.representatives], stage.sizes, A[:, stage.every], stage.directions)
+    budget = Budget(4_000_000 / judged.size, deadline)  # columns fitted in all
+    choices = []
+    for K in rivals:
+        start = np.searchsorted(stage.every, K)
+        polished, _ = exchange(judge, guide, start, 4, budget)
+        choices.append(stage.every[polished])
+    if deadline.passed:
+        deadline.give_up("not all exchanges of columns were tried")
+    return choices
+
+
+def settle(choices: list[Array], M: Array, A: Array) -> Array:
+    """Return the choice with the least error.
+
+    Among errors that agree to 0.2 %, which the data cannot tell apart, it is the choice whose
+    abundances sum most nearly to one.
+    """
+    errors = [relative_error(M, A[:, K]) for K in choices]
+    ties = [K for K, error in zip(choices, errors, strict=True) if error <= ERROR_TIE * min(errors)]
+    if len(ties) == 1:
+        return ties[0]
+
+    def distance_from_shares(K: Array) -> float:
+        return float(np.abs(nnls(A[:, K], M).sum(axis=0) - 1).mean())
+
+    return min(ties, key=distance_from_shares)
+
+
+def _rotated(evidence: Evidence, q: int) -> Evidence:
+    """Rotate data and atoms onto q directions in which both have most of their energy."""
+    total: Any = 0.0
+    for columns in (evidence.M, evidence.A):
+        moments = second_moments(columns)
+        total = total + moments / (np.trace(moments) or 1.0)
+    basis = np.linalg.eigh(total)[1][:, -q:].astype(evidence.M.dtype)
+    return replace(evidence, M=basis.T @ evidence.M, A=basis.T @ evidence.A)
