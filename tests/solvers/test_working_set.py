@@ -21,6 +21,7 @@ from selfdict import (
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.kernels.gates import curvature, fit_columns
 from selfdict.model.screening import gram, gram_sums, positive_sums, screener
+from selfdict.solvers import gates as gates_module
 from selfdict.solvers import search
 from selfdict.solvers.gates import Gates
 from selfdict.solvers.iteration import Iteration
@@ -228,9 +229,42 @@ def test_scores_are_those_of_the_definition(products):
     R = gates.residual()
     view = View(gates, np.full(30, mu), screener(M, w, None), gram(M, w) if products else None)
     assert view.objective == pytest.approx(0.5 * (R**2).sum(axis=0) @ s + 3 * 0.4 * mu, rel=1e-12)
-    scores, bound = view.screen(None, rough=products)
-    np.testing.assert_allclose(scores, naive_gates.scores(M, w, R * s), rtol=1e-10)
-    assert 0 < bound < view.objective
+    found = view.screen(None, rough=products)
+    np.testing.assert_allclose(found.scores, naive_gates.scores(M, w, R * s), rtol=1e-10)
+    assert 0 < found.dual_value < view.objective
+
+
+def test_products_that_are_not_held_give_the_same_fit(monkeypatch):
+    M = scene(60)[0]
+    w = np.abs(M).sum(axis=0)
+    held = Gates(M, w, np.ones(60))
+    monkeypatch.setattr(gates_module, "HELD_COLUMNS", 10)
+    taken_anew = Gates(M, w, np.ones(60))
+    for gates in (held, taken_anew):
+        gates.open(np.array([2, 9, 17]), np.full(3, 0.4))
+        gates.change(np.array([True, False, True]), np.array([30, 31]))
+        gates.evaluate(np.array([0.4, 0.3, 0.1, 0.0]))
+    assert taken_anew.C is None
+    np.testing.assert_allclose(taken_anew.Z, held.Z, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(taken_anew.gradient, held.gradient, rtol=1e-12)
+    assert taken_anew.fit == pytest.approx(held.fit, rel=1e-13)
+
+
+def test_rows_that_leave_the_search_are_zero_at_the_optimum(monkeypatch):
+    M, mu = scene(120)
+    optimum = working_set(M, mu, tol=1e-13)
+    closed = np.zeros(120, bool)
+    close_rows = search.Search.close_rows
+
+    def spy(self, found, gates):
+        close_rows(self, found, gates)
+        closed[np.isinf(self.penalty)] = True
+
+    monkeypatch.setattr(search.Search, "close_rows", spy)
+    solution = working_set(M, mu, tol=1e-12)
+    assert closed.any()
+    assert not closed[optimum.support].any()
+    assert solution.objective == pytest.approx(optimum.objective, rel=1e-12)
 
 
 # the solver

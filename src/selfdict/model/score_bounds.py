@@ -231,7 +231,8 @@ class ScoreBounds:
         norms = _positive_norms(coordinates)
         projected = P.T @ theta
         reach = float(np.sqrt(squared_norms(projected)).sum())
-        return bounds + norms * _rough_sums(coordinates, norms, projected, None, reach)
+        of_projections = norms * _rough_sums(coordinates, norms, projected, None, reach)
+        return np.asarray(bounds + of_projections)
 
     def _rough_scores(self, theta: Array, metric: Metric, rows: Array) -> Array:
         """Return scores in float32, with room for its rounding."""

@@ -9,7 +9,7 @@ from selfdict.model.solution import Status
 from selfdict.solvers.gates import Gates
 from selfdict.solvers.newton import Newton
 from selfdict.solvers.search import INNER_TOLERANCE, Search
-from selfdict.solvers.view import View, violating_rows
+from selfdict.solvers.view import RowScores, View, violating_rows
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Screened:
         The rows; None for all.
     is_exact : bool
         Whether scores were taken in float64 from the residual.
-    scores : (k,) ndarray
-    dual_value : float
-        The best dual value as far as these rows are concerned, for the columns of the working set.
+    found : RowScores
+        Scores, and the best dual value as far as these rows are concerned, for the columns of the
+        working set.
     new : ndarray of int
         Rows to open, the most violating first.
     violation : float
@@ -33,8 +33,7 @@ class Screened:
 
     rows: Array | None
     is_exact: bool
-    scores: Array
-    dual_value: float
+    found: RowScores
     new: Array
     violation: float
 
@@ -126,7 +125,7 @@ class Descent:
         if search.data.bounds_pay(self.gates):
             rows = None  # most of the time goes into the rows that are likely in any case
         screened = self.screen(search.view(self.gates, gram), rows, is_rough)
-        shortfall = self.objective - self.constant - screened.dual_value
+        shortfall = self.objective - self.constant - screened.found.dual_value
         self.estimated_gap = shortfall / max(self.objective, np.finfo(float).tiny)
         search.estimated_gap = self.estimated_gap
         return screened
@@ -139,12 +138,13 @@ class Descent:
         """Screen some rows and find those that should join."""
         self.objective = view.objective + self.constant
         # violations within rounding of the penalty would join and leave for ever
-        scores, dual_value = view.screen(rows, is_rough)
+        found = view.screen(rows, is_rough)
         rounding = 1e-10
         if is_rough:
             rounding = 1e-5
-        new, violation = violating_rows(scores, self.search.penalty, rows, self.gates, rounding)
-        return Screened(rows, not is_rough, scores, dual_value, new, violation)
+        penalty = self.search.penalty
+        new, violation = violating_rows(found.scores, penalty, rows, self.gates, rounding)
+        return Screened(rows, not is_rough, found, new, violation)
 
     def likely_rows_are_settled(self, screened: Screened) -> bool:
         """Whether a cheap screening found nothing to do, so that all rows should be screened."""
@@ -156,15 +156,17 @@ class Descent:
         """Take over the bound and the likely rows, and report."""
         search = self.search
         if screened.is_bound:
-            self.bound = max(self.bound, screened.dual_value + self.constant)
+            self.bound = max(self.bound, screened.found.dual_value + self.constant)
             if self.on_all_columns:
                 search.bound = max(search.bound, self.bound)
+                search.close_rows(screened.found, self.gates)
         if screened.covers_all_rows:
             # far from the optimum the scores say little about which rows will open
-            shortfall = self.objective - self.constant - screened.dual_value
+            shortfall = self.objective - self.constant - screened.found.dual_value
             search.likely = None
             if shortfall < 0.3 * self.objective:
-                search.likely = likely_rows(screened.scores / search.penalty, search.settings.small)
+                ratio = screened.found.scores / search.penalty
+                search.likely = likely_rows(ratio, search.settings.small)
         if self.on_all_columns:
             search.record()
         search.report(len(self.gates.atoms))

@@ -9,6 +9,7 @@ differentiable and piecewise quadratic in as many variables as there are atoms;
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.compute.threads import for_slices
@@ -16,6 +17,10 @@ from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.gates import GATE, curvature, fit_columns
 from selfdict.kernels.sparse import dense_columns
 from selfdict.model.sparse import SparseResidual
+
+# up to this many columns, their products with the atoms are held; beyond they are taken anew each
+# time, which costs little beside the fit and saves 8 bytes per column and atom
+HELD_COLUMNS = 200_000
 
 
 class Gates:
@@ -84,7 +89,10 @@ class Gates:
         self.atoms = np.empty(0, np.int64)
         self.t = np.empty(0)
         self.G = np.empty((0, 0))  # products of the atoms with each other
-        self.C = np.empty((n, 0))  # products of the columns with the atoms
+        # products of the columns with the atoms; of sparse columns they take long
+        self.C: Array | None = None
+        if n <= HELD_COLUMNS or gram is not None or issparse(self.Y):
+            self.C = np.empty((n, 0))
         self.Z = np.empty((n, 0))
         self.state = np.empty((n, 0), np.int8)
         self.own = self._own_atoms()
@@ -125,7 +133,8 @@ class Gates:
         else:
             self.G = self.gram[np.ix_(self.atoms, self.atoms)]
         # one after the other, so that each old array is freed before the next new one is made
-        self.C = _replace_columns(self.C, kept, added)
+        if self.C is not None:
+            self.C = _replace_columns(self.C, kept, added)
         self.Z = _replace_columns(self.Z, kept, added)
         self.state = _replace_columns(self.state, kept, added)
         self.own = self._own_atoms()
@@ -133,11 +142,11 @@ class Gates:
 
         def task(start: int, stop: int) -> Array:
             if self.gram is None:
-                C = self.Y[:, start:stop].T.astype(np.float64, copy=False) @ D[:, old:]
-                C /= self.scale[start:stop, None]
+                C = self._products(D[:, old:], start, stop)
             else:
                 C = self.gram[new, start:stop].T
-            self.C[start:stop, old:] = C
+            if self.C is not None:
+                self.C[start:stop, old:] = C
             # the derivative of the fit by the entries of the new atoms, which are zero so far
             g = C - self.Z[start:stop, :old] @ self.G[:old, old:]
             # a closed gate is binding where the entry would grow, and in the atom's own column
@@ -148,6 +157,12 @@ class Gates:
         # from zeros, because there may be no column at all
         of_new = sum(for_slices(task, n, self.columns_per_slice), start=np.zeros(added))
         self.gradient = np.concatenate([self.gradient[kept], of_new])
+
+    def _products(self, D: Array, start: int, stop: int) -> Array:
+        """Return the products of some columns with some atoms D (m, k), both scaled to w = 1."""
+        C: Array = self.Y[:, start:stop].T.astype(np.float64, copy=False) @ D
+        C /= self.scale[start:stop, None]
+        return C
 
     def _own_atoms(self) -> Array:
         """Return, for each fitted column, the position of the atom that it is itself, or −1."""
@@ -182,15 +197,31 @@ class Gates:
 
     def sparse_residual(self) -> SparseResidual:
         """Return the same of sparse data, which is not formed."""
+        assert self.C is not None  # held for sparse columns
         scale = self.scale[:, None]
         return SparseResidual.of(self.Y, self.scaled_atoms(), self.Z * scale, self.C * scale)
 
     def evaluate(self, t: Array) -> None:
         """Fit all columns at the gates t."""
+        D = np.empty((0, 0))
+        if self.C is None:
+            D = self.scaled_atoms()
 
         def task(start: int, stop: int) -> Array:
+            if self.C is None:
+                C = self._products(D, start, stop)
+            else:
+                C = self.C[start:stop]
             sums: Array = fit_columns(
-                self.G, self.C, self.weight, t, self.own, self.Z, self.state, start, stop
+                self.G,
+                C,
+                self.weight[start:stop],
+                t,
+                self.own[start:stop],
+                self.Z[start:stop],
+                self.state[start:stop],
+                0,
+                stop - start,
             )
             return sums
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.model.dual import dot_error
 from selfdict.model.solution import Callback, Progress, Status, relative_gap
 from selfdict.solvers.gates import Gates
 from selfdict.solvers.search_data import SearchData
-from selfdict.solvers.view import View
+from selfdict.solvers.view import RowScores, View
 
 # up to this many columns need no sample, and up to this many rows are all screened at each step
 SMALL = 2000
@@ -69,7 +70,7 @@ class Search:
     data : SearchData
     settings : SearchSettings
     mu, penalty : float, (d,) ndarray
-        The current μ, and μp.
+        The current μ, and μp; infinite for rows that are proven to be closed.
     bound : float
         The best dual bound for this μ.
     objective, residual, trace : float
@@ -130,6 +131,22 @@ class Search:
             self.objective = view.objective + self.data.constant
         return view
 
+    def close_rows(self, found: RowScores, gates: Gates) -> None:
+        """Close, for this μ, the rows that are proven to be zero at every optimum.
+
+        The dual is strongly concave: with the gap g at cθ, its maximiser θ* has
+        Σ_j ‖θ*_j − cθ_j‖²/s_j ≤ 2g, so that a score differs between the two by at most
+        (‖d_i‖/v_i) √(2g Σ_j s_j w_j²). The problem without such rows has the same optimum.
+        """
+        data = self.data
+        gap = max(0.0, self.objective - data.constant - found.dual_value)
+        gap += 8 * float(np.finfo(float).eps) * self.objective
+        reach = np.sqrt(2 * gap * float(data.s @ data.w**2)) * (1 + dot_error(len(data.w)))
+        largest = found.scaling * found.terms.scores + reach * gates.atom_lengths
+        is_closed = largest < self.penalty
+        is_closed[gates.atoms] = False  # Newton's method has a finite price for each of these
+        self.penalty = np.where(is_closed, np.inf, self.penalty)
+
     def save(self, gates: Gates) -> None:
         """Save the point that a working set has reached; stop if the time is up."""
         # one assignment: an interruption finds either the old point or the new one
@@ -183,6 +200,7 @@ class Search:
             # if it is worse than X = 0, a sample has led astray
             if self.objective <= self.history["objective"][0]:
                 break
-        self.bound = max(self.bound, view.screen(None, rough=False)[1] + self.data.constant)
+        dual_value = view.screen(None, rough=False).dual_value
+        self.bound = max(self.bound, dual_value + self.data.constant)
         self.record()
         return gates

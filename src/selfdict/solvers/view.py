@@ -1,5 +1,6 @@
 """A fitted working set for the screening of rows: residual, objective, scores and dual value."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,26 @@ from selfdict.model.score_bounds import DECIDED, ScoreBounds
 from selfdict.model.screening import PositiveSums, gram_sums, summation_depth
 from selfdict.model.sparse import SparseResidual
 from selfdict.solvers.gates import Gates
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """What the screening of some rows gives.
+
+    Attributes
+    ----------
+    scores : (k,) ndarray
+        σ_i as computed, or upper bounds of rows that these decide.
+    terms : DualTerms
+        The terms of the dual value, with room for rounding.
+    scaling, dual_value : float
+        The c with the largest D(cθ), as far as these rows are concerned, and this value.
+    """
+
+    scores: Array
+    terms: DualTerms
+    scaling: float
+    dual_value: float
 
 
 class View:
@@ -64,6 +85,7 @@ class View:
         self.gram = gram
         self.sparse: SparseResidual | None = None
         if gram is not None:
+            assert gates.C is not None  # held where the products of all points are
             self.inner = gates.squares - gates.weight * np.einsum("jk,jk->j", gates.C, gates.Z)
             self.quadratic = max(2 * gates.fit, 0.0)
         elif issparse(gates.Y):
@@ -79,11 +101,10 @@ class View:
             self.theta = R
         self.objective = 0.5 * self.quadratic + float(penalty[gates.atoms] @ gates.t)
 
-    def screen(self, rows: Array | None, rough: bool) -> tuple[Array, float]:
+    def screen(self, rows: Array | None, rough: bool) -> RowScores:
         """Return the scores of some rows (None: all), and the best dual value for these rows.
 
         ``rough`` allows float32. For all rows, all columns and not rough the value is a bound.
-        Where bounds are used, the scores of rows that these decide are upper bounds.
         """
         index: Any = slice(None)
         n_rows = len(self.penalty)
@@ -92,13 +113,18 @@ class View:
             n_rows = len(rows)
         is_rough = rough or self.gates.columns is not None  # a sample proves nothing anyway
         if self._bounds_pay(n_rows):
-            scores = self._bounded_scores(rows, index, is_rough)
-            c, value = self._terms(scores, index).best_scaling(self.penalty[index])
-            # the dual value is the largest where decided rows would count: take them exactly
-            if is_rough or DECIDED * c <= 1:
-                return scores, value
+            found = self._with_dual_value(self._bounded_scores(rows, index, is_rough), index)
+            # at a larger c the rows that bounds have decided would count: take them exactly then
+            if is_rough or DECIDED * found.scaling <= 1:
+                return found
         scores = self._scores(rows, is_rough) + self._own_columns(index)
-        return scores, self._terms(scores, index).bound(self.penalty[index])
+        return self._with_dual_value(scores, index)
+
+    def _with_dual_value(self, scores: Array, index: Any) -> RowScores:
+        """Return the scores of some rows with the best dual value."""
+        terms = self._terms(scores, index)
+        c, value = terms.best_scaling(self.penalty[index])
+        return RowScores(scores, terms, c, value)
 
     def _own_columns(self, index: Any) -> Array:
         """Return what the own column of each row adds to its score: it counts with its sign."""
@@ -111,6 +137,7 @@ class View:
         """Return the sums of positive parts for some rows, or all."""
         gates = self.gates
         if self.gram is not None:
+            assert gates.C is not None
             return gram_sums(self.gram, gates.C, gates.Z, gates.weight)
         if self.sparse is not None:
             factor = gates.s * gates.scale
