@@ -6,26 +6,33 @@ paper's heuristic times a factor.
 
 The scenes are ``samson.npz``, ``jasper_ridge.npz`` and ``urban_sub4.npz`` (``Y`` bands × pixels,
 ``scale``), and ``urban_gt_end6.npz`` with ``bundles_mua.npz`` for the mixed ones, in the folder
-given as ``data``. ``--growth`` measures mixed scenes of up to 250,000 pixels instead, and draws
+given as ``data``. ``--growth`` measures mixed scenes of up to a million pixels instead, and draws
 ``docs/images/growth.png``.
 """
 
 import ctypes
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from selfdict import Solution, fast_gradient, mu_heuristic, working_set
 from selfdict.datasets import make_mixtures
+from selfdict.model import score_bounds
 from selfdict.model.problem import jitter
+from selfdict.model.score_bounds import ScoreBounds
 
 FIXTURES = Path(__file__).parent.parent / "tests" / "fixtures"
 SCENES = (("samson", 3), ("jasper_ridge", 4), ("urban_sub4", 6))
-GROWTH = (1_000, 3_000, 10_000, 30_000, 94_249, 250_000)
+GROWTH = (1_000, 3_000, 10_000, 30_000, 94_249, 250_000, 1_000_000)
 GROWTH_PLOT = Path(__file__).parent.parent / "docs" / "images" / "growth.png"
-LONGEST_PASS = 100_000  # points up to which the bare pass is timed beside the solver's growth
+LONGEST_EXHAUSTIVE = 100_000  # points up to which all rows are scored for comparison
+LONGEST_FLOAT64 = 300_000  # points beyond which the scene is float32
+LONGEST_PASS = 100_000  # points beyond which a part of the bare pass is timed, and scaled
 BLOCK = 1024
 
 
@@ -114,47 +121,94 @@ def measure(M: np.ndarray, mu: float, p: np.ndarray, tol: float) -> tuple[float,
 
 def measure_growth(data: str, sizes: tuple[int, ...], plot: Path | None) -> None:
     """Print and plot time and memory for scenes of one kind and many sizes."""
-    print("| n | seconds | MiB beyond M | one bare pass, s | gap | open rows |")
-    print("|--:|--:|--:|--:|--:|--:|")
+    print(
+        "| n | seconds | passes | one bare pass, s | without bounds, s | rows scored, % "
+        "| MiB beyond M | gap | open rows |"
+    )
+    print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     rows = []
     for n in sizes:
         M = mixed_scene(data, n)
+        if n > LONGEST_FLOAT64:
+            M = M.astype(np.float32)
         p, mu = penalty(M, 6, 1.0)
-        seconds, peak, solution = measure(M, mu, p, 1e-3)
-        bare = fastest(partial(bare_pass, M), 1)[0] if n <= LONGEST_PASS else np.nan
-        rows.append((n, seconds, peak, bare))
+        with recorded_bounds() as looks:
+            seconds, peak, solution = measure(M, mu, p, 1e-3)
+        bare = bare_pass_seconds(M)
+        exhaustive = np.nan
+        if n <= LONGEST_EXHAUSTIVE:
+            with no_bounds():
+                exhaustive = fastest(partial(working_set, M, mu, p=p, tol=1e-3), 1)[0]
+        scored = 100.0
+        if looks:
+            scored = 100 * looks[-1]["_projection_bounds"] / looks[-1]["rows"]
+        rows.append((n, seconds, peak, bare, exhaustive, scored))
         print(
-            f"| {n:,} | {seconds:.2f} | {peak:.0f} | {bare:.2f} | {solution.gap:.0e} "
-            f"| {len(solution.support)} |",
+            f"| {n:,} | {seconds:.2f} | {seconds / bare:.2f} | {bare:.2f} | {exhaustive:.2f} "
+            f"| {scored:.1f} | {peak:.0f} | {solution.gap:.0e} | {len(solution.support)} |",
             flush=True,
         )
-    n, seconds, peak, bare = np.array(rows).T
+    n, seconds, peak, bare, exhaustive, scored = np.array(rows).T
     for name, values in (("time", seconds), ("memory", peak), ("a bare pass", bare)):
-        known = np.isfinite(values)
-        steps = np.diff(np.log(values[known])) / np.diff(np.log(n[known]))
-        exponent = np.polyfit(np.log(n[known]), np.log(values[known]), 1)[0]
+        steps = np.diff(np.log(values)) / np.diff(np.log(n))
+        exponent = np.polyfit(np.log(n), np.log(values), 1)[0]
         from_size_to_size = ", ".join(f"{step:.2f}" for step in steps)
         print(f"{name} grows like n^{exponent:.2f}, from size to size: {from_size_to_size}")
     if plot is not None:
-        draw_growth(n, seconds, peak, bare, plot)
+        draw_growth(n, seconds, bare, exhaustive, scored, plot)
+
+
+@contextmanager
+def recorded_bounds() -> Iterator[list[dict[str, int]]]:
+    """Collect how many rows each look at all of them left undecided."""
+    looks: list[dict[str, int]] = []
+    scores = ScoreBounds.scores
+
+    def recorded(self: ScoreBounds, *arguments: Any) -> np.ndarray:
+        found = scores(self, *arguments)
+        looks.append(self.undecided)
+        return found
+
+    ScoreBounds.scores = recorded
+    try:
+        yield looks
+    finally:
+        ScoreBounds.scores = scores
+
+
+@contextmanager
+def no_bounds() -> Iterator[None]:
+    """Let every row be scored exactly."""
+    fewest = score_bounds.FEWEST_ROWS
+    score_bounds.FEWEST_ROWS = 10**12
+    try:
+        yield
+    finally:
+        score_bounds.FEWEST_ROWS = fewest
 
 
 def draw_growth(
-    n: np.ndarray, seconds: np.ndarray, peak: np.ndarray, bare: np.ndarray, plot: Path
+    n: np.ndarray,
+    seconds: np.ndarray,
+    bare: np.ndarray,
+    exhaustive: np.ndarray,
+    scored: np.ndarray,
+    plot: Path,
 ) -> None:
-    """Draw time and memory over the number of points."""
+    """Draw the time, and the share of rows that need a score, over the number of points."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
-    axes[0].loglog(n, seconds, "o-", label="working_set to a gap of 1e-3")
-    axes[0].loglog(n, bare, "s--", label="one bare pass over MᵀM")
-    axes[0].set(xlabel="points n", ylabel="seconds")
+    axes[0].loglog(n, bare, "s:", color="0.6", label="one bare pass over MᵀM")
+    axes[0].loglog(n, exhaustive, "^--", label="all rows scored")
+    axes[0].loglog(n, seconds, "o-", label="rows bounded")
+    axes[0].set(xlabel="points n", ylabel="seconds to a certified gap of 1e-3")
     axes[0].legend(frameon=False)
-    axes[1].loglog(n, peak, "o-")
-    axes[1].set(xlabel="points n", ylabel="peak memory beyond M, MiB")
+    axes[1].semilogx(n, 100 - scored, "o-")
+    axes[1].set(xlabel="points n", ylabel="rows decided by a bound, %", ylim=(0, 102))
     figure.savefig(plot, dpi=110)
 
 
@@ -181,12 +235,22 @@ def mixed_scene(data: str, n: int, noise: float = 0.01) -> np.ndarray:
     return np.maximum(M, 0.0, out=M)
 
 
-def bare_pass(M: np.ndarray) -> None:
-    """Multiply MᵀM a block of rows at a time."""
+def bare_pass(M: np.ndarray, n_rows: int | None = None) -> None:
+    """Multiply MᵀM a block of rows at a time, up to a row if one is given."""
     out = np.empty((BLOCK, M.shape[1]))
-    for a in range(0, M.shape[1], BLOCK):
+    for a in range(0, n_rows or M.shape[1], BLOCK):
         block = M[:, a : a + BLOCK]
         np.matmul(block.T, M, out=out[: block.shape[1]])
+
+
+def bare_pass_seconds(M: np.ndarray) -> float:
+    """Return the seconds of a bare pass in float64; of a long one the first rows are timed."""
+    n = M.shape[1]
+    M = M.astype(np.float64, copy=False)
+    if n <= LONGEST_PASS:
+        return fastest(partial(bare_pass, M), 1)[0]
+    n_rows = BLOCK * (10_000_000 // n)
+    return fastest(partial(bare_pass, M, n_rows), 1)[0] * n / n_rows
 
 
 def fastest(task, repeats: int) -> tuple[float, Solution]:
