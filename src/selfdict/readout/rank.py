@@ -16,6 +16,7 @@ from selfdict.peers._columns import with_squared_norms
 from selfdict.peers.spa import spa
 from selfdict.readout.evidence import Evidence
 from selfdict.readout.selection import select_from
+from selfdict.readout.signal import signal_dimension
 
 
 @dataclass(frozen=True)
@@ -175,21 +176,8 @@ def hysime(M: ArrayLike) -> int:
     """
     M = as_matrix(M, finite=False)
     M, _ = with_squared_norms(M)  # the dimension has no unit
-    m, n = M.shape
-    R = second_moments(M) / n
-    power = np.trace(R) / m
-    if power == 0:
-        return 0
-    # Regressing row i on the others leaves (P M)_i / P_ii with P = (M Mᵀ)⁻¹: all moments follow
-    # from R.
-    P = np.linalg.inv(R + 1e-12 * power * np.eye(m))
-    B = P / np.diag(P)[:, None]
-    noise = np.diag(B @ R @ B.T)
-    signal = (np.eye(m) - B) @ R @ (np.eye(m) - B).T
-    E = np.linalg.eigh(signal)[1]
-    kept = np.einsum("ij,ij->j", E, R @ E)
-    added = noise @ E**2 + 1e-10 * power
-    return int(np.sum(kept > 2 * added))
+    dimension, _ = signal_dimension(second_moments(M))
+    return dimension
 
 
 def elbow(errors: ArrayLike) -> int:

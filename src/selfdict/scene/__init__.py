@@ -10,6 +10,7 @@ optional("xarray")
 optional("rioxarray")
 
 from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402
+from selfdict.scene.advice import RankAdvice  # noqa: E402
 from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402
 from selfdict.scene.check import SceneCheck  # noqa: E402
 from selfdict.scene.dominant import write_dominant  # noqa: E402
@@ -27,6 +28,7 @@ from selfdict.scene.library import (  # noqa: E402
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
 from selfdict.scene.pixel_export import write_pixels  # noqa: E402
 from selfdict.scene.preflight import Preflight, preflight  # noqa: E402
+from selfdict.scene.rank import advise_rank  # noqa: E402
 from selfdict.scene.result import UnmixResult  # noqa: E402
 from selfdict.scene.unmix import unmix  # noqa: E402
 
@@ -34,11 +36,13 @@ __all__ = [
     "Identification",
     "Match",
     "Preflight",
+    "RankAdvice",
     "ResampledLibrary",
     "SceneCheck",
     "SceneError",
     "SelfdictAccessor",
     "UnmixResult",
+    "advise_rank",
     "as_scene",
     "build_library",
     "build_scene",

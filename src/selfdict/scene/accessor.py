@@ -46,7 +46,7 @@ class SelfdictAccessor:
         """See :func:`selfdict.scene.matrix`."""
         return blocks.matrix(self._scene, mask, drop_bad_bands=drop_bad_bands, clip=clip)
 
-    def unmix(self, r: int, **options: Any) -> UnmixResult:
+    def unmix(self, r: int | str, **options: Any) -> UnmixResult:
         """See :func:`selfdict.scene.unmix`."""
         return unmix(self._scene, r, **options)
 

@@ -11,8 +11,8 @@ from selfdict.scene.scaling import scaling_of
 
 # From this number of bands on, the same value in all of them is no coincidence.
 _FEWEST_BANDS = 4
-# Share of the bands in which a pixel with data has a value. Outside the image a few faulty bands may
-# hold a number, and inside it one of two detectors may be missing.
+# Share of the bands in which a pixel with data has a value. Outside the image a few faulty bands
+# may hold a number, and inside it one of two detectors may be missing.
 _LEAST_SHARE = 0.25
 
 

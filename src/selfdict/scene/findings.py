@@ -93,7 +93,8 @@ def _no_data(look: Look) -> Iterator[str]:
         if nodata is not None and nodata != 0:
             reason = f"{nodata:.6g} (the no-data value), zero or not finite"
         verb = _agree(statistics.n_empty, "is", "are")
-        yield f"{statistics.n_empty:,} of {n_all:,} pixels {verb} left out: {reason} in all bands or most"
+        count = f"{statistics.n_empty:,} of {n_all:,} pixels"
+        yield f"{count} {verb} left out: {reason} in all bands, or in most"
     if statistics.n_uniform:
         yield (
             f"{statistics.n_uniform:,} pixels hold one value in all bands "

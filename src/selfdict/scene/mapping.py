@@ -15,6 +15,8 @@ from selfdict.scene.check import SceneCheck
 from selfdict.scene.files import as_bands, read_scene
 from selfdict.scene.fitting import FitBlock, MapArrays, Totals
 from selfdict.scene.passes import over_blocks
+from selfdict.scene.request import UnmixRequest
+from selfdict.scene.selection import Selection
 from selfdict.scene.staging import staged
 
 
@@ -30,6 +32,27 @@ class Maps:
     pixel_error: float | None  # of the pure pixels, if they are not the endmembers
     peaks: Array  # for each endmember, the pixel that holds most of it
     check: SceneCheck | None
+
+
+def fit_task(request: UnmixRequest, selection: Selection) -> FitBlock:
+    """Return the task that fits the pixels of a block by the chosen endmembers."""
+    names = None
+    if request.library is not None:
+        names = request.library["name"].values[selection.chosen]
+    pixel_spectra = None
+    if request.endmembers == "average" or request.abundances == "fcls":
+        # Errors of pure pixels with nonnegative coefficients can be compared between methods.
+        pixel_spectra = selection.pixel_spectra
+    return FitBlock(
+        request.bands,
+        selection.U,
+        request.abundances,
+        pixel_spectra=pixel_spectra,
+        with_uncertainty=request.uncertainty,
+        variability=selection.variability,
+        dictionary=selection.dictionary,
+        names=names,
+    )
 
 
 def map_scene(

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -104,13 +106,8 @@ def preflight(
     array([ True,  True, False,  True])
     """
     scene = with_mask(as_scene(scene), mask)
-    statistics = None
-    for _, part in over_blocks(scene, examine_block, client, progress):
-        if statistics is None:
-            statistics = part
-        else:
-            statistics = statistics + part
-    assert statistics is not None  # a scene has at least one block
+    parts = [part for _, part in over_blocks(scene, examine_block, client, progress)]
+    statistics = reduce(add, parts)
     marked = np.zeros(scene.sizes["band"], dtype=bool)
     if "good_band" in scene.coords:
         marked = ~scene["good_band"].values.astype(bool)
@@ -127,9 +124,7 @@ def _dead_bands(statistics: BandStatistics) -> Array:
     return (statistics.n_values == 0) | (statistics.lowest == statistics.highest)
 
 
-def _used_bands(
-    dead: Array, marked: Array, keep_bands: bool, drop_bad_bands: bool | None
-) -> Array:
+def _used_bands(dead: Array, marked: Array, keep_bands: bool, drop_bad_bands: bool | None) -> Array:
     """Return which bands are used, as booleans; at least one is."""
     if drop_bad_bands and marked.all():
         raise InputError(

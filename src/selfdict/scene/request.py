@@ -23,6 +23,7 @@ from selfdict.scene.notes import notes_of
 from selfdict.scene.preflight import Preflight
 from selfdict.scene.resampling import ResampledLibrary, resample_library
 
+MOST_MATERIALS = 20  # that are recommended, unless another number is given
 METHODS: dict[str, Any] = {
     "fgnsr": FGNSR,
     "spa": SPA,
@@ -42,7 +43,9 @@ class UnmixRequest:
     scene : xarray.DataArray (band, y, x)
         With the user's mask in its ``valid`` coordinate.
     r : int
-        Number of endmembers.
+        Number of endmembers; the largest to consider if ``auto_rank``.
+    auto_rank : bool
+        Whether the number is to be found.
     method : str
         A key of ``METHODS``.
     candidates : int or None
@@ -89,6 +92,7 @@ class UnmixRequest:
 
     scene: xr.DataArray
     r: int
+    auto_rank: bool
     method: str
     candidates: int | None
     candidates_reason: str
@@ -114,7 +118,7 @@ class UnmixRequest:
 
 def check_request(
     scene: xr.DataArray,
-    r: int,
+    r: int | str,
     *,
     method: str,
     candidates: int | str | None,
@@ -161,12 +165,16 @@ def check_request(
     if names is not None:
         # Before hours of work, not after them.
         check_names(scene.isel(band=bands), names)
+    auto_rank = r == "auto"
+    if auto_rank:
+        r = _most_materials(scene, library)
     r = _checked_rank(r, scene, library)
     n_pixels = scene.sizes["y"] * scene.sizes["x"]
     choice = _chosen_candidates(candidates, method, library, squared_loss, n_pixels, bands)
     return UnmixRequest(
         scene=scene,
         r=r,
+        auto_rank=auto_rank,
         method=method,
         candidates=choice.n_clusters,
         candidates_reason=choice.reason,
@@ -282,7 +290,15 @@ def _proof_wanted(prove: bool | str, method: str, loss: Any) -> bool | str:
     return prove
 
 
-def _checked_rank(r: int, scene: xr.DataArray, library: xr.DataArray | None) -> int:
+def _most_materials(scene: xr.DataArray, library: xr.DataArray | None) -> int:
+    """Return the largest number of endmembers that is recommended."""
+    n_choices = scene.sizes["y"] * scene.sizes["x"]
+    if library is not None:
+        n_choices = library.sizes["spectrum"]
+    return min(MOST_MATERIALS, n_choices)
+
+
+def _checked_rank(r: Any, scene: xr.DataArray, library: xr.DataArray | None) -> int:
     if library is not None:
         return as_rank(r, library.sizes["spectrum"])
     return as_rank(r, scene.sizes["y"] * scene.sizes["x"])

@@ -10,6 +10,7 @@ from selfdict._validation import Array
 from selfdict.model.solution import Solution
 from selfdict.readout.guarantee import Guarantee
 from selfdict.readout.proof import Proof
+from selfdict.scene.advice import RankAdvice
 from selfdict.scene.check import SceneCheck
 from selfdict.scene.identify import Identification
 from selfdict.scene.preflight import Preflight
@@ -80,7 +81,8 @@ class UnmixResult:
     parameters : mapping
         Method and settings as they were used.
     seconds : mapping of str to float
-        Time of the steps ``read``, ``select``, ``prove``, ``abundances``, and of all, ``total``.
+        Time of the steps ``preflight``, ``read``, ``rank``, ``select``, ``prove``, ``abundances``,
+        and of all, ``total``.
     atoms : (r,) ndarray of int or None
         Which spectra of the library the endmembers are; None without a library.
     check : SceneCheck or None
@@ -114,6 +116,8 @@ class UnmixResult:
         How many values are negative.
     preflight : Preflight or None
         What was assumed about the scene, which bands were left out, and what seems wrong with it.
+    rank_advice : RankAdvice or None
+        Why this number of endmembers was taken, if it was not given.
     """
 
     endmembers: xr.DataArray
@@ -142,6 +146,7 @@ class UnmixResult:
     pixel_error: float | None = None
     negative: NegativeValues | None = None
     preflight: Preflight | None = None
+    rank_advice: RankAdvice | None = None
 
     @property
     def n_valid(self) -> int:

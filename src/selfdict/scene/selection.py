@@ -106,7 +106,7 @@ def read_points(
         raise InputError(
             "the scene has no valid pixel: all are no-data, not finite, zero or masked"
         )
-    if request.library is None:
+    if request.library is None and not request.auto_rank:
         # Only now is it known how many pixels are valid.
         as_rank(request.r, len(points.values))
     return points

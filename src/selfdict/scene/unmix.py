@@ -11,10 +11,10 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from selfdict._validation import as_generator
+from selfdict.scene.advice import advise
 from selfdict.scene.assemble import assemble_result
-from selfdict.scene.fitting import FitBlock
 from selfdict.scene.identify import identify
-from selfdict.scene.mapping import Maps, map_scene
+from selfdict.scene.mapping import Maps, fit_task, map_scene
 from selfdict.scene.preflight import Preflight
 from selfdict.scene.preflight import preflight as look_at_scene
 from selfdict.scene.request import METHODS, UnmixRequest, check_request, use_sound_bands
@@ -26,7 +26,7 @@ __all__ = ["METHODS", "unmix"]
 
 def unmix(
     scene: xr.DataArray,
-    r: int,
+    r: int | str,
     *,
     method: str = "fgnsr",
     candidates: int | str | None = "auto",
@@ -62,8 +62,9 @@ def unmix(
     ----------
     scene : xarray.DataArray (band, y, x)
         See :func:`read_scene`; names of dims are recognised as in :func:`as_scene`.
-    r : int
-        Number of endmembers.
+    r : int or "auto"
+        Number of endmembers. "auto" takes the number that :func:`advise_rank` recommends for these
+        settings, which can mean to choose pixels for several numbers.
     method : {"fgnsr", "spa", "snpa", "xray", "vca", "h2nmf"}
         How pure pixels are chosen.
     candidates : "auto", int or None
@@ -183,8 +184,15 @@ def unmix(
     points = read_points(request, generator, client, partial(report, "read"))
     read = time.perf_counter()
 
+    seed = int(generator.integers(2**31))
+    advice = None
+    if request.auto_rank:
+        advice = advise(request, points, seed, client, partial(report, "rank"), curve=False)
+        request = replace(request, r=advice.r)
+    advised = time.perf_counter()
+
     report("select", 0.0)
-    selection = choose_endmembers(request, points, seed=int(generator.integers(2**31)))
+    selection = choose_endmembers(request, points, seed)
     report("select", 1.0)
     # Up to 128 MiB, which the second pass does not need; a solution keeps its own data.
     del points
@@ -196,12 +204,13 @@ def unmix(
     seconds = {
         "preflight": looked - started,
         "read": read - looked,
-        "select": selected - read - selection.proof_seconds,
+        "rank": advised - read,
+        "select": selected - advised - selection.proof_seconds,
         "prove": selection.proof_seconds,
         "abundances": ended - selected,
         "total": ended - started,
     }
-    result = assemble_result(request, selection, mapped, seconds)
+    result = replace(assemble_result(request, selection, mapped, seconds), rank_advice=advice)
     if request.names is None:
         return replace(result, notes=request.notes)
     identification = identify(result.endmembers, request.names)
@@ -213,23 +222,7 @@ def map_abundances(
     request: UnmixRequest, selection: Selection, client: Any, report: Callable[[float], Any]
 ) -> Maps:
     """Read the scene again and fit every pixel by the chosen endmembers."""
-    names = None
-    if request.library is not None:
-        names = request.library["name"].values[selection.chosen]
-    pixel_spectra = None
-    if request.endmembers == "average" or request.abundances == "fcls":
-        # Errors of pure pixels with nonnegative coefficients can be compared between methods.
-        pixel_spectra = selection.pixel_spectra
-    task = FitBlock(
-        request.bands,
-        selection.U,
-        request.abundances,
-        pixel_spectra=pixel_spectra,
-        with_uncertainty=request.uncertainty,
-        variability=selection.variability,
-        dictionary=selection.dictionary,
-        names=names,
-    )
+    task = fit_task(request, selection)
     return map_scene(request.scene, task, request.folder, client, report)
 
 
