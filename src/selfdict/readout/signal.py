@@ -137,7 +137,7 @@ def _alone(M: Array, R: Array) -> Array:
 
     def shares(start: int, stop: int) -> Array:
         block = np.asarray(M[:, start:stop], dtype=np.float64)
-        return np.einsum("ij,ij->j", block, P @ block)
+        return np.asarray(np.einsum("ij,ij->j", block, P @ block))
 
     columns_per_block = 2048
-    return np.concatenate(list(in_order(shares, n, columns_per_block))) > threshold
+    return np.asarray(np.concatenate(list(in_order(shares, n, columns_per_block))) > threshold)

@@ -121,7 +121,8 @@ def _dead_bands(statistics: BandStatistics) -> Array:
     """Return which bands hold one value in all pixels, or none, as booleans."""
     if statistics.n_pixels < _FEWEST_PIXELS:
         return np.zeros(statistics.n_values.shape, dtype=bool)
-    return (statistics.n_values == 0) | (statistics.lowest == statistics.highest)
+    is_constant = statistics.lowest == statistics.highest
+    return np.asarray(is_constant | (statistics.n_values == 0))
 
 
 def _used_bands(dead: Array, marked: Array, keep_bands: bool, drop_bad_bands: bool | None) -> Array:
