@@ -9,7 +9,8 @@ import naive
 from selfdict import Problem, Solution, WorkingSet, certify, mu_heuristic
 from selfdict.datasets import make_mixtures
 from selfdict.model import score_bounds
-from selfdict.model.score_bounds import DECIDED, Metric, ScoreBounds
+from selfdict.model.score_bounds import DECIDED, ScoreBounds
+from selfdict.model.score_metric import Metric
 
 
 @pytest.fixture

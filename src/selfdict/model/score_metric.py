@@ -1,0 +1,214 @@
+"""Upper bounds on h(x) = Σ_j max(0, xᵀθ_j), which are what :mod:`selfdict.model.score_bounds` uses.
+
+h is convex and positively homogeneous, so h(x) ≤ h(y) + h(x − y) for every y. The second term is
+bounded by the inequality of Cauchy and Schwarz, with a_j = ‖θ_j‖:
+
+    h(d) = ½ (dᵀΣ_jθ_j + Σ_j|dᵀθ_j|) ≤ ½ (dᵀΣ_jθ_j + √A √(dᵀS d)),
+    A = Σ_j a_j,  S = Σ_j θ_jθ_jᵀ/a_j.
+
+Every bound has room for what rounding may have done to it, so it is a proof. All of it is relative
+to A times the length of the vectors, as derived at :meth:`Metric.remainder`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from selfdict._validation import Array
+from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.threads import for_slices
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.dual import dot_error
+from selfdict.model.screening import TILE_COLUMNS, positive_sums
+
+SINGLE_ROUNDOFF = 2.0**-24
+COLUMNS_PER_SLICE = 8192
+# directions of a projection: the kernel for few features is fastest up to 16
+N_DIRECTIONS = 16
+
+
+@dataclass(frozen=True)
+class MetricSums:
+    """What a metric is made of, as sums over columns of θ.
+
+    Attributes
+    ----------
+    total : float
+        A.
+    mean : (m,) ndarray
+        Σ_j θ_j.
+    moments : (m, m) ndarray
+        S.
+    n_columns : int
+        How many columns were summed up.
+    """
+
+    total: float
+    mean: Array
+    moments: Array
+    n_columns: int
+
+    @classmethod
+    def of(cls, theta: Array) -> "MetricSums":
+        """Sum up the columns of θ (m, l)."""
+        n_columns = theta.shape[1]
+        magnitudes = np.sqrt(squared_norms(theta))
+        inverse = np.zeros(n_columns)
+        np.divide(1.0, magnitudes, out=inverse, where=magnitudes > 0)
+
+        def task(start: int, stop: int) -> tuple[Array, Array]:
+            part = theta[:, start:stop]
+            return (part * inverse[start:stop]) @ part.T, part.sum(axis=1)
+
+        with single_threaded_blas():
+            parts = for_slices(task, n_columns, COLUMNS_PER_SLICE)
+        moments = np.sum([part[0] for part in parts], axis=0)
+        mean = np.sum([part[1] for part in parts], axis=0)
+        return cls(float(magnitudes.sum()), mean, moments, n_columns)
+
+    def __add__(self, other: "MetricSums") -> "MetricSums":
+        """Return the sums of two sets of columns together."""
+        return MetricSums(
+            self.total + other.total,
+            self.mean + other.mean,
+            self.moments + other.moments,
+            self.n_columns + other.n_columns,
+        )
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What bounds h(d) for every d: A, Σθ_j, and L with LLᵀ ≥ S.
+
+    Attributes
+    ----------
+    total : float
+        A, from above.
+    mean : (m,) ndarray
+        Σ_j θ_j.
+    factor : (m, m) ndarray
+        L, lower triangular.
+    rounding : float
+        Room for rounding, relative to A and to the lengths of the vectors a remainder comes from.
+    """
+
+    total: float
+    mean: Array
+    factor: Array
+    rounding: float
+
+    @classmethod
+    def of(cls, theta: Array) -> "Metric":
+        """Return the metric of θ (m, l), which has at least one column that is not zero."""
+        return cls.from_sums(MetricSums.of(theta))
+
+    @classmethod
+    def from_sums(cls, sums: "MetricSums") -> "Metric":
+        """Return the metric of all columns that were summed up."""
+        m = len(sums.mean)
+        total = sums.total * (1 + dot_error(sums.n_columns))
+        # The errors of S and of its factor are at most these multiples of A, as norms: a multiple
+        # of the identity makes LLᵀ at least S in spite of them.
+        ridge = 2 * dot_error(sums.n_columns) + 4 * m * dot_error(m)
+        factor = np.linalg.cholesky(sums.moments + ridge * total * np.eye(m))
+        return cls(total, sums.mean, factor, 2 * dot_error(sums.n_columns + 2 * m))
+
+    def remainder(self, difference: Array, size: Array) -> Array:
+        """Return h(d) from above for the columns d of ``difference`` (m, k).
+
+        ``size`` (k,) are at least the lengths of the vectors that d is the difference of, summed.
+        The errors of Lᵀd, of Σθ_j and of its product with d are at most
+        (γ_l + 2γ_m) A · size, since ‖L‖_F² ≤ (1 + small) A and ‖Σθ_j‖ ≤ A.
+        """
+        return self.bound(self.factor.T @ difference, self.mean @ difference, size)
+
+    def bound(self, transformed: Array, inner: Array, size: Array) -> Array:
+        """Return the same from Lᵀd, (m, k), and dᵀΣθ_j, (k,)."""
+        norms = np.sqrt(np.einsum("ij,ij->j", transformed, transformed))
+        room = self.rounding * self.total * size
+        return np.asarray(0.5 * (inner + np.sqrt(self.total) * norms) + room)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Rows split into their part in a few directions and a remainder whose score is bounded.
+
+    y = P b with b = WᵀLᵀx. Whatever P and b are as stored, x − P b is the remainder.
+
+    Attributes
+    ----------
+    metric : Metric
+    directions : (m, q) ndarray
+        W, orthonormal.
+    basis : (m, q) ndarray
+        P.
+    """
+
+    metric: Metric
+    directions: Array
+    basis: Array
+
+    @classmethod
+    def of(cls, X: Array, metric: Metric) -> "Projection":
+        """Return the projection onto the leading directions of the columns of LᵀX."""
+        transformed = metric.factor.T @ X
+        moments = transformed @ transformed.T
+        vectors: Array = np.linalg.eigh(moments)[1]
+        directions = np.ascontiguousarray(vectors[:, ::-1][:, :N_DIRECTIONS])
+        return cls(metric, directions, solve_triangular(metric.factor.T, directions, lower=False))
+
+    def split(self, X: Array) -> tuple[Array, Array]:
+        """Return b (q, k), and h(x − P b) from above, for the columns x of X, of unit length."""
+        metric = self.metric
+        transformed = metric.factor.T @ X
+        b = self.directions.T @ transformed
+        transformed -= (metric.factor.T @ self.basis) @ b
+        inner = metric.mean @ X - (metric.mean @ self.basis) @ b
+        width = float(np.linalg.norm(self.basis))
+        size = 1.0 + width * np.sqrt(np.einsum("ij,ij->j", b, b))
+        # the errors of the products with P, and of Pᵀθ in h(P b), have the same bound as the others
+        return b, metric.bound(transformed, inner, 4 * size)
+
+    def sums(self, coordinates: Array, theta: Array) -> Array:
+        """Return h(P b) from above for the columns b of ``coordinates``."""
+        norms = positive_norms(coordinates)
+        projected = self.basis.T @ theta
+        reach = float(np.sqrt(squared_norms(projected)).sum())
+        return np.asarray(norms * rough_sums(coordinates, norms, projected, None, reach))
+
+
+def sums_of_centres(centres: Array, theta: Array, reach: float) -> Array:
+    """Return h(c) from above for the columns c of ``centres``; ``reach`` is Σ_j ‖θ_j‖."""
+    norms = positive_norms(centres)
+    return np.asarray(norms * rough_sums(centres, norms, theta, None, reach))
+
+
+def cluster_bounds(X: Array, centres: Array, of_centres: Array, metric: Metric) -> Array:
+    """Return h(c) + h(x − c) from above.
+
+    X (m, k) are rows of unit length, ``centres`` (m, k) those of their clusters, and ``of_centres``
+    (k,) their h(c).
+    """
+    size = 1.0 + np.sqrt(np.einsum("ij,ij->j", centres, centres))
+    return np.asarray(of_centres + metric.remainder(X - centres, size))
+
+
+def rough_sums(D: Array, norms: Array, theta: Array, rows: Array | None, reach: float) -> Array:
+    """Return Σ_j max(0, d_iᵀθ_j)/‖d_i‖ from above, computed in float32.
+
+    ``reach`` is Σ_j ‖θ_j‖. Two vectors of length one and ‖θ_j‖ have each entry rounded, and their
+    product n_terms times. A tile of columns is summed in float32. Underflow is covered, since the
+    largest entry of θ is scaled to one.
+    """
+    sums = positive_sums(D, norms, theta, rows, np.float32)
+    of_products = 2 * (len(theta) + 16) * SINGLE_ROUNDOFF * reach
+    of_sums = 2 * (TILE_COLUMNS + 16) * SINGLE_ROUNDOFF * sums
+    return np.asarray(sums + of_products + of_sums)
+
+
+def positive_norms(D: Array) -> Array:
+    """Return the norms of the columns, where zero counts as one."""
+    norms: Array = np.sqrt(squared_norms(D))
+    norms[norms == 0] = 1.0
+    return norms
