@@ -162,3 +162,16 @@ def test_real_demo_reads_the_cube_of_tensorly():
     assert r == 8
     assert "Indian Pines" in title
     assert float(scene.mean()) == pytest.approx((2652.4 - 1000) / 500, abs=0.01)
+
+
+def test_options_of_the_reading_reach_the_reader(tmp_path):
+    path = tmp_path / "cube.npy"
+    np.save(path, np.ones((3, 4, 5)))
+    result = run("info", path, "--layout", "band y x", "--json")
+    assert json.loads(result.stdout)["bands"] == 3
+    result = run("convert", path, tmp_path / "cube.hdr", "--layout", "x y band")
+    assert result.exit_code == 0, result.output
+    assert read_scene(tmp_path / "cube.hdr").shape == (5, 4, 3)
+    result = run("info", path, "--max-bytes", "10")
+    assert result.exit_code == 2
+    assert "at most 10 are allocated at once (max_bytes)" in result.stderr

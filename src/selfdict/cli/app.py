@@ -9,11 +9,11 @@ from selfdict import __version__
 from selfdict.cli.console import (
     ProgressBars,
     handle_errors,
-    ignore_interruptions,
     print_json,
     print_line,
     print_table,
 )
+from selfdict.cli.convert import convert
 from selfdict.cli.identify import identify
 from selfdict.cli.options import (
     Abundances,
@@ -26,7 +26,9 @@ from selfdict.cli.options import (
     Format,
     Json,
     KeptDetector,
+    Layout,
     Mask,
+    MaxBytes,
     Method,
     Names,
     Output,
@@ -137,6 +139,8 @@ def unmix(
     variable: Variable = None,
     overlap: KeptDetector = None,
     shape: Shape = None,
+    layout: Layout = None,
+    max_bytes: MaxBytes = None,
     format: Annotated[
         Format | None,
         typer.Option(help="Format of the maps; default: that of the input.", show_default=False),
@@ -194,7 +198,19 @@ def unmix(
         path = file.absolute()
     request = Request(
         # The record names the file as it was given.
-        source=Source(path, bands, drop_bad_bands, mask, roi, variable, str(file), overlap, shape),
+        source=Source(
+            path,
+            bands,
+            drop_bad_bands,
+            mask,
+            roi,
+            variable,
+            overlap,
+            shape,
+            layout,
+            max_bytes,
+            name=str(file),
+        ),
         r=rank,
         method=method.value,
         candidates=parse_candidates(candidates),
@@ -232,6 +248,8 @@ def compare(
     variable: Variable = None,
     overlap: KeptDetector = None,
     shape: Shape = None,
+    layout: Layout = None,
+    max_bytes: MaxBytes = None,
     time_limit: TimeLimit = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -244,7 +262,7 @@ def compare(
 
     request = Request(
         source=Source(
-            file, bands, drop_bad_bands, mask, roi, variable, overlap=overlap, shape=shape
+            file, bands, drop_bad_bands, mask, roi, variable, overlap, shape, layout, max_bytes
         ),
         r=rank,
         time_limit=time_limit,
@@ -282,13 +300,17 @@ def rank(
     variable: Variable = None,
     overlap: KeptDetector = None,
     shape: Shape = None,
+    layout: Layout = None,
+    max_bytes: MaxBytes = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Suggest how many materials a scene holds, in two ways."""
     from selfdict.cli.describe import suggest_ranks
 
-    source = Source(file, bands, drop_bad_bands, mask, roi, variable, overlap=overlap, shape=shape)
+    source = Source(
+        file, bands, drop_bad_bands, mask, roi, variable, overlap, shape, layout, max_bytes
+    )
     with thread_limit(threads):
         ranks = suggest_ranks(source, maximum)
     if json:
@@ -314,12 +336,23 @@ def info(
     variable: Variable = None,
     overlap: KeptDetector = None,
     shape: Shape = None,
+    layout: Layout = None,
+    max_bytes: MaxBytes = None,
     json: Json = False,
 ) -> None:
     """Say what a file holds."""
     from selfdict.cli.describe import describe
 
-    facts = describe(Source(file, variable=variable, overlap=overlap, shape=shape))
+    facts = describe(
+        Source(
+            file,
+            variable=variable,
+            overlap=overlap,
+            shape=shape,
+            layout=layout,
+            max_bytes=max_bytes,
+        )
+    )
     if json:
         print_json(facts)
         return
@@ -327,39 +360,7 @@ def info(
     print_table(("", ""), rows)
 
 
-@app.command()
-@handle_errors
-def convert(
-    file: File,
-    output: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
-    bands: Bands = None,
-    drop_bad_bands: DropBad = False,
-    mask: Mask = None,
-    roi: Roi = None,
-    variable: Variable = None,
-    overlap: KeptDetector = None,
-    shape: Shape = None,
-    format: Annotated[
-        Format | None, typer.Option(help="Default: by the name of the output.", show_default=False)
-    ] = None,
-    force: Force = False,
-    quiet: Quiet = False,
-) -> None:
-    """Write a scene in another format; the name of the output says which."""
-    from selfdict.scene import write_scene
-    from selfdict.scene.staging import InterruptedAfterWriting
-
-    source = Source(file, bands, drop_bad_bands, mask, roi, variable, overlap=overlap, shape=shape)
-    scene = source.read()
-    try:
-        write_scene(scene, output, format_name(format), overwrite=force)
-    except InterruptedAfterWriting:
-        # The output is complete: Ctrl-C came too late.
-        ignore_interruptions()
-    if not quiet:
-        print_line(str(output))
-
-
+app.command()(convert)
 app.command()(identify)
 app.command()(reproduce)
 

@@ -64,7 +64,9 @@ def _check_finite(value: float | None) -> float | None:
 
 File = Annotated[
     Path,
-    typer.Argument(help="ENVI, GeoTIFF, MATLAB, NetCDF, zarr or NumPy file.", show_default=False),
+    typer.Argument(
+        help="ENVI, GeoTIFF, MATLAB, NetCDF, HDF5, zarr or NumPy file.", show_default=False
+    ),
 ]
 Rank = Annotated[
     int, typer.Option("--rank", "-r", min=1, help="Number of materials.", show_default=False)
@@ -97,7 +99,26 @@ Names = Annotated[
 ]
 Variable = Annotated[
     str | None,
-    typer.Option(help="Which array of a .mat, .npz, NetCDF or zarr file.", show_default=False),
+    typer.Option(
+        help="Which array of a .mat, .npz, NetCDF, HDF5 or zarr file.", show_default=False
+    ),
+]
+Layout = Annotated[
+    str | None,
+    typer.Option(
+        help="Axes of an array in order, such as 'band y x' (.mat, .npy, .npz, HDF5).",
+        show_default=False,
+    ),
+]
+# More bytes than any machine has; typer refuses a negative number.
+MaxBytes = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=2**62,
+        help="Most bytes of one block or loaded array; default: what the file's size makes likely.",
+        show_default=False,
+    ),
 ]
 KeptDetector = Annotated[
     Overlap | None,

@@ -208,6 +208,8 @@ def _settings(request: "Request", result: "UnmixResult") -> dict[str, Any]:
         "variable": source.variable,
         "overlap": source.overlap,
         "shape": source.shape,
+        "layout": source.layout,
+        "max_bytes": source.max_bytes,
         "time_limit": request.time_limit,
     }
 

@@ -28,12 +28,16 @@ class Source:
         A file with one band; pixels that are not 0 are left out.
     variable : str or None
         Which array of the file.
-    name : str or None
-        The name of the file in records; None: its path.
     overlap : str or None
         The detector whose bands are kept where two see the same wavelengths.
     shape : str or None
         As on the command line, see :func:`parse_shape`; None: as the file says.
+    layout : str or None
+        The axes of the array in order; None: as the file says.
+    max_bytes : int or None
+        The most bytes of one allocation, see :func:`selfdict.scene.read_scene`.
+    name : str or None
+        The name of the file in records; None: its path.
     """
 
     path: Path
@@ -42,9 +46,11 @@ class Source:
     mask: Path | None = None
     roi: str | None = None
     variable: str | None = None
-    name: str | None = None
     overlap: str | None = None
     shape: str | None = None
+    layout: str | None = None
+    max_bytes: int | None = None
+    name: str | None = None
 
     def read(self) -> "xr.DataArray":
         """Return the scene."""
@@ -62,7 +68,15 @@ class Source:
             options["variable"] = self.variable
         if self.overlap is not None:
             options["overlap"] = str(self.overlap)
-        return read_scene(self.path, drop_bad_bands=self.drop_bad_bands, mask=self.mask, **options)
+        if self.layout is not None:
+            options["layout"] = self.layout
+        return read_scene(
+            self.path,
+            drop_bad_bands=self.drop_bad_bands,
+            mask=self.mask,
+            max_bytes=self.max_bytes,
+            **options,
+        )
 
     @property
     def label(self) -> str:
@@ -81,6 +95,8 @@ class Source:
             "--variable": self.variable,
             "--overlap": self.overlap,
             "--shape": self.shape,
+            "--layout": self.layout,
+            "--max-bytes": self.max_bytes,
         }
         for option, value in options.items():
             if value is not None:
