@@ -187,6 +187,37 @@ def library(folder):
     path.write_text(header + "wavelength = {400, 500, 600}\nwavelength units = Nanometers\n")
     path.with_suffix(".sli").write_bytes(spectra.astype("<f8").tobytes())
     yield path
+    yield from text_libraries(folder)
+
+
+def text_libraries(folder):
+    """The USGS and the ECOSTRESS library, as single files and as folders."""
+    spectrum = folder / "usgs" / "splib07a_Quartz_GDS31_ASDFRa_AREF.txt"
+    write_usgs(spectrum.parent)
+    yield spectrum
+    write_usgs(folder / "usgs folder" / "library")
+    yield folder / "usgs folder" / "library"
+    header = "Name: Calcite\r\nSample No.: C-3A\r\nDescription: two\r\n lines\r\n"
+    header += "X Units: Wavelength (micrometers)\r\nY Units: Reflectance (percent)\r\n\r\n"
+    for path in (folder / "ecostress", folder / "ecostress folder" / "library"):
+        path.mkdir(exist_ok=True)
+        (path / "a.spectrum.txt").write_text(header + "0.6\t40.0\r\n0.5\t35.0\r\n0.4\t20.0\r\n")
+        (path / "b.spectrum.txt").write_text(header + "0.3\t4.0\r\n0.7\t5.0\r\n")
+    yield folder / "ecostress" / "a.spectrum.txt"
+    yield folder / "ecostress folder" / "library"
+
+
+def write_usgs(folder):
+    folder.mkdir(exist_ok=True)
+    for name, title, values in (
+        ("Quartz_GDS31_ASDFRa_AREF", "Quartz GDS31          ASDFRa AREF", "0.1 0.2 0.3 -1.23e34"),
+        ("Clay_CM9_BECKa_AREF", "Clay CM9          BECKa AREF", "0.4 0.5 0.3"),
+        ("Wavelengths_ASD", "Wavelengths ASD 0.35-2.5 um", "0.35 0.4 0.6 0.65"),
+        ("Wavelengths_BECK", "Wavelengths BECK Beckman nm", "390 500 610"),
+        ("Bandpass_(FWHM)_ASD", "Bandpass (FWHM) ASDFR um", "0.01 0.01 0.01 0.01"),
+    ):
+        lines = [f" splib07a Record=12: {title}", *(f" {value}" for value in values.split())]
+        (folder / f"splib07a_{name}.txt").write_text("\r\n".join(lines) + "\r\n")
 
 
 READERS = {

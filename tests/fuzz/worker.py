@@ -15,12 +15,18 @@ import time
 import traceback
 from pathlib import Path
 
+import numpy as np
+
 from selfdict._errors import InputError
-from selfdict.scene import read_library, read_scene, valid_mask
+from selfdict.scene import build_library, identify, read_library, read_scene, valid_mask
 
 from .mutations import mutated
 from .samples import samples
 
+# A spectrum to look up in each library that is read, and so to resample the library to.
+ENDMEMBER = build_library(
+    np.sin(np.arange(12.0))[None], ["sine"], np.linspace(420, 590, 12), fwhm=np.full(12, 9.0)
+)
 MAX_SECONDS = 20  # for one file, on a busy machine; the process is killed
 MAX_GROWTH = 400  # MiB over all files; a single allocation may take 64 MiB
 
@@ -78,7 +84,7 @@ def _read(reader, path):
     """Return whether a file is read; an error about input is an answer, too."""
     try:
         if reader == "library":
-            read_library(path)
+            identify(ENDMEMBER, read_library(path))
         else:
             valid_mask(read_scene(path))
     except InputError as error:
