@@ -224,10 +224,7 @@ def slopes_of(spectra: Array, wavelength: Array) -> Array:
     centred = weights * (distance - (weights * distance).sum(axis=1, keepdims=True))
     # Zero only if all bands have one wavelength.
     variance = np.maximum((centred * distance).sum(axis=1), np.finfo(float).tiny)
-    # Relative to the largest value, so that no unit of the data leaves the range of floats.
-    largest = np.abs(spectra).max(axis=1, keepdims=True)
-    relative = spectra / np.where(largest > 0, largest, 1.0)
-    slopes: Array = relative @ (centred / variance[:, None]).T
+    slopes: Array = _relative(spectra) @ (centred / variance[:, None]).T
     return slopes
 
 
@@ -278,9 +275,21 @@ def _decision(candidates: tuple[Candidate, ...]) -> str | None:
 
 def _scaled(curve: Array, spectrum: Array) -> Array:
     """Return a curve scaled to the brightness of a spectrum, by least squares."""
-    curve = curve.astype(np.float64)
-    energy = float(curve @ curve)
+    relative_curve = _relative(curve[None].astype(np.float64))[0]
+    relative_spectrum = _relative(spectrum[None])[0]
+    energy = float(relative_curve @ relative_curve)
     if energy == 0:
-        return curve
-    scaled: Array = curve * (float(curve @ spectrum) / energy)
+        return relative_curve
+    factor = float(relative_curve @ relative_spectrum) / energy * np.abs(spectrum).max()
+    scaled: Array = relative_curve * factor
     return scaled
+
+
+def _relative(rows: Array) -> Array:
+    """Return rows divided by their largest values.
+
+    Sums of squares then stay in the range of floats, whatever the unit of the data.
+    """
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    relative: Array = rows / np.where(largest > 0, largest, 1.0)
+    return relative

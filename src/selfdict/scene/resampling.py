@@ -203,7 +203,10 @@ def values_at_bands(library: xr.DataArray, scene: xr.DataArray) -> Array:
         for band, (centre, width) in enumerate(zip(centres, widths)):
             # A file may leave out the wavelengths of some bands.
             if np.isfinite(centre):
-                values[rows, band] = _at_band(x, spectra, own_widths, centre, width)
+                with np.errstate(all="ignore"):
+                    values[rows, band] = _at_band(x, spectra, own_widths, centre, width)
+    # Sums of damaged values may leave the range of floats.
+    values[~np.isfinite(values)] = np.nan
     return values
 
 
