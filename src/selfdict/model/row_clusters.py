@@ -22,32 +22,42 @@ class RowClusters:
     labels : (d,) ndarray of int32
         The cluster of each vector.
     centres : (m, C) ndarray of float64
+    directions : (m, q) ndarray
+        Orthonormal directions in which distances are taken.
     """
 
     labels: Array
     centres: Array
+    directions: Array
 
     @classmethod
-    def of(cls, D: Array, norms: Array) -> "RowClusters":
+    def of(cls, D: Array, norms: Array, n_rows: int | None = None) -> "RowClusters":
         """Cluster the columns of D (m, d) divided by their norms: two rounds of k-means.
 
         About 4√d clusters: the time for their scores and that for the rows they leave undecided are
-        then of the same order. Any partition gives valid bounds.
+        then of the same order. If D is a sample, ``n_rows`` counts all rows. Any partition gives
+        valid bounds.
         """
         d = D.shape[1]
-        count = min(d, int(4 * np.sqrt(d)))
-        coordinates = _leading_coordinates(D, norms)
+        count = min(d, int(4 * np.sqrt(n_rows or d)))
+        directions = _leading_directions(D, norms)
+        coordinates = _coordinates(D, norms, directions)
         start = np.random.default_rng(0).choice(d, count, replace=False)
         centres = coordinates[:, start]
         labels = _nearest(coordinates, centres)
         for _ in range(2):
             centres = _means(coordinates, labels, centres)
             labels = _nearest(coordinates, centres)
-        return cls(labels, _full_means(D, norms, labels, count))
+        return cls(labels, _full_means(D, norms, labels, count), directions)
+
+    def nearest(self, D: Array, norms: Array) -> Array:
+        """Return the cluster with the nearest centre for each column of D (m, k)/norms."""
+        centres = (self.directions.T @ self.centres).astype(np.float32)
+        return _nearest(_coordinates(D, norms, self.directions), centres)
 
 
-def _leading_coordinates(D: Array, norms: Array) -> Array:
-    """Return the unit vectors in their leading directions, (q, d), in float32."""
+def _leading_directions(D: Array, norms: Array) -> Array:
+    """Return the leading directions of the unit vectors, (m, q)."""
     m, d = D.shape
 
     def moments(start: int, stop: int) -> Array:
@@ -56,13 +66,20 @@ def _leading_coordinates(D: Array, norms: Array) -> Array:
 
     with single_threaded_blas():
         total = np.sum(for_slices(moments, d, ROWS_PER_SLICE), axis=0)
-        directions = np.linalg.eigh(total)[1][:, ::-1][:, : min(m, N_COORDINATES)]
-        coordinates = np.empty((directions.shape[1], d), np.float32)
+    vectors: Array = np.linalg.eigh(total)[1]
+    return np.ascontiguousarray(vectors[:, ::-1][:, : min(m, N_COORDINATES)])
 
-        def project(start: int, stop: int) -> None:
-            part = np.asarray(D[:, start:stop] / norms[start:stop], dtype=np.float64)
-            coordinates[:, start:stop] = directions.T @ part
 
+def _coordinates(D: Array, norms: Array, directions: Array) -> Array:
+    """Return the unit vectors in some directions, (q, d), in float32."""
+    d = D.shape[1]
+    coordinates = np.empty((directions.shape[1], d), np.float32)
+
+    def project(start: int, stop: int) -> None:
+        part = np.asarray(D[:, start:stop] / norms[start:stop], dtype=np.float64)
+        coordinates[:, start:stop] = directions.T @ part
+
+    with single_threaded_blas():
         for_slices(project, d, ROWS_PER_SLICE)
     return coordinates
 

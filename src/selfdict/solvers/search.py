@@ -122,8 +122,7 @@ class Search:
 
     def view(self, gates: Gates, gram: Array | None = None) -> View:
         """Return the view of a working set, and take over what it tells of the point."""
-        data = self.data
-        view = View(gates, self.penalty, data.positive_sums, gram, data.device, data.bounds)
+        view = self.data.view(gates, self.penalty, gram)
         self.residual = float(np.sqrt(view.quadratic))
         self.trace = float(gates.t.sum())
         # the objective of a sample says nothing about that of all columns
@@ -193,8 +192,7 @@ class Search:
             # from the residual itself: products of all points prove nothing
             gates = self.data.gates(use_gram=False)
             gates.open(point.atoms, point.t)
-            data = self.data
-            view = View(gates, self.penalty, data.positive_sums, None, data.device, data.bounds)
+            view = self.data.view(gates, self.penalty)
             self.point = point
             self.objective = view.objective + self.data.constant
             # if it is worse than X = 0, a sample has led astray

@@ -15,6 +15,7 @@ from selfdict.model.problem import Problem
 from selfdict.model.score_bounds import ScoreBounds
 from selfdict.model.screening import PositiveSums, gram, screener
 from selfdict.solvers.gates import Gates
+from selfdict.solvers.view import View
 
 # up to this many points with at least this many features, all n×n products are held
 GRAM_POINTS = 2000
@@ -116,6 +117,10 @@ class SearchData:
         if self.n_columns > GRAM_POINTS or self.M.shape[0] < GRAM_FEATURES:
             return None
         return gram(self.M, self.w)
+
+    def view(self, gates: Gates, penalty: Array, gram: Array | None = None) -> View:
+        """Return the view of a fitted working set at the penalties μp."""
+        return View(gates, penalty, self.positive_sums, gram, self.device, self.bounds)
 
     def gates(self, columns: Array | None = None, use_gram: bool = True) -> Gates:
         """Return an empty working set for all columns, or for a sample that stands for all."""

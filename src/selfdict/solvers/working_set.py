@@ -198,8 +198,8 @@ def _run(search: Search, target: Target | None, warm: bool) -> tuple[Gates, Stat
         if not warm:
             search.likely = _sample_of_rows(len(search.data.rows), search.settings.small)
             for columns in samples(search.data.n_columns, search.settings.small):
-                _solve_columns(search, columns, target)
-        return _solve_columns(search, None, target)
+                solve_columns(search, columns, target)
+        return solve_columns(search, None, target)
     except Stop as stop:
         return search.certify(), stop.status
     except KeyboardInterrupt:
@@ -226,7 +226,7 @@ def _sample_of_rows(n: int, small: int) -> Array | None:
     return np.arange(0, n, 8)
 
 
-def _solve_columns(
+def solve_columns(
     search: Search, columns: Array | None, target: Target | None
 ) -> tuple[Gates, Status]:
     """Solve for a sample of the columns, or for all: at the current μ, or for a target."""
@@ -258,7 +258,8 @@ def _open_gates(search: Search, columns: Array | None) -> Gates:
         first = first[np.isfinite(search.penalty[first])]  # rows may be closed by their price
         t = np.full(len(first), 0.5)  # half open: Newton moves them in either direction
         point = Point(first, t)
-    gates.open(point.atoms, point.t)
+    is_open = point.t > 0  # those that the search has closed would only take memory
+    gates.open(point.atoms[is_open], point.t[is_open])
     return gates
 
 

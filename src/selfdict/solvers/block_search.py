@@ -1,0 +1,297 @@
+"""Model (6) with every column a candidate, for a matrix that is read block by block.
+
+The search is that of :class:`selfdict.WorkingSet`. It starts with a sample of the columns that is
+held in memory, first with the sample as its candidates, then with all columns. In the end all
+columns are fitted, and the dual bound is that of all of them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.abundances import column_residuals, nnls
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.omega import column_norms
+from selfdict.model.problem import Problem
+from selfdict.model.row_clusters import RowClusters
+from selfdict.model.score_metric import positive_norms
+from selfdict.model.solution import Callback, Status, relative_gap
+from selfdict.solvers.block_gates import BlockGates
+from selfdict.solvers.block_view import BlockBounds, BlockRows, BlockView
+from selfdict.solvers.blocks import BlockColumns, ColumnBlocks
+from selfdict.solvers.gates import Gates
+from selfdict.solvers.penalty import RELATIVE_OFFSET
+from selfdict.solvers.search import Point, Search, SearchSettings, Stop
+from selfdict.solvers.search_data import SearchData
+from selfdict.solvers.view import View
+from selfdict.solvers.working_set import SAMPLE_TOL, WorkingSet, solve_columns
+
+# columns of the sample that carries the search
+SAMPLE_SIZE = 50_000
+
+
+@dataclass(frozen=True)
+class BlockSolution:
+    """A certified solution whose coefficients are not held.
+
+    Attributes
+    ----------
+    support, t : (k,) ndarray
+        The open columns, increasing, and their diagonal entries.
+    sample : (l,) ndarray of int
+        The columns that were held in memory, increasing.
+    mu, objective, dual_bound : float
+    status : Status
+    """
+
+    support: Array
+    t: Array
+    sample: Array
+    mu: float
+    objective: float
+    dual_bound: float
+    status: Status
+
+    @property
+    def gap(self) -> float:
+        """The certified relative gap."""
+        return relative_gap(self.objective, self.dual_bound)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockSearchData(SearchData):
+    """The data of a search over blocks; samples of columns are held in memory."""
+
+    block_rows: BlockRows
+    squares: Array
+
+    def gates(self, columns: Array | None = None, use_gram: bool = True) -> Any:
+        """Return an empty working set for all columns, or for a sample that stands for all."""
+        M = self.block_rows.M
+        if columns is None:
+            return BlockGates(M, self.w, self.squares)
+        stands_for = self.n_columns / len(columns)
+        gates = Gates(M, self.w, self.s * stands_for, columns)  # type: ignore[arg-type]
+        gates.__dict__["atom_lengths"] = np.sqrt(self.squares) / self.w
+        return gates
+
+    def view(self, gates: Any, penalty: Array, gram: Array | None = None) -> Any:
+        """Return the view of a fitted working set."""
+        if isinstance(gates, BlockGates):
+            return BlockView(gates, penalty, self.block_rows)
+        return View(gates, penalty, self.positive_sums, None, None, self.bounds)
+
+    def bounds_pay(self, gates: Any) -> bool:
+        """All rows are always bounded: there is no other way to look at them."""
+        return True
+
+
+def solve_blocks(
+    blocks: ColumnBlocks,
+    r: int,
+    *,
+    mu: float | None = None,
+    p: Callable[[int], Array] = np.ones,
+    tol: float = 1e-2,
+    max_seconds: float | None = None,
+    callback: Callback | None = None,
+    sample_size: int = SAMPLE_SIZE,
+) -> BlockSolution:
+    """Minimise ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω for the columns of all blocks.
+
+    Parameters
+    ----------
+    blocks : ColumnBlocks
+        None of the columns may be zero.
+    r : int
+        The number of columns sought, for the choice of μ.
+    mu : float, optional
+        The penalty; by default the paper's heuristic, from the errors of all columns.
+    p : callable
+        Returns the weights of the diagonal, (n,), for n columns.
+    tol : float
+        The certified relative gap at which to stop.
+    max_seconds : float, optional
+        Time limit of the search; what has been found then is certified, which takes some passes.
+    callback : callable, optional
+        Called with a :class:`~selfdict.model.Progress` after each step; a true result stops.
+    sample_size : int
+        How many columns are held in memory.
+    """
+    survey = _Survey.of(blocks, sample_size)
+    n = len(survey.w)
+    prices = p(n)
+    if mu is None:
+        mu = _heuristic_penalty(survey, r, prices)
+    data = _search_data(survey, prices)
+    # rows are never screened in part: those that are likely need not be in memory
+    settings = SearchSettings(tol, max_seconds, callback, small=n + 1)
+    search = Search(data, settings, mu)
+    search.record()
+    search.point = _sample_point(survey, mu, prices, tol)
+    try:
+        if len(survey.sample) < n:
+            solve_columns(search, survey.sample, None)
+        gates, status = solve_columns(search, None, None)
+    except Stop as stop:
+        gates = search.certify()
+        status = stop.status
+    is_open = np.flatnonzero(gates.t > 0)
+    is_open = is_open[np.argsort(gates.atoms[is_open])]
+    return BlockSolution(
+        support=gates.atoms[is_open],
+        t=gates.t[is_open],
+        sample=survey.sample,
+        mu=mu,
+        objective=search.objective,
+        dual_bound=search.bound,
+        status=status,
+    )
+
+
+@dataclass(frozen=True)
+class _Survey:
+    """What one pass over all columns gives.
+
+    Attributes
+    ----------
+    M : BlockColumns
+        With the sample kept in memory.
+    w, squares : (n,) ndarray of float64
+        ‖m_j‖₁ and ‖m_j‖₂².
+    sample : (l,) ndarray of int
+    """
+
+    M: BlockColumns
+    w: Array
+    squares: Array
+    sample: Array
+
+    @classmethod
+    def of(cls, blocks: ColumnBlocks, sample_size: int) -> "_Survey":
+        """Read all blocks once."""
+        n = int(blocks.sizes.sum())
+        edges = np.linspace(0, n, min(n, sample_size) + 1).astype(np.int64)
+        within = np.random.default_rng(0).random(len(edges) - 1)
+        sample = edges[:-1] + (within * np.diff(edges)).astype(np.int64)
+        # which of the columns of each block belong to the sample does not depend on the values
+        locator = BlockColumns(blocks, 0, np.float64)
+        answers = list(blocks.run(_survey_block, locator.split(sample)))
+        values = np.concatenate([answer[2] for answer in answers], axis=1)
+        M = BlockColumns(blocks, len(values), values.dtype)
+        M.keep(sample, values)
+        w = np.concatenate([answer[0] for answer in answers])
+        squares = np.concatenate([answer[1] for answer in answers])
+        return cls(M, w, squares, sample)
+
+
+def _survey_block(M: Array, sample: Array) -> tuple[Array, Array, Array]:
+    """Return ℓ1 norms, squared norms and the columns of the sample of a block."""
+    return column_norms(M, np.float64), squared_norms(M), M[:, sample]
+
+
+def _heuristic_penalty(survey: _Survey, r: int, p: Array) -> float:
+    """Return :func:`selfdict.mu_heuristic` of all columns."""
+    chosen, U = _spa(survey, r)
+    blocks = survey.M.blocks
+    square = sum(blocks.run(_SquaredError(U), range(len(blocks.sizes))), start=0.0)
+    offset = RELATIVE_OFFSET * float(survey.squares.sum())
+    return float((square + offset) / p[chosen].sum())
+
+
+def _spa(survey: _Survey, r: int) -> tuple[Array, Array]:
+    """Return the columns that SPA selects, and their values (m, r): one pass for each of them."""
+    blocks = survey.M.blocks
+    basis = np.empty((survey.M.shape[0], 0))
+    chosen = []
+    values = []
+    for _ in range(min(r, *survey.M.shape)):
+        answers = list(blocks.run(_LargestResidual(basis), range(len(blocks.sizes))))
+        block = int(np.argmax([answer[0] for answer in answers]))
+        square, local, column = answers[block]
+        # what rounding leaves of columns that are combinations of the chosen ones
+        if square <= 1e-12 * float(survey.squares.max()):
+            break
+        chosen.append(survey.M.edges[block] + local)
+        values.append(column)
+        basis = np.linalg.qr(np.column_stack(values).astype(np.float64))[0]
+    return np.array(chosen), np.column_stack(values)
+
+
+@dataclass(frozen=True)
+class _LargestResidual:
+    """The task of a pass: the column of a block that is furthest from the span of a basis."""
+
+    basis: Array
+
+    def __call__(self, M: Array, number: int) -> tuple[float, int, Array]:
+        squares = squared_norms(M)
+        squares -= squared_norms(self.basis.T @ M)
+        local = int(np.argmax(squares))
+        return float(squares[local]), local, M[:, local]
+
+
+@dataclass(frozen=True)
+class _SquaredError:
+    """The task of a pass: the squared error of the best nonnegative combinations of columns U."""
+
+    U: Array
+
+    def __call__(self, M: Array, number: int) -> float:
+        return float((column_residuals(self.U, M, nnls(self.U, M)) ** 2).sum())
+
+
+def _sample_point(survey: _Survey, mu: float, p: Array, tol: float) -> Point:
+    """Solve the model for the sample alone, whose columns stand for all; return its open rows."""
+    sample = survey.sample
+    weight = np.full(len(sample), len(survey.w) / len(sample))
+    problem = Problem(
+        survey.M.kept_values, mu, w=survey.w[sample], p=p[sample], sample_weight=weight
+    )
+    solution = WorkingSet(tol=max(tol, SAMPLE_TOL)).solve(problem)
+    return Point(sample[solution.support], solution.diagonal[solution.support].astype(np.float64))
+
+
+def _search_data(survey: _Survey, p: Array) -> BlockSearchData:
+    """Cluster all rows by the sample, and return the data of the search."""
+    n = len(survey.w)
+    values = survey.M.kept_values
+    clusters = RowClusters.of(values, positive_norms(values), n_rows=n)
+    blocks = survey.M.blocks
+    labels = list(blocks.run(_Label(clusters), range(len(blocks.sizes))))
+    clusters = RowClusters(np.concatenate(labels), clusters.centres, clusters.directions)
+    rows = BlockRows(survey.M, survey.w, np.sqrt(survey.squares), clusters)
+    return BlockSearchData(
+        M=survey.M,  # type: ignore[arg-type]  # columns are read on demand
+        D=None,
+        w=survey.w,
+        s=np.ones(n),
+        v=survey.w,
+        p=p,
+        columns=np.arange(n),
+        rows=np.arange(n),
+        square=float(survey.squares.sum()),
+        constant=0.0,
+        device=None,
+        positive_sums=_no_sums,
+        bounds=BlockBounds(rows),
+        block_rows=rows,
+        squares=survey.squares,
+    )
+
+
+def _no_sums(theta: Array, rows: Array | None, dtype: Any) -> Array:
+    raise AssertionError("the rows of blocks are always bounded")
+
+
+@dataclass(frozen=True)
+class _Label:
+    """The task of a pass: the cluster of each column of a block."""
+
+    clusters: RowClusters
+
+    def __call__(self, M: Array, number: int) -> Array:
+        return self.clusters.nearest(M, positive_norms(M))

@@ -1,0 +1,320 @@
+"""Looks at all rows of a block matrix: bounds and scores as sums over its blocks.
+
+The steps are those of :class:`selfdict.model.score_bounds.ScoreBounds`. The multiplier θ of all
+columns is never held: each pass fits the columns anew and adds up what they contribute.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.threads import for_slices
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.dual import DualTerms
+from selfdict.model.row_clusters import RowClusters
+from selfdict.model.score_bounds import DECIDED, ROWS_PER_SLICE, ScoreBounds
+from selfdict.model.score_metric import (
+    Metric,
+    MetricSums,
+    Projection,
+    cluster_bounds,
+    positive_norms,
+    rough_sums,
+    sums_of_centres,
+)
+from selfdict.model.screening import positive_sums, summation_depth
+from selfdict.solvers.block_gates import BlockFit, BlockGates, BlockPart
+from selfdict.solvers.blocks import BlockColumns
+from selfdict.solvers.view import RowScores
+
+
+@dataclass(frozen=True)
+class BlockRows:
+    """The rows of a block matrix as candidates.
+
+    Attributes
+    ----------
+    M : BlockColumns
+    w, norms : (n,) ndarray of float64
+        Weights of Ω, and ‖m_i‖₂.
+    clusters : RowClusters
+        Clusters of all rows.
+    """
+
+    M: BlockColumns
+    w: Array
+    norms: Array
+    clusters: RowClusters
+
+    def undecided(
+        self, metric: Metric, of_centres: Array, own: Array, penalty: Array
+    ) -> tuple[Array, Array]:
+        """Return the rows that cluster bounds do not decide, and their columns (m, u)."""
+        task = _FindUndecided(metric, self.clusters.centres, of_centres)
+        parts = self.M.slices(self.clusters.labels, self.w, own, penalty)
+        rows = []
+        columns = []
+        for start, (local, values) in zip(self.M.edges, self.M.blocks.run(task, parts)):
+            rows.append(start + local)
+            columns.append(values)
+        found = np.concatenate(rows)
+        gathered = np.concatenate(columns, axis=1)
+        # rows that join, and comparisons of rows with each other, need these columns next
+        self.M.remember(found, gathered)
+        return found, gathered
+
+
+@dataclass(frozen=True)
+class _FindUndecided:
+    """The task of a pass: which rows of a block their clusters do not decide."""
+
+    metric: Metric
+    centres: Array
+    of_centres: Array
+
+    def __call__(self, M: Array, part: tuple[Array, ...]) -> tuple[Array, Array]:
+        labels, w, own, penalty = part
+        norms = positive_norms(M)
+        bounds = np.empty(M.shape[1])
+
+        def task(start: int, stop: int) -> None:
+            X = np.asarray(M[:, start:stop] / norms[start:stop], dtype=np.float64)
+            label = labels[start:stop]
+            bounds[start:stop] = cluster_bounds(
+                X, self.centres[:, label], self.of_centres[label], self.metric
+            )
+
+        with single_threaded_blas():
+            for_slices(task, M.shape[1], ROWS_PER_SLICE)
+        local = np.flatnonzero(norms / w * bounds + own > DECIDED * penalty)
+        return local, M[:, local]
+
+
+class BlockBounds(ScoreBounds):
+    """Bounds on the scores of all rows of a block matrix, for θ of a sample in memory."""
+
+    def __init__(self, rows: BlockRows) -> None:
+        super().__init__(rows.M, rows.w)  # type: ignore[arg-type]  # columns are read on demand
+        self.rows = rows
+
+    @staticmethod
+    def pay(n_rows: int, n_columns: int, n_features: int) -> bool:
+        """Rows that are not in memory are always bounded."""
+        return True
+
+    def scores(
+        self, theta: Array, penalty: Array, own: Array, rows: Array | None, rough: bool
+    ) -> Array:
+        """Return scores of all rows; 0.995 of the penalty where they are at most that."""
+        scores = decided_scores(penalty)
+        if not theta.any():
+            return scores
+        metric = Metric.of(theta)
+        of_centres = sums_of_centres(self.rows.clusters.centres, theta, metric.total)
+        own = np.broadcast_to(own, penalty.shape)
+        undecided, columns = self.rows.undecided(metric, of_centres, own, penalty)
+        gathered = ScoreBounds(columns, self.rows.w[undecided])
+        left = np.arange(len(undecided))
+        steps = [gathered._projection_bounds, gathered._rough_scores]
+        if not rough:
+            steps.append(gathered._exact_scores)
+        for step in steps:
+            if len(left) == 0:
+                break
+            rows = undecided[left]
+            lengths = self.rows.norms[rows] / self.rows.w[rows]
+            scores[rows] = lengths * step(theta, metric, left) + own[rows]
+            left = left[scores[rows] > DECIDED * penalty[rows]]
+        return scores
+
+
+def decided_scores(penalty: Array) -> Array:
+    """Return an upper bound on the scores of rows that are decided."""
+    return np.where(np.isfinite(penalty), DECIDED * penalty, 0.0)
+
+
+class BlockView:
+    """The fit of all columns of a block matrix, for the screening of its rows.
+
+    It has the interface of :class:`selfdict.solvers.view.View`.
+    """
+
+    def __init__(self, gates: BlockGates, penalty: Array, rows: BlockRows) -> None:
+        self.gates = gates
+        self.penalty = penalty
+        self.rows = rows
+        self.task = gates.block_fit(gates.t)
+        survey = _Survey(self.task, rows.clusters.centres)
+        answers = list(self._run(survey))
+        self.inner = np.concatenate([answer.inner for answer in answers])
+        self.linear = math.fsum(answer.linear for answer in answers)
+        self.quadratic = math.fsum(answer.quadratic for answer in answers)
+        self.reach = math.fsum(answer.metric.total for answer in answers)
+        self.metric_sums = answers[0].metric
+        for answer in answers[1:]:
+            self.metric_sums += answer.metric
+        self.of_centres = np.sum([answer.of_centres for answer in answers], axis=0)
+        self.objective = 0.5 * self.quadratic + float(penalty[gates.atoms] @ gates.t)
+
+    def _run(self, task: Any) -> Iterable[Any]:
+        return self.rows.M.blocks.run(task, self.gates.parts())
+
+    def screen(self, rows: Array | None, rough: bool) -> RowScores:
+        """Return the scores of all rows, where bounds do not decide them, and the dual value."""
+        penalty = self.penalty
+        scores = decided_scores(penalty)
+        if self.reach > 0:
+            self._score(scores, rough)
+        lengths = self.gates.atom_lengths
+        n_terms = self.rows.M.shape[0]
+        n_columns = self.rows.M.shape[1]
+        terms = DualTerms.from_columns(
+            np.zeros(0),
+            np.zeros(0),
+            scores,
+            magnitudes=np.array([self.reach]),
+            data_norms=np.zeros(1),
+            atom_lengths=lengths,
+            w=np.ones(1),
+            n_terms=n_terms,
+            n_summed=summation_depth(n_columns, None) + len(self.rows.M.blocks.sizes),
+        )
+        terms = DualTerms(self.linear, self.quadratic, terms.scores)
+        c, value = terms.best_scaling(penalty)
+        return RowScores(scores, terms, c, value)
+
+    def _score(self, scores: Array, rough: bool) -> None:
+        """Fill in the scores of rows that bounds do not decide."""
+        metric = Metric.from_sums(self.metric_sums)
+        own = np.minimum(self.inner, 0.0)
+        left, columns = self.rows.undecided(metric, self.of_centres, own, self.penalty)
+        for step in ("projection", "float32", "float64"):
+            if len(left) == 0 or (rough and step == "float64"):
+                return
+            norms = self.rows.norms[left]
+            X = np.asarray(columns / norms, dtype=np.float64)
+            if step == "projection":
+                sums = self._projection_bounds(X, metric)
+            else:
+                sums = self._sums(X, np.dtype(step))
+            scores[left] = norms / self.rows.w[left] * sums + own[left]
+            is_left = scores[left] > DECIDED * self.penalty[left]
+            left = left[is_left]
+            columns = columns[:, is_left]
+
+    def _projection_bounds(self, X: Array, metric: Metric) -> Array:
+        """Return the bounds by a few directions for rows X (m, u) of unit length."""
+        every = max(1, X.shape[1] // 20_000)
+        projection = Projection.of(X[:, ::every], metric)
+        coordinates = np.empty((projection.basis.shape[1], X.shape[1]))
+        bounds = np.empty(X.shape[1])
+
+        def task(start: int, stop: int) -> None:
+            coordinates[:, start:stop], bounds[start:stop] = projection.split(X[:, start:stop])
+
+        with single_threaded_blas():
+            for_slices(task, X.shape[1], ROWS_PER_SLICE)
+        for sums in self._run(_ProjectedSums(self.task, projection, coordinates)):
+            bounds += sums
+        return bounds
+
+    def _sums(self, X: Array, dtype: Any) -> Array:
+        """Return Σ_j max(0, xᵀθ_j) of rows X (m, u) of unit length, from above in float32."""
+        total = np.zeros(X.shape[1])
+        for sums in self._run(_RowSums(self.task, X.astype(dtype), dtype)):
+            total += sums
+        return total
+
+
+@dataclass(frozen=True)
+class _SurveyAnswer:
+    """What a block adds to the dual value, and to the bounds on scores."""
+
+    inner: Array
+    linear: float
+    quadratic: float
+    metric: MetricSums
+    of_centres: Array
+
+
+@dataclass(frozen=True)
+class _Survey:
+    """The task of a pass: what does not depend on the rows but on their clusters."""
+
+    fit: BlockFit
+    centres: Array
+
+    def __call__(self, M: Array, part: BlockPart) -> _SurveyAnswer:
+        inner = []
+        linear = []
+        quadratic = []
+        sums = []
+        of_centres = np.zeros(self.centres.shape[1])
+        for fitted in self.fit.fitted(M, part):
+            R = fitted.residual()
+            inner.append(np.einsum("ij,ij->j", R, fitted.M))
+            square = squared_norms(R)
+            terms = DualTerms.from_columns(
+                inner[-1],
+                square,
+                np.zeros(0),
+                magnitudes=np.sqrt(square),
+                data_norms=np.sqrt(squared_norms(fitted.M)),
+                atom_lengths=np.zeros(0),
+                w=fitted.w,
+                n_terms=len(M),
+                n_summed=0,
+            )
+            linear.append(terms.linear)
+            quadratic.append(terms.quadratic)
+            R *= fitted.w
+            metric = MetricSums.of(R)
+            sums.append(metric)
+            of_centres += sums_of_centres(self.centres, R, metric.total)
+        total = sums[0]
+        for metric in sums[1:]:
+            total += metric
+        return _SurveyAnswer(
+            np.concatenate(inner), math.fsum(linear), math.fsum(quadratic), total, of_centres
+        )
+
+
+@dataclass(frozen=True)
+class _ProjectedSums:
+    """The task of a pass: what a block adds to the scores of projections, from above."""
+
+    fit: BlockFit
+    projection: Projection
+    coordinates: Array
+
+    def __call__(self, M: Array, part: BlockPart) -> Array:
+        total = np.zeros(self.coordinates.shape[1])
+        for fitted in self.fit.fitted(M, part):
+            total += self.projection.sums(self.coordinates, fitted.residual() * fitted.w)
+        return total
+
+
+@dataclass(frozen=True)
+class _RowSums:
+    """The task of a pass: what a block adds to the scores of rows of unit length."""
+
+    fit: BlockFit
+    X: Array
+    dtype: Any
+
+    def __call__(self, M: Array, part: BlockPart) -> Array:
+        ones = np.ones(self.X.shape[1])
+        total = np.zeros(self.X.shape[1])
+        for fitted in self.fit.fitted(M, part):
+            theta = fitted.residual() * fitted.w
+            if self.dtype == np.float64:
+                total += positive_sums(self.X, ones, theta, None, np.float64)
+            else:
+                reach = float(np.sqrt(squared_norms(theta)).sum())
+                total += rough_sums(self.X, ones, theta, None, reach)
+        return total

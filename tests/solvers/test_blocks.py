@@ -1,0 +1,74 @@
+"""The search over blocks of columns: the same optimum as in memory, and a bound that is one."""
+
+import numpy as np
+import pytest
+
+from selfdict import mu_heuristic, working_set
+from selfdict.datasets import make_mixtures
+from selfdict.model.problem import jitter
+from selfdict.model.solution import Status
+from selfdict.solvers.block_gates import BlockGates
+from selfdict.solvers.block_search import solve_blocks
+from selfdict.solvers.blocks import ArrayBlocks, BlockColumns
+from selfdict.solvers.gates import Gates
+
+
+def mixtures(n=300, dtype=np.float64):
+    return make_mixtures(12, n, 4, noise=0.02, random_state=1)[0].astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [37, 300])
+def test_same_optimum_as_in_memory(dtype, size):
+    M = mixtures(dtype=dtype)
+    p = jitter(300, 0)
+    found = solve_blocks(ArrayBlocks(M, size), 4, p=lambda n: p, tol=1e-9, sample_size=80)
+    exact = working_set(M, found.mu, p=p, tol=1e-9)
+    assert found.objective == pytest.approx(exact.objective, rel=1e-6)
+    assert found.gap <= 1e-9
+    assert found.dual_bound <= exact.objective * (1 + np.finfo(dtype).eps)
+    np.testing.assert_array_equal(found.support, exact.support)
+    np.testing.assert_allclose(found.t, exact.diagonal[exact.support], atol=1e-4)
+
+
+def test_the_penalty_is_that_of_all_columns():
+    M = mixtures()
+    found = solve_blocks(ArrayBlocks(M, 50), 4, sample_size=30)
+    assert found.mu == pytest.approx(mu_heuristic(M, 4), rel=1e-12)
+
+
+def test_gates_of_blocks_are_gates():
+    M = mixtures(100)
+    w = M.sum(axis=0)
+    squares = (M**2).sum(axis=0)
+    whole = Gates(M, w, np.ones(100))
+    blocks = BlockGates(BlockColumns(ArrayBlocks(M, 23), 12, M.dtype), w, squares)
+    for gates in (whole, blocks):
+        gates.open(np.array([70, 3, 41]), np.array([0.5, 0.2, 0.7]))
+        gates.change(np.array([True, True, False]), np.array([5, 99]))
+        gates.evaluate(np.array([0.5, 0.2, 0.0, 0.3]))
+    assert blocks.fit == pytest.approx(whole.fit, rel=1e-12)
+    np.testing.assert_allclose(blocks.gradient, whole.gradient, rtol=1e-10)
+    np.testing.assert_allclose(blocks.hessian(), whole.hessian(), rtol=1e-9, atol=1e-12)
+
+
+def test_columns_are_read_where_they_are_not_remembered():
+    M = mixtures(60)
+    columns = BlockColumns(ArrayBlocks(M, 17), 12, M.dtype)
+    columns.keep(np.array([1, 20]), M[:, [1, 20]])
+    columns.remember(np.array([5]), M[:, [5]])
+    indices = np.array([59, 20, 5, 0, 20])
+    np.testing.assert_array_equal(columns[:, indices], M[:, indices])
+
+
+def test_a_time_limit_ends_with_a_bound():
+    found = solve_blocks(ArrayBlocks(mixtures(), 64), 4, tol=1e-12, max_seconds=0, sample_size=50)
+    assert found.status is Status.MAX_SECONDS
+    assert 0 < found.dual_bound <= found.objective
+
+
+def test_one_column_and_equal_columns():
+    one = solve_blocks(ArrayBlocks(np.ones((3, 1)), 1), 1)
+    assert one.support.tolist() in ([0], [])
+    same = solve_blocks(ArrayBlocks(np.ones((3, 20)), 7), 1, mu=0.1, tol=1e-6)
+    assert same.gap <= 1e-6
