@@ -18,6 +18,7 @@ Answer = TypeVar("Answer")
 # tasks submitted for each thread of the cluster: one runs, the others wait there
 _TASKS_PER_THREAD = 3
 # the number of threads is looked up again each time that this many answers have come
+_MAX_RESENDS = 5  # of a task whose copies were lost with the workers that held them
 _ANSWERS_PER_CHECK = 32
 
 
@@ -45,7 +46,7 @@ def connected(scheduler: str) -> Iterator[Any]:
 
 
 def map_blocks(
-    client: Any, task: Callable[[Item], Answer], items: Iterable[Item]
+    client: Any, task: Callable[..., Answer], items: Iterable[Any], share_task: bool = False
 ) -> Iterator[Answer]:
     """Run ``task`` on every item in the cluster and yield the answers in the order of the items.
 
@@ -61,6 +62,9 @@ def map_blocks(
         Is pickled, and so are the items and the answers: all three should be small.
     items : iterable
         Read one by one, as the cluster finishes tasks.
+    share_task : bool
+        Whether the task is large: it is then sent to each worker once instead of with each item,
+        and called with the elements of an item, which is a tuple.
 
     Yields
     ------
@@ -77,20 +81,63 @@ def map_blocks(
     """
     remaining = iter(items)
     submitted: deque[Any] = deque()
+    shared = _SharedTask(client, task, share_task)
     try:
         for count in itertools.count():
             if count % _ANSWERS_PER_CHECK == 0:  # clusters grow and shrink
                 limit = max(2, _TASKS_PER_THREAD * sum(client.nthreads().values()))
             for _, item in zip(range(limit - len(submitted)), remaining):
-                # pure=False: dask must not take an equal task for one that it has answered before.
-                submitted.append(client.submit(_run, task, item, pure=False))
+                submitted.append((shared.submit(item), item))
             if not submitted:
                 return
             # Removed only after its answer was used: until then it is cancelled on an error.
-            yield submitted[0].result()
+            yield shared.answer(*submitted[0])
             submitted.popleft()
     finally:
-        client.cancel(list(submitted))
+        client.cancel([future for future, _ in submitted])
+
+
+class _SharedTask:
+    """A task, sent with each item or, if it is large, once to every worker."""
+
+    def __init__(self, client: Any, task: Callable[..., Any], share: bool) -> None:
+        self.client = client
+        self.task = task
+        self.on_workers = None
+        self.share = share
+        if share:
+            self._send()
+
+    def _send(self) -> None:
+        # hash=False: two tasks are never taken for one another
+        self.on_workers = self.client.scatter(self.task, broadcast=True, hash=False)
+
+    def submit(self, item: Any) -> Any:
+        """Let the cluster run the task on an item; return the future of its answer."""
+        # pure=False: dask must not take an equal task for one that it has answered before.
+        if self.share:
+            return self.client.submit(_run_shared, self.on_workers, item, pure=False)
+        return self.client.submit(_run, self.task, item, pure=False)
+
+    def answer(self, future: Any, item: Any) -> Any:
+        """Return the answer; send the task again if all workers that had it are gone."""
+        from concurrent.futures import CancelledError
+
+        for _ in range(_MAX_RESENDS):
+            try:
+                return future.result()
+            except CancelledError:
+                if not self.share:
+                    raise
+                self._send()
+                future = self.submit(item)
+        return future.result()
+
+
+def _run_shared(task: Callable[..., Answer], item: tuple[Any, ...]) -> Answer:
+    """Run a task on the elements of an item, on one thread."""
+    with thread_limit(1):
+        return task(*item)
 
 
 def _run(task: Callable[[Item], Answer], item: Item) -> Answer:

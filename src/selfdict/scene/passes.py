@@ -1,6 +1,6 @@
 """Passes over a scene block by block: in this process, or on the workers of a dask cluster."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -71,6 +71,40 @@ def over_blocks(
         yield part, answer
         if report is not None:
             report(number / len(parts))
+
+
+def run_on_blocks(
+    scene: xr.DataArray,
+    task: Callable[[Block, Any], Answer],
+    numbers: Iterable[int],
+    parts: Iterable[Any],
+    client: Any = None,
+) -> Iterator[Answer]:
+    """Yield ``task(block, part)`` of some blocks, each with a part of its own, in order.
+
+    Parameters
+    ----------
+    scene : xarray.DataArray (band, y, x)
+    task : callable
+        With a ``client`` it is sent to each worker once, whatever its size.
+    numbers : iterable of int
+        The blocks, increasing, counted from 0 over the scene.
+    parts : iterable
+        What belongs to each of these blocks; with a ``client`` it is pickled.
+    client : distributed.Client, optional
+        Where the tasks run; by default in this process, one after the other.
+    """
+    wanted = set(numbers)
+    if client is None:
+        chosen = (block for block in _cut(scene, blocks(scene)) if block.number in wanted)
+        for block, part in zip(chosen, parts):
+            yield task(block, part)
+        return
+    from selfdict.backends.dask_ import map_blocks
+
+    cut = _cut_to_pickle(in_row_chunks(scene), blocks(scene))
+    chosen = (block for block in cut if block.number in wanted)
+    yield from map_blocks(client, task, zip(chosen, parts), share_task=True)
 
 
 def _cut(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> Iterator[Block]:

@@ -1,6 +1,5 @@
 """The first pass: read the pixels to choose from, and choose endmembers among them."""
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,6 +21,8 @@ from selfdict.scene.check import Dictionary
 from selfdict.scene.passes import over_blocks
 from selfdict.scene.request import METHODS, UnmixRequest
 from selfdict.scene.thinning import AllPixels, Points, Representatives, Sample, gather
+from selfdict.scene.whole import is_solved_in_blocks
+from selfdict.solvers.block_search import SAMPLE_SIZE
 
 _MAX_FIT_BYTES = 128 * 2**20  # of the pixels to choose from, unless max_pixels is given
 _EXTREMES_PER_ENDMEMBER = 3  # extreme pixels that a sample of a block always holds
@@ -97,7 +98,7 @@ def read_points(
     report: Callable[[float], Any],
 ) -> Points:
     """Read the scene once and return the pixels that the method chooses from."""
-    task = _thinning(request, generator)
+    task = _thinning(request, generator, is_solved_in_blocks(request, client))
     parts = []
     for _, points in over_blocks(request.scene, task, client, report):
         parts.append(points)
@@ -112,7 +113,7 @@ def read_points(
     return points
 
 
-def _thinning(request: UnmixRequest, generator: np.random.Generator) -> AllPixels:
+def _thinning(request: UnmixRequest, generator: np.random.Generator, in_blocks: bool) -> AllPixels:
     """Return the task that chooses the pixels of each block."""
     scene = request.scene
     bands = request.bands
@@ -120,9 +121,11 @@ def _thinning(request: UnmixRequest, generator: np.random.Generator) -> AllPixel
     n_pixels = scene.sizes["y"] * scene.sizes["x"]
     max_pixels = request.max_pixels
     takes_all = request.method == "fgnsr" and request.candidates is None
-    if max_pixels is None and takes_all:
+    if in_blocks:
+        # A sample carries the choice of endmembers; the model is solved for all pixels.
+        max_pixels = min(n_pixels, SAMPLE_SIZE)
+    elif max_pixels is None and takes_all:
         # All pixels are the candidates: as the user said, or because it takes little time.
-        _check_memory(n_pixels * n_bands * float_dtype(scene).itemsize)
         return AllPixels(bands)
     if max_pixels is None:
         max_pixels = max(1, _MAX_FIT_BYTES // (n_bands * float_dtype(scene).itemsize))
@@ -136,20 +139,6 @@ def _thinning(request: UnmixRequest, generator: np.random.Generator) -> AllPixel
     # SPA finds at most as many extreme pixels as there are bands.
     n_extreme = min(_EXTREMES_PER_ENDMEMBER * request.r, n_bands)
     return Sample(bands, max_pixels / n_pixels, n_extreme, seed)
-
-
-def _check_memory(n_bytes: int) -> None:
-    """Refuse pixels that the memory cannot hold, with the coefficients that belong to them."""
-    try:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not every system tells
-        return
-    # The solver needs about four times the data itself.
-    if 5 * n_bytes > memory:
-        raise InputError(
-            f"all pixels as candidates need about {5 * n_bytes / 1e9:.0f} GB of memory, this "
-            f"machine has {memory / 1e9:.0f} GB: choose candidates=500, or a max_pixels"
-        )
 
 
 def choose_endmembers(request: UnmixRequest, points: Points, seed: int) -> Selection:

@@ -89,6 +89,16 @@ class Representatives(AllPixels):
         return clusters.indices[order], clusters.sizes[order]
 
 
+def with_pixels(points: Points, others: Points) -> Points:
+    """Return the points and those of ``others`` that are not among them, in the order of the scene.
+
+    None of the others stands for more than itself.
+    """
+    is_new = ~np.isin(others.pixels, points.pixels)
+    added = Points(others.values[is_new], others.pixels[is_new], others.sizes[is_new])
+    return gather([points, added])
+
+
 def gather(parts: list[Points]) -> Points:
     """Return the points of all blocks, in the order of the scene."""
     values = np.concatenate([part.values for part in parts])

@@ -20,6 +20,8 @@ from selfdict.scene.preflight import preflight as look_at_scene
 from selfdict.scene.request import METHODS, UnmixRequest, check_request, use_sound_bands
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.selection import Selection, choose_endmembers, read_points
+from selfdict.scene.thinning import with_pixels
+from selfdict.scene.whole import IN_BLOCKS, is_solved_in_blocks, solve_scene
 
 __all__ = ["METHODS", "unmix"]
 
@@ -192,6 +194,11 @@ def unmix(
     advised = time.perf_counter()
 
     report("select", 0.0)
+    whole = None
+    if is_solved_in_blocks(request, client):
+        request = replace(request, candidates_reason=IN_BLOCKS)
+        whole = solve_scene(request, seed, client, partial(report, "select"))
+        points = with_pixels(points, whole.open_pixels)
     selection = choose_endmembers(request, points, seed)
     report("select", 1.0)
     # Up to 128 MiB, which the second pass does not need; a solution keeps its own data.
@@ -211,6 +218,8 @@ def unmix(
         "total": ended - started,
     }
     result = replace(assemble_result(request, selection, mapped, seconds), rank_advice=advice)
+    if whole is not None:
+        result = replace(result, check=whole.check)
     if request.names is None:
         return replace(result, notes=request.notes)
     identification = identify(result.endmembers, request.names)

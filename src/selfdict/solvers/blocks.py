@@ -9,15 +9,12 @@ from selfdict._validation import Array
 
 
 class ColumnBlocks(Protocol):
-    """Blocks of columns of a matrix, which are read anew in each pass.
+    """Blocks of columns of a matrix, which are read anew in each pass."""
 
-    Attributes
-    ----------
-    sizes : (n_blocks,) ndarray of int
-        Columns per block. None of them is zero.
-    """
-
-    sizes: Array
+    @property
+    def sizes(self) -> Array:
+        """Columns per block, (n_blocks,) of int. None of them is zero."""
+        ...
 
     def run(self, task: Callable[[Array, Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
         """Yield ``task(M, part)`` of each block M (m, n_b) with its part, in order.

@@ -1,0 +1,53 @@
+"""Every pixel of a scene as a candidate, block by block: the same as in memory."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from selfdict.datasets import make_scene
+from selfdict.model.problem import jitter
+from selfdict.scene import blocks as blocks_module
+from selfdict.scene import unmix, whole
+from selfdict.scene.request import UnmixRequest
+from selfdict.solvers.working_set import working_set
+
+
+@pytest.fixture
+def in_small_blocks(monkeypatch):
+    monkeypatch.setattr(whole, "_physical_memory", lambda: 0.0)
+    monkeypatch.setattr(blocks_module, "BLOCK_BYTES", 20_000)
+
+
+def scene():
+    return make_scene((24, 25), n_bands=30, n_endmembers=3, noise=0.01, random_state=0).scene
+
+
+@pytest.mark.usefixtures("in_small_blocks")
+def test_blocks_give_the_optimum_of_all_pixels(monkeypatch):
+    solved = []
+    solve_scene = whole.solve_scene
+
+    def spy(request: UnmixRequest, seed, client, report):
+        found = solve_scene(request, seed, client, report)
+        solved.append((request, seed, found))
+        return found
+
+    # the function hides the module of the same name
+    monkeypatch.setattr(import_module("selfdict.scene.unmix"), "solve_scene", spy)
+    result = unmix(scene(), 3, candidates=None, tol=1e-8, random_state=0)
+    ((request, seed, found),) = solved
+    M = request.scene.values[request.bands].reshape(int(request.bands.sum()), -1)
+    M = M[:, result.valid.values.ravel()]
+    exact = working_set(M, found.mu, p=jitter(M.shape[1], seed), tol=1e-8)
+    assert result.check.objective == pytest.approx(exact.objective, rel=1e-6)
+    assert result.check.gap <= 1e-8
+    positions = np.flatnonzero(result.valid.values.ravel())[exact.support]
+    np.testing.assert_array_equal(found.open_pixels.pixels, positions)
+    assert "block by block" in result.parameters["candidates_reason"]
+
+
+def test_a_scene_that_fits_is_solved_in_memory():
+    result = unmix(scene(), 3, candidates=None, random_state=0)
+    assert result.check is None
+    assert result.solution.diagonal.size == result.n_valid
