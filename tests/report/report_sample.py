@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from selfdict.report import Certificate, MethodResult, ReportData
+from selfdict.report import Certificate, GroupProof, MethodResult, ReportData
 
 
 def make_data(
@@ -37,3 +37,29 @@ def make_data(
         "command": "selfdict unmix cube.hdr -r 3",
     }
     return ReportData(**(fields | changes))  # type: ignore[arg-type]
+
+
+def make_group_data(r: int = 3, shape: tuple[int, int] = (20, 30), **changes: object) -> ReportData:
+    """Return a report of averages over groups and of shares, with errors and a proof."""
+    rng = np.random.default_rng(1)
+    n_bands = 40
+    fields: dict[str, object] = {
+        "abundances": rng.dirichlet(np.full(r, 0.4), shape).transpose(2, 0, 1),
+        "endmember_kind": "average",
+        "abundance_kind": "shares",
+        "spread": 0.02 + 0.02 * rng.random((n_bands, r)),
+        "counts": np.arange(r) + 30,
+        "group_sizes": np.arange(r) + 40,
+        "group_weights": np.linspace(1.2, 0.6, r),
+        "proof": GroupProof(
+            enough=0.0132,
+            needed=np.linspace(0.4567, 0.0019, r),
+            limit=0.02,
+            closed_share=0.97,
+            n_candidates=100,
+        ),
+        "uncertainty": 0.01 + 0.05 * rng.random((r, *shape)),
+        "pixel_error": 0.0275,
+        "findings": ["12 values (0.01 %) in 3 bands are negative and used as they are"],
+    }
+    return make_data(r=r, shape=shape, n_bands=n_bands, **(fields | changes))

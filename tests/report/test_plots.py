@@ -4,9 +4,18 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib import pyplot
-from report_sample import make_data
+from report_sample import make_data, make_group_data
 
-from selfdict.report import plot_abundances, plot_residual, plot_scene, plot_spectra, plot_weights
+from selfdict import InputError
+from selfdict.report import (
+    plot_abundances,
+    plot_dominant,
+    plot_residual,
+    plot_scene,
+    plot_spectra,
+    plot_uncertainty,
+    plot_weights,
+)
 
 matplotlib.use("Agg")
 
@@ -52,3 +61,38 @@ def test_residual_and_weights_draw_into_given_axes():
     heights = [bar.get_height() for bar in right.patches]
     np.testing.assert_allclose(heights, [*data.weights, *data.other_weights[:4]])
     figure.canvas.draw()
+
+
+def test_spectra_have_the_band_of_their_spread():
+    data = make_group_data()
+    ax = plot_spectra(data)
+    assert len(ax.collections) == 3
+    edges = ax.collections[1].get_paths()[0].vertices[:, 1]
+    assert edges.max() == pytest.approx((data.endmembers + data.spread)[:, 1].max())
+    assert not plot_spectra(make_data()).collections
+
+
+def test_weights_of_groups():
+    data = make_group_data()
+    heights = [bar.get_height() for bar in plot_weights(data).patches]
+    together = data.weights.sum() + data.other_weights.sum()
+    np.testing.assert_allclose(heights, [*data.group_weights, together - data.group_weights.sum()])
+
+
+def test_uncertainty_is_the_largest_of_a_pixel():
+    data = make_group_data()
+    shown = plot_uncertainty(data).images[0].get_array()
+    np.testing.assert_allclose(shown[data.mask], data.uncertainty.max(axis=0)[data.mask])
+    with pytest.raises(InputError, match="no standard errors"):
+        plot_uncertainty(make_data())
+
+
+def test_the_dominant_material_has_its_colour():
+    data = make_group_data()
+    ax = plot_dominant(data)
+    image = ax.images[0].get_array()
+    largest = data.abundances.argmax(axis=0)
+    for k in range(3):
+        assert len(np.unique(image[data.mask & (largest == k)], axis=0)) == 1
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["Material 1", "Material 2", "Material 3"]

@@ -37,7 +37,7 @@ def test_large_scene_is_thinned_and_says_so():
 
 
 def test_a_scene_of_millions_of_pixels_is_not_loaded(monkeypatch):
-    monkeypatch.setattr("selfdict.report.data._MAX_PIXELS", 400)
+    monkeypatch.setattr("selfdict.report.collect._MAX_PIXELS", 400)
     truth = make_scene(shape=(41, 60), n_endmembers=3, random_state=0)
     result = unmix(truth.scene, 3, method="spa")
     data = report_data(truth.scene, result)
@@ -73,9 +73,11 @@ def test_bands_without_wavelength_are_numbered(unknown):
     scene = make_scene(shape=(12, 12), n_bands=30, n_endmembers=3, random_state=0).scene
     scene["wavelength"].values[unknown] = np.nan
     data = report_data(scene, unmix(scene, 2, method="spa"))
-    np.testing.assert_array_equal(data.band_positions, np.arange(1, 31))
+    good = np.flatnonzero(scene["good_band"].values) + 1
+    assert len(good) < 30  # the others are left out, and these keep their numbers
+    np.testing.assert_array_equal(data.band_positions, good)
     assert data.axis_label == "Band"
-    assert data.band_labels[4] == "Band 5"
+    assert data.band_labels[4] == f"Band {good[4]}"
     assert (
         "nan" not in render_report(data).split("<script")[0].split("</style>")[1].split("<img")[0]
     )
@@ -101,16 +103,18 @@ def test_undecodable_names_can_be_written(tmp_path):
 
 def test_method_without_proof_shows_no_weights():
     page = render_report(make_data(certificate=None, method="SPA", comparison=[]))
-    assert "SPA picks the pure pixels without proving anything" in page
+    assert "Nothing: SPA picks pure pixels without proving anything" in page
     assert '<div class="plot bars"' not in page
     assert 'id="comparison"' not in page
-    assert "Certified gap" not in page
+    assert '<th scope="col" class="num">Weight</th>' not in page
+    assert 'class="statements"' not in page
 
 
-def test_the_guarantee_is_shown_where_there_is_one():
+def test_the_guarantee_is_shown_where_it_applies():
     missed = Guarantee(rank=3, kappa=0.05, beta=0.9, epsilon_observed=0.8, nonnegative=True)
-    page = render_report(make_data(guarantee=missed))
-    assert "Theory: The selected columns have κ = 0.05. No guarantee applies" in page
+    assert "Theory:" not in render_report(make_data(guarantee=missed))
+    held = Guarantee(rank=3, kappa=0.5, beta=0.2, epsilon_observed=0.001, nonnegative=True)
+    assert "Theory: The selected columns have κ = 0.5" in render_report(make_data(guarantee=held))
     assert "Theory:" not in render_report(make_data())
 
 

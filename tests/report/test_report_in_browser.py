@@ -1,7 +1,7 @@
 """The report as a reader meets it: in a real browser, with mouse, keyboard, phone and printer."""
 
 import pytest
-from report_sample import make_data
+from report_sample import make_data, make_group_data
 
 from selfdict.report import MethodResult, write_report
 
@@ -53,7 +53,7 @@ def test_everything_is_visible(visit):
         assert box["width"] > 400
         assert box["height"] > 50
     images = page.locator("img").all()
-    assert len(images) == 4  # three abundance maps and the residual
+    assert len(images) == 5  # three abundance maps, the prevailing material and the residual
     for image in images:
         assert image.is_visible()
         assert image.evaluate(
@@ -61,7 +61,7 @@ def test_everything_is_visible(visit):
         ) == [True, 30, 20]
     assert page.locator("svg.image .mark").count() == 3
     assert page.locator(".bars rect").count() == 10
-    assert "0.004 %" in page.locator("#certificate").inner_text()
+    assert "0.004\u00a0%" in page.locator("#certificate").inner_text()
 
 
 def test_hover_reads_the_nearest_band(visit):
@@ -115,10 +115,54 @@ def test_show_all_brings_hidden_lines_back(visit):
     assert page.locator("path.line:visible").count() == 3
 
 
+def test_groups_are_shown_with_their_spread_and_their_errors(visit):
+    data = make_group_data()
+    page = visit(data)
+    assert page.locator("img").count() == 6  # also the uncertainty
+    assert page.locator(".statements > div").count() == 3
+    assert page.locator("path.spread:visible").count() == 3
+    page.locator("#plot").focus()
+    page.keyboard.press("Home")
+    value, spread = page.locator(".legend .value").first.inner_text().split(" ± ")
+    assert float(value) == pytest.approx(data.endmembers[0, 0], rel=1e-2)
+    assert float(spread) == pytest.approx(data.spread[0, 0], rel=2e-2)
+    page.locator(".legend button").first.click()
+    assert page.locator("path.spread:visible").count() == 2
+    # bars: three groups and what lies outside them
+    assert page.locator(".bars rect").count() == 4
+    squares = page.locator(".key .square")
+    assert squares.count() == 3
+    colour = squares.first.evaluate("square => getComputedStyle(square).backgroundColor")
+    assert colour == "rgb(0, 114, 178)"
+
+
+def brightness(page, selector, kind):
+    """Return how bright a colour of an element is, from 0 to 1."""
+    script = f"element => getComputedStyle(element).{kind}"
+    numbers = page.locator(selector).first.evaluate(script).strip("rgba()").split(",")
+    return sum(float(number) for number in numbers[:3]) / 3 / 255
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_both_schemes(visit, scheme):
+    page = visit(make_group_data(r=7))
+    page.emulate_media(color_scheme=scheme)
+    ground = brightness(page, "section", "backgroundColor")
+    assert (ground > 0.8) == (scheme == "light")
+    for selector in ("section p", ".note", "td", ".statements .value", "h1"):
+        assert abs(brightness(page, selector, "color") - ground) > 0.35
+    for k in range(7):
+        line = f'path.line[data-k="{k}"]'
+        assert abs(brightness(page, line, "stroke") - ground) > 0.2
+    # paper is white, whatever the screen is like
+    page.emulate_media(media="print", color_scheme=scheme)
+    assert brightness(page, "body", "backgroundColor") == 1
+
+
 @pytest.mark.parametrize("r", [1, 12])
 def test_phone_needs_no_sideways_scrolling(visit, r):
     page = visit(
-        make_data(r=r, title="a_very_long_name_without_any_space_" * 4), width=360, height=740
+        make_group_data(r=r, title="a_very_long_name_without_any_space_" * 4), width=360, height=740
     )
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     for image in page.locator("img").all():
@@ -126,8 +170,9 @@ def test_phone_needs_no_sideways_scrolling(visit, r):
 
 
 def test_print_keeps_the_figures_and_drops_the_controls(visit):
-    page = visit(make_data())
+    page = visit(make_group_data())
     page.emulate_media(media="print")
+    assert page.locator(".statements").is_visible()
     assert page.locator("nav").is_hidden()
     assert page.locator("#all").is_hidden()
     assert page.locator("path.line").first.is_visible()
@@ -145,6 +190,7 @@ def test_names_are_data(visit):
             crs=HOSTILE,
             parameters={HOSTILE: HOSTILE},
             command=HOSTILE,
+            findings=[HOSTILE],
             comparison=[MethodResult(HOSTILE, 0.1, 1.0, make_data().pixels)],
         )
     )

@@ -129,9 +129,9 @@ def at_most(part: float) -> str:
     Examples
     --------
     >>> at_most(0.01234), at_most(1e-9), at_most(25.0)
-    ('1.3 %', '0.01 %', '2,500 %')
+    ('1.3 %', '0.001 %', '2,500 %')
     """
-    value = max(100 * part, 0.01)
+    value = max(100 * part, 0.001)
     step = 10.0 ** (math.floor(math.log10(value)) - 1)
     # A value that is a round number but for the last digit is not rounded.
     return _percent(math.ceil(value / step - 1e-9) * step)

@@ -82,22 +82,50 @@ def svg_path(x: Array, y: Array) -> str:
     >>> svg_path(np.array([0.0, 50.0, 100.0]), np.array([0.0, np.nan, 100.0]))
     'M0 100M100 0'
     """
-    steps = np.abs(np.diff(x, prepend=x[:1]))
-    largest_step = 0.0
-    if len(x) > 1:
-        largest_step = 5 * float(np.median(steps[1:]))
+    return "".join(_line(x[run], y[run]) for run in _runs(x, y))
+
+
+def svg_band(x: Array, low: Array, high: Array) -> str:
+    """Return the area between two lines as an SVG path, broken where the lines are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict.report.charts import svg_band
+    >>> svg_band(np.array([0.0, 100.0]), np.array([10.0, 20.0]), np.array([30.0, 40.0]))
+    'M0 70L100 60L100 80L0 90Z'
+    """
     path = []
-    connect = False
-    for x_value, y_value, step in zip(x, y, steps):
-        if not np.isfinite(y_value):
-            connect = False
-            continue
-        command = "M"
-        if connect and step <= largest_step:
-            command = "L"
-        # In SVG the vertical axis points downwards.
-        path.append(f"{command}{x_value:.5g} {100 - y_value:.5g}")
-        connect = True
+    for run in _runs(x, low + high):
+        # Along the upper line, and back along the lower one.
+        there_and_back_x = np.concatenate([x[run], x[run][::-1]])
+        there_and_back_y = np.concatenate([high[run], low[run][::-1]])
+        path.append(_line(there_and_back_x, there_and_back_y) + "Z")
+    return "".join(path)
+
+
+def _runs(x: Array, y: Array) -> list[slice]:
+    """Return the runs of points that a line connects."""
+    is_finite = np.isfinite(y)
+    steps = np.abs(np.diff(x))
+    largest_step = 0.0
+    if len(steps) > 0:
+        largest_step = 5 * float(np.median(steps))
+    # Whether each point but the last is connected to the next one.
+    connected = is_finite[:-1] & is_finite[1:] & (steps <= largest_step)
+    starts = np.flatnonzero(is_finite & ~np.append(False, connected))
+    stops = np.flatnonzero(is_finite & ~np.append(connected, False)) + 1
+    return [slice(start, stop) for start, stop in zip(starts, stops, strict=True)]
+
+
+def _line(x: Array, y: Array) -> str:
+    """Return a line as an SVG path, whose y axis points down."""
+    path = []
+    for k in range(len(x)):
+        command = "L"
+        if k == 0:
+            command = "M"
+        path.append(f"{command}{x[k]:.5g} {100 - y[k]:.5g}")
     return "".join(path)
 
 

@@ -1,31 +1,25 @@
 """The contents of the report as plain arrays, independent of scenes, solvers and files."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from selfdict._validation import Array
 from selfdict.readout.guarantee import Guarantee
-from selfdict.report.images import false_colour_bands, stretch
+from selfdict.report.evidence import GroupProof
 from selfdict.report.words import Certificate
 
-# For annotations only: a report of plain arrays needs neither xarray nor the scene package.
+# For annotations only: a report of plain arrays does not need the scene package.
 if TYPE_CHECKING:
-    import xarray as xr
-
-    from selfdict.scene import Match, UnmixResult
-
-# Of a scene with more pixels the report reads evenly spaced rows and columns only, so that it needs
-# little memory however large the scene is.
-_MAX_PIXELS = 4_000_000
+    from selfdict.scene import Match
 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """One row of the comparison: relative error, seconds and pure pixels of a method."""
+    """One row of the comparison: relative error, seconds and pure pixels of a method.
+
+    The error is that of mixtures of the pure pixels, with nonnegative coefficients.
+    """
 
     method: str
     error: float
@@ -56,9 +50,9 @@ class ReportData:
     axis_label : str
         The label of that axis.
     endmembers : (m, r) ndarray
-        The spectra of the pure pixels.
+        The spectra of the materials.
     abundances : (r, y, x) ndarray
-        The share of each endmember in each pixel.
+        The abundance of each endmember in each pixel.
     residual : (y, x) ndarray
         The relative residual of each pixel.
     pixels : (r, 2) ndarray of int
@@ -72,7 +66,7 @@ class ReportData:
     other_weights : (k,) ndarray
         The other positive entries of the diagonal of X, in descending order.
     error : float
-        Relative error of the whole scene.
+        Relative error of the whole scene, mixed from the endmembers.
     seconds : float
         Seconds that the unmixing took.
     certificate : Certificate or None
@@ -85,6 +79,24 @@ class ReportData:
         Names and values shown in the last table.
     command : str
         The command that repeats the run; empty if there is none.
+    endmember_kind : {"pixels", "average"}
+        What the endmembers are, if they are of the scene.
+    abundance_kind : {"nnls", "fcls", "shares"}
+        What the abundances are. Those of the latter two sum to one.
+    spread : (m, r) ndarray or None
+        The standard deviation of the pixels that an endmember is the average of.
+    counts, group_sizes : (r,) ndarray of int or None
+        How many pixels were averaged, and how many belong to each group.
+    group_weights : (r,) ndarray or None
+        The sum of the weights of each group; None: the weights of single pixels are shown.
+    proof : GroupProof or None
+        What is proven about the groups.
+    uncertainty : (r, y, x) ndarray or None
+        The standard error of each abundance.
+    pixel_error : float or None
+        Relative error of the whole scene, mixed from the pure pixels with nonnegative coefficients.
+    findings : sequence of str
+        Sentences about the data: what was assumed, left out, or seems wrong.
     names : sequence of str
         The names of the endmembers if they come from a library; empty for pure pixels.
     matches : sequence of Match
@@ -120,12 +132,27 @@ class ReportData:
     comparison: Sequence[MethodResult] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
+    endmember_kind: str = "pixels"
+    abundance_kind: str = "nnls"
+    spread: Array | None = None
+    counts: Array | None = None
+    group_sizes: Array | None = None
+    group_weights: Array | None = None
+    proof: GroupProof | None = None
+    uncertainty: Array | None = None
+    pixel_error: float | None = None
+    findings: Sequence[str] = ()
     names: Sequence[str] = ()
     matches: "Sequence[Match]" = ()
     every: int = 1
     n_pixels: int = 0
     n_valid: int = 0
     select_seconds: float | None = None
+
+    @property
+    def sums_to_one(self) -> bool:
+        """Whether the abundances are shares of a whole, which are written in percent."""
+        return self.abundance_kind in ("shares", "fcls")
 
     def material(self, k: int) -> str:
         """Return the name of endmember k, counted from 0."""
@@ -134,191 +161,3 @@ class ReportData:
         if self.matches and self.matches[k].material is not None:
             return f"Material {k + 1} ({self.matches[k].material})"
         return f"Material {k + 1}"
-
-
-def report_data(
-    scene: "xr.DataArray",
-    result: "UnmixResult",
-    *,
-    title: str = "Scene",
-    comparison: Sequence[MethodResult] = (),
-    parameters: Mapping[str, Any] | None = None,
-    command: str = "",
-) -> ReportData:
-    """Collect what the report and the plots show of an unmixed scene.
-
-    Parameters
-    ----------
-    scene : xarray.DataArray (band, y, x)
-        The scene that was unmixed; three of its bands are read for the image.
-    result : UnmixResult
-        The result of :func:`selfdict.scene.unmix`.
-    title : str
-        The name of the scene.
-    comparison : sequence of MethodResult
-        The same scene unmixed by other methods, see :func:`method_result`.
-    parameters : mapping, optional
-        Contents of the table of parameters; default: the parameters of the result.
-    command : str
-        The command that repeats the run.
-
-    Returns
-    -------
-    ReportData
-
-    Examples
-    --------
-    >>> from selfdict.datasets import make_scene
-    >>> from selfdict.report import render_report, report_data
-    >>> from selfdict.scene import unmix
-    >>> scene = make_scene(shape=(20, 20), n_endmembers=3, random_state=0).scene
-    >>> data = report_data(scene, unmix(scene, 3, method="spa"), title="A test")
-    >>> "<h1>A test</h1>" in render_report(data)
-    True
-    """
-    n_pixels = scene.sizes["y"] * scene.sizes["x"]
-    every = math.ceil(math.sqrt(max(1.0, n_pixels / _MAX_PIXELS)))
-    thin = {"y": slice(None, None, every), "x": slice(None, None, every)}
-    mask = result.valid.isel(thin).values
-    endmembers = result.endmembers
-    positions, axis_label = _band_axis(endmembers)
-    weights, other_weights = _weights(result)
-    # Bands of the scene: those of the endmembers are without the bands that were dropped.
-    image_bands = list(false_colour_bands(_wavelengths(scene), scene.sizes["band"]))
-    # Three bands and the thinned rows and columns are all that is read of the scene.
-    image = scene.isel({"band": image_bands, **thin}).values.astype(np.float32)
-    scene_labels = _band_labels(scene)
-    if parameters is None:
-        parameters = result.parameters
-    names: list[str] = []
-    if "name" in endmembers.coords:
-        names = [str(name) for name in endmembers["name"].values]
-    matches: Sequence[Match] = ()
-    if result.identification is not None:
-        matches = result.identification.matches
-    return ReportData(
-        title=title,
-        method=_method_name(result),
-        false_colour=stretch(image, mask),
-        false_colour_labels=[scene_labels[k] for k in image_bands],
-        mask=mask,
-        band_positions=positions,
-        band_labels=_band_labels(endmembers),
-        axis_label=axis_label,
-        endmembers=endmembers.transpose("band", "endmember").values,
-        abundances=result.abundances.isel(thin).values,
-        residual=result.residual.isel(thin).values,
-        pixels=result.pixels,
-        error=result.relative_error,
-        seconds=result.seconds["total"],
-        weights=weights,
-        other_weights=other_weights,
-        coordinates=result.coordinates,
-        crs=result.crs or "",
-        certificate=_certificate(result),
-        guarantee=result.guarantee,
-        comparison=comparison,
-        parameters=parameters,
-        command=command,
-        names=names,
-        matches=matches,
-        every=every,
-        n_pixels=n_pixels,
-        n_valid=int(result.parameters["n_valid"]),
-        select_seconds=result.seconds["select"],
-    )
-
-
-def method_result(result: "UnmixResult") -> MethodResult:
-    """Return what the comparison shows of a result, without its maps.
-
-    The seconds are those of the selection: the abundances are computed alike for all methods.
-    """
-    return MethodResult(
-        _method_name(result), result.relative_error, result.seconds["select"], result.pixels
-    )
-
-
-def _method_name(result: "UnmixResult") -> str:
-    """Return a name like the paper's: FGNSR-500 selected from 500 candidates.
-
-    The number counts the candidates there were. A scene with few different pixels has fewer than
-    were asked for.
-    """
-    name = str(result.parameters["method"]).upper()
-    if result.solution is None or result.parameters.get("candidates") is None:
-        return name
-    return f"{name}-{len(result.solution.diagonal)}"
-
-
-def _certificate(result: "UnmixResult") -> Certificate | None:
-    solution = result.solution
-    if solution is None:
-        return None
-    return Certificate(
-        objective=float(solution.objective),
-        dual_bound=float(solution.dual_bound),
-        gap=float(solution.gap),
-        mu=float(solution.mu),
-        status=str(solution.status),
-        n_candidates=len(solution.diagonal),
-        n_support=len(solution.support),
-    )
-
-
-def _wavelengths(data: "xr.DataArray") -> Array | None:
-    if "wavelength" not in data.coords:
-        return None
-    wavelengths: Array = data["wavelength"].values
-    return wavelengths
-
-
-def _band_axis(endmembers: "xr.DataArray") -> tuple[Array, str]:
-    """Return the positions of the bands on the axis of the spectra, and the label of that axis."""
-    wavelengths = _wavelengths(endmembers)
-    # A band without a wavelength would have no position on an axis of wavelengths.
-    if wavelengths is None or not np.isfinite(wavelengths).all():
-        return np.arange(1.0, endmembers.sizes["band"] + 1), "Band"
-    return wavelengths, "Wavelength (nm)"
-
-
-def _band_labels(data: "xr.DataArray") -> list[str]:
-    """Return a label for each band: its name or number, and its wavelength if known."""
-    labels = [f"Band {k + 1}" for k in range(data.sizes["band"])]
-    if "band_name" in data.coords:
-        for k, value in enumerate(data["band_name"].values):
-            # Files may name some bands only.
-            labels[k] = str(value) or labels[k]
-    wavelengths = _wavelengths(data)
-    if wavelengths is None:
-        return labels
-    for k, nanometres in enumerate(wavelengths):
-        if np.isfinite(nanometres):
-            labels[k] += f" · {nanometres:.5g} nm"
-    return labels
-
-
-def _weights(result: "UnmixResult") -> tuple[Array, Array]:
-    """Return the weights of the endmembers, and the other positive weights in descending order.
-
-    The weights are the diagonal of X; with a library, the gates of its spectra.
-    """
-    solution = result.solution
-    if solution is None:
-        return np.zeros(len(result.pixels)), np.zeros(0)
-    # Positions of the endmembers in the diagonal. A pixel that the exchange found outside the
-    # candidates has none.
-    chosen: list[int | None]
-    if result.solution_pixels is not None:
-        candidates = {tuple(pixel): k for k, pixel in enumerate(result.solution_pixels.tolist())}
-        chosen = [candidates.get(tuple(pixel)) for pixel in result.pixels.tolist()]
-    elif result.atoms is not None:
-        chosen = result.atoms.tolist()
-    else:
-        return np.zeros(len(result.pixels)), np.zeros(0)
-    weights = np.zeros(len(chosen))
-    for k, position in enumerate(chosen):
-        if position is not None:
-            weights[k] = float(solution.diagonal[position])
-    others = np.delete(solution.diagonal, [k for k in chosen if k is not None])
-    return weights, np.sort(others[others > 0])[::-1]

@@ -105,6 +105,20 @@ def map_png(values: Array, mask: Array, top: float, colours: str) -> str:
     return _data_address(picture)
 
 
+def class_png(classes: Array, colours: list[tuple[int, int, int]]) -> str:
+    """Return a map of classes (y, x) as a PNG ``data:`` address: 0 is grey, k is colour k − 1."""
+    palette = np.array([NO_DATA_RGB, *colours], dtype=np.uint8)
+    picture = optional("PIL.Image").fromarray(palette[classes])
+    # Few colours: a palette makes the file small.
+    return _data_address(picture.quantize(colors=min(256, len(palette))))
+
+
+def pale(colour: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Return a colour mixed with white, for places that are only partly of that class."""
+    red, green, blue = (round(0.45 * value + 0.55 * 255) for value in colour)
+    return red, green, blue
+
+
 def css_gradient(colours: str, stops: int = 12) -> str:
     """Return a colour map as a CSS gradient from left to right."""
     shades = optional("matplotlib").colormaps[colours](np.linspace(0, 1, stops))

@@ -8,9 +8,10 @@ from selfdict._colours import PALETTE
 # dash pattern.
 _DASHES: tuple[tuple[float, ...], ...] = ((), (6.0, 3.0), (1.5, 2.5), (8.0, 3.0, 1.5, 3.0))
 
-# Names of matplotlib colour maps. Both are perceptually uniform and stay readable in grey.
+# Names of matplotlib colour maps. All are perceptually uniform and stay readable in grey.
 ABUNDANCE_MAP = "viridis"
 RESIDUAL_MAP = "magma"
+UNCERTAINTY_MAP = "cividis"
 # RGB of pixels without data: a light grey that neither colour map contains.
 NO_DATA_RGB = (225, 225, 222)
 # Colour of the weights of pixels that were not chosen: pale, so that the chosen ones stand out.

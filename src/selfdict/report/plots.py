@@ -8,17 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from selfdict._colours import class_colours
+from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.report.data import ReportData
 from selfdict.report.images import colour_limit
+from selfdict.report.materials import dominant_classes
 from selfdict.report.palette import (
     ABUNDANCE_MAP,
     NO_DATA_RGB,
     NOT_CHOSEN,
     RESIDUAL_MAP,
+    UNCERTAINTY_MAP,
     line_styles,
 )
+from selfdict.report.weights import weight_elsewhere
 
 
 def plot_scene(data: ReportData, ax: Any = None) -> Any:
@@ -62,7 +67,7 @@ def plot_scene(data: ReportData, ax: Any = None) -> Any:
 
 
 def plot_spectra(data: ReportData, ax: Any = None) -> Any:
-    """Draw the spectra of the pure pixels, broken where bands are missing.
+    """Draw the spectra of the materials and their spread, broken where bands are missing.
 
     Parameters
     ----------
@@ -80,14 +85,26 @@ def plot_spectra(data: ReportData, ax: Any = None) -> Any:
     gaps = _gaps(x)
     for k, style in enumerate(line_styles(len(data.pixels))):
         # matplotlib breaks a line at NaN.
+        positions = np.insert(x.astype(float), gaps, np.nan)
+        spectrum = np.insert(data.endmembers[:, k].astype(float), gaps, np.nan)
         ax.plot(
-            np.insert(x.astype(float), gaps, np.nan),
-            np.insert(data.endmembers[:, k].astype(float), gaps, np.nan),
+            positions,
+            spectrum,
             color=style.colour,
             linestyle=style.matplotlib_dash,
             linewidth=1.3,
             label=data.material(k),
         )
+        if data.spread is not None:
+            spread = np.insert(data.spread[:, k].astype(float), gaps, np.nan)
+            ax.fill_between(
+                positions,
+                spectrum - spread,
+                spectrum + spread,
+                color=style.colour,
+                alpha=0.16,
+                linewidth=0,
+            )
     ax.set_xlabel(data.axis_label)
     ax.margins(x=0.01)
     ax.legend(frameon=False, fontsize="small")
@@ -129,8 +146,66 @@ def plot_abundances(data: ReportData, fig: Any = None, columns: int = 3) -> Any:
             continue
         image = _map(ax, data.abundances[k], data.mask, top, ABUNDANCE_MAP)
         ax.set_title(data.material(k), fontsize="small")
-    fig.colorbar(image, ax=list(axes), label="abundance", shrink=0.8)
+    label = "coefficient"
+    if data.sums_to_one:
+        label = "share"
+    fig.colorbar(image, ax=list(axes), label=label, shrink=0.8)
     return fig
+
+
+def plot_uncertainty(data: ReportData, ax: Any = None) -> Any:
+    """Draw the largest standard error among the abundances of every pixel.
+
+    Parameters
+    ----------
+    data : ReportData
+        What to draw, see :func:`selfdict.report.report_data`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    if data.uncertainty is None:
+        raise InputError("there are no standard errors: the scene was unmixed without them")
+    ax = _axes(ax)
+    # The maximum of the materials that have one.
+    largest = np.fmax.reduce(data.uncertainty, axis=0)
+    known = data.mask & np.isfinite(largest)
+    top = 1.0
+    if known.any():
+        top = colour_limit(largest[None], known)
+    image = _map(ax, largest, known, top, UNCERTAINTY_MAP)
+    ax.figure.colorbar(image, ax=ax, label="largest standard error", shrink=0.8)
+    return ax
+
+
+def plot_dominant(data: ReportData, ax: Any = None) -> Any:
+    """Draw the material that every pixel holds most of, with a legend.
+
+    Parameters
+    ----------
+    data : ReportData
+        What to draw, see :func:`selfdict.report.report_data`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = _axes(ax)
+    classes, _ = dominant_classes(data)
+    colours = class_colours(len(data.abundances))
+    palette = np.array([NO_DATA_RGB, *colours], dtype=np.uint8)
+    ax.imshow(palette[classes], interpolation="nearest")
+    patches = optional("matplotlib.patches")
+    handles = []
+    for k, colour in enumerate(colours):
+        handles.append(patches.Patch(color=np.array(colour) / 255, label=data.material(k)))
+    ax.legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+    return _without_ticks(ax)
 
 
 def plot_residual(data: ReportData, ax: Any = None) -> Any:
@@ -155,7 +230,10 @@ def plot_residual(data: ReportData, ax: Any = None) -> Any:
 
 
 def plot_weights(data: ReportData, ax: Any = None, limit: int = 40) -> Any:
-    """Draw the weights of the support (the diagonal of X), those of the pure pixels in colour.
+    """Draw the weights on the diagonal of X: those of the groups, or of the pure pixels, in colour.
+
+    The weight outside all groups is drawn as one grey bar. Without groups, the pixels that were not
+    chosen are drawn in grey, one by one.
 
     Parameters
     ----------
@@ -172,8 +250,12 @@ def plot_weights(data: ReportData, ax: Any = None, limit: int = 40) -> Any:
     """
     ax = _axes(ax)
     r = len(data.weights)
+    heights = data.weights
     others = data.other_weights[:limit]
-    ax.bar(np.arange(r), data.weights, color=[style.colour for style in line_styles(r)])
+    if data.group_weights is not None:
+        heights = data.group_weights
+        others = np.array([weight_elsewhere(data)])
+    ax.bar(np.arange(r), heights, color=[style.colour for style in line_styles(r)])
     # One bar's width stays empty between the two groups.
     ax.bar(r + 1 + np.arange(len(others)), others, color=NOT_CHOSEN)
     ax.set_xticks(np.arange(r), [str(k + 1) for k in range(r)])

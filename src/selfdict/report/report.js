@@ -6,6 +6,7 @@
   const cursor = plot.querySelector(".cursor");
   const readout = document.getElementById("readout");
   const lines = [...plot.querySelectorAll(".line")];
+  const bands = [...plot.querySelectorAll(".spread")];
   const buttons = [...document.querySelectorAll(".legend button[data-k]")];
   const dots = data.spectra.map((_, k) => {
     const dot = document.createElement("div");
@@ -19,6 +20,12 @@
 
   const isShown = (k) => buttons[k].getAttribute("aria-pressed") === "true";
 
+  function inWords(value, k) {
+    const spread = data.spread === null ? null : data.spread[k][band];
+    if (spread === null) return String(Number(value.toPrecision(4)));
+    return Number(value.toPrecision(3)) + " ± " + Number(spread.toPrecision(2));
+  }
+
   function draw() {
     cursor.hidden = band === null;
     readout.textContent = band === null ? "No band chosen" : data.bands[band];
@@ -29,12 +36,13 @@
       const value = band === null ? null : spectrum[band];
       const visible = value !== null && isShown(k);
       lines[k].classList.toggle("off", !isShown(k));
+      if (bands[k]) bands[k].classList.toggle("off", !isShown(k));
       dots[k].hidden = !visible;
-      buttons[k].querySelector(".value").textContent = visible ? Number(value.toPrecision(4)) : "";
+      buttons[k].querySelector(".value").textContent = visible ? inWords(value, k) : "";
       if (!visible) return;
       dots[k].style.left = data.x[band] + "%";
       dots[k].style.bottom = (100 * (value - data.low)) / (data.high - data.low) + "%";
-      spoken.push(data.names[k] + " " + value.toPrecision(3));
+      spoken.push(data.names[k] + " " + inWords(value, k));
     });
     plot.setAttribute("aria-valuetext", band === null ? "no band chosen" : [data.bands[band], ...spoken].join(", "));
   }
@@ -75,6 +83,7 @@
     const emphasise = (on) => () => {
       plot.classList.toggle("faded", on && isShown(k));
       lines[k].classList.toggle("bold", on);
+      if (bands[k]) bands[k].classList.toggle("bold", on);
     };
     for (const type of ["pointerenter", "focus"]) button.addEventListener(type, emphasise(true));
     for (const type of ["pointerleave", "blur"]) button.addEventListener(type, emphasise(false));

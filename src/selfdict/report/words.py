@@ -3,6 +3,9 @@
 import math
 from dataclasses import dataclass
 
+from selfdict.model.solution import Status
+from selfdict.readout.proof import at_most
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -15,6 +18,11 @@ class Certificate:
     status: str
     n_candidates: int
     n_support: int
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the solver ended because it had reached its goal."""
+        return self.status in (str(Status.CONVERGED), str(Status.EXACT))
 
 
 def percent(share: float) -> str:
@@ -43,6 +51,18 @@ def percent(share: float) -> str:
     return f"{text.rstrip('0').rstrip('.')} %"
 
 
+def points(share: float) -> str:
+    """Write a standard error of a share in percentage points, with two digits.
+
+    Examples
+    --------
+    >>> from selfdict.report.words import points
+    >>> points(0.0695), points(0.00012)
+    ('± 7 points', '± 0.012 points')
+    """
+    return f"± {100 * share:.2g} points"
+
+
 def seconds(value: float) -> str:
     """Write a duration: ``0.42 s``, ``12.3 s``, ``3 min 05 s``."""
     if value < 10:
@@ -52,17 +72,43 @@ def seconds(value: float) -> str:
     return f"{int(value // 60)} min {int(value % 60):02d} s"
 
 
-def lead(r: int, error: float, *, library: bool = False) -> str:
-    """Return the first sentence of the report."""
-    singular = "pure pixel"
-    plural = "pure pixels"
-    if library:
-        singular = "spectrum"
-        plural = "spectra"
+def listed(names: list[str]) -> str:
+    """Join names: ``a``, ``a and b``, ``a, b and c``."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def lead(r: int, error: float, *, kind: str = "pixels", any_brightness: bool = False) -> str:
+    """Return the first sentence of the report.
+
+    Parameters
+    ----------
+    r : int
+        Number of materials.
+    error : float
+        Relative error of the scene.
+    kind : {"pixels", "average", "library"}
+        What the spectra are.
+    any_brightness : bool
+        Whether mixtures may have any brightness, or must sum to one.
+    """
+    singular = {"pixels": "pure pixel", "average": "average spectrum", "library": "spectrum"}[kind]
+    plural = {"pixels": "pure pixels", "average": "average spectra", "library": "spectra"}[kind]
     subject = f"Mixtures of {r} {plural} reproduce"
+    if any_brightness:
+        subject = f"Mixtures of {r} {plural}, each pixel at its own brightness, reproduce"
     if r == 1:
         subject = f"1 {singular} reproduces"
     return f"{subject} this scene with a relative error of {percent(error)}."
+
+
+def negative_sentence(count: int, n_values: int) -> str:
+    """Return how many values are negative, and that they are used as they are."""
+    return (
+        f"{count:,} of {n_values:,} values ({percent(count / n_values)}) are negative and used as "
+        "they are"
+    )
 
 
 def certificate_paragraphs(
@@ -134,7 +180,7 @@ def _proof(certificate: Certificate) -> str:
     bound = (
         "The program also proved that no weights whatsoever can get below "
         f"{certificate.dual_bound:.6g}: the best possible value is at most "
-        f"{percent(certificate.gap)} smaller than the one reached."
+        f"{at_most(certificate.gap)} smaller than the one reached."
     )
     # 1 % is the largest gap at which the report calls the weights the best there are.
     if certificate.gap <= 0.01:
@@ -153,24 +199,59 @@ def _limits(library: bool) -> str:
     """Return what the certificate does not prove."""
     if library:
         return (
-            "What the proof covers: the weights. The spectra shown here are then chosen with "
-            "their help so that the whole scene is reconstructed with a small error; that last "
-            "choice is a search without proof. A library holds spectra that are nearly alike, and "
+            "What is not proven: the spectra shown are chosen with the help of these weights so "
+            "that the whole scene is reconstructed with a small error; that choice is a search. "
+            "A library holds spectra that are nearly alike, and "
             "noise can make one stand in for another: read a name as “this one, or one that looks "
             "like it”."
         )
     return (
-        "What the proof covers: the weights. The pure pixels shown here are then chosen with their "
-        "help so that the whole scene is reconstructed with a small error; that last choice is a "
-        "search without proof. And no calculation can prove that a pixel is physically pure: a "
-        "material that never fills a pixel on its own cannot be found in this way."
+        "What is not proven: the pure pixels are chosen with the help of these weights so that the "
+        "whole scene is reconstructed with a small error, and around each of them a group of "
+        "nearly pure pixels is gathered. These two steps are a search. What is proven about its "
+        "outcome stands at the top of this page. And no calculation can prove that a pixel is "
+        "physically pure: a material that never fills a pixel on its own cannot be found in this "
+        "way."
     )
 
 
-def residual_sentence(error: float, r: int) -> str:
-    """Return what the error and the residual map say."""
+def residual_sentence(
+    error: float, r: int, *, kind: str = "pixels", pixel_error: float | None = None
+) -> str:
+    """Return what the error and the residual map say, and of which mixtures they are.
+
+    ``kind`` is what the spectra are, as in :func:`lead`; ``pixel_error`` is the error of the pure
+    pixels, which is told if the spectra are averages.
+    """
+    compared = ""
+    if kind == "average" and pixel_error is not None:
+        compared = f" The pure pixels themselves reach {percent(pixel_error)}"
+        if pixel_error < error:
+            compared += ": they are chosen for a small error, averages for a typical spectrum"
+        compared += "."
     return (
-        f"Mixing the {r} spectra reproduces the scene up to {percent(error)} of its norm. "
+        f"Mixing the {r} spectra shown above reproduces the scene up to {percent(error)} of its "
+        f"norm.{compared} "
         "Bright places on this map are not explained well: look there for a further material, for "
         "shade and clouds, or for faulty pixels. An even grain means that mostly noise is left."
     )
+
+
+def uncertainty_sentence(abundance: str, *, has_spread: bool) -> str:
+    """Return what the standard errors are made from.
+
+    ``abundance`` is the word for an abundance: share or coefficient.
+    """
+    sources = "from what is left unexplained in the pixel"
+    if has_spread:
+        sources += ", and from how much the pixels of one group differ"
+    text = (
+        f"How far a {abundance} may be off, as a standard error: it follows {sources}. The map "
+        f"shows the largest one among the {abundance}s of each pixel."
+    )
+    if not has_spread:
+        text += (
+            " Nothing is known here of how much a material varies from place to place, so these "
+            "errors are too small where it does."
+        )
+    return text
