@@ -18,6 +18,7 @@ NAMES = (
     "library",
     "identification",
     "scene_memory",
+    "sensors",
     "thinning",
     "dask",
     "gpu",

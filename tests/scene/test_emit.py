@@ -79,6 +79,13 @@ def test_in_sensor_geometry(tmp_path, swath):
     np.testing.assert_array_equal(read.lat.values, scene.lat.values)
 
 
+def test_a_file_without_marks_of_bands(tmp_path, swath):
+    change = {"sensor_band_parameters/good_wavelengths": None}
+    scene = read_scene(write_emit(tmp_path / "emit.nc", swath, **change))
+    assert "good_band" not in scene.coords
+    assert scene.attrs["selfdict_notes"] == ["the file marks no bands as bad"]
+
+
 def test_a_large_map_is_gathered_tile_by_tile(tmp_path):
     rng = np.random.default_rng(1)
     swath = rng.uniform(0.1, 0.9, (50, 60, 3)).astype(np.float32)

@@ -45,14 +45,15 @@ def read_scene(
 ) -> xr.DataArray:
     """Read a hyperspectral cube.
 
-    ENVI and ``.npy`` files are mapped into memory; GeoTIFF, NetCDF and zarr are read lazily through
-    dask; ``.mat`` and ``.npz`` are loaded. What a file declares is compared with what it holds
+    ENVI and ``.npy`` files are mapped into memory; GeoTIFF, NetCDF, HDF5 and zarr are read lazily
+    through dask; ``.mat`` and ``.npz`` are loaded. What a file declares is compared with what it holds
     before anything is allocated.
 
     Parameters
     ----------
     path : str or path-like
-        An ENVI header or data file, ``.tif``, ``.mat``, ``.nc``, ``.zarr``, ``.npy`` or ``.npz``.
+        An ENVI header or data file, ``.tif``, ``.mat``, ``.nc``, ``.h5``, ``.he5``, ``.zarr``,
+        ``.npy`` or ``.npz``; products of sensors: see :doc:`/sensors`.
     bands : slice or sequence of int, optional
         Bands to keep, counted from 0 in the order of rising wavelength, which a scene always has.
     drop_bad_bands : bool
@@ -61,16 +62,19 @@ def read_scene(
         True (not zero) for pixels to leave out; a file must hold one band on the same grid.
     roi : (slice, slice), optional
         Rows and columns to keep, counted from 0; the mask covers the whole scene.
-    format : {"envi", "geotiff", "mat", "netcdf", "zarr", "npy"}, optional
+    format : {"envi", "geotiff", "enmap", "desis", "mat", "netcdf", "hdf5", "zarr", "npy"}, optional
         Default: by the name of the file.
     max_bytes : int, optional
         The most bytes that one block of the file (chunk, tile or strip), an array that is loaded,
         or the mask of its pixels may take. By default 64 MiB, and more if the size of the file
         makes it plausible: 1100 times that size, up to 1 GiB, or up to 32 times that size.
     **options
-        Of the format: ``variable`` (mat, netcdf, zarr, npz: which array), ``layout`` (npy, npz,
-        mat: the order of the axes, such as ``"band y x"``; default ``"y x band"``), ``ortho``
-        (EMIT: False keeps sensor geometry).
+        Of the format: ``variable`` (mat, netcdf, hdf5, zarr, npz: which array, in a group by its
+        path), ``layout`` (npy, npz, mat, hdf5: the order of the axes, such as ``"band y x"``;
+        default ``"y x band"``, or as an HDF5 file says), ``ortho`` (EMIT: False keeps sensor
+        geometry), ``overlap`` (PRISMA, EnMAP: ``"vnir"``, ``"swir"`` or ``"both"``, the bands to
+        keep where two detectors see the same wavelengths; default ``"vnir"``), ``shape`` (mat,
+        npz: rows and columns of a matrix of bands and pixels).
 
     Returns
     -------

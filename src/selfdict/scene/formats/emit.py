@@ -24,6 +24,7 @@ from selfdict.scene.formats.hdf5 import (
 )
 from selfdict.scene.formats.limits import Limit, product
 from selfdict.scene.model import build_scene, to_nanometres
+from selfdict.scene.notes import add_notes
 
 CUBE = "reflectance"
 _BANDS = "sensor_band_parameters"
@@ -52,8 +53,12 @@ def read(limit: Limit, *, ortho: bool = True) -> xr.DataArray:
         fill = np.asarray(cube.attrs.get("_FillValue", cube.fillvalue)).ravel()[0].item()
         band_data = _band_data(limit, file)
         if ortho:
-            return _on_map(limit, file, cube, fill, band_data)
-        return _in_sensor_geometry(limit, file, cube, fill, band_data)
+            scene = _on_map(limit, file, cube, fill, band_data)
+        else:
+            scene = _in_sensor_geometry(limit, file, cube, fill, band_data)
+    if "good_band" not in scene.coords:
+        return add_notes(scene, "the file marks no bands as bad")
+    return scene
 
 
 def _band_data(limit: Limit, file: Any) -> dict[str, Any]:
