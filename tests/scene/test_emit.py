@@ -104,8 +104,8 @@ def test_unmixing_leaves_bad_bands_out(tmp_path):
     rows, columns = np.mgrid[1:7, 1:8]
     scene = read_scene(write_emit(tmp_path / "emit.nc", values, columns, rows))
     with pytest.raises(ValueError, match="no valid pixel"):
-        unmix(scene, 2, method="spa")
-    result = unmix(scene, 2, method="spa", drop_bad_bands=True)
+        unmix(scene, 2, method="spa", keep_bands=True)
+    result = unmix(scene, 2, method="spa")
     assert result.n_valid == 42
     assert result.endmembers.wavelength.size == 4
     assert result.crs == "EPSG:4326"

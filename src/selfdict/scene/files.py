@@ -39,6 +39,7 @@ def read_scene(
     drop_bad_bands: bool = False,
     mask: ArrayLike | str | PathLike[str] | None = None,
     roi: tuple[slice, slice] | None = None,
+    nodata: float | None = None,
     format: str | None = None,
     max_bytes: int | None = None,
     **options: Any,
@@ -46,8 +47,8 @@ def read_scene(
     """Read a hyperspectral cube.
 
     ENVI and ``.npy`` files are mapped into memory; GeoTIFF, NetCDF, HDF5 and zarr are read lazily
-    through dask; ``.mat`` and ``.npz`` are loaded. What a file declares is compared with what it holds
-    before anything is allocated.
+    through dask; ``.mat`` and ``.npz`` are loaded. What a file declares is compared with what it
+    holds before anything is allocated.
 
     Parameters
     ----------
@@ -62,6 +63,8 @@ def read_scene(
         True (not zero) for pixels to leave out; a file must hold one band on the same grid.
     roi : (slice, slice), optional
         Rows and columns to keep, counted from 0; the mask covers the whole scene.
+    nodata : float, optional
+        The stored value that marks missing data; default: what the file declares.
     format : {"envi", "geotiff", "enmap", "desis", "mat", "netcdf", "hdf5", "zarr", "npy"}, optional
         Default: by the name of the file.
     max_bytes : int, optional
@@ -70,8 +73,9 @@ def read_scene(
         makes it plausible: 1100 times that size, up to 1 GiB, or up to 32 times that size.
     **options
         Of the format: ``variable`` (mat, netcdf, hdf5, zarr, npz: which array, in a group by its
-        path), ``layout`` (npy, npz, mat, hdf5: the order of the axes, such as ``"band y x"``;
-        default ``"y x band"``, or as an HDF5 file says), ``ortho`` (EMIT: False keeps sensor
+        path), ``layout`` (npy, npz, mat, hdf5: the order of the axes, such as ``"band y x"``,
+        or ``"bands-first"`` or ``"bands-last"``; default: as an HDF5 file says, by the number of
+        wavelengths, or by the values), ``ortho`` (EMIT: False keeps sensor
         geometry), ``overlap`` (PRISMA, EnMAP: ``"vnir"``, ``"swir"`` or ``"both"``, the bands to
         keep where two detectors see the same wavelengths; default ``"vnir"``), ``shape`` (mat,
         npz: rows and columns of a matrix of bands and pixels).
@@ -100,6 +104,8 @@ def read_scene(
     if not path.exists():
         raise SceneError(path, "no such file")
     scene = _read_file(path, format, options | {"max_bytes": max_bytes})
+    if nodata is not None:
+        scene = _declare_nodata(scene, nodata)
     if bands is not None:
         scene = _select_bands(scene, bands, path)
     if drop_bad_bands and "good_band" in scene.coords:
@@ -266,6 +272,16 @@ def _format_module(format: str) -> Any:
         if error.name is not None:
             optional(error.name)  # raises an error that names the extra to install
         raise
+
+
+def _declare_nodata(scene: xr.DataArray, nodata: float) -> xr.DataArray:
+    value: float = nodata
+    # An integer, so that a comparison does not turn the values into floats.
+    if scene.dtype.kind in "iu" and float(nodata).is_integer():
+        value = int(nodata)
+    scene = scene.copy(deep=False)
+    scene.attrs["_FillValue"] = value
+    return scene
 
 
 def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path) -> xr.DataArray:
