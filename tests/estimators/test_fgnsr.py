@@ -18,6 +18,7 @@ from selfdict.metrics import index_recovery
         "check_sample_weight_equivalence_on_dense_data": "components in another order"
     },
 )
+@pytest.mark.filterwarnings("ignore:X seems to be centred")  # which the checks do
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -128,6 +129,7 @@ def test_progress_goes_to_the_callback_and_the_screen(mixtures, capsys):
         (np.eye(6, 3), 3),
     ],
 )
+@pytest.mark.filterwarnings("ignore:4 components are more than the 3 features")
 def test_more_components_than_the_data_holds(X, at_most):
     """All-zero, constant and duplicate points: as many components as rays, an error beyond."""
     with pytest.raises(ValueError, match=f"n_components must be at most {at_most} for this X"):

@@ -1,6 +1,7 @@
 """FGNSR and its solver: settings that are kept or overridden, and ends above the tolerance."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -83,7 +84,9 @@ def test_a_name_means_the_default_settings(X, name, solver, monkeypatch):
 )
 def test_tol_and_max_seconds_override_those_of_the_solver(X, solver, expected, monkeypatch):
     model = FGNSR(3, solver=solver, tol=0.3, max_seconds=20, random_state=0)
-    assert used_solver(model, X, monkeypatch) == expected
+    used = used_solver(model, X, monkeypatch)
+    assert 0 < used.max_seconds <= 20  # what is left after the steps before
+    assert replace(used, max_seconds=20) == expected
     if not isinstance(solver, str):
         assert model.solver is solver  # the object that was given stays as it was
         assert solver.tol != 0.3
@@ -94,7 +97,9 @@ def test_one_of_the_two_overrides_alone(X, monkeypatch):
     model = FGNSR(3, solver=given, tol=0.3, random_state=0)
     assert used_solver(model, X, monkeypatch) == FastGradient(tol=0.3, max_iter=9, max_seconds=5)
     model = FGNSR(3, solver=given, max_seconds=20, random_state=0)
-    assert used_solver(model, X, monkeypatch) == FastGradient(tol=0.2, max_iter=9, max_seconds=20)
+    used = used_solver(model, X, monkeypatch)
+    assert 5 < used.max_seconds <= 20
+    assert replace(used, max_seconds=20) == FastGradient(tol=0.2, max_iter=9, max_seconds=20)
 
 
 @pytest.mark.parametrize("solver", ["conic", Conic()])
@@ -219,6 +224,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("model", "changes", "message"), BAD.values(), ids=BAD.keys())
+@pytest.mark.filterwarnings("ignore:.* components are more than the")
 def test_errors_speak_of_n_components_and_x(X, model, changes, message):
     """A bare r or M is a word of the functions, which an estimator's user need not know."""
     data = np.repeat(X[:, : changes.get("features", 10)], changes.get("repeat", 1), axis=0)

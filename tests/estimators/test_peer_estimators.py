@@ -14,6 +14,7 @@ ESTIMATORS = [SPA, SNPA, XRAY, VCA, H2NMF]
 
 
 @parametrize_with_checks([Estimator() for Estimator in ESTIMATORS])
+@pytest.mark.filterwarnings("ignore:X seems to be centred")  # which the checks do
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -13,8 +13,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_vector
+from selfdict._validation import Array, as_generator, as_vector
 from selfdict.abundances import Variability, column_residuals, nnls, shares
+from selfdict.compute.device import to_numpy
+from selfdict.estimators.data_checks import warn_if_centred, warn_if_dependent, warn_of_too_many
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.metrics import relative_error
@@ -22,6 +24,8 @@ from selfdict.metrics import relative_error
 # scikit-learn converts to the first of these what is neither: integers become float32, as
 # everywhere here.
 _DTYPES = [np.float32, np.float64]
+# of ``random_state=None``: the same data gives the same components in every process
+_DEFAULT_SEED = 0
 
 
 class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -36,6 +40,9 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
     }
+
+    # whether the method finds independent components only, and raises an error for too many
+    _finds_independent: ClassVar[bool] = False
 
     n_components: int
     indices_: Array
@@ -89,6 +96,16 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
         """Select the components; return the abundances of the points."""
+        points, weight = self._fit_components(X, sample_weight)
+        warn_if_dependent(self.components_)
+        H = nnls(self.components_.T, points.T)
+        self.reconstruction_err_ = _weighted_error(points.T, self.components_.T, H, weight)
+        return np.ascontiguousarray(H.T)
+
+    def _fit_components(
+        self, X: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[Array, Array | None]:
+        """Select the components without fitting the points; return points and their weights."""
         self._validate_params()
         points = self._validate(X, reset=True)
         atoms = self._atoms(points)
@@ -104,15 +121,22 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             weight = as_vector(sample_weight, points.shape[0], "sample_weight", np.float64)
             if not weight.any():
                 raise InputError("sample_weight must not be zero for all points")
+        warn_if_centred(points)
+        if not self._finds_independent:
+            warn_of_too_many(self.n_components, points.shape[1])
         # the functions of the core speak of r columns of M
         try:
             self.indices_ = self._select(points.T, weight)
         except InputError as error:
             raise type(error)(in_estimator_words(str(error))) from error
         self.components_ = self._components(points, atoms)
-        H = nnls(self.components_.T, points.T)
-        self.reconstruction_err_ = _weighted_error(points.T, self.components_.T, H, weight)
-        return np.ascontiguousarray(H.T)
+        return points, weight
+
+    def _generator(self) -> np.random.Generator:
+        """Return the generator that ``random_state`` stands for."""
+        if self.random_state is None:
+            return np.random.default_rng(_DEFAULT_SEED)
+        return as_generator(self.random_state)
 
     def _components(self, points: Array, atoms: Array) -> Array:
         """Return the components: the selected rows, in the precision of the points."""
@@ -124,7 +148,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if self._takes_sparse():
             accept_sparse = "csr"
         points: Array = validate_data(
-            self, native_order(X), dtype=_DTYPES, accept_sparse=accept_sparse, reset=reset
+            self, as_plain(X), dtype=_DTYPES, accept_sparse=accept_sparse, reset=reset
         )
         if issparse(points):
             points = csr_array(points)
@@ -186,6 +210,29 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """Return how points of the same component differ; None if that is not known."""
         return None
 
+    def score(self, X: ArrayLike, y: None = None) -> float:
+        """Return minus the relative error of the points, fitted by the components.
+
+        It is at most 0, and the larger the better, as ``GridSearchCV`` and ``cross_val_score``
+        expect it. A further component hardly ever raises the error: for their number see
+        :func:`selfdict.suggest_rank`.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like or sparse matrix
+            Points as rows, also others than those of ``fit``.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        float
+            ``-min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
+        """
+        check_is_fitted(self)
+        points = self._validate(X, reset=False)
+        return -relative_error(points.T, self.components_.T.astype(points.dtype))
+
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the points that the abundances describe, ``X @ components_``.
 
@@ -199,7 +246,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         (n_samples, n_features) ndarray
         """
         check_is_fitted(self)
-        H = check_array(native_order(X), dtype=_DTYPES)
+        H = check_array(as_plain(X), dtype=_DTYPES)
         if H.shape[1] != len(self.components_):
             raise InputError(
                 f"X has {H.shape[1]} columns, expected n_components={len(self.components_)}"
@@ -241,11 +288,13 @@ def _weighted_error(M: Array, U: Array, H: Array, weight: Array | None) -> float
     return float(np.sqrt(weight @ column_residuals(U, M, H) ** 2 / whole))
 
 
-def native_order(X: Any) -> Any:
-    """Return an array in the byte order of the machine; anything else as it is.
+def as_plain(X: Any) -> Any:
+    """Return a torch tensor as an array, and an array in the byte order of the machine.
 
-    scikit-learn takes float64 of another byte order for neither float32 nor float64.
+    scikit-learn takes float64 of another byte order for neither float32 nor float64. Anything else
+    is returned as it is.
     """
+    X = to_numpy(X)
     if isinstance(X, np.ndarray) and not X.dtype.isnative:
         return X.astype(X.dtype.newbyteorder("="))
     return X

@@ -5,22 +5,27 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_generator
+from selfdict._validation import Array
 from selfdict.abundances import Variability
-from selfdict.estimators.base import _DTYPES, SelfDictionaryEstimator, native_order
+from selfdict.abundances.prediction import predicted_seconds
+from selfdict.compute.deadline import Deadline
+from selfdict.estimators.base import SelfDictionaryEstimator
+from selfdict.estimators.readout import SolutionReadout
 from selfdict.estimators.settings import (
+    as_atoms,
     as_candidates,
     as_compression,
+    as_denoising,
+    as_mu,
     as_solver,
     clusters_of,
+    missed_tolerance,
     print_progress,
     solver_class,
-    warn_above_tolerance,
+    warn_of_an_early_end,
 )
 from selfdict.model.features import Feature
 from selfdict.model.losses import Loss, Squared, as_loss
@@ -28,21 +33,17 @@ from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution
 from selfdict.peers import Clusters
-from selfdict.readout import (
-    Bundles,
-    Proof,
-    bundles,
-    prove_groups,
-    pure_groups,
-    select_indices,
-)
-from selfdict.readout.evidence import groups_of_rows
-from selfdict.reductions import Candidates, Compression, Denoising
-from selfdict.reductions.recipe import Recipe, denoise_again
+from selfdict.readout import bundles, pure_groups
+from selfdict.reductions import Candidates, Compression
+from selfdict.reductions.recipe import Recipe
 from selfdict.solvers import Solver
 
+# parts of a time limit: for the solver, and of what is left then, for the choice of points
+SOLVER_SHARE = 0.5
+CHOICE_SHARE = 0.8
 
-class FGNSR(SelfDictionaryEstimator):
+
+class FGNSR(SolutionReadout, SelfDictionaryEstimator):
     """Select the points whose cone contains all the others, by nonnegative sparse regression.
 
     Model (6) of the paper, min ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, is solved to a certified gap,
@@ -92,10 +93,14 @@ class FGNSR(SelfDictionaryEstimator):
         The certified relative gap at which the solver may stop; by default that of the solver,
         1e-3.
     max_seconds : float, optional
-        Time limit of the solver; the best point so far is used, with its true gap. By default that
-        of the solver, none.
+        Time limit of the solver, which gets half of it, and of the choice of points. The best
+        solution so far is used, with its true gap, and the best choice so far; ``given_up_`` and a
+        warning say what was left out. Clusters and abundances are always computed. By default the
+        limit of the solver, which is none.
     random_state : int, Generator or None, default=None
-        Seed of the vector p = 1 + 0.01(u − ½), u uniform, which tells duplicates apart.
+        Seed of the vector p = 1 + 0.01(u − ½), u uniform, which tells duplicates apart. None is the
+        seed 0, so that the same data gives the same points; pass ``numpy.random.default_rng()`` for
+        another p each time.
     endmembers : {"pixels", "average"}, default="pixels"
         What ``components_`` are: the selected points themselves, or averages over their groups,
         which carry less noise (see :func:`selfdict.pure_groups`). Averages are of points, so they
@@ -135,6 +140,8 @@ class FGNSR(SelfDictionaryEstimator):
         The gap of the compressed problem, with ``compress``.
     n_iter_ : int
         Iterations of the solver.
+    given_up_ : tuple of str
+        What was left out because of ``max_seconds``.
     candidates_reason_ : str
         Which points were the candidates, and why.
     clusters_ : Clusters or None
@@ -188,6 +195,8 @@ class FGNSR(SelfDictionaryEstimator):
     group_counts_: Array | None
     variability_: Variability | None
     compressed_gap_: float | None
+    given_up_: tuple[str, ...]
+    candidates_reason_: str
 
     def __init__(
         self,
@@ -264,88 +273,13 @@ class FGNSR(SelfDictionaryEstimator):
         """
         return self._fit(X, sample_weight)
 
-    def select(self, r: int) -> Array:
-        """Return the indices of r points, or atoms, read out of the solution that ``fit`` found.
-
-        Parameters
-        ----------
-        r : int
-            Any rank; the model does not depend on it but through the heuristic for μ.
-
-        Returns
-        -------
-        (r,) ndarray of int
-        """
-        check_is_fitted(self)
-        solution = self.solution_
-        if self.denoise == "auto":
-            # judged by the data denoised for the rank in question
-            solution = denoise_again(solution, r)
-        return select_indices(solution, r, method=self.postprocess)
-
-    def prove(
-        self, *, tol: float = 1e-6, max_seconds: float | None = None, budget: float | None = None
-    ) -> Proof:
-        """Prove how far ``groups_`` suffice, and how far each of them is needed.
-
-        With ``candidates`` the statements are about the representatives: each group stands for
-        those of its rows that are representatives, or for the nearest one.
-
-        Parameters
-        ----------
-        tol : float
-            The gap to which the model is solved for this; a smaller one closes more rows.
-        max_seconds : float, optional
-            Time limit of each solve.
-        budget : float, optional
-            Seconds for all of it; what needs longer is left unproven.
-
-        Returns
-        -------
-        Proof
-            See :func:`selfdict.prove_groups`.
-        """
-        check_is_fitted(self)
-        groups = groups_of_rows(self.solution_, self.groups_)
-        return prove_groups(self.solution_, groups, tol=tol, max_seconds=max_seconds, budget=budget)
-
-    def bundles(self, r: int | None = None, *, radius: float = 0.5) -> Bundles:
-        """Return the points, or atoms, of the support around each selected one.
-
-        Parameters
-        ----------
-        r : int, optional
-            For another rank; by default around ``indices_``.
-        radius : float
-            How near a point must be: see :func:`selfdict.bundles`.
-
-        Returns
-        -------
-        Bundles
-            Points are columns there: the abundances of ``X`` are ``bundles.abundances(X.T).T``.
-        """
-        check_is_fitted(self)
-        K = self.indices_
-        if r is not None:
-            K = self.select(r)
-        return bundles(self.solution_, K, radius=radius)
-
     def _atoms(self, points: Array) -> Array:
         if self.dictionary is None:
             return points
-        try:
-            atoms: Array = check_array(
-                native_order(self.dictionary), dtype=_DTYPES, input_name="dictionary"
-            )
-        except ValueError as error:  # NaN, infinity, no two dimensions
-            raise InputError(str(error)) from error
-        if atoms.shape[1] != points.shape[1]:
-            raise InputError(
-                f"the dictionary has {atoms.shape[1]} features, X has {points.shape[1]}"
-            )
-        return atoms
+        return as_atoms(self.dictionary, points.shape[1])
 
     def _select(self, M: Array, sample_weight: Array | None) -> Array:
+        self._deadline = Deadline(self.max_seconds)
         D = None
         if self.dictionary is not None:
             D = self._atoms(M.T).T
@@ -355,7 +289,7 @@ class FGNSR(SelfDictionaryEstimator):
             w = np.where(sample_weight > 0, column_norms(M), 0.0)
         problem = Problem(
             M,
-            self._given_mu(),
+            as_mu(self.mu),
             D=D,
             w=w,
             sample_weight=sample_weight,
@@ -366,10 +300,11 @@ class FGNSR(SelfDictionaryEstimator):
         solution = recipe.solve(
             problem,
             self.n_components,
-            random_state=as_generator(self.random_state),
+            random_state=self._generator(),
             callback=self._report,
+            deadline=self._deadline.part(SOLVER_SHARE),
         )
-        warn_above_tolerance(solution, recipe.solver, self.target is not None)
+        self._ending = missed_tolerance(solution, recipe.solver, self.target is not None)
         # the bound of the compressed problem is one for the whole data, its objective is not
         self.compressed_gap_ = None
         if recipe.compression is not None:
@@ -380,60 +315,68 @@ class FGNSR(SelfDictionaryEstimator):
         self.mu_ = solution.mu
         self.gap_ = solution.gap
         self.n_iter_ = max(1, solution.n_iter)
-        return self.select(self.n_components)
+        return self._selected(self.n_components, self._deadline.part(CHOICE_SHARE))
 
     def _components(self, points: Array, atoms: Array) -> Array:
         """Return the selected rows, or the averages of their groups; store the groups."""
+        components = self._gather_groups(points, atoms)
+        self.given_up_ = tuple(self._deadline.given_up)
+        warn_of_an_early_end(self._ending, self.given_up_)
+        return components
+
+    def _gather_groups(self, points: Array, atoms: Array) -> Array:
         self.spread_ = None
         self.group_counts_ = None
         self.variability_ = None
+        pixels = super()._components(points, atoms)
         if self.dictionary is not None:
             if self.endmembers == "average":
                 raise InputError("averages are of points: they do not go with a dictionary")
             self.groups_ = bundles(self.solution_, self.indices_).members
-            return super()._components(points, atoms)
+            return pixels
+        if self._deadline.left is not None:
+            # two rounds of shares, and what follows from them
+            seconds = 3 * predicted_seconds(pixels.T, points.T)
+            if not self._deadline.affords(seconds):
+                return self._without_groups(pixels)
         groups = pure_groups(points.T, self.indices_)
         self.groups_ = groups.members
         if self.endmembers == "pixels":
             self.variability_ = groups.pixel_variability
-            return super()._components(points, atoms)
+            return pixels
         self.spread_ = np.ascontiguousarray(groups.spread.T)
         self.group_counts_ = groups.counts
         self.variability_ = groups.variability
         return np.ascontiguousarray(groups.spectra.T)
 
+    def _without_groups(self, pixels: Array) -> Array:
+        """Store groups of the selected points alone, for which there is no time."""
+        self.groups_ = tuple(self.indices_[:, None])
+        if self.endmembers == "pixels":
+            self._deadline.give_up("groups of nearly pure points were not gathered")
+            return pixels
+        self._deadline.give_up("components are single points, not averages over groups")
+        self.spread_ = np.zeros_like(pixels)
+        self.group_counts_ = np.ones(len(pixels), dtype=np.intp)
+        return pixels
+
     def _variability(self) -> Variability | None:
         return self.variability_
-
-    def _given_mu(self) -> float | None:
-        """Return the penalty if it is a number, None if it is to be chosen."""
-        if isinstance(self.mu, str):
-            return None
-        return float(self.mu)
 
     def _recipe(self, problem: Problem) -> Recipe:
         """Return the steps that the parameters describe."""
         solver = as_solver(self.solver, self.tol, self.max_seconds)
         candidates, self.candidates_reason_ = as_candidates(self.candidates, problem, solver)
+        automatic_rank = None
+        if problem.D is not None and isinstance(problem.loss, Squared) and self.target is None:
+            automatic_rank = self.n_components
         return Recipe(
             solver=solver,
-            denoising=self._denoising(),
+            denoising=as_denoising(self.denoise, automatic_rank),
             candidates=candidates,
             compression=as_compression(self.compress),
-            mu=self._given_mu(),
+            mu=as_mu(self.mu),
         )
-
-    def _denoising(self) -> Denoising | None:
-        """Return the denoising step; "auto" is for dictionaries."""
-        rank = self.denoise
-        if rank == "auto":
-            is_squared = isinstance(as_loss(self.loss), Squared)
-            rank = None
-            if self.dictionary is not None and is_squared and self.target is None:
-                rank = self.n_components
-        if rank is None:
-            return None
-        return Denoising(int(rank))
 
     def _takes_sparse(self) -> bool:
         needs_dense = (

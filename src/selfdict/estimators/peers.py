@@ -35,6 +35,8 @@ class SPA(SelfDictionaryEstimator):
     array([0, 1])
     """
 
+    _finds_independent = True
+
     def _select(self, M: Array, sample_weight: Array | None) -> Array:
         return spa(M, self.n_components)
 
@@ -113,7 +115,8 @@ class VCA(SelfDictionaryEstimator):
     n_components : int, default=2
         How many points to select.
     random_state : int, numpy.random.Generator, RandomState or None
-        Seed of the random directions.
+        Seed of the random directions; None is the seed 0. For other directions each time pass
+        ``numpy.random.default_rng()``.
 
     Attributes
     ----------
@@ -134,11 +137,13 @@ class VCA(SelfDictionaryEstimator):
     [0, 1]
     """
 
+    _finds_independent = True
+
     def _takes_sparse(self) -> bool:
         return False
 
     def _select(self, M: Array, sample_weight: Array | None) -> Array:
-        return vca(M, self.n_components, self.random_state)
+        return vca(M, self.n_components, self._generator())
 
 
 class H2NMF(SelfDictionaryEstimator):

@@ -4,14 +4,18 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
 
 from selfdict._errors import InputError
+from selfdict._validation import Array
+from selfdict.estimators.base import _DTYPES, as_plain
 from selfdict.model.losses import Squared
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Progress, Solution, Status
 from selfdict.peers import Clusters
-from selfdict.reductions import Candidates, Compression
+from selfdict.reductions import Candidates, Compression, Denoising
 from selfdict.reductions.automatic import choose_candidates
 from selfdict.solvers import Solver, WorkingSet
 
@@ -52,7 +56,7 @@ def as_candidates(
             "All points are candidates: only dense data, the squared loss and the solver "
             "working_set are reduced by default."
         )
-    choice = choose_candidates(problem.n_points, problem.M.shape[0])
+    choice = choose_candidates(problem.n_points, problem.M.shape[0], solver.max_seconds)
     if choice.n_clusters is None:
         return None, choice.reason
     return Candidates(choice.n_clusters), choice.reason
@@ -62,6 +66,33 @@ def _as_asked_for(n_clusters: int) -> str:
     return f"{n_clusters} cluster representatives are the candidates, as asked for."
 
 
+def as_mu(mu: str | float) -> float | None:
+    """Return the penalty if it is a number, None if it is to be chosen."""
+    if isinstance(mu, str):
+        return None
+    return float(mu)
+
+
+def as_denoising(rank: str | int | None, automatic: int | None) -> Denoising | None:
+    """Return the denoising step to a rank; "auto" stands for the rank ``automatic``."""
+    if rank == "auto":
+        rank = automatic
+    if rank is None:
+        return None
+    return Denoising(int(rank))
+
+
+def as_atoms(dictionary: ArrayLike, n_features: int) -> Array:
+    """Return the rows of a dictionary, checked."""
+    try:
+        atoms: Array = check_array(as_plain(dictionary), dtype=_DTYPES, input_name="dictionary")
+    except ValueError as error:  # NaN, infinity, no two dimensions
+        raise InputError(str(error)) from error
+    if atoms.shape[1] != n_features:
+        raise InputError(f"the dictionary has {atoms.shape[1]} features, X has {n_features}")
+    return atoms
+
+
 def as_compression(compression: int | Compression | None) -> Compression | None:
     """Return the reduction that a number of directions stands for."""
     if compression is None or isinstance(compression, Compression):
@@ -69,17 +100,25 @@ def as_compression(compression: int | Compression | None) -> Compression | None:
     return Compression(int(compression))
 
 
-def warn_above_tolerance(solution: Solution, solver: Solver, has_target: bool) -> None:
-    """Warn if the solver ended above its tolerance or off its target, and say what to do."""
+def missed_tolerance(solution: Solution, solver: Solver, has_target: bool) -> str:
+    """Return a sentence if the solver ended above its tolerance or off its target, else nothing."""
     tol = getattr(solver, "tol", 0.0)
     is_done = solution.status in (Status.CONVERGED, Status.EXACT)
     missed_target = has_target and not is_done
     if tol > 0 and (solution.gap > tol or missed_target):
-        warnings.warn(
-            f"{solution.status} The certified gap is {solution.gap:.1e}, tol is {tol:g}.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
+        return f"{solution.status} The certified gap is {solution.gap:.1e}, tol is {tol:g}."
+    return ""
+
+
+def warn_of_an_early_end(ending: str, given_up: tuple[str, ...]) -> None:
+    """Warn if the solver ended early, or if a time limit left something out, and say what to do."""
+    sentences = []
+    if ending:
+        sentences.append(ending)
+    if given_up:
+        sentences.append(f"The time limit left something out: {'; '.join(given_up)}.")
+    if sentences:
+        warnings.warn(" ".join(sentences), ConvergenceWarning, stacklevel=6)
 
 
 def clusters_of(solution: Solution) -> Clusters | None:

@@ -158,10 +158,10 @@ class _Stage:
     @cached_property
     def seconds_per_column(self) -> float:
         """How long the fit of one column by r others takes, measured on the representatives."""
-        K = np.arange(min(self.r, self.pool.size))
+        fit = self.fit
+        K = np.flatnonzero(fit.candidates.any(axis=0))[: self.r]
         if self.complete_starts:
             K = self.in_pool(self.complete_starts[0])
-        fit = self.fit
         seconds = np.inf
         for _ in range(2):  # the first one may compile the kernel
             started = time.perf_counter()

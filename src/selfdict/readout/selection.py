@@ -93,7 +93,7 @@ def select_indices(
     K = select_from(evidence, r, method, deadline)
     if deadline.given_up:
         warnings.warn(
-            f"The time limit was reached: {'; '.join(deadline.given_up)}.",
+            f"The time limit left something out: {'; '.join(deadline.given_up)}.",
             UserWarning,
             stacklevel=2,
         )

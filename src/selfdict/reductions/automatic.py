@@ -35,8 +35,12 @@ def predicted_seconds(n_points: int, n_features: int) -> float:
     return float(SECONDS * (n_points / POINTS) ** EXPONENT * n_features / FEATURES)
 
 
-def choose_candidates(n_points: int, n_features: int) -> CandidateChoice:
+def choose_candidates(
+    n_points: int, n_features: int, max_seconds: float | None = None
+) -> CandidateChoice:
     """Take all points if that is predicted to take at most a minute, else representatives.
+
+    A time limit shorter than a minute takes its place.
 
     Examples
     --------
@@ -47,7 +51,10 @@ def choose_candidates(n_points: int, n_features: int) -> CandidateChoice:
     500
     """
     seconds = predicted_seconds(n_points, n_features)
-    if seconds <= MODERATE_SECONDS:
+    moderate = MODERATE_SECONDS
+    if max_seconds is not None:
+        moderate = min(moderate, max_seconds)
+    if seconds <= moderate:
         return CandidateChoice(
             None, f"All {n_points:,} points are candidates: that takes about {_rounded(seconds)}."
         )

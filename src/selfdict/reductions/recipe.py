@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from selfdict._validation import as_generator
+from selfdict.compute.deadline import Deadline
 from selfdict.model.features import Feature, UnsupportedError, features_of
 from selfdict.model.problem import Problem, jitter
 from selfdict.model.solution import Callback, Solution
@@ -72,6 +73,7 @@ class Recipe:
         random_state: Any = None,
         clusters: Clusters | None = None,
         callback: Callback | None = None,
+        deadline: Deadline | None = None,
     ) -> Solution:
         """Solve a problem, whose penalty is still open.
 
@@ -86,6 +88,8 @@ class Recipe:
             Those of ``candidates``, if they are known already.
         callback : callable, optional
             See :meth:`Solver.solve`.
+        deadline : Deadline, optional
+            The solver stops then, or at its own ``max_seconds``, if that is earlier.
 
         Returns
         -------
@@ -106,7 +110,7 @@ class Recipe:
                 compression = replace(compression, random_state=rng)
             reduced = compression.reduce(reduced)
         reduced = reduced.changed(mu=self.penalty(reduced, n_components))
-        return self.solver.solve(reduced, callback=callback)
+        return _within(self.solver, deadline).solve(reduced, callback=callback)
 
     def reduce_columns(self, problem: Problem, clusters: Clusters | None = None) -> Problem:
         """Denoise the data and take the representatives of clusters."""
@@ -140,6 +144,17 @@ class Recipe:
             D=reduced.D,
         )
         return self.mu_factor * heuristic
+
+
+def _within(solver: Solver, deadline: Deadline | None) -> Solver:
+    """Return the solver with the time that is left, if it has a limit."""
+    if deadline is None or deadline.left is None or not hasattr(solver, "max_seconds"):
+        return solver
+    seconds = deadline.left
+    if solver.max_seconds is not None:
+        seconds = min(seconds, solver.max_seconds)
+    limited: Solver = replace(solver, max_seconds=seconds)  # type: ignore[type-var]  # all are dataclasses
+    return limited
 
 
 def denoised_data(problem: Problem) -> Denoised | None:

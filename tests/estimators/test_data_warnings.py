@@ -1,0 +1,111 @@
+"""Data that the estimators warn about, time limits of FGNSR, and what must not be warned about."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+from selfdict import FGNSR, SNPA, SPA, XRAY
+from selfdict.datasets import make_mixtures
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_mixtures(20, 120, 4, noise=0.01, random_state=0)[0].T
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("Estimator", [FGNSR, SPA])
+def test_standardised_data_is_warned_about(X, Estimator, dtype):
+    model = make_pipeline(StandardScaler(), Estimator(3))
+    with pytest.warns(UserWarning, match="X seems to be centred"):
+        model.fit((1000 + X).astype(dtype))
+
+
+def test_a_constant_feature_does_not_hide_it(X):
+    X = X.copy()
+    X[:, 0] = 3.0
+    with pytest.warns(UserWarning, match="X seems to be centred"):
+        SPA(3).fit(StandardScaler().fit_transform(X))
+
+
+def noisy_data(seed, noise, share_of_dark_features):
+    """Return nonnegative mixtures with noise; some features hold nothing else."""
+    X = make_mixtures(40, 400, 4, random_state=seed)[0].T
+    X[:, : int(40 * share_of_dark_features)] = 0.0
+    return X + noise * np.random.default_rng(seed).normal(size=X.shape)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("noise", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("dark", [0.0, 0.5, 0.9])
+def test_noisy_nonnegative_data_is_not(seed, noise, dark):
+    """Warnings are errors here. The noise reaches a multiple of the data."""
+    X = noisy_data(seed, noise, dark)
+    assert X.min() < 0 or noise < 0.1
+    SPA(3).fit(X)
+    make_pipeline(StandardScaler(with_mean=False), SPA(3)).fit(X)
+    make_pipeline(MaxAbsScaler(), SPA(3)).fit(X)
+
+
+def test_a_spectrum_by_spectrum_mean_is_not_either(X):
+    """Each spectrum minus its own mean is a linear map: the origin stays where it is."""
+    SPA(3).fit(X - X.mean(axis=1, keepdims=True))
+
+
+CORNERS = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [-1.0, 0.0, 1.0], [0.0, -1.0, 1.0]])
+
+
+@pytest.mark.parametrize("Estimator", [FGNSR, SNPA, XRAY])
+def test_more_components_than_features(Estimator):
+    """Four extreme rays in three dimensions are found, but abundances are not unique."""
+    mixtures = np.random.default_rng(0).dirichlet(np.ones(4), 30) @ CORNERS
+    X = np.vstack([CORNERS, mixtures])
+    expected = r"4 components are more than the 3 features \(bands\): .* not unique"
+    with pytest.warns(UserWarning, match=expected):
+        model = Estimator(4).fit(X)
+    assert set(model.indices_.tolist()) == {0, 1, 2, 3}
+
+
+def test_components_that_depend_on_each_other():
+    """The same in a space of five dimensions, of which the data use three."""
+    lifted = CORNERS @ np.random.default_rng(1).random((3, 5))
+    with pytest.warns(UserWarning, match="the 4 components span 3 dimensions only"):
+        SNPA(4).fit(lifted)
+    SNPA(3).fit(lifted)
+
+
+@pytest.fixture(scope="module")
+def many():
+    return make_mixtures(80, 1500, 40, noise=0.05, random_state=0)[0].T
+
+
+@pytest.mark.parametrize("endmembers", ["pixels", "average"])
+def test_a_time_limit_holds_for_the_choice_and_the_groups(many, endmembers):
+    started = time.perf_counter()
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = FGNSR(40, candidates=300, max_seconds=0.2, endmembers=endmembers).fit(many)
+    assert time.perf_counter() - started < 10
+    assert len(set(model.indices_.tolist())) == 40
+    messages = " ".join(str(warning.message) for warning in caught)
+    assert model.given_up_
+    for what in model.given_up_:
+        assert what in messages
+    assert [group[0] for group in model.groups_] == model.indices_.tolist()
+
+
+def test_no_time_for_groups_at_all(many):
+    with pytest.warns(ConvergenceWarning):
+        model = FGNSR(40, candidates=300, max_seconds=0, endmembers="average").fit(many)
+    assert "components are single points, not averages over groups" in model.given_up_
+    np.testing.assert_array_equal(model.components_, many[model.indices_])
+    assert model.group_counts_.tolist() == [1] * 40
+    assert (model.spread_ == 0).all()
+
+
+def test_without_a_limit_nothing_is_given_up(X):
+    assert FGNSR(3).fit(X).given_up_ == ()
+    assert FGNSR(3, max_seconds=600).fit(X).given_up_ == ()

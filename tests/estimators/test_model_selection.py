@@ -1,0 +1,80 @@
+"""score, scikit-learn's own searches over parameters, and fits without a seed."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+
+from selfdict import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
+from selfdict.datasets import make_mixtures
+
+ESTIMATORS = [FGNSR, SPA, SNPA, XRAY, VCA, H2NMF]
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_mixtures(20, 120, 4, noise=0.01, random_state=0)[0].T
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_the_score_is_minus_the_relative_error(Estimator, X):
+    model = Estimator(3).fit(X[:80])
+    H = model.transform(X[80:])
+    error = np.linalg.norm(X[80:] - H @ model.components_) / np.linalg.norm(X[80:])
+    assert model.score(X[80:]) == pytest.approx(-error, rel=1e-9)
+    assert model.score(X[:80]) == pytest.approx(-model.reconstruction_err_, rel=1e-9)
+
+
+def test_a_score_in_single_precision_and_of_zeros(X):
+    model = SPA(4).fit(X)
+    assert model.score(X.astype(np.float32)) == pytest.approx(model.score(X), rel=1e-4)
+    assert model.score(np.zeros((3, 20))) == 0.0
+
+
+def test_cross_validation(X):
+    scores = cross_val_score(SPA(4), X, cv=KFold(3, shuffle=True, random_state=0))
+    assert scores.shape == (3,)
+    assert (scores < 0).all()
+    assert (scores > -0.2).all()
+
+
+def test_a_grid_search_over_a_pipeline(X):
+    model = make_pipeline(Normalizer(norm="l1"), FGNSR(candidates=40))
+    search = GridSearchCV(model, {"fgnsr__n_components": [2, 4]}, cv=2).fit(X)
+    assert search.best_params_ == {"fgnsr__n_components": 4}
+    few, many = search.cv_results_["mean_test_score"]
+    assert few < many < 0
+    assert search.best_estimator_[-1].components_.shape == (4, 20)
+
+
+UNSEEDED = """
+import numpy as np
+from selfdict import FGNSR, VCA
+# Each point three times: only p tells them apart.
+X = np.repeat(np.random.default_rng(1).random((60, 5)), 3, axis=0)
+print(FGNSR(3, postprocess="diagonal").fit(X).indices_.tolist())
+print(FGNSR(3, compress=4).fit(X).indices_.tolist())
+print(VCA(4).fit(X).indices_.tolist())
+"""
+
+
+def test_two_processes_without_a_seed_agree(capsys):
+    exec(UNSEEDED, {})
+    here = capsys.readouterr().out
+    other = subprocess.run(
+        [sys.executable, "-c", UNSEEDED], capture_output=True, text=True, timeout=300
+    )
+    assert other.returncode == 0, other.stderr
+    assert other.stdout == here
+
+
+def test_a_generator_gives_other_weights_each_time(X):
+    first = FGNSR(3).fit(X).solution_.p
+    np.testing.assert_array_equal(first, FGNSR(3, random_state=None).fit(X).solution_.p)
+    np.testing.assert_array_equal(first, FGNSR(3, random_state=0).fit(X).solution_.p)
+    other = FGNSR(3, random_state=np.random.default_rng()).fit(X).solution_.p
+    assert (first != other).any()
