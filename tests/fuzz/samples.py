@@ -13,6 +13,7 @@ from scipy.io import netcdf_file, savemat
 
 from selfdict.scene import build_scene, write_scene
 
+from .product_files import write_desis, write_enmap
 from .sensor_files import write_aviris, write_neon, write_prisma, write_tanager
 
 CUBE = np.random.default_rng(0).uniform(1, 100, (3, 4, 5))
@@ -52,6 +53,21 @@ def geotiff(folder):
         with rasterio.open(path, "w", **profile, transform=Affine.scale(2), **option) as file:
             file.write(CUBE.astype("uint16"))
         yield path
+
+
+def enmap(folder):
+    image, _ = write_enmap(folder / "image")
+    yield image
+    # Empty bands are searched in the values.
+    _, sidecar = write_enmap(folder / "metadata", statistics=False, image={"compress": "lzw"})
+    yield sidecar
+
+
+def desis(folder):
+    image, _ = write_desis(folder / "image")
+    yield image
+    _, header = write_desis(folder / "header", image={"interleave": "band", "nodata": None})
+    yield header
 
 
 def netcdf(folder):
@@ -223,6 +239,8 @@ def write_usgs(folder):
 READERS = {
     "envi": envi,
     "geotiff": geotiff,
+    "enmap": enmap,
+    "desis": desis,
     "netcdf": netcdf,
     "emit": emit,
     "prisma": prisma,
