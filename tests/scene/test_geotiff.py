@@ -1,5 +1,6 @@
 """GeoTIFF against rasterio."""
 
+import struct
 import subprocess
 import sys
 
@@ -136,13 +137,24 @@ except SceneError as error:
 """
 
 
-def test_a_damaged_file_prints_no_traceback(tmp_path):
+DAMAGES = {
+    "metadata": [(b"<GDALMetadata>", b"<GDALMetadat\xff>")],
+    # No projection, and an unknown unit of angles, which PROJ looks for in its data.
+    "projection": [
+        (struct.pack("<4H", 3072, 0, 1, 32633), struct.pack("<4H", 0, 0, 1, 32633)),
+        (struct.pack("<4H", 2054, 0, 1, 9102), struct.pack("<4H", 2054, 0, 1, 32910)),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_a_damaged_file_prints_no_traceback(tmp_path, kind):
     path = tmp_path / "scene.tif"
     write_scene(full_scene(), path)
-    whole = path.read_bytes()
-    changed = whole.replace(b"<GDALMetadata>", b"<GDALMetadat\xff>")
-    assert changed != whole
-    path.write_bytes(changed)
+    for old, new in DAMAGES[kind]:
+        whole = path.read_bytes()
+        assert old in whole
+        path.write_bytes(whole.replace(old, new))
     result = subprocess.run(
         [sys.executable, "-c", NOISY, str(path)], capture_output=True, text=True, timeout=100
     )

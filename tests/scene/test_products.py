@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import rasterio
 import spectral.io.envi as independent
-from product_samples import (
+
+from fuzz.product_files import (
     DESIS,
     EMPTY,
     ENMAP,
@@ -24,7 +25,6 @@ from product_samples import (
     write_enmap,
     write_image,
 )
-
 from selfdict.cli.source import Source
 from selfdict.scene import (
     SceneError,
@@ -114,7 +114,7 @@ def test_crs(product):
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_memory(name, tmp_path, monkeypatch):
-    """Opening reads a small sample at most; the rest is read block by block."""
+    """Values are read block by block, in every process for itself."""
     path, _ = WRITERS[name](tmp_path, image={"blockysize": 2})
     windows = []
 
@@ -127,7 +127,6 @@ def test_memory(name, tmp_path, monkeypatch):
     monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 8 * 2 * 5 * 2)
     scene = read_scene(path)
     assert scene.chunks is not None
-    assert sum(windows) <= 9 * 16 * 16
     windows.clear()
     valid_mask(scene)
     # Two rows of five pixels are a block.
@@ -264,12 +263,22 @@ def test_no_band_is_empty_without_reason(tmp_path):
     assert not find_empty_bands(scene).any()
 
 
-def test_empty_bands_of_a_large_image_are_found_in_a_sample(tmp_path):
+def test_empty_bands_of_a_large_image_are_found_in_a_sample(tmp_path, monkeypatch):
+    windows = []
+
+    def record(self, bands, rows, columns):
+        windows.append((rows.stop - rows.start) * (columns.stop - columns.start))
+        return original(self, bands, rows, columns)
+
+    original = geotiff._Reader.__call__
+    monkeypatch.setattr(geotiff._Reader, "__call__", record)
     values = np.random.default_rng(0).integers(1, 9, (8, 100, 90)).astype("int16")
     values[2] = NODATA
     path, _ = write_enmap(tmp_path, values, statistics=False)
     scene = read_scene(path, overlap="both")
     assert np.flatnonzero(~scene.good_band.values).tolist() == [2]
+    # Three by three windows of 16 by 16 pixels, of 9000.
+    assert sum(windows) == 9 * 16 * 16
 
 
 def test_bands_in_any_order_in_the_metadata(tmp_path):

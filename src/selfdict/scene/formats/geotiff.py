@@ -28,15 +28,21 @@ from selfdict.scene.scaling import scaling_of
 NAME = "GeoTIFF"
 
 
-def _silence_libtiff() -> None:
-    """Keep libtiff from printing errors of reading and writing, which GDAL reports anyway."""
-    # Through a module of rasterio, since the library itself may have any name and place.
+def _silence_libraries() -> None:
+    """Keep libtiff and PROJ from printing errors, which GDAL reports anyway."""
+    # Through a module of rasterio, since the libraries themselves may have any name and place.
     library = ctypes.CDLL(rasterio._base.__file__)
     if hasattr(library, "TIFFSetErrorHandler"):
         library.TIFFSetErrorHandler(None)
+    # libgeotiff has contexts of PROJ of its own, made from the default one (NULL); in the wheels of
+    # rasterio the names of PROJ begin with internal_.
+    for name in ("proj_log_level", "internal_proj_log_level"):
+        if hasattr(library, name):
+            no_messages = 0
+            getattr(library, name)(None, no_messages)
 
 
-_silence_libtiff()
+_silence_libraries()
 
 
 def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
