@@ -147,7 +147,7 @@ def test_unmixing(tmp_path):
         ({"L2ScaleSwirMax": None}, {}, "needs attributes L2ScaleSwirMin < L2ScaleSwirMax"),
         ({"L2ScaleVnirMax": np.nan}, {}, "needs attributes L2ScaleVnirMin < L2ScaleVnirMax"),
         ({"List_Cw_Vnir": None}, {}, "has no attribute List_Cw_Vnir"),
-        ({"List_Cw_Vnir": np.ones(3)}, {}, "for each of the 6 bands of its cube, it has 3"),
+        ({"List_Cw_Vnir": np.ones(3)}, {}, "for each of the 6 bands of its cube, it has 3 numbers"),
         ({"List_Cw_Vnir": b"violet"}, {}, "List_Cw_Vnir must hold numbers"),
         ({"List_Cw_Vnir": np.zeros(6), "List_Cw_Swir": np.zeros(6)}, {}, "lists no band"),
         ({}, {f"{PRISMA_FIELDS}/SWIR_Cube": np.ones((4, 6, 7), "u2")}, "differ in their rows"),

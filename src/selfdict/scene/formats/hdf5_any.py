@@ -35,8 +35,8 @@ _FWHM = ("fwhm", "fwhms")
 _GOOD_BAND = ("good_wavelengths", "good_band", "good_bands", "bbl")
 # Parts of the names of attributes that change what values mean, and those that are applied.
 _SCALE_WORDS = ("scale", "offset", "gain", "ignore", "nodata", "no_data", "fill")
-_MAX_OBJECTS = 10_000  # searched for arrays; a file may hold millions
 _APPLIED = ("scale_factor", "add_offset", "_FillValue", "missing_value")
+_MAX_OBJECTS = 10_000  # searched for arrays; a file may hold millions
 # Unpacked at most to tell which axis is the bands; chunks may hold whole images.
 _MAX_WINDOW_BYTES = 2**28
 
@@ -51,8 +51,8 @@ def read(limit: Limit, variable: str | None = None, layout: str | None = None) -
     variable : str, optional
         The path of the array; needed if several have three axes.
     layout : str, optional
-        The axes in order, such as ``"band y x"``; default: as the file says, else by
-        what it holds.
+        The axes in order, such as ``"band y x"``; default: as the file says, else by what
+        it holds.
     """
     path = limit.path
     with h5py.File(path, "r") as file:
