@@ -100,14 +100,30 @@ def test_compare_runs_every_method(cube):
     assert errors["FGNSR"] <= errors["VCA"] + 1e-3
 
 
-def test_rank_finds_the_number_of_materials(cube):
-    ranks = json.loads(run("rank", cube, "--drop-bad-bands", "--json").stdout)
-    assert (ranks["hysime"], ranks["elbow"]) == (3, 3)
-    assert len(ranks["errors"]) == len(ranks["limits"])
+def test_rank_recommends_the_number_of_materials(cube, tmp_path):
+    ranks = json.loads(run("rank", cube, "--json").stdout)
+    assert (ranks["r"], ranks["hysime"], ranks["elbow"]) == (3, 3, 3)
+    assert len(ranks["errors"]) == len(ranks["pixel_errors"]) == len(ranks["limits"]) == 4
     assert all(limit <= error for limit, error in zip(ranks["limits"], ranks["errors"]))
-    assert ranks["gap"] <= 1e-3
-    assert json.loads(run("rank", cube, "--max", 2, "--json").stdout)["hysime"] == 2
-    assert "HySime" in run("rank", cube).stdout
+    assert ranks["preflight"] == [
+        "120 of 288 pixels are left out: -9999 (the no-data value), zero or not finite in all "
+        "bands, or in most",
+        "4 bands are marked as bad and are left out: 14, 15, 21, 22",
+    ]
+    shown = run("rank", cube)
+    assert shown.stdout.startswith("3 materials: with any more directions only noise is explained")
+    assert "recommended" in shown.stdout
+    assert shown.stderr.splitlines() == [f"note: {sentence}" for sentence in ranks["preflight"]]
+    assert json.loads(run("rank", cube, "--max", 2, "--json").stdout)["r"] == 2
+    # The run has the error of the curve, digit by digit.
+    for rank in ("3", "auto"):
+        done = run("unmix", cube, "-r", rank, "-o", tmp_path / rank, "--no-compare", "--json")
+        record = json.loads(done.stdout)
+        assert record["relative_error"] == ranks["errors"][2]
+        assert "-r 3 " in record["command"]
+    assert record["rank_advice"]["r"] == 3
+    assert record["rank_advice"]["sentences"][0] == shown.stdout.splitlines()[0]
+    assert run("unmix", cube, "-r", "many", "-o", tmp_path / "out").exit_code == 2
 
 
 def test_names_from_files_are_data(tmp_path):

@@ -1,7 +1,7 @@
 """The commands: their names, their options, and what they print."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,6 +15,7 @@ from selfdict.cli.console import (
 )
 from selfdict.cli.convert import convert
 from selfdict.cli.identify import identify
+from selfdict.cli.info import info
 from selfdict.cli.options import (
     Abundances,
     Bands,
@@ -25,12 +26,14 @@ from selfdict.cli.options import (
     Force,
     Format,
     Json,
+    KeepBands,
     KeptDetector,
     Layout,
     Mask,
     MaxBytes,
     Method,
     Names,
+    NoData,
     Output,
     Quiet,
     Rank,
@@ -43,11 +46,12 @@ from selfdict.cli.options import (
     format_name,
     parse_candidates,
     parse_mu,
+    parse_rank,
 )
+from selfdict.cli.rank import rank
 from selfdict.cli.reproduce import reproduce
 from selfdict.cli.source import Source
 from selfdict.cli.summary import print_run
-from selfdict.compute.threads import thread_limit
 
 # What the commands need is imported inside them: --help and errors in the usage would otherwise
 # wait for numpy, xarray and numba.
@@ -134,7 +138,9 @@ def unmix(
     ] = Abundances.SHARES,
     bands: Bands = None,
     drop_bad_bands: DropBad = False,
+    keep_bands: KeepBands = False,
     mask: Mask = None,
+    no_data: NoData = None,
     roi: Roi = None,
     variable: Variable = None,
     overlap: KeptDetector = None,
@@ -210,8 +216,9 @@ def unmix(
             layout,
             max_bytes,
             name=str(file),
+            nodata=no_data,
         ),
-        r=rank,
+        r=parse_rank(rank),
         method=method.value,
         candidates=parse_candidates(candidates),
         mu=parse_mu(mu),
@@ -228,6 +235,7 @@ def unmix(
         uncertainty=uncertainty,
         prove=proof,
         scheduler=scheduler,
+        keep_bands=keep_bands,
     )
     # Before the output folder is made: a file that cannot be read leaves no trace.
     scene = request.source.read()
@@ -243,7 +251,9 @@ def compare(
     rank: Rank,
     bands: Bands = None,
     drop_bad_bands: DropBad = False,
+    keep_bands: KeepBands = False,
     mask: Mask = None,
+    no_data: NoData = None,
     roi: Roi = None,
     variable: Variable = None,
     overlap: KeptDetector = None,
@@ -262,19 +272,31 @@ def compare(
 
     request = Request(
         source=Source(
-            file, bands, drop_bad_bands, mask, roi, variable, overlap, shape, layout, max_bytes
+            file,
+            bands,
+            drop_bad_bands,
+            mask,
+            roi,
+            variable,
+            overlap,
+            shape,
+            layout,
+            max_bytes,
+            nodata=no_data,
         ),
-        r=rank,
+        r=parse_rank(rank),
         time_limit=time_limit,
         seed=seed,
         threads=threads,
+        keep_bands=keep_bands,
     )
     with ProgressBars(quiet or json) as bars:
         results = compare_methods(request.source.read(), request, bars)
     # JSON has all digits, the table below is for people.
     if json:
         methods = [method_record(result) for result in results]
-        print_json({"input": str(file), "r": rank, "methods": methods})
+        r = len(results[0].pixels)
+        print_json({"input": str(file), "r": r, "methods": methods})
         return
     smallest_error = min(result.error for result in results)
     rows = []
@@ -286,80 +308,8 @@ def compare(
     print_table(("method", "relative error, %", "", "seconds"), rows, right=(1, 3))
 
 
-@app.command()
-@handle_errors
-def rank(
-    file: File,
-    maximum: Annotated[
-        int, typer.Option("--max", min=1, help="Largest number of materials to suggest.")
-    ] = 20,
-    bands: Bands = None,
-    drop_bad_bands: DropBad = False,
-    mask: Mask = None,
-    roi: Roi = None,
-    variable: Variable = None,
-    overlap: KeptDetector = None,
-    shape: Shape = None,
-    layout: Layout = None,
-    max_bytes: MaxBytes = None,
-    threads: Threads = None,
-    json: Json = False,
-) -> None:
-    """Suggest how many materials a scene holds, in two ways."""
-    from selfdict.cli.describe import suggest_ranks
-
-    source = Source(
-        file, bands, drop_bad_bands, mask, roi, variable, overlap, shape, layout, max_bytes
-    )
-    with thread_limit(threads):
-        ranks = suggest_ranks(source, maximum)
-    if json:
-        print_json(ranks)
-        return
-    hysime = "directions in which there is more signal than noise"
-    elbow = "where a further pure pixel stops helping much"
-    rows = [
-        ("noise (HySime)", str(ranks["hysime"]), hysime),
-        ("elbow", str(ranks["elbow"]), elbow),
-    ]
-    print_table(("way", "materials", "what it counts"), rows, right=(1,))
-    curve = []
-    for k, error in enumerate(ranks["errors"]):
-        curve.append((str(k + 1), f"{100 * error:.2f}", f"{100 * ranks['limits'][k]:.2f}"))
-    print_table(("pure pixels", "relative error, %", "none is below"), curve, right=(0, 1, 2))
-
-
-@app.command()
-@handle_errors
-def info(
-    file: File,
-    variable: Variable = None,
-    overlap: KeptDetector = None,
-    shape: Shape = None,
-    layout: Layout = None,
-    max_bytes: MaxBytes = None,
-    json: Json = False,
-) -> None:
-    """Say what a file holds."""
-    from selfdict.cli.describe import describe
-
-    facts = describe(
-        Source(
-            file,
-            variable=variable,
-            overlap=overlap,
-            shape=shape,
-            layout=layout,
-            max_bytes=max_bytes,
-        )
-    )
-    if json:
-        print_json(facts)
-        return
-    rows = [(name.replace("_", " "), _in_words(value)) for name, value in facts.items()]
-    print_table(("", ""), rows)
-
-
+app.command()(rank)
+app.command()(info)
 app.command()(convert)
 app.command()(identify)
 app.command()(reproduce)
@@ -368,11 +318,3 @@ app.command()(reproduce)
 def _require_fgnsr(method: Method, option: str) -> None:
     if method is not Method.FGNSR:
         raise typer.BadParameter(f"goes with --method fgnsr, got {method.value}", param_hint=option)
-
-
-def _in_words(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return str(value)

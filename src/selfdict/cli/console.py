@@ -21,7 +21,9 @@ Params = ParamSpec("Params")
 
 # Names of the steps of ``unmix`` on the progress bars.
 _STEP_NAMES = {
+    "preflight": "Looking at the bands",
     "read": "Reading",
+    "rank": "Counting materials",
     "select": "Choosing pure pixels",
     "abundances": "Mapping abundances",
 }
@@ -161,7 +163,7 @@ def check_interrupted() -> None:
 class ProgressBars:
     """Progress bars on standard error, one per step.
 
-    Nothing is shown if ``quiet``, or if standard error is not a terminal.
+    Nothing is shown if ``quiet``. If standard error is not a terminal, there are no bars.
     """
 
     def __init__(self, quiet: bool) -> None:
@@ -169,6 +171,7 @@ class ProgressBars:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         console = Console(stderr=True)
+        self._quiet = quiet
         # Without markup: brackets in a name are not meant as rich's formatting.
         self._progress = Progress(
             TextColumn("{task.description:<28}", markup=False),
@@ -186,6 +189,15 @@ class ProgressBars:
 
     def __exit__(self, *exception: object) -> None:
         self._progress.stop()
+
+    def print_notes(self, notes: Sequence[str]) -> None:
+        """Write sentences about the input to standard error, above the bars, one line each."""
+        from rich.text import Text
+
+        if self._quiet:
+            return
+        for note in notes:
+            self._progress.console.print(Text(f"note: {printable(note)}"), soft_wrap=True)
 
     def steps(self, prefix: str = "") -> Callable[[str, float], None]:
         """Return the ``progress`` callback of :func:`selfdict.scene.unmix`.

@@ -5,7 +5,12 @@ from typing import Annotated
 
 import typer
 
-from selfdict.cli.console import handle_errors, ignore_interruptions, print_line
+from selfdict.cli.console import (
+    ProgressBars,
+    handle_errors,
+    ignore_interruptions,
+    print_line,
+)
 from selfdict.cli.options import (
     Bands,
     DropBad,
@@ -16,6 +21,7 @@ from selfdict.cli.options import (
     Layout,
     Mask,
     MaxBytes,
+    NoData,
     Quiet,
     Roi,
     Shape,
@@ -32,6 +38,7 @@ def convert(
     bands: Bands = None,
     drop_bad_bands: DropBad = False,
     mask: Mask = None,
+    no_data: NoData = None,
     roi: Roi = None,
     variable: Variable = None,
     overlap: KeptDetector = None,
@@ -46,12 +53,24 @@ def convert(
 ) -> None:
     """Write a scene in another format; the name of the output says which."""
     from selfdict.scene import write_scene
+    from selfdict.scene.notes import notes_of
     from selfdict.scene.staging import InterruptedAfterWriting
 
     source = Source(
-        file, bands, drop_bad_bands, mask, roi, variable, overlap, shape, layout, max_bytes
+        file,
+        bands,
+        drop_bad_bands,
+        mask,
+        roi,
+        variable,
+        overlap,
+        shape,
+        layout,
+        max_bytes,
+        nodata=no_data,
     )
     scene = source.read()
+    ProgressBars(quiet).print_notes(notes_of(scene))
     try:
         write_scene(scene, output, format_name(format), overwrite=force)
     except InterruptedAfterWriting:

@@ -1,4 +1,4 @@
-"""What ``selfdict info`` and ``selfdict rank`` print about a file."""
+"""What ``selfdict info`` says about a file."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,16 @@ if TYPE_CHECKING:
 def describe(source: Source) -> dict[str, Any]:
     """Return the facts about a scene.
 
-    All pixels are read once, block by block, to count the valid ones.
+    All pixels are read twice, block by block: to look at the bands, and to count the pixels that
+    are valid in those that are used.
     """
-    from selfdict.scene import valid_mask
+    from selfdict.scene import preflight, valid_mask
     from selfdict.scene.formats import format_of
 
     scene = source.read()
     n_bands, n_rows, n_columns = scene.shape
-    n_valid = int(valid_mask(scene).sum())
+    look = preflight(scene)
+    n_valid = int(valid_mask(scene.isel(band=look.used)).sum())
     return {
         "file": source.label,
         "format": format_of(source.path),
@@ -36,6 +38,8 @@ def describe(source: Source) -> dict[str, Any]:
         **_map_facts(scene),
         "valid_pixels": n_valid,
         "valid_share": n_valid / (n_rows * n_columns),
+        "bands_left_out": look.left_out.tolist(),
+        "findings": look.sentences,
     }
 
 
@@ -82,49 +86,3 @@ def _map_facts(scene: "xr.DataArray") -> dict[str, Any]:
         # The last three of the nine entries are always 0, 0, 1.
         facts["transform"] = list(transform)[:6]
     return facts
-
-
-def suggest_ranks(
-    source: Source, maximum: int, *, max_bytes: int = 2**29, n_candidates: int = 100
-) -> dict[str, Any]:
-    """Return the numbers of materials that HySime and the elbow of the error curve suggest.
-
-    Parameters
-    ----------
-    source : Source
-        The scene.
-    maximum : int
-        The largest number of materials to suggest.
-    max_bytes : int
-        Of a scene with more bytes in float32, rows are skipped.
-    n_candidates : int
-        Number of cluster representatives on which the model is solved. The error curve belongs to
-        this one certified solution.
-    """
-    from selfdict.model import Problem
-    from selfdict.readout import elbow, error_curve, suggest_rank
-    from selfdict.reductions import Candidates, Recipe
-    from selfdict.scene import SceneError, matrix
-    from selfdict.solvers import WorkingSet
-
-    scene = source.read()
-    # Rounded up, so that the rows that remain fit.
-    step = -(-scene.size * 4 // max_bytes)
-    M = matrix(scene.isel(y=slice(None, None, step)), clip=True)
-    if M.shape[1] == 0:
-        raise SceneError(source.label, "the scene has no valid pixel")
-    # There are no more independent spectra than bands or pixels.
-    maximum = min(maximum, *M.shape)
-    hysime = suggest_rank(M, r_max=maximum)
-    recipe = Recipe(WorkingSet(), candidates=Candidates(n_candidates, weighting="residual"))
-    solution = recipe.solve(Problem(M), hysime)
-    curve = error_curve(solution, maximum)
-    return {
-        "file": source.label,
-        "every_nth_row": step,
-        "hysime": hysime,
-        "elbow": elbow(curve.errors),
-        "gap": solution.gap,
-        "errors": curve.errors.tolist(),
-        "limits": curve.limits.tolist(),
-    }

@@ -68,8 +68,15 @@ File = Annotated[
         help="ENVI, GeoTIFF, MATLAB, NetCDF, HDF5, zarr or NumPy file.", show_default=False
     ),
 ]
+# Text, since 'auto' is allowed besides a number.
 Rank = Annotated[
-    int, typer.Option("--rank", "-r", min=1, help="Number of materials.", show_default=False)
+    str,
+    typer.Option(
+        "--rank",
+        "-r",
+        help="Number of materials; 'auto': the number that 'selfdict rank' recommends.",
+        show_default=False,
+    ),
 ]
 Bands = Annotated[
     str | None,
@@ -78,6 +85,22 @@ Bands = Annotated[
 # A flag is given by its full name: typer would otherwise add a second one with --no-.
 DropBad = Annotated[
     bool, typer.Option("--drop-bad-bands", help="Leave out bands the file marks as bad.")
+]
+KeepBands = Annotated[
+    bool,
+    typer.Option(
+        "--keep-bands",
+        help="Use all bands, also those marked as bad and those with one value in all pixels.",
+    ),
+]
+NoData = Annotated[
+    float | None,
+    typer.Option(
+        "--no-data",
+        callback=_check_finite,
+        help="The value that marks missing data; default: as the file says.",
+        show_default=False,
+    ),
 ]
 Mask = Annotated[
     Path | None,
@@ -106,7 +129,8 @@ Variable = Annotated[
 Layout = Annotated[
     str | None,
     typer.Option(
-        help="Axes of an array in order, such as 'band y x' (.mat, .npy, .npz, HDF5).",
+        help="Axes of a plain array (.mat, .npy, .npz, HDF5): bands-first, bands-last, or their "
+        "order, such as 'y band x'; default: by the values.",
         show_default=False,
     ),
 ]
@@ -172,6 +196,18 @@ def format_name(format: Format | None) -> str | None:
     if format is None:
         return None
     return format.value
+
+
+def parse_rank(text: str) -> int | str:
+    """Return the number of materials, or "auto"."""
+    if text == "auto":
+        return text
+    # At most 18 digits: more than there are pixels, and Python refuses to convert thousands.
+    if re.fullmatch("[0-9]{1,18}", text) is None or int(text) < 1:
+        raise typer.BadParameter(
+            f"must be a positive number or 'auto', got {text!r}", param_hint="--rank"
+        )
+    return int(text)
 
 
 def parse_candidates(text: str) -> int | str | None:

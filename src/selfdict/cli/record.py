@@ -14,7 +14,7 @@ from selfdict.cli.source import fingerprint
 if TYPE_CHECKING:
     from selfdict.cli.run import Request
     from selfdict.report import MethodResult
-    from selfdict.scene import UnmixResult
+    from selfdict.scene import RankAdvice, UnmixResult
 
 
 def run_record(
@@ -31,6 +31,9 @@ def run_record(
     check = None
     if result.check is not None:
         check = asdict(result.check)
+    advice = None
+    if result.rank_advice is not None:
+        advice = rank_record(result.rank_advice)
     return {
         "selfdict": __version__,
         "versions": {"python": platform.python_version()} | _versions(),
@@ -64,6 +67,34 @@ def run_record(
         "proof": _proof(result),
         "seconds": dict(result.seconds),
         "comparison": [method_record(other) for other in comparison],
+        **_preflight(result),
+        "rank_advice": advice,
+    }
+
+
+def _preflight(result: "UnmixResult") -> dict[str, Any]:
+    """Return what was said about the scene, and the bands that were left out of it."""
+    if result.preflight is None:
+        return {"preflight": [], "bands_left_out": []}
+    return {
+        "preflight": result.preflight.sentences,
+        "bands_left_out": result.preflight.left_out.tolist(),
+    }
+
+
+def rank_record(advice: "RankAdvice") -> dict[str, Any]:
+    """Return a recommended number of materials and what speaks for it."""
+    return {
+        "r": advice.r,
+        "sentences": advice.sentences,
+        "hysime": advice.hysime,
+        "elbow": advice.elbow,
+        "noise": advice.noise,
+        "single_pixels": advice.n_alone,
+        "errors": advice.errors.tolist(),
+        "pixel_errors": advice.pixel_errors.tolist(),
+        # As many as are of use: one for each error, and for the recommendation.
+        "limits": advice.limits[: max(advice.errors.size, advice.r)].tolist(),
     }
 
 
@@ -197,12 +228,13 @@ def _settings(request: "Request", result: "UnmixResult") -> dict[str, Any]:
     mask = None
     if source.mask is not None:
         mask = str(source.mask)
-    # The callback is the progress bar. The scene was read without its bad bands, so that the
-    # settings of the method do not know whether there were any.
+    # The callback is the progress bar. If the scene was read without its bad bands, the settings of
+    # the method do not know whether there were any.
     settings = {key: value for key, value in result.parameters.items() if key != "callback"}
     return settings | {
-        "drop_bad_bands": source.drop_bad_bands,
+        "drop_bad_bands": source.drop_bad_bands or result.parameters["drop_bad_bands"],
         "bands": source.bands,
+        "nodata": source.nodata,
         "roi": source.roi,
         "mask": mask,
         "variable": source.variable,
@@ -231,9 +263,9 @@ def parameter_table(
 ) -> dict[str, str]:
     """Return the rows of the report's table of parameters."""
     shape = record["input"]
-    bad_bands = "used"
-    if request.source.drop_bad_bands:
-        bad_bands = "dropped"
+    left_out = "none"
+    if record["bands_left_out"]:
+        left_out = f"{len(record['bands_left_out'])} (the findings say which)"
     abundances = "non-negative coefficients (nnls)"
     if request.abundances == "fcls":
         abundances = "non-negative coefficients that sum to one (fcls)"
@@ -251,7 +283,7 @@ def parameter_table(
         "Region": request.source.roi,
         "Bands": request.source.bands,
         "Mask": request.source.mask,
-        "Bad bands": bad_bands,
+        "Bands left out": left_out,
         "Method": request.method,
         "Number of materials": request.r,
         **_model_rows(request, result),

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from selfdict.report import MethodResult
-    from selfdict.scene import UnmixResult
+    from selfdict.scene import Preflight, RankAdvice, UnmixResult
 
 # Suffixes of the formats that maps can be written in.
 _FORMAT_SUFFIX = {"envi": ".hdr", "geotiff": ".tif", "netcdf": ".nc", "zarr": ".zarr"}
@@ -32,7 +33,7 @@ class Request:
     """What to compute and how; the attributes are the options of ``selfdict unmix``."""
 
     source: Source
-    r: int
+    r: int | str
     method: str = "fgnsr"
     candidates: int | str | None = "auto"
     mu: float | str = "auto"
@@ -49,11 +50,47 @@ class Request:
     uncertainty: bool = True
     prove: bool | str = "auto"
     scheduler: str | None = None
+    keep_bands: bool = False
+
+    def look_at(self, scene: "xr.DataArray", bars: ProgressBars, client: Any = None) -> "Preflight":
+        """Look at the scene and print what there is to know about it."""
+        from selfdict.scene import preflight
+
+        look = preflight(
+            scene,
+            keep_bands=self.keep_bands,
+            client=client,
+            progress=partial(bars.steps(), "preflight"),
+        )
+        bars.print_notes(look.sentences)
+        return look
+
+    def advise(
+        self, scene: "xr.DataArray", look: "Preflight", bars: ProgressBars, maximum: int = 20
+    ) -> "RankAdvice":
+        """Return a recommended number of materials."""
+        from selfdict.scene import SceneError, advise_rank
+
+        try:
+            return advise_rank(
+                scene,
+                maximum,
+                keep_bands=self.keep_bands,
+                preflight=look,
+                random_state=self.seed,
+                progress=bars.steps(),
+            )
+        except SceneError:
+            raise
+        except InputError as error:
+            # Such as a scene without a valid pixel.
+            raise SceneError(self.source.label, str(error)) from error
 
     def run(
         self,
         scene: "xr.DataArray",
         method: str,
+        look: "Preflight",
         progress: Callable[[str, float], Any],
         callback: Any,
         client: Any = None,
@@ -79,6 +116,8 @@ class Request:
                     self.r,
                     method=method,
                     abundances=self.abundances,
+                    keep_bands=self.keep_bands,
+                    preflight=look,
                     # Other methods are compared by their errors alone.
                     uncertainty=self.uncertainty and method == self.method,
                     random_state=self.seed,
@@ -158,6 +197,8 @@ class Request:
             arguments.append("--check")
         if not self.uncertainty:
             arguments.append("--no-uncertainty")
+        if self.keep_bands:
+            arguments.append("--keep-bands")
         # A placeholder: the output of this run exists already.
         return shlex.join([*arguments, "-o", "OUTPUT"])
 
@@ -174,10 +215,15 @@ def unmix_into(
         maps = folder / "maps"
     # The comparison needs the cluster, too, but writing does not.
     with thread_limit(request.threads), request.cluster() as client:
+        look = request.look_at(scene, bars, client)
         result = request.run(
-            scene, request.method, bars.steps(), bars.solver(), client=client, maps=maps
+            scene, request.method, look, bars.steps(), bars.solver(), client=client, maps=maps
         )
-        comparison = _comparison(folder, scene, request, bars, client, streamed=maps is not None)
+        # The number found, which other methods and a repetition take as given.
+        request = replace(request, r=int(result.parameters["r"]))
+        comparison = _comparison(
+            folder, scene, look, request, bars, client, streamed=maps is not None
+        )
 
     format = _map_format(request)
     # Maps that are streamed are zarr stores already: they move once the report has read them.
@@ -215,10 +261,15 @@ def _stream_maps(scene: "xr.DataArray", request: Request) -> bool:
     They are if they take more than 256 MiB. The workers of a cluster always write them, so that
     they need not be sent to this process.
     """
+    from selfdict.scene.request import MOST_MATERIALS
+
+    r = MOST_MATERIALS
+    if isinstance(request.r, int):
+        r = request.r
     # Two float32 maps per endmember, and the residual.
-    n_maps = request.r + 1
+    n_maps = r + 1
     if request.uncertainty:
-        n_maps += request.r
+        n_maps += r
     n_bytes = 4 * n_maps * scene[0].size
     return request.scheduler is not None or n_bytes > 2**28
 
@@ -250,6 +301,7 @@ def _write_maps(result: "UnmixResult", folder: Path, format: str) -> None:
 def _comparison(
     folder: Path,
     scene: "xr.DataArray",
+    look: "Preflight",
     request: Request,
     bars: ProgressBars,
     client: Any,
@@ -272,7 +324,7 @@ def _comparison(
             maps = folder / method
         steps = bars.steps(f"{method.upper()}: ")
         try:
-            result = request.run(scene, method, steps, None, client=client, maps=maps)
+            result = request.run(scene, method, look, steps, None, client=client, maps=maps)
         except SceneError:
             # Neither finds more pixels than there are bands, but FGNSR can.
             continue
@@ -294,14 +346,21 @@ def compare_methods(
     request = replace(request, endmembers="pixels", uncertainty=False, prove=False)
     results = []
     with thread_limit(request.threads):
+        look = request.look_at(scene, bars)
+        if request.r == "auto":
+            # One number for all methods.
+            advice = request.advise(scene, look, bars)
+            bars.print_notes([advice.reason])
+            request = replace(request, r=advice.r)
         for method in METHODS:
             if method != "fgnsr":
-                result = request.run(scene, method, bars.steps(f"{method.upper()}: "), None)
-                results.append(method_result(result))
+                steps = bars.steps(f"{method.upper()}: ")
+                results.append(method_result(request.run(scene, method, look, steps, None)))
         # The paper has these two; each solver reports its gap on a bar of its own.
         for candidates in (100, 500):
             prefix = f"FGNSR-{candidates}: "
             variant = replace(request, candidates=candidates)
-            result = variant.run(scene, "fgnsr", bars.steps(prefix), bars.solver(prefix))
+            steps = bars.steps(prefix)
+            result = variant.run(scene, "fgnsr", look, steps, bars.solver(prefix))
             results.append(method_result(result))
     return results

@@ -38,6 +38,8 @@ class Source:
         The most bytes of one allocation, see :func:`selfdict.scene.read_scene`.
     name : str or None
         The name of the file in records; None: its path.
+    nodata : float or None
+        The value that marks missing data; None: as the file says.
     """
 
     path: Path
@@ -51,6 +53,7 @@ class Source:
     layout: str | None = None
     max_bytes: int | None = None
     name: str | None = None
+    nodata: float | None = None
 
     def read(self) -> "xr.DataArray":
         """Return the scene."""
@@ -74,6 +77,7 @@ class Source:
             self.path,
             drop_bad_bands=self.drop_bad_bands,
             mask=self.mask,
+            nodata=self.nodata,
             max_bytes=self.max_bytes,
             **options,
         )
@@ -97,6 +101,7 @@ class Source:
             "--shape": self.shape,
             "--layout": self.layout,
             "--max-bytes": self.max_bytes,
+            "--no-data": self.nodata,
         }
         for option, value in options.items():
             if value is not None:

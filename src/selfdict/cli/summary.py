@@ -26,6 +26,8 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
     )
     if record["gap"] is not None:
         sentence += f", certified gap {percent(record['gap'])}"
+    if record["rank_advice"] is not None:
+        print_line(record["rank_advice"]["sentences"][0])
     print_line(sentence)
     if record["proof"] is not None:
         print_line(record["proof"]["sentence"])

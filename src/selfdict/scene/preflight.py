@@ -16,6 +16,7 @@ from selfdict.scene.band_statistics import BandStatistics, examine_block
 from selfdict.scene.blocks import with_mask
 from selfdict.scene.findings import Finding, Look, findings_of
 from selfdict.scene.model import as_scene
+from selfdict.scene.numbering import band_numbers
 from selfdict.scene.passes import over_blocks
 
 # In fewer pixels the values of a band may agree by chance.
@@ -36,6 +37,8 @@ class Preflight:
         The bands that hold one value in all pixels, or none.
     marked : (n_bands,) ndarray of bool
         The bands that the scene marks as bad.
+    numbers : (n_bands,) ndarray of int
+        The numbers of all bands in their file, counted from 1.
     n_pixels : int
         Number of pixels with data.
     """
@@ -44,12 +47,18 @@ class Preflight:
     used: Array
     dead: Array
     marked: Array
+    numbers: Array
     n_pixels: int
 
     @property
     def sentences(self) -> list[str]:
         """The findings, one plain sentence each."""
         return [finding.sentence for finding in self.findings]
+
+    @property
+    def left_out(self) -> Array:
+        """The numbers of the bands that are not used, (k,)."""
+        return np.asarray(self.numbers[~self.used])
 
     @property
     def sound(self) -> Array:
@@ -114,7 +123,14 @@ def preflight(
     dead = _dead_bands(statistics)
     used = _used_bands(dead, marked, keep_bands, drop_bad_bands)
     look = Look(scene, statistics, used, dead, marked)
-    return Preflight(tuple(findings_of(look)), used, dead, marked, statistics.n_pixels)
+    return Preflight(
+        findings=tuple(findings_of(look)),
+        used=used,
+        dead=dead,
+        marked=marked,
+        numbers=band_numbers(scene),
+        n_pixels=statistics.n_pixels,
+    )
 
 
 def _dead_bands(statistics: BandStatistics) -> Array:
