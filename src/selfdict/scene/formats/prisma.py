@@ -167,8 +167,8 @@ def _band_list(limit: Limit, file: Any, name: str, n_bands: int) -> Array | None
     if values is not None and (values.size != n_bands or not np.isfinite(values).all()):
         raise SceneError(
             limit.path,
-            f"the attribute {name} must have a finite number for each of the {n_bands} bands of its "
-            f"cube, it has {values.size} numbers",
+            f"the attribute {name} must have a finite number for each of the {n_bands} bands of "
+            f"its cube, it has {values.size} numbers",
         )
     return values
 
