@@ -4,7 +4,8 @@ The spectra of ``usgs1995_lib.npz`` (in the folder given as ``data``, 498 spectr
 AVIRIS) are resampled to a sensor of 203 bands of 12 nm, with noise. Each is then looked up in the
 library three times: with all spectra; without its own, so that another sample of the mineral must
 be found; and without all samples of its mineral, so that there is nothing to find. At the end,
-scenes of five minerals are unmixed and their endmembers identified.
+scenes of five minerals are unmixed and their endmembers identified, and the reference spectra of
+Jasper Ridge (``jasper_ridge.npz``) are looked up.
 """
 
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from selfdict.scene import build_scene, identify, read_library, unmix
+from selfdict.scene import build_library, build_scene, identify, read_library, unmix
 from selfdict.scene.identify import MAX_ANGLE, MAX_RATIO, angles_between, slopes_of
 from selfdict.scene.resampling import resample_library
 
@@ -48,6 +49,22 @@ def run(quick: bool = False, data: str | None = None) -> None:
             right, wrong = accepted_rates(angles, materials, kind)
             print(f"{kind:16} {noise:4.0f} {right:7.1%} {wrong:7.1%}")
     scenes(library, sensor, 3 if quick else 20)
+    jasper_ridge(library, Path(data))
+
+
+def jasper_ridge(library, folder):
+    """Print what the reference spectra of Jasper Ridge are, which are no minerals."""
+    with np.load(folder / "usgs1995_lib.npz") as arrays:
+        channels = arrays["channel_order_1based"]
+    with np.load(folder / "jasper_ridge.npz") as arrays:
+        spectra = arrays["M"].T
+        names = [str(name) for name in arrays["names"]]
+        # The scene and the library are both of AVIRIS, and have the same channels.
+        positions = [int(np.flatnonzero(channels == k)[0]) for k in arrays["band_sel_1based"]]
+    bands = {key: library[key].values[positions] for key in ("wavelength", "fwhm")}
+    found = identify(build_library(spectra, names, **bands), library)
+    for name, match in zip(names, found.matches):
+        print(f"Jasper Ridge, {name}: {match.sentence}")
 
 
 def another_sensor() -> xr.DataArray:
