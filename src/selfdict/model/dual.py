@@ -166,7 +166,11 @@ def best_scaling(
         penalty_i/scores_i.
     """
     # a kink beyond 1e100 is never reached, and its quotient might overflow
-    has_kink = (scores > 0) & (1e100 * scores > penalty)
+    farthest = 1e100
+    if quadratic > 0:
+        # without kinks the maximiser would be linear/quadratic, and they only move it to the left
+        farthest = min(farthest, 1.001 * max(float(linear), 0.0) / float(quadratic))
+    has_kink = (scores > 0) & (farthest * scores > penalty)
     kinks = penalty[has_kink] / scores[has_kink]
     order = np.argsort(kinks, kind="stable")
     kinks = np.append(kinks[order], np.inf)
@@ -188,8 +192,9 @@ def best_scaling(
         c = min(max(slope[piece] / quadratic, left), kinks[piece])
     if not np.isfinite(c):
         c = left
-    excess = math.fsum(np.maximum(c * scores - penalty, 0.0))
-    return float(c), rounded_down(c * linear, 0.5 * c * c * quadratic, excess)
+    excess = c * scores - penalty
+    total = math.fsum(excess[excess > 0])
+    return float(c), rounded_down(c * linear, 0.5 * c * c * quadratic, total)
 
 
 def rounded_down(gain: float, cost: float, excess: float) -> float:

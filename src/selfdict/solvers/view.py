@@ -210,8 +210,12 @@ def violating_rows(
     violation[np.isin(rows, gates.atoms[is_open])] = -np.inf
     count = max(at_least, int(is_open.sum()) // 2)
     # four times as many as may join, because multiples of each other drop out
-    order = np.argsort(-violation, kind="stable")[: 4 * count]
-    order = order[violation[order] > rounding * penalty[rows[order]]]
+    order = np.flatnonzero(violation > rounding * penalty[rows])
+    if len(order) > 4 * count:
+        # sorting all rows would take longer than their scores on a GPU
+        least = np.partition(violation[order], -4 * count)[-4 * count]
+        order = order[violation[order] >= least]
+    order = order[np.argsort(-violation[order], kind="stable")][: 4 * count]
     D = dense_columns(gates.D, rows[order]).astype(np.float64)
     D /= np.maximum(np.sqrt(squared_norms(D)), np.finfo(float).tiny)
     is_multiple = np.triu(D.T @ D > 1 - 1e-12, 1).any(axis=0)
