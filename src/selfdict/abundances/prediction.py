@@ -31,4 +31,4 @@ def predicted_seconds(U: Array, M: Any) -> float:
     started = time.perf_counter()
     nnls(U, sample)
     seconds = time.perf_counter() - started
-    return seconds * n / sample.shape[1]
+    return float(seconds * n / sample.shape[1])

@@ -19,6 +19,8 @@ class Deadline:
 
     Attributes
     ----------
+    seconds : float or None
+        As given.
     given_up : list of str
         What was not done for lack of time, one phrase each.
 
@@ -32,6 +34,7 @@ class Deadline:
     """
 
     def __init__(self, seconds: float | None = None) -> None:
+        self.seconds = seconds
         self.given_up: list[str] = []
         self._end: float | None = None
         if seconds is not None:

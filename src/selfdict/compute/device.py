@@ -53,8 +53,18 @@ def is_tensor(array: Any) -> bool:
 def to_numpy(array: Any) -> Any:
     """Return a tensor as a numpy array, and anything else as it is."""
     if is_tensor(array):
-        return array.detach().cpu().numpy()
+        refuse_gradient(array)
+        return array.cpu().numpy()
     return array
+
+
+def refuse_gradient(tensor: Any) -> None:
+    """Raise an error for a tensor whose gradient is recorded, which would end here in silence."""
+    if tensor.requires_grad:
+        raise InputError(
+            "a tensor with requires_grad cannot be used: no gradient passes through this; pass "
+            "tensor.detach()"
+        )
 
 
 def to_device(array: Any, device: Any, dtype: Any = None) -> Any:
@@ -69,7 +79,8 @@ def to_device(array: Any, device: Any, dtype: Any = None) -> Any:
     torch_dtype = None
     if dtype is not None:
         torch_dtype = getattr(torch, np.dtype(dtype).name)
-    return array.detach().to(device=device, dtype=torch_dtype).contiguous()
+    refuse_gradient(array)
+    return array.to(device=device, dtype=torch_dtype).contiguous()
 
 
 def has_triton(tensor: Any) -> bool:

@@ -96,16 +96,32 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
         """Select the components; return the abundances of the points."""
-        points, weight = self._fit_components(X, sample_weight)
-        warn_if_dependent(self.components_)
+        points, weight = self.fit_components(X, sample_weight)
         H = nnls(self.components_.T, points.T)
         self.reconstruction_err_ = _weighted_error(points.T, self.components_.T, H, weight)
         return np.ascontiguousarray(H.T)
 
-    def _fit_components(
+    def fit_components(
         self, X: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Array, Array | None]:
-        """Select the components without fitting the points; return points and their weights."""
+        """Select the components without fitting the points by them.
+
+        ``reconstruction_err_`` is not set.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like or sparse matrix
+            The data, one point per row.
+        sample_weight : (n_samples,) array_like, optional
+            How many points each row stands for; methods other than FGNSR do not use it to select.
+
+        Returns
+        -------
+        points : (n_samples, n_features) ndarray or sparse array
+            The data, checked.
+        weight : (n_samples,) ndarray or None
+            The weights, checked.
+        """
         self._validate_params()
         points = self._validate(X, reset=True)
         atoms = self._atoms(points)
@@ -130,6 +146,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         except InputError as error:
             raise type(error)(in_estimator_words(str(error))) from error
         self.components_ = self._components(points, atoms)
+        warn_if_dependent(self.components_)
         return points, weight
 
     def _generator(self) -> np.random.Generator:

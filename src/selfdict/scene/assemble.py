@@ -44,6 +44,7 @@ def assemble_result(
         spread=spread,
         counts=selection.counts,
         proof=selection.proof,
+        given_up=tuple(request.deadline.given_up),
         uncertainty=maps.uncertainty,
         pixel_error=_pixel_error(request, maps),
         negative=_negative_values(maps),
@@ -105,6 +106,7 @@ def _parameters(request: UnmixRequest, selection: Selection, maps: Maps) -> dict
         parameters["candidates"] = selection.candidates
         parameters["candidates_reason"] = request.candidates_reason
         parameters["mu"] = request.mu
+        parameters["max_seconds"] = request.deadline.seconds
     for key, value in request.options.items():
         # A callback is no setting, and could not be written to a file.
         if not callable(value):

@@ -8,11 +8,16 @@ from typing import Any
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict._validation import as_generator, as_rank
+from selfdict._validation import as_rank
 from selfdict.scene.advice import RankAdvice, advise
 from selfdict.scene.preflight import Preflight
 from selfdict.scene.preflight import preflight as look_at_scene
-from selfdict.scene.request import MOST_MATERIALS, check_request, use_sound_bands
+from selfdict.scene.request import (
+    MOST_MATERIALS,
+    check_request,
+    generator_of,
+    use_sound_bands,
+)
 from selfdict.scene.selection import read_points
 
 # Those of ``unmix``, so that the errors are the ones that it reports.
@@ -104,7 +109,7 @@ def advise_rank(
             progress=partial(report, "preflight"),
         )
     request = replace(use_sound_bands(request, preflight), r=min(r_max, n_pixels))
-    generator = as_generator(random_state)
+    generator = generator_of(random_state)
     points = read_points(request, generator, client, partial(report, "read"))
     seed = int(generator.integers(2**31))
     return advise(request, points, seed, client, partial(report, "rank"), curve=True)

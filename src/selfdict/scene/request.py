@@ -1,7 +1,7 @@
 """The settings of :func:`selfdict.scene.unmix`, checked before anything is read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -12,7 +12,8 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_rank
+from selfdict._validation import Array, as_generator, as_rank
+from selfdict.compute.deadline import Deadline
 from selfdict.estimators import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
 from selfdict.model.losses import Squared, as_loss
 from selfdict.reductions.automatic import N_CLUSTERS, CandidateChoice, choose_candidates
@@ -24,6 +25,8 @@ from selfdict.scene.preflight import Preflight
 from selfdict.scene.resampling import ResampledLibrary, resample_library
 
 MOST_MATERIALS = 20  # that are recommended, unless another number is given
+# of ``random_state=None``: the same scene gives the same result in every process
+DEFAULT_SEED = 0
 METHODS: dict[str, Any] = {
     "fgnsr": FGNSR,
     "spa": SPA,
@@ -88,6 +91,8 @@ class UnmixRequest:
         Whether these leave the loss squared.
     preflight : Preflight or None
         What a look at the scene found; None before the scene is read.
+    deadline : Deadline
+        The time limit of all steps together.
     """
 
     scene: xr.DataArray
@@ -114,6 +119,7 @@ class UnmixRequest:
     options: Mapping[str, Any]
     squared_loss: bool
     preflight: Preflight | None = None
+    deadline: Deadline = field(default_factory=Deadline)
 
 
 def check_request(
@@ -137,9 +143,13 @@ def check_request(
     maps: str | PathLike[str] | None,
     random_state: Any,
     options: Mapping[str, Any],
+    max_seconds: float | None = None,
 ) -> UnmixRequest:
     """Check the parameters of :func:`selfdict.scene.unmix`; no value of the scene is read."""
+    deadline = Deadline(max_seconds)
     _check_method(method, abundances)
+    if method != "fgnsr" and max_seconds is not None:
+        raise InputError(f"a time limit needs the method 'fgnsr', got {method!r}")
     if "dictionary" in options:
         # FGNSR would return indices of its columns, which are no pixels.
         raise InputError("unmix takes no dictionary: pass spectra as library=…, see build_library")
@@ -170,7 +180,9 @@ def check_request(
         r = _most_materials(scene, library)
     r = _checked_rank(r, scene, library)
     n_pixels = scene.sizes["y"] * scene.sizes["x"]
-    choice = _chosen_candidates(candidates, method, library, squared_loss, n_pixels, bands)
+    choice = _chosen_candidates(
+        candidates, method, library, squared_loss, n_pixels, bands, max_seconds
+    )
     return UnmixRequest(
         scene=scene,
         r=r,
@@ -195,6 +207,7 @@ def check_request(
         seed=_recorded_seed(random_state),
         options=options,
         squared_loss=squared_loss,
+        deadline=deadline,
     )
 
 
@@ -205,6 +218,7 @@ def _chosen_candidates(
     squared_loss: bool,
     n_pixels: int,
     bands: Array,
+    max_seconds: float | None,
 ) -> CandidateChoice:
     """Return which pixels are the candidates, and why."""
     if method != "fgnsr":
@@ -224,7 +238,7 @@ def _chosen_candidates(
             N_CLUSTERS,
             f"{N_CLUSTERS} cluster representatives, as always with a library or another loss.",
         )
-    return choose_candidates(n_pixels, int(bands.sum()))
+    return choose_candidates(n_pixels, int(bands.sum()), max_seconds)
 
 
 def use_sound_bands(request: UnmixRequest, look: Preflight) -> UnmixRequest:
@@ -310,6 +324,13 @@ def _resampled_library(library: xr.DataArray, scene: xr.DataArray, method: str) 
     return resample_library(library, scene)
 
 
+def generator_of(random_state: Any) -> np.random.Generator:
+    """Return the generator that a random state stands for."""
+    if random_state is None:
+        return np.random.default_rng(DEFAULT_SEED)
+    return as_generator(random_state)
+
+
 def _absolute(maps: str | PathLike[str] | None) -> Path | None:
     if maps is None:
         return None
@@ -318,6 +339,8 @@ def _absolute(maps: str | PathLike[str] | None) -> Path | None:
 
 
 def _recorded_seed(random_state: Any) -> int | None:
+    if random_state is None:
+        return DEFAULT_SEED
     if isinstance(random_state, int):
         return random_state
     return None

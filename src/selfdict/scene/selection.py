@@ -10,6 +10,7 @@ import numpy as np
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.abundances import Variability
+from selfdict.abundances.prediction import predicted_seconds
 from selfdict.estimators import FGNSR
 from selfdict.model.solution import Solution
 from selfdict.readout import Proof, robustness_report
@@ -26,6 +27,7 @@ from selfdict.solvers.block_search import SAMPLE_SIZE
 
 _MAX_FIT_BYTES = 128 * 2**20  # of the pixels to choose from, unless max_pixels is given
 _EXTREMES_PER_ENDMEMBER = 3  # extreme pixels that a sample of a block always holds
+FIT_SHARE = 0.8  # part of a time limit for the estimator; the rest is for guarantees and proofs
 _LEAST_PROOF_SECONDS = 5.0  # that a proof may always take, however quick the fit was
 
 
@@ -149,11 +151,12 @@ def choose_endmembers(request: UnmixRequest, points: Points, seed: int) -> Selec
         candidates = None
     started = time.perf_counter()
     estimator = make_estimator(request, candidates, seed)
+    weights = None
+    # The other methods take no weights, and have none but ones.
     if (points.sizes > 1).any():
-        estimator.fit(points.values, sample_weight=points.sizes)
-    else:
-        # All weights are one, and the other methods take none.
-        estimator.fit(points.values)
+        weights = points.sizes
+    # Without abundances: those of all pixels are computed later.
+    estimator.fit_components(points.values, weights)
     chosen = np.asarray(estimator.indices_)
     pixels = None
     pixel_spectra = None
@@ -181,12 +184,17 @@ def _with_proof(
     """Return the selection with a proof about its groups, if one is wanted."""
     if request.prove is False:
         return selection
-    budget = None
+    budget = request.deadline.left
     if request.prove == "auto":
         # Nobody waits longer for the proof than for what it is about.
-        budget = max(fit_seconds, _LEAST_PROOF_SECONDS)
+        moderate = max(fit_seconds, _LEAST_PROOF_SECONDS)
+        if budget is None:
+            budget = moderate
+        budget = min(budget, moderate)
     started = time.perf_counter()
     proof = estimator.prove(budget=budget)
+    if request.deadline.passed and not proof.complete:
+        request.deadline.give_up("not everything was tried for the proof")
     return replace(selection, proof=proof, proof_seconds=time.perf_counter() - started)
 
 
@@ -194,6 +202,8 @@ def _with_solution(
     selection: Selection, request: UnmixRequest, points: Points, estimator: Any
 ) -> Selection:
     """Return the selection with the solution of the model, and what is known about its columns."""
+    for what in estimator.given_up_:
+        request.deadline.give_up(what)
     solution = estimator.solution_
     rows = groups_of_rows(solution, estimator.groups_)
     selection = replace(
@@ -222,9 +232,20 @@ def _with_solution(
         counts=estimator.group_counts_,
         variability=estimator.variability_,
         solution_pixels=points.pixels[columns],
-        guarantee=robustness_report(points.values.T, selection.chosen),
+        guarantee=_guarantee(selection, request, points),
         dictionary=dictionary,
     )
+
+
+def _guarantee(selection: Selection, request: UnmixRequest, points: Points) -> Guarantee | None:
+    """Return what the theorems promise, if there is time to find out."""
+    if request.deadline.left is not None and selection.pixel_spectra is not None:
+        # A fit of all points, and a small linear program per endmember.
+        seconds = 2 * predicted_seconds(selection.pixel_spectra, points.values.T)
+        if not request.deadline.affords(seconds):
+            request.deadline.give_up("what the theorems promise was not computed")
+            return None
+    return robustness_report(points.values.T, selection.chosen)
 
 
 def make_estimator(request: UnmixRequest, candidates: int | None, seed: int) -> Any:
@@ -239,8 +260,12 @@ def make_estimator(request: UnmixRequest, candidates: int | None, seed: int) -> 
     dictionary = None
     if request.library is not None:
         dictionary = request.library.values
+    max_seconds = None
+    if request.deadline.left is not None:
+        max_seconds = FIT_SHARE * request.deadline.left
     return FGNSR(
         request.r,
+        max_seconds=max_seconds,
         candidates=reduction,
         mu=request.mu,
         dictionary=dictionary,

@@ -10,14 +10,20 @@ from typing import Any
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict._validation import as_generator
 from selfdict.scene.advice import advise
 from selfdict.scene.assemble import assemble_result
 from selfdict.scene.identify import identify
 from selfdict.scene.mapping import Maps, fit_task, map_scene
+from selfdict.scene.plain import scene_of
 from selfdict.scene.preflight import Preflight
 from selfdict.scene.preflight import preflight as look_at_scene
-from selfdict.scene.request import METHODS, UnmixRequest, check_request, use_sound_bands
+from selfdict.scene.request import (
+    METHODS,
+    UnmixRequest,
+    check_request,
+    generator_of,
+    use_sound_bands,
+)
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.selection import Selection, choose_endmembers, read_points
 from selfdict.scene.thinning import with_pixels
@@ -27,9 +33,10 @@ __all__ = ["METHODS", "unmix"]
 
 
 def unmix(
-    scene: xr.DataArray,
+    scene: xr.DataArray | ArrayLike,
     r: int | str,
     *,
+    wavelengths: ArrayLike | None = None,
     method: str = "fgnsr",
     candidates: int | str | None = "auto",
     mu: float | str = "auto",
@@ -47,6 +54,7 @@ def unmix(
     prove: bool | str = False,
     maps: str | PathLike[str] | None = None,
     client: Any = None,
+    max_seconds: float | None = None,
     random_state: Any = None,
     progress: Callable[[str, float], Any] | None = None,
     **options: Any,
@@ -62,11 +70,14 @@ def unmix(
 
     Parameters
     ----------
-    scene : xarray.DataArray (band, y, x)
-        See :func:`read_scene`; names of dims are recognised as in :func:`as_scene`.
+    scene : xarray.DataArray (band, y, x) or (n_rows, n_columns, n_bands) array
+        See :func:`read_scene`; names of dims are recognised as in :func:`as_scene`. The bands of a
+        plain array (NumPy, torch, an image of SPy) are its last axis.
     r : int or "auto"
         Number of endmembers. "auto" takes the number that :func:`advise_rank` recommends for these
         settings, which can mean to choose pixels for several numbers.
+    wavelengths : (n_bands,) array_like, optional
+        Of a plain array: in nanometres, or in micrometres if all are below 100.
     method : {"fgnsr", "spa", "snpa", "xray", "vca", "h2nmf"}
         How pure pixels are chosen.
     candidates : "auto", int or None
@@ -120,13 +131,16 @@ def unmix(
         A dask cluster whose workers read and fit the blocks. They need access to the files of the
         scene and to the folder ``maps`` under the same names. By default this process does it. The
         result is the same.
+    max_seconds : float, optional
+        For ``"fgnsr"``: the time limit of all that chooses and proves. What has been found by then
+        is used, and ``UnmixResult.given_up`` says what was left out. The scene is always read, and
+        the abundances are always mapped.
     random_state : None, int or numpy.random.Generator
-        The same seed gives the same result.
+        The same seed gives the same result; None is the seed 0.
     progress : callable, optional
         Called with the step (``"read"``, ``"select"``, ``"abundances"``) and its share done.
     **options
-        Further parameters of the estimator (``solver``, ``postprocess``, ``max_seconds``,
-        ``callback``, …).
+        Further parameters of the estimator (``solver``, ``postprocess``, ``callback``, …).
 
     Returns
     -------
@@ -149,7 +163,7 @@ def unmix(
     """
     started = time.perf_counter()
     request = check_request(
-        scene,
+        scene_of(scene, wavelengths),
         r,
         method=method,
         candidates=candidates,
@@ -168,8 +182,9 @@ def unmix(
         maps=maps,
         random_state=random_state,
         options=options,
+        max_seconds=max_seconds,
     )
-    generator = as_generator(random_state)
+    generator = generator_of(random_state)
     report = _reporter(progress)
 
     if preflight is None:
@@ -189,7 +204,8 @@ def unmix(
     seed = int(generator.integers(2**31))
     advice = None
     if request.auto_rank:
-        advice = advise(request, points, seed, client, partial(report, "rank"), curve=False)
+        half = replace(request, deadline=request.deadline.part(0.5))
+        advice = advise(half, points, seed, client, partial(report, "rank"), curve=False)
         request = replace(request, r=advice.r)
     advised = time.perf_counter()
 

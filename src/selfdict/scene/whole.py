@@ -29,6 +29,7 @@ _MAX_CLIENT_BYTES = 128 * 2**20
 _MEMORY_FACTOR = 5
 # a gap that tells what one wants to know of millions of pixels; the last digits take many passes
 _DEFAULT_TOL = 1e-2
+_SOLVER_SHARE = 0.5  # part of a time limit
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def solve_scene(
         mu=mu,
         p=partial(jitter, random_state=seed),
         tol=tol,
-        max_seconds=request.options.get("max_seconds"),
+        max_seconds=request.deadline.part(_SOLVER_SHARE).left,
         callback=partial(_report_progress, report, tol),
     )
     columns = BlockColumns(pixels, int(request.bands.sum()), float_dtype(request.scene))

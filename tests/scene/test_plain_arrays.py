@@ -1,0 +1,124 @@
+"""unmix of plain arrays (NumPy, masked, torch), without a seed, and with a time limit."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from sklearn.exceptions import ConvergenceWarning
+
+from selfdict import InputError
+from selfdict.datasets import make_scene
+from selfdict.scene import matrix, unmix
+from selfdict.scene.plain import scene_of
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return make_scene(shape=(24, 20), n_endmembers=3, n_outliers=0, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def cube(truth):
+    """The scene as an array (rows, columns, bands) without frame and bad bands."""
+    scene = truth.scene.isel(band=truth.scene["good_band"].values)
+    inner = scene.transpose("y", "x", "band").values[3:-3, 3:-3]
+    return np.ascontiguousarray(inner), scene["wavelength"].values
+
+
+def test_an_array_gives_what_the_scene_gives(cube):
+    values, wavelengths = cube
+    result = unmix(values, 3, wavelengths=wavelengths)
+    scene = xr.DataArray(values, dims=("y", "x", "wavelength"))
+    same = unmix(scene.assign_coords(wavelength=wavelengths), 3)
+    np.testing.assert_array_equal(result.pixels, same.pixels)
+    np.testing.assert_array_equal(result.abundances.values, same.abundances.values)
+    np.testing.assert_array_equal(result.endmembers["wavelength"].values, wavelengths)
+    assert result.abundances.shape == (3, *values.shape[:2])
+
+
+def test_wavelengths_in_micrometres_and_none(cube):
+    values, wavelengths = cube
+    scene = scene_of(values, wavelengths / 1000)
+    np.testing.assert_allclose(scene["wavelength"].values, wavelengths)
+    assert "wavelength" not in scene_of(values).coords
+    np.testing.assert_array_equal(matrix(scene), values.reshape(-1, values.shape[-1]).T)
+
+
+def test_masked_pixels_are_left_out(cube):
+    values, wavelengths = cube
+    masked = np.ma.array(values, mask=np.zeros(values.shape, dtype=bool))
+    masked[2, 3, 5] = np.ma.masked
+    result = unmix(masked, 3, method="spa", wavelengths=wavelengths)
+    assert result.n_valid == values.shape[0] * values.shape[1] - 1
+    assert np.isnan(result.abundances.values[:, 2, 3]).all()
+
+
+def test_tensors(cube):
+    torch = pytest.importorskip("torch")
+    values, wavelengths = cube
+    tensor = torch.from_numpy(values)
+    result = unmix(tensor, 3, method="spa", wavelengths=wavelengths)
+    same = unmix(values, 3, method="spa", wavelengths=wavelengths)
+    np.testing.assert_array_equal(result.pixels, same.pixels)
+    with pytest.raises(InputError, match=r"no gradient passes through this; pass tensor.detach"):
+        unmix(tensor.float().requires_grad_(), 3)
+
+
+@pytest.mark.parametrize(
+    ("data", "wavelengths", "error", "message"),
+    [
+        (np.ones((4, 5)), None, InputError, r"3 dimensions \(rows, columns, bands\), got 2"),
+        (np.ones((4, 5, 3)), [1, 2], InputError, "each of the 3 bands, the last axis: got shape"),
+        (np.ones((3, 5, 4)), [1, 2, 3], InputError, r"np.moveaxis\(array, 0, -1\) makes the first"),
+        (np.ones((4, 5, 0)), None, InputError, "must not be empty"),
+        (np.ones((4, 5, 3), dtype=complex), None, TypeError, "must hold real numbers"),
+        ("scene.hdr", None, TypeError, "got str; read_scene reads files"),
+        ([[[1.0]]], None, TypeError, "got list"),
+        (xr.DataArray(np.ones((3, 4, 5)), dims=("band", "y", "x")), [1, 2, 3], InputError, "coord"),
+    ],
+)
+def test_other_things_are_refused(data, wavelengths, error, message):
+    with pytest.raises(error, match=message):
+        unmix(data, 2, wavelengths=wavelengths)
+
+
+def test_bands_in_front_are_noticed(cube):
+    values, _ = cube
+    first = np.moveaxis(values, -1, 0)
+    with pytest.warns(UserWarning, match=r"spectra along axis 0 are more alike: np.moveaxis"):
+        scene_of(first)
+
+
+def test_the_same_without_a_seed(cube):
+    values, wavelengths = cube
+    first = unmix(values, 3, wavelengths=wavelengths, candidates=40)
+    again = unmix(values, 3, wavelengths=wavelengths, candidates=40, random_state=None)
+    np.testing.assert_array_equal(first.pixels, again.pixels)
+    np.testing.assert_array_equal(first.solution.p, again.solution.p)
+    assert first.parameters["random_state"] == 0
+
+
+def test_a_time_limit_says_what_was_left_out(cube):
+    values, wavelengths = cube
+    with pytest.warns(ConvergenceWarning):
+        result = unmix(values, 12, wavelengths=wavelengths, max_seconds=0, prove="auto")
+    assert "what the theorems promise was not computed" in result.given_up
+    assert "components are single points, not averages over groups" in result.given_up
+    assert "not everything was tried for the proof" in result.given_up
+    assert result.guarantee is None
+    assert not result.proof.complete
+    assert result.parameters["max_seconds"] == 0
+    assert np.isfinite(result.abundances.values).all()
+
+
+def test_a_long_time_limit_changes_nothing(cube):
+    values, wavelengths = cube
+    unlimited = unmix(values, 3, wavelengths=wavelengths)
+    limited = unmix(values, 3, wavelengths=wavelengths, max_seconds=1000)
+    assert unlimited.given_up == limited.given_up == ()
+    assert limited.guarantee == unlimited.guarantee
+    np.testing.assert_array_equal(np.sort(limited.pixels, 0), np.sort(unlimited.pixels, 0))
+
+
+def test_a_time_limit_is_for_the_method_that_has_one(cube):
+    with pytest.raises(InputError, match="a time limit needs the method 'fgnsr', got 'spa'"):
+        unmix(cube[0], 3, method="spa", max_seconds=5)
