@@ -96,7 +96,8 @@ def formats(scene, folder):
 
 @pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
 def test_every_format_gives_the_same_pixels_and_maps(truth, tmp_path):
-    scene = truth.scene.isel(y=slice(2, -2), x=slice(2, -2))  # .npy and .mat keep no no-data value
+    # .npy and .mat keep neither a no-data value nor marks of bad bands.
+    scene = truth.scene.isel(y=slice(2, -2), x=slice(2, -2)).drop_vars("good_band")
     expected = unmix(scene, 4, candidates=40, random_state=0)
     for path, ending in formats(scene, tmp_path):
         out = tmp_path / f"out-{path.suffix[1:]}"
@@ -167,6 +168,36 @@ def test_a_gap_left_open_is_said(cube, tmp_path):
     )
 
 
+def test_a_time_limit_is_one_for_all_steps(cube, tmp_path):
+    """Nothing that can be left out is done after it, and all of it is named."""
+    result = run("unmix", cube, "-r", 12, "-o", tmp_path / "out", "--time-limit", 0, "--prove")
+    assert result.exit_code == 0, result.output
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["comparison"] == []
+    assert record["guarantee"] is None
+    assert "SPA and VCA were not run for comparison" in record["given_up"]
+    assert "what the theorems promise was not computed" in record["given_up"]
+    report = html.unescape((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
+    for what in record["given_up"]:
+        assert f"left out for lack of time: {what}" in result.stdout
+        assert what in report
+
+
+def test_the_folder_has_a_name_by_default_and_is_not_replaced(cube, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["unmix", cube, "-r", 3, "--method", "spa", "--no-compare"]
+    first = run(*words)
+    assert first.exit_code == 0, first.output
+    assert "in cube-unmixed: " in first.stdout
+    assert first.stdout.splitlines()[-1] == "cube-unmixed/report.html"
+    assert (tmp_path / "cube-unmixed" / "report.html").is_file()
+    again = run(*words)
+    assert again.exit_code == 2
+    assert "cube-unmixed: exists already; choose another folder or pass --force" in again.stderr
+    assert run(*words, "--force").exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["cube-unmixed"]
+
+
 def test_same_seed_same_bytes(cube, tmp_path):
     for name in "ab":
         unmix_json(
@@ -191,6 +222,8 @@ def test_more_materials_than_bands_leave_the_comparison_out(cube, tmp_path):
     record = json.loads(result.stdout)
     assert len(record["pure_pixels"]) == 4
     assert record["comparison"] == []
+    assert result.stderr.startswith("warning: 4 components are more than the 3 features (bands)")
+    assert len(result.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -207,7 +240,7 @@ def test_more_materials_than_bands_leave_the_comparison_out(cube, tmp_path):
 def test_bad_requests_write_nothing(cube, tmp_path, words, reason):
     result = run("unmix", cube, "-o", tmp_path / "out", *words)
     assert result.exit_code == 2
-    assert result.stdout == ""
+    assert all(line.startswith("note: ") for line in result.stdout.splitlines())
     (line,) = result.stderr.splitlines()
     assert line.startswith("error: ")
     assert reason in line
@@ -243,7 +276,7 @@ def test_a_defect_of_the_program_is_not_blamed_on_the_file(cube, tmp_path, monke
     result = run("unmix", cube, "-r", 3, "-o", tmp_path / "out")
     assert result.exit_code == 1
     assert type(result.exception) is ValueError
-    assert result.output == ""
+    assert result.stderr == ""
     assert list(tmp_path.iterdir()) == []
 
 

@@ -6,13 +6,14 @@ import math
 import re
 import signal
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import typer
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, InputWarning
 
 if TYPE_CHECKING:
     from selfdict.model.solution import Progress as Snapshot
@@ -92,7 +93,7 @@ def handle_errors(command: Callable[Params, None]) -> Callable[Params, None]:
     @functools.wraps(command)
     def guarded(*args: Params.args, **kwargs: Params.kwargs) -> None:
         try:
-            with _watch_for_interruption():
+            with _watch_for_interruption(), _warnings_in_one_line():
                 command(*args, **kwargs)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
@@ -106,6 +107,26 @@ def handle_errors(command: Callable[Params, None]) -> Callable[Params, None]:
             raise typer.Exit(2) from error
 
     return guarded
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Show warnings about the input as errors are shown, without the line of code they come from.
+
+    Each is shown once.
+    """
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, InputWarning):
+            typer.echo(f"warning: {printable(message)}", err=True)
+        else:
+            show_as_before(message, category, *where)
+
+    with warnings.catch_warnings():
+        show_as_before = warnings.showwarning
+        warnings.simplefilter("once", InputWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _one_line(error: Exception) -> str:
@@ -191,13 +212,11 @@ class ProgressBars:
         self._progress.stop()
 
     def print_notes(self, notes: Sequence[str]) -> None:
-        """Write sentences about the input to standard error, above the bars, one line each."""
-        from rich.text import Text
-
+        """Write sentences about the input to standard output, above the bars, one line each."""
         if self._quiet:
             return
         for note in notes:
-            self._progress.console.print(Text(f"note: {printable(note)}"), soft_wrap=True)
+            print_line(f"note: {note}")
 
     def steps(self, prefix: str = "") -> Callable[[str, float], None]:
         """Return the ``progress`` callback of :func:`selfdict.scene.unmix`.

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from selfdict.cli.console import (
-    ProgressBars,
     handle_errors,
     ignore_interruptions,
     print_line,
+    printable,
 )
 from selfdict.cli.options import (
     Bands,
@@ -70,11 +70,14 @@ def convert(
         nodata=no_data,
     )
     scene = source.read()
-    ProgressBars(quiet).print_notes(notes_of(scene))
     try:
         write_scene(scene, output, format_name(format), overwrite=force)
     except InterruptedAfterWriting:
         # The output is complete: Ctrl-C came too late.
         ignore_interruptions()
-    if not quiet:
-        print_line(str(output))
+    if quiet:
+        return
+    for note in notes_of(scene):
+        # Not to standard output: scripts take the name of the file from there.
+        typer.echo(f"note: {printable(note)}", err=True)
+    print_line(str(output))
