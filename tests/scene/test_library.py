@@ -223,7 +223,7 @@ def test_the_report_names_the_spectra(truth, library):
     page = render_report(data)
     for name in ("own 0", "own 1", "own 2"):
         assert name in page
-    assert "Mixtures of 3 spectra reproduce" in page
+    assert "Mixtures of 3 spectra, each pixel at its own brightness, reproduce" in page
     assert "33 spectra of the library" in page
     assert "pure pixel" not in page
 
