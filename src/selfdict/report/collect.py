@@ -70,8 +70,7 @@ def report_data(
     endmembers = result.endmembers
     positions, axis_label = _band_axis(endmembers)
     weights, other_weights = _weights(result)
-    # Bands of the scene: those of the endmembers are without the bands that were dropped.
-    image_bands = list(false_colour_bands(_wavelengths(scene), scene.sizes["band"]))
+    image_bands = _image_bands(scene, result)
     # Three bands and the thinned rows and columns are all that is read of the scene.
     image = scene.isel({"band": image_bands, **thin}).values.astype(np.float32)
     scene_labels = _band_labels(scene)
@@ -165,7 +164,11 @@ def _findings(result: "UnmixResult") -> list[str]:
         findings += result.preflight.sentences
     elif result.negative is not None and result.negative.count > 0:
         findings.append(negative_sentence(result.negative.count, result.negative.n_values))
-    return [*findings, *result.notes]
+    findings += result.notes
+    if result.rank_advice is not None:
+        findings += result.rank_advice.sentences
+    findings += [f"left out for lack of time: {what}" for what in result.given_up]
+    return findings
 
 
 def _method_name(result: "UnmixResult") -> str:
@@ -233,6 +236,17 @@ def _band_labels(data: "xr.DataArray") -> list[str]:
         if np.isfinite(nanometres):
             labels[k] += f" · {nanometres:.5g} nm"
     return labels
+
+
+def _image_bands(scene: "xr.DataArray", result: "UnmixResult") -> list[int]:
+    """Return the bands of the scene to show; none holds one value, none is marked as bad."""
+    sound = np.arange(scene.sizes["band"])
+    if result.preflight is not None:
+        sound = np.flatnonzero(result.preflight.sound)
+    wavelengths = _wavelengths(scene)
+    if wavelengths is not None:
+        wavelengths = wavelengths[sound]
+    return [int(sound[k]) for k in false_colour_bands(wavelengths, sound.size)]
 
 
 def _weights(result: "UnmixResult") -> tuple[Array, Array]:

@@ -71,6 +71,8 @@ def _scale(look: Look) -> Iterator[str]:
     sentence = f"values are the stored ones times {_one_or_range(gain)}"
     if (offset != 0).any():
         sentence += f" plus {_one_or_range(offset)}"
+    if np.ptp(gain) > 0 or np.ptp(offset) > 0:
+        sentence += ", different for each band"
     yield sentence
 
 
@@ -78,7 +80,7 @@ def _one_or_range(values: Array) -> str:
     """Return the number that all bands share, or the range of their numbers."""
     if (values == values[0]).all():
         return f"{values[0]:.6g}"
-    return f"{values.min():.6g} to {values.max():.6g}, different for each band,"
+    return f"{values.min():.6g} to {values.max():.6g}"
 
 
 def _no_data(look: Look) -> Iterator[str]:

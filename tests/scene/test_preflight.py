@@ -1,0 +1,324 @@
+"""Each fault of a file has its sentence, and what is surely wrong is left out and said."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+from selfdict import InputError
+from selfdict.cli.app import app
+from selfdict.datasets import make_scene
+from selfdict.report import report_data
+from selfdict.scene import build_scene, preflight, read_scene, unmix, write_scene, write_spectra
+
+WAVELENGTH = np.linspace(450, 900, 10)
+
+
+def clean_values():
+    """Return a cube of 10 bands without any fault, (10, 12, 14)."""
+    truth = make_scene((12, 14), 10, 3, n_outliers=0, border=0, random_state=0)
+    return truth.scene.values
+
+
+def clean_scene(**known):
+    return build_scene(clean_values(), **({"wavelength": WAVELENGTH} | known))
+
+
+def sentences(scene, path, **options):
+    """Return what is said of a scene that is written to a file and read again."""
+    return preflight(read_scene(write_scene(scene, path), **options)).sentences
+
+
+def changed(index, values, **known):
+    """Return the clean scene with other values at an index."""
+    cube = clean_values()
+    cube[index] = values
+    return build_scene(cube, **({"wavelength": WAVELENGTH} | known))
+
+
+def integers(factor=1000, dtype=np.int16, **known):
+    values = np.round(factor * clean_values()).astype(dtype)
+    return build_scene(values, **({"wavelength": WAVELENGTH} | known))
+
+
+FAULTS = {
+    "no fault": (clean_scene(), []),
+    "scale": (
+        integers(10_000, scale_factor=1e-4),
+        ["values are the stored ones times 0.0001"],
+    ),
+    "scale and offset": (
+        integers(10_000, scale_factor=1e-4, add_offset=0.5),
+        ["values are the stored ones times 0.0001 plus 0.5"],
+    ),
+    "no scale": (
+        integers(),
+        ["values are used as they are stored (int16): no scale is declared"],
+    ),
+    "scales per band": (
+        clean_scene(scale_factor=np.linspace(1, 2, 10)),
+        ["values are the stored ones times 1 to 2, different for each band"],
+    ),
+    "no-data pixels": (
+        changed(np.s_[:, :2], -9999, nodata=-9999),
+        [
+            "28 of 168 pixels are left out: -9999 (the no-data value), zero or not finite in all "
+            "bands, or in most"
+        ],
+    ),
+    "zero pixels": (
+        changed(np.s_[:, 0, 0], 0),
+        ["1 of 168 pixels is left out: zero or not finite in all bands, or in most"],
+    ),
+    "undeclared no-data": (
+        changed(np.s_[:, :2], -9999),
+        [
+            "28 pixels hold one value in all bands (the lowest is -9999) and are used; if it marks "
+            "missing data, declare it by nodata=… (--no-data)"
+        ],
+    ),
+    "holes": (
+        changed((4, slice(0, 3), 5), np.nan),
+        ["1 band has no value in up to 3 pixels with data, which are left out for that: 5"],
+    ),
+    "dead band": (
+        changed(6, 0),
+        ["1 band holds one value in all pixels and is left out: 7"],
+    ),
+    "dead bands beside no data": (
+        changed(np.s_[2:5, 3:], 0.25)
+        .where(np.arange(12)[:, None] >= 3, -9999)
+        .assign_attrs(_FillValue=-9999),
+        [
+            "42 of 168 pixels are left out: -9999 (the no-data value), zero or not finite in all "
+            "bands, or in most",
+            "3 bands hold one value in all pixels and are left out: 3–5",
+        ],
+    ),
+    "empty band": (
+        changed(6, np.nan),
+        ["1 band holds one value in all pixels and is left out: 7"],
+    ),
+    "bad bands": (
+        clean_scene(good_band=[True] * 6 + [False] * 4),
+        ["4 bands are marked as bad and are left out: 7–10"],
+    ),
+    "all bad": (
+        clean_scene(good_band=[False] * 10),
+        ["all bands are marked as bad: the marks are ignored"],
+    ),
+    "far below zero": (
+        changed((3, 0, slice(0, 5)), -1688),
+        [
+            "1 band reaches far below zero (down to -1688; a typical value is 0.3012): 4",
+            "5 values (0.3 %) in 1 band are negative, down to -1688, and used as they are",
+        ],
+    ),
+    "far above the others": (
+        changed((3, 0, 0), 1688),
+        [
+            "1 band reaches far above the others (up to 1688; the highest value of a typical band "
+            "is 0.4543): 4"
+        ],
+    ),
+    "a negative value": (
+        changed((3, 0, 0), -0.01),
+        ["1 value (0.06 %) in 1 band is negative, down to -0.01, and used as it is"],
+    ),
+    "saturated": (
+        changed((slice(2, 4), slice(0, 4), slice(0, 3)), 0.45),
+        [
+            "24 values in 2 bands equal the highest value of their band (up to 0.45) and may be "
+            "saturated: 3, 4"
+        ],
+    ),
+    "no wavelengths": (
+        clean_scene(wavelength=None),
+        ["no wavelengths are known: bands are named by their numbers"],
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_has_its_sentence(tmp_path, fault):
+    scene, expected = FAULTS[fault]
+    assert sentences(scene, tmp_path / "cube.nc") == expected
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_blocks_change_nothing(monkeypatch, fault):
+    monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 2000)
+    scene, expected = FAULTS[fault]
+    assert preflight(scene).sentences == expected
+    assert preflight(scene.chunk(y=5, x=4)).sentences == expected
+
+
+def test_wavelengths_that_are_missing_or_do_not_rise():
+    wavelength = WAVELENGTH.copy()
+    wavelength[[1, 8]] = np.nan
+    wavelength[5] = wavelength[4]
+    assert preflight(clean_scene(wavelength=wavelength)).sentences == [
+        "2 bands have no wavelength: 2, 9",
+        "wavelengths do not rise at band 6",
+    ]
+
+
+def test_every_band_constant():
+    scene = build_scene(np.arange(1.0, 11.0)[:, None, None] * np.ones((10, 12, 14)))
+    look = preflight(scene)
+    assert look.used.all()
+    assert look.sentences[0] == (
+        "every band holds one value in all pixels: there is nothing to tell materials apart"
+    )
+
+
+def test_few_pixels_may_agree_by_chance():
+    scene = clean_scene().isel(y=slice(0, 3), x=slice(0, 5))
+    scene[4] = 0.3
+    assert preflight(scene).used.all()
+
+
+def test_marks_and_masks_and_notes():
+    good = np.arange(10) < 8
+    scene = changed(8, 0.5, good_band=good)
+    scene.attrs["selfdict_notes"] = ["the reader assumed something"]
+    mask = np.zeros((12, 14), dtype=bool)
+    mask[:, 0] = True
+    look = preflight(scene, mask=mask)
+    assert look.sentences == [
+        "the reader assumed something",
+        "12 of 168 pixels are left out by a mask",
+        # Band 9 is dead as well: it is named once.
+        "2 bands are marked as bad and are left out: 9, 10",
+    ]
+    assert look.n_pixels == 156
+    assert [finding.kind for finding in look.findings] == ["reading", "no data", "bad bands"]
+
+
+def test_kept_bands():
+    scene = changed(2, 0.5, good_band=np.arange(10) < 8)
+    look = preflight(scene, keep_bands=True)
+    assert look.used.all()
+    assert look.left_out.tolist() == []
+    assert look.sentences == [
+        "2 bands are marked as bad and are used all the same: 9, 10",
+        "1 band holds one value in all pixels and is used all the same: 3",
+    ]
+    dropped = preflight(scene, keep_bands=True, drop_bad_bands=True)
+    assert dropped.left_out.tolist() == [9, 10]
+    used = preflight(scene, drop_bad_bands=False)
+    assert used.left_out.tolist() == [3]
+    with pytest.raises(InputError, match="all bands are marked as bad"):
+        preflight(clean_scene(good_band=[False] * 10), drop_bad_bands=True)
+
+
+def test_an_undeclared_value_can_be_declared(tmp_path):
+    path = write_scene(FAULTS["undeclared no-data"][0], tmp_path / "cube.nc")
+    scene = read_scene(path, nodata=-9999)
+    assert preflight(scene).sentences == FAULTS["no-data pixels"][1]
+    assert unmix(scene, 2, method="spa").n_valid == 140
+    path = write_scene(integers(), tmp_path / "integers.nc")
+    nodata = read_scene(path, nodata=-1.0).attrs["_FillValue"]
+    assert type(nodata) is int
+
+
+def test_unmix_leaves_bands_out(tmp_path):
+    scene = changed(2, 0.5, good_band=np.arange(10) < 8)
+    result = unmix(scene, 2, method="spa")
+    assert result.preflight.left_out.tolist() == [3, 9, 10]
+    assert result.endmembers.band_number.values.tolist() == [1, 2, 4, 5, 6, 7, 8]
+    used = scene.isel(band=[0, 1, 3, 4, 5, 6, 7])
+    expected = unmix(used, 2, method="spa")
+    np.testing.assert_array_equal(result.abundances.values, expected.abundances.values)
+    kept = unmix(scene, 2, method="spa", keep_bands=True)
+    assert kept.endmembers.sizes["band"] == 10
+    with write_spectra(result.endmembers, tmp_path / "e.csv").open() as file:
+        assert [row["band"] for row in csv.DictReader(file)] == list("1245678")
+
+
+def test_a_preflight_is_taken_as_it_is():
+    scene = changed(2, 0.5)
+    look = preflight(scene)
+    steps = []
+    result = unmix(
+        scene,
+        2,
+        method="spa",
+        preflight=look,
+        progress=lambda step, share: steps.append(step),
+    )
+    assert result.preflight is look
+    assert "preflight" not in steps
+    with pytest.raises(InputError, match="a scene with 10 bands, this one has 5"):
+        unmix(scene.isel(band=slice(0, 5)), 2, method="spa", preflight=look)
+
+
+def test_selected_bands_keep_their_numbers(tmp_path):
+    path = write_scene(changed(6, 0), tmp_path / "cube.nc")
+    scene = read_scene(path, bands=[3, 4, 5, 6, 7])
+    assert preflight(scene).left_out.tolist() == [7]
+
+
+@pytest.mark.parametrize("dead", [1, 4, 7])
+def test_no_picture_of_a_dead_band(dead):
+    # Bands 8, 5 and 2 of ten without wavelengths would be shown.
+    scene = changed(dead, 0, wavelength=None)
+    for keep_bands in (False, True):
+        result = unmix(scene, 2, method="spa", keep_bands=keep_bands)
+        data = report_data(scene, result)
+        assert f"Band {dead + 1}" not in data.false_colour_labels
+        assert (np.ptp(data.false_colour, axis=(1, 2)) > 0).all()
+
+
+def test_damaged_values_give_no_warning():
+    values = clean_values().astype(np.float64)
+    values[0, 0, :6] = [np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324]
+    assert preflight(build_scene(values, wavelength=WAVELENGTH)).n_pixels == 168
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(word) for word in arguments])
+
+
+def test_the_command_says_it_everywhere(tmp_path):
+    scene = changed(6, 0)
+    path = write_scene(scene, tmp_path / "cube.hdr")
+    sentence = "1 band holds one value in all pixels and is left out: 7"
+    facts = json.loads(run("info", path, "--json").stdout)
+    assert facts["findings"] == [sentence]
+    assert facts["bands_left_out"] == [7]
+    assert facts["valid_pixels"] == 168
+    assert run("info", path).stdout.splitlines()[-1] == sentence
+    options = ["--method", "spa", "--no-compare", "-r", 2]
+    done = run("unmix", path, *options, "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[0] == f"note: {sentence}"
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["preflight"] == [sentence]
+    assert record["bands_left_out"] == [7]
+    assert sentence in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    kept = run("unmix", path, *options, "-o", tmp_path / "kept", "--keep-bands", "--json")
+    record = json.loads(kept.stdout)
+    assert record["bands_left_out"] == []
+    assert record["parameters"]["keep_bands"] is True
+    assert "--keep-bands" in record["command"]
+    compared = run("compare", path, "-r", 2)
+    assert compared.stdout.splitlines()[0] == f"note: {sentence}"
+
+
+def test_the_command_declares_no_data(tmp_path):
+    path = write_scene(FAULTS["undeclared no-data"][0], tmp_path / "cube.nc")
+    facts = json.loads(run("info", path, "--no-data", -9999, "--json").stdout)
+    assert facts["valid_pixels"] == 140
+    assert run("info", path, "--no-data", "nan").exit_code == 2
+
+
+def test_convert_repeats_the_notes_of_the_reader(tmp_path):
+    np.save(tmp_path / "cube.npy", clean_values())
+    done = run("convert", tmp_path / "cube.npy", tmp_path / "cube.nc")
+    assert done.stdout == f"{tmp_path / 'cube.nc'}\n"
+    assert done.stderr.startswith("note: the axes 10 × 12 × 14 are taken as ")
+    assert isinstance(read_scene(tmp_path / "cube.nc"), xr.DataArray)
