@@ -79,7 +79,7 @@ def test_reflectance_comes_first(tmp_path):
 
 def test_values_are_read_in_blocks(tmp_path, monkeypatch):
     # A chunk is a plane of one band: whole spectra of its pixels would be the whole scene.
-    monkeypatch.setattr("selfdict.scene.formats.hdf5_cube._MAX_BLOCK_VALUES", 60)
+    monkeypatch.setattr("selfdict.scene.formats.common._MAX_BLOCK_VALUES", 60)
     monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 100)
     order = np.array([3.0, 1.0, 4.0, 2.0]) * 500
     path = write_tanager(tmp_path / "tanager.h5", wavelengths=order)

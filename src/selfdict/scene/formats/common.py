@@ -16,6 +16,9 @@ from selfdict.scene.indexing import load_indexed
 from selfdict.scene.notes import add_notes
 from selfdict.scene.quiet import quiet
 
+# Values in a block of whole spectra: 256 MiB as float32, of which computing takes some copies.
+_MAX_BLOCK_VALUES = 2**26
+
 
 class _Cube:
     """An array on disk as dask takes arrays; failures to read become a SceneError."""
@@ -67,11 +70,13 @@ def lazy_cube(
     n_bands, n_rows, n_columns = shape
     chunk_rows = min(file_chunk[0], n_rows)
     chunk_columns = min(file_chunk[1], n_columns)
-    # Whole spectra of one chunk of the file may be too much, if it stores the bands apart: then the
-    # chunk is read in several parts, each time as a whole.
-    if n_bands * chunk_rows * chunk_columns * cube.dtype.itemsize > limit.allowed:
-        chunk_rows = 1
-        chunk_columns = 1
+    # Whole spectra of one chunk of the file may be too much, if it stores the bands apart: a plane
+    # of one band as a chunk would be the whole cube. Fewer rows are read then, and each chunk
+    # several times, as a whole.
+    most_values = min(_MAX_BLOCK_VALUES, limit.allowed // cube.dtype.itemsize)
+    if n_bands * chunk_rows * chunk_columns > most_values:
+        chunk_columns = min(chunk_columns, max(1, most_values // n_bands))
+        chunk_rows = max(1, most_values // (n_bands * chunk_columns))
     pixels = BLOCK_BYTES // max(1, n_bands * cube.dtype.itemsize)
     columns = min(n_columns, max(1, pixels // chunk_rows // chunk_columns) * chunk_columns)
     rows = min(n_rows, max(1, pixels // max(1, columns) // chunk_rows) * chunk_rows)

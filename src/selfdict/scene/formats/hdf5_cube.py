@@ -14,9 +14,6 @@ from selfdict.scene.formats.common import lazy_cube
 from selfdict.scene.formats.hdf5 import check_blocks, required_dataset
 from selfdict.scene.formats.limits import Limit
 
-# Values in one block of whole spectra: 256 MiB as float32, of which computing takes some copies.
-_MAX_BLOCK_VALUES = 2**26
-
 
 @dataclass(frozen=True)
 class CubePart:
@@ -69,9 +66,9 @@ def lazy_parts(limit: Limit, file: Any, parts: Sequence[CubePart]) -> Any:
         raise SceneError(limit.path, f"{names} differ in their rows, columns or data types")
     ((n_rows, n_columns),) = grids
     n_bands = sum(part.indices.size for part in parts)
-    chunk = _block_shape(n_bands, min(chunk_rows, n_rows), min(chunk_columns, n_columns))
     reader = _PartsReader(limit.path, tuple(parts), datasets[0].dtype)
-    return lazy_cube(limit, (n_bands, n_rows, n_columns), datasets[0].dtype, reader, chunk)
+    shape = (n_bands, n_rows, n_columns)
+    return lazy_cube(limit, shape, datasets[0].dtype, reader, (chunk_rows, chunk_columns))
 
 
 def lazy_dataset(limit: Limit, file: Any, name: str, axes: tuple[int, int, int]) -> Any:
@@ -90,18 +87,6 @@ def checked_cube(limit: Limit, file: Any, name: str) -> Any:
         )
     check_blocks(dataset, limit)
     return dataset
-
-
-def _block_shape(n_bands: int, rows: int, columns: int) -> tuple[int, int]:
-    """Return the rows and columns to read together, given those of a chunk of the file.
-
-    A chunk may hold a whole plane of one band: whole spectra of its pixels are then the whole
-    scene. Fewer rows are read at a time instead, and each chunk several times.
-    """
-    if n_bands * rows * columns > _MAX_BLOCK_VALUES:
-        columns = min(columns, max(1, _MAX_BLOCK_VALUES // n_bands))
-        rows = max(1, _MAX_BLOCK_VALUES // (n_bands * columns))
-    return rows, columns
 
 
 class _PartsReader:
