@@ -134,7 +134,7 @@ def test_many_materials_need_more_than_a_byte(tmp_path):
 @pytest.fixture(scope="module")
 def spectra(result):
     names = ["quartz", "clay, fine", "kaolinite {x}"]
-    bands = {"fwhm": ("band", np.full(40, 9.5))}
+    bands = {"fwhm": ("band", np.full(result.endmembers.sizes["band"], 9.5))}
     return result.endmembers.assign_coords(name=("endmember", names), **bands)
 
 

@@ -17,6 +17,8 @@ from selfdict.scene.formats.limits import Limit
 from selfdict.scene.model import check_text
 
 DELETED_BELOW = -1e30  # the USGS libraries mark bands without a value by −1.23e34
+# Words that are numbered where nothing is known about materials.
+_NO_MATERIALS = {"class", "endmember", "material", "pixel", "sample", "spectrum"}
 
 
 def build_library(
@@ -67,7 +69,7 @@ def build_library(
     values[~np.isfinite(values) | (values < DELETED_BELOW)] = np.nan
     texts = _texts(names, "name", len(values))
     if material is None:
-        materials = np.array(materials_of(texts.tolist()))
+        materials = np.array([material_of(name) for name in texts.tolist()])
     else:
         materials = _texts(material, "material", len(values))
     coords: dict[str, Any] = {"name": ("spectrum", texts), "material": ("spectrum", materials)}
@@ -99,24 +101,15 @@ def _band_coordinate(
     raise InputError(f"{what} must have the shape {shape[1:]} or {shape}, got {values.shape}")
 
 
-def materials_of(names: Sequence[str]) -> list[str]:
-    """Return the material of each name: the words before the number of the sample.
-
-    Names that would all become one material, such as ``spectrum 1`` and ``spectrum 2``, stay whole.
+def material_of(name: str) -> str:
+    """Return the material of a spectrum: the words of its name before the number of the sample.
 
     Examples
     --------
-    >>> from selfdict.scene.libraries.model import materials_of
-    >>> materials_of(["Kaolinite CM9", "Kaolinite KGa-1 (wxyl)", "dry grass"])
-    ['Kaolinite', 'Kaolinite', 'dry grass']
+    >>> from selfdict.scene.libraries.model import material_of
+    >>> material_of("Kaolinite KGa-1 (wxyl)"), material_of("dry grass"), material_of("spectrum 3")
+    ('Kaolinite', 'dry grass', 'spectrum 3')
     """
-    materials = [_material_of(name) for name in names]
-    if len(set(materials)) == 1:
-        return list(names)
-    return materials
-
-
-def _material_of(name: str) -> str:
     words = name.split()
     # ENVI's copy of the USGS library puts the name of a file first: "alunite1.spc Alunite GDS84".
     if len(words) > 1 and words[0].lower().endswith(".spc"):
@@ -127,7 +120,11 @@ def _material_of(name: str) -> str:
         if re.search(r"[0-9#(\[]", word):
             break
         material.append(word)
-    return " ".join(material)
+    together = " ".join(material)
+    # The number is then what tells them apart.
+    if together.casefold() in _NO_MATERIALS:
+        return name
+    return together
 
 
 def material_names(library: xr.DataArray) -> Array:
@@ -135,7 +132,7 @@ def material_names(library: xr.DataArray) -> Array:
     if "material" in library.coords:
         materials: Array = library["material"].values
         return materials
-    return np.array(materials_of([str(name) for name in library["name"].values]))
+    return np.array([material_of(str(name)) for name in library["name"].values])
 
 
 @dataclass(frozen=True)
