@@ -110,6 +110,32 @@ def test_a_killed_worker_changes_nothing(tmp_path, client, truth, expected, step
         assert time.monotonic() < deadline
 
 
+def test_every_pixel_a_candidate_though_a_worker_is_killed(tmp_path, monkeypatch, client, truth):
+    scene = read_scene(write_scene(truth.scene, tmp_path / "cube.zarr"))
+    options = {"candidates": None, "tol": 1e-2, "random_state": 0, "prove": False}
+    monkeypatch.setattr("selfdict.scene.whole._physical_memory", lambda: 0.0)
+    expected = unmix(scene, 4, **options)
+    monkeypatch.setattr("selfdict.scene.whole._MAX_CLIENT_BYTES", 0)
+    killed = []
+
+    def kill_one(name, share):
+        # after the first look at all columns, whose tasks are still on the workers
+        if name == "select" and share > 0 and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    result = unmix(scene, 4, client=client, progress=kill_one, **options)
+    assert killed
+    assert expected.check.gap <= 1e-2
+    assert result.check.objective == pytest.approx(expected.check.objective, rel=1e-9)
+    assert result.check.dual_bound == pytest.approx(expected.check.dual_bound, rel=1e-9)
+    np.testing.assert_array_equal(result.pixels, expected.pixels)
+
+
+def test_a_shared_task_gets_the_elements_of_an_item(client):
+    assert list(map_blocks(client, pow, [(2, 3), (3, 2)], share_task=True)) == [8, 9]
+
+
 def test_items_are_taken_as_the_cluster_gets_on(client):
     taken = []
 
@@ -195,7 +221,7 @@ def test_the_command(tmp_path, monkeypatch, cluster, truth, format):
     assert "--check" in many["command"]
     files = [sorted(path.name for path in (tmp_path / name).iterdir()) for name in ("one", "many")]
     assert files[0] == files[1]
-    for name in ("abundances", "residual"):
+    for name in ("abundances", "residual", "uncertainty"):
         (file,) = (tmp_path / "many").glob(f"{name}.*")
         first, second = (read_scene(tmp_path / folder / file.name) for folder in ("one", "many"))
         np.testing.assert_allclose(second.values, first.values, rtol=1e-4, atol=1e-6)

@@ -4,6 +4,7 @@ Only a few tasks are submitted at a time, and their answers are small.
 """
 
 import itertools
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,6 @@ Answer = TypeVar("Answer")
 # tasks submitted for each thread of the cluster: one runs, the others wait there
 _TASKS_PER_THREAD = 3
 # the number of threads is looked up again each time that this many answers have come
-_MAX_RESENDS = 5  # of a task whose copies were lost with the workers that held them
 _ANSWERS_PER_CHECK = 32
 
 
@@ -81,57 +81,33 @@ def map_blocks(
     """
     remaining = iter(items)
     submitted: deque[Any] = deque()
-    shared = _SharedTask(client, task, share_task)
+    send = _sender(client, task, share_task)
     try:
         for count in itertools.count():
             if count % _ANSWERS_PER_CHECK == 0:  # clusters grow and shrink
                 limit = max(2, _TASKS_PER_THREAD * sum(client.nthreads().values()))
             for _, item in zip(range(limit - len(submitted)), remaining):
-                submitted.append((shared.submit(item), item))
+                submitted.append(send(item))
             if not submitted:
                 return
             # Removed only after its answer was used: until then it is cancelled on an error.
-            yield shared.answer(*submitted[0])
+            yield submitted[0].result()
             submitted.popleft()
     finally:
-        client.cancel([future for future, _ in submitted])
+        client.cancel(list(submitted))
 
 
-class _SharedTask:
-    """A task, sent with each item or, if it is large, once to every worker."""
-
-    def __init__(self, client: Any, task: Callable[..., Any], share: bool) -> None:
-        self.client = client
-        self.task = task
-        self.on_workers = None
-        self.share = share
-        if share:
-            self._send()
-
-    def _send(self) -> None:
-        # hash=False: two tasks are never taken for one another
-        self.on_workers = self.client.scatter(self.task, broadcast=True, hash=False)
-
-    def submit(self, item: Any) -> Any:
-        """Let the cluster run the task on an item; return the future of its answer."""
-        # pure=False: dask must not take an equal task for one that it has answered before.
-        if self.share:
-            return self.client.submit(_run_shared, self.on_workers, item, pure=False)
-        return self.client.submit(_run, self.task, item, pure=False)
-
-    def answer(self, future: Any, item: Any) -> Any:
-        """Return the answer; send the task again if all workers that had it are gone."""
-        from concurrent.futures import CancelledError
-
-        for _ in range(_MAX_RESENDS):
-            try:
-                return future.result()
-            except CancelledError:
-                if not self.share:
-                    raise
-                self._send()
-                future = self.submit(item)
-        return future.result()
+def _sender(client: Any, task: Callable[..., Any], share_task: bool) -> Callable[[Any], Any]:
+    """Return the function that submits an item and returns the future of its answer."""
+    # pure=False: dask must not take an equal task for one that it has answered before.
+    if not share_task:
+        return lambda item: client.submit(_run, task, item, pure=False)
+    # As the answer of a task it is copied from worker to worker, and made again if it is lost with
+    # one. The scheduler holds its bytes.
+    dask = optional("dask")
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "10GB"}):
+        shared = client.submit(pickle.loads, pickle.dumps(task), pure=False)
+    return lambda item: client.submit(_run_shared, shared, item, pure=False)
 
 
 def _run_shared(task: Callable[..., Answer], item: tuple[Any, ...]) -> Answer:
