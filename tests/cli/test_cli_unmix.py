@@ -10,6 +10,7 @@ import pytest
 import scipy.io
 from typer.testing import CliRunner
 
+from selfdict import nnls
 from selfdict.cli.app import app
 from selfdict.cli.exports import EXPORT_NAMES
 from selfdict.datasets import make_scene
@@ -38,15 +39,28 @@ def unmix_json(*arguments):
     return json.loads(result.stdout)
 
 
+MAPS = {
+    f"{name}.{ending}"
+    for name in ("abundances", "uncertainty", "residual")
+    for ending in ("hdr", "img")
+}
+
+
+def spectra_and_bands(folder):
+    """Return the columns of endmembers.csv by their names, and the bands, counted from 0."""
+    with (folder / "endmembers.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    columns = {}
+    for name in rows[0]:
+        if name.startswith("endmember_"):
+            columns[name] = np.array([float(row[name]) for row in rows])
+    return columns, [int(row["band"]) - 1 for row in rows]
+
+
 def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
     out = tmp_path / "out"
     record = unmix_json(cube, "-r", 4, "-o", out, "--candidates", 40, "--seed", 5)
-    assert {path.name for path in out.iterdir()} == WHOLE | {
-        "abundances.hdr",
-        "abundances.img",
-        "residual.hdr",
-        "residual.img",
-    }
+    assert {path.name for path in out.iterdir()} == WHOLE | MAPS
     assert json.loads((out / "run.json").read_text()) == record
     assert record["seed"] == 5
     for name, digest in record["input"]["sha256"].items():
@@ -55,28 +69,57 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
     assert record["objective"] >= record["dual_bound"]
     assert 0 <= record["gap"] < 0.05
     assert 0 < record["guarantee"]["kappa"] < 1
-    assert record["guarantee"]["sentence"] in html.unescape((out / "report.html").read_text())
-
-    # the pure pixels: their positions in the image and on the map, and their spectra
     for pixel in record["pure_pixels"]:
         assert pixel["index"] == pixel["row"] * 22 + pixel["column"]
         assert pixel["x"] == 500_000 + 30 * (pixel["column"] + 0.5)
         assert pixel["y"] == 5_200_000 - 30 * (pixel["row"] + 0.5)
-    with (out / "endmembers.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    for pixel in record["pure_pixels"]:
-        column = [float(row[f"endmember_{pixel['endmember']}"]) for row in rows]
-        np.testing.assert_allclose(
-            column, truth.scene.values[:, pixel["row"], pixel["column"]], rtol=1e-6
-        )
 
-    # the maps explain the scene as well as the record says
+    # averages with their spread, shares with their errors, groups with their weights and a proof
+    assert record["parameters"]["endmembers"] == "average"
+    assert record["parameters"]["abundances"] == "shares"
+    columns, bands = spectra_and_bands(out)
+    assert len(columns) == 8
+    assert all((columns[f"endmember_{k}_spread"] > 0).all() for k in range(1, 5))
     maps = read_scene(out / "abundances.hdr").values
     inside = np.isfinite(maps[0])
-    spectra = np.array([[float(row[f"endmember_{k}"]) for k in range(1, 5)] for row in rows])
-    M = np.maximum(truth.scene.values[:, inside], 0)
+    np.testing.assert_allclose(maps[:, inside].sum(axis=0), 1, atol=1e-5)
+    errors = read_scene(out / "uncertainty.hdr").values
+    assert (errors[:, inside] >= 0).all()
+    assert len(record["groups"]) == 4
+    for group, needed in zip(record["groups"], record["proof"]["needed"], strict=True):
+        assert group["pixels"] >= group["averaged"] >= 1
+        assert group["needed"] == needed
+    assert record["proof"]["complete"]
+    assert record["proof"]["about"].startswith("40 candidates that stand for")
+    assert record["negative_values"]["treatment"] == "used as they are"
+    assert record["negative_values"]["values"] == inside.sum() * len(bands)
+
+    # the spectra explain the scene as well as the record says, at any brightness
+    spectra = np.stack([columns[f"endmember_{k}"] for k in range(1, 5)], axis=1)
+    M = truth.scene.values[bands][:, inside].astype(float)
+    error = np.linalg.norm(M - spectra @ nnls(spectra, M)) / np.linalg.norm(M)
+    assert error == pytest.approx(record["relative_error"], rel=1e-4)
+
+
+def test_pixels_and_coefficients(truth, cube, tmp_path):
+    out = tmp_path / "out"
+    options = ["--endmembers", "pixels", "--abundances", "nnls", "--no-uncertainty", "--no-prove"]
+    record = unmix_json(cube, "-r", 4, "-o", out, "--candidates", 40, "--no-compare", *options)
+    assert not list(out.glob("uncertainty.*"))
+    assert record["proof"] is None
+    for option in ("--no-uncertainty", "--no-prove", "--endmembers pixels"):
+        assert option in record["command"]
+    columns, bands = spectra_and_bands(out)
+    for pixel in record["pure_pixels"]:
+        values = truth.scene.values[bands, pixel["row"], pixel["column"]]
+        np.testing.assert_allclose(columns[f"endmember_{pixel['endmember']}"], values, rtol=1e-6)
+    maps = read_scene(out / "abundances.hdr").values
+    inside = np.isfinite(maps[0])
+    spectra = np.stack([columns[f"endmember_{k}"] for k in range(1, 5)], axis=1)
+    M = truth.scene.values[bands][:, inside]
     error = np.linalg.norm(M - spectra @ maps[:, inside]) / np.linalg.norm(M)
     assert error == pytest.approx(record["relative_error"], rel=1e-4)
+    assert record["pixel_error"] == record["relative_error"]
 
 
 def formats(scene, folder):
