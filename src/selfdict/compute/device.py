@@ -85,7 +85,12 @@ def to_device(array: Any, device: Any, dtype: Any = None) -> Any:
 
 def has_triton(tensor: Any) -> bool:
     """Whether Triton kernels can work on this tensor."""
-    if not tensor.is_cuda:
+    return runs_triton(tensor.device)
+
+
+def runs_triton(device: Any) -> bool:
+    """Whether Triton kernels run on this device; None stands for the compiled code of the CPU."""
+    if device is None or device.type != "cuda":
         return False
     try:
         optional("triton")

@@ -54,6 +54,19 @@ def multiply(A: Array, B: Array, device: Any) -> Array:
     return product
 
 
+def long_gram(A: Any) -> Any:
+    """Return AᵀA (k, k) of a long tensor A (n, k), as a sum over portions of its rows.
+
+    One product would have too few entries to keep a GPU busy. The order of the sum is the same in
+    each run.
+    """
+    parts = max(1, min(256, len(A) // 256))
+    rows = len(A) // parts
+    portions = A[: parts * rows].view(parts, rows, A.shape[1])
+    rest = A[parts * rows :]
+    return (portions.mT @ portions).sum(dim=0) + rest.T @ rest
+
+
 class DeviceMatrix:
     """M (m, n) on a device, with the operations of an ndarray that a selection of columns needs.
 

@@ -14,10 +14,11 @@ import numpy as np
 
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.compute.device import has_triton, to_device
+from selfdict.compute.device import has_triton, is_tensor, to_device
 
 # Entries of the product that are computed at a time: 1 GiB of float64.
 _SCREENING_BLOCK_ENTRIES = 1 << 27
+_TILE_ROWS = 128  # of the product in float64
 # The order of the halves, high (0) and low (1), in a row of either factor: the product of two rows
 # is then high·high + high·low + low·high.
 LEFT = (0, 0, 1)
@@ -47,7 +48,7 @@ class Screen:
 
         Parameters
         ----------
-        theta : (m, l) ndarray or tensor of float64
+        theta : (m, l) ndarray, or tensor on the device, of float64
         rows : (k,) ndarray of int or None
             The rows i; None for all n.
         dtype : float32 or float64
@@ -57,7 +58,8 @@ class Screen:
         -------
         (k,) ndarray of float64
         """
-        theta = to_device(theta, self.device)
+        if not is_tensor(theta):
+            theta = to_device(theta, self.device)
         index: Any = slice(None)
         if rows is not None:
             index = to_device(rows, self.device)
@@ -83,6 +85,8 @@ def plain_sums(left: Any, theta: Any, dtype: Any) -> Any:
         theta = (theta / unit).float()
     sums = torch.empty(len(left), dtype=torch.float64, device=left.device)
     rows = max(1, _SCREENING_BLOCK_ENTRIES // theta.shape[1])
+    if rows > _TILE_ROWS:
+        rows -= rows % _TILE_ROWS  # a part of a tile takes as long as a whole one
     # max(0, v) = (v + |v|)/2: the sum of v is a product with a vector, and that of |v| reads the
     # block once.
     sums[:] = (left.double() @ theta.double().sum(dim=1)) / 2

@@ -22,7 +22,7 @@ def open_rows(data: SearchData, gates: Gates) -> tuple[Array, Array, Array]:
     is_open = np.flatnonzero(gates.t > 0)
     is_open = is_open[np.argsort(gates.atoms[is_open])]
     atoms = gates.atoms[is_open]
-    X = gates.Z[:, is_open].T * (data.w / data.v[atoms, None])
+    X = gates.rows(is_open) * (data.w / data.v[atoms, None])
     return data.rows[atoms], gates.t[is_open], X
 
 

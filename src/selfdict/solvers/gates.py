@@ -195,6 +195,21 @@ class Gates:
         for_slices(task, len(self.scale), self.columns_per_slice)
         return R
 
+    def residual_terms(self) -> tuple[Array, Array, Array]:
+        """Return s_j m_jᵀr_j and s_j ‖r_j‖² of the fitted columns, and θ.
+
+        θ (m, l) has the columns s_j w_j r_j.
+        """
+        theta = self.residual()
+        inner = self.s * np.einsum("ij,ij->j", theta, self.Y)
+        square = self.s * squared_norms(theta)
+        theta *= self.s * self.scale
+        return inner, square, theta
+
+    def rows(self, index: Array) -> Array:
+        """Return the entries of some atoms, (k, l)."""
+        return self.Z[:, index].T
+
     def sparse_residual(self) -> SparseResidual:
         """Return the same of sparse data, which is not formed."""
         assert self.C is not None  # held for sparse columns

@@ -6,6 +6,7 @@ bounded solver as a column.
 """
 
 from collections.abc import Callable
+from copy import deepcopy
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class Newton:
     ) -> tuple[float, float] | None:
         """Shorten the step until f falls enough; return f and the decrease, None if never."""
         gates = self.gates
-        state = gates.state.copy()
+        state = deepcopy(gates.state)  # an array, or a tensor on a device
         length = 1.0
         while length >= SHORTEST_STEP:
             t = np.clip(gates.t + length * step, 0.0, 1.0)

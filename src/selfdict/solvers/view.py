@@ -88,17 +88,13 @@ class View:
             assert gates.C is not None  # held where the products of all points are
             self.inner = gates.squares - gates.weight * np.einsum("jk,jk->j", gates.C, gates.Z)
             self.quadratic = max(2 * gates.fit, 0.0)
-        elif issparse(gates.Y):
+        elif issparse(gates.D):
             self.sparse = gates.sparse_residual()
             self.inner = gates.s * self.sparse.inner
             self.quadratic = float(gates.s @ self.sparse.square)
         else:
-            R = gates.residual()
-            self.inner = gates.s * np.einsum("ij,ij->j", R, gates.Y)
-            self.square = gates.s * squared_norms(R)
+            self.inner, self.square, self.theta = gates.residual_terms()
             self.quadratic = float(self.square.sum())
-            R *= gates.s * gates.scale
-            self.theta = R
         self.objective = 0.5 * self.quadratic + float(penalty[gates.atoms] @ gates.t)
 
     def screen(self, rows: Array | None, rough: bool) -> RowScores:
@@ -177,7 +173,7 @@ class View:
             data_norms=data_norms,
             atom_lengths=atom_lengths,
             w=gates.scale,
-            n_terms=gates.Y.shape[0],
+            n_terms=gates.D.shape[0],
             n_summed=summation_depth(len(gates.scale), self.device),
         )
 

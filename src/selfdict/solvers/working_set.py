@@ -18,11 +18,11 @@ from selfdict.model.solution import Callback, Solution, Status, relative_gap
 from selfdict.peers.spa import spa
 from selfdict.solvers.base import Solver
 from selfdict.solvers.descent import Descent
+from selfdict.solvers.device_search import search_data
 from selfdict.solvers.fixed_gates import open_rows, point_from_rows
 from selfdict.solvers.gates import Gates
 from selfdict.solvers.newton import Newton
 from selfdict.solvers.search import INNER_TOLERANCE, Point, Search, SearchSettings, Stop
-from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.steering import find_penalty
 
 
@@ -82,7 +82,7 @@ class WorkingSet(Solver):
         device = problem.data_device
         if self.device is not None:
             device = choose_device(self.device, problem.M)
-        data = SearchData.of(problem, device)
+        data = search_data(problem, device)
         settings = SearchSettings(float(self.tol), self.max_seconds, callback)
         search = Search(data, settings, problem.require_mu())
         search.record()

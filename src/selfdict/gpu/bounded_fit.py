@@ -1,0 +1,207 @@
+"""Many columns fitted within their gates on a device, and the derivatives of the fit by the gates.
+
+The problem and its notation are those of :mod:`selfdict.kernels.gates`. Triton kernels solve the
+columns; the few that they leave are solved by the compiled code of the CPU, so every column ends
+with the signs of an optimum. Sums over the columns are taken in float64, and in the same order in
+each run.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from selfdict._optional import optional
+from selfdict._validation import Array
+from selfdict.compute.device import to_device
+from selfdict.compute.threads import for_slices
+from selfdict.gpu.matrix import long_gram
+from selfdict.kernels.gates import FREE, GATE, ZERO
+from selfdict.kernels.gates import curvature as curvature_on_cpu
+from selfdict.kernels.gates import fit_columns as fit_on_cpu
+
+# How many entries of a column may be free: the tile sizes of the kernel, tried in this order.
+SLOTS = (16, 32, 128)
+# Beyond this many atoms a column does not fit into registers: the CPU solves it.
+_MOST_ATOMS = 1024
+# Entries of the rows that are multiplied at a time: 256 MiB of float64.
+_BLOCK_ENTRIES = 1 << 25
+# Columns between two places where the columns may be divided into portions.
+_COLUMNS_PER_STEP = 1024
+# Columns that one thread of the CPU takes at a time.
+_COLUMNS_PER_SLICE = 250
+
+
+def fit_columns(G: Any, C: Any, weight: Any, t: Any, own: Any, Z: Any, state: Any) -> Any:
+    """Solve all columns and return Σ ω_j (φ_j − ½‖y_j‖²) and its gradient.
+
+    Parameters
+    ----------
+    G : (k, k) tensor of float64
+        DᵀD.
+    C : (n, k) tensor of float64
+        Row j is Dᵀy_j.
+    weight : (n,) tensor of float64
+        ω_j ≥ 0.
+    t : (k,) tensor of float64
+        The gates.
+    own : (n,) tensor of int64
+        The atom that column j itself is, or −1.
+    Z, state : (n, k) tensor of float64, of int8
+        The solution and where its entries are; on entry the warm start.
+
+    Returns
+    -------
+    (1 + k,) tensor of float64
+        The value comes first, then the k entries of its gradient in t.
+    """
+    torch = optional("torch")
+    _bring_within_bounds(t, own, Z, state)
+    g = torch.addmm(C, Z, G, alpha=-1.0)
+    left = _exchange(G, C, t, own, Z, state, g)
+    if len(left) > 0:
+        _fit_on_cpu(G, C, t, own, Z, state, left)
+        g[left] = torch.addmm(C[left], Z[left], G, alpha=-1.0)
+    value = -0.5 * (weight @ (Z * (C + g)).sum(dim=1))
+    gradient = -(weight @ torch.where(state == GATE, g, 0.0))
+    return torch.cat([value[None], gradient])
+
+
+def _bring_within_bounds(t: Any, own: Any, Z: Any, state: Any) -> None:
+    """Bring a warm start within its bounds."""
+    torch = optional("torch")
+    state.masked_fill_((state == FREE) & (t <= 0.0), ZERO)
+    is_own = own[:, None] == torch.arange(len(t), device=t.device)
+    state.masked_fill_(is_own, GATE)
+    within = torch.minimum(Z.clamp(min=0.0), t)
+    at_bound = torch.where(state == GATE, t, 0.0)
+    Z.copy_(torch.where(state == FREE, within, at_bound))
+
+
+def _exchange(G: Any, C: Any, t: Any, own: Any, Z: Any, state: Any, g: Any) -> Any:
+    """Solve the columns by Triton kernels; return the indices of those that are not solved."""
+    torch = optional("torch")
+    left = torch.arange(len(C), device=C.device)
+    if len(t) == 0:
+        return left[:0]
+    if len(t) > _MOST_ATOMS:
+        return left
+    from selfdict.gpu.triton_gates import exchange
+
+    for slots in SLOTS:
+        # A larger tile also starts with a new inverse, without the rounding errors of the last one.
+        left = left[exchange(G, t, C, own, Z, state, g, left, slots) > 0]
+        if len(left) == 0:
+            break
+    return left
+
+
+def _fit_on_cpu(G: Any, C: Any, t: Any, own: Any, Z: Any, state: Any, columns: Any) -> None:
+    """Solve some columns by the compiled code of the CPU."""
+    gram = G.cpu().numpy()
+    products = C[columns].cpu().numpy()
+    gates = t.cpu().numpy()
+    own_atoms = own[columns].cpu().numpy()
+    entries = Z[columns].cpu().numpy()
+    states = state[columns].cpu().numpy()
+    ones = np.ones(len(columns))
+
+    def task(start: int, stop: int) -> None:
+        fit_on_cpu(gram, products, ones, gates, own_atoms, entries, states, start, stop)
+
+    for_slices(task, len(columns), _COLUMNS_PER_SLICE)
+    Z[columns] = to_device(entries, Z.device)
+    state[columns] = to_device(states, Z.device)
+
+
+def curvature(G: Any, weight: Any, state: Any) -> Any:
+    """Return the Hessian (k, k) of the value of :func:`fit_columns`, from where the entries are.
+
+    Σ ω_j G_UU is the product of G with the weights that two atoms share, entry by entry. Of
+    Σ ω_j G_UF G_FF⁻¹ G_FU a kernel makes the rows of a factor W, and WᵀW is a product of matrices.
+    """
+    torch = optional("torch")
+    k = len(G)
+    n_free = (state == FREE).sum(dim=1)
+    smallest = 0
+    H = torch.zeros_like(G)
+    if k <= _MOST_ATOMS:
+        for slots in SLOTS:
+            columns = torch.nonzero((n_free >= smallest) & (n_free <= slots))[:, 0]
+            if len(columns) > 0:
+                H += _curvature_of(G, weight, state, columns, n_free[columns], slots)
+            smallest = slots + 1
+    columns = torch.nonzero(n_free >= smallest)[:, 0]
+    if len(columns) > 0:
+        H += _curvature_on_cpu(G, weight[columns], state[columns])
+    return H
+
+
+def _curvature_of(G: Any, weight: Any, state: Any, columns: Any, n_free: Any, slots: int) -> Any:
+    """Return the contribution of columns with at most ``slots`` free entries."""
+    torch = optional("torch")
+    from selfdict.gpu.triton_gates import curvature_rows
+
+    k = len(G)
+    shared = torch.zeros_like(G)
+    explained = torch.zeros_like(G)
+    ends = n_free.cumsum(dim=0)
+    for start, stop, first, last in portions(ends, max(1, _BLOCK_ENTRIES // k)):
+        part = columns[start:stop]
+        root = weight[part].sqrt()
+        at_gate = torch.where(state[part] == GATE, root[:, None], 0.0)
+        shared += long_gram(at_gate)
+        if last == first:
+            continue
+        W = G.new_empty((last - first, k))
+        offsets = ends[start:stop] - n_free[start:stop] - first
+        curvature_rows(G, weight, state, part, offsets, W, slots)
+        explained += long_gram(W)
+    return G * shared - explained
+
+
+def portions(ends: Any, most: int) -> Iterator[tuple[int, int, int, int]]:
+    """Divide columns into portions with at most ``most`` rows, and as many columns, if possible.
+
+    Parameters
+    ----------
+    ends : (n,) tensor of int64
+        Sums of the numbers of rows of the columns up to each one.
+    most : int
+        A step of 1,024 columns is not divided.
+
+    Yields
+    ------
+    (start, stop, first, last)
+        The columns of a portion, and their rows.
+    """
+    n = len(ends)
+    stops = np.append(np.arange(_COLUMNS_PER_STEP, n, _COLUMNS_PER_STEP), n)
+    last_rows: Array = ends[to_device(stops - 1, ends.device)].cpu().numpy()
+    start = 0
+    first = 0
+    stop = 0
+    last = 0
+    for next_stop, next_last in zip(stops.tolist(), last_rows.tolist(), strict=True):
+        is_full = max(next_stop - start, next_last - first) > most
+        if is_full and stop > start:
+            yield start, stop, first, last
+            start = stop
+            first = last
+        stop = next_stop
+        last = next_last
+    yield start, stop, first, last
+
+
+def _curvature_on_cpu(G: Any, weight: Any, state: Any) -> Any:
+    """Return the contribution of some columns by the compiled code of the CPU."""
+    products = G.cpu().numpy()
+    weights = weight.cpu().numpy()
+    states = state.cpu().numpy()
+
+    def task(start: int, stop: int) -> Array:
+        part: Array = curvature_on_cpu(products, weights, states, start, stop)
+        return part
+
+    parts = for_slices(task, len(weights), _COLUMNS_PER_SLICE)
+    return to_device(np.sum(parts, axis=0), G.device)

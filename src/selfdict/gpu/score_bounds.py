@@ -1,0 +1,161 @@
+"""Upper bounds on the scores of rows on a device; :mod:`selfdict.model.score_metric` derives them.
+
+Rows are scaled to unit length. Sums and products are taken in float64, in whatever order the device
+prefers: the room for rounding allows for any.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from selfdict._optional import optional
+from selfdict._validation import Array
+from selfdict.compute.device import to_device
+from selfdict.gpu.matrix import long_gram
+
+# Entries that are computed at a time: 256 MiB of float64.
+_BLOCK_ENTRIES = 1 << 25
+# Leading directions in which the distances between rows are taken.
+_N_COORDINATES = 12
+
+
+def metric_sums(theta: Any) -> tuple[float, Array, Array]:
+    """Return A = Σ_j ‖θ_j‖, Σ_j θ_j and S = Σ_j θ_jθ_jᵀ/‖θ_j‖ for θ (m, l)."""
+    torch = optional("torch")
+    columns = theta.T
+    m = columns.shape[1]
+    moments = columns.new_zeros((m, m))
+    magnitudes = torch.linalg.vector_norm(columns, dim=1)
+    # A column of zeros adds nothing.
+    root = torch.where(magnitudes > 0, magnitudes, 1.0).rsqrt()
+    for part in blocks(len(columns), m):
+        moments += long_gram(columns[part] * root[part, None])
+    mean = columns.sum(dim=0)
+    return float(magnitudes.sum()), mean.cpu().numpy(), moments.cpu().numpy()
+
+
+def blocks(n_rows: int, width: int) -> Iterator[slice]:
+    """Divide rows into portions of a limited size."""
+    size = max(1, _BLOCK_ENTRIES // width)
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """A partition of rows of unit length.
+
+    Attributes
+    ----------
+    labels : (d,) tensor of int64
+        The cluster of each row.
+    centres : (C, m) tensor of float64
+        Any centres give valid bounds: these are means, in the leading directions of the rows.
+    """
+
+    labels: Any
+    centres: Any
+
+    @classmethod
+    def of(cls, rows: Any, lengths: Any) -> "Clusters":
+        """Cluster the rows (d, m) divided by their lengths: two rounds of k-means.
+
+        There are about 4√d clusters, as in :class:`selfdict.model.row_clusters.RowClusters`.
+        """
+        d = len(rows)
+        count = min(d, int(4 * np.sqrt(d)))
+        directions = _leading_directions(rows, lengths)
+        coordinates = (rows @ directions / lengths[:, None]).float()
+        start = np.random.default_rng(0).choice(d, count, replace=False)
+        centres = coordinates[to_device(start, rows.device)]
+        labels = _nearest(coordinates, centres)
+        for _ in range(2):
+            centres = _means(coordinates, labels, centres)
+            labels = _nearest(coordinates, centres)
+        return cls(labels, centres.double() @ directions.T)
+
+    @cached_property
+    def norms(self) -> Any:
+        """‖c‖ of the centres, (C,)."""
+        return optional("torch").linalg.vector_norm(self.centres, dim=1)
+
+
+def _leading_directions(rows: Any, lengths: Any) -> Any:
+    """Return the leading directions of rows of unit length, (m, q)."""
+    m = rows.shape[1]
+    moments = rows.new_zeros((m, m))
+    for part in blocks(len(rows), m):
+        moments += long_gram(rows[part] / lengths[part, None])
+    vectors = np.linalg.eigh(moments.cpu().numpy())[1]
+    return to_device(vectors[:, ::-1][:, : min(m, _N_COORDINATES)], rows.device)
+
+
+def _nearest(coordinates: Any, centres: Any) -> Any:
+    """Return the nearest centre of each point, (d,)."""
+    torch = optional("torch")
+    labels = torch.empty(len(coordinates), dtype=torch.int64, device=coordinates.device)
+    half_squares = 0.5 * centres.square().sum(dim=1)
+    for part in blocks(len(coordinates), len(centres)):
+        labels[part] = (coordinates[part] @ centres.T - half_squares).argmax(dim=1)
+    return labels
+
+
+def _means(coordinates: Any, labels: Any, centres: Any) -> Any:
+    """Return the mean of each cluster; that of an empty one stays where it was."""
+    # In memory: sums of floating-point numbers by label have no fixed order on a device.
+    points = coordinates.cpu().numpy()
+    clusters = labels.cpu().numpy()
+    means = centres.cpu().numpy().copy()
+    sizes = np.bincount(clusters, minlength=len(means))
+    is_used = sizes > 0
+    for k in range(points.shape[1]):
+        sums = np.bincount(clusters, weights=points[:, k], minlength=len(means))
+        means[is_used, k] = sums[is_used] / sizes[is_used]
+    return to_device(means, centres.device)
+
+
+def cluster_bounds(
+    rows: Any,
+    lengths: Any,
+    clusters: Clusters,
+    of_centres: Any,
+    *,
+    total: float,
+    mean: Array,
+    factor: Array,
+    rounding: float,
+) -> Any:
+    """Return h(c) + h(x − c) from above for rows x of unit length and the centres c of clusters.
+
+    Parameters
+    ----------
+    rows, lengths : (d, m) and (d,) tensor of float64
+        x times its length, and the length.
+    clusters : Clusters
+        Of these rows.
+    of_centres : (C,) tensor of float64
+        h(c), from above.
+    total, mean, factor, rounding
+        Attributes of :class:`selfdict.model.score_metric.Metric`.
+
+    Returns
+    -------
+    (d,) tensor of float64
+    """
+    torch = optional("torch")
+    device = rows.device
+    sums = to_device(mean, device)
+    L = to_device(factor, device)
+    size = 1.0 + clusters.norms
+    of_cluster = of_centres + rounding * total * size
+    bounds = torch.empty_like(lengths)
+    for part in blocks(len(rows), rows.shape[1]):
+        labels = clusters.labels[part]
+        difference = rows[part] / lengths[part, None] - clusters.centres[labels]
+        norms = torch.linalg.vector_norm(difference @ L, dim=1)
+        inner = difference @ sums
+        bounds[part] = of_cluster[labels] + 0.5 * (inner + np.sqrt(total) * norms)
+    return bounds
