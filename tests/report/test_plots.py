@@ -10,12 +10,15 @@ from selfdict import InputError
 from selfdict.report import (
     plot_abundances,
     plot_dominant,
+    plot_matches,
     plot_residual,
     plot_scene,
     plot_spectra,
     plot_uncertainty,
     plot_weights,
 )
+from selfdict.scene import Match, build_library
+from selfdict.scene.identify import Candidate
 
 matplotlib.use("Agg")
 
@@ -96,3 +99,19 @@ def test_the_dominant_material_has_its_colour():
         assert len(np.unique(image[data.mask & (largest == k)], axis=0)) == 1
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names == ["Material 1", "Material 2", "Material 3"]
+
+
+def test_matches_are_drawn_beside_the_endmembers_and_break_at_gaps():
+    wavelength = np.concatenate([np.arange(400.0, 800.0, 10), np.arange(1500.0, 1900.0, 10)])
+    spectra = np.random.default_rng(0).random((4, 80))
+    endmembers = build_library(spectra, list("abcd"), wavelength)
+    candidate = Candidate("$quartz", "$quartz GDS31", 0, 4.0)
+    matches = [Match(None, (candidate,), 2 * spectrum) for spectrum in spectra]
+    figure = plot_matches(endmembers, matches)
+    # The second row has one chart and two empty places.
+    assert len([ax for ax in figure.axes if ax.lines]) == 4
+    own, library = figure.axes[1].lines
+    assert np.isnan(own.get_xdata()[40])
+    np.testing.assert_array_equal(np.delete(own.get_ydata(), 40), spectra[1])
+    np.testing.assert_array_equal(np.delete(library.get_ydata(), 40), 2 * spectra[1])
+    assert figure.axes[1].get_title() == "2: no match ($quartz GDS31, 4.0°)"

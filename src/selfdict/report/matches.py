@@ -9,6 +9,7 @@ from selfdict._optional import optional
 from selfdict.report.charts import Axis, nice_axis, svg_path
 from selfdict.report.data import ReportData
 from selfdict.report.palette import line_styles
+from selfdict.report.plots import band_gaps
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -71,15 +72,20 @@ def plot_matches(
         size = (3.6 * columns, 2.4 * rows)
         fig = optional("matplotlib.pyplot").figure(figsize=size, layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False).ravel()
-    x = endmembers["wavelength"].values
+    wavelength = endmembers["wavelength"].values.astype(float)
+    gaps = band_gaps(wavelength)
+    # matplotlib breaks a line at NaN.
+    x = np.insert(wavelength, gaps, np.nan)
     for k, (ax, style) in enumerate(zip(axes, line_styles(len(axes)))):
         # The last row of charts may not be full.
         if k >= len(matches):
             ax.set_axis_off()
             continue
         match = matches[k]
-        ax.plot(x, endmembers.values[k], color=style.colour, linewidth=1.3)
-        ax.plot(x, match.curve, color="black", linestyle=":", linewidth=1.1)
+        spectrum = np.insert(endmembers.values[k].astype(float), gaps, np.nan)
+        curve = np.insert(match.curve, gaps, np.nan)
+        ax.plot(x, spectrum, color=style.colour, linewidth=1.3)
+        ax.plot(x, curve, color="black", linestyle=":", linewidth=1.1)
         verdict = match.material or "no match"
         title = f"{k + 1}: {verdict} ({match.nearest[0].name}, {match.angle:.1f}°)"
         # A name is data: dollar signs in it are no formula.

@@ -82,7 +82,7 @@ def plot_spectra(data: ReportData, ax: Any = None) -> Any:
     """
     ax = _axes(ax)
     x = data.band_positions
-    gaps = _gaps(x)
+    gaps = band_gaps(x)
     for k, style in enumerate(line_styles(len(data.pixels))):
         # matplotlib breaks a line at NaN.
         positions = np.insert(x.astype(float), gaps, np.nan)
@@ -271,7 +271,7 @@ def _axes(ax: Any) -> Any:
     return optional("matplotlib.pyplot").subplots(layout="constrained")[1]
 
 
-def _gaps(x: Array) -> Array:
+def band_gaps(x: Array) -> Array:
     """Return the bands before which a spectrum is broken, by the rule of ``charts.svg_path``."""
     if len(x) < 2:
         return np.empty(0, dtype=int)

@@ -162,7 +162,7 @@ def identify(
     if n_nearest < 2:
         raise InputError(f"n_nearest must be at least 2, got {n_nearest}")
     endmembers = endmembers.transpose(..., "band")
-    check_names(endmembers, library)
+    _check_wavelengths(endmembers, library)
     has_values = np.isfinite(endmembers.values).all(axis=0)
     resampled = resample_library(library, endmembers.isel(band=has_values))
     bands = has_values.copy()
@@ -186,12 +186,16 @@ def identify(
 
 def check_names(scene: xr.DataArray, library: xr.DataArray) -> None:
     """Raise an error if endmembers of a scene cannot be looked up in a library."""
+    _check_wavelengths(scene, library)
+    _check_number(int(resample_library(library, scene).bands.sum()))
+
+
+def _check_wavelengths(scene: xr.DataArray, library: xr.DataArray) -> None:
     if "wavelength" not in library.coords or "wavelength" not in scene.coords:
         missing = "the library has"
         if "wavelength" in library.coords:
             missing = "the scene has"
         raise InputError(f"identification compares slopes over the wavelength, but {missing} none")
-    _check_number(int(resample_library(library, scene).bands.sum()))
 
 
 def _check_number(n_bands: int) -> None:
@@ -279,8 +283,8 @@ def _scaled(curve: Array, spectrum: Array) -> Array:
     relative_spectrum = _relative(spectrum[None])[0]
     energy = float(relative_curve @ relative_curve)
     if energy == 0:
-        return relative_curve
-    factor = float(relative_curve @ relative_spectrum) / energy * np.abs(spectrum).max()
+        return curve
+    factor = float(relative_curve @ relative_spectrum) / energy * float(np.abs(spectrum).max())
     scaled: Array = relative_curve * factor
     return scaled
 
