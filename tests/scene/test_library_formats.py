@@ -165,7 +165,7 @@ def hostile(folder):
         yield path, message
     (folder / "nothing").mkdir()
     yield folder / "nothing", "holds no text file of the USGS"
-    yield alone, "holds no spectrum that can be read; the first is a.txt: must hold reflectances"
+    yield alone, "no spectrum that can be read; the first is .*a.txt: must hold reflectances"
 
 
 def test_files_that_are_no_spectra_get_one_line(tmp_path):
@@ -182,6 +182,14 @@ def test_wavelengths_are_looked_for_beside_a_spectrum_only(tmp_path):
     path.rename(deep / path.name)
     with pytest.raises(SceneError, match="its wavelengths are missing"):
         read_library(deep / path.name)
+
+
+def test_a_damaged_table_of_wavelengths_is_named(tmp_path):
+    path = write_usgs(tmp_path)
+    (tmp_path / "splib07a_Wavelengths_ASD.txt").write_text(" a Record=1: Wavelengths\n0.4\nx\n")
+    for place in (path, tmp_path):
+        with pytest.raises(SceneError, match=r"Wavelengths_ASD\.txt: must hold one number"):
+            read_library(place)
 
 
 def test_one_long_spectrum_must_not_make_all_others_long(tmp_path):

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rasterio.errors
 import rasterio.warp
 import xarray as xr
+from rasterio._err import CPLE_BaseError
+from rasterio.errors import RasterioError
 
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
@@ -115,8 +116,9 @@ def _lon_lat(scene: xr.DataArray, pixels: Array) -> Array:
         x, y = to_map(transform, columns + 0.5, rows + 0.5)
         try:
             longitude, latitude = rasterio.warp.transform(crs, "EPSG:4326", x, y)
-        except (rasterio.errors.RasterioError, rasterio._err.CPLE_BaseError):
-            # A grid that has no place on Earth, such as that of a laboratory.
+        except (RasterioError, CPLE_BaseError):
+            # A grid that has no place on Earth, such as that of a laboratory. Errors of GDAL come
+            # through as they are.
             return np.full((len(pixels), 2), np.nan)
         return np.stack([longitude, latitude], axis=1)
     if transform is None and "lat" in scene.coords and "lon" in scene.coords:

@@ -227,8 +227,8 @@ def _samples(library: xr.DataArray, rows: Array) -> tuple[Array, Array, Array]:
     wavelength = library["wavelength"].values
     if wavelength.ndim == 2:
         wavelength = wavelength[rows[0]]
-    # NaN are last in this order.
-    order = np.argsort(wavelength, kind="stable")[: np.isfinite(wavelength).sum()]
+    known = np.flatnonzero(np.isfinite(wavelength))
+    order = known[np.argsort(wavelength[known], kind="stable")]
     x = wavelength[order]
     widths = np.full(len(x), np.nan)
     if "fwhm" in library.coords:

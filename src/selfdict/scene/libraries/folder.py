@@ -39,7 +39,8 @@ def read_folder(path: Path) -> xr.DataArray:
         try:
             records.append(_read_record(file, start, tables))
         except SceneError as error:
-            failures.append(f"{file.relative_to(path)}: {error.reason}")
+            # It names the file: the spectrum, or its wavelengths.
+            failures.append(str(error))
     if not records:
         raise SceneError(path, f"holds no spectrum that can be read; the first is {failures[0]}")
     library = gather_records(records, path, held)

@@ -90,6 +90,8 @@ class Tables:
 
     def _of_folder(self, folder: Path) -> list[_Table]:
         if folder not in self._by_folder:
+            # A damaged table is an error once, not for each spectrum again.
+            self._by_folder[folder] = []
             self._by_folder[folder] = _read_tables(folder)
         return self._by_folder[folder]
 
