@@ -84,7 +84,8 @@ class UnmixResult:
         Time of the steps ``preflight``, ``read``, ``rank``, ``select``, ``prove``, ``abundances``,
         and of all, ``total``.
     atoms : (r,) ndarray of int or None
-        Which spectra of the library the endmembers are; None without a library.
+        Which spectra of the library the endmembers are, counted without those that ``notes`` says
+        are left out; None without a library.
     check : SceneCheck or None
         How far the solution can be from optimal for all pixels, if requested.
     groups : tuple of r (k, 2) ndarrays of int or None
