@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # the same names as in _PUBLIC, for editors and type checkers
     from selfdict._errors import (
         InputError,
+        InputWarning,
     )
     from selfdict.abundances import (
         fcls,
@@ -116,6 +117,7 @@ _PUBLIC = {
     "H2NMF": "estimators",
     "Huber": "model",
     "InputError": "_errors",
+    "InputWarning": "_errors",
     "Loss": "model",
     "Problem": "model",
     "Progress": "model",
@@ -202,6 +204,7 @@ __all__ = [
     "Guarantee",
     "Huber",
     "InputError",
+    "InputWarning",
     "Loss",
     "Problem",
     "Progress",

@@ -16,3 +16,21 @@ class InputError(ValueError):
     ...     print(error)
     r must lie between 1 and the number of points, 2, got 5
     """
+
+
+class InputWarning(UserWarning):
+    """Input that can be used, but is unlikely to be meant so, or takes very long.
+
+    The command shows it as one line. Filters of :mod:`warnings` silence it, or make it an error.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import selfdict
+    >>> warnings.simplefilter("error", selfdict.InputWarning)
+    >>> try:
+    ...     selfdict.SNPA(2).fit([[1.0], [2.0]])
+    ... except selfdict.InputWarning as warning:
+    ...     print(warning)
+    2 components are more than the 1 features (bands): their abundances are not unique
+    """

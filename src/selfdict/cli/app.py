@@ -35,6 +35,7 @@ from selfdict.cli.options import (
     Names,
     NoData,
     Output,
+    OutputOrDefault,
     Quiet,
     Rank,
     Roi,
@@ -43,6 +44,7 @@ from selfdict.cli.options import (
     Threads,
     TimeLimit,
     Variable,
+    default_output,
     format_name,
     parse_candidates,
     parse_mu,
@@ -110,7 +112,7 @@ def demo(
 def unmix(
     file: File,
     rank: Rank,
-    output: Output,
+    output: OutputOrDefault = None,
     method: Annotated[Method, typer.Option(help="How pure pixels are chosen.")] = Method.FGNSR,
     candidates: Candidates = "auto",
     mu: Annotated[str, typer.Option(help="fgnsr: the penalty, a number or 'auto'.")] = "auto",
@@ -198,6 +200,8 @@ def unmix(
     proof: bool | str = "auto"
     if prove is not None:
         proof = prove
+    if output is None:
+        output = default_output(file)
     path = file
     # The workers of a cluster may have another working directory.
     if scheduler is not None:

@@ -125,7 +125,7 @@ def _warnings_in_one_line() -> Iterator[None]:
     with warnings.catch_warnings():
         show_as_before = warnings.showwarning
         warnings.simplefilter("once", InputWarning)
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]  # the rest is passed on
         yield
 
 

@@ -182,14 +182,38 @@ TimeLimit = Annotated[
     typer.Option(
         min=0.0,
         callback=_check_finite,
-        help="fgnsr: seconds after which the solver stops.",
+        help="fgnsr: seconds for choosing, proving and comparing, after which the best choice so "
+        "far is taken; reading and mapping are always done.",
         show_default=False,
     ),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")]
+# None: see default_output
+OutputOrDefault = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Folder to write; default: the name of the file and '-unmixed', in the current "
+        "folder.",
+        show_default=False,
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace older output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+
+
+def default_output(file: Path) -> Path:
+    """Return the folder that the outputs for a file are written to by default.
+
+    Examples
+    --------
+    >>> default_output(Path("flights/scene.hdr")).name
+    'scene-unmixed'
+    """
+    # Absolute, since a path such as "." has no name.
+    return Path(f"{file.absolute().stem}-unmixed")
 
 
 def format_name(format: Format | None) -> str | None:

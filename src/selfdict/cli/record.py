@@ -277,6 +277,11 @@ def parameter_table(
     elif result.parameters["endmembers"] == "average":
         endmembers = "averages over groups of nearly pure pixels"
     versions = (f"{name} {version}" for name, version in record["versions"].items())
+    time_limit = None
+    if request.time_limit is not None:
+        time_limit = f"{request.time_limit:g} s"
+        if record["given_up"]:
+            time_limit += f"; left out: {'; '.join(record['given_up'])}"
     rows = {
         "File": request.source.label,
         "Size": f"{shape['rows']} × {shape['columns']} pixels, {shape['bands']} bands",
@@ -289,6 +294,7 @@ def parameter_table(
         **_model_rows(request, result),
         "Spectra": endmembers,
         "Abundances": abundances,
+        "Time limit": time_limit,
         "Seed": request.seed,
         "Made": record["created"],
         "Versions": ", ".join(versions),

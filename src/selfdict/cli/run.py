@@ -16,6 +16,7 @@ from selfdict.cli.console import ProgressBars, check_interrupted, json_value
 from selfdict.cli.exports import write_exports
 from selfdict.cli.record import parameter_table, run_record
 from selfdict.cli.source import Source
+from selfdict.compute.deadline import Deadline
 from selfdict.compute.threads import thread_limit
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class Request:
         look: "Preflight",
         progress: Callable[[str, float], Any],
         callback: Any,
+        deadline: Deadline,
         client: Any = None,
         maps: Path | None = None,
     ) -> "UnmixResult":
@@ -103,7 +105,7 @@ class Request:
 
         options: dict[str, Any] = {}
         if method == "fgnsr":
-            options = self._fgnsr_options(callback)
+            options = self._fgnsr_options(callback) | {"max_seconds": deadline.left}
         # Other methods are compared by their errors alone.
         if self.names is not None and method == self.method:
             options["names"] = read_library(self.names)
@@ -147,8 +149,6 @@ class Request:
         }
         if self.library is not None:
             options["library"] = read_library(self.library)
-        if self.time_limit is not None:
-            options["max_seconds"] = self.time_limit
         return options
 
     def cluster(self) -> AbstractContextManager[Any]:
@@ -210,6 +210,7 @@ def unmix_into(
     from selfdict.report import report_data, write_report
     from selfdict.scene import write_spectra
 
+    deadline = Deadline(request.time_limit)
     maps = None
     if _stream_maps(scene, request):
         maps = folder / "maps"
@@ -217,13 +218,22 @@ def unmix_into(
     with thread_limit(request.threads), request.cluster() as client:
         look = request.look_at(scene, bars, client)
         result = request.run(
-            scene, request.method, look, bars.steps(), bars.solver(), client=client, maps=maps
+            scene,
+            request.method,
+            look,
+            bars.steps(),
+            bars.solver(),
+            deadline,
+            client=client,
+            maps=maps,
         )
         # The number found, which other methods and a repetition take as given.
         request = replace(request, r=int(result.parameters["r"]))
-        comparison = _comparison(
-            folder, scene, look, request, bars, client, streamed=maps is not None
-        )
+        comparison = []
+        if _may_compare(request, result, deadline):
+            comparison = _comparison(
+                folder, scene, look, request, bars, client, streamed=maps is not None
+            )
 
     format = _map_format(request)
     # Maps that are streamed are zarr stores already: they move once the report has read them.
@@ -232,7 +242,9 @@ def unmix_into(
     notes = [*result.notes, *write_exports(result, folder)]
     if not already_written:
         _write_maps(result, folder, format)
-    record = run_record(request, result, comparison, scene.shape) | {"notes": notes}
+    record = run_record(request, result, comparison, scene.shape)
+    record["notes"] = notes
+    record["given_up"] = [*result.given_up, *deadline.given_up]
     data = report_data(
         scene,
         result,
@@ -298,6 +310,19 @@ def _write_maps(result: "UnmixResult", folder: Path, format: str) -> None:
     write_scene(result.residual, folder / f"residual{suffix}", format)
 
 
+def _may_compare(request: Request, result: "UnmixResult", deadline: Deadline) -> bool:
+    """Whether a comparison is asked for, possible, and likely to end in time."""
+    # Pure pixels cannot be compared with the spectra of a library.
+    if not request.compare or request.library is not None:
+        return False
+    # Both methods read and map the scene as this one did, and choose quickly.
+    seconds = 2 * (result.seconds["read"] + result.seconds["abundances"])
+    if deadline.affords(seconds):
+        return True
+    deadline.give_up("SPA and VCA were not run for comparison")
+    return False
+
+
 def _comparison(
     folder: Path,
     scene: "xr.DataArray",
@@ -308,13 +333,10 @@ def _comparison(
     *,
     streamed: bool,
 ) -> "list[MethodResult]":
-    """Return the results of SPA and VCA, if a comparison is asked for."""
+    """Return the results of SPA and VCA."""
     from selfdict.report import method_result
     from selfdict.scene import SceneError
 
-    # Pure pixels cannot be compared with the spectra of a library.
-    if not request.compare or request.library is not None:
-        return []
     results = []
     for method in ("spa", "vca"):
         if method == request.method:
@@ -324,7 +346,9 @@ def _comparison(
             maps = folder / method
         steps = bars.steps(f"{method.upper()}: ")
         try:
-            result = request.run(scene, method, look, steps, None, client=client, maps=maps)
+            result = request.run(
+                scene, method, look, steps, None, Deadline(), client=client, maps=maps
+            )
         except SceneError:
             # Neither finds more pixels than there are bands, but FGNSR can.
             continue
@@ -355,12 +379,15 @@ def compare_methods(
         for method in METHODS:
             if method != "fgnsr":
                 steps = bars.steps(f"{method.upper()}: ")
-                results.append(method_result(request.run(scene, method, look, steps, None)))
+                result = request.run(scene, method, look, steps, None, Deadline())
+                results.append(method_result(result))
         # The paper has these two; each solver reports its gap on a bar of its own.
         for candidates in (100, 500):
             prefix = f"FGNSR-{candidates}: "
             variant = replace(request, candidates=candidates)
             steps = bars.steps(prefix)
-            result = variant.run(scene, "fgnsr", look, steps, bars.solver(prefix))
+            deadline = Deadline(request.time_limit)
+            result = variant.run(scene, "fgnsr", look, steps, bars.solver(prefix), deadline)
+            bars.print_notes([f"{prefix}{what}" for what in result.given_up])
             results.append(method_result(result))
     return results

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 from scipy.sparse import issparse
 
+from selfdict._errors import InputWarning
 from selfdict._validation import Array
 
 # part of a feature's standard deviation below which its mean counts as zero
@@ -40,7 +41,7 @@ def warn_if_centred(points: Array) -> None:
         "X seems to be centred: the mean of its features is zero. Components and abundances refer "
         "to the origin, which centring moves into the middle of the data: pass data that is not "
         "centred, for example StandardScaler(with_mean=False)",
-        UserWarning,
+        InputWarning,
         stacklevel=5,
     )
 
@@ -52,7 +53,7 @@ def warn_of_too_many(n_components: int, n_features: int) -> None:
     warnings.warn(
         f"{n_components} components are more than the {n_features} features (bands): their "
         "abundances are not unique",
-        UserWarning,
+        InputWarning,
         stacklevel=5,
     )
 
@@ -70,6 +71,6 @@ def warn_if_dependent(components: Array) -> None:
     warnings.warn(
         f"the {n_components} components span {rank} dimensions only: their abundances are not "
         "unique",
-        UserWarning,
+        InputWarning,
         stacklevel=5,
     )

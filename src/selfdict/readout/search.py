@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from selfdict._errors import InputWarning
 from selfdict._validation import Array
 from selfdict.abundances import nnls
 from selfdict.compute.deadline import Deadline
@@ -214,7 +215,7 @@ def _announce(stage: _Stage, budget: Budget, good_enough: float) -> None:
     warnings.warn(
         f"choosing {stage.r} columns by exchange takes about {_duration(seconds)} here: "
         "max_seconds ends it before, and the method 'spa' exchanges nothing",
-        UserWarning,
+        InputWarning,
         stacklevel=2,
     )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, InputWarning
 from selfdict._validation import Array, as_rank
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.deadline import Deadline
@@ -94,7 +94,7 @@ def select_indices(
     if deadline.given_up:
         warnings.warn(
             f"The time limit left something out: {'; '.join(deadline.given_up)}.",
-            UserWarning,
+            InputWarning,
             stacklevel=2,
         )
     return K

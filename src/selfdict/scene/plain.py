@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, InputWarning
 from selfdict._validation import Array
 from selfdict.compute.device import is_tensor, to_numpy
 from selfdict.scene.formats.axes import guess_layout
@@ -131,6 +131,6 @@ def _warn_of_another_axis(cube: Array) -> None:
     warnings.warn(
         f"the last axis of the array, {cube.shape}, is taken as the bands, but spectra along axis "
         f"{axis} are more alike: np.moveaxis(array, {axis}, -1) takes that one",
-        UserWarning,
+        InputWarning,
         stacklevel=4,
     )
