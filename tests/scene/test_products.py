@@ -1,6 +1,7 @@
 """EnMAP and DESIS: an image beside a sidecar, in every way they can be named."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -286,6 +287,27 @@ def test_bands_in_any_order_in_the_metadata(tmp_path):
     scene = read_scene(path, overlap="both")
     assert scene.wavelength.values.tolist() == WAVELENGTH
     assert scaling_of(scene)[0].tolist() == GAIN
+
+
+def test_bands_without_numbers_are_in_the_order_of_the_image(tmp_path):
+    path, sidecar = write_enmap(tmp_path)
+    sidecar.write_text(re.sub(r' number="\d"', "", metadata()))
+    scene = read_scene(path, overlap="both")
+    assert scene.wavelength.values.tolist() == WAVELENGTH
+    assert np.flatnonzero(~scene.good_band.values).tolist() == [EMPTY - 1]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_an_image_that_is_scaled_already(tmp_path, name):
+    """Other software writes reflectance under the name of the product."""
+    values = stored_values() * np.float32(1e-4)
+    path, _ = WRITERS[name](tmp_path, values, image={"nodata": -3.2768})
+    scene = read_scene(path)
+    assert (scaling_of(scene)[0] == 1).all()
+    assert scene.wavelength.values[-1] == WAVELENGTH[-1]
+    notes = notes_of(scene)
+    assert any("the image holds float32, other than the product" in note for note in notes)
+    assert any("its sidecar -32768" in note for note in notes)
 
 
 def test_radiance(tmp_path):

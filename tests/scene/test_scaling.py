@@ -217,7 +217,7 @@ def read_header(folder, text):
 
 GAINS = "data gain values = {1, 2, 0.5}\ndata offset values = {0, 0.25, -1}\n"
 ENVI_FIELDS = {
-    "gains and offsets": (GAINS, [1, 2, 0.5], [0, 0.25, -1], "'data gain values' of the ENVI"),
+    "gains and offsets": (GAINS, [1, 2, 0.5], [0, 0.25, -1], "'data gain values' of the header"),
     "gains": ("data gain values = {1, 2, 0.5}\n", [1, 2, 0.5], [0, 0, 0], "are applied"),
     "offsets": ("data offset values = {1, 2, 0.5}\n", [1, 1, 1], [1, 2, 0.5], "are applied"),
     "factor": ("reflectance scale factor = 100\n", [0.01] * 3, [0, 0, 0], None),
@@ -241,7 +241,7 @@ ENVI_FIELDS = {
         GAINS + "data reflectance gain values = {2, 2, 2}\n",
         [2, 2, 2],
         [0, 0, 0],
-        "'data reflectance gain values' of the ENVI header are applied",
+        "'data reflectance gain values' of the header are applied",
     ),
 }
 

@@ -56,11 +56,6 @@ def scaling_of(scene: xr.DataArray) -> tuple[Array, Array]:
     return _one_of(scene, *_GAIN), _one_of(scene, *_OFFSET)
 
 
-def has_band_scaling(scene: xr.DataArray) -> bool:
-    """Whether the gains or the offsets of the bands differ."""
-    return "band_gain" in scene.coords or "band_offset" in scene.coords
-
-
 def from_rioxarray(scene: xr.DataArray) -> xr.DataArray:
     """Return the scene with the scales per band that rioxarray has put into its attributes.
 

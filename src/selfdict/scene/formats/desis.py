@@ -14,13 +14,13 @@ from selfdict.scene.formats.common import whole_nodata, with_bad_bands
 from selfdict.scene.formats.empty_bands import find_empty_bands
 from selfdict.scene.formats.envi_bands import read_bands
 from selfdict.scene.formats.envi_header import integer_field, number_field, read_header
+from selfdict.scene.formats.envi_scale import read_scale
+from selfdict.scene.formats.product_values import with_product_nodata, with_product_scaling
 from selfdict.scene.formats.products import existing_product
 from selfdict.scene.notes import add_notes, without_notes
-from selfdict.scene.scaling import scaling_of, with_scaling
+from selfdict.scene.scaling import scaling_of
 
 NAME = "DESIS"
-# Of all products, if neither the image nor the header declare one.
-_USUAL_NODATA = -32768
 
 
 def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
@@ -35,16 +35,22 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
     fields = read_header(header)
     _check_sizes(header, fields, scene.shape)
     band_data, notes = read_bands(header, fields, scene.sizes["band"])
+    scale = read_scale(header, fields, scene.sizes["band"])
+    if scale.conflict is not None:
+        notes.append(scale.conflict)
     # The notes of the image are about scales and wavelengths that the header replaces.
-    scene = without_notes(scene)
-    scene = with_scaling(scene, band_data.pop("scale_factor"), band_data.pop("add_offset"))
+    scene, scale_note = with_product_scaling(
+        without_notes(scene), scale.gain, scale.offset, "…SPECTRAL_IMAGE.hdr"
+    )
     for key, values in band_data.items():
         attrs = {}
         if key in ("wavelength", "fwhm"):
             attrs = {"units": "nm"}
         if values is not None:
             scene = scene.assign_coords({key: ("band", np.asarray(values), attrs)})
-    scene = add_notes(_with_nodata(scene, header, fields), *notes, *_missing(scene, product.image))
+    nodata = whole_nodata(number_field(header, fields, "data ignore value"), scene.dtype)
+    scene = with_product_nodata(scene, nodata)
+    scene = add_notes(scene, scale_note, *notes, *_remarks(scene, product.image))
     gain, _ = scaling_of(scene)
     scene = with_bad_bands(scene, gain == 0, "have a gain of 0, and so no values")
     return with_bad_bands(scene, find_empty_bands(scene), "hold no data")
@@ -58,27 +64,11 @@ def _check_sizes(header: Path, fields: dict[str, str], shape: tuple[int, ...]) -
             raise SceneError(header, f"declares {declared} {name}, but the image has {size}")
 
 
-def _with_nodata(scene: xr.DataArray, header: Path, fields: dict[str, str]) -> xr.DataArray:
-    """Return the scene with the no-data value of its header, if the image declares none."""
-    if "_FillValue" in scene.attrs:
-        return scene
-    nodata = whole_nodata(number_field(header, fields, "data ignore value"), scene.dtype)
-    if nodata is None:
-        nodata = _USUAL_NODATA
-        scene = add_notes(scene, f"the product declares no no-data value: {nodata} is assumed")
-    scene = scene.copy(deep=False)
-    scene.attrs["_FillValue"] = nodata
-    return scene
-
-
-def _missing(scene: xr.DataArray, image: Path) -> list[str]:
+def _remarks(scene: xr.DataArray, image: Path) -> list[str]:
     """Return notes about what the header does not say, and about other values than reflectance."""
     notes = []
     if "wavelength" not in scene.coords:
         notes.append("…SPECTRAL_IMAGE.hdr has no wavelengths")
-    gain, offset = scaling_of(scene)
-    if (gain == 1).all() and (offset == 0).all():
-        notes.append("…SPECTRAL_IMAGE.hdr has no gains: values are taken as they are stored")
     if "-L1" in image.name.upper():
         notes.append("the values are radiances at the sensor (level 1), no reflectances")
     return notes

@@ -15,9 +15,9 @@ def find_empty_bands(scene: xr.DataArray, *, n_windows: int = 3, width: int = 16
     scene : xarray.DataArray (band, y, x)
         With a no-data value; without one no band is empty.
     n_windows : int
-        The sample is a grid of so many windows in both directions.
+        Number of windows of the sample, along the rows and along the columns.
     width : int
-        Pixels of a window in both directions. A small scene is read as a whole.
+        Rows and columns of a window, in pixels. A small scene is read as a whole.
 
     Returns
     -------

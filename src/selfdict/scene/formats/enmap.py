@@ -17,10 +17,10 @@ from selfdict.scene.formats import envi, geotiff
 from selfdict.scene.formats.common import with_bad_bands
 from selfdict.scene.formats.empty_bands import find_empty_bands
 from selfdict.scene.formats.overlap import check_overlap, kept_bands
+from selfdict.scene.formats.product_values import with_product_nodata, with_product_scaling
 from selfdict.scene.formats.products import Product, existing_product
 from selfdict.scene.formats.xml_fields import read_fields
 from selfdict.scene.notes import add_notes, without_notes
-from selfdict.scene.scaling import with_scaling
 
 NAME = "EnMAP"
 _BAND = "specific/bandCharacterisation/bandID"
@@ -34,8 +34,7 @@ _SPREAD = "product/bandStatistics/bandID/stdDeviation"
 _NODATA = "specific/backgroundValue"
 _LEVEL = "base/level"
 _WANTED = {_WAVELENGTH, _FWHM, _GAIN, _OFFSET, _VNIR, _SWIR, _SPREAD, _NODATA, _LEVEL}
-# Of all products, if neither the image nor the metadata declare one.
-_USUAL_NODATA = -32768
+_Fields = dict[str, list[tuple[str, str]]]
 
 
 def read(path: Path, *, overlap: str | None = None, max_bytes: int | None = None) -> xr.DataArray:
@@ -62,9 +61,10 @@ def read(path: Path, *, overlap: str | None = None, max_bytes: int | None = None
     # The notes of the image are about scales and wavelengths that the metadata replace.
     metadata = _Metadata.read(product.metadata, scene.sizes["band"])
     scene = _described(without_notes(scene), metadata)
-    is_empty = metadata.is_empty
+    is_empty = metadata.is_constant
     if is_empty is None:
         is_empty = find_empty_bands(scene)
+    is_empty = is_empty | ~metadata.is_expected
     scene = with_bad_bands(scene, is_empty, "hold no data")
     return _without_overlap(scene, metadata, is_empty, chosen, is_asked=overlap is not None)
 
@@ -85,7 +85,8 @@ class _Metadata:
     gain: Array | None
     offset: Array | None
     is_vnir: Array | None  # None if the detectors of the bands are not listed
-    is_empty: Array | None  # None if there are no statistics of the bands
+    is_expected: Array  # False for bands that no detector has
+    is_constant: Array | None  # True for bands that hold one value; None without statistics
     nodata: int | None
     level: str
 
@@ -96,12 +97,7 @@ class _Metadata:
         wavelength = _band_numbers(path, fields, _WAVELENGTH, n_bands)
         if wavelength is None:
             raise SceneError(path, f"has no {_WAVELENGTH}: it does not describe EnMAP bands")
-        is_vnir, is_expected = _detectors(path, fields, n_bands)
-        # Of a band without any measurement, which may be filled with another value than no-data.
-        is_empty = None
-        spread = _band_numbers(path, fields, _SPREAD, n_bands)
-        if spread is not None:
-            is_empty = (spread == 0) | ~is_expected
+        is_vnir, is_expected = _detectors(fields, n_bands)
         return cls(
             path,
             wavelength,
@@ -109,13 +105,11 @@ class _Metadata:
             _band_numbers(path, fields, _GAIN, n_bands),
             _band_numbers(path, fields, _OFFSET, n_bands),
             is_vnir,
-            is_empty,
+            is_expected,
+            _constant_bands(path, fields, n_bands),
             _whole_number(fields, _NODATA),
             _first_text(fields, _LEVEL),
         )
-
-
-_Fields = dict[str, list[tuple[str, str]]]
 
 
 def _band_numbers(path: Path, fields: _Fields, place: str, n_bands: int) -> Array | None:
@@ -127,8 +121,11 @@ def _band_numbers(path: Path, fields: _Fields, place: str, n_bands: int) -> Arra
         raise SceneError(
             path, f"has {len(entries)} elements {place}, but the image has {n_bands} bands"
         )
+    # Bands without numbers are in the order of the image.
+    order = np.arange(n_bands)
     try:
-        order = np.array([int(number) for number, _ in entries]) - 1
+        if any(number for number, _ in entries):
+            order = np.array([int(number) for number, _ in entries]) - 1
         values = np.array([float(text) for _, text in entries])
     except (OverflowError, ValueError):
         raise SceneError(path, f"{place} must be numbers, those of bandID too") from None
@@ -139,20 +136,32 @@ def _band_numbers(path: Path, fields: _Fields, place: str, n_bands: int) -> Arra
     return sorted_values
 
 
-def _detectors(path: Path, fields: _Fields, n_bands: int) -> tuple[Array | None, Array]:
-    """Return which bands belong to the VNIR detector, and which to any; all if it is not said."""
+def _constant_bands(path: Path, fields: _Fields, n_bands: int) -> Array | None:
+    """Return which bands hold one value in all pixels, by their statistics; None without them."""
+    try:
+        spread = _band_numbers(path, fields, _SPREAD, n_bands)
+    except SceneError:
+        # Damaged statistics are no loss: a sample of the values tells the same.
+        return None
+    if spread is None:
+        return None
+    return spread == 0
+
+
+def _detectors(fields: _Fields, n_bands: int) -> tuple[Array | None, Array]:
+    """Return which bands belong to the VNIR detector, and which to any.
+
+    If it is not said, or not in a way that can be used: None, and all bands.
+    """
     belongs = {}
     for place in (_VNIR, _SWIR):
         belongs[place] = np.zeros(n_bands, dtype=bool)
-        text = _first_text(fields, place)
-        if not text:
-            return None, np.ones(n_bands, dtype=bool)
-        for entry in text.split(","):
+        for entry in _first_text(fields, place).split(","):
             number = entry.strip()
-            if not (number.isascii() and number.isdigit() and len(number) < 9):
-                raise SceneError(path, f"{place} must be a list of numbers of bands")
-            if not 1 <= int(number) <= n_bands:
-                raise SceneError(path, f"{place} names the band {number} of {n_bands}")
+            # At most eight digits: Python refuses to convert thousands.
+            is_number = number.isascii() and number.isdigit() and len(number) < 9
+            if not is_number or not 1 <= int(number) <= n_bands:
+                return None, np.ones(n_bands, dtype=bool)
             belongs[place][int(number) - 1] = True
     return belongs[_VNIR], belongs[_VNIR] | belongs[_SWIR]
 
@@ -176,27 +185,17 @@ def _whole_number(fields: _Fields, place: str) -> int | None:
 
 def _described(scene: xr.DataArray, metadata: _Metadata) -> xr.DataArray:
     """Return the image with what the metadata say about its bands."""
-    scene = with_scaling(scene, metadata.gain, metadata.offset)
+    scene, note = with_product_scaling(scene, metadata.gain, metadata.offset, "…METADATA.XML")
     scene = scene.drop_vars(["wavelength", "fwhm"], errors="ignore")
     scene = scene.assign_coords(wavelength=("band", metadata.wavelength, {"units": "nm"}))
     if metadata.fwhm is not None:
         scene = scene.assign_coords(fwhm=("band", metadata.fwhm, {"units": "nm"}))
-    note = "gains and offsets of …METADATA.XML are applied: stored value · gain + offset"
-    if metadata.gain is None:
-        note = "…METADATA.XML has no gains: values are taken as they are stored"
     scene = add_notes(scene, note)
     if metadata.level.upper().startswith("L1"):
         scene = scene.rename("radiance")
         note = f"the values are radiances at the sensor (level {metadata.level}), no reflectances"
         scene = add_notes(scene, note)
-    if "_FillValue" in scene.attrs:
-        return scene
-    nodata = metadata.nodata
-    if nodata is None:
-        nodata = _USUAL_NODATA
-        scene = add_notes(scene, f"the product declares no no-data value: {nodata} is assumed")
-    scene.attrs["_FillValue"] = nodata
-    return scene
+    return with_product_nodata(scene, metadata.nodata)
 
 
 def _without_overlap(

@@ -19,7 +19,7 @@ from selfdict.scene.formats.envi_header import (
     read_header,
 )
 from selfdict.scene.formats.envi_map import map_fields, read_map
-from selfdict.scene.formats.envi_scale import scale_fields
+from selfdict.scene.formats.envi_scale import read_scale, scale_fields
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.formats.products import ENVI_SUFFIXES
 from selfdict.scene.georef import crs_of, transform_of
@@ -48,6 +48,7 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
     values = map_values(header, data, fields, shape)
     Limit(data, data.stat().st_size, max_bytes).check_lazy_cube(shape, values.itemsize)
     band_data, notes = read_bands(header, fields, n_bands)
+    scale = read_scale(header, fields, n_bands)
     crs, transform = read_map(header, fields)
     scene = build_scene(
         values,
@@ -55,7 +56,13 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
         crs=crs,
         transform=transform,
         nodata=whole_nodata(number_field(header, fields, "data ignore value"), values.dtype),
+        scale_factor=scale.gain,
+        add_offset=scale.offset,
     )
+    if scale.field is not None:
+        notes.append(f"'{scale.field}' of the header are applied: stored value · gain + offset")
+    if scale.conflict is not None:
+        notes.append(scale.conflict)
     scene = add_notes(scene, *notes)
     gain, _ = scaling_of(scene)
     return with_bad_bands(scene, gain == 0, "have a gain of 0, and so no values")

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from selfdict.scene.formats.envi_header import list_field, number_list
-from selfdict.scene.formats.envi_scale import read_scale
 from selfdict.scene.model import to_nanometres, unit_note, unit_of
 
 
@@ -13,6 +12,8 @@ def read_bands(
     header: Path, fields: Mapping[str, str], n_bands: int
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what the fields of a header say about the bands, and notes of what was assumed.
+
+    Scales are read by :func:`selfdict.scene.formats.envi_scale.read_scale`.
 
     Returns
     -------
@@ -40,7 +41,4 @@ def read_bands(
     # The list is separated by commas. If a name holds one, it cannot be told where names end.
     if len(names) == n_bands:
         band_data["band_name"] = names
-    scale = read_scale(header, fields, n_bands)
-    band_data["scale_factor"] = scale.gain
-    band_data["add_offset"] = scale.offset
-    return band_data, [*notes, *scale.notes]
+    return band_data, notes

@@ -27,13 +27,16 @@ class Scale:
     ----------
     gain, offset : float, (n_bands,) ndarray or None
         None: 1 and 0.
-    notes : tuple of str
-        What was assumed.
+    field : str or None
+        The field of the gains, if they are applied.
+    conflict : str or None
+        A note, if the header contradicts itself.
     """
 
     gain: float | Array | None = None
     offset: float | Array | None = None
-    notes: tuple[str, ...] = ()
+    field: str | None = None
+    conflict: str | None = None
 
 
 def read_scale(header: Path, fields: Mapping[str, str], n_bands: int) -> Scale:
@@ -47,25 +50,20 @@ def read_scale(header: Path, fields: Mapping[str, str], n_bands: int) -> Scale:
     """
     factor = _scale_factor(header, fields)
     gains = Scale()
-    name = ""
     for gain_field, offset_field in _GAIN_FIELDS:
         found = _gains(header, fields, n_bands, gain_field, offset_field)
         if found.gain is not None or found.offset is not None:
             gains = found
-            name = gain_field
             break
-    if not name:
-        return Scale(factor)
     if factor is None:
-        note = f"'{name}' of the ENVI header are applied: stored value · gain + offset"
-        return Scale(gains.gain, gains.offset, (note,))
-    if _is_factor(gains, factor):
+        return gains
+    if gains.field is None or _is_factor(gains, factor):
         return Scale(factor)
-    note = (
-        f"the ENVI header has 'reflectance scale factor' and '{name}', which differ: "
+    conflict = (
+        f"the ENVI header has 'reflectance scale factor' and '{gains.field}', which differ: "
         "the scale factor is applied, the gains and offsets are not"
     )
-    return Scale(factor, notes=(note,))
+    return Scale(factor, conflict=conflict)
 
 
 def scale_fields(scene: xr.DataArray) -> dict[str, object]:
@@ -110,7 +108,7 @@ def _gains(
         gain = None
     if offset is not None and (offset == 0).all():
         offset = None
-    return Scale(gain, offset)
+    return Scale(gain, offset, gain_field)
 
 
 def _is_factor(gains: Scale, factor: float) -> bool:
