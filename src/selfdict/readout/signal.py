@@ -7,14 +7,19 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix
 from selfdict.compute.sums import in_order, second_moments
+from selfdict.metrics import relative_error
 from selfdict.peers._columns import with_squared_norms
+from selfdict.peers.spa import spa
 
 # A point with a larger share of the data's energy in some direction is alone in that direction.
 _ALONE = 0.5
 # By how much the last direction must lower the error to stand out from noise. On generated linear
-# mixtures it does by 1.2 and more, unless the noise hides the last material; on scenes in which the
-# spectra of a material vary, and on real ones, by 1.14 and less.
+# mixtures it does by 1.2 and more, unless the noise hides the last material; on real scenes the
+# last of many directions does by 1.05 at most.
 _CLEAR_STEP = 1.15
+# How much larger than the noise the error with pure points may be: they have noise of their own,
+# which makes it up to the root of two.
+_NOISE_OF_POINTS = 1.6
 
 
 @dataclass(frozen=True)
@@ -30,31 +35,20 @@ class Signal:
         ‖noise‖_F / ‖M‖_F.
     limits : (m,) ndarray
         ``limits[r - 1]`` is the relative error that no r vectors are below.
-    n_alone : int
-        Number of points that were left out of all this, since each is alone in some direction:
-        damaged pixels, or materials of a single pixel.
+    clear_dimension : int or None
+        The dimension if only noise is left after it, much more before the last direction, and if
+        that many points explain all others up to noise. So it is for mixtures of a few constant
+        spectra. If spectra vary, the dimension counts their variations, and this is None.
+    alone : (n,) ndarray of bool
+        The points that were left out of all this, since each is alone in some direction: damaged
+        pixels, or materials of a single pixel.
     """
 
     dimension: int | None
     noise: float | None
     limits: Array
-    n_alone: int
-
-    @property
-    def clear_dimension(self) -> int | None:
-        """The dimension if only noise is left after it, and much more before the last direction.
-
-        So it is for mixtures of a few constant spectra with noise. If spectra vary, the error falls
-        little by little instead, the dimension counts their variations, and this is None.
-        """
-        if not self.dimension or self.dimension >= self.limits.size:
-            return None
-        before = 1.0
-        if self.dimension > 1:
-            before = self.limits[self.dimension - 2]
-        if before < _CLEAR_STEP * self.limits[self.dimension - 1]:
-            return None
-        return self.dimension
+    clear_dimension: int | None
+    alone: Array
 
 
 def measure_signal(M: ArrayLike, sample_weight: ArrayLike | None = None) -> Signal:
@@ -72,30 +66,54 @@ def measure_signal(M: ArrayLike, sample_weight: ArrayLike | None = None) -> Sign
     >>> from selfdict.datasets import make_mixtures
     >>> from selfdict.readout.signal import measure_signal
     >>> signal = measure_signal(make_mixtures(30, 500, 4, noise=0.001, random_state=0)[0])
-    >>> signal.dimension, signal.clear_dimension, signal.n_alone
+    >>> signal.dimension, signal.clear_dimension, int(signal.alone.sum())
     (4, 4, 0)
     """
-    columns = as_matrix(M, finite=False)
+    points, _ = with_squared_norms(as_matrix(M, finite=False))  # what is measured has no unit
+    weighted = points
     if sample_weight is not None:
-        root = np.sqrt(np.asarray(sample_weight)).astype(columns.dtype)
+        root = np.sqrt(np.asarray(sample_weight)).astype(points.dtype)
         if (root != 1).any():
-            columns = columns * root
-    columns, _ = with_squared_norms(columns)  # what is measured has no unit
-    m, n = columns.shape
-    R = second_moments(columns)
-    alone = _alone(columns, R)
+            weighted = points * root
+    m, n = points.shape
+    R = second_moments(weighted)
+    alone = _alone(weighted, R)
     if alone.any():
-        R = second_moments(columns[:, ~alone])
+        points = points[:, ~alone]
+        weighted = weighted[:, ~alone]
+        R = second_moments(weighted)
     powers = np.maximum(np.linalg.eigvalsh(R)[::-1], 0.0)
     tails = np.cumsum(powers[::-1])[::-1]
-    shares = np.append(tails[1:], 0.0) / max(tails[0], np.finfo(float).tiny)
+    limits = np.sqrt(np.append(tails[1:], 0.0) / max(tails[0], np.finfo(float).tiny))
     dimension = None
     noise = None
+    clear = None
     # A regression on nearly as many rows as there are points explains any noise.
     if n >= 2 * m:
         dimension, variances = signal_dimension(R)
         noise = float(np.sqrt(variances.sum() / max(np.trace(R), np.finfo(float).tiny)))
-    return Signal(dimension, noise, np.sqrt(shares), int(alone.sum()))
+        if _stands_out(limits, dimension) and _points_suffice(points, weighted, dimension, limits):
+            clear = dimension
+    return Signal(dimension, noise, limits, clear, alone)
+
+
+def _stands_out(limits: Array, dimension: int) -> bool:
+    """Whether the last direction lowers the error much more than noise would."""
+    if not 1 <= dimension < limits.size:
+        return False
+    before = 1.0
+    if dimension > 1:
+        before = limits[dimension - 2]
+    return bool(before >= _CLEAR_STEP * limits[dimension - 1])
+
+
+def _points_suffice(points: Array, weighted: Array, dimension: int, limits: Array) -> bool:
+    """Whether nonnegative combinations of some points explain all others up to noise."""
+    selected = spa(points, dimension, allow_fewer=True)
+    error = relative_error(weighted, points[:, selected])
+    # Exact data leave rounding errors.
+    negligible = 64 * float(np.finfo(points.dtype).eps)
+    return bool(error <= max(_NOISE_OF_POINTS * limits[dimension - 1], negligible))
 
 
 def signal_dimension(R: Array) -> tuple[int, Array]:
@@ -114,7 +132,8 @@ def signal_dimension(R: Array) -> tuple[int, Array]:
     # from R.
     P = np.linalg.inv(R + 1e-12 * power * np.eye(m))
     B = P / np.diag(P)[:, None]
-    noise: Array = np.diag(B @ R @ B.T)
+    # Of exact data rounding can leave less than nothing.
+    noise: Array = np.maximum(np.diag(B @ R @ B.T), 0.0)
     signal = (np.eye(m) - B) @ R @ (np.eye(m) - B).T
     E = np.linalg.eigh(signal)[1]
     kept = np.einsum("ij,ij->j", E, R @ E)

@@ -8,6 +8,8 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
+from selfdict.abundances import column_residuals, nnls
+from selfdict.kernels.column_norms import squared_norms
 from selfdict.readout.signal import Signal, measure_signal
 from selfdict.reductions.automatic import N_CLUSTERS
 from selfdict.scene.blocks import stored_block
@@ -46,7 +48,8 @@ class RankAdvice:
     errors : (k,) ndarray
         ``errors[r - 1]`` is ``UnmixResult.relative_error`` with r materials.
     pixel_errors : (k,) ndarray
-        The same with the pure pixels as endmembers, by which the elbow is found.
+        ``UnmixResult.pixel_error``, but for the pixels that were not counted; by these errors the
+        elbow is found.
     limits : (m,) ndarray
         No r spectra whatsoever have an error below ``limits[r - 1]``, but for the pixels that were
         not counted.
@@ -114,7 +117,8 @@ def advise(
     clear = signal.clear_dimension
     if clear is not None and clear > r_max:
         clear = None
-    trials = _Trials(request, points, seed, client, report)
+    alone = np.ascontiguousarray(points.values[signal.alone].T)
+    trials = _Trials(request, points, seed, client, report, alone)
     if clear is not None and not curve:
         return _advice(clear, _clear_reason(clear, signal), signal, trials, None)
     # One more than any recommendation that the limits make likely.
@@ -124,7 +128,7 @@ def advise(
     while trials.last_gain() >= _LEAST_GAIN and trials.n_tried < r_max:
         if not trials.run([trials.n_tried + 1]):
             break
-    elbow = _last_gain(trials.pixel_errors)
+    elbow = _last_gain(np.array(trials.pixel_errors))
     if clear is not None:
         return _advice(clear, _clear_reason(clear, signal), signal, trials, elbow)
     return _advice(elbow, _elbow_reason(elbow, trials), signal, trials, elbow)
@@ -149,7 +153,7 @@ def _clear_reason(r: int, signal: Signal) -> str:
 
 def _elbow_reason(r: int, trials: "_Trials") -> str:
     errors = trials.pixel_errors
-    if r >= errors.size:
+    if r >= len(errors):
         return f"{_materials(r)}: the most that were tried"
     return (
         f"{_materials(r)}: {r + 1} would lower the error of pure pixels from "
@@ -167,47 +171,48 @@ def _advice(
         hysime=signal.dimension,
         elbow=elbow,
         noise=signal.noise,
-        n_alone=signal.n_alone,
-        errors=np.array([totals.relative_error for totals in trials.totals]),
-        pixel_errors=trials.pixel_errors,
+        n_alone=int(signal.alone.sum()),
+        errors=np.array(trials.errors),
+        pixel_errors=np.array(trials.pixel_errors),
         limits=signal.limits,
     )
 
 
 @dataclass
 class _Trials:
-    """The scene unmixed with several numbers of materials."""
+    """The scene unmixed with several numbers of materials.
+
+    Attributes
+    ----------
+    request, points, seed, client, report
+        See :func:`advise`.
+    alone : (m, k) ndarray
+        The pixels that do not count.
+    errors : list of float
+        The relative errors that :func:`selfdict.scene.unmix` reports.
+    pixel_errors : list of float
+        Those of the pure pixels, or of spectra of a library, over the pixels that count.
+    """
 
     request: UnmixRequest
     points: Points
     seed: int
     client: Any
     report: Callable[[float], Any]
-    totals: list[Totals] = field(default_factory=list)
-    has_pixel_errors: list[bool] = field(default_factory=list)
+    alone: Array
+    errors: list[float] = field(default_factory=list)
+    pixel_errors: list[float] = field(default_factory=list)
 
     @property
     def n_tried(self) -> int:
         """The largest rank so far."""
-        return len(self.totals)
-
-    @property
-    def pixel_errors(self) -> Array:
-        """The errors of the pure pixels, or of spectra of a library, (n_tried,)."""
-        errors = []
-        for totals, is_measured in zip(self.totals, self.has_pixel_errors):
-            error = totals.relative_error
-            if is_measured:
-                error = totals.pixel_error
-            errors.append(error)
-        return np.array(errors)
+        return len(self.errors)
 
     def last_gain(self) -> float:
         """Return by how much the last material lowered the error, relative to that of one."""
-        errors = self.pixel_errors
-        if errors.size < 2 or errors[0] == 0:
+        if self.n_tried < 2 or self.pixel_errors[0] == 0:
             return 0.0
-        return float((errors[-2] - errors[-1]) / errors[0])
+        return (self.pixel_errors[-2] - self.pixel_errors[-1]) / self.pixel_errors[0]
 
     def run(self, ranks: Iterable[int]) -> bool:
         """Unmix with the next ranks; return whether that was possible for the first of them."""
@@ -231,11 +236,26 @@ class _Trials:
 
     def _measure(self, tasks: list[FitBlock]) -> None:
         """Add the errors over all pixels, which one pass over the scene gives."""
-        together = [Totals() for _ in tasks]
+        sums = [Totals() for _ in tasks]
         for _, answers in over_blocks(self.request.scene, _FitAll(tuple(tasks)), self.client):
-            together = [total + answer for total, answer in zip(together, answers)]
-        self.totals += together
-        self.has_pixel_errors += [task.pixel_spectra is not None for task in tasks]
+            sums = [total + answer for total, answer in zip(sums, answers)]
+        for task, totals in zip(tasks, sums):
+            self.errors.append(totals.relative_error)
+            self.pixel_errors.append(self._pixel_error(task, totals))
+
+    def _pixel_error(self, task: FitBlock, totals: Totals) -> float:
+        """Return the error of the pure pixels without that of the pixels that do not count."""
+        U = task.U
+        squared_error = totals.squared_error
+        if task.pixel_spectra is not None:
+            U = task.pixel_spectra
+            squared_error = totals.squared_pixel_error
+        squared_norm = totals.squared_norm
+        if self.alone.size:
+            residuals = column_residuals(U, self.alone, nnls(U, self.alone))
+            squared_error -= float(residuals @ residuals)
+            squared_norm -= float(squared_norms(self.alone).sum())
+        return float(np.sqrt(max(squared_error, 0.0) / max(squared_norm, np.finfo(float).tiny)))
 
 
 @dataclass(frozen=True)
