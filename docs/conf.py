@@ -1,7 +1,10 @@
 """Sphinx settings."""
 
+import sys
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 import selfdict
 from selfdict.solvers import Solver, capability_table
@@ -14,15 +17,17 @@ version = release = selfdict.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "mathml",
     "numpydoc",
     "myst_parser",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
+html_math_renderer = "mathml"
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "_generated", "examples"]
+exclude_patterns = ["_build", "_generated", "_extensions", "examples"]
 autosummary_generate = True
 autodoc_typehints = "none"  # the types are in the docstrings
 numpydoc_show_class_members = False
