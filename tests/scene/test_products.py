@@ -306,7 +306,7 @@ def test_an_image_that_is_scaled_already(tmp_path, name):
     assert (scaling_of(scene)[0] == 1).all()
     assert scene.wavelength.values[-1] == WAVELENGTH[-1]
     notes = notes_of(scene)
-    assert any("the image holds float32, other than the product" in note for note in notes)
+    assert any("the image holds float32, not integers: gains of" in note for note in notes)
     assert any("its sidecar -32768" in note for note in notes)
 
 

@@ -145,7 +145,8 @@ def _constant_bands(path: Path, fields: _Fields, n_bands: int) -> Array | None:
         return None
     if spread is None:
         return None
-    return spread == 0
+    is_constant: Array = spread == 0
+    return is_constant
 
 
 def _detectors(fields: _Fields, n_bands: int) -> tuple[Array | None, Array]:

@@ -32,7 +32,7 @@ def with_product_scaling(
     # Products hold 16-bit numbers. Other software writes scaled values as floating-point numbers,
     # under the same name as a rule.
     if scene.dtype.kind == "f":
-        note = f"the image holds {scene.dtype}, other than the product: {sidecar} scales it not"
+        note = f"the image holds {scene.dtype}, not integers: gains of {sidecar} are not applied"
         return scene, note
     note = f"gains and offsets of {sidecar} are applied: stored value · gain + offset"
     return with_scaling(scene, gain, offset), note
