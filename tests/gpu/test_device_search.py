@@ -1,0 +1,123 @@
+"""The search with its data on a device; without a GPU the compiled code solves the columns."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from selfdict import Problem, WorkingSet, mu_heuristic, working_set  # noqa: E402
+from selfdict.datasets import make_mixtures  # noqa: E402
+from selfdict.gpu import bounded_fit, score_bounds  # noqa: E402
+from selfdict.gpu.screening import Screen  # noqa: E402
+from selfdict.model import device_bounds  # noqa: E402
+from selfdict.model.device_bounds import DeviceBounds  # noqa: E402
+from selfdict.model.score_bounds import DECIDED  # noqa: E402
+from selfdict.model.screening import positive_sums  # noqa: E402
+from selfdict.model.solution import Status  # noqa: E402
+from selfdict.solvers import device_search, search  # noqa: E402
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
+
+
+def tensor(M):
+    return torch.from_numpy(M).to(DEVICE)
+
+
+@pytest.fixture
+def on_device(monkeypatch):
+    """Search on a device, on the CPU too, where kernels would be interpreted."""
+    monkeypatch.setattr(device_search, "runs_triton", lambda device: device is not None)
+    if DEVICE == "cpu":
+        monkeypatch.setattr(bounded_fit, "_MOST_ATOMS", 0)
+
+
+def problem(dtype=np.float64, n=200):
+    M = np.maximum(make_mixtures(20, n, 4, noise=0.02, random_state=0)[0], 0.0).astype(dtype)
+    M[:, 5] = 0.0
+    M[:, 7] = M[:, 9]
+    return M, mu_heuristic(M, 4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("has_bounds", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"sample_weight": np.linspace(0.5, 2.0, 200)}],
+    ids=["plain", "weighted"],
+)
+def test_working_set(dtype, has_bounds, options, on_device, monkeypatch):
+    monkeypatch.setattr(search, "SMALL", 50)  # so that samples are solved first
+    if has_bounds:
+        monkeypatch.setattr(device_bounds, "FEWEST_PAIRS", 0)
+    M, mu = problem(dtype)
+    here, there = (working_set(data, mu, tol=1e-9, **options) for data in (M, tensor(M)))
+    np.testing.assert_array_equal(there.support, here.support)
+    assert there.objective == pytest.approx(here.objective, rel=1e-9)
+    assert there.gap <= 1e-7
+    assert there.dual_bound <= here.objective
+    assert isinstance(there.coef, np.ndarray)
+    assert there.coef.dtype == dtype
+
+
+def test_working_set_for_a_target(on_device):
+    M, mu = problem()
+    solution = working_set(tensor(M), mu, target=("trace", 3.0))
+    assert solution.diagonal.sum() == pytest.approx(3.0, rel=1e-3)
+    assert solution.gap <= 1e-3
+
+
+def test_working_set_with_a_dictionary(on_device, monkeypatch):
+    monkeypatch.setattr(search, "SMALL", 50)
+    M, mu = problem()
+    D = np.abs(np.random.default_rng(1).normal(M[:, ::3], 0.01))
+    here = working_set(M, mu, D=D, tol=1e-9)
+    there = working_set(tensor(M), mu, D=tensor(D), tol=1e-9)
+    np.testing.assert_array_equal(there.support, here.support)
+    assert there.objective == pytest.approx(here.objective, rel=1e-9)
+    assert there.gap <= 1e-8
+
+
+def test_a_search_that_is_stopped_is_certified(on_device):
+    M, mu = problem()
+    solver = WorkingSet(tol=1e-9, max_seconds=0.0)
+    stopped = solver.solve(Problem(tensor(M), mu))
+    assert stopped.status is Status.MAX_SECONDS
+    best = working_set(M, mu, tol=1e-9)
+    assert stopped.dual_bound <= best.objective <= stopped.objective
+
+
+@pytest.mark.parametrize("rows", [None, np.arange(3, 500, 7)])
+@pytest.mark.parametrize("rough", [False, True])
+def test_bounds_decide_only_what_is_decided(rows, rough, monkeypatch):
+    monkeypatch.setattr(score_bounds, "_BLOCK_ENTRIES", 1000)
+    rng = np.random.default_rng(0)
+    M = rng.dirichlet(np.ones(4), 500) @ rng.random((4, 9)) + 0.01 * rng.random((500, 9))
+    M = M.T.copy()
+    M[:, 11] = 0.0
+    v = rng.random(500) + 0.5
+    theta = 0.1 * rng.standard_normal((9, 300))
+    theta[:, 4] = 0.0
+    exact = positive_sums(M, v, theta, rows, np.float64)
+    own = -0.01 * exact
+    penalty = np.quantile(exact, 0.9) * np.ones(len(exact))
+    penalty[2] = np.inf
+    bounds = DeviceBounds(Screen(M, v, torch.device(DEVICE)))
+    scores = bounds.scores(tensor(theta), penalty, own, rows, rough)
+    is_decided = scores <= DECIDED * penalty
+    assert 0 < bounds.n_undecided < len(exact)
+    assert (scores >= (exact + own) * (1 - 1e-5)).all()
+    np.testing.assert_allclose(scores[~is_decided], (exact + own)[~is_decided], rtol=1e-5)
+    if not rough:
+        assert (scores[is_decided] >= (exact + own)[is_decided] - 1e-12).all()
+    none = bounds.scores(tensor(np.zeros((9, 3))), penalty, own, rows, rough)
+    assert not none.any()
+
+
+def test_clusters_are_the_same_in_each_run():
+    rows = tensor(np.random.default_rng(0).random((300, 6)))
+    lengths = torch.linalg.vector_norm(rows, dim=1)
+    first, second = (score_bounds.Clusters.of(rows, lengths) for _ in range(2))
+    assert torch.equal(first.labels, second.labels)
+    assert torch.equal(first.centres, second.centres)
+    assert len(first.centres) == int(4 * np.sqrt(300))
