@@ -2,6 +2,7 @@
 
 import re
 import warnings
+import zlib
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -17,6 +18,7 @@ from selfdict._colours import class_colours
 from selfdict._validation import Array
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.errors import SceneError
+from selfdict.scene.formats import geotiff  # noqa: F401  (keeps libtiff from printing)
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import staged
@@ -118,6 +120,8 @@ def _write_raster(
         "compress": "deflate",
         "photometric": "palette",
     }
+    checksum = 0
+    found = 0
     # Within an Env, GDAL does not print its errors.
     with warnings.catch_warnings(), rasterio.Env():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
@@ -128,10 +132,19 @@ def _write_raster(
             # Maps may be larger than memory.
             for rows in row_blocks(abundances):
                 classes = dominant_materials(abundances.isel(y=rows).values).astype(dtype)
-                window = Window(0, rows.start, n_columns, rows.stop - rows.start)
-                file.write(classes, 1, window=window)
-        # GDAL writes the directory of the file last, on closing, and does not report a failure.
-        rasterio.open(path, driver="GTiff").close()
+                checksum = zlib.crc32(classes.tobytes(), checksum)
+                file.write(classes, 1, window=_window(rows, n_columns))
+        # GDAL writes most of the file on closing, and does not report a failure.
+        with rasterio.open(path, driver="GTiff") as file:
+            for rows in row_blocks(abundances):
+                written = file.read(1, window=_window(rows, n_columns))
+                found = zlib.crc32(written.tobytes(), found)
+    if found != checksum:
+        raise OSError("not all of it could be written; the disk may be full")
+
+
+def _window(rows: slice, n_columns: int) -> Window:
+    return Window(0, rows.start, n_columns, rows.stop - rows.start)
 
 
 def _class_table(names: Sequence[str], colours: Sequence[tuple[int, int, int]]) -> bytes:

@@ -219,10 +219,19 @@ def write_spectra(
     """
     path = Path(path)
     spectra = spectra.transpose("endmember", "band")
-    if path.suffix.lower() in (".sli", ".hdr"):
-        with staged(path, overwrite=overwrite) as temporary:
-            write_envi_library(spectra, _column_titles(spectra), temporary)
-        return path
+    with staged(path, overwrite=overwrite) as temporary:
+        try:
+            if path.suffix.lower() in (".sli", ".hdr"):
+                write_envi_library(spectra, _column_titles(spectra), temporary)
+            else:
+                _write_table(_columns(spectra, spread), temporary)
+        except OSError as error:
+            raise SceneError(path, f"cannot be written: {error}") from error
+    return path
+
+
+def _columns(spectra: xr.DataArray, spread: xr.DataArray | None) -> dict[str, Iterable[Any]]:
+    """Return the columns of a table of spectra by their titles."""
     columns: dict[str, Iterable[Any]] = {"band": band_numbers(spectra).tolist()}
     titles = {"band_name": "band_name", "wavelength": "wavelength_nm", "fwhm": "fwhm_nm"}
     for key, title in titles.items():
@@ -233,14 +242,14 @@ def write_spectra(
     if spread is not None:
         spread_names = [f"{name}_spread" for name in names]
         columns |= dict(zip(spread_names, spread.transpose("endmember", "band").values))
-    with (
-        staged(path, overwrite=overwrite) as temporary,
-        temporary.open("w", newline="", encoding="utf-8") as file,
-    ):
+    return columns
+
+
+def _write_table(columns: dict[str, Iterable[Any]], path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*columns.values()))
-    return path
 
 
 def _read_file(path: Path, format: str | None, options: dict[str, Any]) -> xr.DataArray:
