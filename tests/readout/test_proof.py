@@ -104,7 +104,18 @@ def test_a_group_without_weight_is_not_needed():
     proof = prove_groups(solution, [[k] for k in [*pure, idle]])
     assert proof.needed[-1] == 0
     assert proof.is_needed.tolist() == [True, True, True, False]
-    assert "3 of them are proven to be needed" in proof.sentence
+    assert "Proven to be needed: 3 of them." in proof.sentence
+
+
+def test_many_points_are_solved_without_a_start(monkeypatch):
+    M, _, _ = make_mixtures(20, 300, 4, noise=0.02, random_state=0)
+    model = FGNSR(4, random_state=0).fit(M.T)
+    expected = model.prove()
+    monkeypatch.setattr("selfdict.readout.proof.FEW_POINTS", 0)
+    monkeypatch.setattr("selfdict.solvers.search.SMALL", 50)
+    proof = model.prove()
+    assert proof.enough == pytest.approx(expected.enough, abs=1e-3)
+    np.testing.assert_allclose(proof.needed, expected.needed, rtol=0.06, atol=1e-3)
 
 
 def test_bounds_are_rounded_to_the_safe_side():

@@ -43,6 +43,9 @@ from selfdict.solvers.working_set import WorkingSet
 # relative gaps: bounds are percentages, and the last digits of a solve would prove nothing more
 FINE_TOLERANCE = 2e-4
 COARSE_TOLERANCE = 5e-3
+# Of more points the solver tries samples first, unless it has a start. That finds the rows that
+# take the place of others in half the time.
+FEW_POINTS = 2000
 
 
 @dataclass(frozen=True)
@@ -118,8 +121,8 @@ class Proof:
         if len(needed) == len(self.groups):
             return f"Without one of them it is at least {rise} worse."
         return (
-            f"{len(needed)} of them are proven to be needed: without such a one it is at least "
-            f"{rise} worse."
+            f"Proven to be needed: {len(needed)} of them. Without such a one it is at least {rise} "
+            "worse."
         )
 
 
@@ -304,15 +307,16 @@ class _Trials:
         return max(0.0, known)
 
     def _without(self, rows: Array, tol: float, start: Solution | None = None) -> Solution:
-        """Solve the problem with some rows closed, from a start or the solution without them."""
+        """Solve the problem with some rows closed, from a start if there is a good one."""
         solution = self.solution
         problem = problem_of(solution)
         p = problem.p.copy()
         p[rows] = np.inf  # an infinite price: never opened, and no part of the bound
-        if start is None:
-            start = _closed_at(solution, rows)
         if rows.size == problem.n_atoms:
-            return certify(start.for_problem(problem.changed(p=p)))  # X = 0 is all that is left
+            # X = 0 is all that is left
+            return certify(_closed_at(solution, rows).for_problem(problem.changed(p=p)))
+        if start is None and problem.n_points <= FEW_POINTS:
+            start = _closed_at(solution, rows)
         solver = WorkingSet(tol=tol, max_seconds=self.clock.limit())
         found = solver.solve(problem.changed(p=p), start=start)
         self.clock.note(found)
