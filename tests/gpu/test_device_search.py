@@ -120,4 +120,4 @@ def test_clusters_are_the_same_in_each_run():
     first, second = (score_bounds.Clusters.of(rows, lengths) for _ in range(2))
     assert torch.equal(first.labels, second.labels)
     assert torch.equal(first.centres, second.centres)
-    assert len(first.centres) == int(4 * np.sqrt(300))
+    assert len(first.centres) == int(16 * np.sqrt(300))

@@ -197,7 +197,7 @@ def test_a_working_set_on_a_device(sample, has_dictionary, monkeypatch):
     scaled = tensor((atoms / (w if v is None else v)).T.astype(np.float64))
     here = Gates(M, w, s, sample, D, v)
     data = DeviceData.of(M, w, scaled, has_dictionary)
-    there = DeviceGates(data, M, w, s, sample, D)
+    there = DeviceGates(data, M, w, s, sample, D, v)
     assert there.square == pytest.approx(here.square, rel=1e-12)
     np.testing.assert_allclose(there.atom_lengths, here.atom_lengths, rtol=1e-12)
     np.testing.assert_array_equal(there.Y, here.Y)

@@ -102,6 +102,17 @@ def test_best_scaling_is_the_best(linear, quadratic, scores, penalty):
     assert value >= max(dual(v) for v in np.linspace(0, 10, 301)) - 1e-9
 
 
+@pytest.mark.parametrize("n_values", [3, 1000])
+@pytest.mark.parametrize("linear", [-1.0, 1.0, 300.0, 1e4])
+def test_best_scaling_among_many_kinks(linear, n_values, monkeypatch):
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, n_values, 1000) / n_values
+    penalty = rng.integers(1, 1 + n_values, 1000) / n_values
+    expected = best_scaling(linear, 10.0, scores, penalty)
+    monkeypatch.setattr("selfdict.model.dual.MOST_SORTED_KINKS", 5)
+    assert best_scaling(linear, 10.0, scores, penalty) == pytest.approx(expected, rel=1e-12)
+
+
 def test_float32_data_is_certified_in_float64():
     M = make_mixtures(20, 50, 4, noise=0.02, random_state=0)[0]
     exact = conic(M[:, :30], mu=0.1)

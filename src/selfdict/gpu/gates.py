@@ -64,12 +64,14 @@ class DeviceGates:
     Parameters
     ----------
     data : DeviceData
-    M, D : (m, n) and (m, d) ndarray
-        Data and dictionary in memory; D is None for M itself.
+    M : (m, n) ndarray
+        The data in memory.
     w, s : (n,) ndarray of float64
         Positive weights of Ω; weights of the residual.
     columns : (l,) ndarray of int or None
         The columns to fit, increasing; None for all.
+    D, v : (m, d) ndarray, (d,) ndarray of float64
+        The dictionary in memory and its positive weights; None for M and w.
 
     Attributes
     ----------
@@ -89,6 +91,7 @@ class DeviceGates:
         s: Array,
         columns: Array | None = None,
         D: Array | None = None,
+        v: Array | None = None,
     ) -> None:
         torch = optional("torch")
         self.data = data
@@ -97,8 +100,10 @@ class DeviceGates:
         self.tied = D is None
         self.M = M
         self.D = M
-        if D is not None:
+        self.v = w
+        if D is not None and v is not None:
             self.D = D
+            self.v = v
         self.scale = w
         self.s = s
         norms = data.column_norms
@@ -243,9 +248,11 @@ class DeviceGates:
         return inner.cpu().numpy(), square.cpu().numpy(), theta.T
 
     def rows(self, index: Array) -> Array:
-        """Return the entries of some atoms, (k, l), as an array."""
+        """Return rows of X for some atoms, (k, l), as an array in the precision of M."""
         selected = self.Z[:, to_device(index, self.device)]
-        entries: Array = selected.T.contiguous().cpu().numpy()
+        selected *= to_device(self.scale, self.device)[:, None]
+        selected /= to_device(self.v[self.atoms[index]], self.device)
+        entries: Array = to_device(selected.T, self.device, self.M.dtype).cpu().numpy()
         return entries
 
 

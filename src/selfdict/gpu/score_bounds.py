@@ -63,10 +63,11 @@ class Clusters:
     def of(cls, rows: Any, lengths: Any) -> "Clusters":
         """Cluster the rows (d, m) divided by their lengths: two rounds of k-means.
 
-        There are about 4√d clusters, as in :class:`selfdict.model.row_clusters.RowClusters`.
+        There are about 16√d clusters: the time for their scores and that for the rows they leave
+        undecided are then of the same order.
         """
         d = len(rows)
-        count = min(d, int(4 * np.sqrt(d)))
+        count = min(d, int(16 * np.sqrt(d)))
         directions = _leading_directions(rows, lengths)
         coordinates = (rows @ directions / lengths[:, None]).float()
         start = np.random.default_rng(0).choice(d, count, replace=False)

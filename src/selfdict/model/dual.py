@@ -32,6 +32,8 @@ import numpy as np
 from selfdict._validation import Array
 
 UNIT_ROUNDOFF = 2.0**-53
+# kinks of the dual value that are sorted; among more of them the maximiser is looked for first
+MOST_SORTED_KINKS = 4096
 
 
 def dot_error(n_terms: int) -> float:
@@ -171,11 +173,15 @@ def best_scaling(
         # without kinks the maximiser would be linear/quadratic, and they only move it to the left
         farthest = min(farthest, 1.001 * max(float(linear), 0.0) / float(quadratic))
     has_kink = (scores > 0) & (farthest * scores > penalty)
-    kinks = penalty[has_kink] / scores[has_kink]
+    steps = scores[has_kink]
+    kinks = penalty[has_kink] / steps
+    first_slope = linear
+    if quadratic > 0:
+        first_slope, kinks, steps = _near_maximiser(linear, quadratic, kinks, steps)
     order = np.argsort(kinks, kind="stable")
     kinks = np.append(kinks[order], np.inf)
     # the slope at c = 0 of the quadratic function that holds on the k-th piece
-    slope = linear - np.concatenate([[0.0], np.cumsum(scores[has_kink][order])])
+    slope = first_slope - np.concatenate([[0.0], np.cumsum(steps[order])])
     right_end = slope
     if quadratic > 0:
         with np.errstate(invalid="ignore"):
@@ -195,6 +201,29 @@ def best_scaling(
     excess = c * scores - penalty
     total = math.fsum(excess[excess > 0])
     return float(c), rounded_down(c * linear, 0.5 * c * c * quadratic, total)
+
+
+def _near_maximiser(
+    linear: float, quadratic: float, kinks: Array, steps: Array
+) -> tuple[float, Array, Array]:
+    """Leave out kinks that are to the left or to the right of the maximiser, until few are left.
+
+    Each kink lowers the slope by its step. The first result is the slope at c = 0 of the quadratic
+    function that holds between the kinks left out on the left and the others.
+    """
+    while len(kinks) > MOST_SORTED_KINKS:
+        middle = kinks.mean()
+        is_left = kinks <= middle
+        slope = linear - steps[is_left].sum()
+        is_kept = is_left
+        if slope > middle * quadratic:  # it still rises there
+            linear = slope
+            is_kept = ~is_left
+        if is_kept.all():
+            break
+        kinks = kinks[is_kept]
+        steps = steps[is_kept]
+    return linear, kinks, steps
 
 
 def rounded_down(gain: float, cost: float, excess: float) -> float:

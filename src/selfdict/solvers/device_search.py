@@ -50,4 +50,4 @@ class DeviceSearchData(SearchData):
         s = self.s
         if columns is not None:
             s = s * (self.n_columns / len(columns))
-        return DeviceGates(self.on_device, self.M, self.w, s, columns, self.D)
+        return DeviceGates(self.on_device, self.M, self.w, s, columns, self.D, self.v)

@@ -22,16 +22,19 @@ def open_rows(data: SearchData, gates: Gates) -> tuple[Array, Array, Array]:
     is_open = np.flatnonzero(gates.t > 0)
     is_open = is_open[np.argsort(gates.atoms[is_open])]
     atoms = gates.atoms[is_open]
-    X = gates.rows(is_open) * (data.w / data.v[atoms, None])
-    return data.rows[atoms], gates.t[is_open], X
+    return data.rows[atoms], gates.t[is_open], gates.rows(is_open)
 
 
 def point_from_rows(
     problem: Problem, data: SearchData, support: Array, t: Array, X: Array
 ) -> Solution:
     """Return rows X of the columns that count as a Solution in M's dtype, without its bound."""
-    coef = np.zeros((len(support), problem.n_points), dtype=problem.M.dtype)
-    coef[:, data.columns] = X
+    dtype = problem.M.dtype
+    if len(data.columns) == problem.n_points:
+        coef = np.ascontiguousarray(X, dtype=dtype)
+    else:
+        coef = np.zeros((len(support), problem.n_points), dtype=dtype)
+        coef[:, data.columns] = X
     diagonal = np.zeros(problem.n_atoms, dtype=coef.dtype)
     diagonal[support] = t
     point = Solution(support=support, coef=coef, diagonal=diagonal, problem=problem)

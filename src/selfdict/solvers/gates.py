@@ -207,8 +207,8 @@ class Gates:
         return inner, square, theta
 
     def rows(self, index: Array) -> Array:
-        """Return the entries of some atoms, (k, l)."""
-        return self.Z[:, index].T
+        """Return rows of X for some atoms, (k, l)."""
+        return np.asarray(self.Z[:, index].T * (self.scale / self.v[self.atoms[index], None]))
 
     def sparse_residual(self) -> SparseResidual:
         """Return the same of sparse data, which is not formed."""
