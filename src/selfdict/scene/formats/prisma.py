@@ -27,6 +27,7 @@ _SWATHS = "HDFEOS/SWATHS"
 _FIELDS = f"{_SWATHS}/PRS_L2D_HCO/Data Fields"
 _DETECTORS = ("Vnir", "Swir")  # as they are spelled in the names of attributes
 _PIXEL_SIZE = 30.0  # metres
+_CORNERS = "the corners that the file lists are taken as pixel"  # the beginning of two notes
 
 
 def is_prisma(file: Any) -> bool:
@@ -205,10 +206,10 @@ def _read_grid(limit: Limit, file: Any, shape: tuple[int, int]) -> MapGrid:
     if (np.abs(steps - (np.array(shape) - 1)) < 0.5).all():
         half = _PIXEL_SIZE / 2
         transform = Affine(_PIXEL_SIZE, 0.0, west - half, 0.0, -_PIXEL_SIZE, north + half)
-        return MapGrid(crs, transform, (*notes, "its corners are the centres of corner pixels"))
+        return MapGrid(crs, transform, (*notes, f"{_CORNERS} centres: they are n − 1 pixels apart"))
     if (np.abs(steps - np.array(shape)) < 0.5).all():
         transform = Affine(_PIXEL_SIZE, 0.0, west, 0.0, -_PIXEL_SIZE, north)
-        return MapGrid(crs, transform, (*notes, "its corners are the edges of corner pixels"))
+        return MapGrid(crs, transform, (*notes, f"{_CORNERS} edges: they are n pixels apart"))
     note = (
         f"its corners are {steps[0]:.1f} × {steps[1]:.1f} pixels of 30 m apart, which does not fit "
         f"{shape[0]} × {shape[1]}: there are no map coordinates"
