@@ -290,11 +290,13 @@ def test_the_command_answers_with_one_line(tmp_path):
     assert b"Traceback" not in result.stderr
 
 
-def test_gains_and_nodata_of_any_size(tmp_path):
+@pytest.mark.parametrize("nodata", [NODATA, None])
+def test_gains_and_no_data_of_any_size(tmp_path, nodata):
     """Numbers that leave the range of the values make pixels without data, not a failure."""
-    path, sidecar = write_enmap(tmp_path)
+    path, sidecar = write_enmap(tmp_path, image={"nodata": nodata})
     text = metadata().replace("0.0005", "1e300").replace(f">{NODATA}<", ">1e30<")
     sidecar.write_text(text)
     scene = read_scene(path)
+    assert scene.attrs["_FillValue"] == (nodata or int(1e30))
     assert not valid_mask(scene, drop_bad_bands=True).values.any()
     np.testing.assert_array_equal(scene.values, stored_values()[[0, 1, 3, 5, 6, 7]])

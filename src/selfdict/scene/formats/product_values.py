@@ -1,6 +1,7 @@
 """Scale and no-data value of a product, which its image or its sidecar declare."""
 
-import numpy as np
+import math
+
 import xarray as xr
 
 from selfdict._validation import Array
@@ -50,7 +51,9 @@ def with_product_nodata(scene: xr.DataArray, declared: float | None) -> xr.DataA
     """
     own = scene.attrs.get("_FillValue")
     if own is not None:
-        if declared is not None and not np.array_equal(own, declared, equal_nan=True):
+        # NaN equals nothing, not even itself.
+        are_nan = declared is not None and math.isnan(own) and math.isnan(declared)
+        if declared is not None and own != declared and not are_nan:
             note = f"the image declares the no-data value {own}, its sidecar {declared}: not used"
             return add_notes(scene, note)
         return scene
