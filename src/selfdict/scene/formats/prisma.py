@@ -65,8 +65,8 @@ def read(limit: Limit, *, overlap: str | None = None) -> xr.DataArray:
         grid = _read_grid(limit, file, values.shape[1:])
         if _has_error_matrix(file):
             notes.append("the error matrices (invalid, negative, saturated values) are not used")
-    fwhm = bands.fwhm
-    if np.isnan(fwhm).all():
+    fwhm: Array | None = bands.fwhm
+    if np.isnan(bands.fwhm).all():
         fwhm = None
     scene = build_scene(
         values,
