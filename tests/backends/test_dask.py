@@ -246,4 +246,4 @@ def test_representatives_of_blocks_are_as_good_as_those_of_the_scene(truth):
     whole = unmix(truth.scene, 4, candidates=60, random_state=0)
     thinned = unmix(truth.scene, 4, candidates=60, max_pixels=500, random_state=0)
     assert thinned.parameters["n_fitted"] < 510 < M.shape[1]
-    assert thinned.relative_error < 1.05 * whole.relative_error
+    assert thinned.pixel_error < 1.05 * whole.pixel_error

@@ -15,9 +15,10 @@ def case():
         (30, 24), n_bands=30, n_endmembers=4, noise=0.005, n_outliers=2, random_state=1
     )
     result = unmix(truth.scene, 4, candidates=40, check=True, loss=Squared(), random_state=0)
-    M = matrix(truth.scene, clip=True).astype(np.float64)
+    M = matrix(truth.scene, drop_bad_bands=True).astype(np.float64)
     flat = np.ravel_multi_index(result.solution_pixels.T, truth.scene.shape[1:])
-    D = np.maximum(truth.scene.values.reshape(30, -1)[:, flat], 0).astype(np.float64)
+    good = truth.scene.good_band.values
+    D = truth.scene.values.reshape(30, -1)[good][:, flat].astype(np.float64)
     return result, M, D
 
 
