@@ -107,8 +107,10 @@ def _spectrum_axis(d: ReportData) -> Axis:
         high = d.endmembers + d.spread
     lowest = float(low[np.isfinite(low)].min())
     highest = float(high[np.isfinite(high)].max())
-    # Reflectances are read relative to zero.
-    return nice_axis(min(0.0, lowest), highest, 5, widen=True)
+    # Reflectances are read relative to zero. A little noise below it needs no room of its own.
+    if lowest > -0.02 * highest:
+        lowest = 0.0
+    return nice_axis(lowest, highest, 5, widen=True)
 
 
 def _key_figures(d: ReportData, x_axis: Axis, n_valid: int) -> list[tuple[str, str, str]]:
@@ -127,9 +129,13 @@ def _key_figures(d: ReportData, x_axis: Axis, n_valid: int) -> list[tuple[str, s
     ]
     if d.uncertainty is not None:
         typical = error_text(d, d.uncertainty[:, d.mask])
+        note = f"standard error of a {_abundance_name(d)}"
+        # In the small print: the box is narrow.
+        if typical.endswith(" points"):
+            typical = typical.removesuffix(" points")
+            note = f"percentage points, {note}"
         # Beside the error: the numbers by which a result is judged.
         if typical:
-            note = f"standard error of a {_abundance_name(d)}"
             figures.insert(2, ("Typical uncertainty", typical, note))
     return figures
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from selfdict._colours import class_colours
+from selfdict._colours import PALETTE, class_colours
 from selfdict._validation import Array
 from selfdict.readout.proof import at_least
 from selfdict.report import words
@@ -127,7 +127,9 @@ def dominant(d: ReportData, longest: int) -> dict[str, Any]:
     colours = class_colours(len(d.abundances))
     shades = list(colours)
     shown = classes
-    if d.sums_to_one:
+    # Further materials have paler colours themselves.
+    has_pale = d.sums_to_one and len(colours) <= len(PALETTE)
+    if has_pale:
         # Pale where no material makes up half of the pixel.
         shades += [pale(colour) for colour in colours]
         is_mixed = (largest < 0.5) & (classes > 0)
@@ -140,7 +142,7 @@ def dominant(d: ReportData, longest: int) -> dict[str, Any]:
     return {
         "png": class_png(thin_out(shown, longest), shades),
         "legend": legend,
-        "has_pale": d.sums_to_one,
+        "has_pale": has_pale,
     }
 
 
