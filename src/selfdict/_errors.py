@@ -27,10 +27,8 @@ class InputWarning(UserWarning):
     --------
     >>> import warnings
     >>> import selfdict
-    >>> warnings.simplefilter("error", selfdict.InputWarning)
-    >>> try:
-    ...     selfdict.SNPA(2).fit([[1.0], [2.0]])
-    ... except selfdict.InputWarning as warning:
-    ...     print(warning)
-    2 components are more than the 1 features (bands): their abundances are not unique
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     model = selfdict.SNPA(3).fit([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]])
+    >>> print(caught[0].message)
+    3 components are more than the 2 features (bands): their abundances are not unique
     """

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from sklearn.exceptions import ConvergenceWarning
 
-from selfdict import InputError
+from selfdict import InputError, InputWarning
 from selfdict.datasets import make_scene
 from selfdict.scene import matrix, unmix
 from selfdict.scene.plain import scene_of
@@ -104,6 +104,8 @@ def test_a_time_limit_says_what_was_left_out(cube):
     assert "what the theorems promise was not computed" in result.given_up
     assert "components are single points, not averages over groups" in result.given_up
     assert "not everything was tried for the proof" in result.given_up
+    assert "standard errors of the abundances were not mapped" in result.given_up
+    assert result.uncertainty is None
     assert result.guarantee is None
     assert not result.proof.complete
     assert result.parameters["max_seconds"] == 0
@@ -122,3 +124,11 @@ def test_a_long_time_limit_changes_nothing(cube):
 def test_a_time_limit_is_for_the_method_that_has_one(cube):
     with pytest.raises(InputError, match="a time limit needs the method 'fgnsr', got 'spa'"):
         unmix(cube[0], 3, method="spa", max_seconds=5)
+
+
+def test_a_long_pass_over_many_endmembers_is_announced(cube, monkeypatch):
+    values, wavelengths = cube
+    monkeypatch.setattr("selfdict.scene.time_limit._LONG", 0.0)
+    with pytest.warns(InputWarning, match="mapping 30 endmembers takes about .*uncertainty=False"):
+        unmix(values, 30, wavelengths=wavelengths, method="spa")
+    unmix(values, 29, wavelengths=wavelengths, method="spa")

@@ -1,6 +1,7 @@
-"""How long a fit will take, from a fit of a few columns."""
+"""How long a fit of many columns will take, from a fit of a few."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,47 @@ from selfdict._validation import Array
 from selfdict.abundances.nnls import nnls
 from selfdict.kernels.sparse import dense_columns
 
+_SAMPLE_SIZES = (32, 1024)  # columns that are tried
+_LONG_ENOUGH = 0.05  # seconds; of a shorter time most is not spent on columns
 
-def predicted_seconds(U: Array, M: Any) -> float:
-    """Return about how long ``nnls(U, M)`` takes: the time for 256 columns, scaled.
+
+def predicted_seconds(work: Callable[[Array], Any], M: Any) -> float:
+    """Return about how long some work takes for all columns of M.
+
+    Parameters
+    ----------
+    work : callable
+        Called with a few columns of M.
+    M : (m, n) ndarray or sparse array
+        Pixels.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import time
+    >>> import numpy as np
+    >>> seconds = predicted_seconds(lambda M: time.sleep(0.01 * M.shape[1]), np.ones((2, 1000)))
+    >>> bool(9 < seconds < 30)
+    True
+    """
+    n = int(M.shape[1])
+    seconds = 0.0
+    for size in _SAMPLE_SIZES:
+        columns = np.linspace(0, n - 1, min(size, n)).astype(np.intp)
+        sample = dense_columns(M, columns)
+        started = time.perf_counter()
+        work(sample)
+        seconds = (time.perf_counter() - started) / columns.size
+        if seconds * columns.size > _LONG_ENOUGH:
+            break
+    return seconds * n
+
+
+def seconds_of_nnls(U: Array, M: Any) -> float:
+    """Return about how long ``nnls(U, M)`` takes.
 
     Parameters
     ----------
@@ -24,11 +63,4 @@ def predicted_seconds(U: Array, M: Any) -> float:
     -------
     float
     """
-    n_sampled = 256
-    n = int(M.shape[1])
-    step = max(1, n // n_sampled)
-    sample = dense_columns(M, np.arange(0, n, step))
-    started = time.perf_counter()
-    nnls(U, sample)
-    seconds = time.perf_counter() - started
-    return float(seconds * n / sample.shape[1])
+    return predicted_seconds(lambda columns: nnls(U, columns), M)

@@ -5,6 +5,9 @@ from typing import Self
 
 from selfdict._validation import as_scalar
 
+# part of a time limit by which one step may exceed it
+NEGLIGIBLE_PART = 0.05
+
 
 class Deadline:
     """A time limit that steps check between pieces of their work.
@@ -53,9 +56,11 @@ class Deadline:
         return self._end is not None and time.perf_counter() >= self._end
 
     def affords(self, seconds: float) -> bool:
-        """Whether a step that takes this long ends in time."""
+        """Whether a step that takes this long ends in time, or is too short to matter."""
         left = self.left
-        return left is None or seconds < left
+        if left is None or self.seconds is None:
+            return True
+        return seconds < max(left, NEGLIGIBLE_PART * self.seconds)
 
     def part(self, share: float) -> Self:
         """Return the deadline of one step: a share of the time that is left.
@@ -81,3 +86,21 @@ class Deadline:
         """Record what was not done for lack of time; the same phrase once only."""
         if what not in self.given_up:
             self.given_up.append(what)
+
+
+def in_words(seconds: float) -> str:
+    """Return a predicted duration in words.
+
+    Examples
+    --------
+    >>> in_words(40.0), in_words(100.0), in_words(20_000.0)
+    ('40 s', '2 minutes', '6 hours')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes == 1:
+        return "a minute"
+    if minutes <= 120:
+        return f"{minutes} minutes"
+    return f"{round(minutes / 60)} hours"

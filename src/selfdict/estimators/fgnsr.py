@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.abundances import Variability
-from selfdict.abundances.prediction import predicted_seconds
+from selfdict.abundances.prediction import seconds_of_nnls
 from selfdict.compute.deadline import Deadline
 from selfdict.estimators.base import SelfDictionaryEstimator
 from selfdict.estimators.readout import SolutionReadout
@@ -336,7 +336,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
             return pixels
         if self._deadline.left is not None:
             # two rounds of shares, and what follows from them
-            seconds = 3 * predicted_seconds(pixels.T, points.T)
+            seconds = 3 * seconds_of_nnls(pixels.T, points.T)
             if not self._deadline.affords(seconds):
                 return self._without_groups(pixels)
         groups = pure_groups(points.T, self.indices_)

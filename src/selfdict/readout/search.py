@@ -11,7 +11,7 @@ import numpy as np
 from selfdict._errors import InputWarning
 from selfdict._validation import Array
 from selfdict.abundances import nnls
-from selfdict.compute.deadline import Deadline
+from selfdict.compute.deadline import Deadline, in_words
 from selfdict.compute.sums import second_moments
 from selfdict.metrics import relative_error
 from selfdict.peers._columns import enough
@@ -213,27 +213,11 @@ def _announce(stage: _Stage, budget: Budget, good_enough: float) -> None:
         if stage.fit.residual(stage.in_pool(start))[0] <= good_enough:
             return  # nothing is left to exchange
     warnings.warn(
-        f"choosing {stage.r} columns by exchange takes about {_duration(seconds)} here: "
+        f"choosing {stage.r} columns by exchange takes about {in_words(seconds)} here: "
         "max_seconds ends it before, and the method 'spa' exchanges nothing",
         InputWarning,
         stacklevel=2,
     )
-
-
-def _duration(seconds: float) -> str:
-    """Return a time in words, for a prediction.
-
-    Examples
-    --------
-    >>> _duration(100.0), _duration(7000.0)
-    ('2 minutes', '117 minutes')
-    """
-    minutes = round(seconds / 60)
-    if minutes <= 1:
-        return "a minute"
-    if minutes <= 120:
-        return f"{minutes} minutes"
-    return f"{round(minutes / 60)} hours"
 
 
 def _most_promising_first(stage: _Stage) -> list[Array]:

@@ -10,7 +10,7 @@ import numpy as np
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.abundances import Variability
-from selfdict.abundances.prediction import predicted_seconds
+from selfdict.abundances.prediction import seconds_of_nnls
 from selfdict.estimators import FGNSR
 from selfdict.model.solution import Solution
 from selfdict.readout import Proof, robustness_report
@@ -241,7 +241,7 @@ def _guarantee(selection: Selection, request: UnmixRequest, points: Points) -> G
     """Return what the theorems promise, if there is time to find out."""
     if request.deadline.left is not None and selection.pixel_spectra is not None:
         # A fit of all points, and a small linear program per endmember.
-        seconds = 2 * predicted_seconds(selection.pixel_spectra, points.values.T)
+        seconds = 2 * seconds_of_nnls(selection.pixel_spectra, points.values.T)
         if not request.deadline.affords(seconds):
             request.deadline.give_up("what the theorems promise was not computed")
             return None

@@ -27,6 +27,7 @@ from selfdict.scene.request import (
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.selection import Selection, choose_endmembers, read_points
 from selfdict.scene.thinning import with_pixels
+from selfdict.scene.time_limit import fit_mapping_in_time
 from selfdict.scene.whole import IN_BLOCKS, is_solved_in_blocks, solve_scene
 
 __all__ = ["METHODS", "unmix"]
@@ -134,7 +135,7 @@ def unmix(
     max_seconds : float, optional
         For ``"fgnsr"``: the time limit of all that chooses and proves. What has been found by then
         is used, and ``UnmixResult.given_up`` says what was left out. The scene is always read, and
-        the abundances are always mapped.
+        the abundances are always mapped, but without standard errors if these take too long.
     random_state : None, int or numpy.random.Generator
         The same seed gives the same result; None is the seed 0.
     progress : callable, optional
@@ -216,6 +217,7 @@ def unmix(
         whole = solve_scene(request, seed, client, partial(report, "select"))
         points = with_pixels(points, whole.open_pixels)
     selection = choose_endmembers(request, points, seed)
+    request = fit_mapping_in_time(request, selection, points, client)
     report("select", 1.0)
     # Up to 128 MiB, which the second pass does not need; a solution keeps its own data.
     del points
