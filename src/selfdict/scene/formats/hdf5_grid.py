@@ -51,6 +51,7 @@ def transform_from_numbers(values: Array | None) -> Affine | None:
     if values is None or values.size != 6 or not np.isfinite(values).all():
         return None
     transform = Affine.from_gdal(*values.tolist())
+    # A grid without area: map coordinates would be those of one line or point.
     if transform.determinant == 0:
         return None
     return transform
@@ -63,25 +64,31 @@ def read_grid_mapping(limit: Limit, file: Any, cube: Any) -> MapGrid:
     called ``transverse_mercator`` or ``projection``.
     """
     path = limit.path
-    names = ["transverse_mercator", "projection"]
-    named = text_attribute(path, cube, "grid_mapping")
-    if named is not None:
-        names.insert(0, named)
-    for name in names:
-        mapping = _find_beside(file, cube, name)
-        if mapping is not None:
-            break
-    else:
-        return MapGrid(
-            None, None, ("the file has no grid mapping: pixels have no map coordinates",)
-        )
+    mapping = _find_mapping(limit, file, cube)
+    if mapping is None:
+        note = "the file has no grid mapping: pixels have no map coordinates"
+        return MapGrid(None, None, (note,))
     notes: tuple[str, ...] = ()
     crs = None
+    # GDAL writes the first name, the CF conventions know the second.
     text = text_attribute(path, mapping, "spatial_ref") or text_attribute(path, mapping, "crs_wkt")
     if text is not None:
         crs, notes = crs_from_text(text)
     transform = transform_from_numbers(number_list(path, mapping, "GeoTransform"))
     return MapGrid(crs, transform, notes)
+
+
+def _find_mapping(limit: Limit, file: Any, cube: Any) -> Any:
+    """Return the variable that describes the grid of a cube, or None."""
+    names = ["transverse_mercator", "projection"]
+    named = text_attribute(limit.path, cube, "grid_mapping")
+    if named is not None:
+        names.insert(0, named)
+    for name in names:
+        mapping = _find_beside(file, cube, name)
+        if mapping is not None:
+            return mapping
+    return None
 
 
 def _find_beside(file: Any, cube: Any, name: str) -> Any:
@@ -90,6 +97,7 @@ def _find_beside(file: Any, cube: Any, name: str) -> Any:
     if not name.strip("/"):
         return None
     group = cube.name.rpartition("/")[0].strip("/")
+    # NetCDF looks for variables and dimensions in the group itself first, then around it.
     if group:
         found = plain_dataset(file, f"{group}/{name}")
         if found is not None:

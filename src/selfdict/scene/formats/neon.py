@@ -91,6 +91,7 @@ def _read_windows(
     if not windows or wavelength is None:
         return None, []
     is_good = np.ones(wavelength.shape, dtype=bool)
+    # Both ends belong to a window.
     for low, high in windows:
         is_good &= ~((wavelength >= low) & (wavelength <= high))
     spans = " and ".join(f"{low:.0f}–{high:.0f} nm" for low, high in windows)
@@ -109,6 +110,7 @@ def _read_grid(limit: Limit, file: Any, group: str) -> MapGrid:
         if text is not None:
             fields[key] = text
     crs, transform = read_map(path, fields)
+    # The code is exact, other than a name of a datum in the map info.
     code = plain_dataset(file, f"{group}/EPSG Code")
     if code is not None:
         numbers = parse_numbers(path, load_values(limit, code), "EPSG Code")

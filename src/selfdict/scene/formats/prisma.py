@@ -140,6 +140,7 @@ def _detector_bands(limit: Limit, file: Any, detector: str) -> _Bands:
     if wavelength is None:
         raise SceneError(path, f"has no attribute List_Cw_{detector}, the wavelengths")
     fwhm = _band_list(limit, file, f"List_Fwhm_{detector}", n_bands)
+    # NaN, so that both detectors have the same entries.
     if fwhm is None:
         fwhm = np.full(n_bands, np.nan)
     flags = _band_list(limit, file, f"List_Cw_{detector}_Flags", n_bands)
@@ -147,7 +148,8 @@ def _detector_bands(limit: Limit, file: Any, detector: str) -> _Bands:
         flags = np.ones(n_bands)
     low = one_number(path, file, f"L2Scale{detector}Min")
     high = one_number(path, file, f"L2Scale{detector}Max")
-    # False for NaN, too.
+    # Numbers of two detectors without their scales cannot be joined. The comparison is False for
+    # NaN, too.
     if low is None or high is None or not -np.inf < low < high < np.inf:
         raise SceneError(
             path, f"needs attributes L2Scale{detector}Min < L2Scale{detector}Max, got {low}, {high}"

@@ -64,6 +64,7 @@ def read(limit: Limit, cube_name: str) -> xr.DataArray:
             number_list(path, cube, "fwhm"),
             number_list(path, cube, "good_wavelengths"),
         )
+        # Planet_Ortho_Framing of a swath describes the grid of another file.
         grid = MapGrid(None, None)
         if is_grid:
             grid = _read_grid(limit, file, cube.shape[1:])
@@ -149,6 +150,8 @@ def _grid_from_structure(limit: Limit, file: Any, shape: tuple[int, int]) -> Aff
     lower_right = _pair(text, "LowerRightMtrs")
     if upper_left is None or lower_right is None:
         return None
+    # The product registers pixels by their corners (HE5_HDFE_CORNER): the two points are the
+    # outer corners of the grid.
     n_rows, n_columns = shape
     dx = (lower_right[0] - upper_left[0]) / n_columns
     dy = (lower_right[1] - upper_left[1]) / n_rows
