@@ -17,20 +17,19 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
 
     pixels = record["pure_pixels"]
     library = record["library"] is not None
-    found = f"{len(pixels)} pure pixels"
-    if library:
-        found = f"{len(pixels)} spectra of the library"
     sentence = (
-        f"{found} in {seconds(record['seconds']['total'])}, "
+        f"{_found(record)} in {seconds(record['seconds']['total'])}, "
         f"relative error {percent(record['relative_error'])}"
     )
+    if record["parameters"]["endmembers"] == "average":
+        sentence += f" (of the pure pixels themselves {percent(record['pixel_error'])})"
     if record["gap"] is not None:
         sentence += f", certified gap {percent(record['gap'])}"
     if record["rank_advice"] is not None:
         print_line(record["rank_advice"]["sentences"][0])
     print_line(sentence)
     if record["proof"] is not None:
-        print_line(record["proof"]["sentence"])
+        print_line(f"{record['proof']['sentence']} This is about {record['proof']['about']}.")
     if record["check"] is not None:
         gap = percent(record["check"]["gap"])
         print_line(f"for all pixels the solution is at most {gap} above the optimum")
@@ -47,3 +46,13 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
         print_line(f"note: {note}")
     print_line(f"in {output}: {', '.join(record['files'])}")
     print_line(str(output / "report.html"))
+
+
+def _found(record: dict[str, Any]) -> str:
+    """Return what was found: spectra of a library, averages or pixels."""
+    count = len(record["pure_pixels"])
+    if record["library"] is not None:
+        return f"{count} spectra of the library"
+    if record["parameters"]["endmembers"] == "average":
+        return f"{count} pure pixels with their groups"
+    return f"{count} pure pixels"
