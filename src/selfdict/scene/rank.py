@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import as_rank
 from selfdict.scene.advice import RankAdvice, advise
+from selfdict.scene.plain import scene_of
 from selfdict.scene.preflight import Preflight
 from selfdict.scene.preflight import preflight as look_at_scene
 from selfdict.scene.request import (
@@ -32,7 +33,7 @@ _DEFAULT_SETTINGS: dict[str, Any] = {
 
 
 def advise_rank(
-    scene: xr.DataArray,
+    scene: xr.DataArray | ArrayLike,
     r_max: int = MOST_MATERIALS,
     *,
     mask: ArrayLike | None = None,
@@ -48,7 +49,7 @@ def advise_rank(
 
     Parameters
     ----------
-    scene : xarray.DataArray (band, y, x)
+    scene : xarray.DataArray (band, y, x), or a plain array
         See :func:`unmix`.
     r_max : int
         The largest number to recommend.
@@ -78,7 +79,7 @@ def advise_rank(
     if unknown:
         raise TypeError(f"advise_rank takes no setting {', '.join(sorted(unknown))}")
     request = check_request(
-        scene,
+        scene_of(scene),
         "auto",
         library=None,
         names=None,
