@@ -9,7 +9,7 @@ import pytest
 
 from selfdict.kernels.gates import fit_columns
 from selfdict.kernels.leading_eigen import leading_eigenpairs
-from selfdict.kernels.rank_two import deflate, misplaced
+from selfdict.kernels.rank_two import deflate
 
 
 def _fit():
@@ -22,7 +22,6 @@ CALLS = {
     "fit_columns": _fit,
     "leading_eigenpairs": lambda: leading_eigenpairs(np.diag(np.arange(30.0))),
     "deflate": lambda: deflate(np.ones((300, 40)), np.empty((300, 40))),
-    "misplaced": lambda: misplaced(np.arange(20_000) % 2 == 0, 10_000),
 }
 
 

@@ -12,7 +12,6 @@ from selfdict.kernels.rank_two import (
     deflate,
     extreme_pair,
     gather,
-    misplaced,
     project,
     shares,
     swap_rows,
@@ -74,15 +73,6 @@ def test_correlate():
     out /= np.linalg.norm(direction)
     expected = [np.corrcoef(row, direction)[0, 1] if np.ptp(row) > 0 else -np.inf for row in rows]
     np.testing.assert_allclose(out, expected, rtol=1e-12)
-
-
-@given(st.lists(st.booleans(), max_size=30))
-def test_misplaced(first):
-    first = np.array(first, dtype=bool)
-    size = int(first.sum())
-    left, right = misplaced(first, size)
-    np.testing.assert_array_equal(left, np.flatnonzero(~first[:size]))
-    np.testing.assert_array_equal(right, size + np.flatnonzero(first[size:]))
 
 
 def test_swap_rows():

@@ -13,46 +13,28 @@ A call that passes a dozen arrays takes as long as a small solve: helpers either
 are inlined.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from selfdict._validation import Array
 from selfdict.kernels.aligned import aligned_zeros
-from selfdict.kernels.jit import inlined, jit, jit_without_allocation
+from selfdict.kernels.jit import boolean, helper, inlined, int64, jit_without_allocation
 from selfdict.kernels.triangular import backward, cholesky_row, forward, orthogonal_row
 
 _EPSILON = 2.0**-52  # the machine epsilon of float64
-_N_VECTORS = 10  # fields of _Memory that are one row of its memory
 
 
-class _Matrices(NamedTuple):
-    """What all problems have in common; see :func:`active_set`."""
-
-    Rt: Array
-    G: Array
-    guess: Array
-    shift: Array
-    simplex: bool
-    stable: bool
-
-
-class _Memory(NamedTuple):
-    """The state of one problem, in arrays that all problems share."""
-
-    free: Array  # F, in order of entry
-    L: Array
-    Q: Array  # used by the stable form only
-    inverse: Array  # 1 / diag(L)
-    x: Array
-    s: Array  # the minimiser on F, without x ≥ 0
-    z: Array  # L⁻¹ R_Fᵀy; with Σx = 1, projected onto the plane of the constraint
-    e: Array  # L⁻¹ 1
-    w: Array  # the negative gradient, Rᵀ(y − R x)
-    c: Array  # Rᵀy, used by the Gram form only
-    y: Array
-    residual: Array  # y − R x, used by the stable form only
-    zero: Array
+# Rows of the memory of a problem, which all problems share.
+_INVERSE = 0  # 1 / diag(L)
+_SOLUTION = 1  # x
+_MINIMISER = 2  # s, the minimiser on F, without x ≥ 0
+_COORDINATES = 3  # z = L⁻¹ R_Fᵀy; with Σx = 1, projected onto the plane of the constraint
+_ONES = 4  # e = L⁻¹ 1
+_GRADIENT = 5  # w, the negative gradient, Rᵀ(y − R x)
+_PRODUCTS = 6  # c = Rᵀy, used by the Gram form only
+_ZERO = 7
+_DATA = 8  # y
+_RESIDUAL = 9  # y − R x, used by the stable form only
+_N_VECTORS = 10
 
 
 def active_set(
@@ -118,94 +100,82 @@ def _solve_problems(
     vectors: Array,
 ) -> None:
     """Do the work of :func:`active_set` in the memory that it has allocated."""
-    matrices = _Matrices(Rt, G, guess, shift, simplex, stable)
-    r, q = Rt.shape
-    memory = _Memory(
-        free=free,
-        L=vectors[_N_VECTORS : _N_VECTORS + r],
-        Q=vectors[_N_VECTORS + r :],
-        inverse=vectors[0][:r],
-        x=vectors[1][:r],
-        s=vectors[2][:r],
-        z=vectors[3][:r],
-        e=vectors[4][:r],
-        w=vectors[5][:r],
-        c=vectors[6][:r],
-        zero=vectors[7][:r],
-        y=vectors[8][:q],
-        residual=vectors[9][:q],
-    )
-    x = memory.x
-    y = memory.y
+    r = Rt.shape[0]
+    L = vectors[_N_VECTORS : _N_VECTORS + r]
+    Q = vectors[_N_VECTORS + r :]
+    x = vectors[_SOLUTION]
+    s = vectors[_MINIMISER]
+    w = vectors[_GRADIENT]
     rows = 0  # how many rows of the factor belong to free[:rows]
     for problem in range(Y.shape[1]):
-        for i in range(q):
-            y[i] = Y[i, problem]
-        if warm:
-            for i in range(r):
-                x[i] = X[problem, i]
-        else:
-            smallest = _affine(matrices.guess, y, matrices.shift, x)
-            if smallest >= 0.0 and not stable:  # x ≥ 0 holds without being enforced
-                for i in range(r):
-                    X[problem, i] = x[i]
-                continue
-        if not stable:
-            _affine(Rt, y, memory.zero, memory.c)
-        rows = _exchange(matrices, memory, rows)
+        size = _start(Rt, guess, shift, Y, X, problem, vectors, stable, warm)
+        if size >= 0.0:
+            # Exchange indices of F, at first where x > 0, until x is optimal.
+            k, rows = _first_free_set(x, r, free, rows, simplex)
+            feasible = False
+            entering = -1
+            tolerance = 0.0
+            for _ in range(10 * (r + 1)):
+                k, rows = _extend_factor(Rt, G, free, L, Q, vectors, k, rows, stable)
+                _minimise_on_free_set(free, L, Q, vectors, k, Rt.shape[1], simplex, stable)
+                appended = k > 0 and free[k - 1] == entering
+                if entering >= 0 and not (appended and s[k - 1] > 0.0):
+                    # Its gradient was positive by rounding only: try the next one.
+                    w[entering] = 0.0
+                    k -= appended
+                    rows = k
+                else:
+                    kept, rows = _move(free, s, x, int64(k), boolean(feasible))
+                    if kept < k:
+                        k = kept
+                        entering = -1
+                        continue
+                    feasible = True
+                    tolerance = _gradient(Rt, G, free, Q, vectors, k, size, simplex, stable)
+                entering = _largest_gradient(x, w, r, tolerance)
+                if entering < 0:
+                    break
+                free[k] = entering
+                k += 1
         for i in range(r):
             X[problem, i] = x[i]
 
 
 @inlined
-def _exchange(matrices: _Matrices, memory: _Memory, rows: int) -> int:
-    """Exchange indices of F, at first where x > 0, until x is optimal.
-
-    ``rows`` of the factor belong to F of the last problem; return how many belong to F now.
-    """
-    free = memory.free
-    s = memory.s
-    x = memory.x
-    w = memory.w
-    r, q = matrices.Rt.shape
+def _start(
+    Rt: Array,
+    guess: Array,
+    shift: Array,
+    Y: Array,
+    X: Array,
+    problem: int,
+    vectors: Array,
+    stable: bool,
+    warm: bool,
+) -> float:
+    """Take y and the start x of a problem, and return max |y_i|; −1 if x solves it already."""
+    y = vectors[_DATA]
+    x = vectors[_SOLUTION]
     size = 0.0
-    for i in range(q):
-        size = max(size, abs(memory.y[i]))
-    k, rows = _first_free_set(x, free, rows, matrices.simplex)
-    feasible = False
-    entering = -1
-    tolerance = 0.0
-    for _ in range(10 * (r + 1)):
-        k, rows = _extend_factor(matrices, memory, k, rows)
-        _minimise_on_free_set(matrices, memory, k)
-        appended = k > 0 and free[k - 1] == entering
-        if entering >= 0 and not (appended and s[k - 1] > 0.0):
-            # Its gradient was positive by rounding only: try the next one.
-            w[entering] = 0.0
-            k -= appended
-            rows = k
-        else:
-            kept, rows = _move(free, s, x, k, feasible)
-            if kept < k:
-                k = kept
-                entering = -1
-                continue
-            feasible = True
-            tolerance = _gradient(matrices, memory, k, size)
-        entering = _largest_gradient(x, w, tolerance)
-        if entering < 0:
-            break
-        free[k] = entering
-        k += 1
-    return rows
+    for i in range(Rt.shape[1]):
+        y[i] = Y[i, problem]
+        size = max(size, abs(y[i]))
+    if warm:
+        for i in range(Rt.shape[0]):
+            x[i] = X[problem, i]
+    elif _affine(guess, y, shift, x) >= 0.0 and not stable:
+        return -1.0  # x ≥ 0 holds without being enforced
+    if not stable:
+        _affine(Rt, y, vectors[_ZERO], vectors[_PRODUCTS])
+    return size
 
 
 @inlined
-def _first_free_set(x: Array, free: Array, rows: int, simplex: bool) -> tuple[int, int]:
+def _first_free_set(x: Array, r: int, free: Array, rows: int, simplex: bool) -> tuple[int, int]:
     """Let F be where x > 0 and set x to zero; return the size of F and the valid rows of L."""
     k = 0
     common = 0
-    for i in range(x.shape[0]):
+    for i in range(r):
         if x[i] > 0.0:
             # The rows of the last problem stay valid as long as its free indices are the same.
             if common == k and k < rows and free[k] == i:
@@ -220,25 +190,33 @@ def _first_free_set(x: Array, free: Array, rows: int, simplex: bool) -> tuple[in
 
 
 @inlined
-def _extend_factor(matrices: _Matrices, memory: _Memory, k: int, rows: int) -> tuple[int, int]:
+def _extend_factor(
+    Rt: Array,
+    G: Array,
+    free: Array,
+    L: Array,
+    Q: Array,
+    vectors: Array,
+    k: int,
+    rows: int,
+    stable: bool,
+) -> tuple[int, int]:
     """Compute the missing rows of L and take dependent columns out of F.
 
     Return the new size of F and the number of rows, which is the same.
     """
-    free = memory.free
-    L = memory.L
-    inverse = memory.inverse
+    inverse = vectors[_INVERSE]
     while rows < k:
         j = free[rows]
-        if matrices.stable:
-            pivot = orthogonal_row(matrices.Rt, j, rows, L, memory.Q)
+        if stable:
+            pivot = orthogonal_row(Rt, j, int64(rows), L, Q)
         else:
-            pivot = cholesky_row(matrices.G, free, rows, L, inverse)
+            pivot = cholesky_row(G, free, int64(rows), L, inverse)
         if pivot > 0.0:
             inverse[rows] = 1.0 / pivot
             rows += 1
         else:
-            memory.x[j] = 0.0
+            vectors[_SOLUTION, j] = 0.0
             k -= 1
             for t in range(rows, k):
                 free[t] = free[t + 1]
@@ -246,23 +224,27 @@ def _extend_factor(matrices: _Matrices, memory: _Memory, k: int, rows: int) -> t
 
 
 @inlined
-def _minimise_on_free_set(matrices: _Matrices, memory: _Memory, k: int) -> None:
+def _minimise_on_free_set(
+    free: Array, L: Array, Q: Array, vectors: Array, k: int, q: int, simplex: bool, stable: bool
+) -> None:
     """Compute z and the minimiser s."""
-    L = memory.L
-    inverse = memory.inverse
-    z = memory.z
-    e = memory.e
-    if matrices.stable:
+    inverse = vectors[_INVERSE]
+    s = vectors[_MINIMISER]
+    z = vectors[_COORDINATES]
+    e = vectors[_ONES]
+    c = vectors[_PRODUCTS]
+    y = vectors[_DATA]
+    if stable:
         for t in range(k):
             value = 0.0
-            for i in range(memory.y.shape[0]):
-                value += memory.Q[t, i] * memory.y[i]
+            for i in range(q):
+                value += Q[t, i] * y[i]
             z[t] = value
     else:
         for t in range(k):
-            z[t] = memory.c[memory.free[t]]
+            z[t] = c[free[t]]
         forward(L, inverse, k, z)
-    if matrices.simplex:
+    if simplex:
         # With s = L⁻ᵀz, the constraint Σs = 1 reads eᵀz = 1: project z onto that plane.
         for t in range(k):
             e[t] = 1.0
@@ -277,38 +259,49 @@ def _minimise_on_free_set(matrices: _Matrices, memory: _Memory, k: int) -> None:
             for t in range(k):
                 z[t] -= excess / length * e[t]
     for t in range(k):
-        memory.s[t] = z[t]
-    backward(L, inverse, k, memory.s)
+        s[t] = z[t]
+    backward(L, inverse, k, s)
 
 
 @inlined
-def _gradient(matrices: _Matrices, memory: _Memory, k: int, size: float) -> float:
+def _gradient(
+    Rt: Array,
+    G: Array,
+    free: Array,
+    Q: Array,
+    vectors: Array,
+    k: int,
+    size: float,
+    simplex: bool,
+    stable: bool,
+) -> float:
     """Compute w at x = s and return the size of its rounding errors; ``size`` is max |y_i|."""
-    G = matrices.G
-    free = memory.free
-    s = memory.s
-    w = memory.w
-    r, q = matrices.Rt.shape
-    if matrices.stable:
+    s = vectors[_MINIMISER]
+    w = vectors[_GRADIENT]
+    c = vectors[_PRODUCTS]
+    y = vectors[_DATA]
+    z = vectors[_COORDINATES]
+    residual = vectors[_RESIDUAL]
+    r, q = Rt.shape
+    if stable:
         # The residual through Q: R x itself would lose digits where x is large.
-        residual = memory.residual
         for i in range(q):
-            residual[i] = memory.y[i]
+            residual[i] = y[i]
         for t in range(k):
             for i in range(q):
-                residual[i] -= memory.z[t] * memory.Q[t, i]
-        _affine(matrices.Rt, residual, memory.zero, w)
+                residual[i] -= z[t] * Q[t, i]
+        _affine(Rt, residual, vectors[_ZERO], w)
         tolerance = 4.0 * _EPSILON * size
     else:
         for i in range(r):
-            w[i] = memory.c[i]
+            w[i] = c[i]
         total = 0.0
         for t in range(k):
             total += s[t]
             for i in range(r):
                 w[i] -= s[t] * G[free[t], i]
         tolerance = 4.0 * _EPSILON * (size + total)
-    if matrices.simplex:
+    if simplex:
         # On F the entries of w equal the multiplier of Σx = 1, up to rounding: take their mean with
         # weights s, and subtract it.
         level = 0.0
@@ -320,18 +313,18 @@ def _gradient(matrices: _Matrices, memory: _Memory, k: int, size: float) -> floa
 
 
 @inlined
-def _largest_gradient(x: Array, w: Array, tolerance: float) -> int:
+def _largest_gradient(x: Array, w: Array, r: int, tolerance: float) -> int:
     """Return the index at zero with the largest w above the tolerance, or −1."""
     entering = -1
     best = tolerance
-    for i in range(x.shape[0]):
+    for i in range(r):
         if x[i] == 0.0 and w[i] > best:
             best = w[i]
             entering = i
     return entering
 
 
-@jit
+@helper
 def _affine(A: Array, y: Array, b: Array, out: Array) -> float:
     """Write A y + b into ``out`` and return its smallest entry."""
     smallest = np.inf
@@ -344,7 +337,7 @@ def _affine(A: Array, y: Array, b: Array, out: Array) -> float:
     return smallest
 
 
-@jit
+@helper
 def _move(free: Array, s: Array, x: Array, k: int, feasible: bool) -> tuple[int, int]:
     """Go from x towards s while x ≥ 0, and remove the indices from F that are zero there.
 

@@ -3,12 +3,10 @@
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import jit
 
 _DOUBLES_PER_LINE = 8  # float64 numbers in a cache line of 64 bytes
 
 
-@jit
 def aligned_zeros(n_rows: int, length: int) -> Array:
     """Return rows of at least ``length`` zeros, each up to the end of a cache line."""
     width = -(-length // _DOUBLES_PER_LINE) * _DOUBLES_PER_LINE

@@ -3,10 +3,10 @@
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import jit
+from selfdict.kernels.jit import jit_without_allocation
 
 
-@jit
+@jit_without_allocation
 def subtract_squares(residuals: Array, slack: Array, change: Array, rounding: Array) -> None:
     """Subtract ``change[j]``² from ``residuals[j]`` and add the possible error to ``slack[j]``.
 
@@ -19,7 +19,7 @@ def subtract_squares(residuals: Array, slack: Array, change: Array, rounding: Ar
         slack[j] += rounding[j] * (2.0 * abs(c) + rounding[j])
 
 
-@jit
+@jit_without_allocation
 def surely_largest(residuals: Array, slack: Array) -> float:
     """Return the largest ``residuals[j] − slack[j]``, or zero if all are negative."""
     largest = 0.0
@@ -30,19 +30,7 @@ def surely_largest(residuals: Array, slack: Array) -> float:
     return largest
 
 
-@jit
 def possibly_larger(residuals: Array, slack: Array, threshold: float) -> Array:
     """Return the columns whose ``residuals[j] + slack[j]`` is positive and ≥ ``threshold``."""
-    # A first pass counts them, so that the array is allocated once and no larger than needed.
-    count = 0
-    for j in range(residuals.size):
-        upper = residuals[j] + slack[j]
-        count += upper >= threshold and upper > 0.0
-    columns = np.empty(count, dtype=np.intp)
-    position = 0
-    for j in range(residuals.size):
-        upper = residuals[j] + slack[j]
-        if upper >= threshold and upper > 0.0:
-            columns[position] = j
-            position += 1
-    return columns
+    upper = residuals + slack
+    return np.flatnonzero((upper >= threshold) & (upper > 0.0))

@@ -1,5 +1,6 @@
 """Squared Euclidean norms of the columns of a matrix."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.compute.threads import for_slices
-from selfdict.kernels.jit import jit
+from selfdict.kernels.jit import jit_without_allocation
 
 # Columns that a thread sums at a time. Wide slices, because in a row-major matrix a narrow slice
 # jumps to another memory page at every row.
@@ -22,29 +23,38 @@ def squared_norms(M: Any) -> Array:
             return np.asarray(M.astype(np.float64).power(2).sum(axis=0))
     M = np.asarray(M)
     out = np.zeros(M.shape[1])
+    add_norms: Callable[[Array, Array, int, int], None] = _add_norms_of_columns
+    if abs(M.strides[0]) < abs(M.strides[1]):
+        add_norms = _add_norms_of_rows
+        M = M.T
 
     def task(start: int, stop: int) -> None:
-        add_squared_norms(M, out, start, stop)
+        add_norms(M, out, start, stop)
 
-    for_slices(task, M.shape[1], _COLUMNS_PER_NORM_SLICE)
+    for_slices(task, out.size, _COLUMNS_PER_NORM_SLICE)
     return out
 
 
-@jit
-def add_squared_norms(M: Array, out: Array, start: int, stop: int) -> None:
-    """Add ‖m_j‖² to ``out[j]`` for the columns j in [start, stop)."""
+@jit_without_allocation
+def _add_norms_of_rows(M: Array, out: Array, start: int, stop: int) -> None:
+    """Add the squared norm of row j of M to ``out[j]`` for j in [start, stop)."""
+    for j in range(start, stop):
+        row = M[j]
+        total = 0.0
+        for i in range(row.size):
+            a = np.float64(row[i])
+            total += a * a
+        out[j] += total
+
+
+@jit_without_allocation
+def _add_norms_of_columns(M: Array, out: Array, start: int, stop: int) -> None:
+    """Add the squared norm of column j of M to ``out[j]`` for j in [start, stop).
+
+    Four rows at a time, so that ``out`` is read and written a quarter as often. LLVM vectorises the
+    loops because they run over views of the slice, from 0.
+    """
     m = M.shape[0]
-    if abs(M.strides[0]) < abs(M.strides[1]):
-        # Column-major: one sum per column reads the memory in order.
-        for j in range(start, stop):
-            total = 0.0
-            for i in range(m):
-                a = np.float64(M[i, j])
-                total += a * a
-            out[j] += total
-        return
-    # Row-major: four rows at a time, so that ``out`` is read and written a quarter as often. LLVM
-    # vectorises the loops because they run over views of the slice, from 0.
     sums = out[start:stop]
     quads = m - m % 4
     for i in range(0, quads, 4):

@@ -18,7 +18,7 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.kernels.aligned import aligned_zeros
 from selfdict.kernels.gram_factor import factor_row, solve_factored, subtract_row, subtract_rows
-from selfdict.kernels.jit import inlined, jit, jit_without_allocation
+from selfdict.kernels.jit import helper, inlined, int64, jit_without_allocation
 
 # Where an entry of z is: at 0, between its bounds, at its gate.
 ZERO = 0
@@ -40,7 +40,6 @@ class _Memory(NamedTuple):
     side: Array  # 1 for an entry at 0 that may rise, −1 for one at its gate that may fall, else 0
 
 
-@jit
 def fit_columns(
     G: Array,
     C: Array,
@@ -72,22 +71,43 @@ def fit_columns(
         The solution and where its entries are; on entry the warm start.
     """
     k = t.shape[0]
-    value = 0.0
     sums = np.zeros(1 + k)
+    # Allocated here: a kernel that allocates takes twice as long to compile.
+    vectors = aligned_zeros(2 * k + 5, k)
+    vectors[:k, :k] = G
+    entries = np.empty((2, k + 1), np.uintp)  # unsigned: no test for negative indices in the loops
+    _fit_columns(C, weight, t, own, Z, state, start, stop, vectors, entries, sums)
+    return sums
+
+
+@jit_without_allocation
+def _fit_columns(
+    C: Array,
+    weight: Array,
+    t: Array,
+    own: Array,
+    Z: Array,
+    state: Array,
+    start: int,
+    stop: int,
+    vectors: Array,
+    entries: Array,
+    sums: Array,
+) -> None:
+    """Do the work of :func:`fit_columns` in the memory that it has allocated."""
+    k = t.shape[0]
+    value = 0.0
     gradient = sums[1:]
-    rows = aligned_zeros(k + 2, k)
-    rows[:k, :k] = G
     memory = _Memory(
-        G=rows,
-        r=rows[k],
-        g=rows[k + 1],
-        # Unsigned integers: no test for negative indices in the loops.
-        free=np.empty(k + 1, np.uintp),
-        gate=np.empty(k + 1, np.uintp),
-        L=np.empty((k, k)),
-        inverse=np.empty(k),
-        s=np.empty(k),
-        side=np.empty(k),
+        G=vectors[:k],
+        r=vectors[k],
+        g=vectors[k + 1],
+        free=entries[0],
+        gate=entries[1],
+        L=vectors[k + 5 :],
+        inverse=vectors[k + 2],
+        s=vectors[k + 3],
+        side=vectors[k + 4],
     )
     g = memory.g
     for j in range(start, stop):
@@ -113,24 +133,41 @@ def fit_columns(
             gradient[i] -= slope
         value -= 0.5 * v * inner
     sums[0] = value
-    return sums
 
 
-@jit
 def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> Array:
-    """Return the Hessian (k, k) of the value of :func:`fit_columns`, from where the entries are.
+    """Return the Hessian (k, k) of the value of :func:`fit_columns`, from where the entries are."""
+    k = G.shape[0]
+    hessian = np.zeros((k, k))
+    vectors = np.empty((2 * k + 5, k + 3))
+    entries = np.empty((2, k + 1), np.uintp)
+    _add_curvature(G, weight, state, start, stop, vectors, entries, hessian)
+    return hessian + np.tril(hessian, -1).T
+
+
+@jit_without_allocation
+def _add_curvature(
+    G: Array,
+    weight: Array,
+    state: Array,
+    start: int,
+    stop: int,
+    vectors: Array,
+    entries: Array,
+    hessian: Array,
+) -> None:
+    """Add the lower triangle of the Hessian to ``hessian``, in memory of :func:`curvature`.
 
     G_UF G_FF⁻¹ G_FU is Yᵀ diag(1/d) Y with Y = L⁻¹ G_FU. Four rows of Y at a time, so that each sum
     is read and written a quarter as often.
     """
     k = G.shape[0]
-    hessian = np.zeros((k, k))
-    L = np.empty((k, k))
-    inverse = np.empty(k + 3)
-    Y = np.empty((k + 3, k))
-    r = np.empty(k)
-    free = np.empty(k + 1, np.uintp)
-    gate = np.empty(k + 1, np.uintp)
+    L = vectors[:k]
+    Y = vectors[k : 2 * k + 3]
+    r = vectors[2 * k + 3]
+    inverse = vectors[2 * k + 4]
+    free = entries[0]
+    gate = entries[1]
     for j in range(start, stop):
         q = p = 0
         for i in range(k):  # write before the test: no branch, and an entry too many is overwritten
@@ -149,7 +186,10 @@ def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> A
                 other = Y[d]
                 for a in range(p):
                     y[a] -= v * other[a]
-        Y[q : q + 3, :p] = inverse[q : q + 3] = 0.0  # up to three rows beyond F, in fours
+        for e in range(q, q + 3):  # up to three rows beyond F, in fours
+            inverse[e] = 0.0
+            for a in range(p):
+                Y[e, a] = 0.0
         for a in range(p):
             row = G[gate[a]]
             for b in range(a + 1):
@@ -165,10 +205,6 @@ def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> A
             target = hessian[gate[a]]
             for b in range(a + 1):
                 target[gate[b]] += weight[j] * r[b]
-    for a in range(k):
-        for b in range(a):
-            hessian[b, a] = hessian[a, b]
-    return hessian
 
 
 @inlined
@@ -177,7 +213,7 @@ def _four_rows(Y: Array, e: int) -> tuple[Array, Array, Array, Array]:
     return Y[e], Y[e + 1], Y[e + 2], Y[e + 3]
 
 
-@jit_without_allocation
+@helper
 def _solve_column(memory: _Memory, c: Array, t: Array, own: int, z: Array, state: Array) -> None:
     """Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start (z, state).
 
@@ -203,7 +239,7 @@ def _solve_column(memory: _Memory, c: Array, t: Array, own: int, z: Array, state
             # The sign of its g was rounding: put it back for good.
             q -= 1
             rows = q
-            _put_at_bound(G, t, entering, z[entering] > 0.0, z, state, side, r)
+            _put_at_bound(G, t, int64(entering), z[entering] > 0.0, z, state, side, r)
             g[entering] = 0.0
         else:
             hit = _move(t, free, s, q, z)
@@ -214,7 +250,7 @@ def _solve_column(memory: _Memory, c: Array, t: Array, own: int, z: Array, state
                 for a in range(hit, q):
                     free[a] = free[a + 1]
                 rows = min(rows, hit)
-                _put_at_bound(G, t, i, s[hit] > t[i], z, state, side, r)
+                _put_at_bound(G, t, int64(i), s[hit] > t[i], z, state, side, r)
                 continue
             for e in range(r.shape[0]):
                 g[e] = r[e]
@@ -223,7 +259,7 @@ def _solve_column(memory: _Memory, c: Array, t: Array, own: int, z: Array, state
         if entering < 0:
             return
         if state[entering] == GATE:
-            subtract_row(G, entering, -t[entering], r)
+            subtract_row(G, int64(entering), -t[entering], r)
         state[entering] = FREE
         side[entering] = 0.0
         q += 1
@@ -275,7 +311,7 @@ def _list_entries(memory: _Memory, t: Array, state: Array) -> int:
         p += (state[i] == GATE) & (t[i] > 0.0)
     for a in range(p):
         s[a] = t[gate[a]]
-    subtract_rows(memory.G, gate, s, p, memory.r)
+    subtract_rows(memory.G, gate, s, int64(p), memory.r)
     return q
 
 
@@ -289,7 +325,7 @@ def _extend_factor(
     """
     free = memory.free
     while rows < q:
-        if factor_row(memory.G, free, rows, memory.L, memory.inverse):
+        if factor_row(memory.G, free, int64(rows), memory.L, memory.inverse):
             rows += 1
             continue
         i = free[rows]
@@ -297,7 +333,7 @@ def _extend_factor(
         for a in range(rows, q):
             free[a] = free[a + 1]
         at_gate = z[i] > 0.5 * t[i]  # the nearer bound
-        _put_at_bound(memory.G, t, i, at_gate, z, state, memory.side, memory.r)
+        _put_at_bound(memory.G, t, int64(i), at_gate, z, state, memory.side, memory.r)
     return q, rows
 
 
@@ -356,7 +392,7 @@ def _entering(memory: _Memory, q: int, k: int, tolerance: float) -> int:
     return entering
 
 
-@jit
+@helper
 def _put_at_bound(
     G: Array, t: Array, i: int, at_gate: bool, z: Array, state: Array, side: Array, r: Array
 ) -> None:

@@ -4,14 +4,14 @@ The indices F are listed in ``free``; ``inverse`` holds 1/d.
 """
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import jit
+from selfdict.kernels.jit import helper
 
 # An atom whose squared distance to the span of the free ones is below this, relative to its squared
 # norm, cannot join them.
 _DEPENDENT_ATOM = 1e-13
 
 
-@jit
+@helper
 def subtract_rows(G: Array, index: Array, v: Array, count: int, r: Array) -> None:
     """Subtract Σ_a v_a G[index_a], a < count, from r."""
     for a in range(count):
@@ -21,7 +21,7 @@ def subtract_rows(G: Array, index: Array, v: Array, count: int, r: Array) -> Non
             r[e] -= x * row[e]
 
 
-@jit
+@helper
 def subtract_row(G: Array, i: int, v: float, r: Array) -> None:
     """Subtract v G[i] from r."""
     row = G[i]
@@ -29,7 +29,7 @@ def subtract_row(G: Array, i: int, v: float, r: Array) -> None:
         r[e] -= v * row[e]
 
 
-@jit
+@helper
 def factor_row(G: Array, free: Array, a: int, L: Array, inverse: Array) -> bool:
     """Compute row a of the factors L diag(d) Lᵀ of G_FF.
 
@@ -54,7 +54,7 @@ def factor_row(G: Array, free: Array, a: int, L: Array, inverse: Array) -> bool:
     return True
 
 
-@jit
+@helper
 def solve_factored(L: Array, inverse: Array, free: Array, q: int, r: Array, s: Array) -> None:
     """Solve L diag(d) Lᵀ s = r_F."""
     for a in range(q):

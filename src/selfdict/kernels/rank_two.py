@@ -6,24 +6,38 @@ Negative entries count as zero.
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import inlined, jit
+from selfdict.kernels.jit import inlined, jit_without_allocation
+
+_TINY = float(np.finfo(np.float64).tiny)  # the smallest normal number, in place of a length of zero
 
 
-@jit
 def gather(M: Array, columns: Array, rows: Array, scale: float) -> None:
     """Set ``rows[t]`` to ``scale`` times max(M[:, columns[t]], 0).
 
     ``rows`` is (k, m). An entry that is not finite becomes NaN or infinity.
     """
+    if abs(M.strides[0]) < abs(M.strides[1]):
+        _gather_rows(M.T, columns, rows, scale)
+    else:
+        _gather_columns(M, columns, rows, scale)
+
+
+@jit_without_allocation
+def _gather_rows(Mt: Array, columns: Array, rows: Array, scale: float) -> None:
+    """Do the work of :func:`gather` for Mᵀ, row-major."""
+    for t in range(columns.size):
+        column = Mt[columns[t]]
+        for i in range(column.size):
+            rows[t, i] = _positive_part(scale * column[i])
+
+
+@jit_without_allocation
+def _gather_columns(M: Array, columns: Array, rows: Array, scale: float) -> None:
+    """Do the work of :func:`gather` for M, row-major.
+
+    Eight rows of M at a time, in loops of constant length, which are several times faster.
+    """
     m = M.shape[0]
-    if abs(M.strides[0]) < abs(M.strides[1]):  # column-major
-        for t in range(columns.size):
-            j = columns[t]
-            for i in range(m):
-                rows[t, i] = _positive_part(scale * M[i, j])
-        return
-    # Row-major: eight rows of M at a time. Loops with simple bounds, here and above, are several
-    # times faster than one loop for both orders.
     eights = m - m % 8
     for first in range(0, eights, 8):
         for t in range(columns.size):
@@ -42,21 +56,30 @@ def _positive_part(a: float) -> float:
     return a - (a if a < 0 else 0)
 
 
-@jit
 def deflate(rows: Array, R: Array) -> Array:
     """Set R to ``rows`` without their parts along u, the direction of their mean.
 
     Return u and v, (2, m), such that AᵀA = RᵀR + u vᵀ + v uᵀ for the rows A. If R is in single
     precision, RᵀR has rounding errors of the spread of the rows, not of their size.
     """
+    out = np.zeros((2, rows.shape[1]))
+    _deflate(rows, R, out[0], out[1])
+    return out
+
+
+@jit_without_allocation
+def _deflate(rows: Array, R: Array, u: Array, v: Array) -> None:
+    """Do the work of :func:`deflate`; u and v are zero on entry."""
     k, m = rows.shape
-    out = np.zeros((2, m))
-    u = out[0]
-    v = out[1]
     for t in range(0, k, 16):  # any direction near that of the mean will do
         for i in range(m):
             u[i] += rows[t, i]
-    u /= max(np.sqrt(np.sum(u * u)), np.finfo(np.float64).tiny)
+    length = 0.0
+    for i in range(m):
+        length += u[i] * u[i]
+    length = max(np.sqrt(length), _TINY)
+    for i in range(m):
+        u[i] /= length
     square = 0.0
     for t in range(k):
         along = 0.0
@@ -72,10 +95,9 @@ def deflate(rows: Array, R: Array) -> Array:
     # The term (Σ along²) u uᵀ, one half in each of u vᵀ and v uᵀ.
     for i in range(m):
         v[i] += 0.5 * square * u[i]
-    return out
 
 
-@jit
+@jit_without_allocation
 def add_deflated(S: Array, u: Array, v: Array, G: Array) -> None:
     """Add S + u vᵀ + v uᵀ to G."""
     for i in range(u.size):
@@ -87,7 +109,7 @@ def add_deflated(S: Array, u: Array, v: Array, G: Array) -> None:
             g[j] += s[j] + (a * v[j] + b * u[j])
 
 
-@jit
+@jit_without_allocation
 def project(rows: Array, U: Array, out: Array) -> None:
     """Set ``out[:, t]`` to (u₁ᵀa, u₂ᵀa) for row a = ``rows[t]``.
 
@@ -103,7 +125,7 @@ def project(rows: Array, U: Array, out: Array) -> None:
         out[1, t] = second
 
 
-@jit
+@jit_without_allocation
 def correlate(rows: Array, direction: Array, out: Array) -> None:
     """Set ``out[t]`` to the correlation of row t with ``direction``, times the latter's norm.
 
@@ -125,29 +147,7 @@ def correlate(rows: Array, direction: Array, out: Array) -> None:
             out[t] = -np.inf
 
 
-@jit
-def misplaced(first: Array, size: int) -> Array:
-    """Return the positions to exchange so that the true entries of ``first`` come first: (2, p).
-
-    ``size`` is the number of true entries. The first row lists the false entries before position
-    ``size``, the second row the true entries from there on.
-    """
-    k = first.size
-    # One position more than needed, since the loops below write before they test.
-    out = np.empty((2, min(size, k - size) + 1), dtype=np.intp)
-    left = out[0]
-    right = out[1]
-    p = q = 0
-    for t in range(size):
-        left[p] = t
-        p += not first[t]
-    for t in range(size, k):
-        right[q] = t
-        q += first[t]
-    return out[:, :p]
-
-
-@jit
+@jit_without_allocation
 def swap_rows(
     rows: Array, indices: Array, left: Array, right: Array, start: int, stop: int
 ) -> None:
@@ -162,7 +162,7 @@ def swap_rows(
             x[i], y[i] = y[i], x[i]
 
 
-@jit
+@jit_without_allocation
 def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
     """Return the two columns of Z (2, k) that SPA selects.
 
@@ -197,7 +197,7 @@ def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
     return first, second
 
 
-@jit
+@jit_without_allocation
 def shares(left: Array, mix: Array, Z: Array, x: Array) -> None:
     """Set x to h₁/(h₁ + h₂) for each column of H = argmin ‖A − W H‖ over H ≥ 0.
 
@@ -222,7 +222,6 @@ def shares(left: Array, mix: Array, Z: Array, x: Array) -> None:
             x[t] = 0.0
 
 
-@jit
 def count_below(x: Array, edges: Array, first: Array) -> Array:
     """Return how many entries of x ∈ [0, 1] are ≤ each of the increasing edges.
 
@@ -230,7 +229,15 @@ def count_below(x: Array, edges: Array, first: Array) -> Array:
     near i/100.
     """
     counts = np.zeros(edges.size + 1, dtype=np.int64)
-    for value in x:
+    _count_between(x, edges, first, counts)
+    return np.cumsum(counts[:-1])
+
+
+@jit_without_allocation
+def _count_between(x: Array, edges: Array, first: Array, counts: Array) -> None:
+    """Add to ``counts[i]`` how many entries of x are above edge i − 1 and not above edge i."""
+    for t in range(x.size):
+        value = x[t]
         hundredths = int(100.0 * value)
         # Away from the multiples of 0.01 no edge is near: no comparison is needed.
         if 1e-6 < 100.0 * value - hundredths < 1.0 - 1e-6:
@@ -240,4 +247,3 @@ def count_below(x: Array, edges: Array, first: Array) -> Array:
             while position < edges.size and edges[position] < value:
                 position += 1
         counts[position] += 1
-    return np.cumsum(counts)[:-1]

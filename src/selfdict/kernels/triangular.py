@@ -7,14 +7,14 @@ reciprocals of its diagonal.
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import jit
+from selfdict.kernels.jit import helper
 
 # A column whose distance to the span of the free ones is below this, relative to its norm, cannot
 # join them. The Gram form computes squared distances, and compares these with it.
 _DEPENDENT_COLUMN = 1e-14
 
 
-@jit
+@helper
 def cholesky_row(G: Array, free: Array, k: int, L: Array, inverse: Array) -> float:
     """Compute row k of the Cholesky factor, except its pivot, and return the pivot.
 
@@ -34,7 +34,7 @@ def cholesky_row(G: Array, free: Array, k: int, L: Array, inverse: Array) -> flo
     return 0.0
 
 
-@jit
+@helper
 def orthogonal_row(Rt: Array, j: int, k: int, L: Array, Q: Array) -> float:
     """Compute row k of L, except its pivot, and of Q from row j of Rt, and return the pivot.
 
@@ -58,7 +58,7 @@ def orthogonal_row(Rt: Array, j: int, k: int, L: Array, Q: Array) -> float:
     square = 0.0
     for i in range(q):
         square += Q[k, i] * Q[k, i]
-    if not square > _DEPENDENT_COLUMN**2 * norm:
+    if not square > _DEPENDENT_COLUMN * _DEPENDENT_COLUMN * norm:
         return 0.0
     pivot = np.sqrt(square)
     for i in range(q):
@@ -66,7 +66,7 @@ def orthogonal_row(Rt: Array, j: int, k: int, L: Array, Q: Array) -> float:
     return float(pivot)
 
 
-@jit
+@helper
 def forward(L: Array, inverse: Array, k: int, b: Array) -> None:
     """Replace b[:k] by L⁻¹ b."""
     for t in range(k):
@@ -76,7 +76,7 @@ def forward(L: Array, inverse: Array, k: int, b: Array) -> None:
         b[t] = value * inverse[t]
 
 
-@jit
+@helper
 def backward(L: Array, inverse: Array, k: int, b: Array) -> None:
     """Replace b[:k] by L⁻ᵀ b."""
     for t in range(k - 1, -1, -1):

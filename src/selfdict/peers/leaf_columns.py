@@ -7,7 +7,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.compute.threads import for_slices
-from selfdict.kernels.rank_two import gather, misplaced, swap_rows
+from selfdict.kernels.rank_two import gather, swap_rows
 
 COLUMNS_PER_LEAF_SLICE = 4096  # columns that a thread works on at a time
 _MAX_COPIED_ENTRIES = 1 << 27  # a larger M is not copied
@@ -92,7 +92,9 @@ class HeldColumns:
 
     def divide(self, first: Array) -> "tuple[HeldColumns, HeldColumns]":
         size = int(np.count_nonzero(first))
-        left, right = misplaced(first, size)
+        # The rows to exchange so that the first part comes first.
+        left = np.flatnonzero(~first[:size])
+        right = size + np.flatnonzero(first[size:])
 
         def swap(start: int, stop: int) -> None:
             swap_rows(self._rows, self.indices, left, right, start, stop)
