@@ -2,13 +2,14 @@
 
 import functools
 import json
+import logging
 import math
 import re
 import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import typer
@@ -181,6 +182,33 @@ def check_interrupted() -> None:
         raise KeyboardInterrupt
 
 
+class _LogLines(logging.Handler):
+    """Writes what the library logs to a console of rich, above the bars."""
+
+    def __init__(self, console: Any) -> None:
+        super().__init__()
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = printable(record.getMessage())
+        self._console.print(text, markup=False, highlight=False)
+
+
+@contextmanager
+def _show_log(console: Any) -> Iterator[None]:
+    """Show what the library logs, from the level INFO on, inside the ``with`` block."""
+    logger = logging.getLogger("selfdict")
+    level = logger.level
+    lines = _LogLines(console)
+    logger.addHandler(lines)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(lines)
+
+
 class ProgressBars:
     """Progress bars on standard error, one per step.
 
@@ -203,12 +231,16 @@ class ProgressBars:
             disable=quiet or not console.is_terminal,
         )
         self._tasks: dict[str, Any] = {}
+        self._stack = ExitStack()
 
     def __enter__(self) -> "ProgressBars":
         self._progress.start()
+        if not self._progress.disable:
+            self._stack.enter_context(_show_log(self._progress.console))
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._stack.close()
         self._progress.stop()
 
     def print_notes(self, notes: Sequence[str]) -> None:
