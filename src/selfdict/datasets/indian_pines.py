@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from selfdict._optional import optional
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -27,8 +29,7 @@ def load_indian_pines() -> "xr.DataArray":
     FileNotFoundError
         If its version carries no such file.
     """
-    from selfdict.scene import build_scene
-
+    xarray = optional("xarray")
     # found without importing tensorly, which takes seconds and is not needed
     spec = find_spec("tensorly")
     if spec is None or spec.origin is None:
@@ -41,4 +42,5 @@ def load_indian_pines() -> "xr.DataArray":
     values = np.load(path, allow_pickle=False)
     # the providers multiplied the radiance by 500 and added 1000
     radiance = (values.transpose(2, 0, 1).astype(np.float32) - 1000) / 500
-    return build_scene(radiance, name="radiance")
+    scene: xr.DataArray = xarray.DataArray(radiance, dims=("band", "y", "x"), name="radiance")
+    return scene
