@@ -28,6 +28,7 @@ class InputWarning(UserWarning):
     >>> import warnings
     >>> import selfdict
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     model = selfdict.SNPA(3).fit([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]])
     >>> print(caught[0].message)
     3 components are more than the 2 features (bands): their abundances are not unique
