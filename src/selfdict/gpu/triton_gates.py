@@ -8,8 +8,8 @@ per slot, holds P = G_FF⁻¹; the rows and columns of empty slots are zero. An 
 leaves changes P by a matrix of rank one.
 
 The gradient g = c − G z is kept up to date. P g_F is then the step to the minimiser on F. What P
-has lost by rounding, the next step corrects, and g_F says whether that has worked. Columns for
-which it has not are left to the compiled code of the CPU.
+has lost by rounding, the next step corrects, and g_F says whether that has worked. A column for
+which it has not is to be started again from where it is, with a new P.
 """
 
 from typing import Any
@@ -261,13 +261,17 @@ def _move(G, t, k, i, slot, st, g, P, free, z, g_free, entering, Q: tl.constexpr
 
 
 @triton.jit
-def _choose(G, k, i, slot, st, g, gate, P, free, z, g_free, banned, tolerance, Q: tl.constexpr):
+def _choose(
+    G, k, i, slot, st, g, gate, P, free, z, g_free, fixed, banned, tolerance, Q: tl.constexpr
+):
     """Let the entry leave its bound that gains most, unless it is banned; return its slot, or −1.
 
-    Entries whose atoms depend on F are banned: their g is zero, as it is on F. The last result is
-    the outcome of the column so far.
+    Entries whose atoms depend on F are banned: their g is zero, as it is on F. The last results are
+    the gain of entries that are banned, and the outcome of the column so far.
     """
-    gain = tl.where(banned | (st == _FREE), 0.0, tl.where(st == _GATE, -g, g))
+    gain = tl.where(fixed | (st == _FREE), 0.0, tl.where(st == _GATE, -g, g))
+    hidden = tl.max(tl.where(banned, gain, 0.0))
+    gain = tl.where(banned, 0.0, gain)
     largest = tl.max(gain)
     e = tl.minimum(_first(gain == largest, i, k), k - 1)
     u, distance, is_dependent = _border(G, k, e, P, free)
@@ -288,7 +292,7 @@ def _choose(G, k, i, slot, st, g, gate, P, free, z, g_free, banned, tolerance, Q
         g_free = tl.where(slot == s, _at(g, i, e), g_free)
         st = tl.where(i == e, _FREE, st)
         entering = s
-    return st, P, free, z, g_free, banned, entering, outcome
+    return st, P, free, z, g_free, banned, entering, hidden, outcome
 
 
 @triton.jit
@@ -319,6 +323,7 @@ def _exchange(
     st, g, P, free, z, g_free, outcome = _first_free_set(G, t, Z + j * k, k, i, slot, st, g, Q)
     banned = fixed  # entries that cannot leave their bound, as far as is known
     entering = -1
+    n_left = 0  # how many entries have left F: P loses digits by each
     corrections = 0
     rounds = 0
     while outcome == _RUNNING:
@@ -327,6 +332,7 @@ def _exchange(
             G, t, k, i, slot, st, g, P, free, z, g_free, entering, Q
         )
         entering = -1
+        n_left += tl.where(is_hit, 1, 0)
         if turned_back >= 0:
             banned = banned | (i == turned_back)
         elif is_hit | has_entered:
@@ -336,10 +342,12 @@ def _exchange(
         if (rest > tolerance) & (corrections < _CORRECTIONS):
             corrections += 1
         elif not is_hit:
-            st, P, free, z, g_free, banned, entering, outcome = _choose(
-                G, k, i, slot, st, g, gate, P, free, z, g_free, banned, tolerance, Q
+            st, P, free, z, g_free, banned, entering, hidden, outcome = _choose(
+                G, k, i, slot, st, g, gate, P, free, z, g_free, fixed, banned, tolerance, Q
             )
-            if (outcome == SOLVED) & (rest > _ACCEPTED * tolerance):
+            # Whether an atom depends on F, or an entry turns back, only an accurate P can tell.
+            is_doubtful = (rest > _ACCEPTED * tolerance) | ((n_left > 0) & (hidden > tolerance))
+            if (outcome == SOLVED) & is_doubtful:
                 outcome = INACCURATE
         rounds += 1
         if (outcome == _RUNNING) & (rounds == most_rounds):
