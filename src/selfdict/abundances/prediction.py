@@ -8,10 +8,12 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.abundances.nnls import nnls
+from selfdict.compute.deadline import Deadline
 from selfdict.kernels.sparse import dense_columns
 
 _SAMPLE_SIZES = (32, 1024)  # columns that are tried
 _LONG_ENOUGH = 0.05  # seconds; of a shorter time most is not spent on columns
+MANY_ENDMEMBERS = 30  # a fit of a single column by more of them takes milliseconds
 
 
 def predicted_seconds(work: Callable[[Array], Any], M: Any) -> float:
@@ -49,11 +51,15 @@ def predicted_seconds(work: Callable[[Array], Any], M: Any) -> float:
     return seconds * n
 
 
-def seconds_of_nnls(U: Array, M: Any) -> float:
-    """Return about how long ``nnls(U, M)`` takes.
+def affords_fits(deadline: Deadline, n_fits: int, U: Array, M: Any) -> bool:
+    """Whether there is time to fit all columns of M by those of U several times.
 
     Parameters
     ----------
+    deadline : Deadline
+        The time limit.
+    n_fits : int
+        How often they are fitted.
     U : (m, r) ndarray
         Endmembers.
     M : (m, n) ndarray or sparse array
@@ -61,6 +67,10 @@ def seconds_of_nnls(U: Array, M: Any) -> float:
 
     Returns
     -------
-    float
+    bool
     """
-    return predicted_seconds(lambda columns: nnls(U, columns), M)
+    if deadline.left is None:
+        return True
+    if deadline.passed and U.shape[1] >= MANY_ENDMEMBERS:
+        return False  # even a prediction takes long
+    return deadline.affords(n_fits * predicted_seconds(lambda columns: nnls(U, columns), M))

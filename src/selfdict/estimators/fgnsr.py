@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.abundances import Variability
-from selfdict.abundances.prediction import seconds_of_nnls
+from selfdict.abundances.prediction import affords_fits
 from selfdict.compute.deadline import Deadline
 from selfdict.estimators.base import SelfDictionaryEstimator
 from selfdict.estimators.readout import SolutionReadout
@@ -334,11 +334,9 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
                 raise InputError("averages are of points: they do not go with a dictionary")
             self.groups_ = bundles(self.solution_, self.indices_).members
             return pixels
-        if self._deadline.left is not None:
-            # two rounds of shares, and what follows from them
-            seconds = 3 * seconds_of_nnls(pixels.T, points.T)
-            if not self._deadline.affords(seconds):
-                return self._without_groups(pixels)
+        # two rounds of shares, and what follows from them
+        if not affords_fits(self._deadline, 3, pixels.T, points.T):
+            return self._without_groups(pixels)
         groups = pure_groups(points.T, self.indices_)
         self.groups_ = groups.members
         if self.endmembers == "pixels":

@@ -43,6 +43,9 @@ def fit_task(request: UnmixRequest, selection: Selection) -> FitBlock:
     if request.endmembers == "average" or request.abundances == "fcls":
         # Errors of pure pixels with nonnegative coefficients can be compared between methods.
         pixel_spectra = selection.pixel_spectra
+    has_no_groups = pixel_spectra is not None and np.array_equal(selection.U, pixel_spectra)
+    if has_no_groups and request.abundances != "fcls":
+        pixel_spectra = None  # the endmembers are these pixels
     return FitBlock(
         request.bands,
         selection.U,

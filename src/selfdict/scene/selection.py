@@ -10,7 +10,7 @@ import numpy as np
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.abundances import Variability
-from selfdict.abundances.prediction import seconds_of_nnls
+from selfdict.abundances.prediction import affords_fits
 from selfdict.estimators import FGNSR
 from selfdict.model.solution import Solution
 from selfdict.readout import Proof, robustness_report
@@ -239,13 +239,12 @@ def _with_solution(
 
 def _guarantee(selection: Selection, request: UnmixRequest, points: Points) -> Guarantee | None:
     """Return what the theorems promise, if there is time to find out."""
-    if request.deadline.left is not None and selection.pixel_spectra is not None:
-        # A fit of all points, and a small linear program per endmember.
-        seconds = 2 * seconds_of_nnls(selection.pixel_spectra, points.values.T)
-        if not request.deadline.affords(seconds):
-            request.deadline.give_up("what the theorems promise was not computed")
-            return None
-    return robustness_report(points.values.T, selection.chosen)
+    M = points.values.T
+    # A fit of all points, and a small linear program per endmember.
+    if not affords_fits(request.deadline, 2, M[:, selection.chosen], M):
+        request.deadline.give_up("what the theorems promise was not computed")
+        return None
+    return robustness_report(M, selection.chosen)
 
 
 def make_estimator(request: UnmixRequest, candidates: int | None, seed: int) -> Any:

@@ -6,15 +6,13 @@ from typing import Any
 
 from selfdict._errors import InputWarning
 from selfdict._validation import Array
-from selfdict.abundances import shares
-from selfdict.abundances.prediction import predicted_seconds, seconds_of_nnls
+from selfdict.abundances import nnls, shares
+from selfdict.abundances.prediction import MANY_ENDMEMBERS, predicted_seconds
 from selfdict.compute.deadline import in_words
 from selfdict.scene.request import UnmixRequest
 from selfdict.scene.selection import Selection
 from selfdict.scene.thinning import Points
 
-# Maps of fewer endmembers take long for the number of pixels alone, which a user expects.
-_MANY_ENDMEMBERS = 30
 _LONG = 60.0  # seconds of mapping that are announced
 
 
@@ -25,33 +23,41 @@ def fit_mapping_in_time(
 
     Without a limit, announce a pass over many endmembers that takes long.
     """
-    is_limited = request.deadline.left is not None
-    if not is_limited and request.r < _MANY_ENDMEMBERS:
+    deadline = request.deadline
+    # Maps of fewer endmembers take long for the number of pixels alone, which a user expects.
+    has_many = request.r >= MANY_ENDMEMBERS
+    if deadline.left is None:
+        if has_many and client is None:
+            _announce_if_long(request, _seconds_of_mapping(request, selection, points))
         return request
-    seconds = seconds_of_nnls(selection.U, points.values.T)
-    if request.uncertainty:
-        seconds += _seconds_of_errors(selection, points)
-    # The points may be a sample of the pixels.
-    n_pixels = request.scene.sizes["y"] * request.scene.sizes["x"]
-    seconds *= n_pixels / len(points.values)
-    if not is_limited:
-        if seconds > _LONG and client is None:
-            _announce(request, seconds)
+    if not request.uncertainty:
         return request
-    if not request.uncertainty or request.deadline.affords(seconds):
+    if has_many and deadline.passed:
+        is_late = True  # even a prediction takes long
+    else:
+        is_late = not deadline.affords(_seconds_of_mapping(request, selection, points))
+    if not is_late:
         return request
-    request.deadline.give_up("standard errors of the abundances were not mapped")
+    deadline.give_up("standard errors of the abundances were not mapped")
     return replace(request, uncertainty=False)
 
 
-def _seconds_of_errors(selection: Selection, points: Points) -> float:
+def _seconds_of_mapping(request: UnmixRequest, selection: Selection, points: Points) -> float:
     def work(columns: Array) -> None:
-        shares(selection.U, columns, return_std=True, variability=selection.variability)
+        if request.uncertainty:
+            shares(selection.U, columns, return_std=True, variability=selection.variability)
+        else:
+            nnls(selection.U, columns)
 
-    return predicted_seconds(work, points.values.T)
+    seconds = predicted_seconds(work, points.values.T)
+    # The points may be a sample of the pixels.
+    n_pixels = request.scene.sizes["y"] * request.scene.sizes["x"]
+    return seconds * n_pixels / len(points.values)
 
 
-def _announce(request: UnmixRequest, seconds: float) -> None:
+def _announce_if_long(request: UnmixRequest, seconds: float) -> None:
+    if seconds <= _LONG:
+        return
     advice = ""
     if request.uncertainty:
         advice = "; without their standard errors (uncertainty=False) it is quicker"
