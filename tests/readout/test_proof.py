@@ -1,5 +1,7 @@
 """Proofs about groups: against exact solutions of the reduced problems, and at random groups."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from selfdict import (
     Huber,
     InputError,
     Problem,
+    Status,
     UnsupportedError,
     Weighted,
     WorkingSet,
@@ -87,6 +90,8 @@ def test_what_is_not_proven_in_time_is_left_open():
     assert not proof.complete
     assert proof.enough == np.inf
     assert (proof.needed == 0).all()
+    assert not proof.closed.any()
+    assert "play no part" not in proof.sentence
     assert "It is not proven whether these 4 groups suffice." in proof.sentence
     assert "None of them is proven to be needed." in proof.sentence
     assert "The time was up" in proof.sentence
@@ -95,6 +100,22 @@ def test_what_is_not_proven_in_time_is_left_open():
     assert "The time was up" not in whole.sentence
     with pytest.raises(InputError, match="budget must be finite"):
         model.prove(budget=-1)
+
+
+def test_an_interruption_ends_the_proof(monkeypatch):
+    M, _, _ = make_mixtures(20, 300, 4, noise=0.02, random_state=0)
+    model = FGNSR(4, random_state=0).fit(M.T)
+    solve = WorkingSet.solve
+    calls = []
+
+    def interrupted(self, *args, **options):
+        calls.append(self.tol)
+        return replace(solve(self, *args, **options), status=Status.INTERRUPTED)
+
+    monkeypatch.setattr(WorkingSet, "solve", interrupted)
+    proof = model.prove()
+    assert len(calls) == 1
+    assert not proof.complete
 
 
 def test_a_group_without_weight_is_not_needed():

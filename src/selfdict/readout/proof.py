@@ -89,8 +89,9 @@ class Proof:
     def sentence(self) -> str:
         """What is proven, for a person."""
         sentences = [self._enough_in_words(), self._needed_in_words()]
-        closed = 100 * float(self.closed.mean())
-        sentences.append(f"{closed:.3g} % of the candidates are proven to play no part.")
+        if self.closed.any():
+            closed = 100 * float(self.closed.mean())
+            sentences.append(f"{closed:.3g} % of the candidates are proven to play no part.")
         if not self.complete:
             sentences.append("The time was up before everything was tried.")
         return " ".join(sentences)
@@ -183,8 +184,8 @@ def prove_groups(
     max_seconds : float, optional
         Time limit of each of the r + 2 solves; what they prove by then is used.
     budget : float, optional
-        Seconds after which no further solve begins. What is not proven then is left open, and
-        ``complete`` is False.
+        Seconds after which nothing further is tried. What is not proven then is left open, and
+        ``complete`` is False. Ctrl-C has the same effect.
 
     Returns
     -------
@@ -216,11 +217,14 @@ def prove_groups(
     trials = _Trials(solution, clock)
     enough = trials.enough(checked)
     needed = np.array([trials.needed(group) for group in checked])
+    closed = np.zeros(problem.n_atoms, dtype=bool)
+    if clock.has_time():
+        closed = closed_rows(solution)
     return Proof(
         enough=enough,
         needed=needed,
         limit=rank_limit(weighted_columns(problem.root), len(checked)),
-        closed=closed_rows(solution),
+        closed=closed,
         solution=solution,
         groups=checked,
         complete=not clock.is_over,
@@ -245,9 +249,12 @@ class _Clock:
         return False
 
     def note(self, solution: Solution) -> None:
-        """Remember if a solve ended at its time limit."""
+        """Remember if a solve ended at its time limit; let none follow one that was interrupted."""
         if solution.status is Status.MAX_SECONDS:
             self.is_over = True
+        if solution.status is Status.INTERRUPTED:
+            self.is_over = True
+            self.deadline = -np.inf
 
     def limit(self) -> float | None:
         """Return the time limit of the next solve."""
