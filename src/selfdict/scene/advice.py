@@ -74,9 +74,13 @@ class RankAdvice:
                 f"HySime counts {self.hysime} directions above the noise ({_percent(self.noise)}): "
                 "more than materials if their spectra vary"
             )
-        if self.n_alone:
+        if self.n_alone == 1:
             sentences.append(
-                f"not counted are {self.n_alone} single pixels unlike all others: damaged ones, or "
+                "1 pixel unlike all others is not counted: it is damaged, or a material of its own"
+            )
+        elif self.n_alone:
+            sentences.append(
+                f"{self.n_alone} single pixels unlike all others are not counted: damaged ones, or "
                 "materials of one pixel"
             )
         return sentences
