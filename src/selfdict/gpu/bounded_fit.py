@@ -86,11 +86,12 @@ def _exchange(G: Any, C: Any, t: Any, own: Any, Z: Any, state: Any, g: Any) -> A
         return left[:0]
     if len(t) > _MOST_ATOMS:
         return left
-    from selfdict.gpu.triton_gates import exchange
+    from selfdict.gpu.triton_gates import SOLVED, exchange
 
     for slots in SLOTS:
         # A larger tile also starts with a new inverse, without the rounding errors of the last one.
-        left = left[exchange(G, t, C, own, Z, state, g, left, slots) > 0]
+        outcome = exchange(G, t, C, own, Z, state, g, left, slots)
+        left = left[outcome != SOLVED.value]
         if len(left) == 0:
             break
     return left
@@ -117,51 +118,61 @@ def _fit_on_cpu(G: Any, C: Any, t: Any, own: Any, Z: Any, state: Any, columns: A
 def curvature(G: Any, weight: Any, state: Any) -> Any:
     """Return the Hessian (k, k) of the value of :func:`fit_columns`, from where the entries are.
 
-    Σ ω_j G_UU is the product of G with the weights that two atoms share, entry by entry. Of
-    Σ ω_j G_UF G_FF⁻¹ G_FU a kernel makes the rows of a factor W, and WᵀW is a product of matrices.
+    Σ ω_j G_UU is the product of G, entry by entry, with the weight that two atoms share at their
+    gates. Of Σ ω_j G_UF G_FF⁻¹ G_FU a kernel makes the rows of a factor W, and WᵀW is a product of
+    matrices.
     """
     torch = optional("torch")
-    k = len(G)
+    if len(G) == 0 or len(G) > _MOST_ATOMS:
+        return _curvature_on_cpu(G, weight, state)
+    H = G * _shared_weight(weight, state)
     n_free = (state == FREE).sum(dim=1)
-    smallest = 0
-    H = torch.zeros_like(G)
-    if k <= _MOST_ATOMS:
-        for slots in SLOTS:
-            columns = torch.nonzero((n_free >= smallest) & (n_free <= slots))[:, 0]
-            if len(columns) > 0:
-                H += _curvature_of(G, weight, state, columns, n_free[columns], slots)
-            smallest = slots + 1
+    largest = int(n_free.max())
+    smallest = 1
+    for slots in SLOTS:
+        if largest < smallest:
+            return H
+        columns = torch.nonzero((n_free >= smallest) & (n_free <= slots))[:, 0]
+        if len(columns) > 0:
+            H -= _explained(G, weight, state, columns, n_free[columns], slots)
+        smallest = slots + 1
     columns = torch.nonzero(n_free >= smallest)[:, 0]
     if len(columns) > 0:
+        H -= G * _shared_weight(weight[columns], state[columns])
         H += _curvature_on_cpu(G, weight[columns], state[columns])
     return H
 
 
-def _curvature_of(G: Any, weight: Any, state: Any, columns: Any, n_free: Any, slots: int) -> Any:
-    """Return the contribution of columns with at most ``slots`` free entries."""
+def _shared_weight(weight: Any, state: Any) -> Any:
+    """Return Σ ω_j over the columns in which two atoms are both at their gates, (k, k)."""
     torch = optional("torch")
+    n, k = state.shape
+    shared = weight.new_zeros((k, k))
+    root = weight.sqrt()
+    size = max(1, _BLOCK_ENTRIES // k)
+    for start in range(0, n, size):
+        part = slice(start, start + size)
+        shared += long_gram(torch.where(state[part] == GATE, root[part, None], 0.0))
+    return shared
+
+
+def _explained(G: Any, weight: Any, state: Any, columns: Any, n_free: Any, slots: int) -> Any:
+    """Return Σ ω_j G_UF G_FF⁻¹ G_FU over columns with at most ``slots`` free entries."""
     from selfdict.gpu.triton_gates import curvature_rows
 
     k = len(G)
-    shared = torch.zeros_like(G)
-    explained = torch.zeros_like(G)
+    explained = G.new_zeros((k, k))
     ends = n_free.cumsum(dim=0)
     for start, stop, first, last in portions(ends, max(1, _BLOCK_ENTRIES // k)):
-        part = columns[start:stop]
-        root = weight[part].sqrt()
-        at_gate = torch.where(state[part] == GATE, root[:, None], 0.0)
-        shared += long_gram(at_gate)
-        if last == first:
-            continue
         W = G.new_empty((last - first, k))
         offsets = ends[start:stop] - n_free[start:stop] - first
-        curvature_rows(G, weight, state, part, offsets, W, slots)
+        curvature_rows(G, weight, state, columns[start:stop], offsets, W, slots)
         explained += long_gram(W)
-    return G * shared - explained
+    return explained
 
 
 def portions(ends: Any, most: int) -> Iterator[tuple[int, int, int, int]]:
-    """Divide columns into portions with at most ``most`` rows, and as many columns, if possible.
+    """Divide columns into portions with at most ``most`` rows, if possible.
 
     Parameters
     ----------
@@ -183,7 +194,7 @@ def portions(ends: Any, most: int) -> Iterator[tuple[int, int, int, int]]:
     stop = 0
     last = 0
     for next_stop, next_last in zip(stops.tolist(), last_rows.tolist(), strict=True):
-        is_full = max(next_stop - start, next_last - first) > most
+        is_full = next_last - first > most
         if is_full and stop > start:
             yield start, stop, first, last
             start = stop
