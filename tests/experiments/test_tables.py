@@ -93,6 +93,8 @@ def small_urban(tmp_path, monkeypatch):
     n = int(np.sqrt(scene.M.shape[1]))
     np.savez(tmp_path / "urban.npz", Y=scene.M, nRow=n, nCol=n, M=scene.reference)
     np.savez(tmp_path / "urban_truth.npz", M=scene.reference)
+    maps = np.ones((scene.reference.shape[1], n * n))
+    np.savez(tmp_path / "urban_maps.npz", M=scene.reference, A=maps, nRow=n, nCol=n)
 
     def stub(scene, r, seed, candidates):
         for method in ("SPA", "H2NMF-100", rows.OURS):

@@ -160,11 +160,16 @@ def _files(folder: Path) -> list[Path]:
 
 def _load_if_scene(path: Path) -> Scene | None:
     """Return the scene, or None if the file contains something else."""
+    # A folder of scenes may also contain their references or other results.
     try:
-        return load(path)
+        scene = load(path)
+        reference = _reference(path)
     except SceneError:
-        # A folder of scenes may also contain their references or other results.
         return None
+    # As many "bands" as endmembers: these are the abundances that belong to them, and no scene.
+    if scene.reference is None and reference is not None and reference.shape[1] == len(scene.M):
+        return None
+    return scene
 
 
 def _reference(path: Path) -> Array | None:
