@@ -65,7 +65,7 @@ def assert_same_certificate(one, other):
 
 
 def assert_same_bundles(one, other):
-    for name in ("members", "weights", "spectra", "angles"):
+    for name in ("members", "diagonal", "spectra", "angles"):
         for here, there in zip(getattr(one, name), getattr(other, name), strict=True):
             np.testing.assert_array_equal(here, there)
 
