@@ -1,36 +1,67 @@
-# Everything runs inside .venv, which the first target that needs it makes.
+# Everything runs inside .venv. Each target installs what it needs and no more, in the versions of
+# constraints.txt, with uv if there is one and with pip if not.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo demo-real test lint bench docs clean
+ifeq ($(UV),)
+CREATE := $(PYTHON) -m venv $(VENV)
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt
+else
+CREATE := $(UV) venv --quiet --seed --allow-existing --python $(PYTHON) $(VENV)
+INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt
+endif
 
-$(STAMP): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint,docs]'
+# PyPI's build of torch for Linux brings gigabytes of CUDA libraries, which no test here uses. Where
+# this index cannot be reached, pip takes the build that its own settings give.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+
+.PHONY: demo demo-real test lint bench docs wheel lock clean
+.NOTPARALLEL:
+
+$(BIN)/python:
+	$(CREATE)
+
+# One file per extra of pyproject.toml that is installed.
+$(VENV)/.extra-%: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable '.[$*]'
 	@touch $@
 
-demo: $(STAMP)  ## unmix an embedded scene and write a report
+$(VENV)/.torch: constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --no-compile --retries 0 --constraint constraints.txt \
+		--extra-index-url $(TORCH_INDEX) torch
+	@touch $@
+
+$(VENV)/.extra-test: $(VENV)/.torch
+
+demo: $(VENV)/.extra-cli  ## unmix an embedded scene and write a report
 	$(BIN)/selfdict demo --output demo-out --force
 
-demo-real: $(STAMP)  ## the same on the real Indian Pines scene that tensorly ships
+demo-real: $(VENV)/.extra-cli  ## the same on the real Indian Pines scene that tensorly ships
+	$(INSTALL) tensorly
 	$(BIN)/selfdict demo --real --output demo-real-out --force
 
-test: $(STAMP)  ## the whole test suite
+test: $(VENV)/.extra-test  ## the whole test suite
 	$(BIN)/python -m pytest
 
-lint: $(STAMP)  ## format, lint and types
+lint: $(VENV)/.extra-lint  ## format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: $(STAMP)  ## speed, as ratios taken in one run
+bench: $(VENV)/.extra-test  ## speed, as ratios taken in one run
 	$(BIN)/python -m benchmarks
 
-docs: $(STAMP)  ## the documentation, warnings are errors
+docs: $(VENV)/.extra-docs  ## the documentation, warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+wheel: $(VENV)/.extra-build  ## build the distributions into dist and try them
+	$(BIN)/python .ci/check_wheel.py
+
+lock:  ## renew constraints.txt (needs uv)
+	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --no-annotate \
+		--upgrade --output-file constraints.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) demo-out demo-real-out docs/_build docs/_generated docs/api/generated docs/gallery build dist
