@@ -8,6 +8,7 @@ import inspect
 from importlib import import_module
 
 NAMES = (
+    "first_fit",
     "fast_gradient",
     "abundances",
     "peers",
