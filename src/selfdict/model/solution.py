@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from selfdict._display import line, number, percent, table
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.model.losses import Loss, as_loss
@@ -177,6 +178,28 @@ class Solution:
         """The bound on the residual in model (4); None for the penalised model (6)."""
         epsilon: float | None = self._term("epsilon")
         return epsilon
+
+    def _facts(self) -> dict[str, str]:
+        """What there is to say about the solution in a few words."""
+        gap = "not certified"
+        if np.isfinite(self.gap):
+            gap = percent(self.gap)
+        facts = {
+            "open rows": f"{self.support.size:,} of {self.diagonal.size:,}",
+            "columns": f"{self.coef.shape[1]:,}",
+            "objective": number(self.objective),
+            "certified gap": gap,
+            "status": self.status.name.lower(),
+        }
+        if np.isfinite(self.mu):
+            facts["mu"] = number(self.mu)
+        return facts
+
+    def __repr__(self) -> str:
+        return line("Solution", self._facts())
+
+    def _repr_html_(self) -> str:
+        return table("Solution", self._facts() | {"status": str(self.status)})
 
     def _term(self, name: str) -> Any:
         if self.problem is not None:

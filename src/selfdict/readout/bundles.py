@@ -7,6 +7,7 @@ import numpy as np
 import scipy.spatial.distance
 from numpy.typing import ArrayLike
 
+from selfdict._display import line, shortened, table
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_indices, as_matrix, as_scalar
 from selfdict.abundances import fcls, nnls
@@ -53,6 +54,23 @@ class Bundles:
             stacklevel=2,
         )
         return self.diagonal
+
+    def _facts(self) -> dict[str, str]:
+        """What there is to say about the bundles in a few words."""
+        selected = [str(group[0]) for group in self.members]
+        sizes = [str(group.size) for group in self.members]
+        largest = [f"{angles.max():.2g}" for angles in self.angles]
+        return {
+            "around columns": shortened(selected),
+            "sizes": shortened(sizes),
+            "largest angles": shortened(largest),
+        }
+
+    def __repr__(self) -> str:
+        return line("Bundles", self._facts())
+
+    def _repr_html_(self) -> str:
+        return table(f"{len(self.members)} bundles", self._facts())
 
     @property
     def mean(self) -> Array:

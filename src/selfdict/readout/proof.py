@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from selfdict._display import table
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_indices, as_scalar
 from selfdict.compute.sums import second_moments
@@ -84,6 +85,12 @@ class Proof:
     def is_needed(self) -> Array:
         """Which groups are proven to be needed, (r,) of bool: at all, that is by 0.01 %."""
         return np.asarray(self.needed >= 1e-4)
+
+    def __repr__(self) -> str:
+        return f"Proof: {self.sentence}"
+
+    def _repr_html_(self) -> str:
+        return table("Proof", {"": self.sentence})
 
     @property
     def sentence(self) -> str:

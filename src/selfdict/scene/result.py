@@ -12,8 +12,12 @@ from selfdict.readout.guarantee import Guarantee
 from selfdict.readout.proof import Proof
 from selfdict.scene.advice import RankAdvice
 from selfdict.scene.check import SceneCheck
+from selfdict.scene.dataset import as_dataset
+from selfdict.scene.figure import plot_result
 from selfdict.scene.identify import Identification
+from selfdict.scene.notebook import page
 from selfdict.scene.preflight import Preflight
+from selfdict.scene.summary import text
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,35 @@ class UnmixResult:
     preflight: Preflight | None = None
     rank_advice: RankAdvice | None = None
     given_up: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return page(self)
+
+    def plot(self) -> Any:
+        """Return a figure of matplotlib: spectra, a map per endmember, and the residual.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it; ``figure.savefig("result.png")`` writes it.
+        """
+        return plot_result(self)
+
+    def to_dataset(self) -> xr.Dataset:
+        """Return maps and spectra as one Dataset, for any format that xarray writes.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``abundance (endmember, y, x)``, ``residual (y, x)``, ``valid (y, x)``,
+            ``spectrum (endmember, band)``, and ``uncertainty`` and ``spread`` if there are any.
+            Wavelengths, labels, pure pixels and the georeference are coordinates. Attributes hold
+            the method, the relative error, the certified gap, and what was left out.
+        """
+        return as_dataset(self)
 
     @property
     def n_valid(self) -> int:

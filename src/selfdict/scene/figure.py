@@ -1,0 +1,70 @@
+"""The result of unmixing as a figure of matplotlib."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from selfdict._colours import class_colours
+from selfdict._optional import optional
+from selfdict._validation import Array
+from selfdict.scene.notebook import band_positions
+
+if TYPE_CHECKING:
+    from selfdict.scene.result import UnmixResult
+
+_MAPS_PER_ROW = 4
+_PANEL = 2.6  # inches
+
+
+def plot_result(result: "UnmixResult") -> Any:
+    """Return a figure with the spectra, a map per endmember, and the map of residuals.
+
+    Parameters
+    ----------
+    result : UnmixResult
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Not shown yet; ``figure.savefig`` writes it.
+    """
+    figures = optional("matplotlib.figure")
+    n_maps = len(result.pixels) + 1
+    colours = np.array(class_colours(n_maps)) / 255
+    n_rows = -(-n_maps // _MAPS_PER_ROW)
+    # A Figure of its own, not one of pyplot: nothing has to be closed, and no display is needed.
+    figure = figures.Figure(
+        figsize=(_MAPS_PER_ROW * _PANEL, (n_rows + 1) * _PANEL), layout="constrained"
+    )
+    grid = figure.add_gridspec(n_rows + 1, _MAPS_PER_ROW)
+    _draw_spectra(figure.add_subplot(grid[0, :]), result, colours)
+    largest = max(1.0, float(np.nanmax(result.abundances.values, initial=0.0)))
+    for k, label in enumerate(result.labels):
+        axes = figure.add_subplot(grid[1 + k // _MAPS_PER_ROW, k % _MAPS_PER_ROW])
+        image = axes.imshow(result.abundances.values[k], cmap="viridis", vmin=0, vmax=largest)
+        row, column = result.pixels[k]
+        axes.plot(column, row, "o", mfc="none", mec=colours[k])
+        _finish_map(figure, axes, image, label)
+    last = n_maps - 1
+    axes = figure.add_subplot(grid[1 + last // _MAPS_PER_ROW, last % _MAPS_PER_ROW])
+    image = axes.imshow(result.residual.values, cmap="magma", vmin=0)
+    _finish_map(figure, axes, image, "residual")
+    return figure
+
+
+def _draw_spectra(axes: Any, result: "UnmixResult", colours: Array) -> None:
+    x, unit = band_positions(result.endmembers)
+    for k, label in enumerate(result.labels):
+        spectrum = result.endmembers.values[k]
+        axes.plot(x, spectrum, color=colours[k], label=label)
+        if result.spread is not None:
+            spread = result.spread.values[k]
+            axes.fill_between(x, spectrum - spread, spectrum + spread, color=colours[k], alpha=0.2)
+    axes.set_xlabel({"nm": "wavelength (nm)", "band": "band"}[unit])
+    axes.legend(fontsize="small", ncols=2)
+
+
+def _finish_map(figure: Any, axes: Any, image: Any, title: str) -> None:
+    axes.set_title(title, fontsize="small")
+    axes.set_axis_off()
+    figure.colorbar(image, ax=axes, shrink=0.7)

@@ -1,0 +1,163 @@
+"""How results show themselves: text, HTML with small images, a figure, a Dataset."""
+
+import base64
+import io
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import dask.array
+import matplotlib.figure
+import numpy as np
+import pytest
+import xarray as xr
+from PIL import Image
+
+from selfdict import FGNSR, Solution, bundles, prove_groups, working_set
+from selfdict.datasets import make_mixtures, make_scene
+from selfdict.scene import build_library, unmix
+from selfdict.scene.notebook import png
+
+
+@pytest.fixture(scope="module")
+def result():
+    truth = make_scene(shape=(20, 24), n_endmembers=3, n_outliers=0, random_state=0)
+    return unmix(truth.scene, 3, candidates=60, prove="auto")
+
+
+def test_text_for_people(result):
+    lines = repr(result).splitlines()
+    assert lines[0] == "UnmixResult: 3 materials"
+    assert len(lines) < 16
+    text = repr(result)
+    assert f"relative error  {100 * result.relative_error:.3g} %" in text
+    assert f"certified gap   {100 * result.gap:.3g} %" in text
+    assert "20 × 24 pixels, 106 bands used" in text
+    for row, column in result.pixels:
+        assert f"({row}, {column})" in text
+    assert result.proof.sentence in text
+    assert "left out" not in text
+    assert "left out for lack of time" in repr(replace(result, given_up=("the proof",)))
+
+
+def images_of(page):
+    found = re.findall(r'src="data:image/png;base64,([^"]+)"', page)
+    return [Image.open(io.BytesIO(base64.b64decode(text))) for text in found]
+
+
+def test_a_notebook_shows_maps_and_spectra(result):
+    page = result._repr_html_()
+    images = images_of(page)
+    assert len(images) == 3
+    for image, values in zip(images, result.abundances.values, strict=True):
+        shown = np.array(image.convert("LA"))
+        known = np.isfinite(values)
+        np.testing.assert_array_equal(shown[..., 1] > 0, known)  # no data is transparent
+        np.testing.assert_allclose(shown[known, 0] / 254, values[known], atol=1 / 254)
+    svg = ElementTree.fromstring(re.search(r"<svg.*</svg>", page, re.DOTALL)[0])
+    lines = svg.findall("polyline")
+    assert len(lines) == 3
+    assert all(len(line.get("points").split()) == 106 for line in lines)
+    assert "<script" not in page
+    assert len(page) < 50_000
+
+
+def test_a_large_scene_stays_light(result):
+    many = np.zeros((40, 2000, 1500), dtype=np.float32)
+    maps = xr.DataArray(many, dims=("endmember", "y", "x"))
+    endmembers = xr.concat([result.endmembers] * 14, "endmember")[:40]
+    large = replace(
+        result, abundances=maps, endmembers=endmembers, pixels=np.zeros((40, 2), dtype=int)
+    )
+    images = images_of(large._repr_html_())
+    assert len(images) == 12
+    assert max(images[0].size) <= 160
+    assert "and 28 more maps" in large._repr_html_()
+
+
+def test_maps_in_files_are_not_read_for_a_picture(result):
+    def never(block):
+        pytest.fail("read")
+
+    zeros = dask.array.zeros((3, 3000, 2000), chunks=(3, 500, 500))
+    lazy = zeros.map_blocks(never, dtype=float, meta=np.empty((0, 0, 0)))
+    maps = xr.DataArray(lazy, dims=("endmember", "y", "x"))
+    large = replace(result, abundances=maps)
+    assert "too large to show here" in large._repr_html_()
+    assert "UnmixResult" in repr(large)
+
+
+def test_names_are_text_not_markup(result):
+    names = ["<script>alert(1)</script>", "a & b", "c"]
+    named = result.endmembers.assign_coords(name=("endmember", names))
+    page = replace(result, endmembers=named)._repr_html_()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_a_map_without_data_or_above_one():
+    image = Image.open(io.BytesIO(base64.b64decode(png(np.full((2, 3), np.nan)).split(",")[1])))
+    assert image.size == (3, 2)
+    assert (np.array(image.convert("LA"))[..., 1] == 0).all()
+    image = Image.open(io.BytesIO(base64.b64decode(png(np.array([[0.0, 2.0, 4.0]])).split(",")[1])))
+    assert np.array(image.convert("L")).tolist() == [[0, 127, 254]]
+
+
+def test_a_figure(result):
+    figure = result.plot()
+    assert isinstance(figure, matplotlib.figure.Figure)
+    spectra, *maps = [axes for axes in figure.axes if axes.get_title() or axes.lines]
+    assert len(spectra.lines) == 3
+    np.testing.assert_array_equal(spectra.lines[0].get_xdata(), result.endmembers["wavelength"])
+    np.testing.assert_array_equal(spectra.lines[1].get_ydata(), result.endmembers.values[1])
+    assert [axes.get_title() for axes in maps] == [*result.labels, "residual"]
+    figure.savefig(io.BytesIO(), format="png", dpi=40)
+
+
+def test_a_dataset_survives_a_file(result, tmp_path):
+    dataset = result.to_dataset()
+    dataset.to_netcdf(tmp_path / "result.nc", engine="h5netcdf")
+    again = xr.load_dataset(tmp_path / "result.nc", engine="h5netcdf")
+    np.testing.assert_array_equal(again["abundance"], result.abundances)
+    np.testing.assert_array_equal(again["spectrum"], result.endmembers)
+    np.testing.assert_array_equal(again["uncertainty"], result.uncertainty)
+    np.testing.assert_array_equal(again["wavelength"], result.endmembers["wavelength"])
+    np.testing.assert_array_equal(again["pixel_row"], result.pixels[:, 0])
+    assert again["residual"].dims == ("y", "x")
+    assert again.attrs["certified_gap"] == result.gap
+    assert again.attrs["method"] == "fgnsr"
+    assert again.rio.crs.to_epsg() == int(result.crs.removeprefix("EPSG:"))
+    assert list(again["label"].values) == result.labels
+
+
+def test_other_methods_and_libraries(result):
+    truth = make_scene(shape=(20, 24), n_endmembers=3, n_outliers=0, random_state=0)
+    plain = unmix(truth.scene, 3, method="spa", uncertainty=False)
+    assert "certified gap" not in repr(plain)
+    assert "uncertainty" not in plain.to_dataset()
+    library = build_library(
+        truth.endmembers, ["lime", "clay", "sand"], truth.scene["wavelength"].values
+    )
+    found = unmix(truth.scene, 2, library=library, candidates=60)
+    assert found.labels[0] in repr(found)
+    assert list(found.to_dataset()["label"].values) == found.labels
+    found.plot()
+    assert found._repr_html_()
+
+
+def test_small_results_are_one_line():
+    M, _, pure = make_mixtures(20, 100, 3, noise=0.01, random_state=0)
+    solution = working_set(M, 0.1)
+    assert repr(solution).startswith(f"Solution(open rows {solution.support.size} of 100; ")
+    assert f"certified gap {100 * solution.gap:.3g} %; status converged; mu 0.1)" in repr(solution)
+    assert "The certified gap is below the tolerance." in solution._repr_html_()
+    unknown = Solution.from_matrix(np.eye(2))
+    assert "objective not known; certified gap not certified; status given" in repr(unknown)
+    gathered = bundles(solution, pure)
+    assert repr(gathered).startswith("Bundles(around columns " + ", ".join(map(str, pure)))
+    assert "3 bundles" in gathered._repr_html_()
+    proof = prove_groups(solution, [[k] for k in pure])
+    assert repr(proof) == f"Proof: {proof.sentence}"
+    assert proof.sentence[:20] in proof._repr_html_()
+    assert "\n" not in repr(solution) + repr(gathered) + repr(proof)
+    assert len(repr(FGNSR(3).fit(M.T).solution_)) < 200
