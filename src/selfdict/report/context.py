@@ -130,6 +130,8 @@ def _key_figures(d: ReportData, x_axis: Axis, n_valid: int) -> list[tuple[str, s
     if d.uncertainty is not None:
         typical = error_text(d, d.uncertainty[:, d.mask])
         note = f"standard error of a {_abundance_name(d)}"
+        if d.group_sizes is None:
+            note += ", from noise alone"
         # In the small print: the box is narrow.
         if typical.endswith(" points"):
             typical = typical.removesuffix(" points")

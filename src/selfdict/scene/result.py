@@ -112,8 +112,8 @@ class UnmixResult:
         What was left out of the scene or of a library.
     uncertainty : xarray.DataArray (endmember, y, x) or None
         The standard error of each abundance, if requested; NaN where there is no data, and where
-        the residual does not tell the noise. It follows from the residual and, if the endmembers
-        are averages, from their spread.
+        the residual does not tell the noise. It follows from the residual and, if there are groups,
+        from how much their pixels differ.
     pixel_error : float or None
         The relative error with the pure pixels as endmembers and nonnegative coefficients (section
         4.2 of the paper), which can be compared between methods; None with a library.
