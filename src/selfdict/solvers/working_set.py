@@ -44,8 +44,8 @@ class WorkingSet(Solver):
     max_seconds : float, optional
         Time limit; what has been found then is certified, which takes another pass over MᵀM.
     device : {None, "cpu", "cuda"}, optional
-        Where rows are screened, which is most of the work for a large scene; see :doc:`/gpu`. By
-        default where the data lies.
+        Where rows are screened and columns fitted, which is nearly all of the work; see
+        :doc:`/gpu`. By default where the data lies.
 
     Examples
     --------
