@@ -43,7 +43,8 @@ def _maps(result: "UnmixResult") -> str:
         values = maps[k, ::step, ::step].values
         figures.append(
             '<figure style="display:inline-block;margin:4px 8px 4px 0">'
-            f'<img alt="abundances" src="{png(values)}" style="image-rendering:pixelated;min-width:120px">'
+            f'<img alt="abundances" src="{png(values)}" '
+            'style="image-rendering:pixelated;min-width:120px">'
             f"<figcaption>{html.escape(label)}</figcaption></figure>"
         )
     if len(result.labels) > _MOST_MAPS:
