@@ -10,7 +10,7 @@ import pytest
 import selfdict
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [DOCS / "solvers.md", *sorted(DOCS.glob("extending/add-*.md"))]
+PAGES = [DOCS / "answer.md", DOCS / "solvers.md", *sorted(DOCS.glob("extending/add-*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# (\w+\.py)\n")  # the first line of a block that is to be saved
 
