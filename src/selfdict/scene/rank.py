@@ -12,7 +12,6 @@ from selfdict._validation import as_rank
 from selfdict.scene.advice import RankAdvice, advise
 from selfdict.scene.plain import scene_of
 from selfdict.scene.preflight import Preflight
-from selfdict.scene.preflight import preflight as look_at_scene
 from selfdict.scene.request import (
     MOST_MATERIALS,
     check_request,
@@ -101,15 +100,8 @@ def advise_rank(
         if progress is not None:
             progress(step, share)
 
-    if preflight is None:
-        preflight = look_at_scene(
-            request.scene,
-            keep_bands=keep_bands,
-            drop_bad_bands=drop_bad_bands,
-            client=client,
-            progress=partial(report, "preflight"),
-        )
-    request = replace(use_sound_bands(request, preflight), r=min(r_max, n_pixels))
+    request = use_sound_bands(request, preflight, client, partial(report, "preflight"))
+    request = replace(request, r=min(r_max, n_pixels))
     generator = generator_of(random_state)
     points = read_points(request, generator, client, partial(report, "read"))
     seed = int(generator.integers(2**31))

@@ -1,6 +1,6 @@
 """The settings of :func:`selfdict.scene.unmix`, checked before anything is read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from os import PathLike
@@ -21,7 +21,7 @@ from selfdict.scene.blocks import used_bands, with_mask
 from selfdict.scene.identify import check_names
 from selfdict.scene.model import as_scene
 from selfdict.scene.notes import notes_of
-from selfdict.scene.preflight import Preflight
+from selfdict.scene.preflight import Preflight, preflight
 from selfdict.scene.resampling import ResampledLibrary, resample_library
 
 MOST_MATERIALS = 20  # that are recommended, unless another number is given
@@ -156,12 +156,12 @@ def check_request(
     squared_loss = isinstance(as_loss(options.get("loss")), Squared)
     if check:
         has_dictionary = method == "fgnsr" and (candidates is not None or library is not None)
-        if candidates == "auto":
-            candidates = N_CLUSTERS  # with all pixels as candidates there is nothing to check
         if not has_dictionary or not squared_loss:
             raise InputError(
                 "check needs the method 'fgnsr' with candidates or a library, and loss='squared'"
             )
+        if candidates == "auto":
+            candidates = N_CLUSTERS  # with all pixels as candidates there is nothing to check
     scene = with_mask(as_scene(scene), mask)
     drop_bad_bands = _marks_count(scene, keep_bands, drop_bad_bands)
     bands = used_bands(scene, drop_bad_bands)
@@ -241,8 +241,21 @@ def _chosen_candidates(
     return choose_candidates(n_pixels, int(bands.sum()), max_seconds)
 
 
-def use_sound_bands(request: UnmixRequest, look: Preflight) -> UnmixRequest:
-    """Return the request without the bands that a look at the scene leaves out."""
+def use_sound_bands(
+    request: UnmixRequest, look: Preflight | None, client: Any, report: Callable[[float], Any]
+) -> UnmixRequest:
+    """Return the request without the bands that a look at the scene leaves out.
+
+    The scene is read for that, unless what was seen in it is given.
+    """
+    if look is None:
+        look = preflight(
+            request.scene,
+            keep_bands=request.keep_bands,
+            drop_bad_bands=request.drop_bad_bands,
+            client=client,
+            progress=report,
+        )
     if look.used.shape != request.bands.shape:
         raise InputError(
             f"the preflight is of a scene with {look.used.size} bands, "

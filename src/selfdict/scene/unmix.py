@@ -7,6 +7,7 @@ from functools import partial
 from os import PathLike
 from typing import Any
 
+import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
@@ -16,7 +17,6 @@ from selfdict.scene.identify import identify
 from selfdict.scene.mapping import Maps, fit_task, map_scene
 from selfdict.scene.plain import scene_of
 from selfdict.scene.preflight import Preflight
-from selfdict.scene.preflight import preflight as look_at_scene
 from selfdict.scene.request import (
     METHODS,
     UnmixRequest,
@@ -185,20 +185,25 @@ def unmix(
         options=options,
         max_seconds=max_seconds,
     )
-    generator = generator_of(random_state)
     report = _reporter(progress)
+    request = use_sound_bands(request, preflight, client, partial(report, "preflight"))
+    result = _run(request, generator_of(random_state), client, report, started)
+    if request.names is None:
+        return replace(result, notes=request.notes)
+    identification = identify(result.endmembers, request.names)
+    notes = (*request.notes, *identification.notes)
+    return replace(result, identification=identification, notes=notes)
 
-    if preflight is None:
-        preflight = look_at_scene(
-            request.scene,
-            keep_bands=keep_bands,
-            drop_bad_bands=drop_bad_bands,
-            client=client,
-            progress=partial(report, "preflight"),
-        )
-    request = use_sound_bands(request, preflight)
+
+def _run(
+    request: UnmixRequest,
+    generator: np.random.Generator,
+    client: Any,
+    report: Callable[[str, float], Any],
+    started: float,
+) -> UnmixResult:
+    """Choose endmembers and map abundances; ``started`` is when the request came in."""
     looked = time.perf_counter()
-
     points = read_points(request, generator, client, partial(report, "read"))
     read = time.perf_counter()
 
@@ -238,11 +243,7 @@ def unmix(
     result = replace(assemble_result(request, selection, mapped, seconds), rank_advice=advice)
     if whole is not None:
         result = replace(result, check=whole.check)
-    if request.names is None:
-        return replace(result, notes=request.notes)
-    identification = identify(result.endmembers, request.names)
-    notes = (*request.notes, *identification.notes)
-    return replace(result, identification=identification, notes=notes)
+    return result
 
 
 def map_abundances(
