@@ -54,6 +54,14 @@ FAULTS = {
         integers(10_000, scale_factor=1e-4, add_offset=0.5),
         ["values are the stored ones times 0.0001 plus 0.5"],
     ),
+    "a scale that makes no reflectance": (
+        integers(10_000, scale_factor=0.01),
+        [
+            "values are the stored ones times 0.01",
+            "a typical value is 29.69 after scaling: right for radiance, too high for reflectance, "
+            "which is 0 to 1",
+        ],
+    ),
     "no scale": (
         integers(),
         ["values are used as they are stored (int16): no scale is declared"],

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.scene.blocks import stored_block
@@ -93,7 +94,7 @@ class BandStatistics:
 def examine_block(block: Block) -> BandStatistics:
     """Return the statistics of the bands of a block."""
     scene = block.scene
-    nodata = scene.attrs.get("_FillValue")
+    nodata = declared_nodata(scene)
     raw = stored_block(scene, slice(None), slice(None))
     inside = np.ones(raw.shape[1], dtype=bool)
     if "valid" in scene.coords:
@@ -150,6 +151,15 @@ def _examine_bands(
     }
 
 
+def declared_nodata(scene: xr.DataArray) -> float | None:
+    """Return the value that marks missing data as a number of Python, or None."""
+    nodata = scene.attrs.get("_FillValue")
+    if nodata is None:
+        return None
+    value: float = np.asarray(nodata).item()
+    return value
+
+
 def _is_present(values: Array, nodata: float | None) -> Array:
     """Return which stored values are data."""
     present = np.ones(values.shape, dtype=bool)
@@ -157,7 +167,7 @@ def _is_present(values: Array, nodata: float | None) -> Array:
         present = np.isfinite(values)
     # A single zero is a measurement, even if zero is declared as no-data; see ``valid_mask``.
     if nodata is not None and nodata != 0:
-        present &= values != np.asarray(nodata).item()
+        present &= values != nodata
     return present
 
 

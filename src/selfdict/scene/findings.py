@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
-from selfdict.scene.band_statistics import BandStatistics
+from selfdict.scene.band_statistics import BandStatistics, declared_nodata
 from selfdict.scene.notes import notes_of
 from selfdict.scene.numbering import band_numbers
 from selfdict.scene.scaling import scaling_of
@@ -89,7 +89,7 @@ def _no_data(look: Look) -> Iterator[str]:
     if statistics.n_masked:
         verb = _agree(statistics.n_masked, "is", "are")
         yield f"{statistics.n_masked:,} of {n_all:,} pixels {verb} left out by a mask"
-    nodata = look.scene.attrs.get("_FillValue")
+    nodata = declared_nodata(look.scene)
     if statistics.n_empty:
         reason = "zero or not finite"
         if nodata is not None and nodata != 0:
@@ -150,6 +150,12 @@ def _out_of_range(look: Look) -> Iterator[str]:
     if usual.sum() < 3:
         return
     typical = float(np.median(look.statistics.root_mean_squares[usual]))
+    gain, _ = scaling_of(look.scene)
+    if (gain != 1).any() and typical > 2:
+        yield (
+            f"a typical value is {typical:.4g} after scaling: right for radiance, too high for "
+            "reflectance, which is 0 to 1"
+        )
     # Noise in dark bands is a small part of what other bands hold.
     below = usual & (lowest < -0.5 * typical)
     # If most bands are like that, the values are signed, such as differences.
