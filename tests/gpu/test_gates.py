@@ -52,7 +52,8 @@ class Columns:
 
     def on_cpu(self):
         """Return sums, entries and states from the compiled code."""
-        Z, state = self.Z.copy(), self.state.copy()
+        Z = self.Z.copy()
+        state = self.state.copy()
         sums = cpu.fit_columns(
             self.G, self.C, self.weight, self.t, self.own, Z, state, 0, len(self.own)
         )
@@ -60,7 +61,8 @@ class Columns:
 
     def on_device(self):
         """Return the same from the device."""
-        Z, state = tensor(self.Z), tensor(self.state)
+        Z = tensor(self.Z)
+        state = tensor(self.state)
         arrays = [tensor(a) for a in (self.G, self.C, self.weight, self.t, self.own)]
         sums = bounded_fit.fit_columns(*arrays, Z, state)
         return sums.cpu().numpy(), Z.cpu().numpy(), state.cpu().numpy()
@@ -202,17 +204,17 @@ def test_a_working_set_on_a_device(sample, has_dictionary, monkeypatch):
     monkeypatch.setattr("selfdict.gpu.gates._BLOCK_ENTRIES", 100)
     rng = np.random.default_rng(0)
     M = rng.random((8, 60)).astype(np.float32)
-    D, v = None, None
-    atoms = M
+    w = M.astype(np.float64).sum(axis=0)
+    D = None
+    v = None
+    atoms = M / w
     if has_dictionary:
         D = rng.random((8, 30))
         v = D.sum(axis=0)
-        atoms = D
-    w = M.astype(np.float64).sum(axis=0)
+        atoms = D / v
     s = np.linspace(0.5, 1.5, 60)
-    scaled = tensor((atoms / (w if v is None else v)).T.astype(np.float64))
     here = Gates(M, w, s, sample, D, v)
-    data = DeviceData.of(M, w, scaled, has_dictionary)
+    data = DeviceData.of(M, w, tensor(atoms.T), has_dictionary)
     there = DeviceGates(data, M, w, s, sample, D, v)
     assert there.square == pytest.approx(here.square, rel=1e-12)
     np.testing.assert_allclose(there.atom_lengths, here.atom_lengths, rtol=1e-12)

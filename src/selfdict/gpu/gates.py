@@ -203,7 +203,8 @@ class DeviceGates:
     def _parts(self) -> Iterator[slice]:
         """Yield the columns in portions of a limited size."""
         widest = max(len(self.atoms), self._columns.shape[1])
-        size = max(1, _BLOCK_ENTRIES // widest)
+        # Multiples of 16: Triton would compile again for addresses that are not divisible by 16.
+        size = max(1, _BLOCK_ENTRIES // widest // 16) * 16
         for start in range(0, len(self.scale), size):
             yield slice(start, min(start + size, len(self.scale)))
 

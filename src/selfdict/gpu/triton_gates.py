@@ -56,8 +56,8 @@ def exchange(
         C − Z G; overwritten.
     columns : (l,) tensor of int64
         Which columns to solve.
-    slots : {32, 64, 128}
-        How many entries of a column may be free.
+    slots : int
+        How many entries of a column may be free, a power of two.
 
     Returns
     -------
@@ -296,20 +296,16 @@ def _choose(
 
 
 @triton.jit
+def _store_entries(Z, k, i, st, gate, free, z):
+    """Write the entries of a column; free ones for which there was no slot have not moved."""
+    tl.store(Z + i, tl.where(st == _GATE, gate, 0.0), mask=(i < k) & (st != _FREE))
+    tl.store(Z + free, z, mask=free >= 0)
+
+
+# Triton would compile again for a k that is divisible by 16.
+@triton.jit(do_not_specialize=["k", "limit"])
 def _exchange(
-    G,
-    t,
-    C,
-    own,
-    Z,
-    state,
-    slopes,
-    columns,
-    outcomes,
-    k,
-    most_rounds,
-    K: tl.constexpr,
-    Q: tl.constexpr,
+    G, t, C, own, Z, state, slopes, columns, outcomes, k, limit, K: tl.constexpr, Q: tl.constexpr
 ):
     j = tl.load(columns + tl.program_id(0))
     i = tl.arange(0, K)
@@ -350,11 +346,9 @@ def _exchange(
             if (outcome == SOLVED) & is_doubtful:
                 outcome = INACCURATE
         rounds += 1
-        if (outcome == _RUNNING) & (rounds == most_rounds):
+        if (outcome == _RUNNING) & (rounds == limit):
             outcome = INACCURATE
-    # Free entries for which there was no slot have not moved.
-    tl.store(Z + j * k + i, tl.where(st == _GATE, gate, 0.0), mask=(i < k) & (st != _FREE))
-    tl.store(Z + j * k + free, z, mask=free >= 0)
+    _store_entries(Z + j * k, k, i, st, gate, free, z)
     tl.store(slopes + j * k + i, g, mask=i < k)
     # A closed gate is binding where the entry would grow, and in the atom's own column.
     st = tl.where(gate > 0.0, st, tl.where(g > 0.0, _GATE, _ZERO))
@@ -362,7 +356,7 @@ def _exchange(
     tl.store(outcomes + tl.program_id(0), outcome)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["k"])
 def _curvature_rows(G, weight, state, columns, first, W, k, K: tl.constexpr, Q: tl.constexpr):
     j = tl.load(columns + tl.program_id(0))
     i = tl.arange(0, K)
