@@ -177,6 +177,30 @@ def test_edges():
         shares(U, M, return_std=True, variability=Variability.none(2))
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (dict(kind="percent"), "kind must be 'shares', 'nnls' or 'fcls', got 'percent'"),
+        (dict(H=[[1.0]]), "one row per endmember, 3, got 1"),
+        (dict(residuals=[0.1, 0.2]), "residuals"),
+        (dict(U=np.zeros((4, 3))), "U must not be zero"),
+    ],
+)
+def test_bad_input(changes, message):
+    given = dict(U=np.eye(4)[:, :3], H=np.ones((3, 1)), residuals=[0.1]) | changes
+    with pytest.raises(InputError, match=message):
+        standard_errors(**given)
+
+
+def test_a_spectrum_of_zeros_has_no_error_of_its_own():
+    U = smooth_spectra(2, np.random.default_rng(0))
+    expected = standard_errors(U, [[0.6], [0.4]], [0.1], kind="nnls")
+    padded = np.column_stack([U, np.zeros(N_BANDS)])
+    found = standard_errors(padded, [[0.6], [0.4], [0.0]], [0.1], kind="nnls")
+    np.testing.assert_allclose(found[:2], expected)
+    assert found[2] == 0
+
+
 def test_many_columns_are_taken_in_chunks(monkeypatch):
     rng = np.random.default_rng(7)
     U = smooth_spectra(4, rng)

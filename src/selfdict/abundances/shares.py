@@ -86,10 +86,6 @@ def shares(
     H = nnls(U, M)
     if not return_std:
         return as_shares(H)
-    if variability is not None and len(variability.traces) != U.shape[1]:
-        raise InputError(
-            f"the variability is that of {len(variability.traces)} spectra, got {U.shape[1]}"
-        )
     errors = standard_errors(U, H, column_residuals(U, M, H), variability=variability)
     return as_shares(H), errors
 

@@ -18,12 +18,16 @@ A coefficient of zero has no first-order error. It gets the one that it would ha
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from selfdict._validation import Array
+from selfdict._errors import InputError
+from selfdict._validation import Array, as_matrix, as_vector
+from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.threads import for_slices
 from selfdict.kernels.column_norms import squared_norms
 
-# r×r numbers of a chunk of columns: 16 MiB of float64
-_CHUNK_ENTRIES = 1 << 21
+# r×r numbers of a chunk of columns: 2 MiB of float64
+_CHUNK_ENTRIES = 1 << 18
 # no distribution on [0, 1] has a larger standard deviation
 _LARGEST_SHARE_ERROR = 0.5
 
@@ -59,9 +63,9 @@ class Variability:
 
 
 def standard_errors(
-    U: Array,
-    H: Array,
-    residuals: Array,
+    U: ArrayLike,
+    H: ArrayLike,
+    residuals: ArrayLike,
     *,
     kind: str = "shares",
     variability: Variability | None = None,
@@ -70,13 +74,13 @@ def standard_errors(
 
     Parameters
     ----------
-    U : (m, r) ndarray
-        Endmembers.
-    H : (r, n) ndarray
+    U : (m, r) array_like
+        Endmembers, not all of them zero.
+    H : (r, n) array_like
         Their nonnegative coefficients, the best in least squares; with ``kind="fcls"``, of those
         that sum to one.
-    residuals : (n,) ndarray
-        ‖m_j − U h_j‖.
+    residuals : (n,) array_like
+        ‖m_j − U h_j‖, see :func:`column_residuals`.
     kind : {"shares", "nnls", "fcls"}
         What the errors are of: coefficients divided by their sum, or coefficients.
     variability : Variability, optional
@@ -87,29 +91,51 @@ def standard_errors(
     (r, n) ndarray of float64
         NaN for columns in which all coefficients are zero, and for those with as many positive
         coefficients as bands: their residual does not tell the noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict.abundances import standard_errors
+    >>> U = np.eye(4)[:, :2]
+    >>> standard_errors(U, [[0.5], [0.5]], [0.1], kind="nnls").round(3).tolist()
+    [[0.071], [0.071]]
     """
+    U = as_matrix(U, "U")
+    H = as_matrix(H, "H")
     r = U.shape[1]
+    if H.shape[0] != r:
+        raise InputError(f"H must have one row per endmember, {r}, got {H.shape[0]}")
+    norms = as_vector(residuals, H.shape[1], "residuals", np.float64)
+    if kind not in ("shares", "nnls", "fcls"):
+        raise InputError(f"kind must be 'shares', 'nnls' or 'fcls', got {kind!r}")
     if variability is None:
         variability = Variability.none(r)
+    if len(variability.traces) != r:
+        raise InputError(f"the variability is that of {len(variability.traces)} spectra, got {r}")
     # in units of the largest spectrum: squares of any data stay inside the range
     unit = float(np.sqrt(squared_norms(U).max()))
+    if unit == 0:
+        raise InputError("U must not be zero")
     model = _ErrorModel.of(U.astype(np.float64) / unit, kind, variability)
     # the largest coefficient first: the sum of large ones may leave the range
     largest = H.max(axis=0).astype(np.float64)
     result = np.full(H.shape, np.nan)
     fitted = np.flatnonzero(largest > 0)
-    n_columns = max(1, _CHUNK_ENTRIES // r**2)
-    for start in range(0, fitted.size, n_columns):
-        columns = fitted[start : start + n_columns]
+
+    def task(start: int, stop: int) -> None:
+        columns = fitted[start:stop]
         parts = H[:, columns].T / largest[columns, None]
         total = parts.sum(axis=1)
-        noise = residuals[columns] / largest[columns] / total / unit
+        noise = norms[columns] / largest[columns] / total / unit
         errors = model.errors(parts / total[:, None], noise)
         if kind == "nnls":
             errors *= (largest[columns] * total)[:, None]
         else:
             errors = np.minimum(errors, _LARGEST_SHARE_ERROR)
         result[:, columns] = errors.T
+
+    with single_threaded_blas():
+        for_slices(task, fitted.size, max(1, _CHUNK_ENTRIES // r**2))
     return result
 
 
@@ -139,8 +165,10 @@ class _ErrorModel:
     @classmethod
     def of(cls, U: Array, kind: str, variability: Variability) -> "_ErrorModel":
         gram = U.T @ U
-        # endmembers that are nearly alike: their errors are large, and must not be infinite
-        normal = gram + 1e-12 * np.diag(np.diag(gram))
+        diagonal = np.diag(gram)
+        # Endmembers that are nearly alike: their errors are large, and must not be infinite. One of
+        # zeros has no coefficient, and must not make the matrix singular.
+        normal = gram + np.diag(np.where(diagonal > 0, 1e-12 * diagonal, 1.0))
         if kind == "fcls":
             # A sum that is all but fixed: for an infinite weight of it, the inverse is that of the
             # equations with the constraint.
