@@ -1,0 +1,89 @@
+"""xarray with dask, torch and SPy: their arrays give what plain ones give."""
+
+import dask.array
+import numpy as np
+import pytest
+import xarray as xr
+
+from selfdict import FGNSR, SPA, InputError, Problem, WorkingSet, nnls, spa
+from selfdict.datasets import make_scene
+from selfdict.scene import matrix, read_scene, unmix, write_scene
+
+
+def test_the_accessor_on_a_dask_array(cube):
+    values, _ = cube
+    wavelengths = np.linspace(400.0, 1000.0, 30)
+    plain = xr.DataArray(values, dims=("y", "x", "wavelength")).assign_coords(
+        wavelength=wavelengths
+    )
+    lazy = plain.copy(data=dask.array.from_array(values, chunks=(3, 5, 30)))
+    expected = plain.selfdict.unmix(4)
+    result = lazy.selfdict.unmix(4)
+    np.testing.assert_array_equal(result.pixels, expected.pixels)
+    np.testing.assert_allclose(result.abundances, expected.abundances, atol=1e-12)
+    np.testing.assert_allclose(result.endmembers["wavelength"], wavelengths, rtol=1e-8)
+    np.testing.assert_array_equal(lazy.selfdict.matrix(), values.reshape(-1, 30).T)
+
+
+@pytest.mark.usefixtures("one_torch_thread")
+def test_tensors(neighbour, cube):
+    torch = neighbour("torch")
+    X = cube[0].reshape(-1, 30)
+    tensor = torch.from_numpy(X)
+    expected = FGNSR(4).fit(X)
+    model = FGNSR(4).fit(tensor)
+    np.testing.assert_array_equal(model.indices_, expected.indices_)
+    assert isinstance(model.transform(tensor), np.ndarray)
+    np.testing.assert_array_equal(model.transform(tensor), expected.transform(X))
+    np.testing.assert_array_equal(SPA(4).fit(tensor).indices_, SPA(4).fit(X).indices_)
+
+
+@pytest.mark.usefixtures("one_torch_thread")
+def test_tensors_that_record_gradients_are_refused(neighbour, cube):
+    torch = neighbour("torch")
+    X = torch.from_numpy(cube[0].reshape(-1, 30)).requires_grad_()
+    M = X.T
+    for call in (
+        lambda: FGNSR(4).fit(X),
+        lambda: SPA(4).fit_transform(X),
+        lambda: unmix(X.reshape(10, 12, 30), 4),
+        lambda: WorkingSet().solve(Problem(M, 0.1)),
+        lambda: spa(M, 4),
+        lambda: nnls(M[:, :4], M),
+    ):
+        with pytest.raises(InputError, match=r"no gradient passes through this; pass tensor.det"):
+            call()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    scene = make_scene(shape=(20, 18), n_endmembers=3, n_outliers=0, random_state=0).scene
+    inner = scene.isel(y=slice(3, -3), x=slice(3, -3), band=scene["good_band"].values)
+    return write_scene(inner, tmp_path_factory.mktemp("spy") / "scene.hdr")
+
+
+def test_images_of_spy(neighbour, file):
+    spectral = neighbour("spectral")
+    image = spectral.open_image(str(file))
+    expected = unmix(read_scene(file), 3)
+    for data in (image, image.load()):
+        result = unmix(data, 3)
+        np.testing.assert_array_equal(result.pixels, expected.pixels)
+        np.testing.assert_allclose(
+            result.endmembers["wavelength"], expected.endmembers["wavelength"], rtol=1e-6
+        )
+    np.testing.assert_allclose(
+        image.load().reshape(-1, image.nbands).T, matrix(read_scene(file)), rtol=1e-6
+    )
+
+
+def test_our_spectra_in_a_function_of_spy(neighbour, file):
+    """Unconstrained abundances of SPy agree with ours where ours are positive."""
+    spectral = neighbour("spectral")
+    data = spectral.open_image(str(file)).load()
+    result = unmix(np.asarray(data), 3, endmembers="pixels", abundances="nnls")
+    theirs = spectral.unmix(data, result.endmembers.values)
+    ours = result.abundances.values.transpose(1, 2, 0)
+    inside = (theirs > 1e-4).all(axis=-1)
+    assert inside.any()
+    np.testing.assert_allclose(theirs[inside], ours[inside], atol=1e-3)
