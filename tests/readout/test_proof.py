@@ -24,7 +24,8 @@ from selfdict import (
     working_set,
 )
 from selfdict.datasets import make_mixtures
-from selfdict.readout.proof import at_least, at_most, rank_limit
+from selfdict.readout.limits import rank_limit
+from selfdict.readout.wording import at_least, at_most
 
 
 def exact_without(M, mu, rows, p=None, s=None):

@@ -13,31 +13,20 @@ The certificate of a solution is about weights. Let G_1, …, G_r be groups of r
 - *Limit*: no r spectra whatsoever have a smaller relative error than the truncated SVD of rank r.
 """
 
-import math
 import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from selfdict._display import table
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_indices, as_scalar
-from selfdict.compute.sums import second_moments
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.model.certificate import (
-    certify,
-    dense_terms,
-    lengths,
-    problem_of,
-    residual,
-    sparse_terms,
-)
-from selfdict.model.dual import DualTerms, best_scaling, dot_error
+from selfdict.model.certificate import certify, problem_of
 from selfdict.model.features import UnsupportedError
-from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status
+from selfdict.readout.limits import closed_rows, rank_limit
+from selfdict.readout.wording import at_least, at_most
 from selfdict.reductions.weighting import weighted_columns
 from selfdict.solvers.working_set import WorkingSet
 
@@ -132,42 +121,6 @@ class Proof:
             f"Proven to be needed: {len(needed)} of them. Without such a one it is at least {rise} "
             "worse."
         )
-
-
-def at_most(part: float) -> str:
-    """Write an upper bound in percent, rounded up.
-
-    Examples
-    --------
-    >>> at_most(0.01234), at_most(1e-9), at_most(25.0)
-    ('1.3 %', '0.001 %', '2,500 %')
-    """
-    value = max(100 * part, 0.001)
-    step = 10.0 ** (math.floor(math.log10(value)) - 1)
-    # A value that is a round number but for the last digit is not rounded.
-    return _percent(math.ceil(value / step - 1e-9) * step)
-
-
-def at_least(part: float) -> str:
-    """Write a lower bound in percent, rounded down.
-
-    Examples
-    --------
-    >>> at_least(0.01239), at_least(1e-9), at_least(1e9)
-    ('1.2 %', '0 %', '10,000 %')
-    """
-    # Beyond this a number says no more than that it is large.
-    value = min(100 * part, 10_000.0)
-    if value < 0.01:
-        return "0 %"
-    step = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return _percent(math.floor(value / step + 1e-9) * step)
-
-
-def _percent(value: float) -> str:
-    if value >= 100:
-        return f"{value:,.0f} %"
-    return f"{value:.4g} %"
 
 
 def prove_groups(
@@ -345,54 +298,3 @@ def _closed_at(solution: Solution, rows: Array) -> Solution:
     n_points = problem_of(solution).n_points
     coef = np.zeros((support.size, n_points), dtype=solution.coef.dtype)
     return replace(solution, support=support, coef=coef, diagonal=diagonal)
-
-
-def closed_rows(solution: Solution) -> Array:
-    """Return which rows are zero at every optimum, (d,) of bool."""
-    problem = problem_of(solution)
-    terms = _terms(problem, solution)
-    mu = problem.require_mu()
-    penalty = mu * problem.p
-    c, bound = best_scaling(terms.linear, terms.quadratic, terms.scores, penalty)
-    support = solution.support
-    trace = float(problem.p[support] @ solution.diagonal[support].astype(np.float64))
-    objective = 0.5 * terms.quadratic + mu * trace
-    gap = max(0.0, objective - bound) + 8 * np.finfo(float).eps * objective
-    s = problem.loss.weigh(problem.s)
-    reach = np.sqrt(2 * gap * float(s @ problem.w**2)) * (1 + dot_error(len(s)))
-    form = problem.squared_form
-    atoms = form.M
-    if form.D is not None:
-        atoms = form.D
-    distance = lengths(np.sqrt(squared_norms(atoms)), problem.v) * reach
-    closed: Array = (c * terms.scores + distance < penalty) | (problem.v == 0)
-    return closed
-
-
-def _terms(problem: Problem, solution: Solution) -> DualTerms:
-    """Return the terms of the dual bound at the residual of a solution."""
-    if problem.is_sparse:
-        return sparse_terms(problem, solution)
-    return dense_terms(problem, residual(problem.M, solution, problem.D))
-
-
-def rank_limit(M: Any, r: int) -> float:
-    """Return ‖M − M_r‖_F/‖M‖_F for the best approximation M_r of rank r, from below.
-
-    For sparse data with more features than points the products of points are used.
-    """
-    if issparse(M):
-        dense = M
-        if M.shape[0] > M.shape[1]:
-            dense = M.T
-        moments = (dense @ dense.T).toarray().astype(np.float64)
-    else:
-        moments = second_moments(M)
-    power = np.linalg.eigvalsh(moments)[::-1]
-    total = float(np.trace(moments))
-    if not total > 0:
-        return 0.0
-    # eigenvalues are off by no more than a multiple of the largest one's last digit
-    rounding = dot_error(sum(M.shape)) * len(power) * float(power[0])
-    rest = max(0.0, float(power[r:].sum()) - rounding)
-    return float(np.sqrt(rest / total))

@@ -76,15 +76,6 @@ def report_data(
     scene_labels = _band_labels(scene)
     if parameters is None:
         parameters = result.parameters
-    names: list[str] = []
-    if "name" in endmembers.coords:
-        names = [str(name) for name in endmembers["name"].values]
-    matches: Sequence[Match] = ()
-    if result.identification is not None:
-        matches = result.identification.matches
-    uncertainty = None
-    if result.uncertainty is not None:
-        uncertainty = result.uncertainty.isel(thin).values
     return ReportData(
         title=title,
         method=_method_name(result),
@@ -95,8 +86,7 @@ def report_data(
         band_labels=_band_labels(endmembers),
         axis_label=axis_label,
         endmembers=endmembers.transpose("band", "endmember").values,
-        abundances=result.abundances.isel(thin).values,
-        residual=result.residual.isel(thin).values,
+        **_maps(result, thin),
         pixels=result.pixels,
         error=result.relative_error,
         seconds=result.seconds["total"],
@@ -111,12 +101,10 @@ def report_data(
         command=command,
         endmember_kind=str(result.parameters["endmembers"]),
         abundance_kind=str(result.parameters["abundances"]),
-        uncertainty=uncertainty,
         pixel_error=result.pixel_error,
         findings=_findings(result),
         **_groups(result),
-        names=names,
-        matches=matches,
+        **_names(result),
         every=every,
         n_pixels=n_pixels,
         n_valid=int(result.parameters["n_valid"]),
@@ -135,6 +123,29 @@ def method_result(result: "UnmixResult") -> MethodResult:
     if result.pixel_error is not None:
         error = result.pixel_error
     return MethodResult(_method_name(result), error, result.seconds["select"], result.pixels)
+
+
+def _maps(result: "UnmixResult", thin: Mapping[str, slice]) -> dict[str, Any]:
+    """Return the thinned maps."""
+    uncertainty = None
+    if result.uncertainty is not None:
+        uncertainty = result.uncertainty.isel(thin).values
+    return {
+        "abundances": result.abundances.isel(thin).values,
+        "residual": result.residual.isel(thin).values,
+        "uncertainty": uncertainty,
+    }
+
+
+def _names(result: "UnmixResult") -> dict[str, Any]:
+    """Return what the materials are called: by a library they come from, or were looked up in."""
+    names: list[str] = []
+    if "name" in result.endmembers.coords:
+        names = [str(name) for name in result.endmembers["name"].values]
+    matches: Sequence[Match] = ()
+    if result.identification is not None:
+        matches = result.identification.matches
+    return {"names": names, "matches": matches}
 
 
 def _groups(result: "UnmixResult") -> dict[str, Any]:

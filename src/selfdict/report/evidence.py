@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.readout.proof import Proof, at_least, at_most
+from selfdict.readout.proof import Proof
+from selfdict.readout.wording import at_least, at_most
 from selfdict.report.words import Certificate, listed, percent
 
 # For annotations only: the contents of the report hold a proof.

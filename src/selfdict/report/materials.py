@@ -6,7 +6,7 @@ import numpy as np
 
 from selfdict._colours import PALETTE, class_colours
 from selfdict._validation import Array
-from selfdict.readout.proof import at_least
+from selfdict.readout.wording import at_least
 from selfdict.report import words
 from selfdict.report.charts import Axis, label_positions, svg_band, svg_path
 from selfdict.report.data import ReportData

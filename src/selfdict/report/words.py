@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from selfdict.model.solution import Status
-from selfdict.readout.proof import at_most
+from selfdict.readout.wording import at_most
 
 
 @dataclass(frozen=True)
