@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from selfdict._validation import Array
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.gates import GATE, curvature, fit_columns
+from selfdict.kernels.gates import GATE, ZERO, curvature, fit_columns
 from selfdict.kernels.sparse import dense_columns
 from selfdict.model.sparse import SparseResidual
 
@@ -113,6 +113,8 @@ class Gates:
     def open(self, atoms: Array, t: Array) -> None:
         """Start with these atoms at these gates: fit all columns."""
         self.change(np.zeros(len(self.atoms), bool), atoms)
+        # most entries end at zero: from there a column needs fewer exchanges than from its gates
+        self.state[:] = ZERO
         self.t = t
         self.evaluate(t)
 
