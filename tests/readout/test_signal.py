@@ -78,3 +78,15 @@ def test_no_unit(unit):
     signal = measure_signal(unit * M)
     assert signal.dimension == measure_signal(M).dimension
     np.testing.assert_allclose(signal.limits, measure_signal(M).limits, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_points_per_row(seed):
+    truth = make_scene((24, 24), n_endmembers=3, random_state=seed)
+    M = matrix(truth.scene, drop_bad_bands=True)
+    assert M.shape == (106, 400)
+    # The noise of a regression on 105 rows is too low for 400 points.
+    assert hysime(M) > 10
+    signal = measure_signal(M)
+    assert (signal.dimension, signal.clear_dimension) == (3, 3)
+    assert signal.alone.sum() == 3

@@ -90,7 +90,7 @@ def measure_signal(M: ArrayLike, sample_weight: ArrayLike | None = None) -> Sign
     clear = None
     # A regression on nearly as many rows as there are points explains any noise.
     if n >= 2 * m:
-        dimension, variances = signal_dimension(R)
+        dimension, variances = signal_dimension(R, points.shape[1])
         noise = float(np.sqrt(variances.sum() / max(np.trace(R), np.finfo(float).tiny)))
         if _stands_out(limits, dimension) and _points_suffice(points, weighted, dimension, limits):
             clear = dimension
@@ -116,15 +116,22 @@ def _points_suffice(points: Array, weighted: Array, dimension: int, limits: Arra
     return bool(error <= max(_NOISE_OF_POINTS * limits[dimension - 1], negligible))
 
 
-def signal_dimension(R: Array) -> tuple[int, Array]:
+def signal_dimension(R: Array, n_points: int | None = None) -> tuple[int, Array]:
     """Return the dimension of the signal subspace by HySime, and the noise variance of each row.
 
     Parameters
     ----------
     R : (m, m) ndarray
         M Mᵀ, in any unit.
+    n_points : int, optional
+        Number of columns of M, more than m. With it the noise is corrected for the number of rows
+        that each regression fits, and noise counts as signal in none of the directions in which it
+        is largest by chance. By default it is assumed to be large.
     """
     m = len(R)
+    rows_per_point = 0.0
+    if n_points is not None:
+        rows_per_point = m / n_points
     power = np.trace(R) / m
     if power == 0:
         return 0, np.zeros(m)
@@ -133,12 +140,14 @@ def signal_dimension(R: Array) -> tuple[int, Array]:
     P = np.linalg.inv(R + 1e-12 * power * np.eye(m))
     B = P / np.diag(P)[:, None]
     # Of exact data rounding can leave less than nothing.
-    noise: Array = np.maximum(np.diag(B @ R @ B.T), 0.0)
+    noise: Array = np.maximum(np.diag(B @ R @ B.T), 0.0) / (1 - rows_per_point)
     signal = (np.eye(m) - B) @ R @ (np.eye(m) - B).T
     E = np.linalg.eigh(signal)[1]
     kept = np.einsum("ij,ij->j", E, R @ E)
     added = noise @ E**2 + 1e-10 * power
-    return int(np.sum(kept > 2 * added)), noise
+    # The largest eigenvalue of a sample of white noise (Marchenko and Pastur), and a tenth more.
+    largest = 1.1 * (1 + np.sqrt(rows_per_point)) ** 2
+    return int(np.sum(kept > max(2.0, largest) * added)), noise
 
 
 def _alone(M: Array, R: Array) -> Array:
@@ -147,8 +156,9 @@ def _alone(M: Array, R: Array) -> Array:
     The largest share of one column m over all directions u, (uᵀm)² / uᵀRu, is mᵀ R⁻¹ m.
     """
     m, n = M.shape
-    # With few points per row all shares are large: on average they are m / n.
-    threshold = max(_ALONE, 10 * m / n)
+    # With few points per row all shares are large: those of Gaussian data have the mean m / n and a
+    # standard deviation of about √(2m) / n.
+    threshold = max(_ALONE, (m + 10 * np.sqrt(2 * m)) / n)
     if threshold >= 1:
         return np.zeros(n, dtype=bool)
     power = max(np.trace(R) / m, np.finfo(float).tiny)
