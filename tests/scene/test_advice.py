@@ -83,6 +83,21 @@ def test_other_methods_and_blocks(varied, method, monkeypatch):
     assert result.relative_error == pytest.approx(parts.errors[1], rel=1e-6)
 
 
+def test_many_pixels_are_tried_on_representatives(varied, monkeypatch):
+    monkeypatch.setattr("selfdict.scene.advice._MOST_CANDIDATES", 100)
+    monkeypatch.setattr("selfdict.scene.advice.N_CLUSTERS", 40)
+    advice = advise_rank(varied, 2, random_state=0)
+    assert advice.n_candidates == 40
+    assert advice.sentences[-1] == (
+        "the errors are those of 40 candidates: all pixels would take long for each number of "
+        "materials"
+    )
+    result = unmix(varied, 2, uncertainty=False, **SETTINGS)
+    assert result.relative_error == advice.errors[1]
+    # With other methods every pixel is tried.
+    assert advise_rank(varied, 2, method="spa").n_candidates is None
+
+
 def test_a_limit(varied):
     advice = advise_rank(varied, 2, method="spa")
     assert advice.r == 2

@@ -22,7 +22,8 @@ from selfdict.scene.thinning import Points
 
 # A further material must lower the error by this share of what one material leaves.
 _LEAST_GAIN = 0.05
-# With more pixels each number of materials is tried on cluster representatives instead.
+# With more pixels each number of materials is tried on cluster representatives instead: a fit of
+# all pixels may take a minute.
 _MOST_CANDIDATES = 20_000
 
 
@@ -53,6 +54,9 @@ class RankAdvice:
     limits : (m,) ndarray
         No r spectra whatsoever have an error below ``limits[r - 1]``, but for the pixels that were
         not counted.
+    n_candidates : int or None
+        Number of cluster representatives that the errors are of, if :func:`selfdict.scene.unmix`
+        would choose among all pixels instead.
     """
 
     r: int
@@ -64,6 +68,7 @@ class RankAdvice:
     errors: Array
     pixel_errors: Array
     limits: Array
+    n_candidates: int | None = None
 
     @property
     def sentences(self) -> list[str]:
@@ -82,6 +87,11 @@ class RankAdvice:
             sentences.append(
                 f"{self.n_alone} single pixels unlike all others are not counted: damaged ones, or "
                 "materials of one pixel"
+            )
+        if self.n_candidates is not None and self.errors.size:
+            sentences.append(
+                f"the errors are those of {self.n_candidates} candidates: all pixels would take "
+                "long for each number of materials"
             )
         return sentences
 
@@ -179,6 +189,7 @@ def _advice(
         errors=np.array(trials.errors),
         pixel_errors=np.array(trials.pixel_errors),
         limits=signal.limits,
+        n_candidates=trials.n_candidates,
     )
 
 
@@ -224,7 +235,7 @@ class _Trials:
         ranks = list(ranks)
         for r in ranks:
             self.report(len(tasks) / (len(ranks) + 1))
-            trial = replace(_quick(self.request, self.points), r=r)
+            trial = replace(self._quick_request(), r=r)
             try:
                 selection = choose_endmembers(trial, self.points, self.seed)
             except InputError:
@@ -237,6 +248,21 @@ class _Trials:
         self._measure(tasks)
         self.report(1.0)
         return True
+
+    @property
+    def n_candidates(self) -> int | None:
+        """Number of representatives that stand for all pixels in the trials; None: as requested."""
+        takes_all = self.request.method == "fgnsr" and self.request.candidates is None
+        if takes_all and len(self.points.values) > _MOST_CANDIDATES:
+            return N_CLUSTERS
+        return None
+
+    def _quick_request(self) -> UnmixRequest:
+        """Return the request without what the errors do not need."""
+        request = replace(self.request, prove=False, uncertainty=False)
+        if self.n_candidates is not None:
+            request = replace(request, candidates=self.n_candidates)
+        return request
 
     def _measure(self, tasks: list[FitBlock]) -> None:
         """Add the errors over all pixels, which one pass over the scene gives."""
@@ -274,15 +300,6 @@ class _FitAll:
         scene = block.scene.copy(data=raw.reshape(block.scene.shape))
         loaded = replace(block, scene=scene)
         return [task(loaded).totals for task in self.tasks]
-
-
-def _quick(request: UnmixRequest, points: Points) -> UnmixRequest:
-    """Return the request without what the errors do not need."""
-    request = replace(request, prove=False, uncertainty=False)
-    # A minute per number of materials would be too long; the errors hardly differ.
-    if request.candidates is None and len(points.values) > _MOST_CANDIDATES:
-        request = replace(request, candidates=N_CLUSTERS)
-    return request
 
 
 def _materials(r: int) -> str:
