@@ -43,7 +43,7 @@ demo-real: $(VENV)/.extra-cli  ## the same on the real Indian Pines scene that t
 	$(BIN)/selfdict demo --real --output demo-real-out --force
 
 test: $(VENV)/.extra-test  ## the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/.extra-lint  ## format, lint and types
 	$(BIN)/ruff format --check .

@@ -15,7 +15,8 @@ def visit_inline(translator: Any, node: nodes.math) -> None:
 def visit_block(translator: Any, node: nodes.math_block) -> None:
     """Write a formula on lines of its own, which scrolls where it is too wide."""
     formula = convert(node.astext(), display="block")
-    translator.body.append(f'<div class="math-block" style="overflow-x: auto; margin: 1em 0">{formula}</div>')
+    style = "overflow-x: auto; margin: 1em 0"
+    translator.body.append(f'<div class="math-block" style="{style}">{formula}</div>')
     raise nodes.SkipNode
 
 
