@@ -91,6 +91,7 @@ def rank_record(advice: "RankAdvice") -> dict[str, Any]:
         "elbow": advice.elbow,
         "noise": advice.noise,
         "single_pixels": advice.n_alone,
+        "candidates": advice.n_candidates,
         "errors": advice.errors.tolist(),
         "pixel_errors": advice.pixel_errors.tolist(),
         # As many as are of use: one for each error, and for the recommendation.
