@@ -61,8 +61,8 @@ def table(title: str, facts: Mapping[str, str]) -> str:
 
     Examples
     --------
-    >>> "<b>" in table("Title", {"name": "<b>"})
-    False
+    >>> "&lt;i&gt;" in table("Title", {"name": "<i>"})
+    True
     """
     cell = "text-align:left;vertical-align:top;padding:1px 12px 1px 0"
     rows = []

@@ -56,11 +56,18 @@ def assert_whole(out):
     assert {path.name for path in out.iterdir()} == {
         "abundances.hdr",
         "abundances.img",
+        "dominant.tif",
+        "dominant.tif.aux.xml",
         "endmembers.csv",
+        "endmembers.hdr",
+        "endmembers.sli",
+        "pixels.geojson",
         "report.html",
         "residual.hdr",
         "residual.img",
         "run.json",
+        "uncertainty.hdr",
+        "uncertainty.img",
     }
     assert len(json.loads((out / "run.json").read_text())["pure_pixels"]) == 3
     assert (out / "report.html").read_text(encoding="utf-8").endswith("</html>\n")

@@ -12,6 +12,7 @@ import selfdict
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
+    DOCS / "getting-started.md",
     DOCS / "answer.md",
     DOCS / "solvers.md",
     DOCS / "neighbours.md",

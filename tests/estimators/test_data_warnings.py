@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from selfdict import FGNSR, SNPA, SPA, XRAY
+from selfdict import FGNSR, SNPA, SPA, XRAY, InputWarning
 from selfdict.datasets import make_mixtures
 
 
@@ -25,11 +25,13 @@ def test_standardised_data_is_warned_about(X, Estimator, dtype):
         model.fit((1000 + X).astype(dtype))
 
 
-def test_a_constant_feature_does_not_hide_it(X):
+@pytest.mark.parametrize("Estimator", [FGNSR, SPA])
+def test_a_constant_feature_does_not_hide_it(X, Estimator):
     X = X.copy()
     X[:, 0] = 3.0
-    with pytest.warns(UserWarning, match="X seems to be centred"):
-        SPA(3).fit(StandardScaler().fit_transform(X))
+    with pytest.warns(InputWarning, match="X seems to be centred") as caught:
+        Estimator(3).fit(StandardScaler().fit_transform(X))
+    assert caught[0].filename == __file__  # where the user can change it
 
 
 def noisy_data(seed, noise, share_of_dark_features):

@@ -198,7 +198,7 @@ def test_numpy_files_that_lie(tmp_path):
     with pytest.raises(SceneError, match="cannot be read as NumPy"):
         read_scene(archive)
     np.savez(archive, cube=np.ones((2, 3)))
-    with pytest.raises(SceneError, match="expected one array of 3 axes"):
+    with pytest.raises(SceneError, match="there is no number nRow and nCol"):
         read_scene(archive)
 
 

@@ -132,7 +132,7 @@ def test_unknown_files(tmp_path):
         read_scene(tmp_path / "cube.jpeg")
     with pytest.raises(SceneError, match="a name without suffix is not known"):
         read_scene(".")
-    with pytest.raises(ValueError, match="format must be one of envi"):
+    with pytest.raises(ValueError, match="format must be one of desis, enmap, envi"):
         read_scene(tmp_path / "cube.jpeg", format="jpeg")
     with pytest.raises(SceneError, match="not written as NumPy"):
         write_scene(full_scene(), tmp_path / "cube.npy")
