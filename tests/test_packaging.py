@@ -5,7 +5,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import selfdict
 
@@ -27,7 +29,7 @@ def pins(name):
     for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
             pin = Requirement(line)
-            found.setdefault(pin.name, []).append(pin)
+            found.setdefault(canonicalize_name(pin.name), []).append(pin)
     return found
 
 
@@ -39,8 +41,36 @@ def test_the_version_is_the_same_everywhere():
 
 @pytest.mark.parametrize("requirement", requirements(), ids=str)
 def test_the_constraints_hold_every_requirement(requirement):
-    found = pins("constraints.txt")[requirement.name]
+    found = pins("constraints.txt")[canonicalize_name(requirement.name)]
     for pin in found:
         (exact,) = pin.specifier
         assert exact.operator == "=="
         assert requirement.specifier.contains(exact.version)
+
+
+CONDA_NAMES = {"matplotlib": "matplotlib-base", "dask": "dask-core"}
+
+
+def test_the_conda_recipe_needs_what_the_command_needs():
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    extras = PROJECT["optional-dependencies"]
+    lines = [*PROJECT["dependencies"], *extras["io"], *extras["report"], *extras["cli"]]
+    expected = {"python": PROJECT["requires-python"]}
+    for requirement in map(Requirement, lines):
+        if requirement.name != "selfdict":
+            name = CONDA_NAMES.get(requirement.name, requirement.name)
+            expected[name] = str(requirement.specifier)
+    found = dict(line.split(maxsplit=1) for line in recipe["requirements"]["run"])
+    found["python"] = found["python"].replace("${{ python_min }}", recipe["context"]["python_min"])
+    assert found == expected
+    assert recipe["context"]["version"] == selfdict.__version__
+
+
+def test_the_lowest_versions_are_those_of_the_requirements():
+    """All that the extra ``all`` installs; a bound without a build for this Python may be lower."""
+    lowest = pins("constraints-lowest.txt")
+    for requirement in requirements():
+        if requirement.name in lowest:
+            (pin,) = lowest[requirement.name]
+            (exact,) = pin.specifier
+            assert requirement.specifier.contains(exact.version)
