@@ -142,7 +142,7 @@ def _border(G, k, e, P, free):
     u = _product(P, a)
     square = tl.load(G + e * k + e)
     distance = square - tl.sum(u * a)
-    return u, distance, distance <= _DEPENDENT_ATOM * square
+    return u, distance, distance <= square * _DEPENDENT_ATOM
 
 
 @triton.jit
@@ -313,7 +313,8 @@ def _exchange(
     gate = tl.load(t + i, mask=i < k, other=0.0)
     st = tl.load(state + j * k + i, mask=i < k, other=_ZERO).to(tl.int32)
     g = tl.load(slopes + j * k + i, mask=i < k, other=0.0)
-    tolerance = _TOLERANCE * tl.sum(tl.abs(tl.load(C + j * k + i, mask=i < k, other=0.0)))
+    # A tensor times a constant, in this order: Triton's interpreter does not know the other one.
+    tolerance = tl.sum(tl.abs(tl.load(C + j * k + i, mask=i < k, other=0.0))) * _TOLERANCE
     is_own = i == tl.load(own + j)
     fixed = is_own | (gate <= 0.0)
     st, g, P, free, z, g_free, outcome = _first_free_set(G, t, Z + j * k, k, i, slot, st, g, Q)
@@ -342,7 +343,7 @@ def _exchange(
                 G, k, i, slot, st, g, gate, P, free, z, g_free, fixed, banned, tolerance, Q
             )
             # Whether an atom depends on F, or an entry turns back, only an accurate P can tell.
-            is_doubtful = (rest > _ACCEPTED * tolerance) | ((n_left > 0) & (hidden > tolerance))
+            is_doubtful = (rest > tolerance * _ACCEPTED) | ((n_left > 0) & (hidden > tolerance))
             if (outcome == SOLVED) & is_doubtful:
                 outcome = INACCURATE
         rounds += 1
