@@ -10,7 +10,7 @@ from .samples import READERS
 
 parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
 parser.add_argument("reader", choices=READERS)
-parser.add_argument("--seconds", type=float, default=1800)
+parser.add_argument("--seconds", type=float, default=1800, help="of processor time")
 parser.add_argument("--seed", type=int, default=0)
 arguments = parser.parse_args()
 folder = Path(tempfile.mkdtemp(prefix=f"fuzz-{arguments.reader}-"))

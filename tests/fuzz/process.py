@@ -19,7 +19,7 @@ def run_worker(reader, seconds, seed, folder):
         env={**os.environ, "PYTHONPATH": os.pathsep.join([*_python_path(), str(TESTS)])},
         capture_output=True,
         text=True,
-        timeout=seconds + 200,
+        timeout=20 * seconds + 200,  # a busy machine may take much longer than the processor time
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
 
