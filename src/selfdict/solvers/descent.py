@@ -11,6 +11,9 @@ from selfdict.solvers.newton import Newton
 from selfdict.solvers.search import INNER_TOLERANCE, Search
 from selfdict.solvers.view import RowScores, View, violating_rows
 
+# On all columns another step of Newton's method costs less than another look at the rows.
+ALL_COLUMNS_SHARE = 0.3
+
 
 @dataclass(frozen=True)
 class Screened:
@@ -81,6 +84,9 @@ class Descent:
         # the gap as far as the rows screened last tell; it decides how rough screening may be
         self.estimated_gap = search.estimated_gap
         self.stall = StallRule()
+        self.view: View  # of the last screening
+        # whether the likely rows were chosen by scores of all rows, in this descent
+        self.likely_are_chosen = False
 
     def run(self) -> Status:
         """Step until a stop rule holds; return which."""
@@ -100,7 +106,7 @@ class Descent:
         # most steps need no look at all rows, which costs a pass over MᵀM
         screened = self.screen_likely()
         if self.likely_rows_are_settled(screened):
-            if not self.thorough:
+            if not self.thorough or self.sample_is_settled():
                 return Status.CONVERGED
             screened = self.screen_all()
         self.learn(screened)
@@ -109,6 +115,8 @@ class Descent:
         search.newton_tolerance = self.next_tolerance(screened)
         self.stall.update(self.objective, self.bound)
         if self.stall.holds or search.newton_tolerance < 1e-15 * search.mu:
+            if self.thorough and not screened.is_bound:
+                self.learn(self.screen_all())  # what was reached gets its bound in any case
             return Status.STALLED
         # rows whose gates have closed leave, violating ones join
         gates.change(gates.t > 0, screened.new)
@@ -122,9 +130,11 @@ class Descent:
         if is_rough:
             gram = search.data.gram
         rows = search.likely
-        if search.data.bounds_pay(self.gates):
+        is_short = rows is not None and len(rows) <= search.settings.small
+        if search.data.bounds_pay(self.gates) and not is_short:
             rows = None  # most of the time goes into the rows that are likely in any case
-        screened = self.screen(search.view(self.gates, gram), rows, is_rough)
+        self.view = search.view(self.gates, gram)
+        screened = self.screen(self.view, rows, is_rough)
         shortfall = self.objective - self.constant - screened.found.dual_value
         self.estimated_gap = shortfall / max(self.objective, np.finfo(float).tiny)
         search.estimated_gap = self.estimated_gap
@@ -132,7 +142,10 @@ class Descent:
 
     def screen_all(self) -> Screened:
         """Screen all rows in float64, from the residual itself: the dual value is a bound."""
-        return self.screen(self.search.view(self.gates), None, False)
+        # the working set is that of the likely rows' screening, whose view may have no residual
+        if self.view.gram is not None:
+            self.view = self.search.view(self.gates)
+        return self.screen(self.view, None, False)
 
     def screen(self, view: View, rows: Array | None, is_rough: bool) -> Screened:
         """Screen some rows and find those that should join."""
@@ -152,6 +165,10 @@ class Descent:
             return False
         return len(screened.new) == 0 or self.estimated_gap <= 0.3 * self.tol
 
+    def sample_is_settled(self) -> bool:
+        """Whether a sample of the columns needs no more looks at all rows: all columns get one."""
+        return not self.on_all_columns and self.likely_are_chosen
+
     def learn(self, screened: Screened) -> None:
         """Take over the bound and the likely rows, and report."""
         search = self.search
@@ -164,7 +181,8 @@ class Descent:
             # far from the optimum the scores say little about which rows will open
             shortfall = self.objective - self.constant - screened.found.dual_value
             search.likely = None
-            if shortfall < 0.3 * self.objective:
+            self.likely_are_chosen = shortfall < 0.5 * self.objective
+            if self.likely_are_chosen:
                 ratio = screened.found.scores / search.penalty
                 search.likely = likely_rows(ratio, search.settings.small)
         if self.on_all_columns:
@@ -177,6 +195,8 @@ class Descent:
             return 0.01 * self.search.newton_tolerance
         # where few rows join, these may be the last ones: solve for them well
         share = min(1.0, len(screened.new) / 30)
+        if self.on_all_columns:
+            share *= ALL_COLUMNS_SHARE
         return INNER_TOLERANCE * share * screened.violation
 
 
