@@ -84,7 +84,9 @@ class Descent:
         # the gap as far as the rows screened last tell; it decides how rough screening may be
         self.estimated_gap = search.estimated_gap
         self.stall = StallRule()
-        self.view: View  # of the last screening
+        # of the last screening, and whether it has products of all points instead of a residual
+        self.view: View
+        self.uses_products = False
         # whether the likely rows were chosen by scores of all rows, in this descent
         self.likely_are_chosen = False
 
@@ -134,6 +136,7 @@ class Descent:
         if search.data.bounds_pay(self.gates) and not is_short:
             rows = None  # most of the time goes into the rows that are likely in any case
         self.view = search.view(self.gates, gram)
+        self.uses_products = gram is not None
         screened = self.screen(self.view, rows, is_rough)
         shortfall = self.objective - self.constant - screened.found.dual_value
         self.estimated_gap = shortfall / max(self.objective, np.finfo(float).tiny)
@@ -142,8 +145,8 @@ class Descent:
 
     def screen_all(self) -> Screened:
         """Screen all rows in float64, from the residual itself: the dual value is a bound."""
-        # the working set is that of the likely rows' screening, whose view may have no residual
-        if self.view.gram is not None:
+        # the working set is still that of the likely rows' screening
+        if self.uses_products:
             self.view = self.search.view(self.gates)
         return self.screen(self.view, None, False)
 
