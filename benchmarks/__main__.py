@@ -1,6 +1,6 @@
 """Run the benchmarks.
 
-``python -m benchmarks [NAME …] [--quick] [--data DIR] [--growth] [--pixels N,…]``
+``python -m benchmarks [NAME …] [--quick] [--data DIR] [--growth] [--pixels N,…] [--every-pixel]``
 """
 
 import argparse
@@ -42,6 +42,9 @@ def main() -> None:
         "--growth", action="store_true", help="working_set: time and memory over the size, plotted"
     )
     parser.add_argument("--pixels", help="dask: sizes of the scenes, such as 5000000,20000000")
+    parser.add_argument(
+        "--every-pixel", action="store_true", help="dask: with every pixel as a candidate"
+    )
     arguments = parser.parse_args()
     for name in arguments.names or NAMES:
         run = import_module(f"benchmarks.{name}").run

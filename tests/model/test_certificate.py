@@ -134,3 +134,15 @@ def test_bad_input():
         certify(Solution.from_matrix(np.eye(3), Problem(M)))
     with pytest.raises(TypeError, match="expected a Solution, got ndarray"):
         certify(M)
+
+
+def test_the_same_matrix_as_a_sparse_one():
+    X = np.zeros((5, 5), dtype=np.float32)
+    X[1] = [0.2, 1.0, 0.0, 0.4, 0.0]
+    X[4] = [0.0, 0.0, 0.3, 0.0, 0.5]
+    solution = Solution.from_matrix(X)
+    found = solution.tosparse()
+    assert found.nnz == 5
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found.toarray(), solution.toarray())
+    assert Solution.from_matrix(np.zeros((3, 3))).tosparse().nnz == 0
