@@ -17,7 +17,7 @@ endif
 # this index cannot be reached, pip takes the build that its own settings give.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: demo demo-real test lint bench docs wheel lock clean
+.PHONY: everything demo demo-real test lint bench docs wheel lock clean
 .NOTPARALLEL:
 
 $(BIN)/python:
@@ -35,6 +35,11 @@ $(VENV)/.torch: constraints.txt | $(BIN)/python
 
 $(VENV)/.extra-test: $(VENV)/.torch
 
+# In one go: pip looks at all requirements again in each of its runs.
+everything: $(VENV)/.torch  ## install what lint, test, docs and wheel need
+	$(INSTALL) --editable '.[lint,test,neighbours,docs,build]'
+	@touch $(addprefix $(VENV)/.extra-,lint test neighbours docs build)
+
 demo: $(VENV)/.extra-cli  ## unmix an embedded scene and write a report
 	$(BIN)/selfdict demo --output demo-out --force
 
@@ -42,8 +47,8 @@ demo-real: $(VENV)/.extra-cli  ## the same on the real Indian Pines scene that t
 	$(INSTALL) tensorly
 	$(BIN)/selfdict demo --real --output demo-real-out --force
 
-test: $(VENV)/.extra-test  ## the whole test suite
-	$(BIN)/python -m pytest -n auto --dist loadfile
+test: $(VENV)/.extra-test $(VENV)/.extra-neighbours  ## the whole test suite
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.extra-lint  ## format, lint and types
 	$(BIN)/ruff format --check .
@@ -53,8 +58,9 @@ lint: $(VENV)/.extra-lint  ## format, lint and types
 bench: $(VENV)/.extra-test  ## speed, as ratios taken in one run
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.extra-docs  ## the documentation, warnings are errors
+docs: $(VENV)/.extra-docs  ## the documentation; warnings and broken links are errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python .ci/check_links.py docs/_build/html
 
 wheel: $(VENV)/.extra-build  ## build the distributions into dist and try them
 	$(BIN)/python .ci/check_wheel.py

@@ -1,5 +1,7 @@
 """Settings shared by all tests."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -8,6 +10,25 @@ settings.register_profile(
     "ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci")
+
+TESTS = Path(__file__).parent
+# The files that take longest. A file runs on one of several processes as a whole: if these come
+# first, the short ones at the end let all processes finish at about the same time.
+SLOW = [
+    "backends/test_dask.py",
+    "fuzz/test_fuzz.py",
+    "experiments/test_midpoint_figures.py",
+    "docs/test_pages.py",
+    "cli/test_cli_ends_well.py",
+    "scene/test_limits.py",
+    "test_architecture.py",
+]
+
+
+def pytest_collection_modifyitems(items):
+    """Let the slow files come first; the others, and the tests of a file, keep their order."""
+    places = {TESTS / name: place for place, name in enumerate(SLOW)}
+    items.sort(key=lambda item: places.get(item.path, len(SLOW)))
 
 
 @pytest.fixture
