@@ -205,9 +205,9 @@ def test_a_running_neighbour_is_left_alone(tmp_path):
 
 
 # Replaces outputs, each in a fork of its own that dies before one of the steps of the move; prints
-# how each ended.
+# how each ended. One process makes all forks, because its imports take longest.
 DIES = """
-import os, signal, sys
+import json, os, signal, sys
 from pathlib import Path
 from selfdict.scene import staging
 
@@ -242,15 +242,40 @@ def replace(kind, target, moment, can_exchange):
         staging.exchange = dying(staging.exchange, steps, moment)
         staging.shutil.rmtree = dying(staging.shutil.rmtree, steps, moment)
 
-kind, can_exchange = sys.argv[1:3]
-for moment, folder in enumerate(sys.argv[3:]):
-    child = os.fork()
-    if child == 0:
-        replace(kind, Path(folder, "out.hdr"), moment, can_exchange == "yes")
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    print(os.waitstatus_to_exitcode(status))
+for case in sys.argv[2:]:
+    kind, can_exchange = case.split(",")
+    codes = []
+    for moment in range(8):
+        folder = Path(sys.argv[1], case, str(moment))
+        folder.mkdir(parents=True)
+        child = os.fork()
+        if child == 0:
+            replace(kind, folder / "out.hdr", moment, can_exchange == "yes")
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        codes.append(os.waitstatus_to_exitcode(status))
+    print(json.dumps(codes))
 """
+REPLACEMENTS = [
+    f"{kind},{can_exchange}"
+    for kind in ("file", "folder", "pair", "new pair")
+    for can_exchange in ("yes", "no")
+]
+
+
+@pytest.fixture(scope="module")
+def replacements(tmp_path_factory):
+    """By case: the folders of the forks that died at each moment, and their exit codes."""
+    folder = tmp_path_factory.mktemp("replacements")
+    command = [sys.executable, "-c", DIES, str(folder), *REPLACEMENTS]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    found = {}
+    for case, line in zip(REPLACEMENTS, lines, strict=True):
+        folders = [folder / case / str(moment) for moment in range(8)]
+        found[case] = (folders, json.loads(line))
+    return found
 
 
 def contents(kind, target):
@@ -268,16 +293,10 @@ def contents(kind, target):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forks of a process")
-@pytest.mark.parametrize("can_exchange", ["yes", "no"])
-@pytest.mark.parametrize("kind", ["file", "folder", "pair", "new pair"])
-def test_killed_between_the_steps_of_a_replacement(tmp_path, kind, can_exchange):
-    folders = [tmp_path / str(moment) for moment in range(8)]
-    for folder in folders:
-        folder.mkdir()
-    command = [sys.executable, "-c", DIES, kind, can_exchange, *map(str, folders)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert result.returncode == 0, result.stderr
-    codes = [int(code) for code in result.stdout.splitlines()]
+@pytest.mark.parametrize("case", REPLACEMENTS)
+def test_killed_between_the_steps_of_a_replacement(replacements, case):
+    kind = case.split(",")[0]
+    folders, codes = replacements[case]
     n_killed = codes.count(-signal.SIGKILL)
     # the last ones have fewer steps than they were to die after
     assert codes == [-signal.SIGKILL] * n_killed + [0] * (8 - n_killed)
