@@ -114,6 +114,19 @@ def test_a_figure(result):
     figure.savefig(io.BytesIO(), format="png", dpi=40)
 
 
+def test_a_notebook_shows_the_figure_without_pyplot(result):
+    picture = Image.open(io.BytesIO(result.plot()._repr_png_()))
+    assert picture.format == "PNG"
+    assert min(picture.size) > 400
+    assert len(np.unique(np.array(picture.convert("L")))) > 50
+
+
+def test_a_figure_of_pyplot_is_drawn_into(result):
+    figure = matplotlib.figure.Figure()
+    assert result.plot(figure) is figure
+    assert len(figure.axes) == len(result.plot().axes)
+
+
 def test_a_dataset_survives_a_file(result, tmp_path):
     dataset = result.to_dataset()
     dataset.to_netcdf(tmp_path / "result.nc", engine="h5netcdf")

@@ -16,26 +16,26 @@ _MAPS_PER_ROW = 4
 _PANEL = 2.6  # inches
 
 
-def plot_result(result: "UnmixResult") -> Any:
-    """Return a figure with the spectra, a map per endmember, and the map of residuals.
+def plot_result(result: "UnmixResult", figure: Any = None) -> Any:
+    """Draw the spectra, a map per endmember, and the map of residuals.
 
     Parameters
     ----------
     result : UnmixResult
+    figure : matplotlib.figure.Figure, optional
+        An empty figure to draw into; its size is changed. By default a new one.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Not shown yet; ``figure.savefig`` writes it.
     """
-    figures = optional("matplotlib.figure")
     n_maps = len(result.pixels) + 1
     colours = np.array(class_colours(n_maps)) / 255
     n_rows = -(-n_maps // _MAPS_PER_ROW)
-    # A Figure of its own, not one of pyplot: nothing has to be closed, and no display is needed.
-    figure = figures.Figure(
-        figsize=(_MAPS_PER_ROW * _PANEL, (n_rows + 1) * _PANEL), layout="constrained"
-    )
+    if figure is None:
+        figure = _new_figure()
+    figure.set_size_inches(_MAPS_PER_ROW * _PANEL, (n_rows + 1) * _PANEL)
+    figure.set_layout_engine("constrained")
     grid = figure.add_gridspec(n_rows + 1, _MAPS_PER_ROW)
     _draw_spectra(figure.add_subplot(grid[0, :]), result, colours)
     largest = max(1.0, float(np.nanmax(result.abundances.values, initial=0.0)))
@@ -50,6 +50,14 @@ def plot_result(result: "UnmixResult") -> Any:
     image = axes.imshow(result.residual.values, cmap="magma", vmin=0)
     _finish_map(figure, axes, image, "residual")
     return figure
+
+
+def _new_figure() -> Any:
+    """Return a figure that is not one of pyplot: nothing has to be closed, no display is needed."""
+    optional("matplotlib.figure")
+    from selfdict.scene.notebook_figure import NotebookFigure
+
+    return NotebookFigure()
 
 
 def _draw_spectra(axes: Any, result: "UnmixResult", colours: Array) -> None:

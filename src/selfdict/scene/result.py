@@ -162,15 +162,21 @@ class UnmixResult:
     def _repr_html_(self) -> str:
         return page(self)
 
-    def plot(self) -> Any:
-        """Return a figure of matplotlib: spectra, a map per endmember, and the residual.
+    def plot(self, figure: Any = None) -> Any:
+        """Draw the spectra, a map per endmember, and the residual with matplotlib.
+
+        Parameters
+        ----------
+        figure : matplotlib.figure.Figure, optional
+            An empty figure to draw into, such as ``plt.figure()``, which ``plt.show()`` then
+            shows in a window. By default a new one that pyplot does not know.
 
         Returns
         -------
         matplotlib.figure.Figure
             A notebook shows it; ``figure.savefig("result.png")`` writes it.
         """
-        return plot_result(self)
+        return plot_result(self, figure)
 
     def to_dataset(self) -> xr.Dataset:
         """Return maps and spectra as one Dataset, for any format that xarray writes.
