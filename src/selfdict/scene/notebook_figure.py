@@ -9,7 +9,7 @@ import io
 from matplotlib.figure import Figure
 
 
-class NotebookFigure(Figure):  # type: ignore[misc]
+class NotebookFigure(Figure):
     """A figure with the method that IPython asks for a picture."""
 
     def _repr_png_(self) -> bytes:
