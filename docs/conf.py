@@ -25,7 +25,7 @@ extensions = [
 ]
 html_math_renderer = "mathml"
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "_generated", "_extensions", "examples"]
 autosummary_generate = True
@@ -41,12 +41,23 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "abort_on_example_error": True,
+    "within_subsection_order": "gallery_order.GalleryOrder",
+    # The last line of a block often returns an object of matplotlib, which says nothing to readers.
+    "capture_repr": ("_repr_html_",),
+    "write_computation_times": False,
 }
 
 smartquotes = False  # text such as device="cuda" is code
 html_theme = "pydata_sphinx_theme"
 html_title = "selfdict"
-html_theme_options = {"show_toc_level": 2, "secondary_sidebar_items": ["page-toc"]}
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 8,
+}
 
 
 def write_solver_table(app: Any) -> None:

@@ -14,8 +14,9 @@ import scipy.sparse as sp
 
 from selfdict import FGNSR, SPA, nnls
 
-# %% A collection drawn from a topic model: four topics over 200 words. The first word of each topic
-# is its anchor.
+# %%
+# A collection drawn from a topic model: four topics over 200 words. The first word of each topic is
+# its anchor.
 
 rng = np.random.default_rng(0)
 r, n_words, n_documents = 4, 200, 3000
@@ -25,9 +26,10 @@ topics /= topics.sum(axis=1, keepdims=True)
 shares = rng.dirichlet(np.full(r, 0.3), n_documents)
 counts = sp.csr_array(np.stack([rng.multinomial(80, p) for p in shares @ topics]))
 
-# %% Co-occurrences, as a sparse matrix, each row scaled to sum one. A word alone in few documents
-# has a row that is mostly noise, and noise is extreme: words with fewer than 100 occurrences are
-# left out.
+# %%
+# Co-occurrences, as a sparse matrix, each row scaled to sum one. A word alone in few documents has
+# a row that is mostly noise, and noise is extreme: words with fewer than 100 occurrences are left
+# out.
 
 total = np.asarray(counts.sum(axis=0)).ravel()
 frequent = np.flatnonzero(total >= 100)
@@ -42,8 +44,9 @@ for model in (SPA(r), FGNSR(r, compress=2 * r, random_state=0)):
     print(f"{type(model).__name__}: words {words}, the anchors are {list(range(r))}")
 print(f"gap of the compressed model {model.compressed_gap_:.1e}, of the whole one {model.gap_:.1e}")
 
-# %% The abundances of a word say which topics it belongs to. Scaled by how often it occurs they
-# give the topics back.
+# %%
+# The abundances of a word say which topics it belongs to. Scaled by how often it occurs they give
+# the topics back.
 
 H = model.transform(rows) * total[frequent, None]
 found = np.zeros((r, n_words))

@@ -19,8 +19,9 @@ X = np.maximum(truth.scene.values.reshape(40, -1).T, 0)
 model = FGNSR(4, postprocess="clusters", random_state=0).fit(X)
 bundles = model.bundles()
 
-# %% The selected pixel of each material (line), and between which values the others of its bundle
-# lie (band):
+# %%
+# The selected pixel of each material (line), and between which values the others of its bundle lie
+# (band):
 
 wavelength = truth.scene.wavelength.values
 figure, axes = plt.subplots(2, 2, sharex=True, sharey=True, layout="constrained")

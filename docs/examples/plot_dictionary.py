@@ -33,9 +33,10 @@ print("in the scene:", ", ".join(names[k] for k in truth))
 print("found:       ", ", ".join(names[k] for k in sorted(model.indices_)))
 print(f"certified gap {model.gap_:.1e}, relative error {model.reconstruction_err_:.3f}")
 
-# %% Each atom has a gate between 0 (not needed) and 1 (some pixel is made of it alone). The model
-# is solved for the pixels without most of their noise, :func:`selfdict.denoise`; an exchange among
-# the atoms then confirms the choice.
+# %%
+# Each atom has a gate between 0 (not needed) and 1 (some pixel is made of it alone). The model is
+# solved for the pixels without most of their noise, :func:`selfdict.denoise`; an exchange among the
+# atoms then confirms the choice.
 
 gates = model.solution_.diagonal
 order = np.argsort(-gates)[:12]

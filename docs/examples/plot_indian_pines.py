@@ -3,40 +3,71 @@ A real scene, from the file to maps
 ===================================
 
 Indian Pines is a small image of fields and forest, taken from an aircraft in 1992. This tutorial
-reads it, finds its materials, and maps how much of each every pixel holds.
+reads it from a file, looks at it, finds its materials, and maps how much of each every pixel holds.
 """
+
+# sphinx_gallery_thumbnail_number = 2
+
+# %%
+# The file
+# --------
+# The package tensorly ships the scene. We save it as an ENVI file first, so that the tutorial
+# starts where you do: with a file.
+
+from pathlib import Path
+from tempfile import mkdtemp
+from textwrap import fill
+
+import matplotlib.pyplot as plt
+
+from selfdict import read_scene, unmix
+from selfdict.datasets import load_indian_pines
+from selfdict.scene import preflight, write_scene
+
+folder = Path(mkdtemp())
+path = write_scene(load_indian_pines(), folder / "indian_pines.hdr")
 
 # %%
 # The scene
 # ---------
-# A scene is an ``xarray.DataArray`` with the dimensions band, y and x. Here it comes with the
-# package tensorly. A file of your own is read by ``selfdict.read_scene("scene.hdr")``.
+# :func:`~selfdict.scene.read_scene` reads files of many :doc:`formats </scenes>`. A scene is an
+# ``xarray.DataArray`` with the dimensions band, y and x.
 
-import matplotlib.pyplot as plt
-
-from selfdict import unmix
-from selfdict.datasets import load_indian_pines
-
-scene = load_indian_pines()
+scene = read_scene(path)
+print(dict(scene.sizes))
 plt.figure(figsize=(4, 4), layout="constrained")
 plt.imshow(scene.isel(band=30), cmap="gray")
 plt.title("band 31")
 plt.axis("off")
+plt.show()
+
+# %%
+# Before anything is computed, :doc:`the preflight </preflight>` says what is assumed about the file
+# and what seems wrong with it.
+
+for sentence in preflight(scene).sentences:
+    print(fill(sentence, 90))
 
 # %%
 # Unmixing
 # --------
-# Five materials. The convex model is solved with every pixel as a candidate; the gap says how far
+# Five materials. The convex model is solved with every pixel as a candidate. The gap says how far
 # from optimal its solution can be, at most.
 
-result = unmix(scene, 5, random_state=0, prove=True)
+result = unmix(scene, 5, prove=True)
 print(f"{result.n_valid} pixels, relative error {result.relative_error:.2%}, gap {result.gap:.1e}")
 
 # %%
-# Spectra
-# -------
-# Each spectrum is the average of a group of nearly pure pixels. The band around it is the standard
-# deviation within the group.
+# Spectra and maps
+# ----------------
+# Each spectrum is the average of a group of nearly pure pixels. The maps show shares, which sum to
+# one in every pixel and do not depend on its brightness.
+
+result.plot(plt.figure())
+plt.show()
+
+# %%
+# The spectra one by one. The band around each is the standard deviation within its group.
 
 figure, axes = plt.subplots(1, 5, figsize=(12, 2.6), sharey=True, layout="constrained")
 for k, axis in enumerate(axes):
@@ -46,27 +77,28 @@ for k, axis in enumerate(axes):
     axis.plot(spectrum)
     axis.set(title=f"material {k + 1}, {result.counts[k]} pixels", xlabel="band")
 axes[0].set_ylabel("radiance")
-
-# %%
-# Maps
-# ----
-# Shares sum to one in every pixel and do not depend on its brightness.
-
-figure, axes = plt.subplots(1, 5, figsize=(12, 2.8), layout="constrained")
-for k, axis in enumerate(axes):
-    image = axis.imshow(result.abundances.values[k], vmin=0, vmax=1)
-    axis.set(title=f"material {k + 1}", xticks=[], yticks=[])
-figure.colorbar(image, ax=axes, shrink=0.8, label="share")
+plt.show()
 
 # %%
 # What is proven
 # --------------
 # The groups behind the spectra suffice, and each is needed, within these bounds.
 
-print(result.proof.sentence)
+print(fill(result.proof.sentence, 90))
 
 # %%
-# ``selfdict demo --real`` does the same on the command line and writes a report;
-# ``selfdict unmix scene.hdr -r 5`` does it for a file.
+# Keep it
+# -------
+# Maps go into a file that other software opens. A dataset holds everything.
 
-plt.show()
+write_scene(result.abundances, folder / "abundances.tif")
+print(result.to_dataset().sizes)
+
+# %%
+# In a notebook, ``result`` on a line of its own shows this:
+
+result
+
+# %%
+# On the command line, ``selfdict unmix indian_pines.hdr -r 5`` does all of it and writes a
+# :doc:`report </report>`. ``selfdict demo --real`` needs no file.

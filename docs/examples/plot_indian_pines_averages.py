@@ -18,7 +18,8 @@ pixels = FGNSR(4, candidates=500, random_state=0).fit(X)
 averages = FGNSR(4, candidates=500, endmembers="average", random_state=0).fit(X)
 assert np.array_equal(pixels.indices_, averages.indices_)
 
-# %% The thin lines are the selected pixels, the thick ones the averages of their groups.
+# %%
+# The thin lines are the selected pixels, the thick ones the averages of their groups.
 
 figure, axes = plt.subplots(2, 2, figsize=(9, 5), sharex=True, layout="constrained")
 for k, axis in enumerate(axes.flat):
@@ -29,7 +30,8 @@ for k, axis in enumerate(axes.flat):
     axis.legend(frameon=False)
 axes[1, 0].set(xlabel="band", ylabel="radiance")
 
-# %% Where the pixels of each group lie.
+# %%
+# Where the pixels of each group lie.
 
 figure, axis = plt.subplots(figsize=(4.5, 4.5), layout="constrained")
 axis.imshow(scene.isel(band=30), cmap="gray")

@@ -17,7 +17,8 @@ X = load_indian_pines().values.reshape(200, -1).T
 ranks = range(1, 9)
 model = FGNSR(8, candidates=500, random_state=0).fit(X)
 
-# %% ``select`` reads another number of pixels out of the same fit.
+# %%
+# ``select`` reads another number of pixels out of the same fit.
 
 errors = [relative_error(X.T, model.select(r)) for r in ranks]
 singular_values = np.linalg.svd(X, compute_uv=False)

@@ -33,7 +33,8 @@ def penalty(sigma):
     return 3 * m * n * sigma**2 / r
 
 
-# %% The diagonal of X says which pixels are open. With the squared loss the spoiled ones are, more
+# %%
+# The diagonal of X says which pixels are open. With the squared loss the spoiled ones are, more
 # than any other:
 
 
@@ -64,7 +65,8 @@ axes[1].set_xlabel("pixel")
 fig.tight_layout()
 plt.show()
 
-# %% How the points are selected from X matters as much. After a squared loss the default is the
+# %%
+# How the points are selected from X matters as much. After a squared loss the default is the
 # exchange, which lowers the squared error and therefore prefers the spikes again. SPA on the rows
 # of X is not as easily misled, since the row of a spoiled pixel explains nothing but itself: it
 # finds most pure pixels even after a squared loss. After a Huber loss it is the default, and the
@@ -101,7 +103,8 @@ plt.ylabel("share of the pure pixels found")
 plt.legend()
 plt.show()
 
-# %% Some bands are noisier than others, and often one knows by how much. With their variances the
+# %%
+# Some bands are noisier than others, and often one knows by how much. With their variances the
 # residual is measured in units of the noise; every solver takes such a loss, and the exchange
 # lowers the error in the same units.
 

@@ -7,12 +7,17 @@ question is when. SPA looks at one column after the other. The convex model look
 once.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 
 from selfdict import FGNSR, SPA
 from selfdict.datasets import make_midpoints
 from selfdict.metrics import index_recovery
+
+# Where a method fails, it warns: its points do not span all dimensions, or no penalty meets ε.
+warnings.simplefilter("ignore")
 
 levels = np.linspace(0, 0.4, 5)
 methods = {

@@ -13,7 +13,8 @@ import numpy as np
 from selfdict import FGNSR, SPA
 from selfdict.metrics import mrsa
 
-# %% Three sources of bursts (a fluorescent dye, a machine, a voice's energy), recorded by eight
+# %%
+# Three sources of bursts (a fluorescent dye, a machine, a voice's energy), recorded by eight
 # sensors with noise.
 
 rng = np.random.default_rng(1)
@@ -27,7 +28,8 @@ for k in range(r):
 mixing = rng.uniform(0.1, 1.0, (n_sensors, r))
 recorded = mixing @ sources + 0.02 * rng.standard_normal((n_sensors, n_instants))
 
-# %% Instants at which nearly nothing is heard are noise in every direction, and are left out. What
+# %%
+# Instants at which nearly nothing is heard are noise in every direction, and are left out. What
 # remains is divided by its sum over the sensors, so that loud instants do not count more.
 
 loud = np.flatnonzero(recorded.sum(axis=0) > 0.2 * recorded.sum(axis=0).max())

@@ -22,6 +22,8 @@ PAGES = [
 # What a page needs beside selfdict[all]; without it the page is skipped.
 NEEDED = {"neighbours": ("hyperspy", "ramanspy", "pymcr", "torch", "spectral", "pandas")}
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# The word after the fence, such as python or {toctree}, and what is inside.
+FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# (\w+\.py)\n")  # the first line of a block that is to be saved
 
 
@@ -54,3 +56,18 @@ def test_the_reference_lists_every_public_name():
     words = (DOCS / "api.md").read_text(encoding="utf-8").split()
     listed = {word.removeprefix("scene.") for word in words}
     assert set(selfdict.__all__) - {"__version__"} <= listed
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("**/*.md")), ids=lambda page: page.stem)
+def test_code_fits_into_a_window_of_1300_pixels(page):
+    """There a line has room for 100 characters, see docs/_static/pages.css."""
+    for language, block in FENCED.findall(page.read_text(encoding="utf-8")):
+        if not language.startswith("{"):
+            assert max(map(len, block.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("example", sorted(DOCS.glob("examples/*.py")), ids=lambda path: path.stem)
+def test_the_text_of_an_example_starts_below_its_mark(example):
+    """What stands in the line of the mark is left out of the page."""
+    marks = [line for line in example.read_text(encoding="utf-8").splitlines() if "# %%" in line]
+    assert set(marks) <= {"# %%"}
