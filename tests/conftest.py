@@ -19,6 +19,7 @@ SLOW = [
     "fuzz/test_fuzz.py",
     "experiments/test_midpoint_figures.py",
     "docs/test_pages.py",
+    "report/test_report_in_browser.py",
     "cli/test_cli_ends_well.py",
     "scene/test_limits.py",
     "test_architecture.py",

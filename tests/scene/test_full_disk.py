@@ -8,34 +8,45 @@ import rasterio
 
 pytest.importorskip("resource")
 
-# Writes a scene several times, each time with another limit on the size of a file.
+# Writes a scene to each path several times, each time with another limit on the size of a file.
 WRITER = """
 import resource, sys
 import numpy as np
 from selfdict.scene import SceneError, build_scene, read_scene, write_scene
 scene = build_scene(np.random.default_rng(0).random((50, 100, 100)))
-for k, limit in enumerate((1, 500, 3000, 20_000, 200_000, 1_000_000)):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-    try:
-        write_scene(scene, sys.argv[1], overwrite=True)
-    except SceneError as error:
-        print("cannot be written" in error.reason)
-resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
-write_scene(scene, sys.argv[1], overwrite=True)
-print((read_scene(sys.argv[1]).values == scene.values).all())
+for path in sys.argv[1:]:
+    answers = []
+    for limit in (1, 500, 3000, 20_000, 200_000, 1_000_000):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        try:
+            write_scene(scene, path, overwrite=True)
+        except SceneError as error:
+            answers.append("cannot be written" in error.reason)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+    write_scene(scene, path, overwrite=True)
+    answers.append((read_scene(path).values == scene.values).all())
+    print(*answers)
 """
 
 
-@pytest.mark.parametrize("suffix", ["nc", "tif", "zarr", "hdr"])
-def test_a_full_disk(tmp_path, suffix):
-    path = tmp_path / f"scene.{suffix}"
+def test_a_full_disk(tmp_path):
+    suffixes = ["nc", "tif", "zarr", "hdr"]
+    paths = [tmp_path / suffix / f"scene.{suffix}" for suffix in suffixes]
+    for path in paths:
+        path.parent.mkdir()
     result = subprocess.run(
-        [sys.executable, "-c", WRITER, str(path)], capture_output=True, text=True, timeout=200
+        [sys.executable, "-c", WRITER, *map(str, paths)],
+        capture_output=True,
+        text=True,
+        timeout=200,
     )
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.split() == ["True"] * 7
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names in ({f"scene.{suffix}"}, {"scene.hdr", "scene.img"})
+    expected = " ".join(["True"] * 7)
+    answers = dict(zip(suffixes, result.stdout.splitlines(), strict=True))
+    assert answers == dict.fromkeys(suffixes, expected)
+    for path in paths:
+        names = {file.name for file in path.parent.iterdir()}
+        assert names in ({path.name}, {"scene.hdr", "scene.img"})
 
 
 # The same for the files that other software reads.
