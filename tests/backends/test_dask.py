@@ -17,6 +17,7 @@ from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, matrix, read_scene, unmix, write_scene
 from selfdict.scene.blocks import in_row_chunks
 from selfdict.scene.passes import _cut_to_pickle, blocks
+from selfdict.scene.whole import SceneBlocks
 
 SHAPE = (60, 40)
 OPTIONS = {"candidates": 60, "max_pixels": 500, "check": True, "random_state": 0}
@@ -133,23 +134,29 @@ def test_a_killed_worker_changes_nothing(tmp_path, mortal_client, truth, expecte
     assert_same(result, expected)
 
 
+@pytest.mark.parametrize("number", [0, 8, 14])  # a survey, a fit, a look at all rows
 def test_every_pixel_a_candidate_though_a_worker_is_killed(
-    tmp_path, monkeypatch, mortal_client, truth
+    tmp_path, monkeypatch, mortal_client, truth, number
 ):
     scene = read_scene(write_scene(truth.scene, tmp_path / "cube.zarr"))
     options = {"candidates": None, "tol": 1e-2, "random_state": 0, "prove": False}
     monkeypatch.setattr("selfdict.scene.whole._physical_memory", lambda: 0.0)
     expected = unmix(scene, 4, **options)
     monkeypatch.setattr("selfdict.scene.whole._MAX_CLIENT_BYTES", 0)
-    killed = []
+    passes = []
+    run = SceneBlocks.run
 
-    def kill_one(name, share):
-        # after the first look at all columns, whose tasks are still on the workers
-        if name == "select" and share > 0 and not killed:
-            killed.append(kill_a_worker(mortal_client))
+    def run_and_kill(blocks, task, parts):
+        passes.append(task)
+        for k, answer in enumerate(run(blocks, task, parts)):
+            # in the middle of a pass: some of its tasks are done, others wait on the workers
+            if len(passes) == number + 1 and k == 0:
+                kill_a_worker(mortal_client)
+            yield answer
 
-    result = unmix(scene, 4, client=mortal_client, progress=kill_one, **options)
-    assert killed
+    monkeypatch.setattr(SceneBlocks, "run", run_and_kill)
+    result = unmix(scene, 4, client=mortal_client, **options)
+    assert len(passes) > number
     assert expected.check.gap <= 1e-2
     assert result.check.objective == pytest.approx(expected.check.objective, rel=1e-9)
     assert result.check.dual_bound == pytest.approx(expected.check.dual_bound, rel=1e-9)
