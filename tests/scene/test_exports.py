@@ -156,6 +156,31 @@ def test_spectra_as_spy_reads_them(spectra, tmp_path):
     np.testing.assert_array_equal(read_library(path).values, spectra.values)
 
 
+def test_tables_and_points_as_gdal_reads_them(result, spectra, tmp_path):
+    """QGIS reads both through this library; it reads no spectral libraries."""
+    pyogrio = pytest.importorskip("pyogrio.raw")
+    path = write_spectra(spectra, tmp_path / "endmembers.csv")
+    about, _, _, columns = pyogrio.read(path)
+    assert about["fields"].tolist()[3:] == spectra["name"].values.tolist()
+    np.testing.assert_allclose(
+        [column.astype(float) for column in columns[3:]], spectra.values, rtol=1e-6
+    )
+    path = write_pixels(result, tmp_path / "pixels.geojson")
+    about, _, shapes, _ = pyogrio.read(path)
+    assert about["crs"] == "EPSG:4326"
+    assert about["geometry_type"] == "Point"
+    assert len(shapes) == len(features(path))
+
+
+def test_spectra_as_a_table_of_numbers(spectra, tmp_path):
+    path = write_spectra(spectra, tmp_path / "endmembers.csv")
+    table = np.genfromtxt(path, delimiter=",", skip_header=1)
+    # The name with a comma is quoted, and changes no column.
+    assert table.shape == (spectra.sizes["band"], 3 + spectra.sizes["endmember"])
+    np.testing.assert_allclose(table[:, 1], spectra["wavelength"].values)
+    np.testing.assert_allclose(table[:, 3:].T, spectra.values, rtol=1e-6)
+
+
 def test_a_library_can_be_written_again(tmp_path):
     library = build_library([[0.1, 0.2]], ["a"], [400.0, 500.0], fwhm=[5.0, 6.0])
     path = write_spectra(library.rename(spectrum="endmember"), tmp_path / "a.csv")

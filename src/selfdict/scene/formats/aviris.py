@@ -4,6 +4,7 @@ The group ``reflectance`` holds ``reflectance (wavelength, northing, easting)``,
 ``fwhm``; the root holds the grid mapping and the coordinates ``easting`` and ``northing``.
 """
 
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -12,14 +13,15 @@ import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.scene.formats.hdf5 import (
+    is_bare_dimension,
     load_values,
-    nodata_attribute,
     plain_dataset,
     required_dataset,
 )
 from selfdict.scene.formats.hdf5_bands import band_data, unit_attribute
-from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset
+from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset, named_axes
 from selfdict.scene.formats.hdf5_grid import load_axis, read_grid_mapping
+from selfdict.scene.formats.hdf5_values import value_data
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.georef import to_map
 from selfdict.scene.model import build_scene
@@ -29,10 +31,12 @@ CUBE = "reflectance/reflectance"
 _WAVELENGTH = "reflectance/wavelength"
 
 
-def is_aviris(file: Any) -> bool:
+def is_aviris(path: Path, file: Any) -> bool:
     """Whether this HDF5 file has the group of an AVIRIS L2A product."""
-    has_cube = plain_dataset(file, CUBE) is not None
-    return has_cube and plain_dataset(file, _WAVELENGTH) is not None
+    wavelength = plain_dataset(file, _WAVELENGTH)
+    if wavelength is None or is_bare_dimension(path, wavelength):
+        return False
+    return plain_dataset(file, CUBE) is not None
 
 
 def read(limit: Limit) -> xr.DataArray:
@@ -40,24 +44,28 @@ def read(limit: Limit) -> xr.DataArray:
     path = limit.path
     with h5py.File(path, "r") as file:
         cube = checked_cube(limit, file, CUBE)
+        # Other software may have written the axes in another order.
+        axes = named_axes(cube) or (0, 1, 2)
+        n_bands = cube.shape[axes[0]]
         wavelength = required_dataset(path, file, _WAVELENGTH)
         bands, band_notes = band_data(
             path,
-            cube.shape[0],
+            n_bands,
             load_values(limit, wavelength),
             unit_attribute(path, wavelength),
             _load_optional(limit, file, "reflectance/fwhm"),
             _load_optional(limit, file, "reflectance/good_wavelengths"),
         )
+        values, value_notes = value_data(path, cube, n_bands)
         grid = read_grid_mapping(limit, file, cube)
         scene = build_scene(
-            lazy_dataset(limit, file, CUBE, (0, 1, 2)),
+            lazy_dataset(limit, file, CUBE, axes),
             **bands,
+            **values,
             crs=grid.crs,
             transform=grid.transform,
-            nodata=nodata_attribute(path, cube, "_FillValue"),
         )
-        scene = add_notes(scene, *band_notes, *grid.notes)
+        scene = add_notes(scene, *value_notes, *band_notes, *grid.notes)
         easting = load_axis(limit, file, "easting", scene.sizes["x"])
         northing = load_axis(limit, file, "northing", scene.sizes["y"])
     if easting is None or northing is None:

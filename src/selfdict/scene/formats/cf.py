@@ -11,9 +11,11 @@ from selfdict._validation import Array
 from selfdict.scene.blocks import in_row_chunks
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.common import lazy_cube
+from selfdict.scene.formats.hdf5_values import ignored_notes
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.georef import crs_of, transform_of
-from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres, unit_of
+from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres, unit_note, unit_of
+from selfdict.scene.notes import add_notes
 
 # How datasets are opened. Stored values stay as they are, so that a round trip changes no bit.
 OPEN: dict[str, Any] = {
@@ -61,9 +63,10 @@ def scene_from_dataset(
     # Dims and attributes by the names of a scene; nothing is read.
     named = as_scene(data)
     dims = _file_dims(data)
-    band_data = _band_data(dataset, dims["band"])
+    band_data, notes = _band_data(dataset, dims["band"])
     if "wavelength" not in band_data and "wavelength" in named.coords:
         band_data["wavelength"] = named["wavelength"].values
+        notes += _unit_notes(data[dims["band"]])
     for key in ("scale_factor", "add_offset"):
         if key in named.attrs:
             if key in band_data:
@@ -84,7 +87,7 @@ def scene_from_dataset(
     for key in ("valid", "lat", "lon"):
         if key in named.coords and set(named[key].dims) == {"y", "x"}:
             scene = scene.assign_coords({key: (("y", "x"), named[key].transpose("y", "x").values)})
-    return scene
+    return add_notes(scene, *ignored_notes(data.attrs), *notes)
 
 
 def _lazy_values(
@@ -156,23 +159,30 @@ def _file_dims(data: xr.DataArray) -> dict[str, Hashable]:
     return {dim: data.dims[size - 1] for dim, size in zip(DIMS, sizes)}
 
 
-def _band_data(dataset: xr.Dataset, band: Hashable) -> dict[str, Any]:
-    """Return what the dataset says about its bands, by the names of a scene."""
+def _unit_notes(wavelength: xr.DataArray) -> list[str]:
+    """Return a note if the unit of wavelengths is guessed, or is none of length."""
+    return unit_note(wavelength.values, wavelength.attrs.get("units"))
+
+
+def _band_data(dataset: xr.Dataset, band: Hashable) -> tuple[dict[str, Any], list[str]]:
+    """Return what the dataset says about its bands, by the names of a scene, and notes."""
     found = {}
     for key, names in _BAND_VARIABLES.items():
         for name in names:
             if key not in found and name in dataset.variables and dataset[name].dims == (band,):
                 found[key] = dataset[name]
     band_data: dict[str, Any] = {key: data.values for key, data in found.items()}
+    notes: list[str] = []
     if "wavelength" in found:
         # Widths without a unit have that of the wavelengths; by their size it cannot be guessed.
+        notes += _unit_notes(found["wavelength"])
         unit = unit_of(band_data["wavelength"], found["wavelength"].attrs.get("units"))
         for key in ("wavelength", "fwhm"):
             if key in found:
                 band_data[key] = to_nanometres(band_data[key], found[key].attrs.get("units", unit))
     if "good_band" in found:
         band_data["good_band"] = band_data["good_band"] != 0
-    return band_data
+    return band_data, notes
 
 
 def _crs(data: xr.DataArray, dims: dict[str, Hashable]) -> Any:

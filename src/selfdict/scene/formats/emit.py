@@ -22,8 +22,10 @@ from selfdict.scene.formats.hdf5 import (
     required_dataset,
     text_attribute,
 )
+from selfdict.scene.formats.hdf5_cube import named_axes
+from selfdict.scene.formats.hdf5_values import value_data
 from selfdict.scene.formats.limits import Limit, product
-from selfdict.scene.model import build_scene, to_nanometres
+from selfdict.scene.model import build_scene, to_nanometres, unit_note, unit_of
 from selfdict.scene.notes import add_notes
 
 CUBE = "reflectance"
@@ -49,32 +51,37 @@ def read(limit: Limit, *, ortho: bool = True) -> xr.DataArray:
             raise SceneError(
                 path, f"reflectance must have 3 dims of real numbers, got {cube.dtype} {cube.shape}"
             )
+        if named_axes(cube) not in (None, (2, 0, 1)):
+            raise SceneError(path, "the axes of reflectance must be downtrack, crosstrack, bands")
         check_blocks(cube, limit)
         fill = np.asarray(cube.attrs.get("_FillValue", cube.fillvalue)).ravel()[0].item()
-        band_data = _band_data(limit, file)
+        band_data, notes = _band_data(limit, file)
+        values, value_notes = value_data(path, cube, cube.shape[2])
+        band_data["scale_factor"] = values["scale_factor"]
+        band_data["add_offset"] = values["add_offset"]
         if ortho:
             scene = _on_map(limit, file, cube, fill, band_data)
         else:
             scene = _in_sensor_geometry(limit, file, cube, fill, band_data)
     if "good_band" not in scene.coords:
-        return add_notes(scene, "the file marks no bands as bad")
-    return scene
+        notes.append("the file marks no bands as bad")
+    return add_notes(scene, *value_notes, *notes)
 
 
-def _band_data(limit: Limit, file: Any) -> dict[str, Any]:
-    """Return what the file says about its bands, by the names of a scene."""
+def _band_data(limit: Limit, file: Any) -> tuple[dict[str, Any], list[str]]:
+    """Return what the file says about its bands, by the names of a scene, and notes."""
     wavelengths = required_dataset(limit.path, file, f"{_BANDS}/wavelengths")
-    units = text_attribute(limit.path, wavelengths, "units") or "nm"
-    band_data: dict[str, Any] = {
-        "wavelength": to_nanometres(load_values(limit, wavelengths), units)
-    }
+    listed = load_values(limit, wavelengths)
+    named = text_attribute(limit.path, wavelengths, "units")
+    units = unit_of(listed, named)
+    band_data: dict[str, Any] = {"wavelength": to_nanometres(listed, units)}
     fwhm = plain_dataset(file, f"{_BANDS}/fwhm")
     if fwhm is not None:
         band_data["fwhm"] = to_nanometres(load_values(limit, fwhm), units)
     good = plain_dataset(file, f"{_BANDS}/good_wavelengths")
     if good is not None:
         band_data["good_band"] = load_values(limit, good) != 0
-    return band_data
+    return band_data, unit_note(listed, named)
 
 
 def _in_sensor_geometry(

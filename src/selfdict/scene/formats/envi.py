@@ -59,6 +59,9 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
         scale_factor=scale.gain,
         add_offset=scale.offset,
     )
+    # Whoever names the data file has chosen it.
+    if path == header:
+        notes += _choice_notes(_data_files(header, fields))
     if scale.field is not None:
         notes.append(f"'{scale.field}' of the header are applied: stored value · gain + offset")
     if scale.conflict is not None:
@@ -146,7 +149,7 @@ def _description(scene: xr.DataArray) -> dict[str, object]:
 def find_files(path: Path) -> tuple[Path, Path]:
     """Return the header and the data file, whichever of the two ``path`` names."""
     if path.suffix.lower() == ".hdr":
-        return path, _data_file(path, read_header(path))
+        return path, _data_files(path, read_header(path))[0]
     for suffix in (".hdr", ".HDR"):
         for header in (path.with_suffix(suffix), path.with_name(path.name + suffix)):
             if header.is_file():
@@ -154,7 +157,8 @@ def find_files(path: Path) -> tuple[Path, Path]:
     raise SceneError(path, f"has no ENVI header {path.with_suffix('.hdr').name} beside it")
 
 
-def _data_file(header: Path, fields: dict[str, str]) -> Path:
+def _data_files(header: Path, fields: dict[str, str]) -> list[Path]:
+    """Return the files that may hold the data of a header, the preferred one first."""
     named = fields.get("data file")
     if named:
         # A header from elsewhere must not make this read any other file.
@@ -170,12 +174,23 @@ def _data_file(header: Path, fields: dict[str, str]) -> Path:
         if header.suffix == ".HDR":
             suffixes = [suffix.upper() for suffix in ENVI_SUFFIXES] + suffixes
         choices = [header.with_suffix(suffix) for suffix in (*suffixes, "")]
+    found: list[Path] = []
     for data in choices:
-        if data.is_file():
-            return data
-    raise SceneError(
-        header, f"the data file is missing: looked for {', '.join(data.name for data in choices)}"
-    )
+        # A file may be found by two names where capitals do not count.
+        if data.is_file() and not any(data.samefile(other) for other in found):
+            found.append(data)
+    if not found:
+        names = ", ".join(data.name for data in choices)
+        raise SceneError(header, f"the data file is missing: looked for {names}")
+    return found
+
+
+def _choice_notes(files: list[Path]) -> list[str]:
+    """Return a note if there are several data files for one header."""
+    if len(files) == 1:
+        return []
+    others = ", ".join(file.name for file in files[1:])
+    return [f"the data file is taken to be {files[0].name}, not {others}"]
 
 
 def map_values(

@@ -72,7 +72,7 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
             scale_factor=file.scales,
             add_offset=file.offsets,
         )
-        notes += _mask_notes(file)
+        notes += _mask_notes(file) + _page_notes(file)
     return add_notes(scene, *notes)
 
 
@@ -84,6 +84,14 @@ def _mask_notes(file: Any) -> list[str]:
     if MaskFlags.per_dataset in flags:
         return ["the file has a mask of its own, which is not read (mask)"]
     return []
+
+
+def _page_notes(file: Any) -> list[str]:
+    """Return a note if the file holds several images, of which GDAL reads the first."""
+    n_images = len(file.subdatasets)
+    if n_images < 2:
+        return []
+    return [f"the file holds {n_images} images (pages), of which only the first is read"]
 
 
 def _lazy_values(file: Any, limit: Limit, shape: tuple[int, int, int], dtype: Any) -> Any:

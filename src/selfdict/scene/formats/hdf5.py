@@ -140,6 +140,13 @@ def text_of(value: Any) -> str:
     return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
+def is_bare_dimension(path: Path, dataset: Any) -> bool:
+    """Whether a dataset only stands for a dimension of NetCDF, and holds no values of its own."""
+    name = text_attribute(path, dataset, "NAME") or ""
+    # The words of the NetCDF library, followed by the size of the dimension.
+    return name.startswith("This is a netCDF dimension but not a netCDF variable")
+
+
 def check_blocks(dataset: Any, limit: Limit) -> None:
     """Refuse a dataset with large chunks: HDF5 allocates a whole one to read any part of it."""
     if dataset.chunks is not None:

@@ -4,10 +4,10 @@ The axes are known by the names of their dimension scales, as NetCDF writes them
 of wavelengths. Scale, offset and no-data value are those of the CF conventions.
 """
 
+from pathlib import Path
 from typing import Any
 
 import h5py
-import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
@@ -15,27 +15,24 @@ from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.arrays import WAVELENGTH
 from selfdict.scene.formats.axes import guess_layout, middle_of, parse_layout
 from selfdict.scene.formats.hdf5 import (
+    is_bare_dimension,
     load_values,
-    nodata_attribute,
     number_list,
-    one_number,
     own_group,
     plain_dataset,
     text_attribute,
 )
 from selfdict.scene.formats.hdf5_bands import band_data, unit_attribute
-from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset
+from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset, named_axes
 from selfdict.scene.formats.hdf5_grid import read_grid_mapping
+from selfdict.scene.formats.hdf5_values import value_data
 from selfdict.scene.formats.limits import Limit
-from selfdict.scene.model import as_scene, build_scene
+from selfdict.scene.model import build_scene
 from selfdict.scene.notes import add_notes
 
 # Names in lower case of what may be known about bands, besides the wavelengths.
 _FWHM = ("fwhm", "fwhms")
 _GOOD_BAND = ("good_wavelengths", "good_band", "good_bands", "bbl")
-# Parts of the names of attributes that change what values mean, and those that are applied.
-_SCALE_WORDS = ("scale", "offset", "gain", "ignore", "nodata", "no_data", "fill")
-_APPLIED = ("scale_factor", "add_offset", "_FillValue", "missing_value")
 _MAX_OBJECTS = 10_000  # searched for arrays; a file may hold millions
 # Unpacked at most to tell which axis is the bands; chunks may hold whole images.
 _MAX_WINDOW_BYTES = 2**28
@@ -72,20 +69,16 @@ def read(limit: Limit, variable: str | None = None, layout: str | None = None) -
             _find_list(limit, file, cube, _GOOD_BAND, n_bands),
         )
         grid = read_grid_mapping(limit, file, cube)
-        nodata = nodata_attribute(path, cube, "_FillValue")
-        if nodata is None:
-            nodata = nodata_attribute(path, cube, "missing_value")
+        values, value_notes = value_data(path, cube, n_bands)
         scene = build_scene(
             lazy_dataset(limit, file, name, axes),
             **bands,
+            **values,
             crs=grid.crs,
             transform=grid.transform,
-            nodata=nodata,
-            scale_factor=one_number(path, cube, "scale_factor"),
-            add_offset=one_number(path, cube, "add_offset"),
             name=name.rpartition("/")[2],
         )
-        notes = [f"{name} is read as a plain array", axis_note, *_scale_notes(cube)]
+        notes = [f"{name} is read as a plain array", axis_note, *value_notes]
     return add_notes(scene, *notes, *band_notes, *grid.notes)
 
 
@@ -132,7 +125,7 @@ def list_cubes(file: Any) -> dict[str, tuple[int, ...]]:
 
 def _listed(cubes: dict[str, tuple[int, ...]]) -> str:
     if not cubes:
-        return "there is none with 3 axes"
+        return "there is none with 3 axes of real numbers"
     first = [f"{name} {shape}" for name, shape in list(cubes.items())[:8]]
     more = ""
     if len(cubes) > len(first):
@@ -147,9 +140,9 @@ def _find_axes(
     if layout is not None:
         names = parse_layout(layout)
         return _positions(names), f"its axes are {', '.join(names)}, as layout says"
-    scales = _scale_names(cube)
-    if scales is not None:
-        return scales, "its axes are those that its dimension scales name"
+    named = named_axes(cube)
+    if named is not None:
+        return named, "its axes are those that its dimension scales name"
     n_wavelengths = None
     if wavelength is not None:
         n_wavelengths = wavelength.size
@@ -176,21 +169,6 @@ def _positions(names: tuple[str, ...]) -> tuple[int, int, int]:
     return names.index("band"), names.index("y"), names.index("x")
 
 
-def _scale_names(cube: Any) -> tuple[int, int, int] | None:
-    """Return the axes of band, y and x by the names of the dimension scales, or None."""
-    names = []
-    for dimension in cube.dims:
-        if len(dimension) == 0:
-            return None
-        names.append(str(dimension[0].name).rpartition("/")[2])
-    # as_scene knows the names but does not tell them: the sizes of a small array do.
-    try:
-        sizes = as_scene(xr.DataArray(np.empty((1, 2, 3)), dims=names)).shape
-    except ValueError:
-        return None
-    return sizes[0] - 1, sizes[1] - 1, sizes[2] - 1
-
-
 def _find_wavelengths(limit: Limit, file: Any, cube: Any) -> tuple[Array | None, str | None]:
     """Return wavelengths that fit one of the axes, and their unit if it is named."""
     path = limit.path
@@ -198,7 +176,7 @@ def _find_wavelengths(limit: Limit, file: Any, cube: Any) -> tuple[Array | None,
         values = number_list(path, cube, name)
         if values is not None and values.size in cube.shape:
             return values, unit or text_attribute(path, cube, "wavelength_units")
-    dataset = _find_beside(file, cube, tuple(WAVELENGTH), set(cube.shape))
+    dataset = _find_beside(path, file, cube, tuple(WAVELENGTH), set(cube.shape))
     if dataset is None:
         return None, None
     unit = WAVELENGTH[dataset.name.rpartition("/")[2].lower()]
@@ -213,13 +191,13 @@ def _find_list(
         values = number_list(limit.path, cube, name)
         if values is not None and values.size == n_bands:
             return values
-    dataset = _find_beside(file, cube, names, {n_bands})
+    dataset = _find_beside(limit.path, file, cube, names, {n_bands})
     if dataset is None:
         return None
     return load_values(limit, dataset)
 
 
-def _find_beside(file: Any, cube: Any, names: tuple[str, ...], sizes: set[int]) -> Any:
+def _find_beside(path: Path, file: Any, cube: Any, names: tuple[str, ...], sizes: set[int]) -> Any:
     """Return a dataset of one axis in the group of the cube or in a group around it, or None."""
     group = cube.name.strip("/")
     while group:
@@ -233,18 +211,7 @@ def _find_beside(file: Any, cube: Any, names: tuple[str, ...], sizes: set[int]) 
             dataset = plain_dataset(members, member)
             if dataset is None or dataset.dtype.kind not in "biuf":
                 continue
-            if len(dataset.shape or ()) == 1 and dataset.shape[0] in sizes:
+            fits = len(dataset.shape or ()) == 1 and dataset.shape[0] in sizes
+            if fits and not is_bare_dimension(path, dataset):
                 return dataset
     return None
-
-
-def _scale_notes(cube: Any) -> list[str]:
-    """Return a note about attributes that seem to change what the values mean."""
-    ignored = []
-    for name in cube.attrs:
-        lowered = str(name).lower()
-        if name not in _APPLIED and any(word in lowered for word in _SCALE_WORDS):
-            ignored.append(str(name)[:40])
-    if not ignored:
-        return []
-    return [f"its attributes {', '.join(ignored[:5])} are not applied"]

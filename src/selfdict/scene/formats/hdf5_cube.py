@@ -7,12 +7,14 @@ from typing import Any
 
 import h5py
 import numpy as np
+import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.common import lazy_cube
 from selfdict.scene.formats.hdf5 import check_blocks, required_dataset
 from selfdict.scene.formats.limits import Limit
+from selfdict.scene.model import as_scene
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,21 @@ def checked_cube(limit: Limit, file: Any, name: str) -> Any:
         )
     check_blocks(dataset, limit)
     return dataset
+
+
+def named_axes(cube: Any) -> tuple[int, int, int] | None:
+    """Return which axes are band, y and x by the names of the dimension scales, or None."""
+    names = []
+    for dimension in cube.dims:
+        if len(dimension) == 0:
+            return None
+        names.append(str(dimension[0].name).rpartition("/")[2])
+    # as_scene knows the names but does not tell them: the sizes of a small array do.
+    try:
+        sizes = as_scene(xr.DataArray(np.empty((1, 2, 3)), dims=names)).shape
+    except ValueError:
+        return None
+    return sizes[0] - 1, sizes[1] - 1, sizes[2] - 1
 
 
 class _PartsReader:

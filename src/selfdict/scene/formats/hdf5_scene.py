@@ -33,7 +33,7 @@ def read(
     if not h5py.is_hdf5(path):
         raise SceneError(path, "is not an HDF5 file; HDF4 is not read")
     check_heaps(path)
-    reader, cube = _find_product(path)
+    reader, cube = _find_product(path, variable)
     is_other = variable is not None and variable.strip("/") != cube
     if is_other or layout is not None:
         reader = partial(hdf5_any.read, variable=variable, layout=layout)
@@ -44,10 +44,13 @@ def read(
     return reader(limit)
 
 
-def _find_product(path: Path) -> tuple[Callable[[Limit], xr.DataArray], str | None]:
+def _find_product(
+    path: Path, variable: str | None
+) -> tuple[Callable[[Limit], xr.DataArray], str | None]:
     """Return the reader for a file, by the names of its groups, and the path of its cube.
 
-    The path is None if the reader has no single one.
+    The path is None if the reader has no single one. ``variable`` may name the cube of one of
+    several sites of NEON.
     """
     with h5py.File(path, "r") as file:
         if prisma.is_prisma(file):
@@ -55,10 +58,12 @@ def _find_product(path: Path) -> tuple[Callable[[Limit], xr.DataArray], str | No
         cube = tanager.find_cube(file)
         if cube is not None:
             return partial(tanager.read, cube_name=cube), cube
-        if aviris.is_aviris(file):
+        if aviris.is_aviris(path, file):
             return aviris.read, aviris.CUBE
-        site = neon.find_site(file)
-        if site is not None:
+        sites = neon.find_sites(file)
+        named = [site for site in sites if f"{site}/{neon.CUBE}" == (variable or "").strip("/")]
+        if sites:
+            site = (named or sites)[0]
             return partial(neon.read, site=site), f"{site}/{neon.CUBE}"
     if emit.is_emit(path):
         return emit.read, emit.CUBE

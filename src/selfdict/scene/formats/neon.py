@@ -38,18 +38,19 @@ _SPECTRAL = "Reflectance/Metadata/Spectral_Data"
 _COORDINATES = "Reflectance/Metadata/Coordinate_System"
 
 
-def find_site(file: Any) -> str | None:
-    """Return the name of the group of a NEON site, or None if this is no NEON file."""
+def find_sites(file: Any) -> list[str]:
+    """Return the names of the groups of NEON sites, none if this is no NEON file."""
+    sites = []
     # A file has one site; one with thousands of groups is something else.
     for name in islice(file, 100):
         # h5py returns names that are no UTF-8 as bytes.
         if isinstance(name, str) and plain_dataset(file, f"{name}/{CUBE}") is not None:
-            return name
-    return None
+            sites.append(name)
+    return sites
 
 
 def read(limit: Limit, site: str) -> xr.DataArray:
-    """Read the reflectance of a site, see :func:`find_site`."""
+    """Read the reflectance of a site, see :func:`find_sites`."""
     path = limit.path
     with h5py.File(path, "r") as file:
         name = f"{site}/{CUBE}"
@@ -75,7 +76,11 @@ def read(limit: Limit, site: str) -> xr.DataArray:
             nodata=nodata_attribute(path, cube, "Data_Ignore_Value"),
             scale_factor=1 / scale,
         )
-    return add_notes(scene, *band_notes, *window_notes, *grid.notes)
+        others = [name for name in find_sites(file) if name != site]
+    notes = []
+    if others:
+        notes.append(f"{site} is read, the other sites are not: {', '.join(others[:5])} (variable)")
+    return add_notes(scene, *notes, *band_notes, *window_notes, *grid.notes)
 
 
 def _read_windows(

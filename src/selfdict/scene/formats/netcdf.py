@@ -40,7 +40,7 @@ def read(
         if variable in (None, emit.CUBE) and emit.is_emit(path):
             return emit.read(limit, ortho=ortho)
         with h5py.File(path, "r") as file:
-            is_aviris = variable in (None, aviris.CUBE) and aviris.is_aviris(file)
+            is_aviris = variable in (None, aviris.CUBE) and aviris.is_aviris(path, file)
             is_in_group = _is_in_group(file, variable)
         if is_aviris:
             return aviris.read(limit)

@@ -5,7 +5,7 @@ the detector. Their axes are row, band and column. Detectors list their bands by
 with entries of wavelength 0 for bands that do not exist, and both see 940 to 970 nm.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import h5py
@@ -20,7 +20,7 @@ from selfdict.scene.formats.hdf5_cube import CubePart, checked_cube, lazy_parts
 from selfdict.scene.formats.hdf5_grid import MapGrid, crs_from_text
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.formats.overlap import check_overlap, kept_bands
-from selfdict.scene.model import build_scene
+from selfdict.scene.model import build_scene, unit_note, unit_of
 from selfdict.scene.notes import add_notes
 
 _SWATHS = "HDFEOS/SWATHS"
@@ -112,10 +112,12 @@ def _read_bands(limit: Limit, file: Any) -> tuple[_Bands, list[str]]:
         "the first axis of the cubes is taken as rows from north to south",
     ]
     for detector in _DETECTORS:
-        if plain_dataset(file, _dataset_name(detector)) is None:
+        cube = plain_dataset(file, _dataset_name(detector))
+        if cube is None:
             notes.append(f"the file has no {detector.upper()}_Cube")
         else:
             found.append(_detector_bands(limit, file, detector))
+            notes += _remarks(found[-1], cube)
     if not found:
         raise SceneError(limit.path, "has neither a VNIR_Cube nor a SWIR_Cube of its own")
     joined = {}
@@ -128,7 +130,23 @@ def _read_bands(limit: Limit, file: Any) -> tuple[_Bands, list[str]]:
     if not exists.all():
         n_missing = int((~exists).sum())
         notes.append(f"{n_missing} entries of the cubes have no wavelength and are left out")
-    return bands.take(exists), notes
+    bands = bands.take(exists)
+    # The product has nanometres, and no attribute that says so; the guess may be micrometres.
+    if unit_of(bands.wavelength, None) == "um":
+        notes += unit_note(bands.wavelength, None)
+        bands = replace(bands, wavelength=1000 * bands.wavelength, fwhm=1000 * bands.fwhm)
+    return bands, notes
+
+
+def _remarks(bands: _Bands, cube: Any) -> list[str]:
+    """Return notes about a detector of which something is missing or other than in the product."""
+    name = cube.name.rpartition("/")[2]
+    notes = []
+    if np.isnan(bands.fwhm).all():
+        notes.append(f"the widths of the bands of {name} are not known")
+    if cube.dtype.kind == "f":
+        notes.append(f"{name} holds {cube.dtype}, not integers: it is taken as scaled already")
+    return notes
 
 
 def _detector_bands(limit: Limit, file: Any, detector: str) -> _Bands:
@@ -154,13 +172,18 @@ def _detector_bands(limit: Limit, file: Any, detector: str) -> _Bands:
         raise SceneError(
             path, f"needs attributes L2Scale{detector}Min < L2Scale{detector}Max, got {low}, {high}"
         )
+    gain = (high - low) / 65535
+    # The product holds 16-bit numbers. Other software writes reflectance as it is.
+    if cube.dtype.kind == "f":
+        gain = 1.0
+        low = 0.0
     return _Bands(
         dataset=np.full(n_bands, _dataset_name(detector)),
         index=np.arange(n_bands),
         wavelength=wavelength,
         fwhm=fwhm,
         is_good=flags != 0,
-        gain=np.full(n_bands, (high - low) / 65535),
+        gain=np.full(n_bands, gain),
         offset=np.full(n_bands, low),
     )
 

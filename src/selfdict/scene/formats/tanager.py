@@ -6,6 +6,7 @@ The cube ``surface_reflectance`` or ``toa_radiance (band, y, x)`` has the attrib
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -17,7 +18,6 @@ from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.hdf5 import (
     load_values,
-    nodata_attribute,
     number_list,
     one_number,
     own_group,
@@ -28,8 +28,9 @@ from selfdict.scene.formats.hdf5 import (
 from selfdict.scene.formats.hdf5_bands import band_data
 from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset
 from selfdict.scene.formats.hdf5_grid import MapGrid, crs_from_text, transform_from_numbers
+from selfdict.scene.formats.hdf5_values import value_data
 from selfdict.scene.formats.limits import Limit
-from selfdict.scene.model import build_scene
+from selfdict.scene.model import build_scene, unit_of
 from selfdict.scene.notes import add_notes
 
 _GRID = "HDFEOS/GRIDS/HYP"
@@ -56,14 +57,16 @@ def read(limit: Limit, cube_name: str) -> xr.DataArray:
         fields, _, name = cube_name.rpartition("/")
         is_grid = fields.startswith(_GRID)
         cube = checked_cube(limit, file, cube_name)
+        wavelength = number_list(path, cube, "wavelengths")
         bands, band_notes = band_data(
             path,
             cube.shape[0],
-            number_list(path, cube, "wavelengths"),
-            "nm",  # the specification of the product says so
+            wavelength,
+            _unit(path, cube, wavelength),
             number_list(path, cube, "fwhm"),
             number_list(path, cube, "good_wavelengths"),
         )
+        values, value_notes = value_data(path, cube, cube.shape[0])
         # Planet_Ortho_Framing of a swath describes the grid of another file.
         grid = MapGrid(None, None)
         if is_grid:
@@ -71,16 +74,34 @@ def read(limit: Limit, cube_name: str) -> xr.DataArray:
         scene = build_scene(
             lazy_dataset(limit, file, cube_name, (0, 1, 2)),
             **bands,
+            **values,
             crs=grid.crs,
             transform=grid.transform,
-            nodata=nodata_attribute(path, cube, "_FillValue"),
             name=name,
         )
-        scene = add_notes(scene, *_cube_notes(file, fields, name), *band_notes, *grid.notes)
+        scene = add_notes(scene, *_cube_notes(file, fields, name), *value_notes, *band_notes)
+        scene = add_notes(scene, *_axis_notes(scene), *grid.notes)
         scene = _mask_nodata(limit, file, fields, scene)
         if not is_grid:
             scene = _with_positions(limit, file, scene)
     return scene
+
+
+def _unit(path: Path, cube: Any, wavelength: Array | None) -> str | None:
+    """Return the unit of the wavelengths, None if they do not seem to be in nanometres."""
+    named = text_attribute(path, cube, "wavelength_units")
+    if named is None and wavelength is not None and unit_of(wavelength, None) == "nm":
+        # The specification of the product says so.
+        return "nm"
+    return named
+
+
+def _axis_notes(scene: xr.DataArray) -> list[str]:
+    """Return a note about the axes if no list of wavelengths confirms which are the bands."""
+    if "wavelength" in scene.coords:
+        return []
+    sizes = " × ".join(str(size) for size in scene.shape)
+    return [f"the axes {sizes} are taken as band, y, x, the order of the product"]
 
 
 def _cube_notes(file: Any, fields: str, name: str) -> list[str]:
@@ -171,7 +192,7 @@ def _pair(text: str, name: str) -> tuple[float, float] | None:
 
 
 def _read_framing(limit: Limit, group: Any, shape: tuple[int, int]) -> dict[str, Any]:
-    """Return the attribute ``Planet_Ortho_Framing`` if it is about a grid of this shape."""
+    """Return the attribute ``Planet_Ortho_Framing``, unless it is about a grid of another shape."""
     for node in (group, own_group(group, "Data Fields")):
         text = text_attribute(limit.path, node, "Planet_Ortho_Framing")
         if text is None:
@@ -180,7 +201,11 @@ def _read_framing(limit: Limit, group: Any, shape: tuple[int, int]) -> dict[str,
             framing = json.loads(text)
         except (ValueError, RecursionError):
             return {}
-        if isinstance(framing, dict) and (framing.get("rows"), framing.get("cols")) == shape:
+        if not isinstance(framing, dict):
+            continue
+        n_rows, n_columns = shape
+        # A framing without sizes cannot be compared.
+        if framing.get("rows", n_rows) == n_rows and framing.get("cols", n_columns) == n_columns:
             return framing
     return {}
 
