@@ -8,7 +8,7 @@ import pytest
 import rasterio
 from test_emit import write_emit
 
-from fuzz.product_files import write_desis, write_enmap
+from fuzz.product_files import FWHM, WAVELENGTH, write_desis, write_enmap
 from fuzz.sensor_files import (
     AVIRIS_WAVELENGTH,
     NEON_WAVELENGTH,
@@ -257,6 +257,28 @@ def test_a_zipped_or_renamed_sidecar_is_missing(tmp_path, write_product):
     sentences = preflight(scene).sentences
     assert "values are used as they are stored (int16): no scale is declared" in sentences
     assert "no wavelengths are known: bands are named by their numbers" in sentences
+
+
+def test_wavelengths_of_enmap_in_micrometres(tmp_path):
+    expected = read_scene(write_enmap(tmp_path)[0])
+    image, sidecar = write_enmap(tmp_path)
+    text = sidecar.read_text()
+    for number in {*WAVELENGTH, *FWHM}:
+        text = text.replace(f" {number}\n<", f" {number / 1000}\n<")
+        text = text.replace(f"<FWHMOfBand>{number}<", f"<FWHMOfBand>{number / 1000}<")
+    sidecar.write_text(text)
+    scene = read_scene(image)
+    np.testing.assert_allclose(scene.wavelength.values, expected.wavelength.values)
+    np.testing.assert_allclose(scene.fwhm.values, expected.fwhm.values)
+    assert MICROMETRES.format("0.45 to 2.3") in notes_of(scene)
+
+
+def test_names_in_capitals_with_endings_in_small_letters(tmp_path):
+    image, sidecar = write_enmap(tmp_path)
+    renamed = image.with_name(image.name.replace("SPECTRAL_IMAGE.TIF", "spectral_image.tif"))
+    image.rename(renamed)
+    sidecar.rename(sidecar.with_name(sidecar.name.replace("METADATA.XML", "metadata.xml")))
+    assert read_scene(renamed).wavelength.values[0] == WAVELENGTH[0]
 
 
 def test_pages_of_a_tiff(tmp_path):

@@ -20,6 +20,7 @@ from selfdict.scene.formats.overlap import check_overlap, kept_bands
 from selfdict.scene.formats.product_values import with_product_nodata, with_product_scaling
 from selfdict.scene.formats.products import Product, existing_product
 from selfdict.scene.formats.xml_fields import read_fields
+from selfdict.scene.model import unit_note, unit_of
 from selfdict.scene.notes import add_notes, without_notes
 
 NAME = "EnMAP"
@@ -89,6 +90,7 @@ class _Metadata:
     is_constant: Array | None  # True for bands that hold one value; None without statistics
     nodata: int | None
     level: str
+    notes: tuple[str, ...]
 
     @classmethod
     def read(cls, path: Path, n_bands: int) -> "_Metadata":
@@ -97,11 +99,19 @@ class _Metadata:
         wavelength = _band_numbers(path, fields, _WAVELENGTH, n_bands)
         if wavelength is None:
             raise SceneError(path, f"has no {_WAVELENGTH}: it does not describe EnMAP bands")
+        fwhm = _band_numbers(path, fields, _FWHM, n_bands)
+        notes: list[str] = []
+        # The product has nanometres, and no element that says so; the guess may be micrometres.
+        if unit_of(wavelength, None) == "um":
+            notes = unit_note(wavelength, None)
+            wavelength = 1000 * wavelength
+            if fwhm is not None:
+                fwhm = 1000 * fwhm
         is_vnir, is_expected = _detectors(fields, n_bands)
         return cls(
             path,
             wavelength,
-            _band_numbers(path, fields, _FWHM, n_bands),
+            fwhm,
             _band_numbers(path, fields, _GAIN, n_bands),
             _band_numbers(path, fields, _OFFSET, n_bands),
             is_vnir,
@@ -109,6 +119,7 @@ class _Metadata:
             _constant_bands(path, fields, n_bands),
             _whole_number(fields, _NODATA),
             _first_text(fields, _LEVEL),
+            tuple(notes),
         )
 
 
@@ -191,7 +202,7 @@ def _described(scene: xr.DataArray, metadata: _Metadata) -> xr.DataArray:
     scene = scene.assign_coords(wavelength=("band", metadata.wavelength, {"units": "nm"}))
     if metadata.fwhm is not None:
         scene = scene.assign_coords(fwhm=("band", metadata.fwhm, {"units": "nm"}))
-    scene = add_notes(scene, note)
+    scene = add_notes(scene, note, *metadata.notes)
     if metadata.level.upper().startswith("L1"):
         scene = scene.rename("radiance")
         note = f"the values are radiances at the sensor (level {metadata.level}), no reflectances"

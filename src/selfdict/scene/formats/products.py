@@ -86,24 +86,25 @@ def _with_stem(path: Path, stem: str) -> Product | None:
     """Return the product of a file; None if there is no image."""
     image: Path | None = path
     if not _IMAGE.fullmatch(path.name):
-        image = _beside(path, f"{stem}SPECTRAL_IMAGE", _IMAGE_SUFFIXES)
+        image = _beside(path, stem, "SPECTRAL_IMAGE", _IMAGE_SUFFIXES)
         if image is None:
-            image = _beside(path, f"{stem}SPECTRAL_IMAGE_COG", _IMAGE_SUFFIXES)
+            image = _beside(path, stem, "SPECTRAL_IMAGE_COG", _IMAGE_SUFFIXES)
     if image is None:
         return None
-    header = _beside(path, f"{stem}SPECTRAL_IMAGE", (".hdr",))
+    header = _beside(path, stem, "SPECTRAL_IMAGE", (".hdr",))
     # A header describes the data file of ENVI beside it, and a GeoTIFF only if there is none.
-    data = _beside(path, f"{stem}SPECTRAL_IMAGE", ("", *ENVI_SUFFIXES))
+    data = _beside(path, stem, "SPECTRAL_IMAGE", ("", *ENVI_SUFFIXES))
     if data is not None and image.suffix.lower() in (".tif", ".tiff"):
         header = None
-    return Product(image, header, _beside(path, f"{stem}METADATA", (".xml",)))
+    return Product(image, header, _beside(path, stem, "METADATA", (".xml",)))
 
 
-def _beside(path: Path, name: str, suffixes: tuple[str, ...]) -> Path | None:
+def _beside(path: Path, stem: str, part: str, suffixes: tuple[str, ...]) -> Path | None:
     """Return the first file of this name with one of the suffixes in the folder of ``path``."""
     for suffix in suffixes:
         # As the products spell them; other software likes small letters.
-        for spelled in (name + suffix.upper(), name + suffix, (name + suffix).lower()):
+        endings = (part + suffix.upper(), part + suffix, (part + suffix).lower())
+        for spelled in (*(stem + ending for ending in endings), (stem + endings[1]).lower()):
             # Other than Path.is_file, this is False for a name that is too long.
             if os.path.isfile(path.with_name(spelled)):
                 return path.with_name(spelled)
