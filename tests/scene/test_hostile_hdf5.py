@@ -197,6 +197,22 @@ def test_text_that_is_no_utf8(tmp_path):
     assert "'map info' must hold numbers" in refusal(path)
 
 
+@pytest.mark.parametrize("reserved", [b"\0\0\0", b"\0\0@"], ids=["zeros", "others"])
+def test_a_heap_that_hdf5_would_never_leave(tmp_path, reserved):
+    """Its free space has the size 0. HDF5 does not look at the reserved bytes of the heap."""
+    path = write_aviris(tmp_path / "aviris.nc")
+    data = bytearray(path.read_bytes())
+    heap = data.index(b"GCOL\1\0\0\0")
+    data[heap + 5 : heap + 8] = reserved
+    position = heap + 16
+    while data[position : position + 2] != b"\0\0":
+        size = int.from_bytes(data[position + 8 : position + 16], "little")
+        position += 16 + size + -size % 8
+    data[position + 8 : position + 16] = bytes(8)
+    path.write_bytes(data)
+    assert "a heap of text is damaged" in refusal(path)
+
+
 def test_cycles_of_groups(tmp_path):
     path = write_plain(tmp_path / "plain.h5")
     with h5py.File(path, "r+") as file:

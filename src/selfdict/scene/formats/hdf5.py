@@ -159,12 +159,14 @@ def check_heaps(path: Path) -> None:
     A heap is a row of objects, each with a number and a size. HDF5 steps from one to the next by
     their sizes, and stays where it is at a free one (number 0) of size 0.
     """
-    # Heaps are written with the attributes, which come before the values as a rule. The search is
-    # for signature, version and three zeros.
+    # Heaps are written with the attributes, which come before the values as a rule.
     searched_bytes = 64 * 2**20
+    # The signature and the version. HDF5 does not look at the three bytes behind, which are zero
+    # in an undamaged file.
+    beginning = b"GCOL\1"
     with path.open("rb") as file:
         data = file.read(searched_bytes)
-    start = data.find(b"GCOL\1\0\0\0")
+    start = data.find(beginning)
     while start >= 0:
         size = int.from_bytes(data[start + 8 : start + 16], "little")
         end = min(start + size, len(data))
@@ -179,4 +181,4 @@ def check_heaps(path: Path) -> None:
                 position += object_size
             else:
                 position += 16 + object_size + -object_size % 8
-        start = data.find(b"GCOL\1\0\0\0", start + 1)
+        start = data.find(beginning, start + 1)
