@@ -10,7 +10,7 @@ TESTS = Path(__file__).parent.parent
 
 
 def run_worker(reader, seconds, seed, folder):
-    """Run the worker and return how it ended."""
+    """Run the worker for a reader, or for several with commas between, and return how it ended."""
     # The last resort, far above what the worker allows itself: a file that asks for more must not
     # stop the machine.
     limit = 16 * 2**30

@@ -2,6 +2,9 @@
 
 ``python -m fuzz.worker READER SECONDS SEED FOLDER``. Prints counts as JSON. A file that a reader
 does not answer with a scene or with an error of its own stays in the folder as ``case``.
+
+With several readers, ``a,b``, each runs in a fork of this process, which has imported everything. A
+list is printed for each: the reader, its exit code, its standard output, its standard error.
 """
 
 import json
@@ -66,6 +69,36 @@ def main(reader, seconds, seed, folder):
     print(json.dumps(counts))
 
 
+def run_forks(readers, seconds, seed, folder):
+    """Run the readers one after the other, and print how each of them ended."""
+    for reader in readers:
+        own = folder / reader
+        own.mkdir()
+        child = os.fork()
+        if child == 0:
+            _run_and_exit(reader, seconds, seed, own)
+        _, status = os.waitpid(child, 0)
+        output = (own / "output").read_text(errors="replace")
+        errors = (own / "errors").read_text(errors="replace")
+        print(json.dumps([reader, os.waitstatus_to_exitcode(status), output, errors]))
+
+
+def _run_and_exit(reader, seconds, seed, folder):
+    """Run a reader as if it were a process that was started for it."""
+    for descriptor, name in ((1, "output"), (2, "errors")):
+        with (folder / name).open("wb") as file:
+            os.dup2(file.fileno(), descriptor)
+    code = 1
+    try:
+        main(reader, seconds, seed, folder)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 def _redirect_stderr(path):
     """Let standard error go to a file, also from C; return a copy of the descriptor."""
     copy = os.dup(2)
@@ -105,4 +138,9 @@ def _memory():
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))
+    names = sys.argv[1].split(",")
+    arguments = (float(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))
+    if len(names) == 1:
+        main(names[0], *arguments)
+    else:
+        run_forks(names, *arguments)
