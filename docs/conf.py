@@ -45,6 +45,7 @@ sphinx_gallery_conf = {
     # The last line of a block often returns an object of matplotlib, which says nothing to readers.
     "capture_repr": ("_repr_html_",),
     "write_computation_times": False,
+    "remove_config_comments": True,
 }
 
 smartquotes = False  # text such as device="cuda" is code

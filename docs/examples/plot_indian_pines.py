@@ -6,8 +6,6 @@ Indian Pines is a small image of fields and forest, taken from an aircraft in 19
 reads it from a file, looks at it, finds its materials, and maps how much of each every pixel holds.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # The file
 # --------
@@ -24,6 +22,7 @@ from selfdict import read_scene, unmix
 from selfdict.datasets import load_indian_pines
 from selfdict.scene import preflight, write_scene
 
+# sphinx_gallery_thumbnail_number = 2
 folder = Path(mkdtemp())
 path = write_scene(load_indian_pines(), folder / "indian_pines.hdr")
 
