@@ -1,11 +1,15 @@
 """Time to open, and time and memory to unmix, files of 1.5 GB in the layouts of sensors.
 
 ``python -m benchmarks sensors`` prints a line for each. Files are made of one block of mixed
-spectra with noise, compressed once and repeated, in a temporary folder; each is read in a process
-of its own, whose peak memory is that of the whole process (``ru_maxrss``).
+spectra with noise, compressed once and repeated, in a temporary folder. Each is opened by
+``read_scene`` in a process of its own, and unmixed by the command ``selfdict unmix FILE -r 6`` in
+another one, maps and report included. Seconds of unmixing are those of the processor, all cores
+together; the peak of memory is that of the whole process (``ru_maxrss``).
 """
 
 import json
+import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -21,19 +25,14 @@ import numpy as np
 from selfdict.datasets import make_scene
 
 RANK = 6
-_READ = """
-import json, resource, sys, time
-from selfdict.scene import read_scene, unmix
+MOST_SECONDS = 1800  # of the processor, for one file
+_OPEN = """
+import json, sys, time
+from selfdict.scene import read_scene
 began = time.perf_counter()
 scene = read_scene(sys.argv[1])
-opened = time.perf_counter() - began
-result = unmix(scene, int(sys.argv[2]), candidates=500, random_state=0)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-seconds = time.perf_counter() - began - opened
-print(json.dumps({
-    "open_s": opened, "unmix_s": seconds, "peak_bytes": peak, "cube_bytes": scene.nbytes,
-    "shape": scene.shape, "error": result.relative_error,
-}))
+seconds = time.perf_counter() - began
+print(json.dumps({"seconds": seconds, "bytes": scene.nbytes, "shape": scene.shape}))
 """
 
 
@@ -61,18 +60,45 @@ def run(quick: bool = False) -> None:
     for name, write in WRITERS.items():
         with tempfile.TemporaryDirectory() as folder:
             path = write(Path(folder), 20 if quick else 1)
-            held = path.stat().st_size
-            words = [sys.executable, "-c", _READ, str(path), str(RANK)]
-            done = subprocess.run(words, capture_output=True, text=True, check=True)
-        facts = json.loads(done.stdout)
-        shape = " × ".join(str(size) for size in facts["shape"])
-        print(
-            f"sensors: {name}, {shape}, {facts['cube_bytes'] / 1e9:.2f} GB in a file of "
-            f"{held / 1e9:.2f} GB: opened in {facts['open_s']:.2f} s, unmixed in "
-            f"{facts['unmix_s']:.0f} s, peak {facts['peak_bytes'] / 1e9:.2f} GB, "
-            f"relative error {facts['error']:.2%}",
-            flush=True,
-        )
+            measure(name, path, Path(folder) / "out")
+
+
+def measure(name: str, path: Path, output: Path, *options: str) -> None:
+    """Open and unmix a file, with further options of the command, and print what it took."""
+    words = [sys.executable, "-c", _OPEN, str(path)]
+    opened = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    shape = " × ".join(str(size) for size in opened["shape"])
+    print(
+        f"sensors: {name}, {shape}, {opened['bytes'] / 1e9:.2f} GB in a file of "
+        f"{path.stat().st_size / 1e9:.2f} GB: opened in {opened['seconds']:.2f} s, ",
+        end="",
+        flush=True,
+    )
+    words = [sys.executable, "-m", "selfdict", "unmix", str(path), "-r", str(RANK)]
+    code, usage = run_limited([*words, "-o", str(output), "--quiet", *options])
+    seconds = usage.ru_utime + usage.ru_stime
+    if code != 0:
+        print(f"not unmixed after {seconds:.0f} s (exit code {code})", flush=True)
+        return
+    record = json.loads((output / "run.json").read_text(encoding="utf-8"))
+    print(
+        f"unmixed in {seconds:.0f} s, peak {usage.ru_maxrss * 1024 / 1e9:.2f} GB, "
+        f"relative error {record['relative_error']:.2%}",
+        flush=True,
+    )
+
+
+def run_limited(words: list[str]) -> tuple[int, resource.struct_rusage]:
+    """Run a command for at most ``MOST_SECONDS``; return its exit code and what it has used."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+
+    process = subprocess.Popen(words, preexec_fn=limit)
+    # Other than Popen.wait it tells what the process has used.
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage
 
 
 def write_cube(file: Any, name: str, layout: Layout, encode: Callable[[Any], Any]) -> Any:
@@ -105,7 +131,7 @@ def write_prisma(folder: Path, divisor: int) -> Path:
     with h5py.File(path, "w") as file:
         for detector, ends, n_bands in (("Vnir", (402, 973), 66), ("Swir", (943, 2497), 174)):
             layout = Layout(
-                n_bands, 2600 // divisor, 1250, (n_bands, 26, 1250), (1, 0, 2), "uint16"
+                n_bands, 2860 // divisor, 1250, (n_bands, 26, 1250), (1, 0, 2), "uint16"
             )
             name = f"HDFEOS/SWATHS/PRS_L2D_HCO/Data Fields/{detector.upper()}_Cube"
             write_cube(file, name, layout, lambda values: values / 1.25 * 65535)
@@ -121,7 +147,7 @@ def write_prisma(folder: Path, divisor: int) -> Path:
 def write_neon(folder: Path, divisor: int) -> Path:
     """Write NEON AOP reflectance in small chunks."""
     path = folder / "neon.h5"
-    layout = Layout(426, 1800 // divisor, 1000, (54, 60, 50), (2, 0, 1), "int16")
+    layout = Layout(426, 2400 // divisor, 1000, (54, 60, 50), (2, 0, 1), "int16")
     with h5py.File(path, "w") as file:
         name = "SITE/Reflectance/Reflectance_Data"
         cube = write_cube(file, name, layout, lambda values: values * 10000)
@@ -135,7 +161,7 @@ def write_neon(folder: Path, divisor: int) -> Path:
 def write_tanager(folder: Path, divisor: int) -> Path:
     """Write a Tanager ortho product whose chunks are planes of one band."""
     path = folder / "tanager.h5"
-    n_rows = 900 // divisor
+    n_rows = 1050 // divisor
     layout = Layout(426, n_rows, 1000, (1, n_rows, 1000), (0, 1, 2), "float32")
     with h5py.File(path, "w") as file:
         name = "HDFEOS/GRIDS/HYP/Data Fields/surface_reflectance"
@@ -147,17 +173,38 @@ def write_tanager(folder: Path, divisor: int) -> Path:
 def write_aviris(folder: Path, divisor: int) -> Path:
     """Write AVIRIS-3 L2A in chunks of some bands."""
     path = folder / "aviris.nc"
-    layout = Layout(284, 1280 // divisor, 1024, (2, 64, 256), (0, 1, 2), "float32")
+    layout = Layout(284, 1536 // divisor, 1024, (2, 64, 256), (0, 1, 2), "float32")
     with h5py.File(path, "w") as file:
         write_cube(file, "reflectance/reflectance", layout, lambda values: values)
         file["reflectance/wavelength"] = np.linspace(380, 2500, 284)
     return path
 
 
+def write_emit(folder: Path, divisor: int) -> Path:
+    """Write EMIT L2A, whose table turns the swath by 30 degrees on the map."""
+    path = folder / "emit.nc"
+    layout = Layout(285, 1280 // divisor, 1242, (32, 64, 46), (2, 0, 1), "float32")
+    with h5py.File(path, "w") as file:
+        write_cube(file, "reflectance", layout, lambda values: values)
+        file["sensor_band_parameters/wavelengths"] = np.linspace(381, 2493, 285)
+        file.attrs["geotransform"] = [-110.0, 0.0005, 0.0, 40.0, 0.0, -0.0005]
+        # The map is as large as the diagonal of the swath in both directions.
+        size = int(np.hypot(layout.n_rows, layout.n_columns))
+        y, x = np.mgrid[0:size, 0:size] - size / 2
+        angle = np.radians(30)
+        row = np.round(np.cos(angle) * y - np.sin(angle) * x + layout.n_rows / 2)
+        column = np.round(np.sin(angle) * y + np.cos(angle) * x + layout.n_columns / 2)
+        seen = (row >= 0) & (row < layout.n_rows) & (column >= 0) & (column < layout.n_columns)
+        # Counted from 1; 0 is a pixel that the sensor did not see.
+        file["location/glt_y"] = np.where(seen, row + 1, 0).astype(np.int32)
+        file["location/glt_x"] = np.where(seen, column + 1, 0).astype(np.int32)
+    return path
+
+
 def write_any(folder: Path, divisor: int) -> Path:
     """Write an array (y, x, band) that no reader knows."""
     path = folder / "cube.h5"
-    layout = Layout(200, 1900 // divisor, 1000, (200, 19, 100), (2, 0, 1), "float32")
+    layout = Layout(200, 2280 // divisor, 1000, (200, 19, 100), (2, 0, 1), "float32")
     with h5py.File(path, "w") as file:
         write_cube(file, "group/cube", layout, lambda values: values)
     return path
@@ -168,6 +215,7 @@ WRITERS = {
     "NEON AOP": write_neon,
     "Tanager": write_tanager,
     "AVIRIS-3 L2A": write_aviris,
+    "EMIT L2A": write_emit,
     "any HDF5": write_any,
 }
 
