@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from report_sample import make_data
+from sklearn.exceptions import ConvergenceWarning
 
 from selfdict.datasets import make_scene
 from selfdict.readout import Guarantee
@@ -27,6 +28,18 @@ def test_the_comparison_is_of_the_seconds_of_the_choice():
     result.seconds.update(select=2.25, total=9.5)
     page = render_report(report_data(truth.scene, result, comparison=[method_result(result)]))
     assert page.count('<td class="num">2.25</td>') == 2
+
+
+def test_without_time_for_groups_nothing_is_called_an_average():
+    scene = make_scene(shape=(20, 20), n_endmembers=3, n_outliers=0, random_state=0).scene
+    with pytest.warns(ConvergenceWarning, match="not averages over groups"):
+        result = unmix(scene, 3, max_seconds=0)
+    assert (result.counts == 1).all()
+    page = render_report(report_data(scene, result))
+    assert "Mixtures of 3 pure pixels" in page
+    assert "average of its group" not in page
+    assert "; single pixels" in repr(result)
+    assert "averages over 1" not in repr(result)
 
 
 def test_large_scene_is_thinned_and_says_so():

@@ -99,7 +99,7 @@ def report_data(
         comparison=comparison,
         parameters=parameters,
         command=command,
-        endmember_kind=str(result.parameters["endmembers"]),
+        endmember_kind=_endmember_kind(result),
         abundance_kind=str(result.parameters["abundances"]),
         pixel_error=result.pixel_error,
         findings=_findings(result),
@@ -110,6 +110,13 @@ def report_data(
         n_valid=int(result.parameters["n_valid"]),
         select_seconds=result.seconds["select"],
     )
+
+
+def _endmember_kind(result: "UnmixResult") -> str:
+    """Return what the spectra are: an average over one pixel, for lack of time, is that pixel."""
+    if result.counts is not None and (result.counts == 1).all():
+        return "pixels"
+    return str(result.parameters["endmembers"])
 
 
 def method_result(result: "UnmixResult") -> MethodResult:
