@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -86,6 +86,7 @@ def test_scores_equal_the_whole_matrix_for_many_tiles(m, monkeypatch):
     arrays(float, 5, elements=st.floats(-2, 2)),
     arrays(float, 5, elements=st.floats(0, 2)),
 )
+@example(2.0, 0.0, np.array([1.0, 2.2e-16, 0.0, 0.0, 0.0]), np.ones(5))
 def test_best_scaling_is_the_best(linear, quadratic, scores, penalty):
     if quadratic < 1e-3:
         quadratic = 0.0

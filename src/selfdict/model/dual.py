@@ -181,8 +181,11 @@ def best_scaling(
     order = np.argsort(kinks, kind="stable")
     kinks = np.append(kinks[order], np.inf)
     # the slope at c = 0 of the quadratic function that holds on the k-th piece
-    slope = first_slope - np.concatenate([[0.0], np.cumsum(steps[order])])
-    right_end = slope
+    lost = np.concatenate([[0.0], np.cumsum(steps[order])])
+    slope = first_slope - lost
+    # Without a quadratic term, a slope within rounding of zero counts as zero: the way to the next
+    # kink may be long, and the room for rounding grows with c.
+    right_end = slope - 16 * UNIT_ROUNDOFF * (abs(first_slope) + lost)
     if quadratic > 0:
         with np.errstate(invalid="ignore"):
             right_end = slope - kinks * quadratic
