@@ -59,7 +59,7 @@ bench: $(VENV)/.extra-test  ## speed, as ratios taken in one run
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.extra-docs  ## the documentation; warnings and broken links are errors
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going $(SPHINXOPTS) -b html docs docs/_build/html
 	$(BIN)/python .ci/check_links.py docs/_build/html
 
 wheel: $(VENV)/.extra-build  ## build the distributions into dist and try them
