@@ -239,3 +239,29 @@ def test_attributes_have_a_limit(tmp_path, monkeypatch):
     monkeypatch.setattr("selfdict.scene.formats.limits.MAX_HEADER_BYTES", 10)
     with pytest.raises(SceneError, match="too large for attribute wavelengths: 16 bytes"):
         read_scene(path)
+
+
+def lists(*values):
+    """Return a scalar that holds a list of variable length."""
+    scalar = np.empty((), dtype=h5py.vlen_dtype(np.uint8))
+    scalar[()] = np.array(values, dtype=np.uint8)
+    return scalar
+
+
+def test_dataset_of_lists(tmp_path):
+    # HDF5 can crash on a text whose type is damaged so that it seems to be a list of bytes.
+    path = write_neon(tmp_path / "neon.h5")
+    name = "SERC/Reflectance/Metadata/Coordinate_System/Map_Info"
+    with h5py.File(path, "a") as file:
+        del file[name]
+        file.create_dataset(name, (), dtype=h5py.vlen_dtype(np.uint8))
+        file[name][()] = np.frombuffer(b"UTM", np.uint8)
+    assert "Map_Info holds neither numbers nor text" in refusal(path)
+
+
+def test_attribute_of_lists(tmp_path):
+    path = write_plain(tmp_path / "plain.h5")
+    with h5py.File(path, "a") as file:
+        attributes = file["group/cube"].attrs
+        attributes.create("_FillValue", lists(1, 2), dtype=h5py.vlen_dtype(np.uint8))
+    assert "attribute _FillValue holds neither numbers nor text" in refusal(path)

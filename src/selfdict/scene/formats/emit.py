@@ -17,6 +17,7 @@ from selfdict.scene.formats.common import lazy_cube
 from selfdict.scene.formats.hdf5 import (
     check_blocks,
     load_values,
+    nodata_attribute,
     number_list,
     plain_dataset,
     required_dataset,
@@ -54,7 +55,9 @@ def read(limit: Limit, *, ortho: bool = True) -> xr.DataArray:
         if named_axes(cube) not in (None, (2, 0, 1)):
             raise SceneError(path, "the axes of reflectance must be downtrack, crosstrack, bands")
         check_blocks(cube, limit)
-        fill = np.asarray(cube.attrs.get("_FillValue", cube.fillvalue)).ravel()[0].item()
+        fill = nodata_attribute(path, cube, "_FillValue")
+        if fill is None:
+            fill = cube.fillvalue.item()
         band_data, notes = _band_data(limit, file)
         values, value_notes = value_data(path, cube, cube.shape[2])
         band_data["scale_factor"] = values["scale_factor"]

@@ -54,9 +54,21 @@ def required_dataset(path: Path, file: Any, name: str) -> Any:
 
 def load_values(limit: Limit, dataset: Any) -> Array:
     """Return all values of a dataset, if they may be allocated."""
+    check_type(limit.path, dataset, dataset.name)
     check_blocks(dataset, limit)
     limit.check(product(dataset.shape) * dataset.dtype.itemsize, dataset.name)
     return np.asarray(dataset[()])
+
+
+def check_type(path: Path, stored: Any, what: str) -> None:
+    """Refuse values that are neither numbers nor text.
+
+    Readers have no use for lists of variable length, and the HDF5 library can crash on a damaged
+    type that it takes for one.
+    """
+    dtype = stored.dtype
+    if dtype.kind == "O" and h5py.check_string_dtype(dtype) is None:
+        raise SceneError(path, f"{what} holds neither numbers nor text")
 
 
 def attribute(path: Path, node: Any, name: str) -> Any:
@@ -64,6 +76,7 @@ def attribute(path: Path, node: Any, name: str) -> Any:
     if name not in node.attrs:
         return None
     stored = node.attrs.get_id(name)
+    check_type(path, stored, f"attribute {name}")
     # h5py allocates what the attribute declares.
     check_header(path, product(stored.shape or ()) * stored.dtype.itemsize, f"attribute {name}")
     value = node.attrs[name]
