@@ -8,7 +8,8 @@ from selfdict.datasets import make_mixtures
 from selfdict.model.problem import jitter
 from selfdict.model.solution import Status
 from selfdict.solvers.block_gates import BlockGates
-from selfdict.solvers.block_search import solve_blocks
+from selfdict.solvers.block_search import _search_data, _Survey, solve_blocks
+from selfdict.solvers.block_view import SPENT
 from selfdict.solvers.blocks import ArrayBlocks, BlockColumns
 from selfdict.solvers.gates import Gates
 
@@ -29,6 +30,31 @@ def test_same_optimum_as_in_memory(dtype, size):
     assert found.dual_bound <= exact.objective * (1 + np.finfo(dtype).eps)
     np.testing.assert_array_equal(found.support, exact.support)
     np.testing.assert_allclose(found.t, exact.diagonal[exact.support], atol=1e-4)
+
+
+@pytest.mark.parametrize("tol", [1e-5, 1e-2, 0.1])
+@pytest.mark.parametrize("noise", [0.005, 0.1])
+def test_rough_bounds_are_bounds(tol, noise):
+    M = make_mixtures(12, 800, 4, noise=noise, random_state=3)[0]
+    p = jitter(800, 0)
+    found = solve_blocks(ArrayBlocks(M, 90), 4, p=lambda n: p, tol=tol, sample_size=100)
+    exact = working_set(M, found.mu, p=p, tol=1e-10)
+    assert found.gap <= tol
+    assert found.dual_bound <= exact.objective
+    assert found.objective >= exact.dual_bound
+
+
+@pytest.mark.parametrize("tol", [1e-5, 1e-2, 0.1])
+def test_bounds_take_a_part_of_the_tolerance(tol):
+    M = mixtures()
+    p = jitter(300, 0)
+    found = solve_blocks(ArrayBlocks(M, 60), 4, p=lambda n: p, tol=1e-9)
+    survey = _Survey.of(ArrayBlocks(M, 60), 300)
+    data = _search_data(survey, p, tol)
+    gates = data.gates()
+    gates.open(found.support, found.t)
+    value = data.view(gates, found.mu * p).screen(None, rough=False).dual_value
+    assert (1 - SPENT * tol - 1e-8) * found.objective <= value <= found.objective
 
 
 def test_the_penalty_is_that_of_all_columns():

@@ -63,10 +63,14 @@ class BlockSolution:
 
 @dataclass(frozen=True, eq=False)
 class BlockSearchData(SearchData):
-    """The data of a search over blocks; samples of columns are held in memory."""
+    """The data of a search over blocks; samples of columns are held in memory.
+
+    ``tol`` is the relative gap at which the search stops.
+    """
 
     block_rows: BlockRows
     squares: Array
+    tol: float
 
     def gates(self, columns: Array | None = None, use_gram: bool = True) -> Any:
         """Return an empty working set for all columns, or for a sample that stands for all."""
@@ -81,7 +85,7 @@ class BlockSearchData(SearchData):
     def view(self, gates: Any, penalty: Array, gram: Array | None = None) -> Any:
         """Return the view of a fitted working set."""
         if isinstance(gates, BlockGates):
-            return BlockView(gates, penalty, self.block_rows)
+            return BlockView(gates, penalty, self.block_rows, self.tol)
         return View(gates, penalty, self.positive_sums, None, None, self.bounds)
 
     def bounds_pay(self, gates: Any) -> bool:
@@ -126,7 +130,7 @@ def solve_blocks(
     prices = p(n)
     if mu is None:
         mu = _heuristic_penalty(survey, r, prices)
-    data = _search_data(survey, prices)
+    data = _search_data(survey, prices, tol)
     # rows are never screened in part: those that are likely need not be in memory
     settings = SearchSettings(tol, max_seconds, callback, small=n + 1)
     search = Search(data, settings, mu)
@@ -255,7 +259,7 @@ def _sample_point(survey: _Survey, mu: float, p: Array, tol: float) -> Point:
     return Point(sample[solution.support], solution.diagonal[solution.support].astype(np.float64))
 
 
-def _search_data(survey: _Survey, p: Array) -> BlockSearchData:
+def _search_data(survey: _Survey, p: Array, tol: float) -> BlockSearchData:
     """Cluster all rows by the sample, and return the data of the search."""
     n = len(survey.w)
     values = survey.M.kept_values
@@ -280,6 +284,7 @@ def _search_data(survey: _Survey, p: Array) -> BlockSearchData:
         bounds=BlockBounds(rows),
         block_rows=rows,
         squares=survey.squares,
+        tol=tol,
     )
 
 

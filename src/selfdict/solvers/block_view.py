@@ -15,7 +15,7 @@ from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.column_norms import squared_norms
-from selfdict.model.dual import DualTerms
+from selfdict.model.dual import DualTerms, best_scaling
 from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_bounds import DECIDED, ROWS_PER_SLICE, ScoreBounds
 from selfdict.model.score_metric import (
@@ -31,6 +31,13 @@ from selfdict.model.screening import positive_sums, summation_depth
 from selfdict.solvers.block_gates import BlockFit, BlockGates, BlockPart
 from selfdict.solvers.blocks import BlockColumns
 from selfdict.solvers.view import RowScores
+
+# the part of the tolerance that bounds may take from the dual value
+SPENT = 0.3
+# a search far from its end lets rows join that are this far above their penalty
+LARGEST_SHARE = 1.05
+# from this tolerance on scores in float32 are enough: the room for their rounding is about 1e-3
+SINGLE_ENOUGH = 1e-2
 
 
 @dataclass(frozen=True)
@@ -52,11 +59,14 @@ class BlockRows:
     clusters: RowClusters
 
     def undecided(
-        self, metric: Metric, of_centres: Array, own: Array, penalty: Array
+        self, metric: Metric, of_centres: Array, own: Array, limit: Array
     ) -> tuple[Array, Array]:
-        """Return the rows that cluster bounds do not decide, and their columns (m, u)."""
+        """Return the rows whose score may be above a limit by the bounds of their clusters.
+
+        Their columns, (m, u), are returned, too.
+        """
         task = _FindUndecided(metric, self.clusters.centres, of_centres)
-        parts = self.M.slices(self.clusters.labels, self.w, own, penalty)
+        parts = self.M.slices(self.clusters.labels, self.w, own, limit)
         rows = []
         columns = []
         for start, (local, values) in zip(self.M.edges, self.M.blocks.run(task, parts)):
@@ -78,7 +88,7 @@ class _FindUndecided:
     of_centres: Array
 
     def __call__(self, M: Array, part: tuple[Array, ...]) -> tuple[Array, Array]:
-        labels, w, own, penalty = part
+        labels, w, own, limit = part
         norms = positive_norms(M)
         bounds = np.empty(M.shape[1])
 
@@ -91,7 +101,7 @@ class _FindUndecided:
 
         with single_threaded_blas():
             for_slices(task, M.shape[1], ROWS_PER_SLICE)
-        local = np.flatnonzero(norms / w * bounds + own > DECIDED * penalty)
+        local = np.flatnonzero(norms / w * bounds + own > limit)
         return local, M[:, local]
 
 
@@ -117,7 +127,7 @@ class BlockBounds(ScoreBounds):
         metric = Metric.of(theta)
         of_centres = sums_of_centres(self.rows.clusters.centres, theta, metric.total)
         own = np.broadcast_to(own, penalty.shape)
-        undecided, columns = self.rows.undecided(metric, of_centres, own, penalty)
+        undecided, columns = self.rows.undecided(metric, of_centres, own, DECIDED * penalty)
         gathered = ScoreBounds(columns, self.rows.w[undecided])
         left = np.arange(len(undecided))
         steps = [gathered._projection_bounds, gathered._rough_scores]
@@ -141,13 +151,15 @@ def decided_scores(penalty: Array) -> Array:
 class BlockView:
     """The fit of all columns of a block matrix, for the screening of its rows.
 
-    It has the interface of :class:`selfdict.solvers.view.View`.
+    It has the interface of :class:`selfdict.solvers.view.View`. Bounds may take ``SPENT`` of the
+    tolerance ``tol`` of the search.
     """
 
-    def __init__(self, gates: BlockGates, penalty: Array, rows: BlockRows) -> None:
+    def __init__(self, gates: BlockGates, penalty: Array, rows: BlockRows, tol: float) -> None:
         self.gates = gates
         self.penalty = penalty
         self.rows = rows
+        self.tol = tol
         self.task = gates.block_fit(gates.t)
         survey = _Survey(self.task, rows.clusters.centres)
         answers = list(self._run(survey))
@@ -167,34 +179,52 @@ class BlockView:
     def screen(self, rows: Array | None, rough: bool) -> RowScores:
         """Return the scores of all rows, where bounds do not decide them, and the dual value."""
         penalty = self.penalty
-        scores = decided_scores(penalty)
+        limit = self._decided_share() * penalty
+        bounds = np.where(np.isfinite(limit), limit, 0.0)
         if self.reach > 0:
-            self._score(scores, rough)
-        lengths = self.gates.atom_lengths
-        n_terms = self.rows.M.shape[0]
+            self._lower(bounds, limit, rough)
         n_columns = self.rows.M.shape[1]
         terms = DualTerms.from_columns(
             np.zeros(0),
             np.zeros(0),
-            scores,
+            bounds,
             magnitudes=np.array([self.reach]),
             data_norms=np.zeros(1),
-            atom_lengths=lengths,
+            atom_lengths=self.gates.atom_lengths,
             w=np.ones(1),
-            n_terms=n_terms,
+            n_terms=self.rows.M.shape[0],
             n_summed=summation_depth(n_columns, None) + len(self.rows.M.blocks.sizes),
         )
         terms = DualTerms(self.linear, self.quadratic, terms.scores)
         c, value = terms.best_scaling(penalty)
+        # rows that are decided need not join, though their bounds may be above the penalty
+        scores = np.where(bounds > limit, bounds, np.minimum(bounds, DECIDED * penalty))
         return RowScores(scores, terms, c, value)
 
-    def _score(self, scores: Array, rough: bool) -> None:
-        """Fill in the scores of rows that bounds do not decide."""
+    def _decided_share(self) -> float:
+        """Return the part of its penalty up to which a score need not be known.
+
+        The open rows alone give the dual value its largest c, and scores up to penalty/c lower
+        neither. D is concave and D(0) = 0, so a smaller c loses at most the same part of D.
+        """
+        atoms = self.gates.atoms
+        scores = -self.gates.gradient
+        c, _ = best_scaling(self.linear, self.quadratic, scores, self.penalty[atoms])
+        if c <= 0:
+            return DECIDED
+        share = (1 + SPENT * self.tol) / c
+        return min(max(share, DECIDED), LARGEST_SHARE)
+
+    def _lower(self, bounds: Array, limit: Array, rough: bool) -> None:
+        """Lower the bounds of rows that are not decided, step by step, to their scores."""
         metric = Metric.from_sums(self.metric_sums)
         own = np.minimum(self.inner, 0.0)
-        left, columns = self.rows.undecided(metric, self.of_centres, own, self.penalty)
-        for step in ("projection", "float32", "float64"):
-            if len(left) == 0 or (rough and step == "float64"):
+        left, columns = self.rows.undecided(metric, self.of_centres, own, limit)
+        steps = ["projection", "float32"]
+        if not rough and self.tol < SINGLE_ENOUGH:
+            steps.append("float64")
+        for step in steps:
+            if len(left) == 0:
                 return
             norms = self.rows.norms[left]
             X = np.asarray(columns / norms, dtype=np.float64)
@@ -202,8 +232,8 @@ class BlockView:
                 sums = self._projection_bounds(X, metric)
             else:
                 sums = self._sums(X, np.dtype(step))
-            scores[left] = norms / self.rows.w[left] * sums + own[left]
-            is_left = scores[left] > DECIDED * self.penalty[left]
+            bounds[left] = norms / self.rows.w[left] * sums + own[left]
+            is_left = bounds[left] > limit[left]
             left = left[is_left]
             columns = columns[:, is_left]
 
