@@ -265,3 +265,22 @@ def test_attribute_of_lists(tmp_path):
         attributes = file["group/cube"].attrs
         attributes.create("_FillValue", lists(1, 2), dtype=h5py.vlen_dtype(np.uint8))
     assert "attribute _FillValue holds neither numbers nor text" in refusal(path)
+
+
+@pytest.mark.parametrize("in_attribute", [True, False])
+def test_text_of_gigabytes(tmp_path, in_attribute):
+    # HDF5 allocates the length that a text claims to have, before it finds that it has not.
+    path = tmp_path / "text.h5"
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file["cube"] = np.ones((4, 5, 3))
+        if in_attribute:
+            file["cube"].attrs["units"] = "reflectance"
+        else:
+            file["wavelength"] = "400 500 600"
+    data = bytearray(path.read_bytes())
+    address = data.find(b"GCOL") - 512
+    reference = data.find(address.to_bytes(8, "little"))
+    assert int.from_bytes(data[reference - 4 : reference], "little") == 11
+    data[reference - 4 : reference] = (2**31).to_bytes(4, "little")
+    path.write_bytes(data)
+    assert "a heap of text is damaged" in refusal(path)
