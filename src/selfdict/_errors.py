@@ -1,5 +1,11 @@
 """Errors that say what a user can change; any other exception is a defect of this package."""
 
+import sys
+import warnings
+
+# scikit-learn wraps methods of estimators, and its pipelines call them
+_NOT_THE_CALLER = ("selfdict", "sklearn")
+
 
 class InputError(ValueError):
     """Input that cannot be used: the message names what was seen and what was expected.
@@ -33,3 +39,24 @@ class InputWarning(UserWarning):
     >>> print(caught[0].message)
     3 components are more than the 2 features (bands): their abundances are not unique
     """
+
+
+def warn_caller(message: str, category: type[Warning] = InputWarning) -> None:
+    """Warn, and name the line from which the package was called.
+
+    A fixed ``stacklevel`` would be right for one way into the package only.
+
+    Parameters
+    ----------
+    message : str
+    category : type of Warning
+    """
+    level = 2
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in _NOT_THE_CALLER:
+            break
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)

@@ -8,8 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from selfdict import FGNSR, SNPA, SPA, XRAY, InputWarning
+from selfdict import FGNSR, SNPA, SPA, XRAY, InputWarning, mu_heuristic
 from selfdict.datasets import make_mixtures
+from selfdict.reductions.automatic import choose_candidates
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +73,20 @@ def test_more_components_than_features(Estimator):
     assert set(model.indices_.tolist()) == {0, 1, 2, 3}
 
 
+@pytest.mark.parametrize("in_pipeline", [False, True])
+@pytest.mark.parametrize("method", ["fit", "fit_transform"])
+@pytest.mark.parametrize("Estimator", [FGNSR, SNPA])
+def test_warnings_name_the_line_that_called(Estimator, method, in_pipeline):
+    """Also where scikit-learn calls the estimator."""
+    X = np.vstack([CORNERS, CORNERS[[0]] + CORNERS[[1]]])
+    model = Estimator(4)
+    if in_pipeline:
+        model = make_pipeline(MaxAbsScaler(), model)
+    with pytest.warns(InputWarning, match="4 components are more than the 3 features") as caught:
+        getattr(model, method)(X)
+    assert [each.filename for each in caught] == [__file__]
+
+
 def test_components_that_depend_on_each_other():
     """The same in a space of five dimensions, of which the data use three."""
     lifted = CORNERS @ np.random.default_rng(1).random((3, 5))
@@ -97,6 +112,24 @@ def test_a_time_limit_holds_for_the_choice_and_the_groups(many, endmembers):
     for what in model.given_up_:
         assert what in messages
     assert [group[0] for group in model.groups_] == model.indices_.tolist()
+
+
+def test_no_time_to_fit_all_points_for_the_penalty(many):
+    """The sum over a sample stands for the sum over all points."""
+    with pytest.warns(ConvergenceWarning):
+        model = FGNSR(40, candidates=None, max_seconds=0).fit(many)
+    assert "the penalty was chosen by a sample of the points" in model.given_up_
+    assert model.mu_ == pytest.approx(mu_heuristic(many.T, 40), rel=0.3)
+
+
+def test_all_points_are_candidates_if_the_limit_suffices():
+    """80 features and 1500 points take little time, but not as little as that."""
+    assert "All 1,500 points" in choose_candidates(1500, 80, 6, max_seconds=10).reason
+    assert choose_candidates(1500, 80, 6, max_seconds=0.01).n_clusters == 500
+    # about 1.5 s for six materials of Indian Pines, and four times as much for forty
+    assert choose_candidates(21_025, 200, 6, max_seconds=5).n_clusters is None
+    assert choose_candidates(21_025, 200, 40, max_seconds=5).n_clusters == 500
+    assert choose_candidates(21_025, 200, 40).n_clusters is None
 
 
 def test_no_time_for_groups_at_all(many):

@@ -132,3 +132,26 @@ def test_a_long_pass_over_many_endmembers_is_announced(cube, monkeypatch):
     with pytest.warns(InputWarning, match="mapping 30 endmembers takes about .*uncertainty=False"):
         unmix(values, 30, wavelengths=wavelengths, method="spa")
     unmix(values, 29, wavelengths=wavelengths, method="spa")
+
+
+def test_maps_that_end_after_a_time_limit_are_announced(cube, monkeypatch):
+    values, wavelengths = cube
+    monkeypatch.setattr("selfdict.scene.time_limit._LATE", -1.0)
+    with pytest.warns() as caught:
+        unmix(values, 30, wavelengths=wavelengths, max_seconds=0)
+    (late,) = [each for each in caught if "mapping" in str(each.message)]
+    assert late.category is InputWarning
+    assert "mapping 30 endmembers takes about" in str(late.message)
+    assert "which the time limit does not cover" in str(late.message)
+
+
+@pytest.mark.parametrize("method", ["fgnsr", "spa"])
+def test_warnings_name_the_line_that_called(cube, method):
+    values, wavelengths = cube
+    few = values[:, :, :4]
+    with pytest.warns(InputWarning, match="6 components are more than the 4 features") as caught:
+        unmix(few, 6, wavelengths=wavelengths[:4], method="snpa")
+    assert {each.filename for each in caught} == {__file__}
+    with pytest.warns(InputWarning, match="the last axis") as caught:
+        unmix(np.moveaxis(values, -1, 0), 3, method=method)
+    assert {each.filename for each in caught} == {__file__}

@@ -164,7 +164,7 @@ Candidates = Annotated[
     str,
     typer.Option(
         help="fgnsr: number of cluster representatives to choose among, or 'all' pixels. 'auto': "
-        "all if that is predicted to take at most a minute, else 500."
+        "all if that is predicted to take at most a minute, or 0.4 of a time limit, else 500."
     ),
 ]
 # numpy's generators take no negative seed.

@@ -1,11 +1,9 @@
 """Warnings about data that the model is not meant for: centred features, too many components."""
 
-import warnings
-
 import numpy as np
 from scipy.sparse import issparse
 
-from selfdict._errors import InputWarning
+from selfdict._errors import warn_caller
 from selfdict._validation import Array
 
 # part of a feature's standard deviation below which its mean counts as zero
@@ -37,12 +35,10 @@ def warn_if_centred(points: Array) -> None:
     is_centred = np.abs(mean[varies]) <= CENTRED_MEAN * deviation[varies]
     if is_centred.mean() < CENTRED_SHARE:
         return
-    warnings.warn(
+    warn_caller(
         "X seems to be centred: the mean of its features is zero. Components and abundances refer "
         "to the origin, which centring moves into the middle of the data: pass data that is not "
         "centred, for example StandardScaler(with_mean=False)",
-        InputWarning,
-        stacklevel=5,
     )
 
 
@@ -50,11 +46,9 @@ def warn_of_too_many(n_components: int, n_features: int) -> None:
     """Warn if there are more components than features: abundances are not unique then."""
     if n_components <= n_features:
         return
-    warnings.warn(
+    warn_caller(
         f"{n_components} components are more than the {n_features} features (bands): their "
         "abundances are not unique",
-        InputWarning,
-        stacklevel=5,
     )
 
 
@@ -68,9 +62,7 @@ def warn_if_dependent(components: Array) -> None:
     rank = int(np.linalg.matrix_rank(components / np.where(lengths > 0, lengths, 1.0)))
     if rank == n_components:
         return
-    warnings.warn(
+    warn_caller(
         f"the {n_components} components span {rank} dimensions only: their abundances are not "
         "unique",
-        InputWarning,
-        stacklevel=5,
     )

@@ -64,9 +64,10 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
     candidates : "auto", int, Candidates or None, default="auto"
         Solve the model on the representatives of this many clusters only (H2NMF): 100 and 500 are
         FGNSR-100 and FGNSR-500 of the paper. None: on all points. "auto": on all points if that is
-        predicted to take at most a minute (about 340,000 points of 162 features), else on 500
-        representatives; ``candidates_reason_`` says which and why. It is None for sparse data, with
-        a ``dictionary``, and for other solvers and losses than the default.
+        predicted to take at most a minute (about 340,000 points of 162 features for six
+        components), or 0.4 of a time limit, else on 500 representatives; ``candidates_reason_``
+        says which and why. It is None for sparse data, with a ``dictionary``, and for other solvers
+        and losses than the default.
         :class:`selfdict.Candidates` also says how the sizes of the clusters enter. With a
         ``dictionary`` the representatives stand for the points only, and all atoms may be selected.
     loss : "squared" or Loss, default="squared"
@@ -364,7 +365,9 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
     def _recipe(self, problem: Problem) -> Recipe:
         """Return the steps that the parameters describe."""
         solver = as_solver(self.solver, self.tol, self.max_seconds)
-        candidates, self.candidates_reason_ = as_candidates(self.candidates, problem, solver)
+        candidates, self.candidates_reason_ = as_candidates(
+            self.candidates, problem, self.n_components, solver
+        )
         automatic_rank = None
         if problem.D is not None and isinstance(problem.loss, Squared) and self.target is None:
             automatic_rank = self.n_components

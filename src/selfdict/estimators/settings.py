@@ -1,6 +1,5 @@
 """The parameters of FGNSR as objects: solver, reductions, and what to say at the end."""
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array
 from selfdict.estimators.base import _DTYPES, as_plain
 from selfdict.model.losses import Squared
@@ -41,7 +40,7 @@ def solver_class(solver: str | Solver) -> type[Solver]:
 
 
 def as_candidates(
-    candidates: int | str | Candidates | None, problem: Problem, solver: Solver
+    candidates: int | str | Candidates | None, problem: Problem, n_components: int, solver: Solver
 ) -> tuple[Candidates | None, str]:
     """Return the reduction that a number of clusters, or "auto", stands for, and why."""
     if candidates is None:
@@ -56,7 +55,9 @@ def as_candidates(
             "All points are candidates: only dense data, the squared loss and the solver "
             "working_set are reduced by default."
         )
-    choice = choose_candidates(problem.n_points, problem.M.shape[0], solver.max_seconds)
+    choice = choose_candidates(
+        problem.n_points, problem.M.shape[0], n_components, solver.max_seconds
+    )
     if choice.n_clusters is None:
         return None, choice.reason
     return Candidates(choice.n_clusters), choice.reason
@@ -118,7 +119,7 @@ def warn_of_an_early_end(ending: str, given_up: tuple[str, ...]) -> None:
     if given_up:
         sentences.append(f"The time limit left something out: {'; '.join(given_up)}.")
     if sentences:
-        warnings.warn(" ".join(sentences), ConvergenceWarning, stacklevel=6)
+        warn_caller(" ".join(sentences), ConvergenceWarning)
 
 
 def clusters_of(solution: Solution) -> Clusters | None:

@@ -1,14 +1,13 @@
 """The search for r columns with a small error: exchanges among representatives, then among all."""
 
 import time
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from selfdict._errors import InputWarning
+from selfdict._errors import warn_caller
 from selfdict._validation import Array
 from selfdict.abundances import nnls
 from selfdict.compute.deadline import Deadline, in_words
@@ -212,11 +211,9 @@ def _announce(stage: _Stage, budget: Budget, good_enough: float) -> None:
     for start in stage.complete_starts:
         if stage.fit.residual(stage.in_pool(start))[0] <= good_enough:
             return  # nothing is left to exchange
-    warnings.warn(
+    warn_caller(
         f"choosing {stage.r} columns by exchange takes about {in_words(seconds)} here: "
         "max_seconds ends it before, and the method 'spa' exchanges nothing",
-        InputWarning,
-        stacklevel=2,
     )
 
 

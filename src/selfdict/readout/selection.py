@@ -1,12 +1,11 @@
 """From X to indices: which columns of M, or of a dictionary, a solution of model (6) points to."""
 
-import warnings
 from dataclasses import replace
 
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from selfdict._errors import InputError, InputWarning
+from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array, as_rank
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.deadline import Deadline
@@ -92,10 +91,8 @@ def select_indices(
     deadline = Deadline(max_seconds)
     K = select_from(evidence, r, method, deadline)
     if deadline.given_up:
-        warnings.warn(
+        warn_caller(
             f"The time limit left something out: {'; '.join(deadline.given_up)}.",
-            InputWarning,
-            stacklevel=2,
         )
     return K
 

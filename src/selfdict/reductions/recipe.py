@@ -3,9 +3,13 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from selfdict._validation import as_generator
+import numpy as np
+
+from selfdict._validation import Array, as_generator
+from selfdict.abundances.prediction import MANY_ENDMEMBERS, affords_fits
 from selfdict.compute.deadline import Deadline
 from selfdict.model.features import Feature, UnsupportedError, features_of
+from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, jitter
 from selfdict.model.solution import Callback, Solution
 from selfdict.peers.h2nmf import Clusters
@@ -16,6 +20,8 @@ from selfdict.reductions.weighting import weighted_columns
 from selfdict.solvers.base import Solver
 from selfdict.solvers.conic import Conic
 from selfdict.solvers.penalty import mu_heuristic
+
+_PENALTY_SAMPLE = 1000  # points that the penalty is chosen by if the time is short
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,7 @@ class Recipe:
             if compression.random_state is None:
                 compression = replace(compression, random_state=rng)
             reduced = compression.reduce(reduced)
-        reduced = reduced.changed(mu=self.penalty(reduced, n_components))
+        reduced = reduced.changed(mu=self.penalty(reduced, n_components, deadline))
         return _within(self.solver, deadline).solve(reduced, callback=callback)
 
     def reduce_columns(self, problem: Problem, clusters: Clusters | None = None) -> Problem:
@@ -122,8 +128,10 @@ class Recipe:
             problem = self.candidates.reduce_to(problem, clusters)
         return problem
 
-    def penalty(self, reduced: Problem, n_components: int) -> float:
-        """Return μ for the reduced problem."""
+    def penalty(
+        self, reduced: Problem, n_components: int, deadline: Deadline | None = None
+    ) -> float:
+        """Return μ for the reduced problem; for a sample of its points if the time is short."""
         if self.mu is not None:
             return self.mu
         denoised = denoised_data(reduced)
@@ -134,6 +142,9 @@ class Recipe:
         if reduced.D is None and reduced.loss.quadratic and not by_residual:
             # a point that counts s times is one that is √s times as long, for SPA as well
             data = weighted_columns(reduced)
+            if deadline is not None and not _affords_penalty(deadline, data, rank):
+                deadline.give_up("the penalty was chosen by a sample of the points")
+                return self.mu_factor * _penalty_of_a_sample(data, rank, reduced.loss)
             return self.mu_factor * mu_heuristic(data, rank, reduced.p, loss=reduced.loss)
         heuristic = mu_heuristic(
             reduced.M,
@@ -144,6 +155,24 @@ class Recipe:
             D=reduced.D,
         )
         return self.mu_factor * heuristic
+
+
+def _affords_penalty(deadline: Deadline, data: Any, rank: int) -> bool:
+    """Whether there is time for the heuristic, which chooses columns and fits all of them."""
+    # sparse data and data on a device take their own, quicker ways
+    if deadline.left is None or not isinstance(data, np.ndarray) or rank < MANY_ENDMEMBERS:
+        return True
+    some = data[:, :: data.shape[1] // rank][:, :rank]
+    return affords_fits(deadline, 1, some, data)
+
+
+def _penalty_of_a_sample(data: Array, rank: int, loss: Loss) -> float:
+    """Return the heuristic from evenly spread columns; the weights p are one, up to a jitter."""
+    n = data.shape[1]
+    every = max(1, n // max(rank, _PENALTY_SAMPLE))
+    sample = data[:, ::every]
+    # the residual is a sum over all points
+    return float(mu_heuristic(sample, rank, loss=loss) * n / sample.shape[1])
 
 
 def _within(solver: Solver, deadline: Deadline | None) -> Solver:

@@ -114,7 +114,7 @@ def report_data(
 
 def _endmember_kind(result: "UnmixResult") -> str:
     """Return what the spectra are: an average over one pixel, for lack of time, is that pixel."""
-    if result.counts is not None and (result.counts == 1).all():
+    if result.shows_single_pixels:
         return "pixels"
     return str(result.parameters["endmembers"])
 

@@ -1,13 +1,12 @@
 """Plain arrays as scenes: those of NumPy, tensors of torch, images of SPy."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError, InputWarning
+from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array
 from selfdict.compute.device import is_tensor, to_numpy
 from selfdict.scene.formats.axes import guess_layout
@@ -128,9 +127,7 @@ def _warn_of_another_axis(cube: Array) -> None:
     axis = names.index("band")
     if axis == _N_DIMS - 1:
         return
-    warnings.warn(
+    warn_caller(
         f"the last axis of the array, {cube.shape}, is taken as the bands, but spectra along axis "
         f"{axis} are more alike: np.moveaxis(array, {axis}, -1) takes that one",
-        InputWarning,
-        stacklevel=4,
     )

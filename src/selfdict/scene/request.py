@@ -181,7 +181,7 @@ def check_request(
     r = _checked_rank(r, scene, library)
     n_pixels = scene.sizes["y"] * scene.sizes["x"]
     choice = _chosen_candidates(
-        candidates, method, library, squared_loss, n_pixels, bands, max_seconds
+        candidates, method, library, squared_loss, n_pixels, bands, r, max_seconds
     )
     return UnmixRequest(
         scene=scene,
@@ -218,6 +218,7 @@ def _chosen_candidates(
     squared_loss: bool,
     n_pixels: int,
     bands: Array,
+    r: int,
     max_seconds: float | None,
 ) -> CandidateChoice:
     """Return which pixels are the candidates, and why."""
@@ -238,7 +239,7 @@ def _chosen_candidates(
             N_CLUSTERS,
             f"{N_CLUSTERS} cluster representatives, as always with a library or another loss.",
         )
-    return choose_candidates(n_pixels, int(bands.sum()), max_seconds)
+    return choose_candidates(n_pixels, int(bands.sum()), r, max_seconds)
 
 
 def use_sound_bands(

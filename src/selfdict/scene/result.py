@@ -197,6 +197,11 @@ class UnmixResult:
         return int(self.valid.sum())
 
     @property
+    def shows_single_pixels(self) -> bool:
+        """Whether each average is over one pixel, for lack of time to gather groups."""
+        return self.counts is not None and bool((self.counts == 1).all())
+
+    @property
     def labels(self) -> list[str]:
         """A name per endmember: ``Material 1``, or that of the library it comes from.
 

@@ -47,8 +47,7 @@ def _endmembers(result: "UnmixResult") -> str:
     labels = shortened(result.labels)
     if result.counts is None:
         return labels
-    # For lack of time no groups were gathered.
-    if (result.counts == 1).all():
+    if result.shows_single_pixels:
         return f"{labels}; single pixels"
     counts = shortened([str(count) for count in result.counts])
     return f"{labels}; averages over {counts} pixels"

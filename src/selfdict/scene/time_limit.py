@@ -1,10 +1,9 @@
 """What ``unmix`` leaves out when the time does not suffice, and what it announces."""
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
-from selfdict._errors import InputWarning
+from selfdict._errors import warn_caller
 from selfdict._validation import Array
 from selfdict.abundances import nnls, shares
 from selfdict.abundances.prediction import MANY_ENDMEMBERS, predicted_seconds
@@ -14,6 +13,7 @@ from selfdict.scene.selection import Selection
 from selfdict.scene.thinning import Points
 
 _LONG = 60.0  # seconds of mapping that are announced
+_LATE = 5.0  # seconds of mapping after a time limit that are announced
 
 
 def fit_mapping_in_time(
@@ -21,7 +21,8 @@ def fit_mapping_in_time(
 ) -> UnmixRequest:
     """Return the request without standard errors if the time limit does not suffice for them.
 
-    Without a limit, announce a pass over many endmembers that takes long.
+    Maps that end after the limit, and without a limit maps of many endmembers that take long, are
+    announced.
     """
     deadline = request.deadline
     # Maps of fewer endmembers take long for the number of pixels alone, which a user expects.
@@ -30,16 +31,15 @@ def fit_mapping_in_time(
         if has_many and client is None:
             _announce_if_long(request, _seconds_of_mapping(request, selection, points))
         return request
-    if not request.uncertainty:
-        return request
-    if has_many and deadline.passed:
-        is_late = True  # even a prediction takes long
-    else:
+    is_late = has_many and deadline.passed  # even a prediction with standard errors takes long
+    if request.uncertainty and not is_late:
         is_late = not deadline.affords(_seconds_of_mapping(request, selection, points))
-    if not is_late:
-        return request
-    deadline.give_up("standard errors of the abundances were not mapped")
-    return replace(request, uncertainty=False)
+    if request.uncertainty and is_late:
+        deadline.give_up("standard errors of the abundances were not mapped")
+        request = replace(request, uncertainty=False)
+    if is_late and client is None:
+        _announce_if_late(request, _seconds_of_mapping(request, selection, points))
+    return request
 
 
 def _seconds_of_mapping(request: UnmixRequest, selection: Selection, points: Points) -> float:
@@ -61,8 +61,14 @@ def _announce_if_long(request: UnmixRequest, seconds: float) -> None:
     advice = ""
     if request.uncertainty:
         advice = "; without their standard errors (uncertainty=False) it is quicker"
-    warnings.warn(
-        f"mapping {request.r} endmembers takes about {in_words(seconds)} here{advice}",
-        InputWarning,
-        stacklevel=3,
+    warn_caller(f"mapping {request.r} endmembers takes about {in_words(seconds)} here{advice}")
+
+
+def _announce_if_late(request: UnmixRequest, seconds: float) -> None:
+    left = request.deadline.left or 0.0
+    if seconds <= left + _LATE:
+        return
+    warn_caller(
+        f"mapping {request.r} endmembers takes about {in_words(seconds)} here, which the time "
+        "limit does not cover: every pixel is mapped"
     )

@@ -102,9 +102,15 @@ def _with_stem(path: Path, stem: str) -> Product | None:
 def _beside(path: Path, stem: str, part: str, suffixes: tuple[str, ...]) -> Path | None:
     """Return the first file of this name with one of the suffixes in the folder of ``path``."""
     for suffix in suffixes:
+        name = stem + part + suffix
         # As the products spell them; other software likes small letters.
-        endings = (part + suffix.upper(), part + suffix, (part + suffix).lower())
-        for spelled in (*(stem + ending for ending in endings), (stem + endings[1]).lower()):
+        spellings = [
+            stem + part + suffix.upper(),
+            name,
+            stem + (part + suffix).lower(),
+            name.lower(),
+        ]
+        for spelled in spellings:
             # Other than Path.is_file, this is False for a name that is too long.
             if os.path.isfile(path.with_name(spelled)):
                 return path.with_name(spelled)
