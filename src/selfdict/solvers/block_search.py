@@ -20,7 +20,7 @@ from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_metric import positive_norms
 from selfdict.model.solution import Callback, Status, relative_gap
 from selfdict.solvers.block_gates import BlockGates
-from selfdict.solvers.block_view import BlockBounds, BlockRows, BlockView
+from selfdict.solvers.block_view import SPENT, BlockBounds, BlockRows, BlockView
 from selfdict.solvers.blocks import BlockColumns, ColumnBlocks
 from selfdict.solvers.gates import Gates
 from selfdict.solvers.penalty import RELATIVE_OFFSET
@@ -281,7 +281,7 @@ def _search_data(survey: _Survey, p: Array, tol: float) -> BlockSearchData:
         constant=0.0,
         device=None,
         positive_sums=_no_sums,
-        bounds=BlockBounds(rows),
+        bounds=BlockBounds(rows, 1 + SPENT * tol),
         block_rows=rows,
         squares=survey.squares,
         tol=tol,

@@ -106,11 +106,16 @@ class _FindUndecided:
 
 
 class BlockBounds(ScoreBounds):
-    """Bounds on the scores of all rows of a block matrix, for θ of a sample in memory."""
+    """Scores of all rows of a block matrix, for θ of a sample in memory.
 
-    def __init__(self, rows: BlockRows) -> None:
+    Rows are decided up to ``limit`` times their penalty. The dual value of a sample is no bound for
+    the scene, and the search for the sample need not find rows that are hardly above their penalty.
+    """
+
+    def __init__(self, rows: BlockRows, limit: float) -> None:
         super().__init__(rows.M, rows.w)  # type: ignore[arg-type]  # columns are read on demand
         self.rows = rows
+        self.limit = limit
 
     @staticmethod
     def pay(n_rows: int, n_columns: int, n_features: int) -> bool:
@@ -120,14 +125,15 @@ class BlockBounds(ScoreBounds):
     def scores(
         self, theta: Array, penalty: Array, own: Array, rows: Array | None, rough: bool
     ) -> Array:
-        """Return scores of all rows; 0.995 of the penalty where they are at most that."""
-        scores = decided_scores(penalty)
+        """Return scores of all rows that are not decided, and 0.995 of the penalty of others."""
         if not theta.any():
-            return scores
+            return decided_scores(penalty)
+        limit = self.limit * penalty
+        bounds = np.where(np.isfinite(limit), limit, 0.0)
         metric = Metric.of(theta)
         of_centres = sums_of_centres(self.rows.clusters.centres, theta, metric.total)
         own = np.broadcast_to(own, penalty.shape)
-        undecided, columns = self.rows.undecided(metric, of_centres, own, DECIDED * penalty)
+        undecided, columns = self.rows.undecided(metric, of_centres, own, limit)
         gathered = ScoreBounds(columns, self.rows.w[undecided])
         left = np.arange(len(undecided))
         steps = [gathered._projection_bounds, gathered._rough_scores]
@@ -138,14 +144,19 @@ class BlockBounds(ScoreBounds):
                 break
             rows = undecided[left]
             lengths = self.rows.norms[rows] / self.rows.w[rows]
-            scores[rows] = lengths * step(theta, metric, left) + own[rows]
-            left = left[scores[rows] > DECIDED * penalty[rows]]
-        return scores
+            bounds[rows] = lengths * step(theta, metric, left) + own[rows]
+            left = left[bounds[rows] > limit[rows]]
+        return scores_for_search(bounds, limit, penalty)
 
 
 def decided_scores(penalty: Array) -> Array:
-    """Return an upper bound on the scores of rows that are decided."""
+    """Return what rows that are decided get as their score."""
     return np.where(np.isfinite(penalty), DECIDED * penalty, 0.0)
+
+
+def scores_for_search(bounds: Array, limit: Array, penalty: Array) -> Array:
+    """Return bounds as scores: rows that are decided must not join, even if they are above μp."""
+    return np.where(bounds > limit, bounds, np.minimum(bounds, decided_scores(penalty)))
 
 
 class BlockView:
@@ -197,9 +208,7 @@ class BlockView:
         )
         terms = DualTerms(self.linear, self.quadratic, terms.scores)
         c, value = terms.best_scaling(penalty)
-        # rows that are decided need not join, though their bounds may be above the penalty
-        scores = np.where(bounds > limit, bounds, np.minimum(bounds, DECIDED * penalty))
-        return RowScores(scores, terms, c, value)
+        return RowScores(scores_for_search(bounds, limit, penalty), terms, c, value)
 
     def _decided_share(self) -> float:
         """Return the part of its penalty up to which a score need not be known.
