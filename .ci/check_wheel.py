@@ -4,6 +4,7 @@ Run as ``python .ci/check_wheel.py`` in an environment with the extra ``build``.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         wheel = build(Path(folder))
         check_contents(wheel)
+        check_readme(wheel)
         check_use(Path(folder), wheel)
 
 
@@ -76,6 +78,14 @@ def check_contents(wheel: Path) -> None:
     found = {name for name in contents(wheel) if ".dist-info/" not in name}
     if found != expected:
         raise SystemExit(f"the wheel lacks {expected - found} and has {found - expected} besides")
+
+
+def check_readme(wheel: Path) -> None:
+    """Look for links and pictures in the README that would lead nowhere on a page of PyPI."""
+    (name,) = (name for name in contents(wheel) if name.endswith(".dist-info/METADATA"))
+    relative = re.findall(r"\]\((?!https?:)[^)]*\)", contents(wheel)[name].decode("utf-8"))
+    if relative:
+        raise SystemExit(f"the README of the wheel links to files: {relative}")
 
 
 def check_use(folder: Path, wheel: Path) -> None:

@@ -12,7 +12,8 @@ from packaging.utils import canonicalize_name
 import selfdict
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 
 
 def requirements():
@@ -60,6 +61,10 @@ def test_the_conda_recipe_needs_what_the_command_needs():
         if requirement.name != "selfdict":
             name = CONDA_NAMES.get(requirement.name, requirement.name)
             expected[name] = str(requirement.specifier)
+    build = PYPROJECT["build-system"]["requires"]
+    host = [line.replace(" ", "") for line in recipe["requirements"]["host"]]
+    assert set(build) <= set(host)
+    assert set(build) <= set(extras["build"])
     found = dict(line.split(maxsplit=1) for line in recipe["requirements"]["run"])
     found["python"] = found["python"].replace("${{ python_min }}", recipe["context"]["python_min"])
     assert found == expected
