@@ -20,8 +20,12 @@ from selfdict.scene.notebook import png
 
 
 @pytest.fixture(scope="module")
-def result():
-    truth = make_scene(shape=(20, 24), n_endmembers=3, n_outliers=0, random_state=0)
+def truth():
+    return make_scene(shape=(20, 24), n_endmembers=3, n_outliers=0, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def result(truth):
     return unmix(truth.scene, 3, candidates=60, prove="auto")
 
 
@@ -112,6 +116,26 @@ def test_a_figure(result):
     np.testing.assert_array_equal(spectra.lines[1].get_ydata(), result.endmembers.values[1])
     assert [axes.get_title() for axes in maps] == [*result.labels, "residual"]
     figure.savefig(io.BytesIO(), format="png", dpi=40)
+
+
+@pytest.mark.parametrize(("r", "expected"), [(1, [2]), (4, [5]), (5, [3, 3]), (10, [4, 4, 3])])
+def test_rows_of_maps_are_about_equally_full(truth, r, expected):
+    figure = unmix(truth.scene, r, method="spa", uncertainty=False).plot()
+    maps = [axes for axes in figure.axes if axes.get_title()]
+    assert len(maps) == r + 1
+    tops = [round(axes.get_subplotspec().rowspan.start) for axes in maps]
+    assert [tops.count(row) for row in sorted(set(tops))] == expected
+
+
+def test_colours_of_the_residual_serve_most_pixels(result):
+    """A damaged pixel does not darken all others, and nothing left over is no error."""
+    damaged = result.residual.copy()
+    damaged.values[10, 10] = 50.0
+    (axes,) = [
+        a for a in replace(result, residual=damaged).plot().axes if a.get_title() == "residual"
+    ]
+    assert 0 < axes.images[0].norm.vmax < 1
+    replace(result, residual=0 * result.residual).plot().savefig(io.BytesIO(), dpi=30)
 
 
 def test_a_notebook_shows_the_figure_without_pyplot(result):

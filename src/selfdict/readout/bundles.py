@@ -63,7 +63,7 @@ class Bundles:
         return {
             "around columns": shortened(selected),
             "sizes": shortened(sizes),
-            "largest angles": shortened(largest),
+            "largest angles, of 100": shortened(largest),
         }
 
     def __repr__(self) -> str:

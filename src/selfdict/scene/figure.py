@@ -12,8 +12,9 @@ from selfdict.scene.notebook import band_positions
 if TYPE_CHECKING:
     from selfdict.scene.result import UnmixResult
 
-_MAPS_PER_ROW = 4
+_MOST_MAPS_PER_ROW = 5
 _PANEL = 2.6  # inches
+_RESIDUAL_QUANTILE = 0.99  # colours end here, since a few damaged pixels would darken all others
 
 
 def plot_result(result: "UnmixResult", figure: Any = None) -> Any:
@@ -31,24 +32,27 @@ def plot_result(result: "UnmixResult", figure: Any = None) -> Any:
     """
     n_maps = len(result.pixels) + 1
     colours = np.array(class_colours(n_maps)) / 255
-    n_rows = -(-n_maps // _MAPS_PER_ROW)
+    n_rows = -(-n_maps // _MOST_MAPS_PER_ROW)
+    n_columns = -(-n_maps // n_rows)  # rows that are about equally full
     if figure is None:
         figure = _new_figure()
-    figure.set_size_inches(_MAPS_PER_ROW * _PANEL, (n_rows + 1) * _PANEL)
+    figure.set_size_inches(max(n_columns, 3) * _PANEL, (n_rows + 1) * _PANEL)
     figure.set_layout_engine("constrained")
-    grid = figure.add_gridspec(n_rows + 1, _MAPS_PER_ROW)
+    grid = figure.add_gridspec(n_rows + 1, n_columns)
     _draw_spectra(figure.add_subplot(grid[0, :]), result, colours)
     largest = max(1.0, float(np.nanmax(result.abundances.values, initial=0.0)))
     for k, label in enumerate(result.labels):
-        axes = figure.add_subplot(grid[1 + k // _MAPS_PER_ROW, k % _MAPS_PER_ROW])
+        axes = figure.add_subplot(grid[1 + k // n_columns, k % n_columns])
         image = axes.imshow(result.abundances.values[k], cmap="viridis", vmin=0, vmax=largest)
         row, column = result.pixels[k]
         axes.plot(column, row, "o", mfc="none", mec=colours[k])
         _finish_map(figure, axes, image, label)
     last = n_maps - 1
-    axes = figure.add_subplot(grid[1 + last // _MAPS_PER_ROW, last % _MAPS_PER_ROW])
-    image = axes.imshow(result.residual.values, cmap="magma", vmin=0)
-    _finish_map(figure, axes, image, "residual")
+    axes = figure.add_subplot(grid[1 + last // n_columns, last % n_columns])
+    residual = result.residual.values
+    brightest = np.nanquantile(residual, _RESIDUAL_QUANTILE)
+    image = axes.imshow(residual, cmap="magma", vmin=0, vmax=brightest)
+    _finish_map(figure, axes, image, "residual", extend="max")
     return figure
 
 
@@ -72,7 +76,7 @@ def _draw_spectra(axes: Any, result: "UnmixResult", colours: Array) -> None:
     axes.legend(fontsize="small", ncols=2)
 
 
-def _finish_map(figure: Any, axes: Any, image: Any, title: str) -> None:
+def _finish_map(figure: Any, axes: Any, image: Any, title: str, extend: str = "neither") -> None:
     axes.set_title(title, fontsize="small")
     axes.set_axis_off()
-    figure.colorbar(image, ax=axes, shrink=0.7)
+    figure.colorbar(image, ax=axes, shrink=0.7, extend=extend)
