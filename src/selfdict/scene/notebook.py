@@ -141,7 +141,7 @@ def _legend(labels: list[str]) -> str:
     entries = []
     colours = _colours(len(labels))
     for k, label in enumerate(labels[:_MOST_MAPS]):
-        entries.append(f'<span style="color:{colours[k]}">▬</span> {html.escape(label)}')
+        entries.append(f'<span style="color:{colours[k]}">▬</span>&#160;{html.escape(label)}')
     if len(labels) > _MOST_MAPS:
         entries.append(f"and {len(labels) - _MOST_MAPS} more")
     return "&ensp;".join(entries)
