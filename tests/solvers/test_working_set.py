@@ -19,7 +19,8 @@ from selfdict import (
     thread_limit,
 )
 from selfdict.datasets import make_midpoints, make_mixtures
-from selfdict.kernels.gates import curvature, fit_columns
+from selfdict.kernels.curvature import curvature
+from selfdict.kernels.gates import fit_columns
 from selfdict.model.screening import gram, gram_sums, positive_sums, screener
 from selfdict.solvers import gates as gates_module
 from selfdict.solvers import search

@@ -16,8 +16,8 @@ from selfdict._validation import Array
 from selfdict.compute.device import to_device
 from selfdict.compute.threads import for_slices
 from selfdict.gpu.matrix import long_gram
+from selfdict.kernels.curvature import curvature as curvature_on_cpu
 from selfdict.kernels.gates import FREE, GATE, ZERO
-from selfdict.kernels.gates import curvature as curvature_on_cpu
 from selfdict.kernels.gates import fit_columns as fit_on_cpu
 
 # How many entries of a column may be free: the tile sizes of the kernel, tried in this order.

@@ -13,6 +13,8 @@ A call that passes a dozen arrays takes as long as a small solve: helpers either
 are inlined.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from selfdict._validation import Array
@@ -25,16 +27,15 @@ _EPSILON = 2.0**-52  # the machine epsilon of float64
 
 # Rows of the memory of a problem, which all problems share.
 _INVERSE = 0  # 1 / diag(L)
-_SOLUTION = 1  # x
-_MINIMISER = 2  # s, the minimiser on F, without x ≥ 0
-_COORDINATES = 3  # z = L⁻¹ R_Fᵀy; with Σx = 1, projected onto the plane of the constraint
-_ONES = 4  # e = L⁻¹ 1
-_GRADIENT = 5  # w, the negative gradient, Rᵀ(y − R x)
-_PRODUCTS = 6  # c = Rᵀy, used by the Gram form only
-_ZERO = 7
-_DATA = 8  # y
-_RESIDUAL = 9  # y − R x, used by the stable form only
-_N_VECTORS = 10
+_MINIMISER = 1  # s, the minimiser on F, without x ≥ 0
+_COORDINATES = 2  # z = L⁻¹ R_Fᵀy; with Σx = 1, projected onto the plane of the constraint
+_ONES = 3  # e = L⁻¹ 1
+_GRADIENT = 4  # w, the negative gradient, Rᵀ(y − R x)
+_PRODUCTS = 5  # c = Rᵀy, used by the Gram form only
+_ZERO = 6
+_DATA = 7  # y
+_RESIDUAL = 8  # y − R x, used by the stable form only
+_N_VECTORS = 9
 
 
 def active_set(
@@ -78,45 +79,52 @@ def active_set(
     r, q = Rt.shape
     # The memory is allocated here, so that the compiled function needs no reference counts.
     free = np.empty(r, dtype=np.int64)
-    n_rows = _N_VECTORS + r  # the vectors of _Memory and L
+    n_rows = _N_VECTORS + r  # the vectors above and L
     if stable:
         n_rows += r  # Q
     vectors = aligned_zeros(n_rows, max(r, q))
-    _solve_problems(Rt, G, guess, shift, Y, X, simplex, stable, warm, free, vectors)
+    solve_problems = _KERNELS[simplex, stable]
+    solve_problems(Rt, G, guess, shift, Y, X, warm, free, vectors)
 
 
-@jit_without_allocation
-def _solve_problems(
-    Rt: Array,
-    G: Array,
-    guess: Array,
-    shift: Array,
-    Y: Array,
-    X: Array,
-    simplex: bool,
-    stable: bool,
-    warm: bool,
-    free: Array,
-    vectors: Array,
-) -> None:
-    """Do the work of :func:`active_set` in the memory that it has allocated."""
-    r = Rt.shape[0]
-    L = vectors[_N_VECTORS : _N_VECTORS + r]
-    Q = vectors[_N_VECTORS + r :]
-    x = vectors[_SOLUTION]
-    s = vectors[_MINIMISER]
-    w = vectors[_GRADIENT]
-    rows = 0  # how many rows of the factor belong to free[:rows]
-    for problem in range(Y.shape[1]):
-        size = _start(Rt, guess, shift, Y, X, problem, vectors, stable, warm)
-        if size >= 0.0:
+def _kernel(simplex: bool, stable: bool) -> Callable[..., None]:
+    """Return the compiled function for one kind of problems and one form.
+
+    Both flags are constants of the function: numba leaves out the branches that they exclude. So
+    the code of the stable form, and that of Σx = 1, is compiled only when a problem needs it.
+    """
+
+    @jit_without_allocation
+    def solve_problems(
+        Rt: Array,
+        G: Array,
+        guess: Array,
+        shift: Array,
+        Y: Array,
+        X: Array,
+        warm: bool,
+        free: Array,
+        vectors: Array,
+    ) -> None:
+        """Do the work of :func:`active_set` in the memory that it has allocated."""
+        r = Rt.shape[0]
+        L = vectors[_N_VECTORS : _N_VECTORS + r]
+        Q = vectors[_N_VECTORS + r :]
+        s = vectors[_MINIMISER]
+        w = vectors[_GRADIENT]
+        rows = 0  # how many rows of the factor belong to free[:rows]
+        for problem in range(Y.shape[1]):
+            x = X[problem]
+            size = _start(Rt, guess, shift, Y, problem, x, vectors, stable, warm)
+            if size < 0.0:
+                continue
             # Exchange indices of F, at first where x > 0, until x is optimal.
             k, rows = _first_free_set(x, r, free, rows, simplex)
             feasible = False
             entering = -1
             tolerance = 0.0
             for _ in range(10 * (r + 1)):
-                k, rows = _extend_factor(Rt, G, free, L, Q, vectors, k, rows, stable)
+                k, rows = _extend_factor(Rt, G, free, L, Q, x, vectors, k, rows, stable)
                 _minimise_on_free_set(free, L, Q, vectors, k, Rt.shape[1], simplex, stable)
                 appended = k > 0 and free[k - 1] == entering
                 if entering >= 0 and not (appended and s[k - 1] > 0.0):
@@ -137,8 +145,21 @@ def _solve_problems(
                     break
                 free[k] = entering
                 k += 1
-        for i in range(r):
-            X[problem, i] = x[i]
+
+    return solve_problems
+
+
+_nnls_by_gram_form = _kernel(simplex=False, stable=False)
+_nnls_by_stable_form = _kernel(simplex=False, stable=True)
+_fcls_by_gram_form = _kernel(simplex=True, stable=False)
+_fcls_by_stable_form = _kernel(simplex=True, stable=True)
+_KERNELS = {
+    # simplex, stable
+    (False, False): _nnls_by_gram_form,
+    (False, True): _nnls_by_stable_form,
+    (True, False): _fcls_by_gram_form,
+    (True, True): _fcls_by_stable_form,
+}
 
 
 @inlined
@@ -147,26 +168,26 @@ def _start(
     guess: Array,
     shift: Array,
     Y: Array,
-    X: Array,
     problem: int,
+    x: Array,
     vectors: Array,
     stable: bool,
     warm: bool,
 ) -> float:
     """Take y and the start x of a problem, and return max |y_i|; −1 if x solves it already."""
     y = vectors[_DATA]
-    x = vectors[_SOLUTION]
     size = 0.0
     for i in range(Rt.shape[1]):
         y[i] = Y[i, problem]
         size = max(size, abs(y[i]))
-    if warm:
-        for i in range(Rt.shape[0]):
-            x[i] = X[problem, i]
-    elif _affine(guess, y, shift, x) >= 0.0 and not stable:
+    smallest = -1.0
+    if not warm:
+        smallest = _affine(guess, y, shift, x)
+    if stable:
+        return size
+    if smallest >= 0.0:
         return -1.0  # x ≥ 0 holds without being enforced
-    if not stable:
-        _affine(Rt, y, vectors[_ZERO], vectors[_PRODUCTS])
+    _affine(Rt, y, vectors[_ZERO], vectors[_PRODUCTS])
     return size
 
 
@@ -196,6 +217,7 @@ def _extend_factor(
     free: Array,
     L: Array,
     Q: Array,
+    x: Array,
     vectors: Array,
     k: int,
     rows: int,
@@ -216,7 +238,7 @@ def _extend_factor(
             inverse[rows] = 1.0 / pivot
             rows += 1
         else:
-            vectors[_SOLUTION, j] = 0.0
+            x[j] = 0.0
             k -= 1
             for t in range(rows, k):
                 free[t] = free[t + 1]

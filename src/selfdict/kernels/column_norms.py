@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.compute.threads import for_slices
-from selfdict.kernels.jit import jit_without_allocation
+from selfdict.kernels.jit import jit_without_allocation, unsigned
 
 # Columns that a thread sums at a time. Wide slices, because in a row-major matrix a narrow slice
 # jumps to another memory page at every row.
@@ -29,7 +29,7 @@ def squared_norms(M: Any) -> Array:
         M = M.T
 
     def task(start: int, stop: int) -> None:
-        add_norms(M, out, start, stop)
+        add_norms(M, out, unsigned(start), unsigned(stop))
 
     for_slices(task, out.size, _COLUMNS_PER_NORM_SLICE)
     return out
@@ -51,25 +51,19 @@ def _add_norms_of_rows(M: Array, out: Array, start: int, stop: int) -> None:
 def _add_norms_of_columns(M: Array, out: Array, start: int, stop: int) -> None:
     """Add the squared norm of column j of M to ``out[j]`` for j in [start, stop).
 
-    Four rows at a time, so that ``out`` is read and written a quarter as often. LLVM vectorises the
-    loops because they run over views of the slice, from 0.
+    Four rows at a time, so that ``out`` is read and written a quarter as often. The bounds must be
+    unsigned: LLVM vectorises the loops only without the test for negative indices.
     """
     m = M.shape[0]
-    sums = out[start:stop]
     quads = m - m % 4
     for i in range(0, quads, 4):
-        first = M[i, start:stop]
-        second = M[i + 1, start:stop]
-        third = M[i + 2, start:stop]
-        fourth = M[i + 3, start:stop]
-        for j in range(sums.size):
-            a = np.float64(first[j])
-            b = np.float64(second[j])
-            c = np.float64(third[j])
-            d = np.float64(fourth[j])
-            sums[j] += a * a + b * b + c * c + d * d
+        for j in range(start, stop):
+            a = np.float64(M[i, j])
+            b = np.float64(M[i + 1, j])
+            c = np.float64(M[i + 2, j])
+            d = np.float64(M[i + 3, j])
+            out[j] += a * a + b * b + c * c + d * d
     for i in range(quads, m):
-        row = M[i, start:stop]
-        for j in range(sums.size):
-            a = np.float64(row[j])
-            sums[j] += a * a
+        for j in range(start, stop):
+            a = np.float64(M[i, j])
+            out[j] += a * a

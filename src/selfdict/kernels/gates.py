@@ -96,9 +96,59 @@ def _fit_columns(
 ) -> None:
     """Do the work of :func:`fit_columns` in the memory that it has allocated."""
     k = t.shape[0]
-    value = 0.0
+    memory = _memory(vectors, entries, k)
+    free = memory.free
+    r = memory.r
+    g = memory.g
+    s = memory.s
     gradient = sums[1:]
-    memory = _Memory(
+    for j in range(start, stop):
+        # Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start.
+        z = Z[j]
+        states = state[j]
+        tolerance = 1e-14 * _copy_and_sum(C, j, r)  # on the signs of g
+        _set_bounds(t, own[j], z, states, memory.side)
+        q = _list_entries(memory, t, states)
+        rows = 0  # of L that belong to free[:rows]
+        entering = -1
+        for _ in range(8 * k + 20):
+            q, rows = _extend_factor(memory, t, z, states, q, rows)
+            solve_factored(memory.L, memory.inverse, free, q, r, s)
+            if entering >= 0 and _turns_back(t, z, s[q - 1], entering):
+                # The sign of its g was rounding: put it back for good.
+                q -= 1
+                rows = q
+                _put_at_bound(memory, t, int64(q), int64(q), z[entering] > 0.0, z, states)
+                g[entering] = 0.0
+            else:
+                hit = _move(t, free, s, q, z)
+                entering = -1
+                if hit >= 0:
+                    at_gate = s[hit] > t[free[hit]]
+                    q -= 1
+                    rows = min(rows, hit)
+                    _put_at_bound(memory, t, int64(hit), int64(q), at_gate, z, states)
+                    continue
+                for e in range(r.shape[0]):
+                    g[e] = r[e]
+                subtract_rows(memory.G, free, s, q, g)
+            entering = _entering(memory, q, k, tolerance)
+            if entering < 0:
+                break
+            if states[entering] == GATE:
+                subtract_row(memory.G, int64(entering), -t[entering], r)
+            states[entering] = FREE
+            memory.side[entering] = 0.0
+            q += 1
+            rows = q
+        sums[0] -= weight[j] * _value(C, j, z, g)
+        _add_gradient(t, own[j], weight[j], g, states, gradient)
+
+
+@inlined
+def _memory(vectors: Array, entries: Array, k: int) -> _Memory:
+    """Return the parts of the memory that :func:`fit_columns` has allocated."""
+    return _Memory(
         G=vectors[:k],
         r=vectors[k],
         g=vectors[k + 1],
@@ -109,170 +159,44 @@ def _fit_columns(
         s=vectors[k + 3],
         side=vectors[k + 4],
     )
-    g = memory.g
-    for j in range(start, stop):
-        z = Z[j]
-        c = C[j]
-        states = state[j]
-        _solve_column(memory, c, t, own[j], z, states)
-        v = weight[j]
-        inner = 0.0
-        for i in range(k):
-            inner += z[i] * (c[i] + g[i])
-        for i in range(k):
-            # An entry with t_i = 0 sits at both bounds. It counts as at its gate if opening the
-            # gate would lower φ.
-            closed = GATE if g[i] > 0.0 else ZERO
-            states[i] = states[i] if t[i] > 0.0 else closed
-        if own[j] >= 0:
-            states[own[j]] = GATE
-        for i in range(k):
-            slope = 0.0
-            if states[i] == GATE:
-                slope = v * g[i]
-            gradient[i] -= slope
-        value -= 0.5 * v * inner
-    sums[0] = value
 
 
-def curvature(G: Array, weight: Array, state: Array, start: int, stop: int) -> Array:
-    """Return the Hessian (k, k) of the value of :func:`fit_columns`, from where the entries are."""
-    k = G.shape[0]
-    hessian = np.zeros((k, k))
-    vectors = np.empty((2 * k + 5, k + 3))
-    entries = np.empty((2, k + 1), np.uintp)
-    _add_curvature(G, weight, state, start, stop, vectors, entries, hessian)
-    return hessian + np.tril(hessian, -1).T
+@inlined
+def _value(C: Array, j: int, z: Array, g: Array) -> float:
+    """Return ½‖y_j‖² − φ_j."""
+    inner = 0.0
+    for i in range(C.shape[1]):
+        inner += z[i] * (C[j, i] + g[i])
+    return 0.5 * inner
 
 
-@jit_without_allocation
-def _add_curvature(
-    G: Array,
-    weight: Array,
-    state: Array,
-    start: int,
-    stop: int,
-    vectors: Array,
-    entries: Array,
-    hessian: Array,
+@inlined
+def _add_gradient(
+    t: Array, own: int, weight: float, g: Array, state: Array, gradient: Array
 ) -> None:
-    """Add the lower triangle of the Hessian to ``hessian``, in memory of :func:`curvature`.
-
-    G_UF G_FF⁻¹ G_FU is Yᵀ diag(1/d) Y with Y = L⁻¹ G_FU. Four rows of Y at a time, so that each sum
-    is read and written a quarter as often.
-    """
-    k = G.shape[0]
-    L = vectors[:k]
-    Y = vectors[k : 2 * k + 3]
-    r = vectors[2 * k + 3]
-    inverse = vectors[2 * k + 4]
-    free = entries[0]
-    gate = entries[1]
-    for j in range(start, stop):
-        q = p = 0
-        for i in range(k):  # write before the test: no branch, and an entry too many is overwritten
-            free[q] = gate[p] = i
-            q += state[j, i] == FREE
-            p += state[j, i] == GATE
-        for a in range(q):
-            factor_row(G, free, a, L, inverse)
-        for e in range(q):
-            row = G[free[e]]
-            y = Y[e]
-            for a in range(p):
-                y[a] = row[gate[a]]
-            for d in range(e):
-                v = L[e, d]
-                other = Y[d]
-                for a in range(p):
-                    y[a] -= v * other[a]
-        for e in range(q, q + 3):  # up to three rows beyond F, in fours
-            inverse[e] = 0.0
-            for a in range(p):
-                Y[e, a] = 0.0
-        for a in range(p):
-            row = G[gate[a]]
-            for b in range(a + 1):
-                r[b] = row[gate[b]]
-            for e in range(0, q, 4):
-                y0, y1, y2, y3 = _four_rows(Y, e)
-                v0 = y0[a] * inverse[e]
-                v1 = y1[a] * inverse[e + 1]
-                v2 = y2[a] * inverse[e + 2]
-                v3 = y3[a] * inverse[e + 3]
-                for b in range(a + 1):
-                    r[b] -= v0 * y0[b] + v1 * y1[b] + v2 * y2[b] + v3 * y3[b]
-            target = hessian[gate[a]]
-            for b in range(a + 1):
-                target[gate[b]] += weight[j] * r[b]
-
-
-@inlined
-def _four_rows(Y: Array, e: int) -> tuple[Array, Array, Array, Array]:
-    """Return the rows e to e + 3 of Y."""
-    return Y[e], Y[e + 1], Y[e + 2], Y[e + 3]
-
-
-@helper
-def _solve_column(memory: _Memory, c: Array, t: Array, own: int, z: Array, state: Array) -> None:
-    """Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start (z, state).
-
-    On return ``memory.g`` is c − G z.
-    """
-    G = memory.G
-    r = memory.r
-    g = memory.g
-    free = memory.free
-    s = memory.s
-    side = memory.side
+    """Add the derivatives of a column, times its weight, and set the states of closed gates."""
     k = t.shape[0]
-    # On the signs of g, relative to the sum of Dᵀy.
-    tolerance = 1e-14 * _copy_and_sum(c, r)
-    _set_bounds(t, own, z, state, side)
-    q = _list_entries(memory, t, state)
-    rows = 0  # of L that belong to free[:rows]
-    entering = -1
-    for _ in range(8 * k + 20):
-        q, rows = _extend_factor(memory, t, z, state, q, rows)
-        solve_factored(memory.L, memory.inverse, free, q, r, s)
-        if entering >= 0 and _turns_back(t, z, s[q - 1], entering):
-            # The sign of its g was rounding: put it back for good.
-            q -= 1
-            rows = q
-            _put_at_bound(G, t, int64(entering), z[entering] > 0.0, z, state, side, r)
-            g[entering] = 0.0
-        else:
-            hit = _move(t, free, s, q, z)
-            entering = -1
-            if hit >= 0:
-                i = free[hit]
-                q -= 1
-                for a in range(hit, q):
-                    free[a] = free[a + 1]
-                rows = min(rows, hit)
-                _put_at_bound(G, t, int64(i), s[hit] > t[i], z, state, side, r)
-                continue
-            for e in range(r.shape[0]):
-                g[e] = r[e]
-            subtract_rows(G, free, s, q, g)
-        entering = _entering(memory, q, k, tolerance)
-        if entering < 0:
-            return
-        if state[entering] == GATE:
-            subtract_row(G, int64(entering), -t[entering], r)
-        state[entering] = FREE
-        side[entering] = 0.0
-        q += 1
-        rows = q
+    for i in range(k):
+        # An entry with t_i = 0 sits at both bounds. It counts as at its gate if opening the gate
+        # would lower φ.
+        closed = GATE if g[i] > 0.0 else ZERO
+        state[i] = state[i] if t[i] > 0.0 else closed
+    if own >= 0:
+        state[own] = GATE
+    for i in range(k):
+        slope = 0.0
+        if state[i] == GATE:
+            slope = weight * g[i]
+        gradient[i] -= slope
 
 
 @inlined
-def _copy_and_sum(c: Array, r: Array) -> float:
-    """Copy c to r and return Σ|c_i|."""
+def _copy_and_sum(C: Array, j: int, r: Array) -> float:
+    """Copy c = Dᵀy_j to r and return Σ|c_i|."""
     size = 0.0
-    for i in range(c.shape[0]):
-        r[i] = c[i]
-        size += abs(c[i])
+    for i in range(C.shape[1]):
+        r[i] = C[j, i]
+        size += abs(C[j, i])
     return size
 
 
@@ -330,10 +254,8 @@ def _extend_factor(
             continue
         i = free[rows]
         q -= 1
-        for a in range(rows, q):
-            free[a] = free[a + 1]
         at_gate = z[i] > 0.5 * t[i]  # the nearer bound
-        _put_at_bound(memory.G, t, int64(i), at_gate, z, state, memory.side, memory.r)
+        _put_at_bound(memory, t, int64(rows), int64(q), at_gate, z, state)
     return q, rows
 
 
@@ -394,15 +316,22 @@ def _entering(memory: _Memory, q: int, k: int, tolerance: float) -> int:
 
 @helper
 def _put_at_bound(
-    G: Array, t: Array, i: int, at_gate: bool, z: Array, state: Array, side: Array, r: Array
+    memory: _Memory, t: Array, position: int, q: int, at_gate: bool, z: Array, state: Array
 ) -> None:
-    """Put entry i at its gate, and take its part out of r, or at 0."""
+    """Put an entry at its gate, and take its part out of r, or at 0.
+
+    It is taken from its position in F, of which q entries are left.
+    """
+    free = memory.free
+    i = free[position]
+    for a in range(position, q):
+        free[a] = free[a + 1]
     if at_gate:
         z[i] = t[i]
         state[i] = GATE
-        side[i] = -1.0
-        subtract_row(G, i, t[i], r)
+        memory.side[i] = -1.0
+        subtract_row(memory.G, int64(i), t[i], memory.r)
     else:
         z[i] = 0.0
         state[i] = ZERO
-        side[i] = 1.0
+        memory.side[i] = 1.0

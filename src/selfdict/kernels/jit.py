@@ -6,9 +6,10 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from selfdict.kernels import notice
+from selfdict.kernels import collection, notice
 
 notice.install()
+collection.install()
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,8 +24,9 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-# For arguments of a helper; the types are those that a checker sees.
+# For arguments of a helper or a kernel; the types are those that a checker sees.
 int64 = cast(Callable[[int], int], np.int64)
+unsigned = cast(Callable[[int], int], np.uintp)
 boolean = cast(Callable[[bool], bool], np.bool_)
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import inlined, jit
+from selfdict.kernels.jit import inlined, jit_without_allocation
 
 # Columns of a packed block: twelve rows of a block and two of sums fill the first-level cache.
 _PACKED_COLUMNS = 256
 
 
-@jit
+@jit_without_allocation
 def add_positive_sums(V: Array, out: Array) -> None:
     """Add Σ_j max(0, V_ij) to ``out[i]``."""
     zero = V.dtype.type(0)
@@ -28,7 +28,7 @@ def add_positive_sums(V: Array, out: Array) -> None:
         out[i] += total
 
 
-@jit
+@jit_without_allocation
 def add_positive_differences(K: Array, V: Array, weight: Array, out: Array) -> None:
     """Add Σ_j ω_j max(0, K_ij − V_ij) to ``out[i]``."""
     zero = V.dtype.type(0)
@@ -61,18 +61,25 @@ def pack(theta: Array, dtype: type[np.floating[Any]]) -> Array:
     return packed
 
 
-@jit
 def add_positive_products(left: Array, packed: Array, out: Array) -> None:
     """Add Σ_j max(0, (left θ)_ij) to ``out[i]``.
 
-    ``left`` is (2k, q') and θ is as :func:`pack` returns it. Two rows at a time, so that each
-    number loaded serves two products, and four products between a load and a store of the sums; the
-    last four are added up at once.
+    ``left`` is (2k, q') and θ is as :func:`pack` returns it.
+    """
+    u = np.empty(_PACKED_COLUMNS, packed.dtype)
+    v = np.empty(_PACKED_COLUMNS, packed.dtype)
+    _add_positive_products(left, packed, u, v, out)
+
+
+@jit_without_allocation
+def _add_positive_products(left: Array, packed: Array, u: Array, v: Array, out: Array) -> None:
+    """Do the work of :func:`add_positive_products` in memory for the products of two rows.
+
+    Two rows at a time, so that each number loaded serves two products, and four products between a
+    load and a store of the sums; the last four are added up at once.
     """
     q = packed.shape[1]
     zero = packed.dtype.type(0)
-    u = np.empty(_PACKED_COLUMNS, packed.dtype)
-    v = np.empty(_PACKED_COLUMNS, packed.dtype)
     for b in range(packed.shape[0]):
         theta = packed[b]
         for i in range(0, left.shape[0], 2):

@@ -9,7 +9,8 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.threads import for_slices
-from selfdict.kernels.gates import curvature, fit_columns
+from selfdict.kernels.curvature import curvature
+from selfdict.kernels.gates import fit_columns
 from selfdict.solvers.blocks import BlockColumns
 
 # columns that are fitted at a time, which bounds the memory of a task
