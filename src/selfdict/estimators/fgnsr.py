@@ -32,7 +32,7 @@ from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution
-from selfdict.peers import Clusters
+from selfdict.peers import Clusters, compile_ahead
 from selfdict.readout import bundles, pure_groups
 from selfdict.reductions import Candidates, Compression
 from selfdict.reductions.recipe import Recipe
@@ -281,6 +281,8 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
 
     def _select(self, M: Array, sample_weight: Array | None) -> Array:
         self._deadline = Deadline(self.max_seconds)
+        if isinstance(M, np.ndarray):
+            compile_ahead.start(M)
         D = None
         if self.dictionary is not None:
             D = self._atoms(M.T).T
