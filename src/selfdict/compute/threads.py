@@ -143,6 +143,24 @@ class _SharedSlices:
                 self.errors.append(error)
 
 
+def even_slices(n_items: int, at_most: int, uncut: int = 256) -> int:
+    """Return the length of slices that cut items into an even number of equal parts.
+
+    Two threads then end together. Up to ``uncut`` items are not cut: they are done before another
+    thread is awake.
+
+    Examples
+    --------
+    >>> from selfdict.compute.threads import even_slices
+    >>> even_slices(742, 250), even_slices(100, 50)
+    (186, 100)
+    """
+    if n_items <= uncut:
+        return max(1, n_items)
+    pairs = -(-n_items // (2 * at_most))
+    return -(-n_items // (2 * pairs))
+
+
 def for_slices(task: Callable[[int, int], Any], n_items: int, slice_size: int) -> list[Any]:
     """Call ``task(start, stop)`` for consecutive slices of ``range(n_items)``.
 

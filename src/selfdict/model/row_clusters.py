@@ -10,7 +10,10 @@ from selfdict.compute.threads import for_slices
 
 # leading directions in which distances are taken: the others are mostly noise
 N_COORDINATES = 12
-ROWS_PER_SLICE = 4096
+ROWS_PER_SLICE = 1024
+# centres are found with every fourth row, or more where there would be few rows per cluster
+LARGEST_STEP = 4
+ROWS_PER_CLUSTER = 8
 
 
 @dataclass(frozen=True)
@@ -35,20 +38,26 @@ class RowClusters:
         """Cluster the columns of D (m, d) divided by their norms: two rounds of k-means.
 
         About 4√d clusters: the time for their scores and that for the rows they leave undecided are
-        then of the same order. If D is a sample, ``n_rows`` counts all rows. Any partition gives
-        valid bounds.
+        then of the same order. If D is a sample, ``n_rows`` counts all rows. Any partition and any
+        centres give valid bounds: the centres are those of a part of the rows.
         """
         d = D.shape[1]
         count = min(d, int(4 * np.sqrt(n_rows or d)))
-        directions = _leading_directions(D, norms)
-        coordinates = _coordinates(D, norms, directions)
-        start = np.random.default_rng(0).choice(d, count, replace=False)
+        every = min(LARGEST_STEP, max(1, d // (ROWS_PER_CLUSTER * count)))
+        some = np.ascontiguousarray(D[:, ::every])
+        some_norms = norms[::every]
+        directions = _leading_directions(some, some_norms)
+        coordinates = _coordinates(some, some_norms, directions)
+        start = np.random.default_rng(0).choice(len(some_norms), count, replace=False)
         centres = coordinates[:, start]
         labels = _nearest(coordinates, centres)
         for _ in range(2):
             centres = _means(coordinates, labels, centres)
             labels = _nearest(coordinates, centres)
-        return cls(labels, _full_means(D, norms, labels, count), directions)
+        clusters = cls(labels, _full_means(some, some_norms, labels, count), directions)
+        if every == 1:
+            return clusters
+        return cls(clusters.nearest(D, norms), clusters.centres, directions)
 
     def nearest(self, D: Array, norms: Array) -> Array:
         """Return the cluster with the nearest centre for each column of D (m, k)/norms."""

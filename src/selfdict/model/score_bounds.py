@@ -14,7 +14,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import for_slices
+from selfdict.compute.threads import even_slices, for_slices
 from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_metric import (
     Metric,
@@ -31,6 +31,8 @@ FEWEST_ROWS = 4000
 COLUMNS_PER_FEATURE = 32
 # rows are taken through the bounds in slices of this many
 ROWS_PER_SLICE = 2048
+# rows that leading directions are taken of, at most twice as many
+ROWS_FOR_DIRECTIONS = 2000
 # a row is decided if its bound is below this part of its penalty; the scaling c of the dual value,
 # which is one at the optimum, may then grow by the rest before such a row matters
 DECIDED = 0.995
@@ -128,7 +130,7 @@ class ScoreBounds:
             )
 
         with single_threaded_blas():
-            for_slices(task, len(rows), ROWS_PER_SLICE)
+            for_slices(task, len(rows), even_slices(len(rows), ROWS_PER_SLICE))
         return bounds
 
     def _projection_bounds(self, theta: Array, metric: Metric, rows: Array) -> Array:
@@ -142,7 +144,7 @@ class ScoreBounds:
             coordinates[:, start:stop], bounds[start:stop] = projection.split(X)
 
         with single_threaded_blas():
-            for_slices(task, len(rows), ROWS_PER_SLICE)
+            for_slices(task, len(rows), even_slices(len(rows), ROWS_PER_SLICE))
         return np.asarray(bounds + projection.sums(coordinates, theta))
 
     def _rough_scores(self, theta: Array, metric: Metric, rows: Array) -> Array:
@@ -155,6 +157,6 @@ class ScoreBounds:
 
 
 def _spread_sample(rows: Array) -> Array:
-    """Return at most 20,000 of the rows, evenly spread: enough to find directions."""
-    every = max(1, len(rows) // 20_000)
+    """Return a few thousand of the rows, evenly spread: enough to find directions."""
+    every = max(1, len(rows) // ROWS_FOR_DIRECTIONS)
     return rows[::every]

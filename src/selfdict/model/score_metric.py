@@ -54,15 +54,19 @@ class MetricSums:
         """Sum up the columns of θ (m, l)."""
         n_columns = theta.shape[1]
         magnitudes = np.sqrt(squared_norms(theta))
-        inverse = np.zeros(n_columns)
-        np.divide(1.0, magnitudes, out=inverse, where=magnitudes > 0)
+        scale = np.zeros(n_columns)
+        np.divide(1.0, np.sqrt(magnitudes), out=scale, where=magnitudes > 0)
 
         def task(start: int, stop: int) -> tuple[Array, Array]:
             part = theta[:, start:stop]
-            return (part * inverse[start:stop]) @ part.T, part.sum(axis=1)
+            scaled = part * scale[start:stop]
+            # of an array with itself: BLAS computes one half of the products
+            return scaled @ scaled.T, part.sum(axis=1)
 
+        # a matrix (m, m) is held for each slice, so there must not be too many
+        per_slice = min(COLUMNS_PER_SLICE, max(512, n_columns // 8))
         with single_threaded_blas():
-            parts = for_slices(task, n_columns, COLUMNS_PER_SLICE)
+            parts = for_slices(task, n_columns, per_slice)
         moments = np.sum([part[0] for part in parts], axis=0)
         mean = np.sum([part[1] for part in parts], axis=0)
         return cls(float(magnitudes.sum()), mean, moments, n_columns)

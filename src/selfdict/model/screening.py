@@ -18,7 +18,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import for_slices
+from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.screening import (
     add_positive_differences,
     add_positive_products,
@@ -27,6 +27,7 @@ from selfdict.kernels.screening import (
 )
 
 TILE_ROWS = 256
+FEWEST_TILE_ROWS = 32
 TILE_COLUMNS = 1024
 # features up to which BLAS would spend more time on storing the products than on taking them
 FUSED_FEATURES = 32
@@ -132,7 +133,7 @@ def positive_sums(D: Array, v: Array, theta: Array, rows: Array | None, dtype: A
 
     # one thread per tile: BLAS would make every small product wait for all threads
     with single_threaded_blas():
-        for_slices(task, count, TILE_ROWS)
+        for_slices(task, count, even_slices(count, TILE_ROWS, FEWEST_TILE_ROWS))
     return unit * sums
 
 
@@ -152,7 +153,7 @@ def _fused_sums(
         add_positive_products(left, packed, out)
         sums[start:stop] = out[:count]
 
-    for_slices(task, len(sums), TILE_ROWS)
+    for_slices(task, len(sums), even_slices(len(sums), TILE_ROWS, FEWEST_TILE_ROWS))
 
 
 def _part(rows: Array | None, start: int, stop: int) -> Any:

@@ -17,7 +17,12 @@ from selfdict.compute.threads import for_slices
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.dual import DualTerms, best_scaling
 from selfdict.model.row_clusters import RowClusters
-from selfdict.model.score_bounds import DECIDED, ROWS_PER_SLICE, ScoreBounds
+from selfdict.model.score_bounds import (
+    DECIDED,
+    ROWS_FOR_DIRECTIONS,
+    ROWS_PER_SLICE,
+    ScoreBounds,
+)
 from selfdict.model.score_metric import (
     Metric,
     MetricSums,
@@ -248,7 +253,7 @@ class BlockView:
 
     def _projection_bounds(self, X: Array, metric: Metric) -> Array:
         """Return the bounds by a few directions for rows X (m, u) of unit length."""
-        every = max(1, X.shape[1] // 20_000)
+        every = max(1, X.shape[1] // ROWS_FOR_DIRECTIONS)
         projection = Projection.of(X[:, ::every], metric)
         coordinates = np.empty((projection.basis.shape[1], X.shape[1]))
         bounds = np.empty(X.shape[1])

@@ -13,6 +13,10 @@ from selfdict.solvers.view import RowScores, View, violating_rows
 
 # On all columns another step of Newton's method costs less than another look at the rows.
 ALL_COLUMNS_SHARE = 0.3
+# If the likely rows leave a smaller gap, and few of them join, one more minimisation is expected to
+# be the last one.
+NEAR_END_GAP = 2e-2
+NEAR_END_ROWS = 30
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,11 @@ class Descent:
         # the gap as far as the rows screened last tell; it decides how rough screening may be
         self.estimated_gap = search.estimated_gap
         self.stall = StallRule()
-        # of the last screening, and whether it has products of all points instead of a residual
-        self.view: View
+        # of the working set as it is, and whether it has products of all points, not a residual
+        self.view: View | None = None
         self.uses_products = False
+        # whether the next screening is expected to find no violating row
+        self.is_near_end = False
         # whether the likely rows were chosen by scores of all rows, in this descent
         self.likely_are_chosen = False
 
@@ -106,23 +112,38 @@ class Descent:
         )
         search.save(gates)
         # most steps need no look at all rows, which costs a pass over MᵀM
-        screened = self.screen_likely()
-        if self.likely_rows_are_settled(screened):
-            if not self.thorough or self.sample_is_settled():
-                return Status.CONVERGED
+        if self.is_near_end:
             screened = self.screen_all()
+        else:
+            screened = self.screen_likely()
+            if self.likely_rows_are_settled(screened):
+                if not self.thorough or self.sample_is_settled():
+                    return Status.CONVERGED
+                screened = self.screen_all()
         self.learn(screened)
-        if screened.is_bound and self.objective - self.bound <= self.tol * self.objective:
+        if screened.is_bound and self.meets_tolerance:
             return Status.CONVERGED
         search.newton_tolerance = self.next_tolerance(screened)
         self.stall.update(self.objective, self.bound)
         if self.stall.holds or search.newton_tolerance < 1e-15 * search.mu:
-            if self.thorough and not screened.is_bound:
-                self.learn(self.screen_all())  # what was reached gets its bound in any case
-            return Status.STALLED
+            return self.stop_stalled(screened)
         # rows whose gates have closed leave, violating ones join
         gates.change(gates.t > 0, screened.new)
+        self.view = None
         return None
+
+    @property
+    def meets_tolerance(self) -> bool:
+        """Whether the gap is small enough."""
+        return self.objective - self.bound <= self.tol * self.objective
+
+    def stop_stalled(self, screened: "Screened") -> Status:
+        """Give up; what was reached gets its bound in any case, which may turn out small enough."""
+        if self.on_all_columns and self.thorough and not screened.is_bound:
+            self.learn(self.screen_all())
+            if self.meets_tolerance:
+                return Status.CONVERGED
+        return Status.STALLED
 
     def screen_likely(self) -> Screened:
         """Screen the likely rows; in float32 while the optimum is far, where it matters little."""
@@ -137,17 +158,13 @@ class Descent:
             rows = None  # most of the time goes into the rows that are likely in any case
         self.view = search.view(self.gates, gram)
         self.uses_products = gram is not None
-        screened = self.screen(self.view, rows, is_rough)
-        shortfall = self.objective - self.constant - screened.found.dual_value
-        self.estimated_gap = shortfall / max(self.objective, np.finfo(float).tiny)
-        search.estimated_gap = self.estimated_gap
-        return screened
+        return self.screen(self.view, rows, is_rough)
 
     def screen_all(self) -> Screened:
         """Screen all rows in float64, from the residual itself: the dual value is a bound."""
-        # the working set is still that of the likely rows' screening
-        if self.uses_products:
+        if self.view is None or self.uses_products:
             self.view = self.search.view(self.gates)
+            self.uses_products = False
         return self.screen(self.view, None, False)
 
     def screen(self, view: View, rows: Array | None, is_rough: bool) -> Screened:
@@ -160,6 +177,16 @@ class Descent:
             rounding = 1e-5
         penalty = self.search.penalty
         new, violation = violating_rows(found.scores, penalty, rows, self.gates, rounding)
+        shortfall = self.objective - self.constant - found.dual_value
+        self.estimated_gap = shortfall / max(self.objective, np.finfo(float).tiny)
+        self.search.estimated_gap = self.estimated_gap
+        self.is_near_end = (
+            self.on_all_columns
+            and self.thorough
+            and rows is not None
+            and len(new) <= NEAR_END_ROWS
+            and self.estimated_gap <= NEAR_END_GAP
+        )
         return Screened(rows, not is_rough, found, new, violation)
 
     def likely_rows_are_settled(self, screened: Screened) -> bool:

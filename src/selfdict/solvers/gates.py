@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from selfdict._validation import Array
-from selfdict.compute.threads import for_slices
+from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.curvature import curvature
 from selfdict.kernels.gates import GATE, ZERO, fit_columns
@@ -101,8 +101,8 @@ class Gates:
         self.gradient = np.empty(0)
         # the states for which second derivatives were computed last, and these derivatives
         self._last_hessian: tuple[Array, Array] | None = None
-        # at most 64 slices, so that their partial sums stay few; at least 250 columns pay a thread
-        self.columns_per_slice = max(250, -(-n // 64))
+        # about 64 slices at most, so that their partial sums stay few
+        self.columns_per_slice = even_slices(n, max(250, -(-n // 64)))
 
     @cached_property
     def atom_lengths(self) -> Array:

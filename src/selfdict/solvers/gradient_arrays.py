@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.threads import for_slices
+from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.projection import gradient_step
 from selfdict.kernels.residuals import subtract_and_extrapolate
 from selfdict.solvers.gradient_data import GradientData
@@ -155,15 +155,3 @@ class HostArrays:
         del self.Y_old, self.R_old, self.E  # make room for the copy of the open rows
         rows: Array = self.Y[support]
         return rows
-
-
-def even_slices(n: int, at_most: int) -> int:
-    """Return the length of slices that cut n into an even number of equal parts.
-
-    Two threads then end together. Up to 256 items are not cut: they are done before another thread
-    is awake.
-    """
-    if n <= 256:
-        return n
-    pairs = -(-n // (2 * at_most))
-    return -(-n // (2 * pairs))
