@@ -281,8 +281,6 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
 
     def _select(self, M: Array, sample_weight: Array | None) -> Array:
         self._deadline = Deadline(self.max_seconds)
-        if isinstance(M, np.ndarray):
-            compile_ahead.start(M)
         D = None
         if self.dictionary is not None:
             D = self._atoms(M.T).T
@@ -300,6 +298,8 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
             target=self.target,
         )
         recipe = self._recipe(problem)
+        if isinstance(M, np.ndarray):
+            compile_ahead.start(M, clusters_first=recipe.candidates is not None)
         solution = recipe.solve(
             problem,
             self.n_components,

@@ -80,18 +80,19 @@ def active_set(
     # The memory is allocated here, so that the compiled function needs no reference counts.
     free = np.empty(r, dtype=np.int64)
     n_rows = _N_VECTORS + r  # the vectors above and L
+    solve_problems = _solve_by_gram_form
     if stable:
         n_rows += r  # Q
+        solve_problems = _solve_by_stable_form
     vectors = aligned_zeros(n_rows, max(r, q))
-    solve_problems = _KERNELS[simplex, stable]
-    solve_problems(Rt, G, guess, shift, Y, X, warm, free, vectors)
+    solve_problems(Rt, G, guess, shift, Y, X, simplex, warm, free, vectors)
 
 
-def _kernel(simplex: bool, stable: bool) -> Callable[..., None]:
-    """Return the compiled function for one kind of problems and one form.
+def _kernel(stable: bool) -> Callable[..., None]:
+    """Return the compiled function of one form.
 
-    Both flags are constants of the function: numba leaves out the branches that they exclude. So
-    the code of the stable form, and that of Σx = 1, is compiled only when a problem needs it.
+    The form is a constant of the function: numba leaves out the branches of the other one. So the
+    code of the stable form, which few problems need, is compiled only when one does.
     """
 
     @jit_without_allocation
@@ -102,6 +103,7 @@ def _kernel(simplex: bool, stable: bool) -> Callable[..., None]:
         shift: Array,
         Y: Array,
         X: Array,
+        simplex: bool,
         warm: bool,
         free: Array,
         vectors: Array,
@@ -149,17 +151,8 @@ def _kernel(simplex: bool, stable: bool) -> Callable[..., None]:
     return solve_problems
 
 
-_nnls_by_gram_form = _kernel(simplex=False, stable=False)
-_nnls_by_stable_form = _kernel(simplex=False, stable=True)
-_fcls_by_gram_form = _kernel(simplex=True, stable=False)
-_fcls_by_stable_form = _kernel(simplex=True, stable=True)
-_KERNELS = {
-    # simplex, stable
-    (False, False): _nnls_by_gram_form,
-    (False, True): _nnls_by_stable_form,
-    (True, False): _fcls_by_gram_form,
-    (True, True): _fcls_by_stable_form,
-}
+_solve_by_gram_form = _kernel(stable=False)
+_solve_by_stable_form = _kernel(stable=True)
 
 
 @inlined

@@ -18,13 +18,17 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.compute.threads import n_threads
 from selfdict.kernels.curvature import curvature
+from selfdict.kernels.gates import fit_columns
 from selfdict.kernels.rank_two import correlate
 from selfdict.model.screening import FUSED_FEATURES, positive_sums
 from selfdict.peers.h2nmf import h2nmf
 
 
-def start(M: Array) -> None:
-    """Start the second process for data like M (m, n), if the cache on disk is empty."""
+def start(M: Array, clusters_first: bool) -> None:
+    """Start the second process for data like M (m, n), if the cache on disk is empty.
+
+    ``clusters_first`` says whether the fit begins with clusters of the columns.
+    """
     # A limit of one thread is one on the second process too. A program that has Python built in
     # may be named as the executable, and would start once more.
     has_python = Path(sys.executable or "").stem.lower().startswith("python")
@@ -32,7 +36,10 @@ def start(M: Array) -> None:
         order = "C"
         if abs(M.strides[0]) < abs(M.strides[1]):
             order = "F"
-        _start_once(M.dtype.name, order)
+        late = "clusters"
+        if clusters_first:
+            late = "gates"
+        _start_once(M.dtype.name, order, late)
 
 
 def _cache_is_empty() -> bool:
@@ -46,9 +53,9 @@ def _cache_is_empty() -> bool:
 
 
 @cache
-def _start_once(dtype: str, order: str) -> None:
+def _start_once(dtype: str, order: str, late: str) -> None:
     # -P: modules in the current folder must not replace those of the environment.
-    command = [sys.executable, "-P", "-m", "selfdict.peers.compile_ahead", dtype, order]
+    command = [sys.executable, "-P", "-m", "selfdict.peers.compile_ahead", dtype, order, late]
     try:
         process = subprocess.Popen(
             command,
@@ -67,23 +74,32 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
     process.wait()
 
 
-def compile_late_kernels(dtype: str, order: str) -> None:
-    """Run the late steps of a fit on tiny data of a dtype, stored by rows ("C") or columns ("F").
+def compile_late_kernels(dtype: str, order: str, late: str) -> None:
+    """Run late steps of a fit on tiny data of a dtype, stored by rows ("C") or columns ("F").
 
-    In the order in which a fit takes them: second derivatives, scores, clusters.
+    Second derivatives and scores come late in every fit. Beside them, ``late`` names what comes
+    late in this one: "clusters", or "gates", the fit of columns within gates.
     """
     rng = np.random.default_rng(0)
-    curvature(np.eye(2), np.ones(3), np.zeros((3, 2), np.int8), 0, 3)
+    n = 3
+    k = 2
+    state = np.zeros((n, k), np.int8)
+    if late == "gates":
+        own = np.full(n, -1)
+        Z = np.zeros((n, k))
+        fit_columns(np.eye(k), Z + 1.0, np.ones(n), np.ones(k), own, Z, state, 0, n)
+    curvature(np.eye(k), np.ones(n), state, 0, n)
     D = rng.random((FUSED_FEATURES + 1, 4))
     few = D[:FUSED_FEATURES]
     v = np.ones(4)
     positive_sums(D, v, D, None, np.float32)
     positive_sums(D, v, D, None, np.float64)
     positive_sums(few, v, few, None, np.float32)
-    M = rng.random((6, 60)).astype(dtype)
-    if order == "F":
-        M = np.asfortranarray(M)
-    h2nmf(M, 4)
+    if late == "clusters":
+        M = rng.random((6, 60)).astype(dtype)
+        if order == "F":
+            M = np.asfortranarray(M)
+        h2nmf(M, 4)
 
 
 if __name__ == "__main__":
