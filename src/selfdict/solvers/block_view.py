@@ -113,14 +113,14 @@ class _FindUndecided:
 class BlockBounds(ScoreBounds):
     """Scores of all rows of a block matrix, for θ of a sample in memory.
 
-    Rows are decided up to ``limit`` times their penalty. The dual value of a sample is no bound for
+    Rows are decided up to ``share`` times their penalty. The dual value of a sample is no bound for
     the scene, and the search for the sample need not find rows that are hardly above their penalty.
     """
 
-    def __init__(self, rows: BlockRows, limit: float) -> None:
+    def __init__(self, rows: BlockRows, share: float) -> None:
         super().__init__(rows.M, rows.w)  # type: ignore[arg-type]  # columns are read on demand
         self.rows = rows
-        self.limit = limit
+        self.share = share
 
     @staticmethod
     def pay(n_rows: int, n_columns: int, n_features: int) -> bool:
@@ -133,7 +133,7 @@ class BlockBounds(ScoreBounds):
         """Return scores of all rows that are not decided, and 0.995 of the penalty of others."""
         if not theta.any():
             return decided_scores(penalty)
-        limit = self.limit * penalty
+        limit = self.share * penalty
         bounds = np.where(np.isfinite(limit), limit, 0.0)
         metric = Metric.of(theta)
         of_centres = sums_of_centres(self.rows.clusters.centres, theta, metric.total)
