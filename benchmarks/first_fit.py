@@ -1,7 +1,8 @@
 """The first fit on a machine, in which numba compiles the kernels, and the one after it.
 
 ``python -m benchmarks first_fit`` prints the seconds of both, and of every kernel. Each fit runs in
-a process of its own; the first one starts with an empty cache.
+a process of its own; the first one starts with an empty cache. What a second process compiles for
+the first fit, beside it, is not listed.
 """
 
 import json
