@@ -80,7 +80,8 @@ def run_forks(readers, seconds, seed, folder):
         _, status = os.waitpid(child, 0)
         output = (own / "output").read_text(errors="replace")
         errors = (own / "errors").read_text(errors="replace")
-        print(json.dumps([reader, os.waitstatus_to_exitcode(status), output, errors]))
+        # Flushed: what is left in the buffer would be printed by the next fork as well.
+        print(json.dumps([reader, os.waitstatus_to_exitcode(status), output, errors]), flush=True)
 
 
 def _run_and_exit(reader, seconds, seed, folder):

@@ -202,11 +202,11 @@ def _heap_objects(data: bytes, start: int, end: int) -> set[int] | None:
         object_size = int.from_bytes(data[position + 8 : position + 16], "little")
         if number == 0 and object_size == 0:
             return None
-        numbers.add(number)
         # The size of free space includes its header, that of text does not and is rounded up.
         if number == 0:
             position += object_size
         else:
+            numbers.add(number)
             position += 16 + object_size + -object_size % 8
     return numbers
 
