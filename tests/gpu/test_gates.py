@@ -17,6 +17,7 @@ from selfdict.gpu import bounded_fit, triton_gates  # noqa: E402
 from selfdict.gpu.gates import DeviceData, DeviceGates  # noqa: E402
 from selfdict.gpu.matrix import long_gram  # noqa: E402
 from selfdict.kernels import gates as cpu  # noqa: E402
+from selfdict.kernels.curvature import curvature  # noqa: E402
 from selfdict.solvers.gates import Gates  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -173,7 +174,7 @@ def test_curvature(slots, small_tiles, monkeypatch):
     monkeypatch.setattr(bounded_fit, "SLOTS", slots)
     state = np.random.default_rng(0).integers(0, 3, (6, 4)).astype(np.int8)
     problem = Columns(n=6)
-    expected = cpu.curvature(problem.G, problem.weight, state, 0, 6)
+    expected = curvature(problem.G, problem.weight, state, 0, 6)
     found = bounded_fit.curvature(tensor(problem.G), tensor(problem.weight), tensor(state))
     np.testing.assert_allclose(found.cpu(), expected, atol=1e-12)
 
