@@ -41,7 +41,7 @@ from selfdict.solvers.view import RowScores
 SPENT = 0.3
 # a search far from its end lets rows join that are this far above their penalty
 LARGEST_SHARE = 1.05
-# from this tolerance on scores in float32 are enough: the room for their rounding is about 1e-3
+# for smaller tolerances another pass, with scores in float64, is worth its time
 SINGLE_ENOUGH = 1e-2
 
 
