@@ -7,6 +7,7 @@ import sys
 import h5py
 import numpy as np
 import pytest
+import xarray as xr
 from typer.testing import CliRunner
 
 from fuzz.sensor_files import (
@@ -19,7 +20,9 @@ from fuzz.sensor_files import (
     write_tanager,
 )
 from selfdict.cli.app import app
-from selfdict.scene import SceneError, read_scene
+from selfdict.scene import SceneError, read_scene, write_scene
+from selfdict.scene.formats.hdf5 import load_values
+from selfdict.scene.formats.limits import Limit
 
 
 def write_plain(path):
@@ -267,20 +270,71 @@ def test_attribute_of_lists(tmp_path):
     assert "attribute _FillValue holds neither numbers nor text" in refusal(path)
 
 
-@pytest.mark.parametrize("in_attribute", [True, False])
-def test_text_of_gigabytes(tmp_path, in_attribute):
-    # HDF5 allocates the length that a text claims to have, before it finds that it has not.
-    path = tmp_path / "text.h5"
-    with h5py.File(path, "w", userblock_size=512) as file:
+def text_in_attribute(file):
+    file["cube"].attrs["units"] = "reflectance"
+
+
+def several_texts_in_attribute(file):
+    file["cube"].attrs["units"] = ["radiance", "reflectance"]
+
+
+def text_in_dataset(file):
+    file["wavelength"] = "400 500 600"
+
+
+def texts_in_chunks(file):
+    names = ["400", "500 nm", "600.0000 nm"]
+    file.create_dataset("wavelength", data=names, maxshape=(None,), dtype=h5py.string_dtype())
+
+
+def write_long_text(path, write, address_is_false, libver):
+    """Write a file with a text that claims to have 2 GiB."""
+    with h5py.File(path, "w", userblock_size=512, libver=libver) as file:
         file["cube"] = np.ones((4, 5, 3))
-        if in_attribute:
-            file["cube"].attrs["units"] = "reflectance"
-        else:
-            file["wavelength"] = "400 500 600"
+        write(file)
+    read_scene(path)
     data = bytearray(path.read_bytes())
     address = data.find(b"GCOL") - 512
-    reference = data.find(address.to_bytes(8, "little"))
-    assert int.from_bytes(data[reference - 4 : reference], "little") == 11
-    data[reference - 4 : reference] = (2**31).to_bytes(4, "little")
+    # The length of the last text and its address.
+    reference = data.find((11).to_bytes(4, "little") + address.to_bytes(8, "little"))
+    assert reference > 0
+    data[reference : reference + 4] = (2**31).to_bytes(4, "little")
+    if address_is_false:
+        data[reference + 4 : reference + 12] = bytes(range(8))
     path.write_bytes(data)
-    assert "a heap of text is damaged" in refusal(path)
+    return path
+
+
+# HDF5 allocates the length that a text claims to have, before it finds that it has not.
+@pytest.mark.parametrize("libver", ["earliest", "v108", "latest"])
+@pytest.mark.parametrize("address_is_false", [False, True])
+@pytest.mark.parametrize("write", [text_in_attribute, several_texts_in_attribute])
+def test_attribute_of_gigabytes(tmp_path, write, address_is_false, libver):
+    path = write_long_text(tmp_path / "text.h5", write, address_is_false, libver)
+    assert "an attribute claims more text than the file holds" in refusal(path)
+
+
+@pytest.mark.parametrize("libver", ["earliest", "v108", "latest"])
+@pytest.mark.parametrize("address_is_false", [False, True])
+@pytest.mark.parametrize("write", [text_in_dataset, texts_in_chunks])
+def test_dataset_of_gigabytes(tmp_path, write, address_is_false, libver):
+    path = write_long_text(tmp_path / "text.h5", write, address_is_false, libver)
+    limit = Limit(path, path.stat().st_size)
+    with (
+        h5py.File(path) as file,
+        pytest.raises(SceneError, match="wavelength claims more text than the file holds"),
+    ):
+        load_values(limit, file["wavelength"])
+
+
+def test_dimensions_of_gigabytes(tmp_path):
+    # A variable of NetCDF 4 lists its dimensions as references of variable length.
+    path = tmp_path / "scene.nc"
+    write_scene(xr.DataArray(np.ones((3, 4, 5)), dims=("band", "y", "x")), path)
+    data = bytearray(path.read_bytes())
+    references = data.index(b"\x10\0\0\0\x17\0\0\0\x08\0\0\0")
+    address = data.find(b"GCOL").to_bytes(8, "little")
+    first = data.index((1).to_bytes(4, "little") + address, references)
+    data[first : first + 12] = (2**29).to_bytes(4, "little") + bytes(range(8))
+    path.write_bytes(data)
+    assert "an attribute claims more text than the file holds" in refusal(path)

@@ -8,9 +8,8 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
+from selfdict.scene.formats.hdf5_text import check_references
 from selfdict.scene.formats.limits import Limit, check_header, product
-
-_HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 def plain_dataset(file: Any, name: str) -> Any:
@@ -59,6 +58,7 @@ def load_values(limit: Limit, dataset: Any) -> Array:
     check_type(limit.path, dataset, dataset.name)
     check_blocks(dataset, limit)
     limit.check(product(dataset.shape) * dataset.dtype.itemsize, dataset.name)
+    check_references(limit, dataset)
     return np.asarray(dataset[()])
 
 
@@ -166,65 +166,3 @@ def check_blocks(dataset: Any, limit: Limit) -> None:
     """Refuse a dataset with large chunks: HDF5 allocates a whole one to read any part of it."""
     if dataset.chunks is not None:
         limit.check(product(dataset.chunks) * dataset.dtype.itemsize, "a chunk")
-
-
-def check_heaps(path: Path) -> None:
-    """Refuse damaged heaps of text, on which HDF5 would never end or allocate gigabytes.
-
-    A heap is a row of objects, each with a number and a size. HDF5 steps from one to the next by
-    their sizes, and stays where it is at a free one (number 0) of size 0. What refers to an object
-    has its length, too: HDF5 allocates that before it looks at the heap.
-    """
-    # Heaps are written with the attributes, which come before the values as a rule.
-    searched_bytes = 64 * 2**20
-    # The signature and the version. HDF5 does not look at the three bytes behind, which are zero
-    # in an undamaged file.
-    beginning = b"GCOL\1"
-    with path.open("rb") as file:
-        data = file.read(searched_bytes)
-    # Addresses count from here: MATLAB puts a text of its own before.
-    base = max(data.find(_HDF5_SIGNATURE), 0)
-    start = data.find(beginning)
-    while start >= 0:
-        size = int.from_bytes(data[start + 8 : start + 16], "little")
-        numbers = _heap_objects(data, start, min(start + size, len(data)))
-        if numbers is None or _has_long_reference(data, start - base, size, numbers):
-            raise SceneError(path, "a heap of text is damaged")
-        start = data.find(beginning, start + 1)
-
-
-def _heap_objects(data: bytes, start: int, end: int) -> set[int] | None:
-    """Return the numbers of the objects of a heap; None if HDF5 would never end."""
-    numbers = set()
-    position = start + 16
-    while position + 16 <= end:
-        number = int.from_bytes(data[position : position + 2], "little")
-        object_size = int.from_bytes(data[position + 8 : position + 16], "little")
-        if number == 0 and object_size == 0:
-            return None
-        # The size of free space includes its header, that of text does not and is rounded up.
-        if number == 0:
-            position += object_size
-        else:
-            numbers.add(number)
-            position += 16 + object_size + -object_size % 8
-    return numbers
-
-
-def _has_long_reference(data: bytes, address: int, size: int, numbers: set[int]) -> bool:
-    """Whether something refers to an object of a heap as if it were larger than the heap.
-
-    A reference is a length of four bytes, the address of the heap and the number of the object. A
-    virtual dataset refers to a heap, too, with its version and its kind instead of a length.
-    """
-    virtual = b"\4\3"
-    written = address.to_bytes(8, "little")
-    position = data.find(written, 4)
-    while position >= 0:
-        length = int.from_bytes(data[position - 4 : position], "little")
-        number = int.from_bytes(data[position + 8 : position + 12], "little")
-        is_virtual = data[position - 2 : position] == virtual
-        if number in numbers and length > size and not is_virtual:
-            return True
-        position = data.find(written, position + 1)
-    return False

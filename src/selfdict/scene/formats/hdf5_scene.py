@@ -9,7 +9,7 @@ import xarray as xr
 
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats import aviris, emit, hdf5_any, neon, prisma, tanager
-from selfdict.scene.formats.hdf5 import check_heaps
+from selfdict.scene.formats.hdf5_text import check_heaps
 from selfdict.scene.formats.limits import Limit
 
 NAME = "HDF5"

@@ -16,7 +16,8 @@ from selfdict.scene.errors import SceneError
 from selfdict.scene.formats import mat5
 from selfdict.scene.formats.array_source import ArraySource
 from selfdict.scene.formats.arrays import scene_from_arrays
-from selfdict.scene.formats.hdf5 import check_blocks, check_heaps, plain_dataset
+from selfdict.scene.formats.hdf5 import check_blocks, plain_dataset
+from selfdict.scene.formats.hdf5_text import check_heaps
 from selfdict.scene.formats.limits import Limit, product
 
 NAME = "a MATLAB file"

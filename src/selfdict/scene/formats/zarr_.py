@@ -12,6 +12,7 @@ from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.cf import OPEN, dataset_from_scene, scene_from_dataset
 from selfdict.scene.formats.limits import Limit, check_header, product
+from selfdict.scene.formats.zarr_blosc import check_blosc
 
 NAME = "zarr"
 # Reading a pickle runs whatever its author wrote. The other two unpack a kilobyte to gigabytes,
@@ -75,7 +76,7 @@ def _check_files(path: Path) -> int:
 
 
 def _check_arrays(limit: Limit, consolidated: bool) -> None:
-    """Refuse arrays that make zarr allocate more than the store can hold."""
+    """Refuse arrays that make zarr allocate, or Blosc read, more than the store can hold."""
     # From the same metadata that xarray uses: those beside an array may say something else.
     group = zarr.open_group(limit.path, mode="r", use_consolidated=consolidated)
     for name, array in group.arrays():
@@ -86,3 +87,4 @@ def _check_arrays(limit: Limit, consolidated: bool) -> None:
         # Cubes are read block by block, everything else is loaded.
         if array.ndim < 3:
             limit.check(product(array.shape) * array.dtype.itemsize, name)
+        check_blosc(limit, limit.path / array.path, array.metadata.to_dict())

@@ -1,0 +1,152 @@
+"""HDF5: text and lists of any length are examined before HDF5 reads them.
+
+Such values lie in heaps. An attribute or a dataset holds a reference of 16 bytes for each: a length
+(4 bytes), the address of a heap (8) and the number of an object in it (4). HDF5 allocates what the
+length says before it looks at the heap, and may never leave a damaged heap.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from selfdict.scene.errors import SceneError
+from selfdict.scene.formats.limits import Limit
+
+# Heaps and attributes come before the values as a rule: what is behind is not searched.
+_SEARCHED_BYTES = 64 * 2**20
+# The signature and the version of a heap. HDF5 does not look at the three bytes behind, which are
+# zero in an undamaged file.
+_HEAP = b"GCOL\1"
+# Within types of any length: references of 16 bytes, to characters or to addresses of objects.
+_TYPES = (b"\x10\0\0\0\x10\0\0\0\1\0\0\0", b"\x10\0\0\0\x17\0\0\0\x08\0\0\0")
+# More than any file has: the search for the head of one takes 0.2 milliseconds at most.
+_MAX_ATTRIBUTES = 20_000
+_MAX_NAME_BYTES = 256
+_REFERENCE = np.dtype([("length", "<u4"), ("address", "<u8"), ("number", "<u4")])
+
+
+def check_heaps(path: Path) -> None:
+    """Refuse a file whose heaps HDF5 would never leave, or whose attributes claim too much."""
+    n_bytes = path.stat().st_size
+    with path.open("rb") as file:
+        data = file.read(_SEARCHED_BYTES)
+    for start in _places(data, _HEAP):
+        size = int.from_bytes(data[start + 8 : start + 16], "little")
+        if _is_endless(data, start + 16, min(start + size, len(data))):
+            raise SceneError(path, "a heap of text is damaged")
+    for known_type in _TYPES:
+        _check_attributes(path, data, known_type, n_bytes)
+
+
+def check_references(limit: Limit, dataset: Any) -> None:
+    """Refuse a dataset of text which claims more bytes than the file has.
+
+    References that are compressed, or that are in the header of the dataset, are not examined.
+    """
+    if dataset.dtype.kind != "O" or dataset.shape is None:
+        return
+    pieces = []
+    if dataset.chunks is None:
+        start = dataset.id.get_offset()
+        if start is not None:
+            pieces.append((start, dataset.id.get_storage_size()))
+    elif dataset.id.get_create_plist().get_nfilters() == 0:
+        dataset.id.chunk_iter(lambda chunk: pieces.append((chunk.byte_offset, chunk.size)))
+    with limit.path.open("rb") as file:
+        for start, size in pieces:
+            limit.check(size, dataset.name)
+            file.seek(min(start, limit.held))
+            if _longest(file.read(size)) > limit.held:
+                raise SceneError(limit.path, f"{dataset.name} claims more text than the file holds")
+
+
+def _places(data: bytes, wanted: bytes) -> Iterator[int]:
+    """Yield where some bytes begin."""
+    position = data.find(wanted)
+    while position >= 0:
+        yield position
+        position = data.find(wanted, position + 1)
+
+
+def _is_endless(data: bytes, position: int, end: int) -> bool:
+    """Whether HDF5 would never come to the end of a heap.
+
+    A heap is a row of objects, each with a number and a size. HDF5 steps from one to the next by
+    their sizes, and stays where it is at a free one (number 0) of size 0.
+    """
+    while position + 16 <= end:
+        number = int.from_bytes(data[position : position + 2], "little")
+        object_size = int.from_bytes(data[position + 8 : position + 16], "little")
+        if number == 0 and object_size == 0:
+            return True
+        # The size of free space includes its header, that of text does not and is rounded up.
+        position += object_size if number == 0 else 16 + _padded(object_size)
+    return False
+
+
+def _check_attributes(path: Path, data: bytes, known_type: bytes, n_bytes: int) -> None:
+    """Refuse an attribute of a type that claims more than all bytes of the file."""
+    value_bytes = known_type[8]
+    for count, place in enumerate(_places(data, known_type)):
+        if count == _MAX_ATTRIBUTES:
+            raise SceneError(path, f"has more than {_MAX_ATTRIBUTES} attributes of text")
+        # The size in the type comes after its class and its flags.
+        references = _attribute_references(data, place - 4)
+        if _longest(references) * value_bytes > n_bytes:
+            raise SceneError(path, "an attribute claims more text than the file holds")
+
+
+def _attribute_references(data: bytes, type_start: int) -> bytes:
+    """Return the values of the attribute whose type begins at a place; none if it is no attribute.
+
+    An attribute is a head (version, flags, the sizes of what follows), its name, its type, its
+    shape, its values. In version 1 each part is padded to a multiple of 8 bytes, in version 3 the
+    head has a byte more.
+    """
+    for name_size in range(2, _MAX_NAME_BYTES):
+        padded_head = type_start - _padded(name_size) - 8
+        for version, start in (
+            (1, padded_head),
+            (2, type_start - name_size - 8),
+            (3, type_start - name_size - 9),
+        ):
+            if start < 0 or data[start] != version:
+                continue
+            sizes = np.frombuffer(data, "<u2", 3, start + 2)
+            if sizes[0] != name_size:
+                continue
+            type_size, shape_size = int(sizes[1]), int(sizes[2])
+            if version == 1:
+                type_size, shape_size = _padded(type_size), _padded(shape_size)
+            shape_start = type_start + type_size
+            n_values = _count(data[shape_start : shape_start + shape_size])
+            values_start = shape_start + shape_size
+            return data[values_start : values_start + _REFERENCE.itemsize * n_values]
+    return b""
+
+
+def _count(shape: bytes) -> int:
+    """Return the number of values of an attribute, from the bytes that describe its shape."""
+    if len(shape) < 4:
+        return 0
+    version, rank = shape[0], shape[1]
+    sizes_start = 8 if version == 1 else 4
+    count = 1
+    for axis in range(rank):
+        start = sizes_start + 8 * axis
+        count *= int.from_bytes(shape[start : start + 8], "little")
+    return count
+
+
+def _longest(references: bytes) -> int:
+    """Return the largest length among references."""
+    n_whole = len(references) // _REFERENCE.itemsize
+    lengths = np.frombuffer(references, _REFERENCE, n_whole)["length"]
+    return int(lengths.max(initial=0))
+
+
+def _padded(size: int) -> int:
+    """Return the next multiple of 8."""
+    return size + -size % 8
