@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import signal
+import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -161,6 +162,28 @@ def test_every_pixel_a_candidate_though_a_worker_is_killed(
     assert result.check.objective == pytest.approx(expected.check.objective, rel=1e-9)
     assert result.check.dual_bound == pytest.approx(expected.check.dual_bound, rel=1e-9)
     np.testing.assert_array_equal(result.pixels, expected.pixels)
+    assert not any(mortal_client.run(kept_bytes).values())
+
+
+def kept_bytes():
+    from selfdict.solvers.warm_starts import warm_starts
+
+    return warm_starts.n_bytes
+
+
+def where(number):
+    from distributed import get_worker
+
+    time.sleep(0.02)  # so that the others have time to do their share
+    return get_worker().address
+
+
+def test_an_item_goes_to_the_worker_that_had_it_before(client):
+    first = list(map_blocks(client, where, range(30)))
+    second = list(map_blocks(client, where, range(30)))
+    same = sum(one == other for one, other in zip(first, second, strict=True))
+    assert len(set(first)) == 2
+    assert same >= 20  # 15 by chance
 
 
 def test_a_shared_task_gets_the_elements_of_an_item(client):

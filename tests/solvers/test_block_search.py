@@ -68,7 +68,7 @@ def test_gates_of_blocks_are_gates():
     w = M.sum(axis=0)
     squares = (M**2).sum(axis=0)
     whole = Gates(M, w, np.ones(100))
-    blocks = BlockGates(BlockColumns(ArrayBlocks(M, 23), 12, M.dtype), w, squares)
+    blocks = BlockGates(BlockColumns(ArrayBlocks(M, 23), 12, M.dtype), w, squares, "a search")
     for gates in (whole, blocks):
         gates.open(np.array([70, 3, 41]), np.array([0.5, 0.2, 0.7]))
         gates.change(np.array([True, True, False]), np.array([5, 99]))

@@ -8,6 +8,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from selfdict._errors import InputError
@@ -53,7 +54,9 @@ def map_blocks(
     Only a few tasks per thread are submitted at any time, so neither the scheduler nor this process
     ever holds all items or all answers. The order of the answers, and with it the rounding of sums
     over them, depends on nothing else. If a worker dies, its task runs again on another one: a task
-    must give the same answer, and write the same files, if it runs twice.
+    must give the same answer, and write the same files, if it runs twice. As long as the workers
+    stay the same, the same one is asked first for the items of the same number: it may have kept
+    something of them.
 
     Parameters
     ----------
@@ -79,15 +82,17 @@ def map_blocks(
     ...     list(map_blocks(client, abs, [-1, 2, -3]))
     [1, 2, 3]
     """
-    remaining = iter(items)
+    remaining = enumerate(items)
     submitted: deque[Any] = deque()
     send = _sender(client, task, share_task)
     try:
         for count in itertools.count():
             if count % _ANSWERS_PER_CHECK == 0:  # clusters grow and shrink
-                limit = max(2, _TASKS_PER_THREAD * sum(client.nthreads().values()))
-            for _, item in zip(range(limit - len(submitted)), remaining):
-                submitted.append(send(item))
+                threads = client.nthreads()
+                limit = max(2, _TASKS_PER_THREAD * sum(threads.values()))
+                preferences = _preferences(threads)
+            for _, (number, item) in zip(range(limit - len(submitted)), remaining):
+                submitted.append(send(item, preferences[number % len(preferences)]))
             if not submitted:
                 return
             # Removed only after its answer was used: until then it is cancelled on an error.
@@ -97,17 +102,31 @@ def map_blocks(
         client.cancel(list(submitted))
 
 
-def _sender(client: Any, task: Callable[..., Any], share_task: bool) -> Callable[[Any], Any]:
-    """Return the function that submits an item and returns the future of its answer."""
+def _preferences(threads: dict[str, int]) -> list[dict[str, Any]]:
+    """Return what tells dask to ask a worker first, of each as often as it has threads."""
+    preferences: list[dict[str, Any]] = []
+    for address in sorted(threads):
+        # another worker may take the item if this one has too much to do
+        first = {"workers": [address], "allow_other_workers": True}
+        preferences += threads[address] * [first]
+    # a cluster without workers waits for the first one
+    return preferences or [{}]
+
+
+def _sender(
+    client: Any, task: Callable[..., Any], share_task: bool
+) -> Callable[[Any, dict[str, Any]], Any]:
+    """Return the function that submits an item to a worker and returns the future of its answer."""
     # pure=False: dask must not take an equal task for one that it has answered before.
+    submit = partial(client.submit, pure=False)
     if not share_task:
-        return lambda item: client.submit(_run, task, item, pure=False)
+        return lambda item, preference: submit(_run, task, item, **preference)
     # As the answer of a task it is copied from worker to worker, and made again if it is lost with
     # one. The scheduler holds its bytes.
     dask = optional("dask")
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "10GB"}):
-        shared = client.submit(pickle.loads, pickle.dumps(task), pure=False)
-    return lambda item: client.submit(_run_shared, shared, item, pure=False)
+        shared = submit(pickle.loads, pickle.dumps(task))
+    return lambda item, preference: submit(_run_shared, shared, item, **preference)
 
 
 def _run_shared(task: Callable[..., Answer], item: tuple[Any, ...]) -> Answer:

@@ -150,6 +150,14 @@ class SceneBlocks:
         scene = self.request.scene
         yield from run_on_blocks(scene, on_pixels, self.numbers, parts, self.client)
 
+    def everywhere(self, function: Callable[[], Any]) -> None:
+        """Call a function in this process, or in each worker."""
+        if self.client is None:
+            function()
+        else:
+            # workers that are lost have nothing to do
+            self.client.run(function, on_error="ignore")
+
 
 @dataclass(frozen=True)
 class _OnValidPixels:

@@ -12,6 +12,7 @@ from selfdict.compute.threads import for_slices
 from selfdict.kernels.curvature import curvature
 from selfdict.kernels.gates import fit_columns
 from selfdict.solvers.blocks import BlockColumns
+from selfdict.solvers.warm_starts import Place, warm_starts
 
 # columns that are fitted at a time, which bounds the memory of a task
 COLUMNS_PER_FIT = 16384
@@ -23,12 +24,15 @@ class BlockPart(NamedTuple):
 
     Attributes
     ----------
+    number : int
+        Of the block.
     w : (n_b,) ndarray
         Weights of Ω.
     own_columns, own_atoms : (k_b,) ndarray of int
         Which columns of the block are atoms themselves, and which ones.
     """
 
+    number: int
     w: Array
     own_columns: Array
     own_atoms: Array
@@ -40,14 +44,20 @@ class BlockFit:
 
     Attributes
     ----------
+    search : str
+        A name that no other search has: fits start where the last one of the search ended.
+    indices : (k,) ndarray of int
+        The atoms, as columns of all blocks.
     atoms : (m, k) ndarray of float64
-        Scaled to w = 1.
+        Their values, scaled to w = 1.
     G : (k, k) ndarray
         Their products with each other.
     t : (k,) ndarray
         The gates.
     """
 
+    search: str
+    indices: Array
     atoms: Array
     G: Array
     t: Array
@@ -59,14 +69,19 @@ class BlockFit:
         for first in range(0, M.shape[1], COLUMNS_PER_FIT):
             last = first + COLUMNS_PER_FIT
             columns = M[:, first:last].astype(np.float64)
-            yield self._fit(columns, part.w[first:last], own[first:last])
+            place = Place(self.search, part.number, first)
+            state = warm_starts.state(place, self.indices)
+            if state is None:
+                # most entries end at zero
+                state = np.zeros((columns.shape[1], len(self.t)), np.int8)
+            fitted = self._fit(columns, part.w[first:last], own[first:last], state)
+            warm_starts.keep(place, self.indices, state)
+            yield fitted
 
-    def _fit(self, M: Array, w: Array, own: Array) -> "FittedColumns":
+    def _fit(self, M: Array, w: Array, own: Array, state: Array) -> "FittedColumns":
         n = len(w)
-        k = len(self.t)
         weight = w**2
-        Z = np.zeros((n, k))
-        state = np.zeros((n, k), np.int8)
+        Z = np.zeros((n, len(self.t)))
 
         def task(start: int, stop: int) -> Array:
             C = M[:, start:stop].T @ self.atoms
@@ -153,7 +168,8 @@ class _Evaluate:
 class BlockGates:
     """A working set for all columns of a block matrix, with the interface of :class:`Gates`.
 
-    The columns and their coefficients are never held: a pass fits them and returns sums.
+    The columns and their coefficients are never held: a pass fits them and returns sums. What the
+    next fit starts from is kept by the processes that fit (:mod:`selfdict.solvers.warm_starts`).
 
     Parameters
     ----------
@@ -162,12 +178,14 @@ class BlockGates:
         Positive weights of Ω.
     squares : (n,) ndarray of float64
         ‖m_j‖².
+    search : str
+        A name that no other search has, for warm starts.
     """
 
     columns = None
     tied = True
 
-    def __init__(self, M: BlockColumns, w: Array, squares: Array) -> None:
+    def __init__(self, M: BlockColumns, w: Array, squares: Array, search: str) -> None:
         self.D = M
         self.v = w
         self.scale = w
@@ -178,7 +196,8 @@ class BlockGates:
         self.t = np.empty(0)
         self.G = np.empty((0, 0))
         self.gradient = np.empty(0)
-        self.state = np.empty(0)  # coefficients have no state that outlives a pass
+        self.state = np.empty(0)  # is kept where the columns are fitted
+        self.search = search
         self._scaled_atoms = np.empty((M.shape[0], 0))
         self._hessian = np.empty((0, 0))
 
@@ -201,17 +220,17 @@ class BlockGates:
 
     def block_fit(self, t: Array) -> BlockFit:
         """Return what fits a block at the gates t."""
-        return BlockFit(self._scaled_atoms, self.G, t)
+        return BlockFit(self.search, self.atoms, self._scaled_atoms, self.G, t)
 
     def parts(self) -> Iterator[BlockPart]:
         """Yield what the fit of each block needs beside its columns."""
         order = np.argsort(self.atoms)
         own_columns = self.D.split(self.atoms[order])
         stop = 0
-        for (w,), local in zip(self.D.slices(self.scale), own_columns):
+        for number, ((w,), local) in enumerate(zip(self.D.slices(self.scale), own_columns)):
             start = stop
             stop = start + len(local)
-            yield BlockPart(w, local, order[start:stop])
+            yield BlockPart(number, w, local, order[start:stop])
 
     def evaluate(self, t: Array) -> None:
         """Fit all columns at the gates t."""

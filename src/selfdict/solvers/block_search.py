@@ -7,7 +7,9 @@ columns are fitted, and the dual bound is that of all of them.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -27,6 +29,7 @@ from selfdict.solvers.penalty import RELATIVE_OFFSET
 from selfdict.solvers.search import Point, Search, SearchSettings, Stop
 from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.view import View
+from selfdict.solvers.warm_starts import forget
 from selfdict.solvers.working_set import SAMPLE_TOL, WorkingSet, solve_columns
 
 # columns of the sample that carries the search
@@ -65,18 +68,19 @@ class BlockSolution:
 class BlockSearchData(SearchData):
     """The data of a search over blocks; samples of columns are held in memory.
 
-    ``tol`` is the relative gap at which the search stops.
+    ``tol`` is the relative gap at which the search stops, ``name`` that of the search.
     """
 
     block_rows: BlockRows
     squares: Array
     tol: float
+    name: str
 
     def gates(self, columns: Array | None = None, use_gram: bool = True) -> Any:
         """Return an empty working set for all columns, or for a sample that stands for all."""
         M = self.block_rows.M
         if columns is None:
-            return BlockGates(M, self.w, self.squares)
+            return BlockGates(M, self.w, self.squares, self.name)
         stands_for = self.n_columns / len(columns)
         gates = Gates(M, self.w, self.s * stands_for, columns)  # type: ignore[arg-type]
         gates.__dict__["atom_lengths"] = np.sqrt(self.squares) / self.w
@@ -143,6 +147,8 @@ def solve_blocks(
     except Stop as stop:
         gates = search.certify()
         status = stop.status
+    finally:
+        blocks.everywhere(partial(forget, data.name))
     is_open = np.flatnonzero(gates.t > 0)
     is_open = is_open[np.argsort(gates.atoms[is_open])]
     return BlockSolution(
@@ -285,6 +291,7 @@ def _search_data(survey: _Survey, p: Array, tol: float) -> BlockSearchData:
         block_rows=rows,
         squares=survey.squares,
         tol=tol,
+        name=uuid4().hex,
     )
 
 

@@ -20,8 +20,12 @@ class ColumnBlocks(Protocol):
         """Yield ``task(M, part)`` of each block M (m, n_b) with its part, in order.
 
         The task may run in another process: it is pickled, and so are parts and answers. It must
-        give the same answer if it runs twice.
+        give the same answer, up to rounding, if it runs twice.
         """
+        ...
+
+    def everywhere(self, function: Callable[[], Any]) -> None:
+        """Call a function in each process that runs tasks."""
         ...
 
 
@@ -37,6 +41,10 @@ class ArrayBlocks:
         """Yield the answers, one after the other."""
         for start, size, part in zip(self.starts, self.sizes, parts):
             yield task(self.M[:, start : start + size], part)
+
+    def everywhere(self, function: Callable[[], Any]) -> None:
+        """Call a function."""
+        function()
 
 
 class BlockColumns:
