@@ -227,3 +227,34 @@ def test_a_limit_that_is_not_reached_changes_nothing():
     unlimited = select_indices(solution, 4)
     limited = select_indices(solution, 4, max_seconds=600)
     assert set(limited.tolist()) == set(unlimited.tolist())
+
+
+def test_a_choice_is_fitted_once_in_any_order(monkeypatch):
+    M = np.random.default_rng(5).random((12, 60))
+    fit = Fit.of(M, np.ones(60), M, 10)
+    expected, _ = fit.residual(np.array([3, 8, 20]))
+    fitted = []
+    residual = Fit.residual
+    monkeypatch.setattr(
+        Fit, "residual", lambda self, K: fitted.append(K.tolist()) or residual(self, K)
+    )
+    assert fit.square(np.array([3, 8, 20])) == expected
+    assert fit.square(np.array([20, 3, 8])) == expected
+    assert fitted == [[3, 8, 20]]
+    np.testing.assert_array_equal(
+        fit.promising(np.array([3, 8]), 4), fit.promising(np.array([8, 3]), 4)
+    )
+    assert len(fit.promising(np.array([3, 8]), 2)) <= 4
+    assert fitted == [[3, 8, 20], [3, 8], [3, 8]]  # the last one for other trials
+
+
+def test_what_is_remembered_changes_no_choice(monkeypatch):
+    M, _, _ = make_mixtures(m=30, n=300, r=6, noise=0.05, random_state=3)
+    fits = [Fit.of(M, np.ones(300), M, 20) for _ in range(2)]
+    results = []
+    for fit in fits:
+        start = grow(fit, 6, np.empty(0, np.int64), 8, Budget())
+        results.append(exchange(fit, fit, start, 8, Budget())[0].tolist())
+        monkeypatch.setattr(Fit, "square", lambda self, K: self.residual(K)[0])
+        monkeypatch.setattr(Fit, "promising", Fit._rank)
+    assert results[0] == results[1]

@@ -32,6 +32,9 @@ class Fit:
     points: Array
     sizes: Array
     candidates: Array
+    # A search comes to the same choices again and again: errors, and promising candidates.
+    _squares: dict[tuple[int, ...], float] = field(default_factory=dict, repr=False)
+    _promising: dict[tuple[int, ...], Array] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, points: Array, sizes: Array, candidates: Array, q: int) -> Self:
@@ -76,6 +79,13 @@ class Fit:
 
         return sum(for_slices(task, self.sizes.size, points_per_slice)), R
 
+    def square(self, K: Array) -> float:
+        """Return the error of candidates K, which is remembered."""
+        key = _key(K)
+        if key not in self._squares:
+            self._squares[key] = self.residual(K)[0]
+        return self._squares[key]
+
     def _weighted_square(self, R: Array) -> float:
         return float(np.einsum("ij,ij,j->", R, R, self.sizes))
 
@@ -88,8 +98,16 @@ class Fit:
         """Return the candidates likely to lower the error of K most: the best of two rankings.
 
         The first ranks by the gain with the coefficients of K held fixed, which the true gain
-        exceeds. The second lets these coefficients take any value, also negative ones.
+        exceeds. The second lets these coefficients take any value, also negative ones. Both are
+        remembered.
         """
+        key = (trials, *_key(K))
+        if key not in self._promising:
+            self._promising[key] = self._rank(K, trials)
+        return self._promising[key]
+
+    def _rank(self, K: Array, trials: int) -> Array:
+        """Do the work of :meth:`promising`."""
         D = self.candidates
         R = self.residual(K)[1]
         gain = np.empty(D.shape[1])
@@ -117,6 +135,11 @@ class Fit:
         return np.unique(np.concatenate([best(fixed), best(free)]))
 
 
+def _key(K: Array) -> tuple[int, ...]:
+    """Return the same for the same candidates in any order."""
+    return tuple(sorted(K.tolist()))
+
+
 @dataclass
 class Budget:
     """How many more choices may be tried exactly, and until when.
@@ -139,7 +162,7 @@ class Budget:
         for choice in choices:
             if self.deadline.passed:
                 break
-            squares.append(fit.residual(np.append(K, choice))[0])
+            squares.append(fit.square(np.append(K, choice)))
         self.left -= len(squares)
         return squares
 

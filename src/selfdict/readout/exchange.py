@@ -22,7 +22,7 @@ def exchange(judge: Fit, guide: Fit, K: Array, trials: int, budget: Budget) -> t
     ``guide`` ranks the candidates, which both share; K and the result are positions among them.
     """
     K = np.array(K)
-    square = judge.residual(K)[0]
+    square = judge.square(K)
     place = 0
     unchanged = 0  # places tried since the last exchange
     while unchanged < K.size and not budget.spent:
