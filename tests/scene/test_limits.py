@@ -241,3 +241,20 @@ def test_codecs_that_unpack_without_a_bound_are_not_read(tmp_path, codec):
     cube.attrs["_ARRAY_DIMENSIONS"] = ["band", "y", "x"]
     with pytest.raises(SceneError, match=f"asks for the codec {codec.codec_id}"):
         read_scene(path)
+
+
+@pytest.mark.parametrize("n_written", [1, 120])
+def test_chunks_that_are_missing_are_not_looked_for_one_by_one(tmp_path, n_written):
+    path = tmp_path / "scene.zarr"
+    group = zarr.open_group(path, mode="w", zarr_format=2)
+    options = {"shape": (2, 110, 100), "chunks": (2, 1, 1), "dtype": "u1", "fill_value": 3}
+    cube = group.create_array("cube", **options, compressors=numcodecs.Zstd())
+    cube.attrs["_ARRAY_DIMENSIONS"] = ["band", "y", "x"]
+    cube[:, :2, : n_written // 2] = 1
+    if n_written == 1:
+        cube[0, 0, 0] = 1
+        with pytest.raises(SceneError, match="cube declares 11000 chunks but holds 3 files"):
+            read_scene(path)
+        assert read_scene(path, max_bytes=10**8).shape == (2, 110, 100)
+    else:
+        assert (read_scene(path).isel(y=0).values == 1).sum() == 2 * 60
