@@ -13,25 +13,28 @@ from selfdict.scene.errors import SceneError
 BLOSC_2 = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}
 BLOSC_3 = (BloscCodec(),)
 VALUES = np.random.default_rng(0).random((3, 40, 50)).astype(np.float32)
+KIND = {"shape": VALUES.shape, "dtype": VALUES.dtype}
 
 
 def version_2(path):
     group = zarr.open_group(path, mode="w", zarr_format=2)
-    cube = group.create_array("cube", data=VALUES, chunks=(3, 20, 50), compressors=BLOSC_2)
+    cube = group.create_array("cube", **KIND, chunks=(3, 20, 50), compressors=BLOSC_2)
+    cube[...] = VALUES
     cube.attrs["_ARRAY_DIMENSIONS"] = ["band", "y", "x"]
     return path / "cube" / "0.0.0"
 
 
 def version_3(path, compressors=BLOSC_3, **options):
     group = zarr.open_group(path, mode="w", zarr_format=3)
-    group.create_array(
+    cube = group.create_array(
         "cube",
-        data=VALUES,
+        **KIND,
         chunks=(3, 10, 25),
         compressors=compressors,
         dimension_names=["band", "y", "x"],
         **options,
     )
+    cube[...] = VALUES
     return path / "cube" / "c" / "0" / "0" / "0"
 
 
@@ -45,14 +48,15 @@ def shards(path):
 
 def shards_by_codec(path, codecs, **options):
     group = zarr.open_group(path, mode="w", zarr_format=3)
-    group.create_array(
+    cube = group.create_array(
         "cube",
-        data=VALUES,
+        **KIND,
         chunks=(3, 20, 50),
         serializer=ShardingCodec(chunk_shape=(3, 10, 25), codecs=codecs, **options),
         compressors=None,
         dimension_names=["band", "y", "x"],
     )
+    cube[...] = VALUES
     return path / "cube" / "c" / "0" / "0" / "0"
 
 

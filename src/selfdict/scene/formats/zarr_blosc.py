@@ -52,14 +52,17 @@ def check_blosc(limit: Limit, folder: Path, metadata: dict[str, Any]) -> None:
             _check_file(limit, file, index)
 
 
-def _codecs(metadata: dict[str, Any]) -> list[dict[str, Any]]:
+def _codecs(metadata: dict[str, Any]) -> list[Any]:
     """Return the codecs of an array in the order in which they pack."""
     if metadata["zarr_format"] == 3:
         return list(metadata["codecs"])
     return [*(metadata["filters"] or ()), *filter(None, [metadata["compressor"]])]
 
 
-def _name(codec: dict[str, Any]) -> str:
+def _name(codec: Any) -> str:
+    """Return the name of a codec, which is a dict; an object in version 2 of zarr 3.0."""
+    if not isinstance(codec, dict):
+        return str(codec.codec_id)
     return str(codec.get("name", codec.get("id"))).removeprefix("numcodecs.")
 
 
