@@ -338,3 +338,29 @@ def test_dimensions_of_gigabytes(tmp_path):
     data[first : first + 12] = (2**29).to_bytes(4, "little") + bytes(range(8))
     path.write_bytes(data)
     assert "an attribute claims more text than the file holds" in refusal(path)
+
+
+REFERENCES = h5py.vlen_dtype(h5py.ref_dtype)
+
+
+@pytest.mark.parametrize("name", ["scene.h5", "scene.nc"])
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((1,), REFERENCES), ((2, 2), REFERENCES), ((3,), np.float64), ((3,), "S4")]
+)
+def test_damaged_lists_of_dimensions(tmp_path, name, shape, dtype):
+    # HDF5 takes the list for what it should be, and reads beyond its end.
+    path = tmp_path / name
+    with h5py.File(path, "w") as file:
+        cube = file.create_dataset("cube", data=np.ones((3, 4, 5)))
+        for axis, dimension in enumerate(("band", "y", "x")):
+            file[dimension] = np.arange(float(cube.shape[axis]))
+            file[dimension].make_scale(dimension)
+            cube.dims[axis].attach_scale(file[dimension])
+    assert read_scene(path).shape == (3, 4, 5)
+    with h5py.File(path, "a") as file:
+        cube = file["cube"]
+        del cube.attrs["DIMENSION_LIST"]
+        # without values, which do not matter
+        stored_type = h5py.h5t.py_create(np.dtype(dtype), logical=True)
+        h5py.h5a.create(cube.id, b"DIMENSION_LIST", stored_type, h5py.h5s.create_simple(shape))
+    assert "the dimensions of /cube are damaged" in refusal(path)

@@ -45,7 +45,7 @@ def read(limit: Limit) -> xr.DataArray:
     with h5py.File(path, "r") as file:
         cube = checked_cube(limit, file, CUBE)
         # Other software may have written the axes in another order.
-        axes = named_axes(cube) or (0, 1, 2)
+        axes = named_axes(limit.path, cube) or (0, 1, 2)
         n_bands = cube.shape[axes[0]]
         wavelength = required_dataset(path, file, _WAVELENGTH)
         bands, band_notes = band_data(

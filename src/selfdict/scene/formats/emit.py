@@ -52,7 +52,7 @@ def read(limit: Limit, *, ortho: bool = True) -> xr.DataArray:
             raise SceneError(
                 path, f"reflectance must have 3 dims of real numbers, got {cube.dtype} {cube.shape}"
             )
-        if named_axes(cube) not in (None, (2, 0, 1)):
+        if named_axes(limit.path, cube) not in (None, (2, 0, 1)):
             raise SceneError(path, "the axes of reflectance must be downtrack, crosstrack, bands")
         check_blocks(cube, limit)
         fill = nodata_attribute(path, cube, "_FillValue")

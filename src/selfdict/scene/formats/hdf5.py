@@ -73,6 +73,21 @@ def check_type(path: Path, stored: Any, what: str) -> None:
         raise SceneError(path, f"{what} holds neither numbers nor text")
 
 
+def check_dimensions(path: Path, dataset: Any) -> None:
+    """Refuse a dataset whose list of dimension scales is damaged: HDF5 would read beyond its end.
+
+    The list has a list of references for each axis.
+    """
+    name = "DIMENSION_LIST"
+    if name not in dataset.attrs:
+        return
+    stored = dataset.attrs.get_id(name)
+    listed = h5py.check_vlen_dtype(stored.dtype)
+    holds_references = listed is not None and h5py.check_ref_dtype(listed) is h5py.Reference
+    if stored.shape != (dataset.ndim,) or not holds_references:
+        raise SceneError(path, f"the dimensions of {dataset.name} are damaged")
+
+
 def attribute(path: Path, node: Any, name: str) -> Any:
     """Return an attribute of a dataset or group, or None if it has none of that name."""
     if name not in node.attrs:

@@ -140,7 +140,7 @@ def _find_axes(
     if layout is not None:
         names = parse_layout(layout)
         return _positions(names), f"its axes are {', '.join(names)}, as layout says"
-    named = named_axes(cube)
+    named = named_axes(limit.path, cube)
     if named is not None:
         return named, "its axes are those that its dimension scales name"
     n_wavelengths = None

@@ -12,7 +12,7 @@ import xarray as xr
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.common import lazy_cube
-from selfdict.scene.formats.hdf5 import check_blocks, required_dataset
+from selfdict.scene.formats.hdf5 import check_blocks, check_dimensions, required_dataset
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.model import as_scene
 
@@ -91,8 +91,9 @@ def checked_cube(limit: Limit, file: Any, name: str) -> Any:
     return dataset
 
 
-def named_axes(cube: Any) -> tuple[int, int, int] | None:
+def named_axes(path: Path, cube: Any) -> tuple[int, int, int] | None:
     """Return which axes are band, y and x by the names of the dimension scales, or None."""
+    check_dimensions(path, cube)
     names = []
     for dimension in cube.dims:
         if len(dimension) == 0:

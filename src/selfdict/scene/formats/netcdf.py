@@ -13,7 +13,7 @@ from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats import aviris, emit, hdf5_any
 from selfdict.scene.formats.cf import OPEN, dataset_from_scene, scene_from_dataset
-from selfdict.scene.formats.hdf5 import check_blocks, plain_dataset
+from selfdict.scene.formats.hdf5 import check_blocks, check_dimensions, plain_dataset
 from selfdict.scene.formats.hdf5_file import PatientFile
 from selfdict.scene.formats.hdf5_text import check_heaps, check_references
 from selfdict.scene.formats.limits import Limit, product
@@ -68,6 +68,7 @@ def _check_datasets(limit: Limit) -> None:
             if dataset is None:
                 raise SceneError(limit.path, f"{name} takes its values from another file")
             check_blocks(dataset, limit)
+            check_dimensions(limit.path, dataset)
             # Cubes are read block by block, everything else is loaded.
             if dataset.shape is not None and len(dataset.shape) < 3:
                 limit.check(product(dataset.shape) * dataset.dtype.itemsize, name)
