@@ -177,9 +177,14 @@ def test_broken_zarr(tmp_path):
     shutil.rmtree(path)
     write_scene(full_scene(), path)
     (chunk,) = (path / "reflectance").glob("0*")
-    chunk.write_bytes(b"damaged")
+    data = chunk.read_bytes()
+    # The head is right, what follows is not.
+    chunk.write_bytes(data[:16] + bytes(len(data) - 16))
     with pytest.raises(SceneError, match="the data cannot be read"):
         read_scene(path).selfdict.matrix()
+    chunk.write_bytes(b"damaged")
+    with pytest.raises(SceneError, match="too short for data of Blosc"):
+        read_scene(path)
 
 
 def test_links_out_of_a_store_are_refused(tmp_path):
