@@ -328,7 +328,7 @@ def test_samples_and_likely_rows_lead_to_the_same_optimum(monkeypatch):
     M, mu = scene(500, noise=0.03)
     plain = working_set(M, mu, tol=1e-6)
     monkeypatch.setattr(search, "SMALL", 20)
-    assert [len(columns) for columns in samples(500, 20)] == [8, 63]
+    assert [len(columns) for columns in samples(500, 20)] == [2, 32]
     iterations = []
     solution = working_set(
         M, mu, tol=1e-6, callback=lambda progress: iterations.append(progress.iteration)

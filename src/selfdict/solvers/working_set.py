@@ -207,8 +207,8 @@ def _run(search: Search, target: Target | None, warm: bool) -> tuple[Gates, Stat
 
 
 def samples(n: int, small: int) -> list[Array]:
-    """Return samples of the n columns, the smallest first: one out of each run of 8, of 64, …"""
-    every = 8
+    """Return samples of the n columns, the smallest first: one out of each run of 16, of 256, …"""
+    every = 16
     rng = np.random.default_rng(0)
     found = []
     size = n
