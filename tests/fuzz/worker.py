@@ -60,6 +60,7 @@ def main(reader, seconds, seed, folder):
         counts["read" if is_read else "refused"] += 1
         counts["growth_mib"] = _memory() - used
         if counts["growth_mib"] > MAX_GROWTH:
+            os.dup2(stderr, 2)
             raise SystemExit(f"memory grew by {counts['growth_mib']} MiB: {folder}/case")
         printed = (folder / "stderr").read_text(errors="replace")
         if printed:

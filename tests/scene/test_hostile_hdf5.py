@@ -340,6 +340,27 @@ def test_dimensions_of_gigabytes(tmp_path):
     assert "an attribute claims more text than the file holds" in refusal(path)
 
 
+def test_references_of_gigabytes(tmp_path):
+    # HDF5 allocates the length of a list times the size of a single reference, which is damaged.
+    path = tmp_path / "scene.nc"
+    write_scene(xr.DataArray(np.ones((3, 4, 5)), dims=("band", "y", "x")), path)
+    data = bytearray(path.read_bytes())
+    references = b"\x10\0\0\0\x17\0\0\0\x08\0\0"
+    data[data.index(references) + len(references)] = 0xFF
+    path.write_bytes(data)
+    assert "an attribute claims more text than the file holds" in refusal(path)
+
+
+def test_many_integers_that_look_like_types(tmp_path):
+    # A map of classes in which 25, 16 and 23 follow one another, as in the type of a list.
+    path = tmp_path / "scene.h5"
+    labels = np.tile(np.array([25, 16, 23, 8], np.int32), 30_000)
+    with h5py.File(path, "w") as file:
+        file["labels"] = labels
+        file["cube"] = np.ones((3, 4, 5))
+    assert read_scene(path).size == 60
+
+
 REFERENCES = h5py.vlen_dtype(h5py.ref_dtype)
 
 

@@ -19,8 +19,9 @@ _SEARCHED_BYTES = 64 * 2**20
 # The signature and the version of a heap. HDF5 does not look at the three bytes behind, which are
 # zero in an undamaged file.
 _HEAP = b"GCOL\1"
-# Within types of any length: references of 16 bytes, to characters or to addresses of objects.
-_TYPES = (b"\x10\0\0\0\x10\0\0\0\1\0\0\0", b"\x10\0\0\0\x17\0\0\0\x08\0\0\0")
+# Within types of any length: references of 16 bytes, to characters or to addresses of objects. The
+# size of a single character or address follows.
+_TYPES = (b"\x10\0\0\0\x10\0\0\0", b"\x10\0\0\0\x17\0\0\0")
 # More than any file has: the search for the head of one takes 0.2 milliseconds at most.
 _MAX_ATTRIBUTES = 20_000
 _MAX_NAME_BYTES = 256
@@ -88,14 +89,30 @@ def _is_endless(data: bytes, position: int, end: int) -> bool:
 
 def _check_attributes(path: Path, data: bytes, known_type: bytes, n_bytes: int) -> None:
     """Refuse an attribute of a type that claims more than all bytes of the file."""
-    value_bytes = known_type[8]
-    for count, place in enumerate(_places(data, known_type)):
+    count = 0
+    for place in _places(data, known_type):
+        # The size in the type comes after its class and its flags.
+        type_start = place - 4
+        if not _follows_name(data, type_start):
+            continue
         if count == _MAX_ATTRIBUTES:
             raise SceneError(path, f"has more than {_MAX_ATTRIBUTES} attributes of text")
-        # The size in the type comes after its class and its flags.
-        references = _attribute_references(data, place - 4)
-        if _longest(references) * value_bytes > n_bytes:
+        count += 1
+        size_start = place + len(known_type)
+        value_bytes = int.from_bytes(data[size_start : size_start + 4], "little")
+        if _longest(_attribute_references(data, type_start)) * value_bytes > n_bytes:
             raise SceneError(path, "an attribute claims more text than the file holds")
+
+
+def _follows_name(data: bytes, type_start: int) -> bool:
+    """Whether the bytes before a place can be a name, which ends in 1 to 8 zeros.
+
+    Integers, among which there may be many that look like a type, mostly cannot.
+    """
+    before = data[max(0, type_start - 9) : type_start]
+    name = before.rstrip(b"\0")
+    is_terminated = len(name) < len(before)
+    return is_terminated and len(name) > 0 and name[-1] >= ord(" ")
 
 
 def _attribute_references(data: bytes, type_start: int) -> bytes:
