@@ -141,7 +141,9 @@ def measure_growth(data: str, sizes: tuple[int, ...], plot: Path | None) -> None
                 exhaustive = fastest(partial(working_set, M, mu, p=p, tol=1e-3), 1)[0]
         scored = 100.0
         if looks:
-            scored = 100 * looks[-1]["_projection_bounds"] / looks[-1]["rows"]
+            left = looks[-1]
+            after_bounds = left.get("_finer_projection_bounds", left["_projection_bounds"])
+            scored = 100 * after_bounds / left["rows"]
         rows.append((n, seconds, peak, bare, exhaustive, scored))
         print(
             f"| {n:,} | {seconds:.2f} | {seconds / bare:.2f} | {bare:.2f} | {exhaustive:.2f} "

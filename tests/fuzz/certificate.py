@@ -169,12 +169,14 @@ def largest_excess(seed):
     """Return by how much a bound exceeds an attained objective, relative to it, and what it was."""
     rng = np.random.default_rng(seed)
     problem, M, options, kind = random_problem(rng)
-    # bounds on scores are for large problems; here every other one uses them
-    fewest_rows = score_bounds.FEWEST_ROWS
+    # bounds on scores are for large problems; here every other one uses them, half with clusters
+    sizes = {"COLUMNS_PER_FEATURE": 0}
     if seed % 2:
-        fewest_rows = 1
+        sizes["FEWEST_ROWS"] = 1
         kind = (*kind, "bounded")
-    with patch.multiple(score_bounds, FEWEST_ROWS=fewest_rows, COLUMNS_PER_FEATURE=0):
+    if seed % 4 == 1:
+        sizes["FEWEST_ROWS_FOR_CLUSTERS"] = 1
+    with patch.multiple(score_bounds, **sizes):
         found = list(solutions(problem, rng))
     attained = LONG(np.inf)
     for _, solution in found:

@@ -15,8 +15,10 @@ from selfdict.model.score_metric import Metric
 
 @pytest.fixture
 def bounds_always(monkeypatch):
-    """Use bounds for problems of any size."""
+    """Use bounds of all kinds for problems of any size."""
     monkeypatch.setattr(score_bounds, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(score_bounds, "FEWEST_ROWS_FOR_CLUSTERS", 1)
+    monkeypatch.setattr(score_bounds, "FEWEST_PRODUCTS_FOR_MORE_DIRECTIONS", 1)
     monkeypatch.setattr(score_bounds, "COLUMNS_PER_FEATURE", 0)
 
 
@@ -51,7 +53,7 @@ KINDS = ["plain", "clusters", "duplicates", "bright", "signs", "zeros", "one dir
 @given(
     st.sampled_from(KINDS),
     st.sampled_from([np.float32, np.float64]),
-    st.integers(1, 30),
+    st.integers(1, 80),
     st.integers(1, 60),
     st.integers(1, 60),
     st.integers(-30, 30),
@@ -72,7 +74,13 @@ def test_no_score_exceeds_its_bound(kind, dtype, m, d, n_columns, exponent, seed
     metric = Metric.of(theta)
     rows = np.arange(d)
     lengths = bounds.norms / v
-    for step in (bounds._cluster_bounds, bounds._projection_bounds, bounds._rough_scores):
+    steps = (
+        bounds._cluster_bounds,
+        bounds._projection_bounds,
+        bounds._finer_projection_bounds,
+        bounds._rough_scores,
+    )
+    for step in steps:
         assert (lengths * step(theta, metric, rows) >= exact).all()
 
 
@@ -93,8 +101,10 @@ def test_penalties_within_rounding_of_the_scores(rough):
         np.testing.assert_allclose(scores[undecided], exact[undecided], rtol=1e-12)
 
 
-def test_most_rows_of_mixtures_are_decided():
-    M = make_mixtures(40, 3000, 4, noise=0.01, random_state=0)[0]
+@pytest.mark.usefixtures("bounds_always")
+@pytest.mark.parametrize("m", [40, 100])
+def test_most_rows_of_mixtures_are_decided(m):
+    M = make_mixtures(m, 3000, 4, noise=0.01, random_state=0)[0]
     problem = Problem(M, mu_heuristic(M, 4))
     solution = WorkingSet(tol=1e-6).solve(problem)
     residual = M - M[:, solution.support] @ solution.coef
@@ -102,7 +112,12 @@ def test_most_rows_of_mixtures_are_decided():
     own = np.minimum(np.einsum("ij,ij->j", M, residual), 0.0)
     penalty = problem.mu * problem.p
     scores = bounds.scores(residual * problem.w, penalty, own, None, rough=False)
-    assert bounds.undecided["_projection_bounds"] < 0.4 * 3000
+    undecided = bounds.undecided
+    assert undecided["_projection_bounds"] < 0.4 * 3000
+    # directions beyond these are worth it only if there are many more features
+    assert ("_finer_projection_bounds" in undecided) == (m == 100)
+    if m == 100:
+        assert undecided["_finer_projection_bounds"] < 0.9 * undecided["_projection_bounds"]
     exact = naive.row_scores(M, residual, problem.w)
     assert (scores >= exact - 1e-9).all()
     support = solution.support

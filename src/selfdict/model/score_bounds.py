@@ -4,8 +4,9 @@ With rows and columns scaled to w = 1, the score of a row x is h(x) = Σ_j max(0
 its own column, which only lowers it. :mod:`selfdict.model.score_metric` bounds it by
 h(y) + h(x − y), and two choices of y follow one another. First the centre of the row's cluster: the
 scores of a few centres serve for all rows. Rows that are not decided then are projected onto a few
-directions that are leading in the metric of θ, where a product takes a tenth of the time. What is
-left gets its score in float32, and only rows near their penalty or above it get one in float64.
+directions that are leading in the metric of θ, where a product takes a tenth of the time, and where
+many are left, onto twice as many. What is left gets its score in float32, and only rows near their
+penalty or above it get one in float64.
 """
 
 from functools import cached_property
@@ -17,6 +18,8 @@ from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.threads import even_slices, for_slices
 from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_metric import (
+    FEW_DIRECTIONS,
+    MORE_DIRECTIONS,
     Metric,
     Projection,
     cluster_bounds,
@@ -28,7 +31,11 @@ from selfdict.model.screening import positive_sums
 
 # with fewer rows, or columns per feature, all scores take less time than the bounds
 FEWEST_ROWS = 4000
-COLUMNS_PER_FEATURE = 32
+COLUMNS_PER_FEATURE = 16
+# with fewer rows a projection takes less time than their clusters
+FEWEST_ROWS_FOR_CLUSTERS = 20_000
+# with fewer products of rows and columns, scores take less time than a second projection
+FEWEST_PRODUCTS_FOR_MORE_DIRECTIONS = 10**8
 # rows are taken through the bounds in slices of this many
 ROWS_PER_SLICE = 2048
 # rows that leading directions are taken of, at most twice as many
@@ -101,12 +108,21 @@ class ScoreBounds:
         lengths = self.norms[rows] / self.v[rows]
         left = np.flatnonzero(np.isfinite(penalty))
         self.undecided = {"rows": len(left)}
-        steps = [self._cluster_bounds, self._projection_bounds, self._rough_scores]
+        steps = [
+            self._cluster_bounds,
+            self._projection_bounds,
+            self._finer_projection_bounds,
+            self._rough_scores,
+        ]
         if not rough:
             steps.append(self._exact_scores)
         for step in steps:
             if len(left) == 0:
                 break
+            if step == self._cluster_bounds and len(left) < FEWEST_ROWS_FOR_CLUSTERS:
+                continue
+            if step == self._finer_projection_bounds and not _more_directions_pay(len(left), theta):
+                continue
             scores[left] = lengths[left] * step(theta, metric, rows[left]) + own[left]
             left = left[scores[left] > DECIDED * penalty[left]]
             self.undecided[step.__name__] = len(left)
@@ -135,7 +151,18 @@ class ScoreBounds:
 
     def _projection_bounds(self, theta: Array, metric: Metric, rows: Array) -> Array:
         """Return h(y) + h(x − y) from above, with projections y onto a few directions."""
-        projection = Projection.of(self._unit_rows(_spread_sample(rows)), metric)
+        return self._bounds_by_directions(theta, metric, rows, FEW_DIRECTIONS)
+
+    def _finer_projection_bounds(self, theta: Array, metric: Metric, rows: Array) -> Array:
+        """Return the same with more directions."""
+        return self._bounds_by_directions(theta, metric, rows, MORE_DIRECTIONS)
+
+    def _bounds_by_directions(
+        self, theta: Array, metric: Metric, rows: Array, n_directions: int
+    ) -> Array:
+        """Return the bounds by projections onto leading directions."""
+        sample = self._unit_rows(_spread_sample(rows))
+        projection = Projection.of(sample, metric, n_directions)
         coordinates = np.empty((projection.basis.shape[1], len(rows)))
         bounds = np.empty(len(rows))
 
@@ -154,6 +181,15 @@ class ScoreBounds:
     def _exact_scores(self, theta: Array, metric: Metric, rows: Array) -> Array:
         """Return scores in float64; the room for their rounding comes with the dual value."""
         return positive_sums(self.D, self.norms, theta, rows, np.float64)
+
+
+def _more_directions_pay(n_rows: int, theta: Array) -> bool:
+    """Whether a second projection saves time, for rows that the first one has left."""
+    n_features, n_columns = theta.shape
+    # a product in these directions must take much less time than the product itself
+    if n_features <= 2 * MORE_DIRECTIONS:
+        return False
+    return bool(n_rows * n_columns >= FEWEST_PRODUCTS_FOR_MORE_DIRECTIONS)
 
 
 def _spread_sample(rows: Array) -> Array:
