@@ -351,6 +351,47 @@ def test_references_of_gigabytes(tmp_path):
     assert "an attribute claims more text than the file holds" in refusal(path)
 
 
+def write_with_dimensions(path):
+    """Write a cube with named dimensions and a text; without checksums, which find most damage."""
+    with h5py.File(path, "w") as file:
+        cube = file.create_dataset("cube", data=np.ones((3, 4, 5)))
+        for axis, dimension in enumerate(("band", "y", "x")):
+            file[dimension] = np.arange(float(cube.shape[axis]))
+            file[dimension].make_scale(dimension)
+            cube.dims[axis].attach_scale(file[dimension])
+        cube.attrs["source"] = "a text of any length"
+    assert read_scene(path).shape == (3, 4, 5)
+
+
+@pytest.mark.parametrize("name", ["scene.nc", "scene.h5"])
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        # The kind of a list: neither a list nor a text.
+        (-3, 0x0F, "the type of an attribute is damaged"),
+        # The size of a reference to it: the three references seem to take three bytes.
+        (0, 1, "the dimensions of /cube are damaged"),
+    ],
+)
+def test_damaged_types_of_lists(tmp_path, name, place, value, message):
+    # HDF5 crashes, or reads whatever is behind the list in memory.
+    path = tmp_path / name
+    write_with_dimensions(path)
+    data = bytearray(path.read_bytes())
+    data[data.index(b"\x10\0\0\0\x17\0\0\0\x08\0\0\0") + place] = value
+    path.write_bytes(data)
+    assert message in refusal(path)
+
+
+def test_damaged_type_of_text(tmp_path):
+    path = tmp_path / "scene.nc"
+    write_with_dimensions(path)
+    data = bytearray(path.read_bytes())
+    data[data.index(b"\x10\0\0\0\x10\0\0\0\1\0\0\0", data.index(b"source"))] = 1
+    path.write_bytes(data)
+    assert "attribute source is damaged" in refusal(path)
+
+
 def test_many_integers_that_look_like_types(tmp_path):
     # A map of classes in which 25, 16 and 23 follow one another, as in the type of a list.
     path = tmp_path / "scene.h5"
@@ -371,13 +412,7 @@ REFERENCES = h5py.vlen_dtype(h5py.ref_dtype)
 def test_damaged_lists_of_dimensions(tmp_path, name, shape, dtype):
     # HDF5 takes the list for what it should be, and reads beyond its end.
     path = tmp_path / name
-    with h5py.File(path, "w") as file:
-        cube = file.create_dataset("cube", data=np.ones((3, 4, 5)))
-        for axis, dimension in enumerate(("band", "y", "x")):
-            file[dimension] = np.arange(float(cube.shape[axis]))
-            file[dimension].make_scale(dimension)
-            cube.dims[axis].attach_scale(file[dimension])
-    assert read_scene(path).shape == (3, 4, 5)
+    write_with_dimensions(path)
     with h5py.File(path, "a") as file:
         cube = file["cube"]
         del cube.attrs["DIMENSION_LIST"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.hdf5_text import check_references
+from selfdict.scene.formats.hdf5_text import check_references, is_stored_whole
 from selfdict.scene.formats.limits import Limit, check_header, product
 
 
@@ -84,8 +84,14 @@ def check_dimensions(path: Path, dataset: Any) -> None:
     stored = dataset.attrs.get_id(name)
     listed = h5py.check_vlen_dtype(stored.dtype)
     holds_references = listed is not None and h5py.check_ref_dtype(listed) is h5py.Reference
-    if stored.shape != (dataset.ndim,) or not holds_references:
+    if stored.shape != (dataset.ndim,) or not holds_references or not is_stored_whole(stored):
         raise SceneError(path, f"the dimensions of {dataset.name} are damaged")
+
+
+def check_attribute(path: Path, node: Any, name: str) -> None:
+    """Refuse an attribute of text or lists which HDF5 would read beyond its end."""
+    if not is_stored_whole(node.attrs.get_id(name)):
+        raise SceneError(path, f"attribute {name} is damaged")
 
 
 def attribute(path: Path, node: Any, name: str) -> Any:
@@ -94,6 +100,7 @@ def attribute(path: Path, node: Any, name: str) -> Any:
         return None
     stored = node.attrs.get_id(name)
     check_type(path, stored, f"attribute {name}")
+    check_attribute(path, node, name)
     # h5py allocates what the attribute declares.
     check_header(path, product(stored.shape or ()) * stored.dtype.itemsize, f"attribute {name}")
     value = node.attrs[name]

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 
 from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.limits import Limit
+from selfdict.scene.formats.limits import Limit, product
 
 # Heaps and attributes come before the values as a rule: what is behind is not searched.
 _SEARCHED_BYTES = 64 * 2**20
@@ -63,6 +64,21 @@ def check_references(limit: Limit, dataset: Any) -> None:
                 raise SceneError(limit.path, f"{dataset.name} claims more text than the file holds")
 
 
+def is_stored_whole(attribute: Any) -> bool:
+    """Whether an attribute (an ``h5py.h5a.AttrID``) of text or lists has all of its references.
+
+    HDF5 takes what is stored to be as long as the size in the type says, which may be damaged, and
+    then reads references beyond its end.
+    """
+    stored_type = attribute.get_type()
+    is_text = isinstance(stored_type, h5py.h5t.TypeStringID) and stored_type.is_variable_str()
+    is_list = isinstance(stored_type, h5py.h5t.TypeVlenID)
+    if attribute.shape is None or not (is_text or is_list):
+        return True
+    n_references = product(attribute.shape)
+    return bool(attribute.get_storage_size() == n_references * _REFERENCE.itemsize)
+
+
 def _places(data: bytes, wanted: bytes) -> Iterator[int]:
     """Yield where some bytes begin."""
     position = data.find(wanted)
@@ -98,9 +114,15 @@ def _check_attributes(path: Path, data: bytes, known_type: bytes, n_bytes: int) 
         if count == _MAX_ATTRIBUTES:
             raise SceneError(path, f"has more than {_MAX_ATTRIBUTES} attributes of text")
         count += 1
+        references = _attribute_references(data, type_start)
+        if not references:
+            continue
+        # Lists are of kind 0 and text is of kind 1: HDF5 crashes on any other.
+        if data[type_start + 1] & 0x0F > 1:
+            raise SceneError(path, "the type of an attribute is damaged")
         size_start = place + len(known_type)
         value_bytes = int.from_bytes(data[size_start : size_start + 4], "little")
-        if _longest(_attribute_references(data, type_start)) * value_bytes > n_bytes:
+        if _longest(references) * value_bytes > n_bytes:
             raise SceneError(path, "an attribute claims more text than the file holds")
 
 

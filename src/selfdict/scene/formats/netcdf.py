@@ -13,7 +13,12 @@ from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats import aviris, emit, hdf5_any
 from selfdict.scene.formats.cf import OPEN, dataset_from_scene, scene_from_dataset
-from selfdict.scene.formats.hdf5 import check_blocks, check_dimensions, plain_dataset
+from selfdict.scene.formats.hdf5 import (
+    check_attribute,
+    check_blocks,
+    check_dimensions,
+    plain_dataset,
+)
 from selfdict.scene.formats.hdf5_file import PatientFile
 from selfdict.scene.formats.hdf5_text import check_heaps, check_references
 from selfdict.scene.formats.limits import Limit, product
@@ -57,6 +62,7 @@ def read(
 def _check_datasets(limit: Limit) -> None:
     """Refuse a file that would read another one, or allocate more than it can hold."""
     with h5py.File(limit.path, "r") as file:
+        _check_all_attributes(limit.path, file)
         for name in file:
             # Without opening it: whatever other file a link names must not even be looked at.
             if not isinstance(file.get(name, getlink=True), h5py.HardLink):
@@ -69,10 +75,17 @@ def _check_datasets(limit: Limit) -> None:
                 raise SceneError(limit.path, f"{name} takes its values from another file")
             check_blocks(dataset, limit)
             check_dimensions(limit.path, dataset)
+            _check_all_attributes(limit.path, dataset)
             # Cubes are read block by block, everything else is loaded.
             if dataset.shape is not None and len(dataset.shape) < 3:
                 limit.check(product(dataset.shape) * dataset.dtype.itemsize, name)
                 check_references(limit, dataset)
+
+
+def _check_all_attributes(path: Path, node: Any) -> None:
+    """Refuse a damaged attribute: xarray reads them all."""
+    for name in node.attrs:
+        check_attribute(path, node, name)
 
 
 def _is_in_group(file: Any, variable: str | None) -> bool:
