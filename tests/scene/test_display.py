@@ -40,8 +40,18 @@ def test_text_for_people(result):
     for row, column in result.pixels:
         assert f"({row}, {column})" in text
     assert result.proof.sentence in text
-    assert "left out" not in text
+    assert "left out for lack of time" not in text
     assert "left out for lack of time" in repr(replace(result, given_up=("the proof",)))
+
+
+def test_what_the_preflight_found_is_shown(truth):
+    cube = truth.scene.values.copy()
+    cube[:, :3, :3] = -9999.0  # in a plain array nothing says that this means no data
+    found = unmix(np.moveaxis(cube, 0, -1), 3, candidates=60, prove=False)
+    sentence = "pixels hold one value in all bands (the lowest is -9999) and are used"
+    assert sentence in repr(found)
+    assert sentence in found._repr_html_()
+    assert sentence in found.to_dataset().attrs["preflight"]
 
 
 def images_of(page):

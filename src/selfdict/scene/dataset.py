@@ -49,7 +49,14 @@ def _attributes(result: "UnmixResult") -> dict[str, Any]:
         attributes["proof"] = result.proof.sentence
     for name in ("method", "endmembers", "abundances"):
         attributes[name] = str(result.parameters[name])
-    for name, sentences in (("notes", result.notes), ("given_up", result.given_up)):
+    findings: list[str] = []
+    if result.preflight is not None:
+        findings = result.preflight.sentences
+    for name, sentences in (
+        ("preflight", findings),
+        ("notes", result.notes),
+        ("given_up", result.given_up),
+    ):
         if sentences:
             attributes[name] = "; ".join(sentences)
     return attributes

@@ -35,6 +35,8 @@ def facts(result: "UnmixResult") -> dict[str, str]:
         described["proof"] = result.proof.sentence
     if result.given_up:
         described["left out for lack of time"] = "; ".join(result.given_up)
+    if result.preflight is not None and result.preflight.findings:
+        described["preflight"] = "; ".join(result.preflight.sentences)
     if result.notes:
         described["notes"] = "; ".join(result.notes)
     seconds = result.seconds.get("total")
