@@ -392,6 +392,21 @@ def test_damaged_type_of_text(tmp_path):
     assert "attribute source is damaged" in refusal(path)
 
 
+def test_addresses_of_four_bytes(tmp_path):
+    # HDF5 can write smaller files than it does by default.
+    path = tmp_path / "scene.h5"
+    settings = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    settings.set_sizes(4, 4)
+    h5py.h5f.create(str(path).encode(), fcpl=settings).close()
+    with h5py.File(path, "a") as file:
+        file["wavelength"] = np.linspace(400.0, 900.0, 30)
+        file["wavelength"].attrs["units"] = "nanometers"
+        file["cube"] = np.random.default_rng(0).random((4, 5, 30))
+    scene = read_scene(path)
+    assert scene.shape == (30, 4, 5)
+    np.testing.assert_allclose(scene["wavelength"], np.linspace(400.0, 900.0, 30))
+
+
 def test_many_integers_that_look_like_types(tmp_path):
     # A map of classes in which 25, 16 and 23 follow one another, as in the type of a list.
     path = tmp_path / "scene.h5"

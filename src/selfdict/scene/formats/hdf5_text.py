@@ -75,8 +75,10 @@ def is_stored_whole(attribute: Any) -> bool:
     is_list = isinstance(stored_type, h5py.h5t.TypeVlenID)
     if attribute.shape is None or not (is_text or is_list):
         return True
-    n_references = product(attribute.shape)
-    return bool(attribute.get_storage_size() == n_references * _REFERENCE.itemsize)
+    # Nearly all files have addresses of 8 bytes, in a reference of 16.
+    address_bytes = h5py.h5i.get_file_id(attribute).get_create_plist().get_sizes()[0]
+    n_expected = product(attribute.shape) * (8 + address_bytes)
+    return bool(attribute.get_storage_size() == n_expected)
 
 
 def _places(data: bytes, wanted: bytes) -> Iterator[int]:
