@@ -392,6 +392,28 @@ def test_damaged_type_of_text(tmp_path):
     assert "attribute source is damaged" in refusal(path)
 
 
+@pytest.mark.parametrize("name", ["scene.h5", "scene.mat"])
+def test_names_without_end(tmp_path, name):
+    # The free space of a heap of names is a list of blocks: the first one is its own successor.
+    path = tmp_path / name
+    text_of_matlab = 512
+    with h5py.File(path, "w", userblock_size=text_of_matlab * (name == "scene.mat")) as file:
+        file["cube"] = np.random.default_rng(0).random((4, 5, 30))
+    data = bytearray(path.read_bytes())
+    if name == "scene.mat":
+        data[:19] = b"MATLAB 7.3 MAT-file"
+        data[124:128] = b"\0\2IM"
+        path.write_bytes(data)
+    assert read_scene(path).size == 600
+    heap = data.index(b"HEAP\0")
+    first = int.from_bytes(data[heap + 16 : heap + 24], "little")
+    address = int.from_bytes(data[heap + 24 : heap + 32], "little")
+    block = data.index(b"\x89HDF") + address + first
+    data[block : block + 8] = first.to_bytes(8, "little")
+    path.write_bytes(data)
+    assert "a heap of names is damaged" in refusal(path)
+
+
 def test_addresses_of_four_bytes(tmp_path):
     # HDF5 can write smaller files than it does by default.
     path = tmp_path / "scene.h5"

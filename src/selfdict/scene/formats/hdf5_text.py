@@ -1,4 +1,4 @@
-"""HDF5: text and lists of any length are examined before HDF5 reads them.
+"""HDF5: text, names and lists of any length are examined before HDF5 reads them.
 
 Such values lie in heaps. An attribute or a dataset holds a reference of 16 bytes for each: a length
 (4 bytes), the address of a heap (8) and the number of an object in it (4). HDF5 allocates what the
@@ -20,6 +20,12 @@ _SEARCHED_BYTES = 64 * 2**20
 # The signature and the version of a heap. HDF5 does not look at the three bytes behind, which are
 # zero in an undamaged file.
 _HEAP = b"GCOL\1"
+# The same of a heap of names, which an older kind of group has. Its free blocks form a list that
+# ends with a block at 1.
+_NAMES = b"HEAP\0"
+_END_OF_LIST = 1
+_MAX_FREE_BLOCKS = 100_000  # more than there ever are
+_HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # Within types of any length: references of 16 bytes, to characters or to addresses of objects. The
 # size of a single character or address follows.
 _TYPES = (b"\x10\0\0\0\x10\0\0\0", b"\x10\0\0\0\x17\0\0\0")
@@ -38,6 +44,11 @@ def check_heaps(path: Path) -> None:
         size = int.from_bytes(data[start + 8 : start + 16], "little")
         if _is_endless(data, start + 16, min(start + size, len(data))):
             raise SceneError(path, "a heap of text is damaged")
+    # Addresses count from here: MATLAB puts a text of its own before.
+    base = max(0, data.find(_HDF5_SIGNATURE))
+    for start in _places(data, _NAMES):
+        if _has_endless_list(data, start, base):
+            raise SceneError(path, "a heap of names is damaged")
     for known_type in _TYPES:
         _check_attributes(path, data, known_type, n_bytes)
 
@@ -103,6 +114,24 @@ def _is_endless(data: bytes, position: int, end: int) -> bool:
         # The size of free space includes its header, that of text does not and is rounded up.
         position += object_size if number == 0 else 16 + _padded(object_size)
     return False
+
+
+def _has_endless_list(data: bytes, start: int, base: int) -> bool:
+    """Whether the list of free blocks of a heap of names leads back to one of them.
+
+    The heap has its size, the first free block in it and its address, 8 bytes each. A free block
+    begins with the place of the next one.
+    """
+    if start + 32 > len(data):
+        return False
+    size, block, address = (int(value) for value in np.frombuffer(data, "<u8", 3, start + 8))
+    for _ in range(_MAX_FREE_BLOCKS):
+        place = base + address + block
+        # HDF5 notices a block outside of the heap.
+        if block == _END_OF_LIST or block >= size or place + 8 > len(data):
+            return False
+        block = int.from_bytes(data[place : place + 8], "little")
+    return True
 
 
 def _check_attributes(path: Path, data: bytes, known_type: bytes, n_bytes: int) -> None:
