@@ -21,9 +21,6 @@ from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.metrics import relative_error
 
-# scikit-learn converts to the first of these what is neither: integers become float32, as
-# everywhere here.
-_DTYPES = [np.float32, np.float64]
 # of ``random_state=None``: the same data gives the same components in every process
 _DEFAULT_SEED = 0
 
@@ -145,7 +142,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             self.indices_ = self._select(points.T, weight)
         except InputError as error:
             raise type(error)(in_estimator_words(str(error))) from error
-        self.components_ = self._components(points, atoms)
+        self.components_ = self._components(points, atoms, weight)
         warn_if_dependent(self.components_)
         return points, weight
 
@@ -155,7 +152,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             return np.random.default_rng(_DEFAULT_SEED)
         return as_generator(self.random_state)
 
-    def _components(self, points: Array, atoms: Array) -> Array:
+    def _components(self, points: Array, atoms: Array, sample_weight: Array | None) -> Array:
         """Return the components: the selected rows, in the precision of the points."""
         chosen = dense_columns(atoms.T, self.indices_).T
         return np.ascontiguousarray(chosen, dtype=points.dtype)
@@ -164,8 +161,9 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         accept_sparse: Any = False
         if self._takes_sparse():
             accept_sparse = "csr"
+        plain = as_plain(X)
         points: Array = validate_data(
-            self, as_plain(X), dtype=_DTYPES, accept_sparse=accept_sparse, reset=reset
+            self, plain, dtype=float_dtypes(plain), accept_sparse=accept_sparse, reset=reset
         )
         if issparse(points):
             points = csr_array(points)
@@ -263,7 +261,8 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         (n_samples, n_features) ndarray
         """
         check_is_fitted(self)
-        H = check_array(as_plain(X), dtype=_DTYPES)
+        plain = as_plain(X)
+        H = check_array(plain, dtype=float_dtypes(plain))
         if H.shape[1] != len(self.components_):
             raise InputError(
                 f"X has {H.shape[1]} columns, expected n_components={len(self.components_)}"
@@ -306,12 +305,39 @@ def _weighted_error(M: Array, U: Array, H: Array, weight: Array | None) -> float
 
 
 def as_plain(X: Any) -> Any:
-    """Return a torch tensor as an array, and an array in the byte order of the machine.
+    """Return a torch tensor, a list or a tuple as an array in the byte order of the machine.
 
     scikit-learn takes float64 of another byte order for neither float32 nor float64. Anything else
     is returned as it is.
     """
     X = to_numpy(X)
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError(
+            "X is a masked array, and masked entries cannot be left out one by one: drop these "
+            "points or features, or fill them"
+        )
+    if isinstance(X, list | tuple):
+        X = np.asarray(X)
     if isinstance(X, np.ndarray) and not X.dtype.isnative:
         return X.astype(X.dtype.newbyteorder("="))
     return X
+
+
+def float_dtypes(X: Any) -> list[type[np.floating[Any]]]:
+    """Return the dtypes that data may keep; scikit-learn converts all others to the first one.
+
+    Integers of all sizes and half precision become float32, as everywhere here. What else there is
+    (objects, extended precision, numbers of pandas) becomes float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float_dtypes(np.ones((2, 3), dtype=np.int16))[0].__name__
+    'float32'
+    >>> float_dtypes(np.ones((2, 3), dtype=object))[0].__name__
+    'float64'
+    """
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and (dtype.kind in "biu" or dtype == np.float16):
+        return [np.float32, np.float64]
+    return [np.float64, np.float32]

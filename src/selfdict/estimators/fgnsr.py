@@ -1,5 +1,6 @@
 """FGNSR as a scikit-learn estimator."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -28,12 +29,12 @@ from selfdict.estimators.settings import (
     warn_of_an_early_end,
 )
 from selfdict.model.features import Feature
-from selfdict.model.losses import Loss, Squared, as_loss
+from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution
 from selfdict.peers import Clusters, compile_ahead
-from selfdict.readout import bundles, pure_groups
+from selfdict.readout import Groups, bundles, pure_groups
 from selfdict.reductions import Candidates, Compression
 from selfdict.reductions.recipe import Recipe
 from selfdict.solvers import Solver
@@ -166,7 +167,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SelfDictionaryEstimator._parameter_constraints,
         "dictionary": [None, "array-like"],
-        "solver": [StrOptions({"working_set", "fast_gradient", "conic"}), Solver],
+        "solver": [str, Solver],  # any registered name, also one of the user's own
         "candidates": [
             None,
             StrOptions({"auto"}),
@@ -320,18 +321,18 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         self.n_iter_ = max(1, solution.n_iter)
         return self._selected(self.n_components, self._deadline.part(CHOICE_SHARE))
 
-    def _components(self, points: Array, atoms: Array) -> Array:
+    def _components(self, points: Array, atoms: Array, sample_weight: Array | None) -> Array:
         """Return the selected rows, or the averages of their groups; store the groups."""
-        components = self._gather_groups(points, atoms)
+        pixels = super()._components(points, atoms, sample_weight)
+        components = self._gather_groups(points, pixels, sample_weight)
         self.given_up_ = tuple(self._deadline.given_up)
         warn_of_an_early_end(self._ending, self.given_up_)
         return components
 
-    def _gather_groups(self, points: Array, atoms: Array) -> Array:
+    def _gather_groups(self, points: Array, pixels: Array, sample_weight: Array | None) -> Array:
         self.spread_ = None
         self.group_counts_ = None
         self.variability_ = None
-        pixels = super()._components(points, atoms)
         if self.dictionary is not None:
             if self.endmembers == "average":
                 raise InputError("averages are of points: they do not go with a dictionary")
@@ -340,7 +341,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         # two rounds of shares, and what follows from them
         if not affords_fits(self._deadline, 3, pixels.T, points.T):
             return self._without_groups(pixels)
-        groups = pure_groups(points.T, self.indices_)
+        groups = _groups_of_present(points, self.indices_, sample_weight)
         self.groups_ = groups.members
         if self.endmembers == "pixels":
             self.variability_ = groups.pixel_variability
@@ -382,11 +383,14 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         )
 
     def _takes_sparse(self) -> bool:
+        is_squared = isinstance(self.loss, Squared) or self.loss == "squared"
+        is_known = isinstance(self.solver, Solver) or self.solver in Solver.registered
         needs_dense = (
             self.candidates not in (None, "auto")
             or self.dictionary is not None
             or self.denoise not in (None, "auto")
-            or not isinstance(as_loss(self.loss), Squared)
+            or not is_squared
+            or not is_known  # fit refuses it
         )
         if needs_dense:
             return False
@@ -398,3 +402,12 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         if self.callback is None:
             return None
         return self.callback(progress)
+
+
+def _groups_of_present(points: Array, indices: Array, sample_weight: Array | None) -> Groups:
+    """Return the groups among the points with weight: one without weight is absent."""
+    if sample_weight is None or (sample_weight > 0).all():
+        return pure_groups(points.T, indices)
+    present = np.union1d(np.flatnonzero(sample_weight > 0), indices)
+    groups = pure_groups(points[present].T, np.searchsorted(present, indices))
+    return replace(groups, members=tuple(present[members] for members in groups.members))

@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 
 from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array
-from selfdict.estimators.base import _DTYPES, as_plain
+from selfdict.estimators.base import as_plain, float_dtypes
 from selfdict.model.losses import Squared
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Progress, Solution, Status
@@ -22,7 +22,7 @@ from selfdict.solvers import Solver, WorkingSet
 def as_solver(solver: str | Solver, tol: float | None, max_seconds: float | None) -> Solver:
     """Return the solver object; ``tol`` and ``max_seconds`` replace its own if given."""
     if isinstance(solver, str):
-        solver = Solver.registered[solver]()
+        solver = solver_class(solver)()
     for name, value in (("tol", tol), ("max_seconds", max_seconds)):
         if value is None:
             continue
@@ -34,9 +34,12 @@ def as_solver(solver: str | Solver, tol: float | None, max_seconds: float | None
 
 def solver_class(solver: str | Solver) -> type[Solver]:
     """Return the class of a solver that is given by name or as an object."""
-    if isinstance(solver, str):
-        return Solver.registered[solver]
-    return type(solver)
+    if not isinstance(solver, str):
+        return type(solver)
+    if solver not in Solver.registered:
+        names = ", ".join(Solver.registered)
+        raise InputError(f"solver must be one of {names}, or a Solver, got {solver!r}")
+    return Solver.registered[solver]
 
 
 def as_candidates(
@@ -85,8 +88,9 @@ def as_denoising(rank: str | int | None, automatic: int | None) -> Denoising | N
 
 def as_atoms(dictionary: ArrayLike, n_features: int) -> Array:
     """Return the rows of a dictionary, checked."""
+    plain = as_plain(dictionary)
     try:
-        atoms: Array = check_array(as_plain(dictionary), dtype=_DTYPES, input_name="dictionary")
+        atoms: Array = check_array(plain, dtype=float_dtypes(plain), input_name="dictionary")
     except ValueError as error:  # NaN, infinity, no two dimensions
         raise InputError(str(error)) from error
     if atoms.shape[1] != n_features:

@@ -84,7 +84,8 @@ class Denoising(GateReduction):
             # back to the unit of M; a column without weight is not seen, and stays as it is
             root = np.sqrt(problem.sample_weight).astype(data.dtype)
             data = np.divide(data, root, out=problem.M.copy(), where=root > 0)
-        w = column_norms(data, np.float64)
+        # a column that is absent (w = 0) stays so
+        w = np.where(problem.w > 0, column_norms(data, np.float64), 0.0)
         v = w
         if problem.D is not None:
             v = problem.v

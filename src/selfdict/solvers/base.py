@@ -37,7 +37,13 @@ class Solver(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        # FGNSR finds a solver by its name, and messages name the solvers that would do
+        # FGNSR finds a solver by its name, and messages name the solvers that would do. A subclass
+        # of a solver without a name of its own does not replace it.
+        if "name" not in cls.__dict__:
+            return
+        holder = Solver.registered.get(cls.name, cls)
+        if (holder.__module__, holder.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise TypeError(f"the name {cls.name!r} is that of the solver {holder.__qualname__}")
         Solver.registered[cls.name] = cls
 
     @property
