@@ -208,3 +208,53 @@ def test_many_columns_are_taken_in_chunks(monkeypatch):
     expected = shares(U, M, return_std=True)[1]
     monkeypatch.setattr("selfdict.abundances.uncertainty._CHUNK_ENTRIES", 7 * 16)
     np.testing.assert_allclose(shares(U, M, return_std=True)[1], expected, rtol=1e-10)
+
+
+def exact_fcls_errors(U, sigma):
+    """Return the errors of coefficients that sum to one: the last one follows from the others."""
+    N = np.vstack([np.eye(2), [-1.0, -1.0]])
+    R = np.linalg.qr(U @ N)[1]
+    return sigma * np.sqrt(np.diag(N @ np.linalg.inv(R.T @ R) @ N.T))
+
+
+@pytest.mark.parametrize("alike", [1.0, 1e-2, 1e-4, 1e-5])
+@pytest.mark.parametrize("brightness", [0.0, 1.0, 300.0])
+def test_fcls_errors_of_spectra_that_are_alike(alike, brightness):
+    rng = np.random.default_rng(0)
+    U = brightness + rng.random((20, 3))
+    U[:, 1] = U[:, 0] + alike * rng.random(20)
+    residual = 1e-9 * np.sqrt(20 - 3 + 1)  # of noise of 1e-9
+    found = standard_errors(U, [[0.3], [0.3], [0.4]], [residual], kind="fcls")
+    np.testing.assert_allclose(found[:, 0], exact_fcls_errors(U, 1e-9), rtol=1e-2)
+
+
+def test_fcls_errors_with_shade():
+    rng = np.random.default_rng(0)
+    U = np.column_stack([rng.random((12, 2)), np.zeros(12)])
+    M = U @ [[0.5], [0.3], [0.2]] + 1e-3 * rng.standard_normal((12, 5000))
+    H = fcls(U, M)
+    found = standard_errors(U, H, column_residuals(U, M, H), kind="fcls")
+    np.testing.assert_allclose(np.sqrt((found**2).mean(axis=1)), H.std(axis=1), rtol=0.05)
+
+
+def test_fcls_errors_of_equal_spectra_are_as_large_as_they_can_be():
+    U = np.random.default_rng(0).random((8, 3))
+    U[:, 1] = U[:, 0]
+    found = standard_errors(U, [[0.2], [0.3], [0.5]], [0.1], kind="fcls")
+    assert found[:2, 0].tolist() == [0.5, 0.5]
+    assert found[2, 0] < 0.5
+
+
+@pytest.mark.parametrize("unit", [1e160, 1e-170])
+@pytest.mark.parametrize("kind", ["shares", "nnls", "fcls"])
+def test_units_out_of_range(unit, kind):
+    U = np.random.default_rng(0).random((6, 2))
+    H = [[0.5], [0.5]]
+    expected = standard_errors(U, H, [1e-2], kind=kind)
+    found = standard_errors(U * unit, H, [1e-2 * unit], kind=kind)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_negative_coefficients_are_refused():
+    with pytest.raises(InputError, match="H must not be negative"):
+        standard_errors(np.eye(3)[:, :2], [[0.5], [-0.1]], [0.1])

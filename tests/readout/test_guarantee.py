@@ -122,3 +122,12 @@ def test_why_no_guarantee_applies():
 def test_bad_indices_are_one_clear_sentence(indices, error, message):
     with pytest.raises(error, match=message):
         robustness_report([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], indices)
+
+
+@pytest.mark.parametrize(
+    "M", [[[3, 2, 11], [2, 5, 11], [2, 1, 7]], [[3, 7, 21], [0, 5, 15], [1, 7, 21]]]
+)
+def test_columns_in_the_cone_of_others_have_no_guarantee(M):
+    report = robustness_report(M, [0, 1, 2])
+    assert not report.applies
+    assert "one of them lies in the cone of the others" in report.sentence

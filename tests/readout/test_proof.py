@@ -17,10 +17,12 @@ from selfdict import (
     UnsupportedError,
     Weighted,
     WorkingSet,
+    certify,
     conic,
     fast_gradient,
     mu_heuristic,
     prove_groups,
+    spa,
     working_set,
 )
 from selfdict.datasets import make_mixtures
@@ -213,3 +215,56 @@ def test_other_losses_and_models_are_refused():
         prove_groups(fast_gradient(M, 0.1, loss=Huber(0.1)), [[0]])
     with pytest.raises(InputError, match="penalised model"):
         prove_groups(conic(M, epsilon=1.0), [[0]])
+
+
+def test_the_limit_of_sparse_integers_holds():
+    # Integers become float32, in which the squares of these are not exact.
+    rng = np.random.default_rng(13)
+    M = (rng.integers(0, 50, (3, 2)) @ rng.integers(0, 50, (2, 400))).astype(np.float32)
+    sparse = csc_array(M)
+    solution = working_set(sparse, mu_heuristic(sparse, 2))
+    proof = prove_groups(solution, [[k] for k in spa(M, 2)])
+    assert proof.limit < 1e-6  # the rank is 2
+    large = csc_array(M * 1e17)
+    solution = working_set(large, mu_heuristic(large, 2))
+    assert prove_groups(solution, [[k] for k in spa(M, 2)]).limit < 1e-6
+
+
+def test_a_target_does_not_move_the_penalty():
+    M = make_mixtures(10, 30, 3, noise=0.01, random_state=0)[0]
+    mu = mu_heuristic(M, 3)
+    plain = WorkingSet(tol=1e-9).solve(Problem(M, mu))
+    steered = certify(plain.for_problem(Problem(M, mu, target=("trace", 1.0))))
+    groups = [[k] for k in plain.support[:3]]
+    expected = prove_groups(plain, groups)
+    found = prove_groups(steered, groups)
+    np.testing.assert_allclose(found.needed, expected.needed, atol=1e-6)
+    assert found.enough == pytest.approx(expected.enough, abs=1e-6)
+
+
+def test_all_but_one_closed_is_not_all():
+    M = np.outer([1.0, 2.0, 3.0], np.linspace(1, 2, 2500))
+    p = np.ones(2500)
+    p[7] = 0.9
+    proof = prove_groups(working_set(M, 1e3, p=p), [[7]])
+    assert np.flatnonzero(~proof.closed).tolist() == [7]
+    assert "99.9 % of the candidates are proven to play no part" in proof.sentence
+
+
+def test_groups_that_may_be_twice_as_bad_do_not_suffice():
+    M = make_mixtures(10, 60, 4, noise=0.001, random_state=0)[0]
+    solution = working_set(M, mu_heuristic(M, 4))
+    proof = prove_groups(solution, [[int(solution.support[0])]])
+    assert proof.enough > 1
+    assert proof.sentence.startswith("It is not proven whether this group suffices: using nothing")
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [({"tol": np.nan}, ValueError), ({"tol": "a"}, TypeError), ({"max_seconds": "5"}, TypeError)],
+)
+def test_settings_are_checked(options, error):
+    M = make_mixtures(10, 30, 3, noise=0.01, random_state=0)[0]
+    solution = working_set(M, 0.1)
+    with pytest.raises(error, match=next(iter(options))):
+        prove_groups(solution, [[0]], **options)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import naive_peers
 from selfdict import (
@@ -111,3 +112,11 @@ def test_limits():
         suggest_rank(M, method="knee")
     with pytest.raises(ValueError, match="r_max"):
         suggest_rank(M, r_max=0)
+
+
+def test_errors_of_sparse_data_are_those_of_all_of_it():
+    M = sp.random_array((400, 120), density=0.05, rng=np.random.default_rng(0), format="csc")
+    sparse = error_curve(working_set(M, 0.5), 4)
+    dense = error_curve(working_set(M.toarray(), 0.5), 4)
+    np.testing.assert_allclose(sparse.errors, dense.errors, rtol=1e-9)
+    assert (sparse.limits <= dense.limits).all()

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix, as_vector
 from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.scaling import times_power_of_two, unusual_exponent
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.column_norms import squared_norms
 
@@ -112,7 +113,12 @@ def standard_errors(
         variability = Variability.none(r)
     if len(variability.traces) != r:
         raise InputError(f"the variability is that of {len(variability.traces)} spectra, got {r}")
+    if H.min() < 0:
+        raise InputError(f"H must not be negative, got {H.min():.3g}")
     # in units of the largest spectrum: squares of any data stay inside the range
+    exponent = unusual_exponent(U)
+    U = times_power_of_two(U, -exponent)
+    norms = times_power_of_two(norms, -exponent)
     unit = float(np.sqrt(squared_norms(U).max()))
     if unit == 0:
         raise InputError("U must not be zero")
@@ -149,9 +155,9 @@ class _ErrorModel:
     kind : str
         As in :func:`standard_errors`.
     gram : (r, r) ndarray
-        UᵀU.
-    normal : (r, r) ndarray
-        What is inverted on the positive coefficients: UᵀU, and the constraint of ``fcls``.
+        UᵀU; for ``fcls``, with the mean of the endmembers taken off.
+    differences : (r, r, r) ndarray
+        For ``fcls``, DᵀD for the differences D of all endmembers to endmember k, at [k].
     variability : Variability
         In units of U.
     """
@@ -159,28 +165,34 @@ class _ErrorModel:
     n_bands: int
     kind: str
     gram: Array
-    normal: Array
+    differences: Array
     variability: Variability
 
     @classmethod
     def of(cls, U: Array, kind: str, variability: Variability) -> "_ErrorModel":
-        gram = U.T @ U
-        diagonal = np.diag(gram)
-        # Endmembers that are nearly alike: their errors are large, and must not be infinite. One of
-        # zeros has no coefficient, and must not make the matrix singular.
-        normal = gram + np.diag(np.where(diagonal > 0, 1e-12 * diagonal, 1.0))
+        r = U.shape[1]
+        differences = np.zeros((r, r, r))
+        centred = U
         if kind == "fcls":
-            # A sum that is all but fixed: for an infinite weight of it, the inverse is that of the
-            # equations with the constraint.
-            normal = normal + 1e6 * gram.max()
-        return cls(U.shape[0], kind, gram, normal, variability.in_units_of(U))
+            # Rows that leave the sum as it is see differences of endmembers only.
+            centred = U - U.mean(axis=1, keepdims=True)
+            for k in range(r):
+                to_one = U - U[:, [k]]
+                differences[k] = to_one.T @ to_one
+        gram = centred.T @ centred
+        return cls(U.shape[0], kind, gram, differences, variability.in_units_of(U))
 
     def errors(self, parts: Array, residuals: Array) -> Array:
         """Return the standard errors (n, r) for coefficients (n, r) that sum to one."""
         patterns, pattern = np.unique(parts > 0, axis=0, return_inverse=True)
         pattern = pattern.ravel()
-        inverses = self._inverses(patterns)
-        rows = self._rows(inverses, patterns)[pattern]
+        if self.kind == "fcls":
+            rows_of_patterns = self._constrained_rows(patterns)
+        else:
+            rows_of_patterns = _free_rows(self.gram[None], patterns)
+        rows = rows_of_patterns[pattern]
+        # B, zero outside of the positive coefficients
+        inverses = rows_of_patterns * patterns[:, :, None]
         squares = parts**2
         if self.kind == "shares":
             # the error of the sum: row vectors over the positive coefficients, added up
@@ -191,23 +203,33 @@ class _ErrorModel:
         covariance += np.tensordot(squares, self.variability.products, axes=1)
         variances = ((rows @ covariance) * rows).sum(axis=2)
         # rounding may leave a variance of zero below it
-        return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
+        errors: Array = np.sqrt(np.maximum(variances, 0.0))
+        if self.kind == "fcls":
+            errors[:, self._are_equal()] = np.inf
+        return errors
 
-    def _inverses(self, patterns: Array) -> Array:
-        """Return the inverse of ``normal`` on the positive coefficients, zero elsewhere."""
-        both = patterns[:, :, None] & patterns[:, None, :]
-        diagonal = np.diag(np.diag(self.normal))
-        return np.asarray(np.linalg.inv(np.where(both, self.normal, diagonal)) * both)
+    def _are_equal(self) -> Array:
+        """Return which endmembers equal another one, with which they can change places."""
+        is_same = np.diagonal(self.differences, axis1=1, axis2=2) == 0
+        return np.asarray(is_same.sum(axis=0) > 1)
 
-    def _rows(self, inverses: Array, patterns: Array) -> Array:
-        """Return the rows that give coefficients from Uᵀm; of a zero one, as if it was free."""
-        projections = self.normal @ inverses
-        diagonal = np.diag(self.normal)
-        # Schur complements: what of an endmember the positive ones do not contain
-        rest = diagonal - (projections * self.normal).sum(axis=2)
-        rest = np.maximum(rest, 1e-12 * diagonal)
-        free = (np.eye(len(diagonal)) - projections) / rest[:, :, None]
-        return np.where(patterns[:, :, None], inverses, free)
+    def _constrained_rows(self, patterns: Array) -> Array:
+        """Return the rows that give coefficients of a fixed sum from Uᵀm.
+
+        The sum is fixed by one of the positive endmembers: m − u_k is a combination of differences
+        to u_k with free coefficients, which are those of the other endmembers.
+        """
+        every = np.arange(len(patterns))
+        fixed = patterns.argmax(axis=1)
+        others = patterns.copy()
+        others[every, fixed] = False
+        rows = _free_rows(self.differences[fixed], others)
+        rows[every, fixed] = 0.0
+        # in terms of Uᵀm: a difference takes off the product with the endmember that is fixed
+        rows[every, :, fixed] = -rows.sum(axis=2)
+        # what the others gain, this one loses
+        rows[every, fixed] = -(rows * others[:, :, None]).sum(axis=1)
+        return rows
 
     def _noise(
         self, patterns: Array, inverses: Array, pattern: Array, squares: Array, residuals: Array
@@ -220,3 +242,26 @@ class _ErrorModel:
         expected = (squares * (self.variability.traces - inside[pattern])).sum(axis=1)
         degrees = np.where(free > 0, free, np.nan)[pattern]
         return np.asarray(np.maximum(residuals**2 - expected, 0.0) / degrees)
+
+
+def _free_rows(grams: Array, patterns: Array) -> Array:
+    """Return, for each pattern of positive coefficients, the rows that give them from Uᵀm.
+
+    ``grams`` are UᵀU, one or as many as patterns. The row of a coefficient of zero is that which it
+    would have if it was free as well.
+    """
+    diagonal = np.diagonal(grams, axis1=1, axis2=2)
+    # Endmembers that are nearly alike: their errors are large, and must not be infinite. One of
+    # zeros has no coefficient, and must not make the matrix singular.
+    ridge = np.where(diagonal > 0, 1e-12 * diagonal, 1.0)
+    identity = np.eye(patterns.shape[1])
+    normal = grams + ridge[:, :, None] * identity
+    diagonal = diagonal + ridge
+    both = patterns[:, :, None] & patterns[:, None, :]
+    inverses = np.linalg.inv(np.where(both, normal, diagonal[:, :, None] * identity)) * both
+    projections = normal @ inverses
+    # Schur complements: what of an endmember the positive ones do not contain
+    rest = diagonal - (projections * normal).sum(axis=2)
+    rest = np.maximum(rest, 1e-12 * diagonal)
+    free = (identity - projections) / rest[:, :, None]
+    return np.where(patterns[:, :, None], inverses, free)

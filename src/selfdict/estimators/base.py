@@ -291,6 +291,7 @@ def in_estimator_words(message: str) -> str:
     """
     message = re.sub(r"\br must\b", "n_components must", message)
     message = message.replace("rows of M", "features")
+    message = re.sub(r"\bcolumn (\d+) of M\b", r"point \1 of X", message)
     return re.sub(r"\bM\b", "X", message)
 
 

@@ -13,18 +13,17 @@ from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import choose_device, is_tensor
-from selfdict.compute.threads import for_slices
 from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
 from selfdict.model.dual import DualTerms, dot_error
+from selfdict.model.feasibility import check_feasible, check_residual
 from selfdict.model.features import Feature, check_features, features_of
 from selfdict.model.losses import Loss, Squared
+from selfdict.model.objective import problem_of, residual, sparse_residual, weighted_trace
 from selfdict.model.problem import Problem
 from selfdict.model.rescaling import Rescaling
 from selfdict.model.score_bounds import DECIDED, ScoreBounds
 from selfdict.model.screening import row_scores, summation_depth
 from selfdict.model.solution import Solution
-from selfdict.model.sparse import SparseResidual
 
 CERTIFY_TAKES = frozenset(Feature)
 CERTIFY_EXCLUDES = (
@@ -56,7 +55,8 @@ def certify(
     ----------
     solution : Solution
         Any feasible X with its problem: from a solver of this package, or from
-        :meth:`Solution.from_matrix`.
+        :meth:`Solution.from_matrix`. One that violates a constraint by more than 1e-6 is refused:
+        its objective says nothing about the optimum.
     old_solution : Solution, optional
         Deprecated: ``certify(M, solution)`` names the data separately.
     D : (m, d) array_like, optional
@@ -93,9 +93,16 @@ def certify(
         solution = with_data(old_solution, solution, D)
     elif D is not None:
         raise TypeError("D belongs to the deprecated form of certify, with M")
-    problem = problem_of(solution)
-    asked = features_of(problem, device)
+    asked = features_of(problem_of(solution), device)
     check_features("certify", CERTIFY_TAKES, CERTIFY_EXCLUDES, asked)
+    check_feasible(solution)
+    check_residual(solution)
+    return with_certificate(solution, device)
+
+
+def with_certificate(solution: Solution, device: Any = None) -> Solution:
+    """Return a solution with its objective and bound, as :func:`certify`, without any check."""
+    problem = problem_of(solution)
     where = choose_device(device)
     if device is None:
         where = problem.data_device
@@ -122,28 +129,16 @@ def _certified(solution: Solution, problem: Problem, device: Any) -> Solution:
             fit = 0.5 * terms.quadratic
             if not problem.loss.quadratic:
                 fit = problem.loss.total(R, problem.s)
-        trace = _trace(problem, solution)
+        price = weighted_trace(problem, solution)
     p = problem.p
     if problem.epsilon is not None:
-        objective = trace
+        objective = price
         bound = terms.constrained_bound(problem.epsilon, p)
     else:
         mu = problem.require_mu()
-        objective = fit + mu * trace
+        objective = fit + mu * price
         bound = terms.bound(mu * p)
     return replace(solution, objective=objective, dual_bound=bound)
-
-
-def problem_of(solution: Solution) -> Problem:
-    """Return the problem of a solution, or say how it gets one."""
-    if not isinstance(solution, Solution):
-        raise TypeError(f"expected a Solution, got {type(solution).__name__}")
-    if solution.problem is None:
-        raise InputError(
-            "this solution has no problem: give it one by Solution.from_matrix(X, problem) or "
-            "solution.for_problem(problem)"
-        )
-    return solution.problem
 
 
 def with_data(solution: Solution, M: Any, D: Any = None) -> Solution:
@@ -332,58 +327,3 @@ def sparse_terms(problem: Problem, solution: Solution) -> DualTerms:
     scores[rows] += np.minimum((s * sparse.inner)[rows], 0.0)
     data_norms = np.sqrt(squared_norms(M))
     return sparse.dual_terms(scores, s, w, data_norms, lengths(data_norms, w))
-
-
-def residual(M: Array, solution: Solution, D: Array | None = None, device: Any = None) -> Array:
-    """Return R = M − D X in float64, from the non-zero rows of X.
-
-    ``D`` is by default M; ``device`` (None for the CPU) is where the product is taken.
-    """
-    R = M.astype(np.float64)
-    if solution.support.size == 0:
-        return R
-    atoms = M
-    if D is not None:
-        atoms = D
-    atoms = atoms[:, solution.support].astype(np.float64)
-    if device is None:
-        coef = solution.coef
-        columns_per_slice = 4096
-
-        def task(start: int, stop: int) -> None:
-            R[:, start:stop] -= atoms @ coef[:, start:stop].astype(np.float64, copy=False)
-
-        # slices of columns, so that the bits do not depend on the number of threads
-        with single_threaded_blas():
-            for_slices(task, R.shape[1], columns_per_slice)
-    else:
-        from selfdict.gpu.matrix import multiply
-
-        R -= multiply(atoms, solution.coef, device)
-    return R
-
-
-def sparse_residual(M: Any, solution: Solution) -> SparseResidual:
-    """Return the residual of sparse M, which is not formed."""
-    D = dense_columns(M, solution.support).astype(np.float64)
-    return SparseResidual.of(M, D, solution.coef.T.astype(np.float64))
-
-
-def objective_value(solution: Solution) -> float:
-    """Return the objective of a solution of model (6), in float64, without its bound."""
-    problem = problem_of(solution)
-    s = problem.s
-    with single_threaded_blas():
-        if problem.is_sparse:
-            fit = 0.5 * float(s @ sparse_residual(problem.M, solution).square)
-        elif isinstance(problem.loss, Squared):
-            fit = 0.5 * float(s @ squared_norms(residual(problem.M, solution, problem.D)))
-        else:
-            fit = problem.loss.total(residual(problem.M, solution, problem.D), s)
-        return fit + problem.require_mu() * _trace(problem, solution)
-
-
-def _trace(problem: Problem, solution: Solution) -> float:
-    """Return pᵀdiag(X) over the open rows: the price of a closed one may be infinite."""
-    support = solution.support
-    return float(problem.p[support] @ solution.diagonal[support].astype(np.float64))

@@ -129,12 +129,16 @@ class Problem:
         atoms = None
         # weights stay in double precision: rounded ones would be those of another problem, and the
         # bound would be about that
-        norms = as_vector(w, n, "w", np.float64, default=column_norms(data, np.float64))
+        lengths = column_norms(data, np.float64)
+        _check_smallest(lengths, data.dtype, "column", "M")
+        norms = as_vector(w, n, "w", np.float64, default=lengths)
+        _check_smallest(norms, data.dtype, "entry", "w")
         v = norms
         if D is not None:
             atoms = as_dictionary(D, data)
             _check_range(atoms, "D")
             v = column_norms(atoms, np.float64)
+            _check_smallest(v, data.dtype, "column", "D")
         weight = None
         if sample_weight is not None:
             weight = as_vector(sample_weight, n, "sample_weight", np.float64)
@@ -282,6 +286,26 @@ def _check_range(A: Array, name: str) -> None:
         raise InputError(
             f"the squares of the entries of {name} leave the range of float64, got {largest:.1g} "
             f"as the largest entry; scale {name}"
+        )
+
+
+def _check_smallest(sizes: Array, dtype: np.dtype[Any], part: str, name: str) -> None:
+    """Refuse columns that are so much smaller than others that both cannot be computed with.
+
+    The score of a row does not depend on the length of its column, so that a small column counts
+    as much as a large one. X_ij may be as large as w_j/w_i, and data of an unusual unit is scaled:
+    both must stay far inside the range of the dtype.
+    """
+    limit = 2.0**90
+    if dtype == np.float64:
+        limit = 2.0**300
+    smallest = np.min(sizes, where=sizes > 0, initial=np.inf)
+    largest = np.max(sizes, initial=0.0)
+    if largest / limit > smallest:
+        index = int(np.argmax(sizes == smallest))
+        raise InputError(
+            f"{part} {index} of {name} is too small beside others for {dtype}, got {smallest:.1g} "
+            f"and {largest:.1g}; set it to zero or leave it out"
         )
 
 

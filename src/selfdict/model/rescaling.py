@@ -2,7 +2,8 @@
 
 Squares of very large or small numbers leave the range of floating point, in float32 long before
 float64. With M' = 2⁻ᵉ M and D' = 2⁻ᶠ D the problem with μ' = 4⁻ᵉ μ has the same gates, X' = 2ᶠ⁻ᵉ X,
-and 4⁻ᵉ times the objective. Powers of two change no digit.
+and 4⁻ᵉ times the objective. Powers of two change no digit of numbers that stay inside the range:
+:class:`Problem` refuses columns that are so much smaller than others that they would not.
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.scaling import times_power_of_two, unusual_exponent
 from selfdict.model.problem import Problem
@@ -56,7 +58,7 @@ class Rescaling:
             changes["D"] = times_power_of_two(problem.D, -self.atoms)
             changes["v"] = np.ldexp(problem.v, -self.atoms)
         if problem.mu is not None:
-            changes["mu"] = float(np.ldexp(problem.mu, -2 * e))
+            changes["mu"] = _scaled_penalty(problem.mu, e)
         if problem.epsilon is not None:
             changes["epsilon"] = float(np.ldexp(problem.epsilon, -e))
         if problem.target is not None and problem.target[0] == "residual":
@@ -95,7 +97,10 @@ class Rescaling:
         if solution.epsilon is None:
             objective = self._squared(objective)
             bound = self._squared(bound)
-            solved = problem.with_mu(self._squared(solution.mu))
+            mu = problem.mu
+            if mu is None or problem.target is not None:
+                mu = self._squared(solution.mu)
+            solved = problem.with_mu(mu)
         elif problem.epsilon is None and solution.epsilon is not None:
             # a target that was turned into model (4)
             epsilon = float(np.ldexp(solution.epsilon, self.data))
@@ -119,3 +124,15 @@ class Rescaling:
             if name in scaled:
                 scaled[name] = np.ldexp(scaled[name], power * self.data)
         return scaled
+
+
+def _scaled_penalty(mu: float, exponent: int) -> float:
+    """Return 4⁻ᵉ μ; raise if that leaves the range of float64."""
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = float(np.ldexp(mu, -2 * exponent))
+    if mu > 0 and not np.finfo(np.float64).tiny <= scaled < np.inf:
+        raise InputError(
+            f"mu has the unit of squares of M: {mu:.1g} is out of range for entries of the order "
+            f"of 2**{exponent}"
+        )
+    return scaled

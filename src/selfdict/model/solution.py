@@ -82,7 +82,7 @@ Callback = Callable[[Progress], Any]
 
 def relative_gap(objective: float, bound: float) -> float:
     """Return (objective − bound) / objective, at least 0; 0 for an objective of 0."""
-    if np.isneginf(bound) or np.isnan(bound) or np.isnan(objective):
+    if np.isneginf(bound) or np.isnan(bound) or not np.isfinite(objective):
         return np.inf  # nothing is proven yet
     # objectives are sums of nonnegative terms: 0 is optimal
     if not objective > 0:

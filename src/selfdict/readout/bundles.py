@@ -13,7 +13,7 @@ from selfdict._validation import Array, as_indices, as_matrix, as_scalar
 from selfdict.abundances import fcls, nnls
 from selfdict.kernels.sparse import dense_columns
 from selfdict.metrics import spectral_angles
-from selfdict.model.certificate import problem_of
+from selfdict.model.objective import problem_of
 from selfdict.model.omega import column_norms
 from selfdict.model.solution import Solution
 from selfdict.peers.h2nmf import Clusters

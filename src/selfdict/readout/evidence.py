@@ -11,7 +11,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
-from selfdict.model.certificate import problem_of
+from selfdict.model.objective import problem_of
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, as_dictionary
 from selfdict.model.solution import Solution

@@ -12,6 +12,8 @@ from selfdict.compute.scaling import times_power_of_two, unusual_exponent
 from selfdict.model.omega import column_norms
 from selfdict.model.robustness import conical_robustness
 
+# κ is the optimum of a linear program, which is solved to 1e-7
+LEAST_KAPPA = 1e-6
 BLOCK = 1 << 14  # columns of M that are decomposed at a time
 
 
@@ -56,7 +58,8 @@ class Guarantee:
     @property
     def applies(self) -> bool:
         """Whether Theorem 3 applies: nonnegative data, observed ε below ``epsilon_guaranteed``."""
-        return self.nonnegative and self.epsilon_observed < self.epsilon_guaranteed
+        is_robust = self.kappa > LEAST_KAPPA
+        return self.nonnegative and is_robust and self.epsilon_observed < self.epsilon_guaranteed
 
     @property
     def sentence(self) -> str:
@@ -71,7 +74,7 @@ class Guarantee:
             )
         if not self.nonnegative:
             reason = "they have negative entries, for which Theorems 1 and 3 are not proved"
-        elif self.kappa <= 1e-6:
+        elif self.kappa <= LEAST_KAPPA:
             reason = "one of them lies in the cone of the others, so no noise at all is allowed"
         elif self.beta >= 1 - 1e-6:
             reason = (

@@ -8,8 +8,9 @@ from scipy.sparse import issparse
 from selfdict._validation import Array
 from selfdict.compute.sums import second_moments
 from selfdict.kernels.column_norms import squared_norms
-from selfdict.model.certificate import dense_terms, lengths, problem_of, residual, sparse_terms
+from selfdict.model.certificate import dense_terms, lengths, sparse_terms
 from selfdict.model.dual import DualTerms, best_scaling, dot_error
+from selfdict.model.objective import problem_of, residual
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution
 
@@ -52,7 +53,9 @@ def rank_limit(M: Any, r: int) -> float:
         dense = M
         if M.shape[0] > M.shape[1]:
             dense = M.T
-        moments = (dense @ dense.T).toarray().astype(np.float64)
+        # Products in single precision would be those of other data.
+        dense = dense.astype(np.float64)
+        moments = (dense @ dense.T).toarray()
     else:
         moments = second_moments(M)
     power = np.linalg.eigvalsh(moments)[::-1]

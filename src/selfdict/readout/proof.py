@@ -22,17 +22,21 @@ import numpy as np
 from selfdict._display import table
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_indices, as_scalar
-from selfdict.model.certificate import certify, problem_of
+from selfdict.model.certificate import certify
+from selfdict.model.feasibility import check_feasible
 from selfdict.model.features import UnsupportedError
+from selfdict.model.objective import problem_of
 from selfdict.model.solution import Solution, Status
 from selfdict.readout.limits import closed_rows, rank_limit
-from selfdict.readout.wording import at_least, at_most
+from selfdict.readout.wording import at_least, at_most, share_of
 from selfdict.reductions.weighting import weighted_columns
 from selfdict.solvers.working_set import WorkingSet
 
 # relative gaps: bounds are percentages, and the last digits of a solve would prove nothing more
 FINE_TOLERANCE = 2e-4
 COARSE_TOLERANCE = 5e-3
+# Groups that may double the objective are not said to suffice.
+MOST_TO_SUFFICE = 1.0
 # Of more points the solver tries samples first, unless it has a start. That finds the rows that
 # take the place of others in half the time.
 FEW_POINTS = 2000
@@ -86,8 +90,8 @@ class Proof:
         """What is proven, for a person."""
         sentences = [self._enough_in_words(), self._needed_in_words()]
         if self.closed.any():
-            closed = 100 * float(self.closed.mean())
-            sentences.append(f"{closed:.3g} % of the candidates are proven to play no part.")
+            closed = share_of(int(self.closed.sum()), self.closed.size)
+            sentences.append(f"{closed} of the candidates are proven to play no part.")
         if not self.complete:
             sentences.append("The time was up before everything was tried.")
         return " ".join(sentences)
@@ -101,6 +105,11 @@ class Proof:
             pool = "the only candidate"
         if not np.isfinite(self.enough):
             return f"It is not proven whether {suffice[0].lower()}{suffice[1:]}."
+        if self.enough > MOST_TO_SUFFICE:
+            return (
+                f"It is not proven whether {suffice[0].lower()}{suffice[1:]}: using nothing else "
+                f"is at most {at_most(self.enough)} worse than the best use of {pool}."
+            )
         return (
             f"{suffice}: using nothing else is at most {at_most(self.enough)} worse than the best "
             f"use of {pool}."
@@ -165,12 +174,17 @@ def prove_groups(
     if not problem.loss.quadratic:
         raise UnsupportedError(f"a proof needs a quadratic loss, got {problem.loss!r}")
     mu = problem.require_mu()
+    tol = as_scalar(tol, "tol")
     checked = _checked_groups(groups, problem.n_atoms)
     clock = _Clock(budget, max_seconds)
+    check_feasible(solution)
+    # All solves are at this penalty, whatever it was steered to.
+    problem = problem.with_mu(mu)
+    solution = replace(solution, problem=problem)
     if solution.gap > tol and clock.has_time():
         # the last steps of the solver are what closes rows
         solver = WorkingSet(tol=tol, max_seconds=clock.limit())
-        refined = solver.solve(problem.changed(mu=mu, target=None), start=solution)
+        refined = solver.solve(problem, start=solution)
         clock.note(refined)
         if refined.gap <= solution.gap:
             solution = refined
@@ -196,6 +210,8 @@ class _Clock:
 
     def __init__(self, budget: float | None, max_seconds: float | None) -> None:
         self.max_seconds = max_seconds
+        if max_seconds is not None:
+            self.max_seconds = as_scalar(max_seconds, "max_seconds")
         self.deadline = np.inf
         if budget is not None:
             self.deadline = time.perf_counter() + as_scalar(budget, "budget")

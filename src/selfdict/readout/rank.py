@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.compute.sums import second_moments
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.sparse import dense_columns
 from selfdict.metrics import relative_error
 from selfdict.model.solution import Solution
 from selfdict.peers._columns import with_squared_norms
@@ -66,19 +68,17 @@ def error_curve(solution: Solution, r_max: int = 20, method: str = "spa") -> Err
     """
     if not isinstance(r_max, Integral):
         raise TypeError(f"r_max must be an integer, got {type(r_max).__name__}")
-    evidence = Evidence.of(solution).dense(int(r_max) + 32)
-    return _curve(evidence, int(r_max), method)
-
-
-def _curve(evidence: Evidence, r_max: int, method: str) -> ErrorCurve:
-    """Return the curve up to a rank, for dense data."""
-    M = evidence.M
-    n = evidence.A.shape[1]
+    whole = Evidence.of(solution)
+    n = whole.A.shape[1]
     r_max = min(as_rank(r_max, max(n, 20), "r_max"), n)
-    power = np.linalg.eigvalsh(second_moments(M))[::-1]
+    M = whole.M
+    # Sparse data is made dense, in its leading directions, to choose by. What these leave out is
+    # part of each error, and not of the limits, which are from below.
+    evidence = whole.dense(r_max + 32)
+    power = np.linalg.eigvalsh(second_moments(evidence.M))[::-1]
     tails = np.append(np.cumsum(power[::-1])[::-1], np.zeros(r_max))
-    shares = tails[1 : r_max + 1] / max(tails[0], np.finfo(float).tiny)
-    limits = np.sqrt(np.maximum(shares, 0.0))
+    total = max(float(squared_norms(M).sum()), np.finfo(float).tiny)
+    limits = np.sqrt(np.maximum(tails[1 : r_max + 1] / total, 0.0))
     negligible = 64 * np.finfo(M.dtype).eps
     errors: list[float] = []
     for r in range(1, r_max + 1):
@@ -88,7 +88,7 @@ def _curve(evidence: Evidence, r_max: int, method: str) -> ErrorCurve:
             if not errors:
                 raise
             break  # what is left is too little to choose a column by
-        error = relative_error(M, evidence.A[:, K])
+        error = relative_error(M, dense_columns(whole.A, K))
         if errors:
             error = min(error, errors[-1])
         errors.append(error)

@@ -33,6 +33,17 @@ def at_least(part: float) -> str:
     return _percent(math.floor(value / step + 1e-9) * step)
 
 
+def share_of(part: int, whole: int) -> str:
+    """Write a part of a whole number in percent, rounded down to a tenth.
+
+    Examples
+    --------
+    >>> share_of(2499, 2500), share_of(2500, 2500)
+    ('99.9 %', '100 %')
+    """
+    return f"{1000 * part // whole / 10:.4g} %"
+
+
 def _percent(value: float) -> str:
     if value >= 100:
         return f"{value:,.0f} %"

@@ -22,10 +22,11 @@ from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.scaling import exponent_from_squares, times_power_of_two, unusual_exponent
 from selfdict.compute.sums import second_moments, transposed_product
 from selfdict.kernels.column_norms import squared_norms
-from selfdict.model.certificate import objective_value, residual, residual_terms
+from selfdict.model.certificate import residual_terms
 from selfdict.model.dual import dot_error
 from selfdict.model.features import UnsupportedError
 from selfdict.model.losses import Squared
+from selfdict.model.objective import objective_value, residual
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.model.reduction import Reduction
 from selfdict.model.solution import Solution

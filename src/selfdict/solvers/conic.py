@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.model.certificate import certify
+from selfdict.model.certificate import with_certificate
 from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Loss
 from selfdict.model.omega import project_omega
@@ -105,7 +105,7 @@ class Conic(Solver):
         X, t = ConicProgram(problem, self.model).solve()
         point = Solution.from_matrix(X, problem, diagonal=t, status=Status.EXACT)
         if self.model == "omega":
-            return certify(point)
+            return with_certificate(point)
         # our certificate is about Ω; the value is the solver's own
         weights = t
         if self.model == "l1inf":

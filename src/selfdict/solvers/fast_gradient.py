@@ -11,7 +11,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_count, as_scalar
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import choose_device
-from selfdict.model.certificate import certify
+from selfdict.model.certificate import with_certificate
 from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, Target
@@ -121,7 +121,7 @@ class FastGradient(Solver):
                 status = self._iterate(iteration, callback)
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
-            return certify(iteration.solution(status), device=device)
+            return with_certificate(iteration.solution(status), device=device)
 
     def _iterate(self, iteration: Iteration, callback: Callback | None) -> Status:
         """Step until something says to stop; return what."""

@@ -6,8 +6,8 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
-from selfdict.model.certificate import objective_value
 from selfdict.model.features import UnsupportedError
+from selfdict.model.objective import objective_value
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status
 from selfdict.solvers.gates import Gates
