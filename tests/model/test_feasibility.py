@@ -60,3 +60,24 @@ def test_solutions_are_feasible(dtype):
 def test_an_objective_beyond_the_range_proves_nothing():
     M = make_mixtures(10, 30, 3, random_state=0)[0]
     assert certify(Solution.from_matrix(np.eye(30), Problem(M, 1e308))).gap == np.inf
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("with_dictionary", [False, True])
+def test_single_precision_rounds_into_omega(seed, with_dictionary):
+    # Rounded to nearest, every third solution would be better than the best one.
+    M = make_mixtures(8, 80, 3, noise=0.1, random_state=seed)[0].astype(np.float32)
+    D = None
+    if with_dictionary:
+        D = M[:, :40]
+    for mu in (0.1, 1.0, 10.0):
+        found = working_set(M, mu, D=D, tol=1e-9)
+        problem = found.problem
+        gates = found.diagonal[found.support].astype(np.longdouble)
+        X = found.coef.astype(np.longdouble)
+        v = problem.v[found.support]
+        assert (v[:, None] * X <= problem.w * gates[:, None]).all()
+        assert gates.max(initial=0) <= 1
+        exact = working_set(M.astype(np.float64), mu, D=D, tol=1e-12)
+        assert found.objective >= exact.dual_bound * (1 - 1e-13)
+        assert found.objective == pytest.approx(exact.objective, rel=1e-5)

@@ -37,9 +37,35 @@ def point_from_rows(
         coef[:, data.columns] = X
     diagonal = np.zeros(problem.n_atoms, dtype=coef.dtype)
     diagonal[support] = t
+    if dtype == np.float32:
+        _round_into_omega(problem, support, t, coef, diagonal)
     point = Solution(support=support, coef=coef, diagonal=diagonal, problem=problem)
     # of the entries as they are returned: float32 may have rounded them
     return replace(point, objective=objective_value(point))
+
+
+def _round_into_omega(
+    problem: Problem, support: Array, t: Array, coef: Array, diagonal: Array
+) -> None:
+    """Round gates up and the entries within them down, in place.
+
+    Rounded to nearest, X would violate X_ij ≤ (w_j/v_i) t_i in the last digit, and its objective
+    could lie below the optimum.
+    """
+    gates = np.minimum(-_rounded_down(-t), 1.0)
+    diagonal[support] = gates
+    for k, row in enumerate(support):
+        per_weight = float(gates[k]) / problem.v[row]
+        coef[k] = np.minimum(coef[k], _rounded_down(per_weight * problem.w * (1 - 2.0**-50)))
+        if problem.D is None:
+            coef[k, row] = gates[k]
+
+
+def _rounded_down(values: Array) -> Array:
+    """Return values as float32 that are not larger."""
+    nearest = values.astype(np.float32)
+    below = np.nextafter(nearest, np.float32(-np.inf))
+    return np.where(nearest > values, below, nearest)
 
 
 def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
