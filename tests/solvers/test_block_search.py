@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from array_blocks import ArrayBlocks
 from selfdict import mu_heuristic, working_set
 from selfdict.datasets import make_mixtures
 from selfdict.model.problem import jitter
@@ -10,7 +11,7 @@ from selfdict.model.solution import Status
 from selfdict.solvers.block_gates import BlockGates
 from selfdict.solvers.block_search import _search_data, _Survey, solve_blocks
 from selfdict.solvers.block_view import SPENT
-from selfdict.solvers.blocks import ArrayBlocks, BlockColumns
+from selfdict.solvers.blocks import BlockColumns
 from selfdict.solvers.gates import Gates
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from array_blocks import ArrayBlocks
 from selfdict.solvers import warm_starts as module
 from selfdict.solvers.block_gates import BlockFit, BlockPart
 from selfdict.solvers.block_search import solve_blocks
-from selfdict.solvers.blocks import ArrayBlocks
 from selfdict.solvers.warm_starts import Place, WarmStarts, forget, warm_starts
 
 

@@ -137,14 +137,12 @@ class DualTerms:
         conjugate, largest_scaling
             As in the class.
         """
-        error = dot_error(n_terms)
-        linear = math.fsum(inner) - error * math.fsum(magnitudes * data_norms)
-        quadratic = math.fsum(square) * (1 + error)
+        linear = linear_from_below(inner, magnitudes, data_norms, n_terms)
+        quadratic = quadratic_from_above(square, n_terms)
         if square_error is not None:
             quadratic += math.fsum(square_error)
-        # a score sums up products with all columns, at most reach · length, and its own column
         reach = math.fsum(w * magnitudes)
-        above = scores + 2 * dot_error(n_terms + n_summed) * reach * atom_lengths
+        above = scores_from_above(scores, reach, atom_lengths, n_terms, n_summed)
         if data_error is not None:  # the columns are the atoms as well
             linear -= math.fsum(magnitudes * data_error)
             above += reach * np.divide(data_error, w, out=np.zeros(len(w)), where=w > 0)
@@ -154,6 +152,27 @@ class DualTerms:
         """Return the lower bound on model (4), whose residual has at most the norm ε."""
         linear = self.linear - epsilon * np.sqrt(self.quadratic)
         return best_scaling(linear, 0.0, self.scores, p)[1]
+
+
+def linear_from_below(inner: Array, magnitudes: Array, data_norms: Array, n_terms: int) -> float:
+    """Return ⟨θ, M⟩ = Σ_j θ_jᵀm_j, less what rounding may have added to the products."""
+    return math.fsum(inner) - dot_error(n_terms) * math.fsum(magnitudes * data_norms)
+
+
+def quadratic_from_above(square: Array, n_terms: int) -> float:
+    """Return Σ_j θ_jᵀr_j, sums of squares, and what rounding may have taken off."""
+    return math.fsum(square) * (1 + dot_error(n_terms))
+
+
+def scores_from_above(
+    scores: Array, reach: float, atom_lengths: Array, n_terms: int, n_summed: int
+) -> Array:
+    """Return scores and what rounding may have taken off.
+
+    A score sums up products with all columns, and its own column: at most ``reach``, which is
+    Σ_j w_j‖θ_j‖, times the length ‖d_i‖₂/v_i of the atom.
+    """
+    return np.asarray(scores + 2 * dot_error(n_terms + n_summed) * reach * atom_lengths)
 
 
 def best_scaling(
@@ -166,6 +185,12 @@ def best_scaling(
     (c, value)
         The maximiser and the maximum. The function is concave with a kink at each
         penalty_i/scores_i.
+
+    Notes
+    -----
+    Between kinks the derivative is linear − c·quadratic − Σ scores_i over the kinks passed. It
+    falls, so the maximiser is on the first piece at whose right end it is no longer positive. Any
+    other c would give a smaller bound, which is true as well: the search cannot make it false.
     """
     # a kink beyond 1e100 is never reached, and its quotient might overflow
     farthest = 1e100

@@ -130,15 +130,15 @@ class Problem:
         # weights stay in double precision: rounded ones would be those of another problem, and the
         # bound would be about that
         lengths = column_norms(data, np.float64)
-        _check_smallest(lengths, data.dtype, "column", "M")
+        check_smallest(lengths, data.dtype, "column", "M")
         norms = as_vector(w, n, "w", np.float64, default=lengths)
-        _check_smallest(norms, data.dtype, "entry", "w")
+        check_smallest(norms, data.dtype, "entry", "w")
         v = norms
         if D is not None:
             atoms = as_dictionary(D, data)
             _check_range(atoms, "D")
             v = column_norms(atoms, np.float64)
-            _check_smallest(v, data.dtype, "column", "D")
+            check_smallest(v, data.dtype, "column", "D")
         weight = None
         if sample_weight is not None:
             weight = as_vector(sample_weight, n, "sample_weight", np.float64)
@@ -289,7 +289,7 @@ def _check_range(A: Array, name: str) -> None:
         )
 
 
-def _check_smallest(sizes: Array, dtype: np.dtype[Any], part: str, name: str) -> None:
+def check_smallest(sizes: Array, dtype: np.dtype[Any], part: str, name: str) -> None:
     """Refuse columns that are so much smaller than others that both cannot be computed with.
 
     The score of a row does not depend on the length of its column, so that a small column counts

@@ -17,7 +17,7 @@ from selfdict._validation import Array
 from selfdict.abundances import column_residuals, nnls
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.omega import column_norms
-from selfdict.model.problem import Problem
+from selfdict.model.problem import Problem, check_smallest
 from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_metric import positive_norms
 from selfdict.model.solution import Callback, Status, relative_gap
@@ -82,9 +82,14 @@ class BlockSearchData(SearchData):
         if columns is None:
             return BlockGates(M, self.w, self.squares, self.name)
         stands_for = self.n_columns / len(columns)
-        gates = Gates(M, self.w, self.s * stands_for, columns)  # type: ignore[arg-type]
-        gates.__dict__["atom_lengths"] = np.sqrt(self.squares) / self.w
-        return gates
+        lengths = np.sqrt(self.squares) / self.w
+        return Gates(
+            M,  # type: ignore[arg-type]  # columns of blocks, read when they are asked for
+            self.w,
+            self.s * stands_for,
+            columns,
+            atom_lengths=lengths,
+        )
 
     def view(self, gates: Any, penalty: Array, gram: Array | None = None) -> Any:
         """Return the view of a fitted working set."""
@@ -195,6 +200,7 @@ class _Survey:
         M.keep(sample, values)
         w = np.concatenate([answer[0] for answer in answers])
         squares = np.concatenate([answer[1] for answer in answers])
+        check_smallest(w, values.dtype, "column", "M")
         return cls(M, w, squares, sample)
 
 

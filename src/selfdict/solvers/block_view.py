@@ -15,7 +15,13 @@ from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.column_norms import squared_norms
-from selfdict.model.dual import DualTerms, best_scaling
+from selfdict.model.dual import (
+    DualTerms,
+    best_scaling,
+    linear_from_below,
+    quadratic_from_above,
+    scores_from_above,
+)
 from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_bounds import (
     DECIDED,
@@ -177,8 +183,8 @@ class BlockView:
         self.rows = rows
         self.tol = tol
         self.task = gates.block_fit(gates.t)
-        survey = _Survey(self.task, rows.clusters.centres)
-        answers = list(self._run(survey))
+        sums = _FitSums(self.task, rows.clusters.centres)
+        answers = list(self._run(sums))
         self.inner = np.concatenate([answer.inner for answer in answers])
         self.linear = math.fsum(answer.linear for answer in answers)
         self.quadratic = math.fsum(answer.quadratic for answer in answers)
@@ -200,18 +206,11 @@ class BlockView:
         if self.reach > 0:
             self._lower(bounds, limit, rough)
         n_columns = self.rows.M.shape[1]
-        terms = DualTerms.from_columns(
-            np.zeros(0),
-            np.zeros(0),
-            bounds,
-            magnitudes=np.array([self.reach]),
-            data_norms=np.zeros(1),
-            atom_lengths=self.gates.atom_lengths,
-            w=np.ones(1),
-            n_terms=self.rows.M.shape[0],
-            n_summed=summation_depth(n_columns, None) + len(self.rows.M.blocks.sizes),
+        n_summed = summation_depth(n_columns, None) + len(self.rows.M.blocks.sizes)
+        above = scores_from_above(
+            bounds, self.reach, self.gates.atom_lengths, self.rows.M.shape[0], n_summed
         )
-        terms = DualTerms(self.linear, self.quadratic, terms.scores)
+        terms = DualTerms(self.linear, self.quadratic, above)
         c, value = terms.best_scaling(penalty)
         return RowScores(scores_for_search(bounds, limit, penalty), terms, c, value)
 
@@ -276,7 +275,7 @@ class BlockView:
 
 
 @dataclass(frozen=True)
-class _SurveyAnswer:
+class _SumsOfBlock:
     """What a block adds to the dual value, and to the bounds on scores."""
 
     inner: Array
@@ -287,13 +286,13 @@ class _SurveyAnswer:
 
 
 @dataclass(frozen=True)
-class _Survey:
+class _FitSums:
     """The task of a pass: what does not depend on the rows but on their clusters."""
 
     fit: BlockFit
     centres: Array
 
-    def __call__(self, M: Array, part: BlockPart) -> _SurveyAnswer:
+    def __call__(self, M: Array, part: BlockPart) -> _SumsOfBlock:
         inner = []
         linear = []
         quadratic = []
@@ -303,19 +302,9 @@ class _Survey:
             R = fitted.residual()
             inner.append(np.einsum("ij,ij->j", R, fitted.M))
             square = squared_norms(R)
-            terms = DualTerms.from_columns(
-                inner[-1],
-                square,
-                np.zeros(0),
-                magnitudes=np.sqrt(square),
-                data_norms=np.sqrt(squared_norms(fitted.M)),
-                atom_lengths=np.zeros(0),
-                w=fitted.w,
-                n_terms=len(M),
-                n_summed=0,
-            )
-            linear.append(terms.linear)
-            quadratic.append(terms.quadratic)
+            data_norms = np.sqrt(squared_norms(fitted.M))
+            linear.append(linear_from_below(inner[-1], np.sqrt(square), data_norms, len(M)))
+            quadratic.append(quadratic_from_above(square, len(M)))
             R *= fitted.w
             metric = MetricSums.of(R)
             sums.append(metric)
@@ -323,7 +312,7 @@ class _Survey:
         total = sums[0]
         for metric in sums[1:]:
             total += metric
-        return _SurveyAnswer(
+        return _SumsOfBlock(
             np.concatenate(inner), math.fsum(linear), math.fsum(quadratic), total, of_centres
         )
 

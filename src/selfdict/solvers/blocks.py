@@ -29,24 +29,6 @@ class ColumnBlocks(Protocol):
         ...
 
 
-class ArrayBlocks:
-    """An array in memory as blocks of ``size`` columns."""
-
-    def __init__(self, M: Array, size: int) -> None:
-        self.M = M
-        self.starts = np.arange(0, M.shape[1], size)
-        self.sizes = np.diff(np.append(self.starts, M.shape[1]))
-
-    def run(self, task: Callable[[Array, Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
-        """Yield the answers, one after the other."""
-        for start, size, part in zip(self.starts, self.sizes, parts):
-            yield task(self.M[:, start : start + size], part)
-
-    def everywhere(self, function: Callable[[], Any]) -> None:
-        """Call a function."""
-        function()
-
-
 class BlockColumns:
     """The columns of blocks, read when they are asked for: ``columns[:, indices]``.
 

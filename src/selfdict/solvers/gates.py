@@ -44,6 +44,8 @@ class Gates:
     gram : (n, n) ndarray or None
         The products of all columns scaled to w = 1, if they are known and all are fitted to columns
         of M.
+    atom_lengths : (d,) ndarray of float64 or None
+        ‖d_i‖₂/v_i of all atoms, if they are known.
 
     Attributes
     ----------
@@ -65,6 +67,7 @@ class Gates:
         D: Array | None = None,
         v: Array | None = None,
         gram: Array | None = None,
+        atom_lengths: Array | None = None,
     ) -> None:
         self.columns = columns
         self.gram = gram
@@ -101,12 +104,15 @@ class Gates:
         self.gradient = np.empty(0)
         # the states for which second derivatives were computed last, and these derivatives
         self._last_hessian: tuple[Array, Array] | None = None
+        self._known_lengths = atom_lengths
         # about 64 slices at most, so that their partial sums stay few
         self.columns_per_slice = even_slices(n, max(250, -(-n // 64)))
 
     @cached_property
     def atom_lengths(self) -> Array:
         """‖d_i‖₂/v_i of all atoms of the dictionary, (d,)."""
+        if self._known_lengths is not None:
+            return self._known_lengths
         if self.tied and self.columns is None:
             return np.sqrt(self.squared_norms) / self.v
         return np.sqrt(squared_norms(self.D)) / self.v
