@@ -30,7 +30,8 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     A subclass implements ``_select(M, sample_weight)``: M is (n_features, n_samples), points as
     columns, and the result is the indices of ``n_components`` of them, or of the rows of
-    ``_atoms``. Everything else is done here.
+    ``_atoms``. Everything else is done here. One whose components are more than these rows
+    implements ``_choose`` instead.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -139,10 +140,9 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             warn_of_too_many(self.n_components, points.shape[1])
         # the functions of the core speak of r columns of M
         try:
-            self.indices_ = self._select(points.T, weight)
+            self.components_ = self._choose(points, atoms, weight)
         except InputError as error:
             raise type(error)(in_estimator_words(str(error))) from error
-        self.components_ = self._components(points, atoms, weight)
         warn_if_dependent(self.components_)
         return points, weight
 
@@ -152,10 +152,10 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             return np.random.default_rng(_DEFAULT_SEED)
         return as_generator(self.random_state)
 
-    def _components(self, points: Array, atoms: Array, sample_weight: Array | None) -> Array:
-        """Return the components: the selected rows, in the precision of the points."""
-        chosen = dense_columns(atoms.T, self.indices_).T
-        return np.ascontiguousarray(chosen, dtype=points.dtype)
+    def _choose(self, points: Array, atoms: Array, sample_weight: Array | None) -> Array:
+        """Set ``indices_``, and return the components: the selected rows of ``atoms``."""
+        self.indices_ = self._select(points.T, sample_weight)
+        return selected_rows(atoms, self.indices_, points.dtype)
 
     def _validate(self, X: ArrayLike, reset: bool) -> Array:
         accept_sparse: Any = False
@@ -279,6 +279,11 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def selected_rows(atoms: Array, indices: Array, dtype: Any) -> Array:
+    """Return some rows of dense or sparse atoms, as a dense array."""
+    return np.ascontiguousarray(dense_columns(atoms.T, indices).T, dtype=dtype)
 
 
 def in_estimator_words(message: str) -> str:

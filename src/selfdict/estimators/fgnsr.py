@@ -13,7 +13,7 @@ from selfdict._validation import Array
 from selfdict.abundances import Variability
 from selfdict.abundances.prediction import affords_fits
 from selfdict.compute.deadline import Deadline
-from selfdict.estimators.base import SelfDictionaryEstimator
+from selfdict.estimators.base import SelfDictionaryEstimator, selected_rows
 from selfdict.estimators.readout import SolutionReadout
 from selfdict.estimators.settings import (
     as_atoms,
@@ -280,15 +280,30 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
             return points
         return as_atoms(self.dictionary, points.shape[1])
 
-    def _select(self, M: Array, sample_weight: Array | None) -> Array:
-        self._deadline = Deadline(self.max_seconds)
+    def _choose(self, points: Array, atoms: Array, sample_weight: Array | None) -> Array:
+        """Solve the model, select the points and gather their groups; return the components."""
+        if self.dictionary is not None and self.endmembers == "average":
+            raise InputError("averages are of points: they do not go with a dictionary")
+        deadline = Deadline(self.max_seconds)
+        ending = self._solve(points.T, atoms.T, sample_weight, deadline)
+        self.indices_ = self._selected(self.n_components, deadline.part(CHOICE_SHARE))
+        pixels = selected_rows(atoms, self.indices_, points.dtype)
+        components = self._gather_groups(points, pixels, sample_weight, deadline)
+        self.given_up_ = tuple(deadline.given_up)
+        warn_of_an_early_end(ending, self.given_up_)
+        return components
+
+    def _solve(
+        self, M: Array, atoms: Array, sample_weight: Array | None, deadline: Deadline
+    ) -> str:
+        """Set the solution; return a sentence if the solver did not come to its end."""
         D = None
         if self.dictionary is not None:
-            D = self._atoms(M.T).T
+            D = atoms
         w = None
         if sample_weight is not None:
             # a point without weight is absent: it explains no other point
-            w = np.where(sample_weight > 0, column_norms(M), 0.0)
+            w = np.where(sample_weight > 0, column_norms(M, np.float64), 0.0)
         problem = Problem(
             M,
             as_mu(self.mu),
@@ -306,9 +321,9 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
             self.n_components,
             random_state=self._generator(),
             callback=self._report,
-            deadline=self._deadline.part(SOLVER_SHARE),
+            deadline=deadline.part(SOLVER_SHARE),
         )
-        self._ending = missed_tolerance(solution, recipe.solver, self.target is not None)
+        ending = missed_tolerance(solution, recipe.solver, self.target is not None)
         # the bound of the compressed problem is one for the whole data, its objective is not
         self.compressed_gap_ = None
         if recipe.compression is not None:
@@ -319,28 +334,21 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         self.mu_ = solution.mu
         self.gap_ = solution.gap
         self.n_iter_ = max(1, solution.n_iter)
-        return self._selected(self.n_components, self._deadline.part(CHOICE_SHARE))
+        return ending
 
-    def _components(self, points: Array, atoms: Array, sample_weight: Array | None) -> Array:
-        """Return the selected rows, or the averages of their groups; store the groups."""
-        pixels = super()._components(points, atoms, sample_weight)
-        components = self._gather_groups(points, pixels, sample_weight)
-        self.given_up_ = tuple(self._deadline.given_up)
-        warn_of_an_early_end(self._ending, self.given_up_)
-        return components
-
-    def _gather_groups(self, points: Array, pixels: Array, sample_weight: Array | None) -> Array:
+    def _gather_groups(
+        self, points: Array, pixels: Array, sample_weight: Array | None, deadline: Deadline
+    ) -> Array:
+        """Store the groups of the selected pixels; return these pixels, or averages."""
         self.spread_ = None
         self.group_counts_ = None
         self.variability_ = None
         if self.dictionary is not None:
-            if self.endmembers == "average":
-                raise InputError("averages are of points: they do not go with a dictionary")
             self.groups_ = bundles(self.solution_, self.indices_).members
             return pixels
         # two rounds of shares, and what follows from them
-        if not affords_fits(self._deadline, 3, pixels.T, points.T):
-            return self._without_groups(pixels)
+        if not affords_fits(deadline, 3, pixels.T, points.T):
+            return self._without_groups(pixels, deadline)
         groups = _groups_of_present(points, self.indices_, sample_weight)
         self.groups_ = groups.members
         if self.endmembers == "pixels":
@@ -351,13 +359,13 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         self.variability_ = groups.variability
         return np.ascontiguousarray(groups.spectra.T)
 
-    def _without_groups(self, pixels: Array) -> Array:
+    def _without_groups(self, pixels: Array, deadline: Deadline) -> Array:
         """Store groups of the selected points alone, for which there is no time."""
         self.groups_ = tuple(self.indices_[:, None])
         if self.endmembers == "pixels":
-            self._deadline.give_up("groups of nearly pure points were not gathered")
+            deadline.give_up("groups of nearly pure points were not gathered")
             return pixels
-        self._deadline.give_up("components are single points, not averages over groups")
+        deadline.give_up("components are single points, not averages over groups")
         self.spread_ = np.zeros_like(pixels)
         self.group_counts_ = np.ones(len(pixels), dtype=np.intp)
         return pixels
