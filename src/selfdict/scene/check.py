@@ -56,8 +56,11 @@ class Dictionary:
 
         Its residuals are weighted by cluster sizes.
         """
-        v = column_norms(D)
-        p = np.ones(v.size) if solution.p is None else solution.p.astype(np.float64)
+        # in double precision: rounded weights would be those of another model
+        v = column_norms(D, np.float64)
+        p = np.ones(v.size)
+        if solution.p is not None:
+            p = solution.p.astype(np.float64)
         t = np.clip(solution.diagonal.astype(np.float64), 0.0, 1.0)
         return cls(D, v, np.where(v > 0, t, 0.0), solution.mu * p)
 
@@ -72,8 +75,11 @@ class Dictionary:
         return total
 
     def _sums(self, M: Array) -> Array:
-        w = column_norms(M).astype(np.float64)
-        M, w = M[:, w > 0].astype(np.float64), w[w > 0]  # a pixel of zeros is explained by nothing
+        w = column_norms(M, np.float64)
+        # a pixel of zeros is explained by nothing
+        is_seen = w > 0
+        M = M[:, is_seen].astype(np.float64)
+        w = w[is_seen]
         opened = np.flatnonzero(self.t > 0)
         gates = Gates(M, w, np.ones(w.size), None, self.D, self.v)
         gates.open(opened, self.t[opened])

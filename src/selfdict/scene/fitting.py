@@ -202,7 +202,7 @@ class FitBlock:
         if self.method == "shares":
             H = as_shares(H)
         maps.abundances[:, maps.valid] = H
-        # A pixel without a positive value is fitted exactly by no endmember at all.
+        # A pixel of zeros is fitted exactly by no endmember at all.
         maps.residual[maps.valid] = np.sqrt(errors / np.where(norms > 0, norms, 1.0))
         totals = Totals(
             n_valid=M.shape[1],

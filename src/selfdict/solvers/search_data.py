@@ -44,7 +44,7 @@ class SearchData:
     positive_sums : callable
         :func:`selfdict.model.screening.positive_sums` for these atoms, on that device.
     bounds : ScoreBounds or None
-        Bounds that save most of these sums; None for sparse data and on a device.
+        Bounds that save most of these sums; None for sparse data.
     """
 
     M: Array
