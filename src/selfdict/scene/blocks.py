@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.threads import n_threads
+from selfdict.scene.dims import standard_name
 from selfdict.scene.mapped import MappedArray, mapped_file, stored_values
 from selfdict.scene.model import as_scene
 from selfdict.scene.scaling import scaling_of
@@ -163,10 +164,13 @@ def used_bands(scene: xr.DataArray, drop_bad_bands: bool) -> Array:
 
 
 def with_mask(scene: xr.DataArray, mask: ArrayLike | None) -> xr.DataArray:
-    """Return the scene with a mask (True for pixels to leave out) in its ``valid`` coordinate."""
+    """Return the scene with a mask (True for pixels to leave out) in its ``valid`` coordinate.
+
+    The dims of a DataArray are recognised by name, as those of a scene are.
+    """
     if mask is None:
         return scene
-    excluded = np.asarray(mask)
+    excluded = _in_order_of_dims(mask)
     if excluded.dtype.kind not in "biu" or excluded.shape != scene.shape[1:]:
         raise InputError(
             f"mask must be booleans of shape {scene.shape[1:]}, True where a pixel is left out, "
@@ -176,6 +180,15 @@ def with_mask(scene: xr.DataArray, mask: ArrayLike | None) -> xr.DataArray:
     if "valid" in scene.coords:
         valid &= scene["valid"].values.astype(bool)
     return scene.assign_coords(valid=(("y", "x"), valid))
+
+
+def _in_order_of_dims(mask: ArrayLike) -> Array:
+    """Return the values of a mask as (y, x); dims whose names are not known are in this order."""
+    if isinstance(mask, xr.DataArray):
+        dims = {standard_name(dim): dim for dim in mask.dims}
+        if mask.ndim == len(dims) == 2 and dims.keys() == {"y", "x"}:
+            return mask.transpose(dims["y"], dims["x"]).values
+    return np.asarray(mask)
 
 
 def valid_mask(
