@@ -105,10 +105,10 @@ def lead(r: int, error: float, *, kind: str = "pixels", any_brightness: bool = F
 
 def negative_sentence(count: int, n_values: int) -> str:
     """Return how many values are negative, and that they are used as they are."""
-    return (
-        f"{count:,} of {n_values:,} values ({percent(count / n_values)}) are negative and used as "
-        "they are"
-    )
+    outcome = "are negative and used as they are"
+    if count == 1:
+        outcome = "is negative and used as it is"
+    return f"{count:,} of {n_values:,} values ({percent(count / n_values)}) {outcome}"
 
 
 def certificate_paragraphs(

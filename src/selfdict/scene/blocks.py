@@ -79,8 +79,12 @@ def flat_indices(n_columns: int, rows: slice, columns: slice) -> Array:
 
 def float_dtype(scene: xr.DataArray) -> np.dtype[np.floating]:
     """Return the dtype of the matrices: float64 for float64, else float32."""
+    return _matrix_dtype(scene.dtype)
+
+
+def _matrix_dtype(stored: np.dtype[Any]) -> np.dtype[np.floating]:
     # Stored integers have 16 bits as a rule, and float32 holds 24.
-    if scene.dtype.kind == "f" and scene.dtype.itemsize > 4:
+    if stored.kind == "f" and stored.itemsize > 4:
         return np.dtype(np.float64)
     return np.dtype(np.float32)
 
@@ -140,15 +144,32 @@ def _physical_values(
 def _holds_data(raw: Array, nodata: float | None) -> Array:
     """Return which columns of stored values are pixels with data."""
     # All zeros is what sensors and mosaics write outside the image, declared or not.
-    valid = np.asarray(raw.any(axis=0))
     if raw.dtype.kind == "f":
-        valid &= np.isfinite(raw).all(axis=0)
+        # The extremes tell in two passes without a copy: NaN and infinity are among them.
+        lowest = raw.min(axis=0)
+        highest = raw.max(axis=0)
+        valid = np.isfinite(lowest) & np.isfinite(highest)
+        valid &= ~is_all_zero(lowest, highest, raw.dtype)
+    else:
+        valid = np.asarray(raw.any(axis=0))
     # A single zero is a measurement (a dark pixel in an absorption band): declared as no-data, zero
     # must fill the pixel, which is tested above.
     if nodata is not None and nodata != 0:
         # A Python number is compared in the dtype of the array, and may lie outside its range.
         valid &= (raw != np.asarray(nodata).item()).all(axis=0)
     return valid
+
+
+def is_all_zero(lowest: Array, highest: Array, stored: np.dtype[Any]) -> Array:
+    """Return which pixels are all zeros, by the lowest and the highest of their stored values.
+
+    Numbers below the normal range of floating point count as zeros: their squares are zero, and
+    what is divided by them is infinite.
+    """
+    if stored.kind != "f":
+        return (lowest == 0) & (highest == 0)
+    least = np.finfo(_matrix_dtype(stored)).tiny
+    return np.asarray((lowest > -least) & (highest < least))
 
 
 def used_bands(scene: xr.DataArray, drop_bad_bands: bool) -> Array:
@@ -197,8 +218,9 @@ def valid_mask(
     """Return which pixels can be used, reading the scene block by block.
 
     A pixel is left out if a used band is NaN or infinite, if a used band holds the no-data value
-    (``_FillValue``; a no-data value of 0 counts only if every band is 0), if all its bands are
-    zero, if the ``valid`` coordinate of the scene is False, or if ``mask`` is True.
+    (``_FillValue``; a no-data value of 0 counts only if every band is 0), if all its bands are zero
+    or below the normal range of floating point, if the ``valid`` coordinate of the scene is False,
+    or if ``mask`` is True.
 
     Parameters
     ----------
