@@ -211,6 +211,8 @@ def _proof(result: "UnmixResult") -> dict[str, Any] | None:
         about = f"all {proof.closed.size:,} spectra of the library"
     elif proof.closed.size < result.n_valid:
         about = f"{proof.closed.size:,} candidates that stand for {result.n_valid:,} pixels"
+        if result.parameters.get("candidates") is None:
+            about = f"{proof.closed.size:,} of {result.n_valid:,} pixels"
     return {
         "enough": proof.enough,
         "needed": proof.needed.tolist(),

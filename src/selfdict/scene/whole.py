@@ -20,8 +20,8 @@ from selfdict.solvers.block_search import solve_blocks
 from selfdict.solvers.blocks import BlockColumns
 
 IN_BLOCKS = (
-    "All pixels are candidates, and were read block by block: the check is the bound over all of "
-    "them."
+    "All pixels were candidates of the model, read block by block: the check is the bound over all "
+    "of them. The pure pixels were chosen from a random sample and the pixels with a weight."
 )
 # pixels that a cluster shares among its workers are more than this
 _MAX_CLIENT_BYTES = 128 * 2**20
