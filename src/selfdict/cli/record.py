@@ -187,7 +187,8 @@ def _solution(result: "UnmixResult") -> dict[str, Any]:
         "gap": result.gap,
         "mu": float(solution.mu),
         "status": solution.status.name.lower(),
-        "status_in_words": str(solution.status),
+        # The sentence names the parameters of Python.
+        "status_in_words": str(solution.status).replace("max_seconds or tol", "--time-limit"),
         "candidates": len(solution.diagonal),
         "support": len(solution.support),
     }
