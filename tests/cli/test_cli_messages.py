@@ -90,13 +90,17 @@ def test_bands_are_sorted_and_named_once():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes break in another way there")
-def test_a_reader_that_leaves_does_not_fail_the_run(cube, tmp_path):
-    process = in_a_shell("unmix", cube, *QUICK, "-o", tmp_path / "out")
+@pytest.mark.parametrize("command", ["unmix", "info"])
+def test_a_reader_that_leaves_does_not_fail_the_run(cube, tmp_path, command):
+    words = []
+    if command == "unmix":
+        words = [*QUICK, "-o", tmp_path / "out"]
+    process = in_a_shell(command, cube, *words)
     process.stdout.close()  # as ``| head`` does
     errors = process.stderr.read().decode()
     process.stderr.close()
     assert (process.wait(timeout=120), errors) == (0, "")
-    assert (tmp_path / "out" / "run.json").exists()
+    assert (tmp_path / "out" / "run.json").exists() == (command == "unmix")
 
 
 def test_a_time_limit_is_called_by_its_option(cube, tmp_path):

@@ -347,4 +347,8 @@ def print_table(
     # Not printed by rich, which ends the command with the code of a defect if nobody reads on.
     with console.capture() as captured:
         console.print(table)
-    _write(captured.get().removesuffix("\n"))
+    try:
+        sys.stdout.write(captured.get())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()

@@ -148,7 +148,7 @@ def _holds_data(raw: Array, nodata: float | None) -> Array:
         # The extremes tell in two passes without a copy: NaN and infinity are among them.
         lowest = raw.min(axis=0)
         highest = raw.max(axis=0)
-        valid = np.isfinite(lowest) & np.isfinite(highest)
+        valid = np.asarray(np.isfinite(lowest) & np.isfinite(highest))
         valid &= ~is_all_zero(lowest, highest, raw.dtype)
     else:
         valid = np.asarray(raw.any(axis=0))
@@ -167,7 +167,7 @@ def is_all_zero(lowest: Array, highest: Array, stored: np.dtype[Any]) -> Array:
     what is divided by them is infinite.
     """
     if stored.kind != "f":
-        return (lowest == 0) & (highest == 0)
+        return np.asarray((lowest == 0) & (highest == 0))
     least = np.finfo(_matrix_dtype(stored)).tiny
     return np.asarray((lowest > -least) & (highest < least))
 
