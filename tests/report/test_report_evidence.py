@@ -10,7 +10,7 @@ from selfdict.datasets import make_scene
 from selfdict.report import Certificate, GroupProof, method_result, render_report, report_data
 from selfdict.report.charts import svg_band
 from selfdict.report.evidence import proof_notes, statements
-from selfdict.scene import unmix
+from selfdict.scene import SceneCheck, unmix, whole
 
 
 def text_of(page):
@@ -56,6 +56,45 @@ def test_all_pixels_as_candidates():
     assert "stands for a cluster" not in " ".join(
         proof_notes(make_group_data(certificate=Certificate(1, 1, 0, 1, "", 540, 3), n_valid=540))
     )
+
+
+def test_the_limit_of_the_error_is_rounded_down():
+    proof = GroupProof(0.01, np.array([0.1]), 0.029996, 0.9, n_candidates=540)
+    found = said(make_group_data(r=1, proof=proof, n_valid=540, error=0.03))
+    assert found["Limit of the error"][0] == "2.9 %"
+
+
+def test_a_sample_is_not_called_clusters_and_the_check_is_shown():
+    check = SceneCheck(2.0, 1.9875, 0.00625)
+    d = make_group_data(n_valid=540, check=check, candidates_reason="These are a sample.")
+    assert said(d)["All pixels"] == (
+        "within 0.63 %",
+        "Counted over all 540 pixels, no other weights of the candidates are better by more than "
+        "this.",
+    )
+    page = text_of(render_report(d))
+    assert (
+        "All statements but that about all pixels are about 100 of 540 pixels. These are a sample. "
+        "All pixels were then unmixed."
+    ) in page
+    assert "The program looked at 100 of 540 pixels and asked" in page
+    assert "cluster" not in page
+    assert "stand for all" not in page
+    unbounded = make_group_data(check=SceneCheck(2.0, -np.inf, np.inf))
+    assert said(unbounded)["All pixels"][0] == "not proven"
+
+
+def test_a_report_of_a_scene_solved_in_blocks(monkeypatch):
+    monkeypatch.setattr(whole, "_physical_memory", lambda: 0.0)
+    monkeypatch.setattr("selfdict.scene.selection.SAMPLE_SIZE", 150)
+    scene = make_scene(shape=(20, 20), n_bands=30, n_endmembers=3, random_state=0).scene
+    result = unmix(scene, 3, candidates=None, random_state=0)
+    data = report_data(scene, result)
+    assert data.certificate.n_candidates < data.n_valid
+    page = text_of(render_report(data))
+    assert "The pure pixels were chosen from a random sample" in page
+    assert "Counted over all" in page
+    assert "cluster" not in page
 
 
 def test_what_is_not_proven_is_said():

@@ -8,7 +8,7 @@ from scene_sample import full_scene
 
 from selfdict.datasets import make_scene
 from selfdict.scene import blocks as module
-from selfdict.scene import build_scene, matrix, unmix, valid_mask
+from selfdict.scene import build_scene, matrix, preflight, unmix, valid_mask
 from selfdict.scene.formats.common import lazy_cube
 from selfdict.scene.formats.limits import Limit
 
@@ -75,3 +75,22 @@ def test_chunks_of_a_mapped_array_are_made_without_reading_it(monkeypatch):
     assert chunked.chunks[1] == (2, 2, 2)
     np.testing.assert_array_equal(chunked.values, scene.values)
     assert module.in_row_chunks(chunked) is chunked
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ">f4"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_pixel_of_numbers_below_the_normal_range_counts_as_zeros(dtype, sign):
+    tiny = float(np.finfo(dtype).tiny)
+    values = np.zeros((3, 1, 4), dtype)
+    values[:, 0, 0] = sign * tiny / 4
+    values[1, 0, 1] = sign * tiny
+    values[:, 0, 2] = [1, -sign * tiny / 8, 0]
+    values[:, 0, 3] = [1, 2, np.nan]
+    scene = build_scene(values)
+    assert valid_mask(scene).values.tolist() == [[False, True, True, False]]
+    assert preflight(scene).n_pixels == 3
+
+
+def test_half_precision_has_its_normal_range_in_the_matrix():
+    values = np.full((3, 1, 1), 1e-6, np.float16)  # below the normal range of float16
+    assert valid_mask(build_scene(values)).values.all()

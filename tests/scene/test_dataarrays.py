@@ -1,4 +1,4 @@
-"""DataArrays that come from elsewhere: the accessor, and no-data values as rioxarray keeps them."""
+"""DataArrays from elsewhere: the accessor, no-data values as rioxarray keeps them."""
 
 import numpy as np
 import pytest

@@ -330,3 +330,19 @@ def test_convert_repeats_the_notes_of_the_reader(tmp_path):
     assert done.stdout == f"{tmp_path / 'cube.nc'}\n"
     assert done.stderr.startswith("note: the axes 10 × 12 × 14 are taken as ")
     assert isinstance(read_scene(tmp_path / "cube.nc"), xr.DataArray)
+
+
+def test_one_pixel_is_written_in_the_singular():
+    uniform = preflight(changed((slice(None), 3, 4), 0.5)).sentences
+    assert uniform[0].startswith("1 pixel holds one value in all bands (0.5) and is used; if it")
+    missing = preflight(changed((4, 3, 4), np.nan)).sentences
+    assert missing == ["1 band has no value in 1 pixel with data, which is left out for that: 5"]
+
+
+def test_large_shares_are_no_powers_of_ten():
+    said = preflight(build_scene(-clean_values(), wavelength=WAVELENGTH)).sentences
+    assert any("values (100 %) in 10 bands" in sentence for sentence in said)
+    values = -clean_values()
+    values[0, 0, 0] = 0.1
+    said = preflight(build_scene(values, wavelength=WAVELENGTH)).sentences
+    assert any("values (more than 99 %) in 10 bands" in sentence for sentence in said)

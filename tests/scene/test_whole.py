@@ -7,6 +7,7 @@ import pytest
 
 from selfdict.datasets import make_scene
 from selfdict.model.problem import jitter
+from selfdict.model.solution import Progress
 from selfdict.scene import blocks as blocks_module
 from selfdict.scene import unmix, whole
 from selfdict.scene.request import UnmixRequest
@@ -26,25 +27,59 @@ def scene():
 @pytest.mark.usefixtures("in_small_blocks")
 def test_blocks_give_the_optimum_of_all_pixels(monkeypatch):
     solved = []
+    penalties = []
     solve_scene = whole.solve_scene
+    solve_blocks = whole.solve_blocks
+
+    def spy_on_penalty(*arguments, **options):
+        solution = solve_blocks(*arguments, **options)
+        penalties.append(solution.mu)
+        return solution
 
     def spy(request: UnmixRequest, seed, client, report):
         found = solve_scene(request, seed, client, report)
         solved.append((request, seed, found))
         return found
 
+    monkeypatch.setattr(whole, "solve_blocks", spy_on_penalty)
     # the function hides the module of the same name
     monkeypatch.setattr(import_module("selfdict.scene.unmix"), "solve_scene", spy)
     result = unmix(scene(), 3, candidates=None, tol=1e-8, random_state=0)
     ((request, seed, found),) = solved
     M = request.scene.values[request.bands].reshape(int(request.bands.sum()), -1)
     M = M[:, result.valid.values.ravel()]
-    exact = working_set(M, found.mu, p=jitter(M.shape[1], seed), tol=1e-8)
+    exact = working_set(M, penalties[0], p=jitter(M.shape[1], seed), tol=1e-8)
     assert result.check.objective == pytest.approx(exact.objective, rel=1e-6)
     assert result.check.gap <= 1e-8
     positions = np.flatnonzero(result.valid.values.ravel())[exact.support]
     np.testing.assert_array_equal(found.open_pixels.pixels, positions)
     assert "block by block" in result.parameters["candidates_reason"]
+
+
+@pytest.mark.parametrize(("tol", "used"), [(None, 1e-2), (0, 0), (0.5, 0.5)])
+@pytest.mark.usefixtures("in_small_blocks")
+def test_a_tolerance_of_zero_is_one(monkeypatch, tol, used):
+    seen = []
+
+    def spy(*arguments, tol, callback, **options):
+        seen.append(tol)
+        for gap in (2.0, 0.1, 0.0):
+            callback(Progress(1, 1.0, gap, 0.0, mu=1.0, residual=1.0, trace=3.0, n_active=3))
+        return solve_blocks(*arguments, tol=max(tol, 0.1), **options)
+
+    solve_blocks = whole.solve_blocks
+    monkeypatch.setattr(whole, "solve_blocks", spy)
+    shares = []
+    unmix(
+        scene(),
+        3,
+        candidates=None,
+        tol=tol,
+        max_seconds=30,
+        progress=lambda step, share: shares.append(share),
+    )
+    assert seen == [used]
+    assert all(0 <= share <= 1 for share in shares)
 
 
 def test_a_scene_that_fits_is_solved_in_memory():

@@ -4,8 +4,10 @@ import functools
 import json
 import logging
 import math
+import os
 import re
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -44,13 +46,29 @@ def printable(text: object) -> str:
 
 def print_line(text: str) -> None:
     """Write one line to standard output."""
-    typer.echo(printable(text))
+    _write(printable(text))
 
 
 def print_json(value: Any) -> None:
     """Write a value as JSON to standard output."""
     # ``printable`` is not needed: JSON escapes control characters.
-    typer.echo(json.dumps(json_value(value), indent=2))
+    _write(json.dumps(json_value(value), indent=2))
+
+
+def _write(text: str) -> None:
+    """Write to standard output, as long as somebody reads it."""
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        # As after ``| head``. The work goes on, since its results are in files.
+        _discard_output()
+
+
+def _discard_output() -> None:
+    """Let nothing go to standard output any more, also what Python writes at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def json_value(value: Any) -> Any:
@@ -102,6 +120,9 @@ def handle_errors(command: Callable[Params, None]) -> Callable[Params, None]:
             # process by that signal instead of with the exit code. Another exec clears it.
             exec("")
             raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # Nobody is left to be told; the shell's code of a command that ends for that.
+            raise typer.Exit(141) from None
         except (InputError, OSError, ModuleNotFoundError, MemoryError) as error:
             # Cut off, since a message may quote a damaged file.
             typer.echo(f"error: {printable(_one_line(error))[:1000]}", err=True)
@@ -323,4 +344,11 @@ def print_table(
     # A terminal folds the lines to its width. In a file or a pipe every row stays on one line.
     if not console.is_terminal:
         console = Console(width=1000)
-    console.print(table)
+    # Not printed by rich, which ends the command with the code of a defect if nobody reads on.
+    with console.capture() as captured:
+        console.print(table)
+    try:
+        sys.stdout.write(captured.get())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()

@@ -43,6 +43,7 @@ def atomic_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
     """
     # Without following links: the link itself would be replaced, not what it points to.
     target = Path(os.path.abspath(target))
+    _check_name(target)
     # Before the check: a run that was killed may have left the old output hidden.
     finish_killed(target)
     # Checked before the work and again at the end: a long run must not fail for a reason that was
@@ -58,6 +59,17 @@ def atomic_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         check_free(target, force=force)
         # From here on the output is complete: Ctrl-C comes too late.
         ignore_interruptions()
+
+
+def _check_name(target: Path) -> None:
+    """Refuse a name that the libraries which write maps cannot take."""
+    try:
+        str(target).encode("utf-8")
+    except UnicodeEncodeError:
+        # Python keeps the bytes of such a name as surrogates, which no encoding has.
+        raise SceneError(
+            target, "the name is not UTF-8: choose another output by --output"
+        ) from None
 
 
 def check_free(target: Path, *, force: bool) -> None:

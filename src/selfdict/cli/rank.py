@@ -64,15 +64,15 @@ def rank(
 
     source = Source(
         file,
-        bands,
-        drop_bad_bands,
-        mask,
-        roi,
-        variable,
-        overlap,
-        shape,
-        layout,
-        max_bytes,
+        bands=bands,
+        drop_bad_bands=drop_bad_bands,
+        mask=mask,
+        roi=roi,
+        variable=variable,
+        overlap=overlap,
+        shape=shape,
+        layout=layout,
+        max_bytes=max_bytes,
         nodata=no_data,
     )
     request = Request(source, "auto", seed=seed, threads=threads, keep_bands=keep_bands)

@@ -187,7 +187,8 @@ def _solution(result: "UnmixResult") -> dict[str, Any]:
         "gap": result.gap,
         "mu": float(solution.mu),
         "status": solution.status.name.lower(),
-        "status_in_words": str(solution.status),
+        # The sentence names the parameters of Python.
+        "status_in_words": str(solution.status).replace("max_seconds or tol", "--time-limit"),
         "candidates": len(solution.diagonal),
         "support": len(solution.support),
     }
@@ -211,6 +212,8 @@ def _proof(result: "UnmixResult") -> dict[str, Any] | None:
         about = f"all {proof.closed.size:,} spectra of the library"
     elif proof.closed.size < result.n_valid:
         about = f"{proof.closed.size:,} candidates that stand for {result.n_valid:,} pixels"
+        if result.parameters.get("candidates") is None:
+            about = f"{proof.closed.size:,} of {result.n_valid:,} pixels"
     return {
         "enough": proof.enough,
         "needed": proof.needed.tolist(),

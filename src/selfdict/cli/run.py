@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from selfdict._errors import InputError
 from selfdict.cli.console import ProgressBars, check_interrupted, json_value
 from selfdict.cli.exports import write_exports
+from selfdict.cli.map_format import map_format, write_maps
 from selfdict.cli.record import parameter_table, run_record
 from selfdict.cli.source import Source
 from selfdict.compute.deadline import Deadline
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
     from selfdict.report import MethodResult
     from selfdict.scene import Preflight, RankAdvice, UnmixResult
-
-# Suffixes of the formats that maps can be written in.
-_FORMAT_SUFFIX = {"envi": ".hdr", "geotiff": ".tif", "netcdf": ".nc", "zarr": ".zarr"}
 
 
 @dataclass(frozen=True)
@@ -210,6 +208,9 @@ def unmix_into(
     from selfdict.report import report_data, write_report
     from selfdict.scene import write_spectra
 
+    # Before the work, since not every format has room for every grid.
+    format = map_format(request.format, request.source, scene)
+    bars.print_notes(format.notes)
     deadline = Deadline(request.time_limit)
     maps = None
     if _stream_maps(scene, request):
@@ -235,13 +236,12 @@ def unmix_into(
                 folder, scene, look, request, bars, client, streamed=maps is not None
             )
 
-    format = _map_format(request)
     # Maps that are streamed are zarr stores already: they move once the report has read them.
-    already_written = maps is not None and format == "zarr"
+    already_written = maps is not None and format.name == "zarr"
     write_spectra(result.endmembers, folder / "endmembers.csv", spread=result.spread)
-    notes = [*result.notes, *write_exports(result, folder)]
+    notes = [*format.notes, *result.notes, *write_exports(result, folder)]
     if not already_written:
-        _write_maps(result, folder, format)
+        write_maps(result, folder, format)
     record = run_record(request, result, comparison, scene.shape)
     record["notes"] = notes
     record["given_up"] = [*result.given_up, *deadline.given_up]
@@ -284,30 +284,6 @@ def _stream_maps(scene: "xr.DataArray", request: Request) -> bool:
         n_maps += r
     n_bytes = 4 * n_maps * scene[0].size
     return request.scheduler is not None or n_bytes > 2**28
-
-
-def _map_format(request: Request) -> str:
-    """Return the format of the maps: the one asked for, else that of the input if possible."""
-    from selfdict.scene.formats import format_of
-
-    format = request.format or format_of(request.source.path)
-    # The images of these products are GeoTIFFs as a rule.
-    if format in ("enmap", "desis"):
-        return "geotiff"
-    # MATLAB and NumPy files are only read.
-    if format not in _FORMAT_SUFFIX:
-        return "envi"
-    return format
-
-
-def _write_maps(result: "UnmixResult", folder: Path, format: str) -> None:
-    from selfdict.scene import write_scene
-
-    suffix = _FORMAT_SUFFIX[format]
-    write_scene(result.abundances, folder / f"abundances{suffix}", format)
-    if result.uncertainty is not None:
-        write_scene(result.uncertainty, folder / f"uncertainty{suffix}", format)
-    write_scene(result.residual, folder / f"residual{suffix}", format)
 
 
 def _may_compare(request: Request, result: "UnmixResult", deadline: Deadline) -> bool:

@@ -57,7 +57,7 @@ class Source:
 
     def read(self) -> "xr.DataArray":
         """Return the scene."""
-        from selfdict.scene import read_scene
+        from selfdict.scene import SceneError, read_scene
 
         options: dict[str, Any] = {}
         if self.bands is not None:
@@ -73,14 +73,26 @@ class Source:
             options["overlap"] = str(self.overlap)
         if self.layout is not None:
             options["layout"] = self.layout
-        return read_scene(
-            self.path,
-            drop_bad_bands=self.drop_bad_bands,
-            mask=self.mask,
-            nodata=self.nodata,
-            max_bytes=self.max_bytes,
-            **options,
-        )
+        try:
+            return read_scene(
+                self.path,
+                drop_bad_bands=self.drop_bad_bands,
+                mask=self.mask,
+                nodata=self.nodata,
+                max_bytes=self.max_bytes,
+                **options,
+            )
+        except SceneError:
+            if self.bands is None:
+                raise
+            highest = options.pop("bands")[-1] + 1
+            n_bands = read_scene(self.path, max_bytes=self.max_bytes, **options).sizes["band"]
+            if highest <= n_bands:
+                raise
+            # The reader counts bands from 0, the command from 1.
+            raise SceneError(
+                self.path, f"--bands must lie between 1 and {n_bands}, got {highest}"
+            ) from None
 
     @property
     def label(self) -> str:
@@ -147,7 +159,8 @@ class Source:
 def parse_bands(text: str) -> list[int]:
     """Return the band indices, counted from 0, of a list like ``1-103,109,112-149``.
 
-    The list counts from 1, and a range includes both ends.
+    The list counts from 1, and a range includes both ends. The indices are sorted, since a scene
+    has its bands in one order only.
 
     Examples
     --------
@@ -166,6 +179,10 @@ def parse_bands(text: str) -> list[int]:
         if not 1 <= first <= last:
             raise _bands_error(text)
         bands.extend(range(first - 1, last))
+    bands.sort()
+    for k in range(1, len(bands)):
+        if bands[k] == bands[k - 1]:
+            raise InputError(f"--bands must name each band once, got {bands[k] + 1} twice")
     return bands
 
 

@@ -13,7 +13,7 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
         return
     if quiet:
         return
-    from selfdict.report.words import percent, seconds
+    from selfdict.report.words import percent, seconds, within
 
     pixels = record["pure_pixels"]
     library = record["library"] is not None
@@ -24,15 +24,15 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
     if record["parameters"]["endmembers"] == "average":
         sentence += f" (of the pure pixels themselves {percent(record['pixel_error'])})"
     if record["gap"] is not None:
-        sentence += f", certified gap {percent(record['gap'])}"
+        sentence += f", certified gap {within(record['gap'])}"
     if record["rank_advice"] is not None:
         print_line(record["rank_advice"]["sentences"][0])
     print_line(sentence)
     if record["proof"] is not None:
         print_line(f"{record['proof']['sentence']} This is about {record['proof']['about']}.")
     if record["check"] is not None:
-        gap = percent(record["check"]["gap"])
-        print_line(f"for all pixels the solution is at most {gap} above the optimum")
+        gap = within(record["check"]["gap"])
+        print_line(f"for all pixels the best possible value is at most {gap} below the one reached")
     # How the solver ended matters only if it ended before the tolerance was reached.
     if record["status"] not in (None, "converged", "exact"):
         print_line(record["status_in_words"])

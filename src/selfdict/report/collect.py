@@ -95,6 +95,8 @@ def report_data(
         coordinates=result.coordinates,
         crs=result.crs or "",
         certificate=_certificate(result),
+        check=result.check,
+        candidates_reason=_candidates_reason(result),
         guarantee=result.guarantee,
         comparison=comparison,
         parameters=parameters,
@@ -214,6 +216,13 @@ def _certificate(result: "UnmixResult") -> Certificate | None:
         n_candidates=len(solution.diagonal),
         n_support=len(solution.support),
     )
+
+
+def _candidates_reason(result: "UnmixResult") -> str:
+    """Return which pixels the candidates are, unless they are cluster representatives."""
+    if result.parameters.get("candidates") is not None:
+        return ""
+    return str(result.parameters.get("candidates_reason", ""))
 
 
 def _wavelengths(data: "xr.DataArray") -> Array | None:

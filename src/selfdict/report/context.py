@@ -74,7 +74,11 @@ def template_context(d: ReportData) -> dict[str, Any]:
         "uncertainty": uncertainty,
         **_residual(d, mask),
         "paragraphs": words.certificate_paragraphs(
-            d.certificate, d.method, n_valid, library=bool(d.names)
+            d.certificate,
+            d.method,
+            n_valid,
+            library=bool(d.names),
+            candidates_reason=d.candidates_reason,
         ),
         **weight_chart(d, [material["colour"] for material in materials]),
         "comparison": comparison,

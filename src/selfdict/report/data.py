@@ -11,7 +11,7 @@ from selfdict.report.words import Certificate
 
 # For annotations only: a report of plain arrays does not need the scene package.
 if TYPE_CHECKING:
-    from selfdict.scene import Match
+    from selfdict.scene import Match, SceneCheck
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,10 @@ class ReportData:
         The sum of the weights of each group; None: the weights of single pixels are shown.
     proof : GroupProof or None
         What is proven about the groups.
+    check : SceneCheck or None
+        How far the weights can be from the best ones, counted over all pixels.
+    candidates_reason : str
+        Which pixels the candidates are; empty: cluster representatives, or all pixels.
     uncertainty : (r, y, x) ndarray or None
         The standard error of each abundance.
     pixel_error : float or None
@@ -139,6 +143,8 @@ class ReportData:
     group_sizes: Array | None = None
     group_weights: Array | None = None
     proof: GroupProof | None = None
+    check: "SceneCheck | None" = None
+    candidates_reason: str = ""
     uncertainty: Array | None = None
     pixel_error: float | None = None
     findings: Sequence[str] = ()

@@ -13,6 +13,7 @@ from selfdict.report.words import Certificate, listed, percent
 # For annotations only: the contents of the report hold a proof.
 if TYPE_CHECKING:
     from selfdict.report.data import ReportData
+    from selfdict.scene import SceneCheck
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,10 @@ def statements(d: "ReportData") -> list[Statement]:
         found.append(_enough(d, d.proof))
         found.append(_needed(d, d.proof))
     found.append(_weights(d.certificate))
-    if d.proof is not None and d.proof.limit > 0 and _is_about_all_pixels(d):
+    if d.check is not None:
+        found.append(_check(d, d.check))
+    # A smaller limit would be written as 0 %, which says nothing.
+    if d.proof is not None and d.proof.limit >= 1e-4 and _is_about_all_pixels(d):
         found.append(_limit(d, d.proof))
     return found
 
@@ -103,14 +107,37 @@ def proof_notes(d: "ReportData") -> list[str]:
                 "Not everything was tried: the proof may take as long as the choice itself did, "
                 "and the time was up. The option --prove lets it go on."
             )
-    n_valid = d.n_valid or int(d.mask.sum())
-    n_candidates = d.certificate.n_candidates
-    if not d.names and n_candidates < n_valid:
-        notes.append(
-            f"These statements are about {n_candidates:,} candidates, each of which stands for a "
-            f"cluster of similar pixels. All {n_valid:,} pixels were then unmixed."
-        )
+    if not d.names and d.certificate.n_candidates < _n_valid(d):
+        notes.append(_about_candidates(d, d.certificate.n_candidates))
     return notes
+
+
+def _about_candidates(d: "ReportData", n_candidates: int) -> str:
+    """Return which pixels the statements are about, if not about all."""
+    subject = "These statements"
+    if d.check is not None:
+        subject = "All statements but that about all pixels"
+    which = f"candidates, each of which stands for a cluster of similar pixels. All {_n_valid(d):,}"
+    if d.candidates_reason:
+        which = f"of {_n_valid(d):,} pixels. {d.candidates_reason} All"
+    return f"{subject} are about {n_candidates:,} {which} pixels were then unmixed."
+
+
+def _check(d: "ReportData", check: "SceneCheck") -> Statement:
+    """Return what is known of the weights when all pixels are counted."""
+    if not np.isfinite(check.gap):
+        return Statement("All pixels", "not proven", "No bound for all pixels was computed.")
+    return Statement(
+        "All pixels",
+        f"within {at_most(check.gap)}",
+        f"Counted over all {_n_valid(d):,} pixels, no other weights of the candidates are better "
+        "by more than this.",
+    )
+
+
+def _n_valid(d: "ReportData") -> int:
+    """Return the number of pixels with data."""
+    return d.n_valid or int(d.mask.sum())
 
 
 def _enough(d: "ReportData", proof: GroupProof) -> Statement:
@@ -165,7 +192,7 @@ def _limit(d: "ReportData", proof: GroupProof) -> Statement:
         spectra = "No single spectrum whatsoever, measured or invented, describes"
     return Statement(
         "Limit of the error",
-        percent(proof.limit),
+        at_least(proof.limit),
         f"{spectra} this scene with a smaller relative error. Those shown here reach "
         f"{percent(d.error)}.",
     )
@@ -192,5 +219,4 @@ def _pool(d: "ReportData", proof: GroupProof) -> str:
 
 def _is_about_all_pixels(d: "ReportData") -> bool:
     """Whether the candidates are all pixels with data."""
-    n_valid = d.n_valid or int(d.mask.sum())
-    return not d.names and d.proof is not None and d.proof.n_candidates >= n_valid
+    return not d.names and d.proof is not None and d.proof.n_candidates >= _n_valid(d)

@@ -51,6 +51,20 @@ def percent(share: float) -> str:
     return f"{text.rstrip('0').rstrip('.')} %"
 
 
+def within(part: float) -> str:
+    """Write an upper bound in percent, rounded up; ``unknown`` if there is none.
+
+    Examples
+    --------
+    >>> from selfdict.report.words import within
+    >>> within(0.01234), within(float("inf"))
+    ('1.3 %', 'unknown')
+    """
+    if not math.isfinite(part):
+        return "unknown"
+    return at_most(part)
+
+
 def points(share: float) -> str:
     """Write a standard error of a share in percentage points, with two digits.
 
@@ -105,14 +119,19 @@ def lead(r: int, error: float, *, kind: str = "pixels", any_brightness: bool = F
 
 def negative_sentence(count: int, n_values: int) -> str:
     """Return how many values are negative, and that they are used as they are."""
-    return (
-        f"{count:,} of {n_values:,} values ({percent(count / n_values)}) are negative and used as "
-        "they are"
-    )
+    outcome = "are negative and used as they are"
+    if count == 1:
+        outcome = "is negative and used as it is"
+    return f"{count:,} of {n_values:,} values ({percent(count / n_values)}) {outcome}"
 
 
 def certificate_paragraphs(
-    certificate: Certificate | None, method: str, n_pixels: int, *, library: bool = False
+    certificate: Certificate | None,
+    method: str,
+    n_pixels: int,
+    *,
+    library: bool = False,
+    candidates_reason: str = "",
 ) -> list[str]:
     """Return the paragraphs of the report that explain the certificate.
 
@@ -126,6 +145,8 @@ def certificate_paragraphs(
         Number of pixels with data.
     library : bool
         Whether spectra of a library were chosen instead of pixels.
+    candidates_reason : str
+        Which pixels the candidates are; empty: cluster representatives, or all pixels.
     """
     if certificate is None:
         return [
@@ -136,21 +157,25 @@ def certificate_paragraphs(
     if library:
         search = _search_in_library(certificate, n_pixels)
     else:
-        search = _search_in_pixels(certificate, n_pixels)
+        search = _search_in_pixels(certificate, n_pixels, candidates_reason)
     return [search, _proof(certificate), _limits(library)]
 
 
-def _search_in_pixels(certificate: Certificate, n_pixels: int) -> str:
+def _search_in_pixels(certificate: Certificate, n_pixels: int, reason: str) -> str:
     """Return what the weights of pixels mean, and how many are positive."""
     n_candidates = certificate.n_candidates
     pool = f"{n_candidates:,} candidates that stand for all {n_pixels:,} pixels"
+    which = ""
     if n_candidates >= n_pixels:
         pool = f"all {n_pixels:,} pixels at once"
+    elif reason:
+        pool = f"{n_candidates:,} of {n_pixels:,} pixels"
+        which = f" {reason}"
     return (
         f"The program looked at {pool} and asked: which few of them can be mixed to give all the "
         "others? It gives each of them a weight between 0 (not needed) and 1 (needed, cannot be "
         "mixed from others), balancing a faithful reconstruction against using few pixels. "
-        f"{certificate.n_support:,} of them received a weight."
+        f"{certificate.n_support:,} of them received a weight.{which}"
     )
 
 

@@ -107,6 +107,8 @@ def _parameters(request: UnmixRequest, selection: Selection, maps: Maps) -> dict
         parameters["candidates_reason"] = request.candidates_reason
         parameters["mu"] = request.mu
         parameters["max_seconds"] = request.deadline.seconds
+    if request.max_pixels is not None:
+        parameters["max_pixels"] = request.max_pixels
     for key, value in request.options.items():
         # A callback is no setting, and could not be written to a file.
         if not callable(value):

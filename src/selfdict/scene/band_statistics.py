@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
-from selfdict.scene.blocks import stored_block
+from selfdict.scene.blocks import is_all_zero, stored_block
 from selfdict.scene.passes import Block
 from selfdict.scene.scaling import scaling_of
 
@@ -102,7 +102,7 @@ def examine_block(block: Block) -> BandStatistics:
     # Damaged values may overflow or be signalling NaNs.
     with np.errstate(all="ignore"):
         lowest, highest, n_values = _ranges_of_pixels(raw, nodata)
-        is_zero = (lowest == 0) & (highest == 0)
+        is_zero = is_all_zero(lowest, highest, raw.dtype)
         has_data = ~is_zero & (n_values >= _LEAST_SHARE * len(raw))
         is_uniform = inside & has_data & (n_values == len(raw)) & (lowest == highest)
         if len(raw) < _FEWEST_BANDS:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.threads import n_threads
+from selfdict.scene.dims import standard_name
 from selfdict.scene.mapped import MappedArray, mapped_file, stored_values
 from selfdict.scene.model import as_scene
 from selfdict.scene.scaling import scaling_of
@@ -78,8 +79,12 @@ def flat_indices(n_columns: int, rows: slice, columns: slice) -> Array:
 
 def float_dtype(scene: xr.DataArray) -> np.dtype[np.floating]:
     """Return the dtype of the matrices: float64 for float64, else float32."""
+    return _matrix_dtype(scene.dtype)
+
+
+def _matrix_dtype(stored: np.dtype[Any]) -> np.dtype[np.floating]:
     # Stored integers have 16 bits as a rule, and float32 holds 24.
-    if scene.dtype.kind == "f" and scene.dtype.itemsize > 4:
+    if stored.kind == "f" and stored.itemsize > 4:
         return np.dtype(np.float64)
     return np.dtype(np.float32)
 
@@ -139,15 +144,32 @@ def _physical_values(
 def _holds_data(raw: Array, nodata: float | None) -> Array:
     """Return which columns of stored values are pixels with data."""
     # All zeros is what sensors and mosaics write outside the image, declared or not.
-    valid = np.asarray(raw.any(axis=0))
     if raw.dtype.kind == "f":
-        valid &= np.isfinite(raw).all(axis=0)
+        # The extremes tell in two passes without a copy: NaN and infinity are among them.
+        lowest = raw.min(axis=0)
+        highest = raw.max(axis=0)
+        valid = np.asarray(np.isfinite(lowest) & np.isfinite(highest))
+        valid &= ~is_all_zero(lowest, highest, raw.dtype)
+    else:
+        valid = np.asarray(raw.any(axis=0))
     # A single zero is a measurement (a dark pixel in an absorption band): declared as no-data, zero
     # must fill the pixel, which is tested above.
     if nodata is not None and nodata != 0:
         # A Python number is compared in the dtype of the array, and may lie outside its range.
         valid &= (raw != np.asarray(nodata).item()).all(axis=0)
     return valid
+
+
+def is_all_zero(lowest: Array, highest: Array, stored: np.dtype[Any]) -> Array:
+    """Return which pixels are all zeros, by the lowest and the highest of their stored values.
+
+    Numbers below the normal range of floating point count as zeros: their squares are zero, and
+    what is divided by them is infinite.
+    """
+    if stored.kind != "f":
+        return np.asarray((lowest == 0) & (highest == 0))
+    least = np.finfo(_matrix_dtype(stored)).tiny
+    return np.asarray((lowest > -least) & (highest < least))
 
 
 def used_bands(scene: xr.DataArray, drop_bad_bands: bool) -> Array:
@@ -163,10 +185,13 @@ def used_bands(scene: xr.DataArray, drop_bad_bands: bool) -> Array:
 
 
 def with_mask(scene: xr.DataArray, mask: ArrayLike | None) -> xr.DataArray:
-    """Return the scene with a mask (True for pixels to leave out) in its ``valid`` coordinate."""
+    """Return the scene with a mask (True for pixels to leave out) in its ``valid`` coordinate.
+
+    The dims of a DataArray are recognised by name, as those of a scene are.
+    """
     if mask is None:
         return scene
-    excluded = np.asarray(mask)
+    excluded = _in_order_of_dims(mask)
     if excluded.dtype.kind not in "biu" or excluded.shape != scene.shape[1:]:
         raise InputError(
             f"mask must be booleans of shape {scene.shape[1:]}, True where a pixel is left out, "
@@ -178,14 +203,24 @@ def with_mask(scene: xr.DataArray, mask: ArrayLike | None) -> xr.DataArray:
     return scene.assign_coords(valid=(("y", "x"), valid))
 
 
+def _in_order_of_dims(mask: ArrayLike) -> Array:
+    """Return the values of a mask as (y, x); dims whose names are not known are in this order."""
+    if isinstance(mask, xr.DataArray):
+        dims = {standard_name(dim): dim for dim in mask.dims}
+        if mask.ndim == len(dims) == 2 and dims.keys() == {"y", "x"}:
+            return mask.transpose(dims["y"], dims["x"]).values
+    return np.asarray(mask)
+
+
 def valid_mask(
     scene: xr.DataArray, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False
 ) -> xr.DataArray:
     """Return which pixels can be used, reading the scene block by block.
 
     A pixel is left out if a used band is NaN or infinite, if a used band holds the no-data value
-    (``_FillValue``; a no-data value of 0 counts only if every band is 0), if all its bands are
-    zero, if the ``valid`` coordinate of the scene is False, or if ``mask`` is True.
+    (``_FillValue``; a no-data value of 0 counts only if every band is 0), if all its bands are zero
+    or below the normal range of floating point, if the ``valid`` coordinate of the scene is False,
+    or if ``mask`` is True.
 
     Parameters
     ----------

@@ -98,18 +98,25 @@ def _no_data(look: Look) -> Iterator[str]:
         count = f"{statistics.n_empty:,} of {n_all:,} pixels"
         yield f"{count} {verb} left out: {reason} in all bands, or in most"
     if statistics.n_uniform:
+        pixels = _agree(statistics.n_uniform, "pixel holds", "pixels hold")
+        value = f"the lowest is {statistics.uniform_value:.6g}"
+        if statistics.n_uniform == 1:
+            value = f"{statistics.uniform_value:.6g}"
         yield (
-            f"{statistics.n_uniform:,} pixels hold one value in all bands "
-            f"(the lowest is {statistics.uniform_value:.6g}) and are used; "
+            f"{statistics.n_uniform:,} {pixels} one value in all bands ({value}) and "
+            f"{_agree(statistics.n_uniform, 'is', 'are')} used; "
             "if it marks missing data, declare it by nodata=… (--no-data)"
         )
     n_missing = np.where(look.used, statistics.n_pixels - statistics.n_values, 0)
     if n_missing.any():
         lacking = n_missing > 0
         verb = _agree(int(lacking.sum()), "has", "have")
+        pixels = f"up to {n_missing.max():,} pixels with data, which are"
+        if n_missing.max() == 1:
+            pixels = "1 pixel with data, which is"
         yield (
-            f"{_count(lacking)} {verb} no value in up to {n_missing.max():,} pixels with data, "
-            f"which are left out for that: {look.bands(lacking)}"
+            f"{_count(lacking)} {verb} no value in {pixels} left out for that: "
+            f"{look.bands(lacking)}"
         )
 
 
@@ -252,6 +259,11 @@ def _count(chosen: Array) -> str:
 def _percent(share: float) -> str:
     if share < 1e-4:
         return "less than 0.01 %"
+    if 0.99 < share < 1:
+        return "more than 99 %"
+    # Three digits and more would be written as a power of ten.
+    if share >= 0.1:
+        return f"{100 * share:.0f} %"
     return f"{100 * share:.2g} %"
 
 

@@ -23,116 +23,21 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
+from selfdict.scene.dims import DIMS, rename_dims
 from selfdict.scene.georef import georeference
 from selfdict.scene.nodata import nodata_of, with_nodata
 from selfdict.scene.scaling import from_rioxarray, with_scaling
+from selfdict.scene.units import in_nanometres, to_nanometres, unit_note, unit_of
 
-DIMS = ("band", "y", "x")
-# Names of dims in lower case that are recognised, by what they become.
-_DIM_NAMES = {
-    "band": {
-        "band",
-        "bands",
-        "wavelength",
-        "wavelengths",
-        "wl",
-        "lambda",
-        "spectral",
-        "channel",
-        "channels",
-    },
-    "y": {"y", "lat", "latitude", "row", "rows", "line", "lines", "northing", "downtrack"},
-    "x": {
-        "x",
-        "lon",
-        "longitude",
-        "col",
-        "cols",
-        "column",
-        "columns",
-        "sample",
-        "samples",
-        "easting",
-        "crosstrack",
-    },
-}
-# Those of them whose coordinate holds wavelengths; ``band`` or ``channel`` may just be counted.
-_WAVELENGTH_DIMS = {"wavelength", "wavelengths", "wl", "lambda"}
-_NANOMETRES_PER_UNIT = {
-    "nm": 1.0,
-    "nanometer": 1.0,
-    "nanometre": 1.0,
-    "um": 1e3,
-    "µm": 1e3,  # the micro sign
-    "μm": 1e3,  # the Greek letter
-    "micron": 1e3,
-    "micrometer": 1e3,
-    "micrometre": 1e3,
-    "mm": 1e6,
-    "millimeter": 1e6,
-    "cm": 1e7,
-    "centimeter": 1e7,
-    "m": 1e9,
-    "meter": 1e9,
-    "metre": 1e9,
-    "angstrom": 0.1,
-}
-
-
-def unit_of(wavelength: ArrayLike, units: str | None) -> str:
-    """Return the unit if it is named, else a guess: wavelengths below 100 are micrometres.
-
-    Examples
-    --------
-    >>> unit_of([0.4, 2.5], None)
-    'um'
-    """
-    if units and units.strip().lower() != "unknown":
-        return units
-    # Imaging spectrometers cover 0.35 to 15 micrometres, that is 350 to 15,000 nm.
-    if np.nanmax(np.asarray(wavelength, dtype=np.float64), initial=0.0) < 100:
-        return "um"
-    return "nm"
-
-
-def unit_note(wavelength: ArrayLike, units: str | None) -> list[str]:
-    """Return a note about the unit of wavelengths, if it is guessed or is none of length.
-
-    Examples
-    --------
-    >>> unit_note([400.0, 2500.0], None)
-    ['the file names no unit of its wavelengths: 400 to 2500 are taken as nm']
-    >>> unit_note([400.0, 2500.0], "nm")
-    []
-    """
-    values = np.asarray(wavelength, dtype=np.float64)
-    unit = unit_of(values, units)
-    if to_nanometres(values, unit) is None:
-        return [f"wavelengths in the unit {unit[:40]!r} are not used"]
-    if unit == units:
-        return []
-    span = f"{np.nanmin(values, initial=np.inf):.5g} to {np.nanmax(values, initial=-np.inf):.5g}"
-    return [f"the file names no unit of its wavelengths: {span} are taken as {unit}"]
-
-
-def to_nanometres(values: ArrayLike, units: str) -> Array | None:
-    """Return wavelengths in nm, or None if the unit is not one of length.
-
-    Examples
-    --------
-    >>> from selfdict.scene.model import to_nanometres
-    >>> to_nanometres([0.4, 2.5], "Micrometers")
-    array([ 400., 2500.])
-    """
-    unit = units.strip().lower()
-    factor = _NANOMETRES_PER_UNIT.get(unit)
-    if factor is None:
-        # a plural, such as "Nanometers"
-        factor = _NANOMETRES_PER_UNIT.get(unit.removesuffix("s"))
-    if factor is None:
-        return None
-    # Rounded, since 1.001 · 1000 would otherwise be 1000.9999999999999.
-    return np.round(np.asarray(values, dtype=np.float64) * factor, 6)
+__all__ = [
+    "DIMS",
+    "as_scene",
+    "build_scene",
+    "check_text",
+    "to_nanometres",
+    "unit_note",
+    "unit_of",
+]
 
 
 def build_scene(
@@ -241,9 +146,11 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
     """Return a DataArray as a scene: dims renamed and ordered to (band, y, x).
 
     Dims are recognised by name (``bands``, ``wavelength``, ``lat``, ``rows``, …); a dim coordinate
-    called ``wavelength`` becomes the wavelength of the bands. A no-data value that rioxarray keeps
-    for the array (``rio.nodata``) becomes the attribute ``_FillValue``, unless there is one. Values
-    are neither read nor copied.
+    called ``wavelength`` becomes the wavelength of the bands. Wavelengths and their widths are
+    converted to nanometres; without a unit those below 100 are micrometres. A coordinate that
+    cannot be kept is left out, and a note (``selfdict_notes``) says so. A no-data value that
+    rioxarray keeps for the array (``rio.nodata``) becomes the attribute ``_FillValue``, unless
+    there is one. Values are neither read nor copied.
 
     Examples
     --------
@@ -262,7 +169,7 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
             f"a scene must have 3 dimensions (band, y, x), got {scene.ndim}: {scene.dims}"
         )
     if set(scene.dims) != set(DIMS):
-        scene = _rename_dims(scene)
+        scene = rename_dims(scene)
     if scene.size == 0:
         raise InputError(f"a scene must not be empty, got shape {scene.shape}")
     if scene.dtype.kind not in "biuf":
@@ -276,34 +183,4 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
         scene = scene.rename({mapping: "spatial_ref"})
         scene.attrs = {key: value for key, value in scene.attrs.items() if key != "grid_mapping"}
         scene.encoding = scene.encoding | {"grid_mapping": "spatial_ref"}
-    return scene.transpose(*DIMS)
-
-
-def _rename_dims(scene: xr.DataArray) -> xr.DataArray:
-    names = _recognised_dims(scene)
-    band = next(dim for dim, new in names.items() if new == "band")
-    wavelength = None
-    if band in scene.coords and band != "band":
-        if str(band).lower() in _WAVELENGTH_DIMS:
-            values = scene[band].values
-            wavelength = to_nanometres(values, unit_of(values, scene[band].attrs.get("units")))
-        # Renamed with its dim it would become the labels of the bands, which a scene has not.
-        scene = scene.drop_vars([band])
-    scene = scene.rename({old: new for old, new in names.items() if old != new})
-    if wavelength is not None:
-        scene = scene.assign_coords(wavelength=("band", wavelength, {"units": "nm"}))
-    return scene
-
-
-def _recognised_dims(scene: xr.DataArray) -> dict[Hashable, str]:
-    """Return which of band, y and x each dim is, by its name."""
-    names: dict[Hashable, str] = {}
-    for dim in scene.dims:
-        for new, known in _DIM_NAMES.items():
-            if str(dim).lower() in known:
-                names[dim] = new
-    if sorted(names.values()) != sorted(DIMS):
-        raise InputError(
-            f"cannot tell which of the dims {scene.dims} are band, y and x: rename them"
-        )
-    return names
+    return in_nanometres(scene.transpose(*DIMS))

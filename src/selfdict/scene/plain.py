@@ -47,6 +47,12 @@ def scene_of(data: Any, wavelengths: ArrayLike | None = None) -> xr.DataArray:
                 'data.assign_coords(wavelength=("band", wavelengths))'
             )
         return as_scene(data)
+    if isinstance(data, xr.Dataset):
+        names = ", ".join(str(name) for name in data.data_vars) or "none"
+        raise TypeError(
+            "a scene must be an array, got an xarray.Dataset: pass one of its variables, "
+            f"dataset[name]; there are: {names}"
+        )
     # the unit of wavelengths that the user gives is documented above
     unit: str | None = "nm"
     if wavelengths is None:

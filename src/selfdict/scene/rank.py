@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import as_rank
 from selfdict.scene.advice import RankAdvice, advise
+from selfdict.scene.early_checks import check_before_reading
 from selfdict.scene.plain import scene_of
 from selfdict.scene.preflight import Preflight
 from selfdict.scene.request import (
@@ -93,6 +94,7 @@ def advise_rank(
         options={},
         **(_DEFAULT_SETTINGS | settings),
     )
+    check_before_reading(request)
     n_pixels = request.scene.sizes["y"] * request.scene.sizes["x"]
     r_max = as_rank(r_max, max(n_pixels, MOST_MATERIALS), "r_max")
 

@@ -12,12 +12,13 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_generator, as_rank
+from selfdict._validation import Array, as_count, as_generator, as_rank
 from selfdict.compute.deadline import Deadline
 from selfdict.estimators import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
 from selfdict.model.losses import Squared, as_loss
-from selfdict.reductions.automatic import N_CLUSTERS, CandidateChoice, choose_candidates
+from selfdict.reductions.automatic import N_CLUSTERS
 from selfdict.scene.blocks import used_bands, with_mask
+from selfdict.scene.candidate_choice import chosen_candidates
 from selfdict.scene.identify import check_names
 from selfdict.scene.model import as_scene
 from selfdict.scene.notes import notes_of
@@ -162,6 +163,8 @@ def check_request(
             )
         if candidates == "auto":
             candidates = N_CLUSTERS  # with all pixels as candidates there is nothing to check
+    if max_pixels is not None:
+        max_pixels = as_count(max_pixels, "max_pixels")
     scene = with_mask(as_scene(scene), mask)
     drop_bad_bands = _marks_count(scene, keep_bands, drop_bad_bands)
     bands = used_bands(scene, drop_bad_bands)
@@ -180,8 +183,15 @@ def check_request(
         r = _most_materials(scene, library)
     r = _checked_rank(r, scene, library)
     n_pixels = scene.sizes["y"] * scene.sizes["x"]
-    choice = _chosen_candidates(
-        candidates, method, library, squared_loss, n_pixels, bands, r, max_seconds
+    choice = chosen_candidates(
+        candidates,
+        is_sought=method == "fgnsr",
+        is_plain=library is None and squared_loss,
+        n_pixels=n_pixels,
+        max_pixels=max_pixels,
+        n_bands=int(bands.sum()),
+        r=r,
+        max_seconds=max_seconds,
     )
     return UnmixRequest(
         scene=scene,
@@ -209,37 +219,6 @@ def check_request(
         squared_loss=squared_loss,
         deadline=deadline,
     )
-
-
-def _chosen_candidates(
-    candidates: int | str | None,
-    method: str,
-    library: xr.DataArray | None,
-    squared_loss: bool,
-    n_pixels: int,
-    bands: Array,
-    r: int,
-    max_seconds: float | None,
-) -> CandidateChoice:
-    """Return which pixels are the candidates, and why."""
-    if method != "fgnsr":
-        return CandidateChoice(None, "")
-    if candidates is None:
-        return CandidateChoice(None, "All pixels are candidates, as asked for.")
-    if candidates != "auto":
-        if not isinstance(candidates, Integral) or candidates < 1:
-            raise InputError(
-                f"candidates must be 'auto', None or a positive whole number, got {candidates!r}"
-            )
-        return CandidateChoice(
-            int(candidates), f"{candidates} cluster representatives, as asked for."
-        )
-    if library is not None or not squared_loss:
-        return CandidateChoice(
-            N_CLUSTERS,
-            f"{N_CLUSTERS} cluster representatives, as always with a library or another loss.",
-        )
-    return choose_candidates(n_pixels, int(bands.sum()), r, max_seconds)
 
 
 def use_sound_bands(
@@ -355,6 +334,7 @@ def _absolute(maps: str | PathLike[str] | None) -> Path | None:
 def _recorded_seed(random_state: Any) -> int | None:
     if random_state is None:
         return DEFAULT_SEED
-    if isinstance(random_state, int):
-        return random_state
+    # NumPy's integers are no int.
+    if isinstance(random_state, Integral):
+        return int(random_state)
     return None

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from selfdict.scene.advice import advise
 from selfdict.scene.assemble import assemble_result
+from selfdict.scene.early_checks import check_before_reading
 from selfdict.scene.identify import identify
 from selfdict.scene.mapping import Maps, fit_task, map_scene
 from selfdict.scene.plain import scene_of
@@ -64,10 +65,11 @@ def unmix(
 
     The scene is read three times, block by block: once to look at its bands
     (:func:`selfdict.scene.preflight`), once for the pixels the method chooses from, once for the
-    abundances. A scene larger than ``max_pixels`` is thinned in the first pass. For ``"fgnsr"``
-    with a number of ``candidates`` each block is clustered by H2NMF, and the method gets the
-    representatives with the sizes of their clusters. The other methods get a random share of each
-    block, and always its extreme pixels, found by SPA.
+    abundances. With all pixels as candidates, ``"fgnsr"`` gets all of them, unless ``max_pixels``
+    is given. In all other cases a scene larger than ``max_pixels`` is thinned in the second pass.
+    For ``"fgnsr"`` with representatives as candidates and the squared loss, each block is clustered
+    by H2NMF, and the method gets the representatives with the sizes of their clusters. Otherwise a
+    method gets a random share of each block, and always its extreme pixels, found by SPA.
 
     Parameters
     ----------
@@ -113,7 +115,8 @@ def unmix(
         What :func:`selfdict.scene.preflight` found in this scene with the same settings; by default
         the scene is read once more for that.
     max_pixels : int, optional
-        The most pixels the method chooses from; by default as many as fill 128 MiB.
+        About the most pixels the method chooses from. By default all where all are candidates,
+        else as many as fill 128 MiB.
     check : bool
         For ``"fgnsr"`` with ``candidates``: bound, in the second pass, how far the solution is from
         optimal for all pixels, see :class:`SceneCheck`. The cluster sizes then enter the model as
@@ -126,9 +129,9 @@ def unmix(
         representatives. "auto" gives the proof as long as the fit took, and at least five seconds,
         and leaves out what needs longer; it is False where no proof is possible.
     maps : str or path-like, optional
-        A folder to write the maps to, block by block, as ``abundances.zarr``, ``residual.zarr`` and
-        ``uncertainty.zarr``; the maps of the result then read them lazily. By default they are held
-        in memory.
+        A new folder to write the maps to, block by block, as ``abundances.zarr``,
+        ``residual.zarr`` and ``uncertainty.zarr``; the maps of the result then read them lazily. By
+        default they are held in memory.
     client : distributed.Client, optional
         A dask cluster whose workers read and fit the blocks. They need access to the files of the
         scene and to the folder ``maps`` under the same names. By default this process does it. The
@@ -140,7 +143,8 @@ def unmix(
     random_state : None, int or numpy.random.Generator
         The same seed gives the same result; None is the seed 0.
     progress : callable, optional
-        Called with the step (``"read"``, ``"select"``, ``"abundances"``) and its share done.
+        Called with the step (``"preflight"``, ``"read"``, ``"rank"``, ``"select"``,
+        ``"abundances"``) and its share done.
     **options
         Further parameters of the estimator (``solver``, ``postprocess``, ``callback``, …).
 
@@ -186,6 +190,7 @@ def unmix(
         options=options,
         max_seconds=max_seconds,
     )
+    check_before_reading(request)
     report = _reporter(progress)
     request = use_sound_bands(request, preflight, client, partial(report, "preflight"))
     result = _run(request, generator_of(random_state), client, report, started)

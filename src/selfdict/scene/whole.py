@@ -10,7 +10,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.model.problem import jitter
-from selfdict.model.solution import Progress, Status
+from selfdict.model.solution import Progress
 from selfdict.scene.blocks import block_matrix, blocks, float_dtype
 from selfdict.scene.check import SceneCheck
 from selfdict.scene.passes import Block, run_on_blocks
@@ -20,8 +20,8 @@ from selfdict.solvers.block_search import solve_blocks
 from selfdict.solvers.blocks import BlockColumns
 
 IN_BLOCKS = (
-    "All pixels are candidates, and were read block by block: the check is the bound over all of "
-    "them."
+    "All pixels were candidates of the model, read block by block: the check is the bound over all "
+    "of them. The pure pixels were chosen from a random sample and the pixels with a weight."
 )
 # pixels that a cluster shares among its workers are more than this
 _MAX_CLIENT_BYTES = 128 * 2**20
@@ -29,6 +29,7 @@ _MAX_CLIENT_BYTES = 128 * 2**20
 _MEMORY_FACTOR = 5
 # a gap that tells what one wants to know of millions of pixels; the last digits take many passes
 _DEFAULT_TOL = 1e-2
+_LEAST_TOL = 1e-12  # that progress is measured by
 _SOLVER_SHARE = 0.5  # part of a time limit
 
 
@@ -42,14 +43,10 @@ class WholeScene:
         The pixels whose weights are not zero.
     check : SceneCheck
         Objective and dual bound, for all pixels.
-    mu : float
-    status : Status
     """
 
     open_pixels: Points
     check: SceneCheck
-    mu: float
-    status: Status
 
 
 def is_solved_in_blocks(request: UnmixRequest, client: Any) -> bool:
@@ -80,7 +77,9 @@ def solve_scene(
 ) -> WholeScene:
     """Solve the model for all pixels, block by block, here or on the workers of a cluster."""
     pixels = SceneBlocks.of(request, client)
-    tol = request.options.get("tol") or _DEFAULT_TOL
+    tol = request.options.get("tol")
+    if tol is None:
+        tol = _DEFAULT_TOL
     mu = None
     if not isinstance(request.mu, str):
         mu = float(request.mu)
@@ -99,15 +98,15 @@ def solve_scene(
     return WholeScene(
         Points(values, pixels.positions[solution.support], ones),
         SceneCheck(solution.objective, solution.dual_bound, solution.gap),
-        solution.mu,
-        solution.status,
     )
 
 
 def _report_progress(report: Callable[[float], Any], tol: float, progress: Progress) -> None:
     """Report the share done, which is the part of the way to the tolerance in digits."""
-    if progress.gap < 1:
-        report(min(1.0, float(np.log(max(progress.gap, tol)) / np.log(tol))))
+    # A tolerance of zero has no digits, and one of one or more is reached at once.
+    goal = max(tol, _LEAST_TOL)
+    if progress.gap < 1 and goal < 1:
+        report(min(1.0, float(np.log(max(progress.gap, goal)) / np.log(goal))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,120 @@
+"""What the command says of names, grids, bands and limits: before the work, in its own words."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from affine import Affine
+from typer.testing import CliRunner
+
+from selfdict.cli.app import app
+from selfdict.cli.map_format import map_format
+from selfdict.cli.source import Source, parse_bands
+from selfdict.datasets import make_scene
+from selfdict.scene import SceneError, build_scene, write_scene
+
+QUICK = ["-r", "3", "--method", "spa", "--no-compare"]
+
+
+@pytest.fixture(scope="module")
+def cube(tmp_path_factory):
+    scene = make_scene(shape=(12, 14), n_bands=30, n_endmembers=3, random_state=0).scene
+    return write_scene(scene, tmp_path_factory.mktemp("scene") / "cube.hdr")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(word) for word in arguments])
+
+
+def in_a_shell(*arguments, **options):
+    words = [sys.executable, "-m", "selfdict", *(str(word) for word in arguments)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def test_an_output_whose_name_is_not_utf_8_is_refused_before_the_work(cube, tmp_path):
+    result = run("unmix", cube, *QUICK, "-o", tmp_path / os.fsdecode(b"caf\xe9"))
+    assert result.exit_code == 2
+    assert result.stderr.endswith("the name is not UTF-8: choose another output by --output\n")
+    assert result.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_an_input_whose_name_is_not_utf_8(cube, tmp_path):
+    for suffix in (".hdr", ".img"):
+        odd = tmp_path / os.fsdecode(b"caf\xe9" + suffix.encode())
+        odd.write_bytes(cube.with_suffix(suffix).read_bytes())
+    result = run("unmix", odd.with_suffix(".hdr"), *QUICK, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "out" / "run.json").exists()
+
+
+def south_up():
+    values = np.random.default_rng(0).random((5, 6, 7))
+    return build_scene(values, crs="EPSG:32633", transform=Affine(10, 0, 5e5, 0, 10, 5e6))
+
+
+def test_a_grid_that_envi_cannot_hold_is_written_as_geotiff():
+    found = map_format(None, Source(Path("cube.h5")), south_up())
+    assert found.name == "geotiff"
+    assert found.notes[0].startswith("the maps are GeoTIFFs: an ENVI header cannot hold the grid")
+    with pytest.raises(SceneError, match=r"^cube.h5: an ENVI header .*: pass --format geotiff$"):
+        map_format("envi", Source(Path("cube.h5")), south_up())
+    north_up = build_scene(np.ones((2, 3, 4)), transform=Affine(10, 0, 0, 0, -10, 0))
+    assert map_format(None, Source(Path("cube.h5")), north_up).name == "envi"
+
+
+def test_a_grid_that_envi_cannot_hold_is_refused_before_the_work(tmp_path):
+    path = write_scene(south_up(), tmp_path / "cube.nc")
+    result = run("unmix", path, *QUICK, "--format", "envi", "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert result.stderr.endswith("pass --format geotiff\n")
+    assert "note" not in result.stdout  # the scene was not looked at
+    assert not (tmp_path / "out").exists()
+
+
+def test_bands_are_counted_from_one_in_messages_too(cube):
+    result = run("rank", cube, "--bands", "25-31")
+    assert result.exit_code == 2
+    assert result.stderr == f"error: {cube}: --bands must lie between 1 and 30, got 31\n"
+
+
+def test_bands_are_sorted_and_named_once():
+    assert parse_bands("7, 1-3") == [0, 1, 2, 6]
+    with pytest.raises(ValueError, match="must name each band once, got 3 twice"):
+        parse_bands("1-5,3")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes break in another way there")
+@pytest.mark.parametrize("command", ["unmix", "info"])
+def test_a_reader_that_leaves_does_not_fail_the_run(cube, tmp_path, command):
+    words = []
+    if command == "unmix":
+        words = [*QUICK, "-o", tmp_path / "out"]
+    process = in_a_shell(command, cube, *words)
+    process.stdout.close()  # as ``| head`` does
+    errors = process.stderr.read().decode()
+    process.stderr.close()
+    assert (process.wait(timeout=120), errors) == (0, "")
+    assert (tmp_path / "out" / "run.json").exists() == (command == "unmix")
+
+
+def test_a_time_limit_is_called_by_its_option(cube, tmp_path):
+    result = run("unmix", cube, "-r", 3, "--no-compare", "--time-limit", 0, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "raise --time-limit." in result.stdout
+    assert "max_seconds" not in result.stdout
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert "max_seconds" not in record["status_in_words"]
+
+
+def test_the_check_is_said_to_be_part_of_the_value_reached(cube, tmp_path):
+    words = ["-r", "3", "--no-compare", "--no-prove", "--candidates", "40", "--check"]
+    result = run("unmix", cube, *words, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "for all pixels the best possible value is at most" in result.stdout
+    assert "% below the one reached" in result.stdout
