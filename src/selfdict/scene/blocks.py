@@ -146,8 +146,9 @@ def _holds_data(raw: Array, nodata: float | None) -> Array:
     # All zeros is what sensors and mosaics write outside the image, declared or not.
     if raw.dtype.kind == "f":
         # The extremes tell in two passes without a copy: NaN and infinity are among them.
-        lowest = raw.min(axis=0)
-        highest = raw.max(axis=0)
+        with np.errstate(invalid="ignore"):  # damaged values may be signalling NaNs
+            lowest = raw.min(axis=0)
+            highest = raw.max(axis=0)
         valid = np.asarray(np.isfinite(lowest) & np.isfinite(highest))
         valid &= ~is_all_zero(lowest, highest, raw.dtype)
     else:
