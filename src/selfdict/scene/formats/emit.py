@@ -17,7 +17,6 @@ from selfdict.scene.formats.common import lazy_cube
 from selfdict.scene.formats.hdf5 import (
     check_blocks,
     load_values,
-    nodata_attribute,
     number_list,
     plain_dataset,
     required_dataset,
@@ -26,6 +25,7 @@ from selfdict.scene.formats.hdf5 import (
 from selfdict.scene.formats.hdf5_cube import named_axes
 from selfdict.scene.formats.hdf5_values import value_data
 from selfdict.scene.formats.limits import Limit, product
+from selfdict.scene.formats.packed import load_numbers
 from selfdict.scene.model import build_scene, to_nanometres, unit_note, unit_of
 from selfdict.scene.notes import add_notes
 
@@ -55,13 +55,13 @@ def read(limit: Limit, *, ortho: bool = True) -> xr.DataArray:
         if named_axes(limit.path, cube) not in (None, (2, 0, 1)):
             raise SceneError(path, "the axes of reflectance must be downtrack, crosstrack, bands")
         check_blocks(cube, limit)
-        fill = nodata_attribute(path, cube, "_FillValue")
-        if fill is None:
-            fill = cube.fillvalue.item()
         band_data, notes = _band_data(limit, file)
         values, value_notes = value_data(path, cube, cube.shape[2])
         band_data["scale_factor"] = values["scale_factor"]
         band_data["add_offset"] = values["add_offset"]
+        fill = values["nodata"]
+        if fill is None:
+            fill = cube.fillvalue.item()
         if ortho:
             scene = _on_map(limit, file, cube, fill, band_data)
         else:
@@ -74,16 +74,16 @@ def read(limit: Limit, *, ortho: bool = True) -> xr.DataArray:
 def _band_data(limit: Limit, file: Any) -> tuple[dict[str, Any], list[str]]:
     """Return what the file says about its bands, by the names of a scene, and notes."""
     wavelengths = required_dataset(limit.path, file, f"{_BANDS}/wavelengths")
-    listed = load_values(limit, wavelengths)
+    listed = load_numbers(limit, wavelengths)
     named = text_attribute(limit.path, wavelengths, "units")
     units = unit_of(listed, named)
     band_data: dict[str, Any] = {"wavelength": to_nanometres(listed, units)}
     fwhm = plain_dataset(file, f"{_BANDS}/fwhm")
     if fwhm is not None:
-        band_data["fwhm"] = to_nanometres(load_values(limit, fwhm), units)
+        band_data["fwhm"] = to_nanometres(load_numbers(limit, fwhm), units)
     good = plain_dataset(file, f"{_BANDS}/good_wavelengths")
     if good is not None:
-        band_data["good_band"] = load_values(limit, good) != 0
+        band_data["good_band"] = load_numbers(limit, good) != 0
     return band_data, unit_note(listed, named)
 
 
@@ -100,7 +100,7 @@ def _in_sensor_geometry(
     for key in ("lat", "lon"):
         coordinate = plain_dataset(file, f"location/{key}")
         if coordinate is not None:
-            scene = scene.assign_coords({key: (("y", "x"), load_values(limit, coordinate))})
+            scene = scene.assign_coords({key: (("y", "x"), load_numbers(limit, coordinate))})
     return scene
 
 
