@@ -115,15 +115,17 @@ def _read_grid(limit: Limit, file: Any, group: str) -> MapGrid:
         text = _load_text(limit, file, f"{group}/{name}")
         if text is not None:
             fields[key] = text
-    crs, transform = read_map(path, fields)
+    crs, transform, map_notes = read_map(path, fields)
     # The code is exact, other than a name of a datum in the map info.
     code = plain_dataset(file, f"{group}/EPSG Code")
     if code is not None:
         numbers = parse_numbers(path, load_values(limit, code), "EPSG Code")
         if numbers.size == 1 and np.isfinite(numbers[0]):
             named, notes = crs_from_text(f"EPSG:{int(numbers[0])}")
-            return _grid(named or crs, transform, notes)
-    return _grid(crs, transform, ())
+            if named is not None:
+                return _grid(named, transform, notes)
+            return _grid(crs, transform, (*notes, *map_notes))
+    return _grid(crs, transform, tuple(map_notes))
 
 
 def _grid(crs: Any, transform: Affine | None, notes: tuple[str, ...]) -> MapGrid:
