@@ -23,7 +23,7 @@ from selfdict.scene.formats.hdf5_grid import load_axis, read_grid_mapping
 from selfdict.scene.formats.hdf5_values import value_data
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.formats.packed import load_numbers
-from selfdict.scene.georef import to_map
+from selfdict.scene.georef import spacing_notes, to_map
 from selfdict.scene.model import build_scene
 from selfdict.scene.notes import add_notes
 
@@ -82,9 +82,8 @@ def _compare_axes(
     """
     if transform is None:
         scene = scene.assign_coords(x=easting, y=northing)
-        return add_notes(
-            scene, "the file has no GeoTransform: easting and northing are taken as pixel centres"
-        )
+        note = "the file has no GeoTransform: easting and northing are taken as pixel centres"
+        return add_notes(scene, note, *spacing_notes(scene))
     # The first and the last pixel: a shift or another step shows in one of them.
     columns = np.array([0, easting.size - 1])
     rows = np.array([0, northing.size - 1])

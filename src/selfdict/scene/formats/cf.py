@@ -14,7 +14,7 @@ from selfdict.scene.formats.common import lazy_cube
 from selfdict.scene.formats.hdf5_values import ignored_notes, missing_notes
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.formats.packed import unpacked
-from selfdict.scene.georef import crs_of, transform_of
+from selfdict.scene.georef import crs_of, spacing_notes, transform_of
 from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres, unit_note, unit_of
 from selfdict.scene.notes import add_notes
 
@@ -90,7 +90,7 @@ def scene_from_dataset(
         if key in named.coords and set(named[key].dims) == {"y", "x"}:
             scene = scene.assign_coords({key: (("y", "x"), named[key].transpose("y", "x").values)})
     missing = missing_notes(scene.attrs.get("_FillValue"), data.attrs.get("missing_value"))
-    return add_notes(scene, *ignored_notes(data.attrs), *missing, *notes)
+    return add_notes(scene, *ignored_notes(data.attrs), *missing, *spacing_notes(named), *notes)
 
 
 def _lazy_values(
