@@ -168,8 +168,12 @@ def _detectors(fields: _Fields, n_bands: int) -> tuple[Array | None, Array]:
     belongs = {}
     for place in (_VNIR, _SWIR):
         belongs[place] = np.zeros(n_bands, dtype=bool)
-        for entry in _first_text(fields, place).split(","):
-            number = entry.strip()
+        entries = [entry.strip() for entry in _first_text(fields, place).split(",")]
+        # Some lists end with a comma.
+        numbers = [entry for entry in entries if entry]
+        if not numbers:
+            return None, np.ones(n_bands, dtype=bool)
+        for number in numbers:
             # At most eight digits: Python refuses to convert thousands.
             is_number = number.isascii() and number.isdigit() and len(number) < 9
             if not is_number or not 1 <= int(number) <= n_bands:
