@@ -51,7 +51,7 @@ def find_cube(path: Path) -> str | None:
         wavelengths = plain_dataset(file, _WAVELENGTHS)
         if wavelengths is None:
             return None
-        found = []
+        found: list[str] = []
         for name in islice(file, _MAX_OBJECTS):
             cube = plain_dataset(file, name)
             if cube is None or len(cube.shape or ()) != 3 or cube.dtype.kind not in "iuf":
