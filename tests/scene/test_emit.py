@@ -6,6 +6,7 @@ import pytest
 from scene_sample import full_scene
 
 from selfdict.scene import SceneError, crs_of, read_scene, transform_of, unmix, write_scene
+from selfdict.scene.formats.emit import find_cube
 
 FILL = -9999.0
 # A grid turned by a quarter and larger than the swath; 0 marks what was not seen, a negative entry
@@ -84,6 +85,34 @@ def test_a_file_without_marks_of_bands(tmp_path, swath):
     scene = read_scene(write_emit(tmp_path / "emit.nc", swath, **change))
     assert "good_band" not in scene.coords
     assert scene.attrs["selfdict_notes"] == ["the file marks no bands as bad"]
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".h5"])
+@pytest.mark.parametrize("name", ["radiance", "reflectance_uncertainty"])
+def test_other_cubes_of_the_same_layout(tmp_path, swath, name, suffix):
+    change = {"reflectance": None, name: swath, "flags": np.zeros((2, 3), dtype="u1")}
+    path = write_emit(tmp_path / f"emit{suffix}", swath, **change)
+    scene = read_scene(path)
+    assert scene.shape == (4, 4, 4)
+    assert scene.name == name
+    assert scene.wavelength.values[[0, -1]].tolist() == [400.0, 2400.0]
+    np.testing.assert_array_equal(scene.values[:, 0, 1], swath[0, 0])
+    assert transform_of(scene).a == 0.5
+    assert f"the values are those of '{name}', no reflectances" in scene.attrs["selfdict_notes"]
+    np.testing.assert_array_equal(read_scene(path, variable=name).values, scene.values)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"radiance": np.zeros((2, 3, 4)), "other": np.zeros((2, 3, 4))},
+        {"obs": np.zeros((2, 3, 11))},
+        {"radiance": h5py.ExternalLink("other.nc", "radiance")},
+    ],
+)
+def test_cubes_that_are_not_those_of_the_product(tmp_path, swath, change):
+    path = write_emit(tmp_path / "emit.nc", swath, reflectance=None, **change)
+    assert find_cube(path) is None
 
 
 def test_a_large_map_is_gathered_tile_by_tile(tmp_path):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import rasterio
 from affine import Affine
+from rasterio.control import GroundControlPoint
 
-from selfdict.scene import SceneError, matrix, read_scene, valid_mask
+from selfdict.scene import SceneError, matrix, read_scene, transform_of, valid_mask
 from selfdict.scene.notes import notes_of
 from selfdict.scene.scaling import scaling_of
 
@@ -47,6 +48,20 @@ NAMED = {
         [450.5, 503, 650],
         "names of the bands",
     ),
+    "ranges": (
+        ["Blue (0.45-0.51 um)", "Green (0.53 – 0.59 um)", "Red (640 nm to 670 nm)"],
+        [480, 560, 655],
+        "names of the bands",
+    ),
+    "commas and exponents": (["400,5 nm", "4.5e2 nm", "0,65 um"], [400.5, 450, 650], "names of"),
+    "numbers of bands": (["B1-450 nm", "B12-503 nm", "B3 - 650 nm"], [450, 503, 650], "names of"),
+    # No wavelengths: widths beside them, the width alone, falling ranges, and thousands.
+    "two lengths": ([f"FWHM 10 nm, centre {k}00 nm" for k in (4, 5, 6)], None, "are not used"),
+    "widths": (["FWHM 10 nm", "FWHM 11 nm", "FWHM 12 nm"], None, "are not used"),
+    "all equal": (["up to 400 nm", "400 nm", "from 400 nm"], None, "are not used"),
+    "equal at the end": (["Mean_2019", "Min_2019", "Max_2019"], None, None),
+    "falling": (["510-450 nm", "590-530 nm", "670-640 nm"], None, "are not used"),
+    "thousands": (["1,200 nm", "1,300 nm", "1,400 nm"], None, "are not used"),
     # No wavelengths: numbers that count, too small ones, and some bands only.
     "counted": (["Band 1", "Band 2", "Band 3"], None, None),
     "counted far": (["Band_400", "Band_401", "Band_402"], None, None),
@@ -160,6 +175,45 @@ def test_falling_wavelengths_are_put_in_order(tmp_path):
     assert matrix(scene)[2, 0] == 1.5
     assert scene.chunks is not None
     assert any("order of rising wavelength" in note for note in notes_of(scene))
+
+
+def test_tags_of_some_bands_are_noted(tmp_path):
+    path = write(tmp_path)
+    with rasterio.open(path, "r+") as file:
+        for band in (1, 2):
+            file.update_tags(band, wavelength="450", good_band="1")
+    scene = read_scene(path)
+    assert "wavelength" not in scene.coords
+    assert "good_band" not in scene.coords
+    assert "2 of 3 bands have the tag wavelength: not used" in notes_of(scene)
+    assert "2 of 3 bands have the tag good_band: not used" in notes_of(scene)
+
+
+def test_bad_bands_are_told_by_numbers(tmp_path):
+    scene = read_scene(write(tmp_path, envi={"bbl": "{1.0, 0.0, 1.0}"}))
+    assert scene.good_band.values.tolist() == [True, False, True]
+    scene = read_scene(write(tmp_path, tags={"good_band": ["1", "0.0", "00"]}))
+    assert scene.good_band.values.tolist() == [True, False, False]
+    scene = read_scene(write(tmp_path, tags={"good_band": ["yes", "no", "no"]}))
+    assert "good_band" not in scene.coords
+    assert "the tags good_band must be a number for each of the 3 bands: not used" in notes_of(
+        scene
+    )
+
+
+def test_ground_control_points_are_noted(tmp_path):
+    profile = {"driver": "GTiff", "count": 1, "height": 2, "width": 4, "dtype": "uint8"}
+    points = [
+        GroundControlPoint(row, column, 10 + column, 50 - row)
+        for row in (0, 2)
+        for column in (0, 4)
+    ]
+    path = tmp_path / "cube.tif"
+    with rasterio.open(path, "w", gcps=points, crs="EPSG:4326", **profile) as file:
+        file.write(np.ones((1, 2, 4), dtype="uint8"))
+    scene = read_scene(path)
+    assert transform_of(scene) is None
+    assert "the file has 4 ground control points, which are not used" in notes_of(scene)[0]
 
 
 def test_a_mask_that_is_not_read_is_noted(tmp_path):

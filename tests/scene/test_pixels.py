@@ -82,6 +82,7 @@ def test_a_cube_beside_a_matrix(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "options", "reason"),
     [
+        ({"im": Y}, {}, "im is a 2-D array, 5 × 12: for a cube it lacks an axis"),
         ({"Y": Y}, {}, r"no number nRow and nCol.* pass shape=… \(--shape ROWS,COLUMNS\)"),
         ({"Y": Y, "nRow": 5, "nCol": 4}, {}, "nRow 5 × nCol 4 is not the 12 columns of Y"),
         ({"Y": Y}, {"shape": (3, 5)}, "shape 3 × 5 is not the 12 columns of Y"),

@@ -70,6 +70,17 @@ def test_what_is_said_about_the_overlap(tmp_path):
         read_scene(path, overlap="nir")
 
 
+def test_bad_bands_displace_no_good_ones(tmp_path):
+    # The entry of wavelength 0, and 970 nm: VNIR then ends at 950 nm.
+    flags = {"List_Cw_Vnir_Flags": np.array([0, 0, 1, 1, 1, 1])}
+    scene = read_scene(write_prisma(tmp_path / "prisma.he5", attributes=flags))
+    good = scene.good_band.values
+    assert scene.wavelength.values[good].tolist() == [400, 500, 700, 950, 960, 1000, 1500, 2490]
+    assert scene.wavelength.values[~good].tolist() == [970]
+    note = "VNIR and SWIR overlap from 940 to 950 nm: VNIR is kept, 1 bands are left out (overlap)"
+    assert note in scene.attrs["selfdict_notes"]
+
+
 @pytest.mark.parametrize("kind", ["centres", "edges"])
 def test_the_distance_of_the_corners_tells_what_they_are(tmp_path, kind):
     corners = {}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import rasterio
 import spectral.io.envi as independent
+import xarray as xr
 
 from fuzz.product_files import (
     DESIS,
@@ -244,6 +245,13 @@ def test_a_band_of_no_detector_is_bad(tmp_path):
     sidecar.write_text(metadata().replace(f",{SWIR[-1]}</expected", "</expected"))
     scene = read_scene(path)
     assert scene.good_band.values.tolist() == [True] * 4 + [False] * 2
+
+
+def test_a_comma_at_the_end_of_a_list_of_channels(tmp_path):
+    path, sidecar = write_enmap(tmp_path)
+    expected = read_scene(path)
+    sidecar.write_text(metadata().replace("</expectedChannelsList", ", </expectedChannelsList"))
+    xr.testing.assert_identical(read_scene(path), expected)
 
 
 @pytest.mark.parametrize("statistics", [True, False])

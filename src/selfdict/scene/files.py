@@ -23,7 +23,8 @@ from selfdict.scene.blocks import blocks, in_row_chunks, with_mask
 from selfdict.scene.errors import SceneError, first_line
 from selfdict.scene.formats import FORMATS, format_by_suffix, format_of
 from selfdict.scene.libraries.envi import write_envi_library
-from selfdict.scene.mapped import mapped_file, stored_values
+from selfdict.scene.mapped import mapped_file
+from selfdict.scene.mask_file import mask_from_layer
 from selfdict.scene.model import DIMS, as_scene
 from selfdict.scene.nodata import nodata_of, with_nodata
 from selfdict.scene.notes import add_notes, without_notes
@@ -60,7 +61,8 @@ def read_scene(
     drop_bad_bands : bool
         Drop the bands the file marks as bad (after ``bands``).
     mask : (n_rows, n_columns) array-like of bool, or a file, optional
-        True (not zero) for pixels to leave out; a file must hold one band on the same grid.
+        True (not zero) for pixels to leave out; a file must hold one band on the same grid. If
+        both have a CRS and lie more than a tenth of a pixel apart, it is refused.
     roi : (slice, slice), optional
         Rows and columns to keep, counted from 0; the mask covers the whole scene.
     nodata : float, optional
@@ -111,7 +113,7 @@ def read_scene(
     if drop_bad_bands and "good_band" in scene.coords:
         scene = _select_bands(scene, np.flatnonzero(scene["good_band"].values), path)
     if isinstance(mask, str | PathLike):
-        scene = with_mask(scene, _read_mask(mask))
+        scene = with_mask(scene, mask_from_layer(mask, read_scene(mask), scene))
     else:
         scene = with_mask(scene, mask)
     # After the mask, which covers the whole scene.
@@ -330,13 +332,6 @@ def _in_rising_order(scene: xr.DataArray) -> xr.DataArray:
         # A slice is a view of a mapped file, other than a list.
         return add_notes(scene.isel(band=slice(None, None, -1)), note)
     return add_notes(_take_bands(scene, np.argsort(wavelength, kind="stable")), note)
-
-
-def _read_mask(path: str | PathLike[str]) -> Any:
-    layer = read_scene(path)
-    if layer.sizes["band"] != 1:
-        raise SceneError(path, f"a mask must have one band, this file has {layer.sizes['band']}")
-    return stored_values(layer.data)[0] != 0
 
 
 def _span(part: slice) -> str:

@@ -7,6 +7,10 @@ import rioxarray  # noqa: F401  (registers DataArray.rio)
 import xarray as xr
 from affine import Affine
 
+# How far two positions of a grid may be apart, in pixels, and still be the same. Coordinates in
+# single precision are off by less: those of degrees at the steps of EMIT by 0.02.
+GRID_TOLERANCE = 0.1
+
 
 def georeference(scene: xr.DataArray, crs: Any, transform: Affine | None) -> xr.DataArray:
     """Return the scene with a CRS, a transform and the coordinates of its pixel centres.
@@ -41,7 +45,8 @@ def transform_of(scene: xr.DataArray) -> Affine | None:
     """Return the affine transform from (column, row) to the map, or None.
 
     It follows ``isel``: the stored transform is shifted and scaled to the ``x`` and ``y`` that are
-    left. Without a stored transform, equally spaced ``x`` and ``y`` give it.
+    left. Without a stored transform, equally spaced ``x`` and ``y`` give it; they may be a tenth of
+    a pixel away from equal spacing, since files round them.
     """
     stored = _stored_transform(scene)
     if stored is None:
@@ -62,9 +67,33 @@ def transform_of(scene: xr.DataArray) -> Affine | None:
         )
     from_centres = _grid_transform(scene, stored.a, stored.e)
     # The centres are rounded: if both agree, the stored numbers are the exact ones.
-    if from_centres is None or from_centres.almost_equals(stored, 1e-6 * abs(stored.a)):
+    if from_centres is None or _agree(scene, from_centres, stored):
         return stored
     return from_centres
+
+
+def spacing_notes(scene: xr.DataArray) -> list[str]:
+    """Return a note if the scene has ``x`` and ``y`` that give no transform."""
+    if "x" not in scene.coords or "y" not in scene.coords or transform_of(scene) is not None:
+        return []
+    return [
+        "x and y are not equally spaced, within a tenth of a pixel, or have one entry: there are "
+        "no map coordinates"
+    ]
+
+
+def _agree(scene: xr.DataArray, from_centres: Affine, stored: Affine) -> bool:
+    """Whether two transforms without rotation differ by rounding only."""
+    if scene["x"].dtype.itemsize >= 8 and scene["y"].dtype.itemsize >= 8:
+        return bool(from_centres.almost_equals(stored, 1e-6 * abs(stored.a)))
+    # Single precision: the first and the last edge tell a shift and another step.
+    columns = np.array([0, scene.sizes["x"]])
+    rows = np.array([0, scene.sizes["y"]])
+    x, y = to_map(from_centres, columns, rows)
+    stored_x, stored_y = to_map(stored, columns, rows)
+    x_agrees = np.abs(x - stored_x).max() <= GRID_TOLERANCE * abs(stored.a)
+    y_agrees = np.abs(y - stored_y).max() <= GRID_TOLERANCE * abs(stored.e)
+    return bool(x_agrees and y_agrees)
 
 
 def to_map(transform: Affine, column: Any, row: Any) -> tuple[Any, Any]:
@@ -109,8 +138,10 @@ def _axis(scene: xr.DataArray, dim: str, single: float | None) -> tuple[float, f
     step = single
     if centres.size > 1:
         step = float(centres[-1] - centres[0]) / (centres.size - 1)
-        # Coordinates in files are rounded, often to single precision: the tolerance is wide.
-        if step == 0 or not np.allclose(np.diff(centres), step, rtol=1e-3, atol=0):
+        # Positions, not their differences: each is rounded, often to single precision.
+        equal = np.linspace(centres[0], centres[-1], centres.size)
+        # The comparison is False for NaN, too.
+        if step == 0 or not (np.abs(centres - equal) <= GRID_TOLERANCE * abs(step)).all():
             return None
     if step is None:
         return None

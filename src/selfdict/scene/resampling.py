@@ -83,7 +83,7 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
     (array([[0.3]]), ('1 of 2 bands is left out, which the library does not cover: 650 nm',))
     """
     if "wavelength" not in library.coords or "wavelength" not in scene.coords:
-        return _same_bands(library, scene.sizes["band"])
+        return _same_bands(library, scene)
     values = values_at_bands(library, scene)
     has_value = np.isfinite(values)
     if not has_value.any():
@@ -137,7 +137,7 @@ def match_wavelengths(library: xr.DataArray, scene: xr.DataArray) -> xr.DataArra
     array([[0.3]])
     """
     if "wavelength" not in library.coords or "wavelength" not in scene.coords:
-        return _same_bands(library, scene.sizes["band"]).library
+        return _same_bands(library, scene).library
     values = values_at_bands(library, scene)
     for k, has_value in enumerate(np.isfinite(values)):
         if not has_value.all():
@@ -150,18 +150,23 @@ def match_wavelengths(library: xr.DataArray, scene: xr.DataArray) -> xr.DataArra
     )
 
 
-def _same_bands(library: xr.DataArray, n_bands: int) -> ResampledLibrary:
+def _same_bands(library: xr.DataArray, scene: xr.DataArray) -> ResampledLibrary:
     """Return the library as it is, if it has as many bands as the scene."""
+    n_bands = scene.sizes["band"]
+    missing = "the library"
+    if "wavelength" in library.coords:
+        missing = "the scene"
     if library.sizes["band"] != n_bands or np.isnan(library.values).any():
-        missing = "the library"
-        if "wavelength" in library.coords:
-            missing = "the scene"
         raise InputError(
             f"{missing} has no wavelengths, and the bands cannot be taken one for one: "
             f"the library has {library.sizes['band']}, the scene {n_bands}"
         )
+    notes: tuple[str, ...] = ()
+    # Where neither has wavelengths, nothing could be compared.
+    if "wavelength" in library.coords or "wavelength" in scene.coords:
+        notes = (f"{missing} has no wavelengths: its {n_bands} bands are taken one for one",)
     all_spectra = np.ones(library.sizes["spectrum"], dtype=bool)
-    return ResampledLibrary(library, np.ones(n_bands, dtype=bool), all_spectra, ())
+    return ResampledLibrary(library, np.ones(n_bands, dtype=bool), all_spectra, notes)
 
 
 def range_error(library: xr.DataArray, k: int, scene: xr.DataArray, has_value: Array) -> InputError:

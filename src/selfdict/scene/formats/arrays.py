@@ -16,7 +16,7 @@ from selfdict.scene.notes import add_notes
 
 # Names of a matrix (bands, pixels).
 _MATRIX_NAMES = ("Y", "V")
-# Names of the wavelengths, with their unit if the name tells it.
+# Names of the wavelengths in small letters, with their unit if the name tells it.
 WAVELENGTH = {
     "wavelength": None,
     "wavelengths": None,
@@ -25,6 +25,9 @@ WAVELENGTH = {
     "wavelengths_nm": "nm",
     "wavelengths_um": "um",
     "wl": None,
+    "lambda": None,
+    "lambda_nm": "nm",
+    "lambda_um": "um",
 }
 
 
@@ -72,8 +75,8 @@ def scene_from_arrays(
         values, note = order_axes(source.path, source.load(name), layout, n_wavelengths)
         notes = [note]
     wavelength = None
-    for key, units in WAVELENGTH.items():
-        if key in shapes and product(shapes[key]) == values.shape[0]:
+    for key, units in _wavelength_names(shapes).items():
+        if wavelength is None and product(shapes[key]) == values.shape[0]:
             listed = source.load(key).ravel()
             wavelength = to_nanometres(listed, unit_of(listed, units))
             notes += unit_note(listed, units)
@@ -107,10 +110,21 @@ def _find_array(source: ArraySource, shape: tuple[int, int] | None) -> str:
 
 def _n_wavelengths(shapes: Mapping[str, tuple[int, ...]], sizes: tuple[int, ...]) -> int | None:
     """Return how many wavelengths there are, None if that is the size of no axis."""
-    for key in WAVELENGTH:
-        if key in shapes and product(shapes[key]) in sizes:
+    for key in _wavelength_names(shapes):
+        if product(shapes[key]) in sizes:
             return product(shapes[key])
     return None
+
+
+def _wavelength_names(shapes: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the arrays that may hold wavelengths, with their units, the preferred one first."""
+    found = {}
+    # A name that tells the unit leaves nothing to guess.
+    for known, unit in sorted(WAVELENGTH.items(), key=lambda entry: entry[1] is None):
+        for name in shapes:
+            if name.lower() == known:
+                found[name] = unit
+    return found
 
 
 def _scale(source: ArraySource) -> tuple[float | None, list[str]]:

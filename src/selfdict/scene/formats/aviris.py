@@ -14,7 +14,6 @@ import xarray as xr
 from selfdict._validation import Array
 from selfdict.scene.formats.hdf5 import (
     is_bare_dimension,
-    load_values,
     plain_dataset,
     required_dataset,
 )
@@ -23,7 +22,8 @@ from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset, named_a
 from selfdict.scene.formats.hdf5_grid import load_axis, read_grid_mapping
 from selfdict.scene.formats.hdf5_values import value_data
 from selfdict.scene.formats.limits import Limit
-from selfdict.scene.georef import to_map
+from selfdict.scene.formats.packed import load_numbers
+from selfdict.scene.georef import spacing_notes, to_map
 from selfdict.scene.model import build_scene
 from selfdict.scene.notes import add_notes
 
@@ -51,7 +51,7 @@ def read(limit: Limit) -> xr.DataArray:
         bands, band_notes = band_data(
             path,
             n_bands,
-            load_values(limit, wavelength),
+            load_numbers(limit, wavelength),
             unit_attribute(path, wavelength),
             _load_optional(limit, file, "reflectance/fwhm"),
             _load_optional(limit, file, "reflectance/good_wavelengths"),
@@ -82,9 +82,8 @@ def _compare_axes(
     """
     if transform is None:
         scene = scene.assign_coords(x=easting, y=northing)
-        return add_notes(
-            scene, "the file has no GeoTransform: easting and northing are taken as pixel centres"
-        )
+        note = "the file has no GeoTransform: easting and northing are taken as pixel centres"
+        return add_notes(scene, note, *spacing_notes(scene))
     # The first and the last pixel: a shift or another step shows in one of them.
     columns = np.array([0, easting.size - 1])
     rows = np.array([0, northing.size - 1])
@@ -104,4 +103,4 @@ def _load_optional(limit: Limit, file: Any, name: str) -> Array | None:
     dataset = plain_dataset(file, name)
     if dataset is None:
         return None
-    return load_values(limit, dataset)
+    return load_numbers(limit, dataset)

@@ -11,9 +11,10 @@ from selfdict._validation import Array
 from selfdict.scene.blocks import in_row_chunks
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.common import lazy_cube
-from selfdict.scene.formats.hdf5_values import ignored_notes
+from selfdict.scene.formats.hdf5_values import ignored_notes, missing_notes
 from selfdict.scene.formats.limits import Limit
-from selfdict.scene.georef import crs_of, transform_of
+from selfdict.scene.formats.packed import unpacked
+from selfdict.scene.georef import crs_of, spacing_notes, transform_of
 from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres, unit_note, unit_of
 from selfdict.scene.notes import add_notes
 
@@ -57,6 +58,7 @@ def scene_from_dataset(
     """
     path = limit.path
     name = _find_cube(path, dataset, variable)
+    dataset = unpacked(path, dataset, name)
     data = dataset[name]
     if data.dtype.kind not in "biuf":
         raise SceneError(path, f"{name} holds {data.dtype}, not real numbers")
@@ -87,7 +89,8 @@ def scene_from_dataset(
     for key in ("valid", "lat", "lon"):
         if key in named.coords and set(named[key].dims) == {"y", "x"}:
             scene = scene.assign_coords({key: (("y", "x"), named[key].transpose("y", "x").values)})
-    return add_notes(scene, *ignored_notes(data.attrs), *notes)
+    missing = missing_notes(scene.attrs.get("_FillValue"), data.attrs.get("missing_value"))
+    return add_notes(scene, *ignored_notes(data.attrs), *missing, *spacing_notes(named), *notes)
 
 
 def _lazy_values(

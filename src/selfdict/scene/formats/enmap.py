@@ -168,8 +168,11 @@ def _detectors(fields: _Fields, n_bands: int) -> tuple[Array | None, Array]:
     belongs = {}
     for place in (_VNIR, _SWIR):
         belongs[place] = np.zeros(n_bands, dtype=bool)
-        for entry in _first_text(fields, place).split(","):
-            number = entry.strip()
+        numbers = [entry.strip() for entry in _first_text(fields, place).split(",")]
+        # Some lists end with a comma. Elsewhere an empty entry is a number that is missing.
+        if len(numbers) > 1 and not numbers[-1]:
+            numbers.pop()
+        for number in numbers:
             # At most eight digits: Python refuses to convert thousands.
             is_number = number.isascii() and number.isdigit() and len(number) < 9
             if not is_number or not 1 <= int(number) <= n_bands:

@@ -49,7 +49,8 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
     Limit(data, data.stat().st_size, max_bytes).check_lazy_cube(shape, values.itemsize)
     band_data, notes = read_bands(header, fields, n_bands)
     scale = read_scale(header, fields, n_bands)
-    crs, transform = read_map(header, fields)
+    crs, transform, map_notes = read_map(header, fields)
+    notes += map_notes
     scene = build_scene(
         values,
         **band_data,
@@ -61,7 +62,9 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
     )
     # Whoever names the data file has chosen it.
     if path == header:
-        notes += _choice_notes(_data_files(header, fields))
+        notes += _choice_notes("data file", _data_files(header, fields))
+    else:
+        notes += _choice_notes("header", _header_files(path))
     if scale.field is not None:
         notes.append(f"'{scale.field}' of the header are applied: stored value · gain + offset")
     if scale.conflict is not None:
@@ -150,11 +153,19 @@ def find_files(path: Path) -> tuple[Path, Path]:
     """Return the header and the data file, whichever of the two ``path`` names."""
     if path.suffix.lower() == ".hdr":
         return path, _data_files(path, read_header(path))[0]
-    for suffix in (".hdr", ".HDR"):
-        for header in (path.with_suffix(suffix), path.with_name(path.name + suffix)):
-            if header.is_file():
-                return header, path
-    raise SceneError(path, f"has no ENVI header {path.with_suffix('.hdr').name} beside it")
+    headers = _header_files(path)
+    if not headers:
+        raise SceneError(path, f"has no ENVI header {path.with_suffix('.hdr').name} beside it")
+    return headers[0], path
+
+
+def _header_files(data: Path) -> list[Path]:
+    """Return the headers beside a data file, the preferred one first."""
+    suffixes = (".hdr", ".HDR")
+    # One with the whole name belongs to this file only, the other may be that of cube.bsq, too.
+    choices = [data.with_name(data.name + suffix) for suffix in suffixes]
+    choices += [data.with_suffix(suffix) for suffix in suffixes]
+    return _distinct_files(choices)
 
 
 def _data_files(header: Path, fields: dict[str, str]) -> list[Path]:
@@ -174,23 +185,29 @@ def _data_files(header: Path, fields: dict[str, str]) -> list[Path]:
         if header.suffix == ".HDR":
             suffixes = [suffix.upper() for suffix in ENVI_SUFFIXES] + suffixes
         choices = [header.with_suffix(suffix) for suffix in (*suffixes, "")]
-    found: list[Path] = []
-    for data in choices:
-        # A file may be found by two names where capitals do not count.
-        if data.is_file() and not any(data.samefile(other) for other in found):
-            found.append(data)
+    found = _distinct_files(choices)
     if not found:
         names = ", ".join(data.name for data in choices)
         raise SceneError(header, f"the data file is missing: looked for {names}")
     return found
 
 
-def _choice_notes(files: list[Path]) -> list[str]:
-    """Return a note if there are several data files for one header."""
+def _distinct_files(choices: list[Path]) -> list[Path]:
+    """Return those of the files that exist."""
+    found: list[Path] = []
+    for file in choices:
+        # A file may be found by two names where capitals do not count.
+        if file.is_file() and not any(file.samefile(other) for other in found):
+            found.append(file)
+    return found
+
+
+def _choice_notes(what: str, files: list[Path]) -> list[str]:
+    """Return a note if there are several data files for one header, or the other way round."""
     if len(files) == 1:
         return []
     others = ", ".join(file.name for file in files[1:])
-    return [f"the data file is taken to be {files[0].name}, not {others}"]
+    return [f"the {what} is taken to be {files[0].name}, not {others}"]
 
 
 def map_values(

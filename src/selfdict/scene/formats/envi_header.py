@@ -14,7 +14,8 @@ from selfdict.scene.formats.limits import check_header
 def read_header(path: Path) -> dict[str, str]:
     """Return the fields of a header: names in lower case, values without braces around them."""
     check_header(path, path.stat().st_size)
-    data = path.read_bytes()
+    # Some editors of Windows put a byte order mark first.
+    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     if data[:4] != b"ENVI":
         raise SceneError(path, "is not an ENVI header: the first line is not ENVI")
     try:
@@ -30,7 +31,8 @@ def parse_fields(text: str) -> dict[str, str]:
     """Return the fields of a header's text: names in lower case, values without braces.
 
     A field is a name, ``=``, and a list in braces over several lines or the rest of the line. A
-    brace that is not closed at the end of a line begins no list.
+    brace that is not closed at the end of a line begins no list. Lines that begin with ``;`` are
+    comments, also inside a list.
 
     Examples
     --------
@@ -38,6 +40,8 @@ def parse_fields(text: str) -> dict[str, str]:
     >>> parse_fields("samples = 5" + chr(10) + "; a comment = 1" + chr(10) + "fwhm = {1, 2}")
     {'samples': '5', 'fwhm': '1, 2'}
     """
+    lines = text.split("\n")
+    text = "\n".join(line for line in lines if not line.lstrip(" \t").startswith(";"))
     fields = {}
     position = 0
     # The next closing brace, and whether it ends its line. It is searched once for all lists that
@@ -50,7 +54,6 @@ def parse_fields(text: str) -> dict[str, str]:
         name, equals, value = text[position:line_end].partition("=")
         start = position + len(name) + 1
         position = line_end + 1
-        # ";" begins a comment.
         if not equals or not name or any(mark in name for mark in "{};"):
             continue
         if value.lstrip(" \t").startswith("{"):

@@ -12,27 +12,28 @@ from rasterio.errors import CRSError
 
 from selfdict._errors import InputError
 from selfdict.scene.errors import SceneError
+from selfdict.scene.formats.envi_crs import crs_from_map_info
 from selfdict.scene.georef import to_map
 
 _WGS84_UTM_NORTH = 32600  # EPSG code of zone 0; that of a southern zone is 100 higher
-# EPSG codes of zone 0 by the names of datums; only WGS 84 has southern zones.
-_UTM_CODES = {
-    "WGS-84": _WGS84_UTM_NORTH,
-    "NORTH AMERICA 1983": 26900,
-    "NAD-83": 26900,
-    "NORTH AMERICA 1927": 26700,
-    "NAD-27": 26700,
-}
 
 
-def read_map(path: Path, fields: Mapping[str, str]) -> tuple[CRS | None, Affine | None]:
-    """Return CRS and transform, each None if the header does not say."""
-    entries = [entry.strip() for entry in fields.get("map info", "").split(",")]
+def read_map(path: Path, fields: Mapping[str, str]) -> tuple[CRS | None, Affine | None, list[str]]:
+    """Return CRS and transform, each None if the header does not say, and notes."""
+    crs, notes = _crs_from_text(fields)
+    listed = fields.get("map info", "")
+    entries = [entry.strip() for entry in listed.split(",")]
     if len(entries) < 7:
-        return _crs_from_text(fields), None
+        if listed:
+            notes.append("'map info' has fewer than 7 entries: there are no map coordinates")
+        return crs, None, notes
     try:
         x_pixel, y_pixel, x, y, dx, dy = (float(entry) for entry in entries[1:7])
-        options = dict(entry.split("=", 1) for entry in entries[7:] if "=" in entry)
+        options = {}
+        for entry in entries[7:]:
+            name, equals, value = entry.partition("=")
+            if equals:
+                options[name.strip().lower()] = value
         rotation = math.radians(float(options.get("rotation", 0)))
     except ValueError:
         raise SceneError(
@@ -48,10 +49,10 @@ def read_map(path: Path, fields: Mapping[str, str]) -> tuple[CRS | None, Affine 
     # The reference pixel is counted from 1, and 1 is the outer corner of the first pixel.
     corner_x, corner_y = to_map(linear, x_pixel - 1, y_pixel - 1)
     transform = Affine(linear.a, linear.b, x - corner_x, linear.d, linear.e, y - corner_y)
-    crs = _crs_from_text(fields)
     if not crs:
-        crs = _crs_from_map_info(entries)
-    return crs, transform
+        crs, map_notes = crs_from_map_info(entries, options)
+        notes += map_notes
+    return crs, transform, notes
 
 
 def map_fields(crs: Any, transform: Affine | None) -> dict[str, object]:
@@ -119,35 +120,20 @@ def _utm_zone(crs: Any) -> tuple[int, str] | None:
     return None
 
 
-def _crs_from_text(fields: Mapping[str, str]) -> CRS | None:
+def _crs_from_text(fields: Mapping[str, str]) -> tuple[CRS | None, list[str]]:
+    """Return the CRS of ``coordinate system string``, or None and a note if there is one."""
     text = fields.get("coordinate system string")
     if not text:
-        return None
+        return None, []
     try:
         # Within an Env, GDAL does not print its errors.
         with Env():
             crs = CRS.from_wkt(text)
     except CRSError:
         # GDAL does not know a name in it: the transform can be used all the same.
-        return None
+        return None, ["'coordinate system string' is not understood, and not used"]
     # An ESRI string names no authority, but other software compares systems by their codes.
     epsg = crs.to_epsg(confidence_threshold=90)
     if epsg:
-        return CRS.from_epsg(epsg)
-    return crs
-
-
-def _crs_from_map_info(entries: list[str]) -> CRS | None:
-    name = entries[0].lower()
-    try:
-        if name.startswith("geographic"):
-            return CRS.from_epsg(4326)
-        if name == "utm" and len(entries) > 9:
-            code = _UTM_CODES.get(entries[9].upper())
-            if code is not None:
-                south = code == _WGS84_UTM_NORTH and entries[8].lower().startswith("s")
-                return CRS.from_epsg(code + 100 * south + int(entries[7]))
-    except (CRSError, ValueError):
-        # A zone that does not exist: the transform can be used all the same.
-        return None
-    return None
+        return CRS.from_epsg(epsg), []
+    return crs, []

@@ -72,7 +72,7 @@ def read(path: Path, *, max_bytes: int | None = None) -> xr.DataArray:
             scale_factor=file.scales,
             add_offset=file.offsets,
         )
-        notes += _mask_notes(file) + _page_notes(file)
+        notes += _mask_notes(file) + _page_notes(file) + _place_notes(file)
     return add_notes(scene, *notes)
 
 
@@ -92,6 +92,17 @@ def _page_notes(file: Any) -> list[str]:
     if n_images < 2:
         return []
     return [f"the file holds {n_images} images (pages), of which only the first is read"]
+
+
+def _place_notes(file: Any) -> list[str]:
+    """Return a note if the file says where its pixels lie in a way that is not used."""
+    points, _ = file.gcps
+    if not points or not file.transform.is_identity:
+        return []
+    return [
+        f"the file has {len(points)} ground control points, which are not used: there are no map "
+        "coordinates"
+    ]
 
 
 def _lazy_values(file: Any, limit: Limit, shape: tuple[int, int, int], dtype: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.scene.formats.band_lengths import UNIT, wavelengths_in
 from selfdict.scene.model import to_nanometres, unit_note, unit_of
 
 # Names of tags in lower case, the preferred one first.
@@ -15,14 +16,8 @@ _WAVELENGTH_TAGS = ("wavelength", "wavelengths", "center_wavelength", "central_w
 _WIDTH_TAGS = ("fwhm", "bandwidth")
 _UNIT_TAGS = ("wavelength_units", "wavelength_unit")
 _NUMBER = r"[0-9]{1,6}(?:\.[0-9]{1,9})?"
-_UNIT = r"nanomet(?:er|re)s?|micromet(?:er|re)s?|microns?|nm|um|µm|μm"
-# "503.2 nm", "Band 12 (0.503 um)"; the unit must end there, so that "5 numbers" is no length.
-_WITH_UNIT = re.compile(rf"(?<![0-9.])({_NUMBER})\s*({_UNIT})(?![a-z])", re.IGNORECASE)
-# "Green_503", "503.2". Not "Band 12": GDAL and ENVI count bands in this way.
-_AT_THE_END = re.compile(rf"(?:^|_)({_NUMBER})$")
-# The range of imaging spectrometers, within which a number without a unit may be a wavelength.
-_SHORTEST_NM = 300.0
-_LONGEST_NM = 15_000.0
+# "503.2 nm" as a whole tag.
+_WITH_UNIT = re.compile(rf"({_NUMBER})\s*({UNIT})", re.IGNORECASE)
 
 
 def read_bands(file: Any) -> tuple[dict[str, Any], list[str]]:
@@ -46,11 +41,13 @@ def read_bands(file: Any) -> tuple[dict[str, Any], list[str]]:
     # The last one counts: GDAL rounds what it writes to its imagery tags.
     band_data = _from_imagery(imagery) | _from_envi(envi, len(tags)) | _from_tags(tags, notes)
     if "wavelength" not in band_data:
-        band_data |= _from_names(names, notes)
-    if all("good_band" in tag for tag in tags):
-        band_data["good_band"] = [tag["good_band"] != "0" for tag in tags]
-    elif len(_list(envi, "bbl")) == len(tags):
-        band_data["good_band"] = [entry != "0" for entry in _list(envi, "bbl")]
+        wavelength, name_notes = wavelengths_in(names)
+        notes += name_notes
+        if wavelength is not None:
+            band_data["wavelength"] = wavelength
+    is_good = _good_bands(tags, _list(envi, "bbl"), notes)
+    if is_good is not None:
+        band_data["good_band"] = is_good
     if any(names):
         band_data["band_name"] = names
     return band_data, notes
@@ -66,6 +63,8 @@ def _from_tags(tags: list[dict[str, str]], notes: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     texts = _texts(tags, _WAVELENGTH_TAGS)
     if texts is None:
+        for name in _WAVELENGTH_TAGS:
+            notes += _partial_notes(tags, name)
         return found
     listed, unit = _numbers_with_unit(texts)
     if listed is None:
@@ -82,6 +81,33 @@ def _from_tags(tags: list[dict[str, str]], notes: list[str]) -> dict[str, Any]:
             # Widths have the unit of the wavelengths; by their size it cannot be guessed.
             found["fwhm"] = to_nanometres(width, width_unit or unit_of(listed, unit))
     return _without_none(found)
+
+
+def _good_bands(tags: list[dict[str, str]], listed: list[str], notes: list[str]) -> Array | None:
+    """Return which bands are good by their tags, else by the list of an ENVI header, or None."""
+    texts = _texts(tags, ("good_band",))
+    where = "the tags good_band"
+    if texts is None:
+        notes += _partial_notes(tags, "good_band")
+        texts = listed
+        where = "bbl"
+    if not texts:
+        return None
+    # As numbers: 0.0 is a bad band, too.
+    flags = _float_array(texts)
+    if flags is None or flags.size != len(tags):
+        notes.append(f"{where} must be a number for each of the {len(tags)} bands: not used")
+        return None
+    is_good: Array = flags != 0
+    return is_good
+
+
+def _partial_notes(tags: list[dict[str, str]], name: str) -> list[str]:
+    """Return a note if some bands have a tag and others have not."""
+    n_tagged = sum(name in tag for tag in tags)
+    if n_tagged in (0, len(tags)):
+        return []
+    return [f"{n_tagged} of {len(tags)} bands have the tag {name}: not used"]
 
 
 def _from_envi(envi: Mapping[str, str], n_bands: int) -> dict[str, Any]:
@@ -105,41 +131,6 @@ def _from_imagery(imagery: list[dict[str, str]]) -> dict[str, Any]:
         if values is not None:
             found[key] = to_nanometres(values, "um")
     return found
-
-
-def _from_names(names: list[str], notes: list[str]) -> dict[str, Any]:
-    """Return wavelengths that are parts of the descriptions of the bands."""
-    with_unit = [_WITH_UNIT.search(name) for name in names]
-    if all(with_unit):
-        wavelength = []
-        for match in with_unit:
-            if match is not None:
-                wavelength.append(to_nanometres(float(match[1]), match[2]))
-        notes.append(f"wavelengths are taken from the names of the bands, such as {names[0]!r}")
-        return {"wavelength": wavelength}
-    at_the_end = [_AT_THE_END.search(name) for name in names]
-    numbers = [float(match[1]) for match in at_the_end if match is not None]
-    if len(numbers) == len(names) and _may_be_nanometres(np.array(numbers)):
-        notes.append(
-            f"wavelengths are taken from the names of the bands, such as {names[0]!r}, "
-            "as nanometres"
-        )
-        return {"wavelength": numbers}
-    n_named = sum(match is not None for match in with_unit)
-    n_named = max(n_named, sum(_SHORTEST_NM <= number <= _LONGEST_NM for number in numbers))
-    if 0 < n_named < len(names):
-        notes.append(
-            f"{n_named} of {len(names)} bands have a number in their names that may be a "
-            "wavelength: not used"
-        )
-    return {}
-
-
-def _may_be_nanometres(numbers: Array) -> bool:
-    """Whether numbers without a unit can be wavelengths in nm, and do not just count the bands."""
-    in_range = (numbers >= _SHORTEST_NM).all() and (numbers <= _LONGEST_NM).all()
-    counts = numbers.size > 1 and bool((np.diff(numbers) == 1).all())
-    return bool(in_range) and not counts
 
 
 def _texts(tags: list[dict[str, str]], names: tuple[str, ...]) -> list[str] | None:

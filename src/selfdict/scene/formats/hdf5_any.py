@@ -16,7 +16,6 @@ from selfdict.scene.formats.arrays import WAVELENGTH
 from selfdict.scene.formats.axes import guess_layout, middle_of, parse_layout
 from selfdict.scene.formats.hdf5 import (
     is_bare_dimension,
-    load_values,
     number_list,
     own_group,
     plain_dataset,
@@ -27,6 +26,7 @@ from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset, named_a
 from selfdict.scene.formats.hdf5_grid import read_grid_mapping
 from selfdict.scene.formats.hdf5_values import value_data
 from selfdict.scene.formats.limits import Limit
+from selfdict.scene.formats.packed import load_numbers
 from selfdict.scene.model import build_scene
 from selfdict.scene.notes import add_notes
 
@@ -180,7 +180,7 @@ def _find_wavelengths(limit: Limit, file: Any, cube: Any) -> tuple[Array | None,
     if dataset is None:
         return None, None
     unit = WAVELENGTH[dataset.name.rpartition("/")[2].lower()]
-    return load_values(limit, dataset), unit or unit_attribute(path, dataset)
+    return load_numbers(limit, dataset), unit or unit_attribute(path, dataset)
 
 
 def _find_list(
@@ -194,7 +194,7 @@ def _find_list(
     dataset = _find_beside(limit.path, file, cube, names, {n_bands})
     if dataset is None:
         return None
-    return load_values(limit, dataset)
+    return load_numbers(limit, dataset)
 
 
 def _find_beside(path: Path, file: Any, cube: Any, names: tuple[str, ...], sizes: set[int]) -> Any:

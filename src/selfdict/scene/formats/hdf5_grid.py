@@ -10,8 +10,9 @@ from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
 from selfdict._validation import Array
-from selfdict.scene.formats.hdf5 import load_values, number_list, plain_dataset, text_attribute
+from selfdict.scene.formats.hdf5 import number_list, plain_dataset, text_attribute
 from selfdict.scene.formats.limits import Limit
+from selfdict.scene.formats.packed import load_numbers
 
 
 @dataclass(frozen=True)
@@ -110,4 +111,4 @@ def load_axis(limit: Limit, file: Any, name: str, size: int) -> Array | None:
     dataset = plain_dataset(file, name)
     if dataset is None or dataset.shape != (size,) or dataset.dtype.kind not in "iuf":
         return None
-    return load_values(limit, dataset).astype(np.float64)
+    return load_numbers(limit, dataset).astype(np.float64)

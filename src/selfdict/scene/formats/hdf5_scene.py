@@ -65,6 +65,7 @@ def _find_product(
         if sites:
             site = (named or sites)[0]
             return partial(neon.read, site=site), f"{site}/{neon.CUBE}"
-    if emit.is_emit(path):
-        return emit.read, emit.CUBE
+    cube = emit.find_cube(path)
+    if cube is not None:
+        return partial(emit.read, cube_name=cube), cube
     return hdf5_any.read, None

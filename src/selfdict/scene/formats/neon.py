@@ -30,6 +30,7 @@ from selfdict.scene.formats.hdf5_bands import band_data, unit_attribute
 from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset
 from selfdict.scene.formats.hdf5_grid import MapGrid, crs_from_text
 from selfdict.scene.formats.limits import Limit
+from selfdict.scene.formats.packed import load_numbers
 from selfdict.scene.model import build_scene, to_nanometres, unit_of
 from selfdict.scene.notes import add_notes
 
@@ -59,10 +60,10 @@ def read(limit: Limit, site: str) -> xr.DataArray:
         if scale is None or not 0 < scale < np.inf:
             raise SceneError(path, f"needs an attribute Scale_Factor above 0, got {scale}")
         listed = required_dataset(path, file, f"{site}/{_SPECTRAL}/Wavelength")
-        wavelength = load_values(limit, listed)
+        wavelength = load_numbers(limit, listed)
         fwhm = plain_dataset(file, f"{site}/{_SPECTRAL}/FWHM")
         if fwhm is not None:
-            fwhm = load_values(limit, fwhm)
+            fwhm = load_numbers(limit, fwhm)
         units = unit_attribute(path, listed)
         nanometres = to_nanometres(wavelength, unit_of(wavelength, units))
         is_good, window_notes = _read_windows(limit, file, site, nanometres)
@@ -114,15 +115,17 @@ def _read_grid(limit: Limit, file: Any, group: str) -> MapGrid:
         text = _load_text(limit, file, f"{group}/{name}")
         if text is not None:
             fields[key] = text
-    crs, transform = read_map(path, fields)
+    crs, transform, map_notes = read_map(path, fields)
     # The code is exact, other than a name of a datum in the map info.
     code = plain_dataset(file, f"{group}/EPSG Code")
     if code is not None:
         numbers = parse_numbers(path, load_values(limit, code), "EPSG Code")
         if numbers.size == 1 and np.isfinite(numbers[0]):
             named, notes = crs_from_text(f"EPSG:{int(numbers[0])}")
-            return _grid(named or crs, transform, notes)
-    return _grid(crs, transform, ())
+            if named is not None:
+                return _grid(named, transform, notes)
+            return _grid(crs, transform, (*notes, *map_notes))
+    return _grid(crs, transform, tuple(map_notes))
 
 
 def _grid(crs: Any, transform: Affine | None, notes: tuple[str, ...]) -> MapGrid:

@@ -43,8 +43,9 @@ def read(
         engine = "h5netcdf"
         check_heaps(path)
         _check_datasets(limit)
-        if variable in (None, emit.CUBE) and emit.is_emit(path):
-            return emit.read(limit, ortho=ortho)
+        emit_cube = emit.find_cube(path)
+        if emit_cube is not None and variable in (None, emit_cube):
+            return emit.read(limit, cube_name=emit_cube, ortho=ortho)
         with h5py.File(path, "r") as file:
             is_aviris = variable in (None, aviris.CUBE) and aviris.is_aviris(path, file)
             is_in_group = _is_in_group(file, variable)

@@ -56,10 +56,12 @@ def unfold(
     """
     sizes = _image_sizes(source, shape)
     if not sizes:
+        axes = " × ".join(str(size) for size in source.shapes[name])
         raise SceneError(
             source.path,
-            f"{name} holds pixels as columns, but there is no number nRow and nCol, or of another "
-            "usual name: pass shape=… (--shape ROWS,COLUMNS)",
+            f"{name} is a 2-D array, {axes}: for a cube it lacks an axis, and for a matrix of "
+            "pixels there is no number nRow and nCol, or of another usual name: pass shape=… "
+            "(--shape ROWS,COLUMNS)",
         )
     fitting = []
     for n_rows, n_columns, label in sizes:

@@ -58,7 +58,11 @@ def read(limit: Limit, *, overlap: str | None = None) -> xr.DataArray:
             )
         bands, notes = _read_bands(limit, file)
         is_vnir = bands.dataset == _dataset_name("Vnir")
-        keep, overlap_notes = kept_bands(bands.wavelength, is_vnir, overlap)
+        # A band that is flagged as bad must not displace a good one of the other detector.
+        good = np.flatnonzero(bands.is_good)
+        kept, overlap_notes = kept_bands(bands.wavelength[good], is_vnir[good], overlap)
+        keep = np.ones(bands.wavelength.size, dtype=bool)
+        keep[good] = kept
         bands = bands.take(keep)
         bands = bands.take(np.argsort(bands.wavelength, kind="stable"))
         values = lazy_parts(limit, file, _parts(bands))

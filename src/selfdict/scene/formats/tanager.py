@@ -30,6 +30,7 @@ from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset
 from selfdict.scene.formats.hdf5_grid import MapGrid, crs_from_text, transform_from_numbers
 from selfdict.scene.formats.hdf5_values import value_data
 from selfdict.scene.formats.limits import Limit
+from selfdict.scene.formats.packed import load_numbers
 from selfdict.scene.model import build_scene, unit_of
 from selfdict.scene.notes import add_notes
 
@@ -135,7 +136,7 @@ def _with_positions(limit: Limit, file: Any, scene: xr.DataArray) -> xr.DataArra
         dataset = plain_dataset(file, f"{_SWATH}/Geolocation Fields/{name}")
         if dataset is None or dataset.shape != scene.shape[1:]:
             return add_notes(scene, f"the file has no {name} of its pixels")
-        scene = scene.assign_coords({key: (("y", "x"), load_values(limit, dataset))})
+        scene = scene.assign_coords({key: (("y", "x"), load_numbers(limit, dataset))})
     return add_notes(scene, "the scene is in sensor geometry: it has lat and lon, but no map grid")
 
 

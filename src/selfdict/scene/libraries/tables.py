@@ -1,7 +1,7 @@
 """Libraries as tables: ``.csv`` and NumPy's ``.npz``."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,12 @@ import xarray as xr
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats import npy
-from selfdict.scene.formats.arrays import WAVELENGTH
 from selfdict.scene.formats.limits import Limit
+from selfdict.scene.libraries.headings import Heading, parse_heading
 from selfdict.scene.libraries.model import build_library
-from selfdict.scene.model import to_nanometres, unit_of
+from selfdict.scene.model import to_nanometres, unit_note, unit_of
+from selfdict.scene.notes import add_notes
 
-# Names of the bandwidths, with their unit if the name tells it.
-_FWHM = {"fwhm": None, "fwhm_nm": "nm", "fwhm_um": "um"}
 _MAX_CSV_BYTES = 2**28  # in memory a table of text takes ten times as much
 
 
@@ -36,12 +35,13 @@ def read_npz(path: Path) -> xr.DataArray:
             values = values.T
         listed = {}
         for key, shape in shapes.items():
-            if key in (*WAVELENGTH, *_FWHM) and shape == (values.shape[1],):
+            if parse_heading(key) is not None and shape == (values.shape[1],):
                 listed[key] = arrays[key]
         material = None
         if "materials" in arrays:
             material = arrays["materials"].ravel()
-    return build_library(values, names, material=material, **_bands(listed))
+    bands, notes = _bands(path, listed)
+    return add_notes(build_library(values, names, material=material, **bands), *notes)
 
 
 def read_csv(path: Path) -> xr.DataArray:
@@ -62,29 +62,49 @@ def read_csv(path: Path) -> xr.DataArray:
         raise SceneError(path, "has two columns of the same name")
     # Columns that describe bands are taken out: what is left are spectra.
     listed = {}
-    for key in (*WAVELENGTH, *_FWHM):
-        if key in columns:
-            listed[key] = np.array(columns.pop(key), dtype=np.float64)
-    for name in ("band", "band_name"):
-        columns.pop(name, None)
+    for name in list(columns):
+        if parse_heading(name) is not None:
+            listed[name] = np.array(columns.pop(name), dtype=np.float64)
+        elif name.lower() in ("band", "bands", "band_name"):
+            del columns[name]
     # Standard deviations of averaged spectra, as ``write_spectra`` adds them.
     for name in list(columns):
         if f"{name}_spread" in columns:
             del columns[f"{name}_spread"]
     spectra = np.array(list(columns.values()), dtype=np.float64)
-    return build_library(spectra, list(columns), **_bands(listed))
+    bands, notes = _bands(path, listed)
+    return add_notes(build_library(spectra, list(columns), **bands), *notes)
 
 
-def _bands(listed: Mapping[str, Array]) -> dict[str, Any]:
-    """Return wavelengths and widths in nanometres, from the arrays that are there."""
+def _bands(path: Path, listed: Mapping[str, Array]) -> tuple[dict[str, Any], list[str]]:
+    """Return wavelengths and widths in nanometres, from the arrays that are there, and notes."""
+    headings = {}
+    for name in listed:
+        heading = parse_heading(name)
+        if heading is not None:
+            headings[name] = heading
     bands: dict[str, Any] = {}
+    notes: list[str] = []
+    # Widths without a unit have that of the wavelengths; by their size it cannot be guessed.
     unit = "nm"
-    for key, named_unit in WAVELENGTH.items():
-        if key in listed and "wavelength" not in bands:
-            unit = unit_of(listed[key], named_unit)
-            bands["wavelength"] = to_nanometres(listed[key], unit)
-    for key, named_unit in _FWHM.items():
-        # Widths without a unit have that of the wavelengths; by their size it cannot be guessed.
-        if key in listed and "fwhm" not in bands:
-            bands["fwhm"] = to_nanometres(listed[key], named_unit or unit)
-    return bands
+    for kind in ("wavelength", "fwhm"):
+        names = [name for name, heading in headings.items() if heading.kind == kind]
+        if not names:
+            continue
+        chosen = _preferred(names, headings)
+        named_unit = headings[chosen].unit
+        if kind == "wavelength":
+            notes += unit_note(listed[chosen], named_unit)
+            unit = unit_of(listed[chosen], named_unit)
+        bands[kind] = to_nanometres(listed[chosen], named_unit or unit)
+        if bands[kind] is None:
+            raise SceneError(path, f"{chosen!r} is in a unit that is none of length")
+        others = [name for name in names if name != chosen]
+        if others:
+            notes.append(f"{chosen!r} is used, {', '.join(map(repr, others))} not")
+    return bands, notes
+
+
+def _preferred(names: Iterable[str], headings: Mapping[str, Heading]) -> str:
+    """Return the first name that tells a unit, else the first."""
+    return sorted(names, key=lambda name: headings[name].unit is None)[0]
