@@ -138,7 +138,7 @@ def test_a_killed_worker_changes_nothing(tmp_path, mortal_client, truth, expecte
 def test_every_pixel_a_candidate_though_a_worker_is_killed(
     tmp_path, monkeypatch, mortal_client, truth
 ):
-    phase = "_Survey"  # the pass that fits all columns for their dual value
+    phase = "_FitSums"  # the pass that fits all columns for their dual value
     scene = read_scene(write_scene(truth.scene, tmp_path / "cube.zarr"))
     options = {"candidates": None, "tol": 1e-2, "random_state": 0, "prove": False}
     monkeypatch.setattr("selfdict.scene.whole._physical_memory", lambda: 0.0)

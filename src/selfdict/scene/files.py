@@ -57,7 +57,7 @@ def read_scene(
         An ENVI header or data file, ``.tif``, ``.mat``, ``.nc``, ``.h5``, ``.he5``, ``.zarr``,
         ``.npy`` or ``.npz``; products of sensors: see :doc:`/sensors`.
     bands : slice or sequence of int, optional
-        Bands to keep, counted from 0 in the order of rising wavelength, which a scene always has.
+        Bands to keep, counted from 0 in the order of rising wavelength, in which they are returned.
     drop_bad_bands : bool
         Drop the bands the file marks as bad (after ``bands``).
     mask : (n_rows, n_columns) array-like of bool, or a file, optional

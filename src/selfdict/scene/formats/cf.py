@@ -16,7 +16,7 @@ from selfdict.scene.formats.limits import Limit
 from selfdict.scene.formats.packed import unpacked
 from selfdict.scene.georef import crs_of, spacing_notes, transform_of
 from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres, unit_note, unit_of
-from selfdict.scene.notes import add_notes
+from selfdict.scene.notes import add_notes, notes_of
 
 # How datasets are opened. Stored values stay as they are, so that a round trip changes no bit.
 OPEN: dict[str, Any] = {
@@ -90,7 +90,8 @@ def scene_from_dataset(
         if key in named.coords and set(named[key].dims) == {"y", "x"}:
             scene = scene.assign_coords({key: (("y", "x"), named[key].transpose("y", "x").values)})
     missing = missing_notes(scene.attrs.get("_FillValue"), data.attrs.get("missing_value"))
-    return add_notes(scene, *ignored_notes(data.attrs), *missing, *spacing_notes(named), *notes)
+    notes = [*ignored_notes(data.attrs), *missing, *spacing_notes(named), *notes_of(named), *notes]
+    return add_notes(scene, *notes)
 
 
 def _lazy_values(
