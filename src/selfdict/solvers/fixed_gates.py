@@ -52,20 +52,18 @@ def _round_into_omega(
     Rounded to nearest, X would violate X_ij ≤ (w_j/v_i) t_i in the last digit, and its objective
     could lie below the optimum.
     """
-    gates = np.minimum(-_rounded_down(-t), 1.0)
+    gates = t.astype(np.float32)
+    is_below = gates < t
+    gates[is_below] = np.nextafter(gates[is_below], np.float32(np.inf))
+    gates = np.minimum(gates, np.float32(1))
     diagonal[support] = gates
     for k, row in enumerate(support):
-        per_weight = float(gates[k]) / problem.v[row]
-        coef[k] = np.minimum(coef[k], _rounded_down(per_weight * problem.w * (1 - 2.0**-50)))
+        # less than the last digits of double precision, in which it is computed
+        allowed = (1 - 2.0**-50) * float(gates[k]) / problem.v[row] * problem.w
+        is_above = coef[k] > allowed
+        coef[k, is_above] = np.nextafter(coef[k, is_above], np.float32(0))
         if problem.D is None:
             coef[k, row] = gates[k]
-
-
-def _rounded_down(values: Array) -> Array:
-    """Return values as float32 that are not larger."""
-    nearest = values.astype(np.float32)
-    below = np.nextafter(nearest, np.float32(-np.inf))
-    return np.where(nearest > values, below, nearest)
 
 
 def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
