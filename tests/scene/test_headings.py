@@ -59,9 +59,10 @@ def test_names_of_materials(name):
     assert parse_heading(name) is None
 
 
-def test_a_unit_that_is_no_length(tmp_path):
-    with pytest.raises(SceneError, match=r"'wavelength \(cm-1\)' is in a unit that is none of"):
-        read_library(write_table(tmp_path, "wavelength (cm-1)"))
+@pytest.mark.parametrize("heading", ["wavelength (cm-1)", "Wavenumber", "wavenumber (cm-1)"])
+def test_a_unit_that_is_no_length(tmp_path, heading):
+    with pytest.raises(SceneError, match="is in a unit that is none of length"):
+        read_library(write_table(tmp_path, heading))
 
 
 def test_two_columns_of_wavelengths(tmp_path):

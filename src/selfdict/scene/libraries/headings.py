@@ -12,6 +12,8 @@ _IN_BRACKETS = re.compile(_WORD + r"\s*[(\[]([^()\[\]]{0,40})[)\]]")
 _PLAIN = re.compile(_WORD + r"(?:(?:\s*/\s*|[ _]+(?:in[ _]+)?)([^\s_/]{1,40}))?")
 # Units that stand alone above wavelengths. Not "m" and "cm", which may be names of materials.
 _UNIT_ALONE = re.compile(r"nm|nanomet(?:er|re)s?|[uµμ]m|microns?|micromet(?:er|re)s?")
+# Not a material, and no length either: it is refused by its unit.
+_WAVENUMBER = re.compile(r"wave[ _]?numbers?(?:[ _/(\[].{0,40})?")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ def parse_heading(text: str) -> Heading | None:
     name = " ".join(text.lower().split())
     if _UNIT_ALONE.fullmatch(name):
         return Heading("wavelength", name)
+    if _WAVENUMBER.fullmatch(name):
+        return Heading("wavelength", "cm-1")
     match = _IN_BRACKETS.fullmatch(name)
     # What is in brackets is a unit, also one that cannot be used.
     if match is not None:
