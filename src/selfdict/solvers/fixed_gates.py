@@ -6,12 +6,15 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.threads import for_slices
 from selfdict.model.features import UnsupportedError
 from selfdict.model.objective import objective_value
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status
 from selfdict.solvers.gates import Gates
 from selfdict.solvers.search_data import SearchData
+
+ROWS_PER_SLICE = 8
 
 
 def open_rows(data: SearchData, gates: Gates) -> tuple[Array, Array, Array]:
@@ -57,13 +60,18 @@ def _round_into_omega(
     gates[is_below] = np.nextafter(gates[is_below], np.float32(np.inf))
     gates = np.minimum(gates, np.float32(1))
     diagonal[support] = gates
-    for k, row in enumerate(support):
-        # less than the last digits of double precision, in which it is computed
-        allowed = (1 - 2.0**-50) * float(gates[k]) / problem.v[row] * problem.w
-        is_above = coef[k] > allowed
-        coef[k, is_above] = np.nextafter(coef[k, is_above], np.float32(0))
-        if problem.D is None:
-            coef[k, row] = gates[k]
+
+    def task(start: int, stop: int) -> None:
+        for k in range(start, stop):
+            row = support[k]
+            # less than the last digits of double precision, in which it is computed
+            allowed = (1 - 2.0**-50) * float(gates[k]) / problem.v[row] * problem.w
+            is_above = coef[k] > allowed
+            coef[k, is_above] = np.nextafter(coef[k, is_above], np.float32(0))
+            if problem.D is None:
+                coef[k, row] = gates[k]
+
+    for_slices(task, len(support), ROWS_PER_SLICE)
 
 
 def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
