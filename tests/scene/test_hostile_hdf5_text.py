@@ -37,6 +37,19 @@ def test_a_heap_that_hdf5_would_never_leave(tmp_path, reserved):
     assert "a heap of text is damaged" in refusal(path)
 
 
+def test_a_heap_of_a_false_size(tmp_path):
+    """HDF5 takes what is behind the heap for objects, whose sizes may lead back."""
+    path = write_aviris(tmp_path / "aviris.nc")
+    data = bytearray(path.read_bytes())
+    heap = data.index(b"GCOL\1\0\0\0")
+    size = int.from_bytes(data[heap + 8 : heap + 16], "little")
+    data[heap + 8 : heap + 16] = (size + 64).to_bytes(8, "little")
+    behind = heap + size
+    data[behind : behind + 16] = b"TREE\1\0\1\0" + b"\xff" * 8
+    path.write_bytes(data)
+    assert "a heap of text is damaged" in refusal(path)
+
+
 def lists(*values):
     """Return a scalar that holds a list of variable length."""
     scalar = np.empty((), dtype=h5py.vlen_dtype(np.uint8))

@@ -42,7 +42,7 @@ def check_heaps(path: Path) -> None:
         data = file.read(_SEARCHED_BYTES)
     for start in _places(data, _HEAP):
         size = int.from_bytes(data[start + 8 : start + 16], "little")
-        if _is_endless(data, start + 16, min(start + size, len(data))):
+        if _may_be_endless(data, start + 16, start + size):
             raise SceneError(path, "a heap of text is damaged")
     # Addresses count from here: MATLAB puts a text of its own before.
     base = max(0, data.find(_HDF5_SIGNATURE))
@@ -100,19 +100,23 @@ def _places(data: bytes, wanted: bytes) -> Iterator[int]:
         position = data.find(wanted, position + 1)
 
 
-def _is_endless(data: bytes, position: int, end: int) -> bool:
-    """Whether HDF5 would never come to the end of a heap.
+def _may_be_endless(data: bytes, position: int, end: int) -> bool:
+    """Whether HDF5 might never come to the end of a heap.
 
     A heap is a row of objects, each with a number and a size. HDF5 steps from one to the next by
-    their sizes, and stays where it is at a free one (number 0) of size 0.
+    their sizes, and stays where it is at a free one (number 0) of size 0. A size that leads beyond
+    the end of the heap is damaged, and the sum may wrap around.
     """
-    while position + 16 <= end:
+    while position + 16 <= min(end, len(data)):
         number = int.from_bytes(data[position : position + 2], "little")
         object_size = int.from_bytes(data[position + 8 : position + 16], "little")
-        if number == 0 and object_size == 0:
-            return True
         # The size of free space includes its header, that of text does not and is rounded up.
-        position += object_size if number == 0 else 16 + _padded(object_size)
+        step = 16 + _padded(object_size)
+        if number == 0:
+            step = object_size
+        if step == 0 or position + step > end:
+            return True
+        position += step
     return False
 
 
