@@ -1,6 +1,5 @@
 """FGNSR as a scikit-learn estimator."""
 
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -34,7 +33,7 @@ from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution
 from selfdict.peers import Clusters, compile_ahead
-from selfdict.readout import Groups, bundles, pure_groups
+from selfdict.readout import bundles, groups_of_present
 from selfdict.reductions import Candidates, Compression
 from selfdict.reductions.recipe import Recipe
 from selfdict.solvers import Solver
@@ -61,7 +60,8 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         How the model is solved: by name with default settings, or as an object that carries its
         own, such as ``WorkingSet(device="cuda")`` or ``FastGradient(max_iter=5000)``. See
         :class:`selfdict.WorkingSet`, :class:`selfdict.FastGradient` and :class:`selfdict.Conic`.
-        The latter two suit few points, or ``candidates``.
+        The latter two suit few points, or ``candidates``. A :class:`selfdict.Solver` of your own
+        goes by its name, too.
     candidates : "auto", int, Candidates or None, default="auto"
         Solve the model on the representatives of this many clusters only (H2NMF): 100 and 500 are
         FGNSR-100 and FGNSR-500 of the paper. None: on all points. "auto": on all points if that is
@@ -349,7 +349,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         # two rounds of shares, and what follows from them
         if not affords_fits(deadline, 3, pixels.T, points.T):
             return self._without_groups(pixels, deadline)
-        groups = _groups_of_present(points, self.indices_, sample_weight)
+        groups = groups_of_present(points.T, self.indices_, sample_weight)
         self.groups_ = groups.members
         if self.endmembers == "pixels":
             self.variability_ = groups.pixel_variability
@@ -410,12 +410,3 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         if self.callback is None:
             return None
         return self.callback(progress)
-
-
-def _groups_of_present(points: Array, indices: Array, sample_weight: Array | None) -> Groups:
-    """Return the groups among the points with weight: one without weight is absent."""
-    if sample_weight is None or (sample_weight > 0).all():
-        return pure_groups(points.T, indices)
-    present = np.union1d(np.flatnonzero(sample_weight > 0), indices)
-    groups = pure_groups(points[present].T, np.searchsorted(present, indices))
-    return replace(groups, members=tuple(present[members] for members in groups.members))

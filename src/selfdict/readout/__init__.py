@@ -1,7 +1,7 @@
 """What a solution says: which columns, which bundles of them, how many, what is guaranteed."""
 
 from selfdict.readout.bundles import Bundles, bundles
-from selfdict.readout.groups import Groups, pure_groups
+from selfdict.readout.groups import Groups, groups_of_present, pure_groups
 from selfdict.readout.guarantee import Guarantee, robustness_report
 from selfdict.readout.proof import Proof, prove_groups
 from selfdict.readout.rank import ErrorCurve, elbow, error_curve, hysime, suggest_rank
@@ -16,6 +16,7 @@ __all__ = [
     "bundles",
     "elbow",
     "error_curve",
+    "groups_of_present",
     "hysime",
     "prove_groups",
     "pure_groups",

@@ -7,7 +7,7 @@ consist of it by at least three quarters; its spectrum is the average of the gro
 would let the average drift away from what was selected.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -174,3 +174,12 @@ def _variability(M: Any, groups: list[Array], lengths: Array, spectra: Array) ->
 def _least_share(share: Array, group: Array) -> float:
     """Return the least share of a group but that of the selected pixel; 1 if it is alone."""
     return float(share[group[1:]].min(initial=1.0))
+
+
+def groups_of_present(M: Array, indices: Array, sample_weight: Array | None) -> Groups:
+    """Return :func:`pure_groups` among the columns with weight: one without weight is absent."""
+    if sample_weight is None or (sample_weight > 0).all():
+        return pure_groups(M, indices)
+    present = np.union1d(np.flatnonzero(sample_weight > 0), indices)
+    groups = pure_groups(M[:, present], np.searchsorted(present, indices))
+    return replace(groups, members=tuple(present[members] for members in groups.members))

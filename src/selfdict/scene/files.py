@@ -20,12 +20,13 @@ from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.scene.blocks import blocks, in_row_chunks, with_mask
+from selfdict.scene.dims import DIMS
 from selfdict.scene.errors import SceneError, first_line
 from selfdict.scene.formats import FORMATS, format_by_suffix, format_of
 from selfdict.scene.libraries.envi import write_envi_library
 from selfdict.scene.mapped import mapped_file
 from selfdict.scene.mask_file import mask_from_layer
-from selfdict.scene.model import DIMS, as_scene
+from selfdict.scene.model import as_scene
 from selfdict.scene.nodata import nodata_of, with_nodata
 from selfdict.scene.notes import add_notes, without_notes
 from selfdict.scene.numbering import band_numbers, with_band_numbers

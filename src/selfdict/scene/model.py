@@ -27,17 +27,7 @@ from selfdict.scene.dims import DIMS, rename_dims
 from selfdict.scene.georef import georeference
 from selfdict.scene.nodata import nodata_of, with_nodata
 from selfdict.scene.scaling import from_rioxarray, with_scaling
-from selfdict.scene.units import in_nanometres, to_nanometres, unit_note, unit_of
-
-__all__ = [
-    "DIMS",
-    "as_scene",
-    "build_scene",
-    "check_text",
-    "to_nanometres",
-    "unit_note",
-    "unit_of",
-]
+from selfdict.scene.units import in_nanometres
 
 
 def build_scene(

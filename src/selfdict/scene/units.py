@@ -71,7 +71,7 @@ def to_nanometres(values: ArrayLike, units: str) -> Array | None:
 
     Examples
     --------
-    >>> from selfdict.scene.model import to_nanometres
+    >>> from selfdict.scene.units import to_nanometres
     >>> to_nanometres([0.4, 2.5], "Micrometers")
     array([ 400., 2500.])
     """

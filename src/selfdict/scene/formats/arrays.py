@@ -11,8 +11,9 @@ from selfdict.scene.formats.array_source import ArraySource
 from selfdict.scene.formats.axes import order_axes
 from selfdict.scene.formats.limits import product
 from selfdict.scene.formats.pixels import fitting_matrices, unfold
-from selfdict.scene.model import build_scene, to_nanometres, unit_note, unit_of
+from selfdict.scene.model import build_scene
 from selfdict.scene.notes import add_notes
+from selfdict.scene.units import to_nanometres, unit_note, unit_of
 
 # Names of a matrix (bands, pixels).
 _MATRIX_NAMES = ("Y", "V")

@@ -7,9 +7,9 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
+from selfdict.scene.dims import DIMS
 from selfdict.scene.errors import SceneError
 from selfdict.scene.mapped import stored_values
-from selfdict.scene.model import DIMS
 
 # Values that are examined along each axis, in the middle of the array.
 _WINDOW = 64

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.scene.model import to_nanometres
+from selfdict.scene.units import to_nanometres
 
 UNIT = r"nanomet(?:er|re)s?|micromet(?:er|re)s?|microns?|nm|um|µm|μm"
 # Digits with a decimal point or comma, and an exponent: "503.2", "400,5", "4.0e2".

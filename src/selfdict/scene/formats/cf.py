@@ -9,14 +9,16 @@ import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.scene.blocks import in_row_chunks
+from selfdict.scene.dims import DIMS
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.common import lazy_cube
 from selfdict.scene.formats.hdf5_values import ignored_notes, missing_notes
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.formats.packed import unpacked
 from selfdict.scene.georef import crs_of, spacing_notes, transform_of
-from selfdict.scene.model import DIMS, as_scene, build_scene, to_nanometres, unit_note, unit_of
+from selfdict.scene.model import as_scene, build_scene
 from selfdict.scene.notes import add_notes, notes_of
+from selfdict.scene.units import to_nanometres, unit_note, unit_of
 
 # How datasets are opened. Stored values stay as they are, so that a round trip changes no bit.
 OPEN: dict[str, Any] = {

@@ -28,8 +28,9 @@ from selfdict.scene.formats.hdf5_cube import named_axes
 from selfdict.scene.formats.hdf5_values import value_data
 from selfdict.scene.formats.limits import Limit, product
 from selfdict.scene.formats.packed import load_numbers
-from selfdict.scene.model import build_scene, to_nanometres, unit_note, unit_of
+from selfdict.scene.model import build_scene
 from selfdict.scene.notes import add_notes
+from selfdict.scene.units import to_nanometres, unit_note, unit_of
 
 _REFLECTANCE = "reflectance"
 _BANDS = "sensor_band_parameters"

@@ -20,8 +20,8 @@ from selfdict.scene.formats.overlap import check_overlap, kept_bands
 from selfdict.scene.formats.product_values import with_product_nodata, with_product_scaling
 from selfdict.scene.formats.products import Product, existing_product
 from selfdict.scene.formats.xml_fields import read_fields
-from selfdict.scene.model import unit_note, unit_of
 from selfdict.scene.notes import add_notes, without_notes
+from selfdict.scene.units import unit_note, unit_of
 
 NAME = "EnMAP"
 _BAND = "specific/bandCharacterisation/bandID"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from selfdict.scene.formats.envi_header import list_field, number_list
-from selfdict.scene.model import to_nanometres, unit_note, unit_of
+from selfdict.scene.units import to_nanometres, unit_note, unit_of
 
 
 def read_bands(

@@ -9,7 +9,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.scene.formats.band_lengths import UNIT, wavelengths_in
-from selfdict.scene.model import to_nanometres, unit_note, unit_of
+from selfdict.scene.units import to_nanometres, unit_note, unit_of
 
 # Names of tags in lower case, the preferred one first.
 _WAVELENGTH_TAGS = ("wavelength", "wavelengths", "center_wavelength", "central_wavelength")

@@ -8,7 +8,7 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.formats.hdf5 import text_attribute
-from selfdict.scene.model import to_nanometres, unit_note, unit_of
+from selfdict.scene.units import to_nanometres, unit_note, unit_of
 
 
 def band_data(

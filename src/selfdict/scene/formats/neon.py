@@ -31,8 +31,9 @@ from selfdict.scene.formats.hdf5_cube import checked_cube, lazy_dataset
 from selfdict.scene.formats.hdf5_grid import MapGrid, crs_from_text
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.formats.packed import load_numbers
-from selfdict.scene.model import build_scene, to_nanometres, unit_of
+from selfdict.scene.model import build_scene
 from selfdict.scene.notes import add_notes
+from selfdict.scene.units import to_nanometres, unit_of
 
 CUBE = "Reflectance/Reflectance_Data"  # in the group of a site
 _SPECTRAL = "Reflectance/Metadata/Spectral_Data"

@@ -20,8 +20,9 @@ from selfdict.scene.formats.hdf5_cube import CubePart, checked_cube, lazy_parts
 from selfdict.scene.formats.hdf5_grid import MapGrid, crs_from_text
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.formats.overlap import check_overlap, kept_bands
-from selfdict.scene.model import build_scene, unit_note, unit_of
+from selfdict.scene.model import build_scene
 from selfdict.scene.notes import add_notes
+from selfdict.scene.units import unit_note, unit_of
 
 _SWATHS = "HDFEOS/SWATHS"
 _FIELDS = f"{_SWATHS}/PRS_L2D_HCO/Data Fields"

@@ -31,8 +31,9 @@ from selfdict.scene.formats.hdf5_grid import MapGrid, crs_from_text, transform_f
 from selfdict.scene.formats.hdf5_values import value_data
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.formats.packed import load_numbers
-from selfdict.scene.model import build_scene, unit_of
+from selfdict.scene.model import build_scene
 from selfdict.scene.notes import add_notes
+from selfdict.scene.units import unit_of
 
 _GRID = "HDFEOS/GRIDS/HYP"
 _SWATH = "HDFEOS/SWATHS/HYP"

@@ -8,7 +8,7 @@ from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.libraries.model import Record
 from selfdict.scene.libraries.text import read_lines
-from selfdict.scene.model import to_nanometres
+from selfdict.scene.units import to_nanometres
 
 
 def recognises(start: str) -> bool:

@@ -17,8 +17,8 @@ from selfdict.scene.formats.envi_header import (
     read_header,
 )
 from selfdict.scene.libraries.model import DELETED_BELOW, build_library
-from selfdict.scene.model import to_nanometres, unit_of
 from selfdict.scene.notes import add_notes
+from selfdict.scene.units import to_nanometres, unit_of
 
 
 def read(path: Path) -> xr.DataArray:

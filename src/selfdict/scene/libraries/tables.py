@@ -14,8 +14,8 @@ from selfdict.scene.formats import npy
 from selfdict.scene.formats.limits import Limit
 from selfdict.scene.libraries.headings import Heading, parse_heading
 from selfdict.scene.libraries.model import build_library
-from selfdict.scene.model import to_nanometres, unit_note, unit_of
 from selfdict.scene.notes import add_notes
+from selfdict.scene.units import to_nanometres, unit_note, unit_of
 
 _MAX_CSV_BYTES = 2**28  # in memory a table of text takes ten times as much
 
