@@ -18,6 +18,7 @@ _OUTPUT_NAMES = {
     "report.html",
     *EXPORT_NAMES,
     *(f"abundances{suffix}" for suffix in _MAP_SUFFIXES),
+    *(f"brightness{suffix}" for suffix in _MAP_SUFFIXES),
     *(f"residual{suffix}" for suffix in _MAP_SUFFIXES),
     *(f"uncertainty{suffix}" for suffix in _MAP_SUFFIXES),
 }
