@@ -3,19 +3,23 @@
 ``DIR/hysu_targets.npz``: airborne HySpex, 135 bands, 42×24 pixels of 0.7 m (Cerra et al., Remote
 Sensing 13, 2559, 2021). Squares of five materials have sides of 3, 2, 1 and 0.5 m. The area of a
 target is the sum of its material's shares over its pixels, times the area of a pixel. Errors are
-relative to the known area and averaged over the materials. An endmember gets the name of the
-spectrum measured on the ground to which the best matching by MRSA assigns it; endmembers left over
-count for no material.
+relative to the known area and averaged over the materials.
+
+Which endmembers are a material decides much, so there are three counts. One endmember per
+material, in the best matching with the spectra measured on the ground, by MRSA or by spectral
+angle; endmembers left over count for no material. Or every endmember counts for the ground spectrum
+that is nearest to it by spectral angle.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from benchmarks.methods import KINDS, Found, abundances, find, known, stored
-from selfdict.metrics import match, mrsa
+from selfdict.metrics import mean_removed_angles, mrsa
 
 FILE = "hysu_targets.npz"
 RANKS = range(6, 13)
@@ -42,14 +46,14 @@ class Targets:
 
 @dataclass(frozen=True)
 class Line:
-    """What is measured of one method: MRSA, and per kind the error of the area for each side."""
+    """What is measured of one method: MRSA, and the error of the area by count, kind and side."""
 
     mrsa: float
-    errors: dict[str, np.ndarray]
+    errors: dict[str, dict[str, np.ndarray]]
 
 
 def run_targets(folder: Path, quick: bool) -> None:
-    """Print a table for each number of endmembers, and the largest targets over all of them."""
+    """Print a table for each count and number of endmembers, then the largest targets over all."""
     path = folder / FILE
     if not path.exists():
         print(f"no {FILE} in {folder}: no areas of targets")
@@ -60,20 +64,28 @@ def run_targets(folder: Path, quick: bool) -> None:
         ranks = range(8, 9)
         seeds = 2
     targets = read(path)
-    sides = ", ".join(f"{side:g}" for side in targets.sides)
-    print(f"HySU: MRSA to ground spectra; mean error of the area (%), squares of {sides} m")
-    header()
-    show("ground spectra", measure([known(targets.ground, targets.M)], targets))
-    show("picked pixels", measure([known(targets.picked, targets.M)], targets))
+    given = {
+        "ground spectra": measure([known(targets.ground, targets.M)], targets),
+        "picked pixels": measure([known(targets.picked, targets.M)], targets),
+    }
     tables = {}
     for r in ranks:
-        print(f"r = {r}")
-        tables[r] = {}
-        for name, runs in every_method(path, targets, r, seeds):
-            tables[r][name] = measure(runs, targets)
-            show(name, tables[r][name])
-    for kind in KINDS:
-        over_ranks(kind, tables, targets.sides[0])
+        tables[r] = {
+            name: measure(runs, targets) for name, runs in every_method(path, targets, r, seeds)
+        }
+    sides = ", ".join(f"{side:g}" for side in targets.sides)
+    print(f"HySU: MRSA to ground spectra; mean error of the area (%), squares of {sides} m")
+    for count in COUNTS:
+        print(count)
+        print(f"  {'':18} {'MRSA':>6} " + " ".join(f"{kind:>19}" for kind in KINDS))
+        show(given, count)
+        for r, table in tables.items():
+            print(f"r = {r}")
+            show(table, count)
+    for count in COUNTS:
+        for kind in KINDS:
+            print(f"squares of {targets.sides[0]:g} m (%), {count}, {kind}")
+            over_ranks(tables, count, kind)
 
 
 def every_method(path: Path, targets: Targets, r: int, seeds: int) -> Iterator[tuple[str, list]]:
@@ -102,19 +114,54 @@ def read(path: Path) -> Targets:
 def measure(runs: list[Found], targets: Targets) -> Line:
     """Return the means over the runs of a method."""
     angles = [mrsa(found.endmembers, targets.ground) for found in runs]
-    errors = {kind: [] for kind in KINDS}
+    errors = {count: {kind: [] for kind in KINDS} for count in COUNTS}
     for found in runs:
-        order = material_order(found.endmembers, targets.ground)
         for kind, A in abundances(found, targets.M).items():
-            errors[kind].append(area_errors(A[order], targets))
-    means = {kind: np.mean(values, axis=0) for kind, values in errors.items()}
+            for count, assign in COUNTS.items():
+                materials = assign(found.endmembers, targets.ground) @ A
+                errors[count][kind].append(area_errors(materials, targets))
+    means = {
+        count: {kind: np.mean(values, axis=0) for kind, values in kinds.items()}
+        for count, kinds in errors.items()
+    }
     return Line(float(np.mean(angles)), means)
 
 
-def material_order(E: np.ndarray, ground: np.ndarray) -> np.ndarray:
-    """Return the endmember that stands for each ground spectrum; there are at least as many."""
-    ours, theirs = match(E, ground)
-    return ours[np.argsort(theirs)]
+def matched_by_mrsa(E: np.ndarray, ground: np.ndarray) -> np.ndarray:
+    """Return a matrix (materials, r) of zeros and ones: one endmember per material, by MRSA."""
+    return one_each(mean_removed_angles(E, ground))
+
+
+def matched_by_angle(E: np.ndarray, ground: np.ndarray) -> np.ndarray:
+    """Return a matrix (materials, r) of zeros and ones: one endmember per material, by angle."""
+    return one_each(plain_angles(E, ground))
+
+
+def nearest(E: np.ndarray, ground: np.ndarray) -> np.ndarray:
+    """Return a matrix (materials, r) of zeros and ones: each endmember is its nearest material."""
+    closest = plain_angles(E, ground).argmin(axis=1)
+    return (closest == np.arange(ground.shape[1])[:, None]).astype(float)
+
+
+COUNTS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "one endmember per material, by MRSA": matched_by_mrsa,
+    "one endmember per material, by spectral angle": matched_by_angle,
+    "every endmember, nearest material": nearest,
+}
+
+
+def one_each(angles: np.ndarray) -> np.ndarray:
+    """Return the best matching of endmembers (rows) with materials as zeros and ones."""
+    matching = np.zeros(angles.T.shape)
+    endmembers, materials = linear_sum_assignment(angles)
+    matching[materials, endmembers] = 1.0
+    return matching
+
+
+def plain_angles(E: np.ndarray, ground: np.ndarray) -> np.ndarray:
+    """Return the spectral angles between all pairs of columns."""
+    cosines = (E / np.linalg.norm(E, axis=0)).T @ (ground / np.linalg.norm(ground, axis=0))
+    return np.arccos(np.clip(cosines, -1.0, 1.0))
 
 
 def area_errors(shares: np.ndarray, targets: Targets) -> np.ndarray:
@@ -133,28 +180,24 @@ def area_errors(shares: np.ndarray, targets: Targets) -> np.ndarray:
     return np.array(errors)
 
 
-def header() -> None:
-    """Print the names of the columns."""
-    print(f"  {'':18} {'MRSA':>6} " + " ".join(f"{kind:>19}" for kind in KINDS))
+def show(table: dict[str, Line], count: str) -> None:
+    """Print a line per method, with all kinds of abundances and sides."""
+    for name, line in table.items():
+        columns = []
+        for errors in line.errors[count].values():
+            columns.append("    " + "".join(f"{error:4.0f}" for error in errors))
+        print(f"  {name:18} {line.mrsa:6.2f} " + "".join(columns), flush=True)
 
 
-def show(name: str, line: Line) -> None:
-    """Print one method."""
-    columns = []
-    for kind in KINDS:
-        columns.append("    " + "".join(f"{error:4.0f}" for error in line.errors[kind]))
-    print(f"  {name:18} {line.mrsa:6.2f} " + "".join(columns), flush=True)
-
-
-def over_ranks(kind: str, tables: dict[int, dict[str, Line]], side: float) -> None:
+def over_ranks(tables: dict[int, dict[str, Line]], count: str, kind: str) -> None:
     """Print the error for the largest targets over the number of endmembers."""
-    print(f"squares of {side:g} m (%), {kind}, r = " + ", ".join(str(r) for r in tables))
+    print(f"  {'r =':18}" + "".join(f"{r:4}" for r in tables))
     names = dict.fromkeys(name for table in tables.values() for name in table)
     for name in names:
         cells = []
         for table in tables.values():
             cell = "–"  # a file for another number of endmembers
             if name in table:
-                cell = f"{table[name].errors[kind][0]:.0f}"
+                cell = f"{table[name].errors[count][kind][0]:.0f}"
             cells.append(f"{cell:>4}")
         print(f"  {name:18}" + "".join(cells), flush=True)

@@ -33,10 +33,18 @@ def test_area_errors_by_hand():
     np.testing.assert_allclose(targets.area_errors(A, layout), [12.5, 50.0])
 
 
-def test_endmembers_are_given_the_materials_they_match():
-    ground = np.random.default_rng(0).random((20, 4))
-    E = np.column_stack([ground[:, 2], ground[:, 0], -ground[:, 1], ground[:, 3], ground[:, 1]])
-    np.testing.assert_array_equal(targets.material_order(E, ground), [1, 4, 0, 3])
+def test_which_endmembers_count_for_a_material():
+    ground = np.random.default_rng(0).random((20, 3))
+    # The second material twice, once slightly changed; an offset changes plain angles alone.
+    E = np.column_stack(
+        [ground[:, 2], 3 * ground[:, 0], ground[:, 1] + 0.1 * ground[:, 0], 2 * ground[:, 1]]
+    )
+    once = [[0, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0]]
+    np.testing.assert_array_equal(targets.matched_by_mrsa(E, ground), once)
+    np.testing.assert_array_equal(targets.matched_by_mrsa(E + 1, ground), once)
+    np.testing.assert_array_equal(targets.matched_by_angle(E, ground), once)
+    twice = [[0, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0]]
+    np.testing.assert_array_equal(targets.nearest(E, ground), twice)
 
 
 def test_every_kind_recovers_shares_of_unit_spectra():
