@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from selfdict import FGNSR, fcls, h2nmf, nnls, shares, snpa, spa, unmix, vca, xray
+from selfdict.abundances import Illumination
 
 # How abundances follow from endmembers; "package" are the shares the package gives by default.
 KINDS = ("fcls", "nnls / sum", "unit length", "package")
@@ -25,11 +26,11 @@ def find(M: np.ndarray, shape: tuple[int, int], r: int, seeds: int) -> Iterator[
     yield "FGNSR, pixels", [fitted(FGNSR(r, random_state=0), M)]
     yield "FGNSR, averages", [fitted(FGNSR(r, endmembers="average", random_state=0), M)]
     yield "unmix, defaults", [unmixed(M, shape, r)]
-    yield "SPA", [known(M[:, spa(M, r)], M)]
-    yield "SNPA", [known(M[:, snpa(M, r)], M)]
-    yield "XRAY", [known(M[:, xray(M, r)], M)]
-    yield "H2NMF", [known(M[:, h2nmf(M, r).indices], M)]
-    runs = [known(M[:, vca(M, r, random_state=seed)], M) for seed in range(seeds)]
+    yield "SPA", [pixels(M, spa(M, r))]
+    yield "SNPA", [pixels(M, snpa(M, r))]
+    yield "XRAY", [pixels(M, xray(M, r))]
+    yield "H2NMF", [pixels(M, h2nmf(M, r).indices)]
+    runs = [pixels(M, vca(M, r, random_state=seed)) for seed in range(seeds)]
     yield f"VCA, {seeds} seeds", runs
 
 
@@ -54,14 +55,15 @@ def unmixed(M: np.ndarray, shape: tuple[int, int], r: int) -> Found:
     return Found(result.endmembers.values.T, result.abundances.values.reshape(r, -1))
 
 
+def pixels(M: np.ndarray, indices: np.ndarray) -> Found:
+    """Return chosen pixels with the package's shares: relative to their typical brightness."""
+    U = M[:, indices]
+    return Found(U, shares(U, M, illumination=Illumination.of(U, M, rescale=True)))
+
+
 def known(U: np.ndarray, M: np.ndarray) -> Found:
-    """Return given endmembers with the package's shares."""
-    return Found(U, package_shares(U, M))
-
-
-def package_shares(U: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """Return the shares (r, pixels) that the package gives by default for endmembers U."""
-    return shares(U, M)
+    """Return endmembers of a known brightness with the package's shares."""
+    return Found(U, shares(U, M))
 
 
 def abundances(found: Found, M: np.ndarray) -> dict[str, np.ndarray]:

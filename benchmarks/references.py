@@ -93,7 +93,7 @@ def calibration(M: np.ndarray, r: int, kind: str, T: np.ndarray, A: np.ndarray) 
     """Print how the standard errors of shares compare with their distance from a reference."""
     model = FGNSR(r, endmembers=kind, random_state=0).fit(M.T)
     parts, std = model.shares(M.T, return_std=True)
-    blind = shares(model.components_.T, M, return_std=True)[1].T
+    blind = shares(model.components_.T, M, illumination=model.illumination_, return_std=True)[1].T
     ours, theirs = match(model.components_.T, T)
     distance = np.abs(parts[:, ours] - A[theirs].T)
     for label, errors in ((f"FGNSR, {kind}", std), ("  residual alone", blind)):
