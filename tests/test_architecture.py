@@ -33,7 +33,6 @@ ORDER = [
     "estimators",
     "scene",
     "report",
-    "experiments",
     "cli",
 ]
 BESIDE = {"datasets": "estimators"}
