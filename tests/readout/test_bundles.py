@@ -137,13 +137,6 @@ def test_one_bundle_takes_the_whole_support_and_a_stranger_has_no_weight():
     assert [members.tolist() for members in nothing.members] == [[0], [2]]
 
 
-def test_the_old_name_of_the_diagonal_warns_with_the_new_one():
-    solution = Solution.from_matrix(np.diag([0.2, 0.5]), Problem(np.eye(2), 0.1))
-    found = bundles(solution, [1])
-    with pytest.warns(DeprecationWarning, match="its name is diagonal now"):
-        assert found.weights is found.diagonal
-
-
 def test_of_a_fit_for_its_rank_and_another():
     M, _ = varied_scene(0, 0.05)
     model = FGNSR(4, candidates=100, postprocess="clusters", random_state=0).fit(M.T)
@@ -176,11 +169,6 @@ def test_of_a_dictionary_the_atoms_are_gathered():
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        (
-            dict(solution=Solution.from_matrix(np.eye(3))),
-            ValueError,
-            "this solution has no problem: give it one by",
-        ),
         (dict(indices=[0, 5]), ValueError, "distinct and lie between 0 and 2"),
         (dict(radius=-0.1), ValueError, "radius must be finite"),
         (dict(radius=1.5), ValueError, "radius must be at most 1, got 1.5"),

@@ -51,7 +51,6 @@ from selfdict.cli.options import (
     parse_rank,
 )
 from selfdict.cli.rank import rank
-from selfdict.cli.reproduce import reproduce
 from selfdict.cli.source import Source
 from selfdict.cli.summary import print_run
 
@@ -317,7 +316,6 @@ app.command()(rank)
 app.command()(info)
 app.command()(convert)
 app.command()(identify)
-app.command()(reproduce)
 
 
 def _require_fgnsr(method: Method, option: str) -> None:

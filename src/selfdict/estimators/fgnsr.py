@@ -32,7 +32,7 @@ from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution
-from selfdict.peers import Clusters, compile_ahead
+from selfdict.peers import Clusters
 from selfdict.readout import bundles, groups_of_present
 from selfdict.reductions import Candidates, Compression
 from selfdict.reductions.recipe import Recipe
@@ -314,8 +314,6 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
             target=self.target,
         )
         recipe = self._recipe(problem)
-        if isinstance(M, np.ndarray):
-            compile_ahead.start(M, clusters_first=recipe.candidates is not None)
         solution = recipe.solve(
             problem,
             self.n_components,
