@@ -6,12 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from selfdict._text import plain
 from selfdict.cli.console import (
-    check_interrupted,
     handle_errors,
     print_line,
     print_table,
-    printable,
 )
 from selfdict.experiments import EXPERIMENTS, Request, run, write_outcome
 
@@ -44,10 +43,8 @@ def reproduce(
     """Run an experiment of the paper; write CSV and a figure."""
 
     def progress(line: str) -> None:
-        # Between the steps, since a solver returns normally after Ctrl-C.
-        check_interrupted()
         if not quiet:
-            typer.echo(printable(line), err=True)
+            typer.echo(plain(line), err=True)
 
     outcome = run(name, Request(data, rank or (), quick, seed, progress))
     facts = {
