@@ -94,7 +94,9 @@ def _listed_outputs(path: Path) -> set[str]:
         return set()
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
+        if "selfdict" not in record:
+            return set()
         return {name for name in record["files"] if name in _OUTPUT_NAMES}
     except (OSError, ValueError, TypeError, LookupError, RecursionError):
-        # The record of another program.
+        # The file of another program.
         return set()
