@@ -21,7 +21,7 @@ from selfdict import (
     working_set,
 )
 from selfdict.datasets import make_mixtures, make_scene
-from selfdict.metrics import match, spectral_angles
+from selfdict.metrics import match, mean_removed_angles
 
 
 def varied_scene(seed, variability):
@@ -121,7 +121,7 @@ def test_the_spread_is_that_of_the_members():
     np.testing.assert_allclose(found.std[:, k], columns.std(axis=1))
     np.testing.assert_array_equal(found.lower[:, k], columns.min(axis=1))
     np.testing.assert_array_equal(found.upper[:, k], columns.max(axis=1))
-    np.testing.assert_allclose(found.angles[k], spectral_angles(M[:, [K[k]]], columns)[0])
+    np.testing.assert_allclose(found.angles[k], mean_removed_angles(M[:, [K[k]]], columns)[0])
     assert found.angles[k][0] < 1e-5
 
 

@@ -133,8 +133,9 @@ def unmix(
     abundances: Annotated[
         Abundances,
         typer.Option(
-            help="Shares, which sum to one and do not depend on brightness; non-negative "
-            "coefficients (nnls); or the same summing to one (fcls)."
+            help="Parts of each pixel's area (shares); shares relative to spectra of unit length, "
+            "as in many published tables (unit); non-negative coefficients (nnls); or the same "
+            "summing to one (fcls)."
         ),
     ] = Abundances.SHARES,
     bands: Bands = None,

@@ -11,7 +11,7 @@ from selfdict.scene import SceneError
 from selfdict.scene.staging import check_free, publish, temporary_folder
 
 # What ``unmix`` and ``demo`` write. Nothing of another name is ever replaced or removed.
-_MAPS = ("abundances", "residual", "uncertainty")
+_MAPS = ("abundances", "brightness", "residual", "uncertainty")
 _MAP_SUFFIXES = (".hdr", ".img", ".tif", ".nc", ".zarr")
 _OUTPUT_NAMES = {
     "endmembers.csv",

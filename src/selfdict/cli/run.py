@@ -284,8 +284,8 @@ def _stream_maps(scene: "xr.DataArray", request: Request) -> bool:
     r = MOST_MATERIALS
     if isinstance(request.r, int):
         r = request.r
-    # Two float32 maps per endmember, and the residual.
-    n_maps = r + 1
+    # Two float32 maps per endmember, the residual and the brightness.
+    n_maps = r + 2
     if request.uncertainty:
         n_maps += r
     n_bytes = 4 * n_maps * scene[0].size

@@ -373,6 +373,10 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
     def _variability(self) -> Variability | None:
         return self.variability_
 
+    def _components_are_points(self) -> bool:
+        # averages have the brightness of their group, spectra of a dictionary their own
+        return self.dictionary is None and self.endmembers == "pixels"
+
     def _recipe(self, problem: Problem) -> Recipe:
         """Return the steps that the parameters describe."""
         solver = as_solver(self.solver, self.tol, self.max_seconds)

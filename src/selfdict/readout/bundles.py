@@ -12,7 +12,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_indices, as_matrix, as_scalar
 from selfdict.abundances import fcls, nnls
 from selfdict.kernels.sparse import dense_columns
-from selfdict.metrics import spectral_angles
+from selfdict.metrics import mean_removed_angles
 from selfdict.model.objective import problem_of
 from selfdict.model.omega import column_norms
 from selfdict.model.solution import Solution
@@ -189,7 +189,7 @@ def bundles(
         members=members,
         diagonal=tuple(diagonal[group] for group in members),
         spectra=spectra,
-        angles=tuple(spectral_angles(S[:, :1], S)[0] for S in spectra),
+        angles=tuple(mean_removed_angles(S[:, :1], S)[0] for S in spectra),
     )
 
 

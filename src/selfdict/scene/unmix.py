@@ -102,9 +102,11 @@ def unmix(
         Whether the endmembers are the pure pixels themselves, or averages over groups of nearly
         pure pixels, which carry less noise; see :func:`selfdict.pure_groups`. "auto" are averages
         for ``"fgnsr"`` without a library. The other methods have pixels only.
-    abundances : {"shares", "nnls", "fcls"}
-        Shares, which sum to one and do not depend on brightness, see :func:`selfdict.shares`;
-        coefficients of nonnegative least squares; or the same with coefficients that sum to one.
+    abundances : {"shares", "unit", "nnls", "fcls"}
+        What the maps show. "shares": the part of each pixel's area that each material covers, see
+        :func:`selfdict.shares`; the brightness of pixels is a map of its own. "unit": shares
+        relative to spectra of unit length, as in many published tables. "nnls": coefficients of
+        nonnegative least squares. "fcls": the same with coefficients that sum to one.
     mask : (n_rows, n_columns) array-like of bool, optional
         True for pixels to leave out.
     keep_bands : bool
