@@ -30,7 +30,6 @@ from scipy.stats import chi2
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
 from selfdict.abundances.nnls import nnls
-from selfdict.abundances.residual import column_residuals
 from selfdict.abundances.soft_sum import soft_sum
 from selfdict.abundances.uncertainty import inverses_of_patterns
 from selfdict.compute.scaling import (
@@ -45,12 +44,12 @@ from selfdict.kernels.sparse import dense_columns
 # share, relative to spectra of unit length, from which a pixel tells how bright a material is
 PURITY = 0.75
 _ROUNDS = 10
-# pixels from which the spread is estimated, and numbers in the matrices inverted for them
+# pixels from which the spread is estimated; fewer for many materials: a matrix is inverted for each
 _SAMPLE = 20_000
 _ENTRIES = 1 << 28
-# numbers in the residuals whose directions are compared, and how many these are at most
-_RESIDUAL_ENTRIES = 1 << 22
+# residuals from which the noise is estimated; fewer for many bands
 _RESIDUALS = 2000
+_RESIDUAL_ENTRIES = 1 << 19
 # a brightness that varies by less than this is constant
 _LEAST_SPREAD = 1e-4
 
@@ -128,8 +127,12 @@ class Illumination:
 
         A pixel of zeros has coefficients of zero.
         """
+        M = as_matrix(M, finite=False, sparse=True)
         H = soft_sum(self.spectra, M, self.stiffness)
-        H[:, squared_norms(as_matrix(M, finite=False, sparse=True)) == 0] = 0.0
+        # squares may be zero for very small numbers, too
+        suspects = np.flatnonzero(squared_norms(M) == 0)
+        zeros = suspects[~dense_columns(M, suspects).any(axis=0)]
+        H[:, zeros] = 0.0
         return H
 
 
@@ -175,45 +178,44 @@ def _lengths(U: Array) -> Array:
 
 def _noise_and_spread(U: Array, M: Any, H: Array, weight: Array) -> tuple[float, float]:
     """Return σ in units of the longest spectrum, and σ_b."""
-    m, r = U.shape
-    size = max(1, min(_SAMPLE, _ENTRIES // r**3))
-    sample = _evenly(np.flatnonzero(H.any(axis=0)), size)
-    if not sample.size:
-        return 0.0, 0.0
+    r = U.shape[1]
+    sample = _evenly(np.flatnonzero(H.any(axis=0)), min(_SAMPLE, _ENTRIES // r**3))
     exponent = unusual_exponent(U)
     U = times_power_of_two(U.astype(np.float64), -exponent)
     unit = float(np.sqrt(squared_norms(U).max()))
-    U = U / unit
+    U /= unit
     H = H[:, sample].astype(np.float64)
-    columns = times_power_of_two(dense_columns(M, sample).astype(np.float64), -exponent) / unit
+    weight = weight[sample]
     present = H > 0
-    degrees = m - present.sum(axis=0)
     # as many materials as bands: the residual tells nothing
-    told = degrees > 0
-    if not told.any():
+    told = np.flatnonzero(present.sum(axis=0) < len(U))
+    told = _evenly(told, min(_RESIDUALS, _RESIDUAL_ENTRIES // len(U)))
+    if not told.size:
         return 0.0, 0.0
-    squares = column_residuals(U, columns, H) ** 2
-    typical = squares[told] / chi2.median(degrees[told])
-    noise = _median(typical, weight[sample][told])
-    noise *= _directedness(columns - U @ H, float(degrees[told].mean()))
+    columns = dense_columns(M, sample[told]).astype(np.float64)
+    residuals = times_power_of_two(columns, -exponent) / unit - U @ H[:, told]
+    noise = _noise(residuals, len(U) - present[:, told].sum(axis=0), weight[told])
     variances = noise * _variances_of_sums(U, present)
     deviations = (H.sum(axis=0) - 1) ** 2
-    spread = _spread(deviations, variances, weight[sample])
-    return math.sqrt(noise), spread
+    return math.sqrt(noise), _spread(deviations, variances, weight)
 
 
-def _directedness(residuals: Array, dimension: float) -> float:
-    """Return how much larger noise is along other residuals than on average; 1 if it is white."""
-    size = min(_RESIDUALS, _RESIDUAL_ENTRIES // len(residuals))
-    lengths = np.sqrt(squared_norms(residuals))
-    some = _evenly(np.flatnonzero(lengths > 0), size)
-    n = some.size
+def _noise(residuals: Array, degrees: Array, weight: Array) -> float:
+    """Return σ² from residuals (m, n) with so many degrees of freedom, along other residuals."""
+    squares = squared_norms(residuals)
+    in_each_band = _median(squares / chi2.median(degrees), weight)
+    directed = np.flatnonzero(squares > 0)
+    n = directed.size
     if n < 2:
-        return 1.0
-    directions = residuals[:, some] / lengths[some]
-    cosines = directions.T @ directions
-    squares = (float(np.vdot(cosines, cosines)) - n) / (n * (n - 1))
-    return max(1.0, dimension * squares)
+        return in_each_band
+    directions = residuals[:, directed] / np.sqrt(squares[directed])
+    # the squared cosines of all pairs add up to ‖RᵀR‖² = ‖RRᵀ‖²: take the smaller product
+    if n > len(directions):
+        directions = directions.T
+    products = directions.T @ directions
+    squared_cosine = (float(np.vdot(products, products)) - n) / (n * (n - 1))
+    # white noise: one over the dimension
+    return in_each_band * max(1.0, float(degrees.mean()) * squared_cosine)
 
 
 def _variances_of_sums(U: Array, present: Array) -> Array:
