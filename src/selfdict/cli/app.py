@@ -90,15 +90,14 @@ def demo(
 ) -> None:
     """Unmix a scene that comes with the program, and write a report."""
     from selfdict.cli.demo import demo_scene
-    from selfdict.cli.folder import atomic_folder
+    from selfdict.cli.folder import output_folder
     from selfdict.cli.run import Request, unmix_into
     from selfdict.scene import write_scene
 
-    with atomic_folder(output, force=force) as folder, ProgressBars(quiet or json) as bars:
+    with output_folder(output, force=force) as folder, ProgressBars(quiet or json) as bars:
         scene, r, title = demo_scene(real)
         path = write_scene(scene, folder / "scene.hdr")
-        # The record and the report name the final path: the hidden folder exists only during the
-        # run.
+        # The record and the report name the final path, not that of the temporary folder.
         source = Source(path, drop_bad_bands=True, name=str(output / path.name))
         # Fewer candidates than by default, so that the demo takes seconds.
         request = Request(source, r, candidates=100)
@@ -186,7 +185,7 @@ def unmix(
     json: Json = False,
 ) -> None:
     """Find pure pixels and abundances; write maps, spectra and a report."""
-    from selfdict.cli.folder import atomic_folder
+    from selfdict.cli.folder import output_folder
     from selfdict.cli.run import Request, unmix_into
 
     if library is not None:
@@ -243,7 +242,8 @@ def unmix(
     )
     # Before the output folder is made: a file that cannot be read leaves no trace.
     scene = request.source.read()
-    with atomic_folder(output, force=force) as folder, ProgressBars(quiet or json) as bars:
+    outputs = output_folder(output, force=force, inputs=request.inputs())
+    with outputs as folder, ProgressBars(quiet or json) as bars:
         record = unmix_into(folder, scene, request, bars, title=file.name)
     print_run(record, output, quiet, json)
 

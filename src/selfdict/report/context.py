@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from selfdict._text import plain
 from selfdict._validation import Array
 from selfdict.report import words
 from selfdict.report.charts import Axis, nice_axis
@@ -28,19 +29,14 @@ _LONGEST_SIDE = 400
 
 
 def printable(value: Any) -> Any:
-    """Replace what a page cannot show.
-
-    These are control characters, direction overrides, and the surrogates that stand for undecodable
-    bytes of file names.
-    """
+    """Return text as :func:`selfdict._text.plain`, anything else as it is."""
     # What has __html__ is the style sheet or the script of this package.
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return value
-    shown = re.sub(
-        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "\ufffd", value
-    )
     # A number stays on one line with its sign and its unit.
-    return re.sub(r"(?<=\d) (?=(%|points\b|s\b|min\b))|(?<=±) |(?<=min) (?=\d)", "\u00a0", shown)
+    return re.sub(
+        r"(?<=\d) (?=(%|points\b|s\b|min\b))|(?<=±) |(?<=min) (?=\d)", "\u00a0", plain(value)
+    )
 
 
 def template_context(d: ReportData) -> dict[str, Any]:

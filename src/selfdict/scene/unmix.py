@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from selfdict.model.solution import Status
 from selfdict.scene.advice import advise
 from selfdict.scene.assemble import assemble_result
 from selfdict.scene.early_checks import check_before_reading
@@ -230,6 +231,9 @@ def _run(
         whole = solve_scene(request, seed, client, partial(report, "select"))
         points = with_pixels(points, whole.open_pixels)
     selection = choose_endmembers(request, points, seed)
+    # A solver returns the best point it has after Ctrl-C. Nobody waits for maps of that.
+    if selection.solution is not None and selection.solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
     request = fit_mapping_in_time(request, selection, points, client)
     report("select", 1.0)
     # Up to 128 MiB, which the second pass does not need; a solution keeps its own data.
