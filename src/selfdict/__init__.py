@@ -81,6 +81,7 @@ if TYPE_CHECKING:  # the same names as in _PUBLIC, for editors and type checkers
         denoise,
     )
     from selfdict.scene import (
+        advise_rank,
         read_library,
         read_scene,
         unmix,
@@ -136,6 +137,7 @@ _PUBLIC = {
     "Weighted": "model",
     "WorkingSet": "solvers",
     "XRAY": "estimators",
+    "advise_rank": "scene",
     "bundles": "readout",
     "certify": "model",
     "compress": "reductions",
@@ -220,6 +222,7 @@ __all__ = [
     "Weighted",
     "WorkingSet",
     "__version__",
+    "advise_rank",
     "bundles",
     "certify",
     "compress",

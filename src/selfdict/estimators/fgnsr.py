@@ -22,12 +22,13 @@ from selfdict.estimators.settings import (
     as_mu,
     as_solver,
     clusters_of,
+    in_words_of_solver,
     missed_tolerance,
     print_progress,
     solver_class,
     warn_of_an_early_end,
 )
-from selfdict.model.features import Feature
+from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
@@ -56,10 +57,12 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         How many points, or atoms, to select.
     dictionary : (n_atoms, n_features) array_like, optional
         Rows to select from instead of the points themselves, such as the spectra of a library.
-    solver : {"working_set", "fast_gradient", "conic"} or Solver, default="working_set"
-        How the model is solved: by name with default settings, or as an object that carries its
-        own, such as ``WorkingSet(device="cuda")`` or ``FastGradient(max_iter=5000)``. See
-        :class:`selfdict.WorkingSet`, :class:`selfdict.FastGradient` and :class:`selfdict.Conic`.
+    solver : {"auto", "working_set", "fast_gradient", "conic"} or Solver, default="auto"
+        How the model is solved. "auto" is "working_set", or "fast_gradient" for a loss that is not
+        quadratic; ``solver_`` says which was used. By name it has its default settings; an object
+        carries its own, such as ``WorkingSet(device="cuda")`` or ``FastGradient(max_iter=5000)``.
+        See :class:`selfdict.WorkingSet`, :class:`selfdict.FastGradient` and
+        :class:`selfdict.Conic`.
         The latter two suit few points, or ``candidates``. A :class:`selfdict.Solver` of your own
         goes by its name, too.
     candidates : "auto", int, Candidates or None, default="auto"
@@ -73,7 +76,8 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         ``dictionary`` the representatives stand for the points only, and all atoms may be selected.
     loss : "squared" or Loss, default="squared"
         What replaces ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) goes with every
-        solver, :class:`selfdict.Huber` and other losses with ``solver="fast_gradient"``.
+        solver; :class:`selfdict.Huber`, other losses and those of your own are solved by
+        "fast_gradient", which holds a matrix of all points times all points.
     denoise : "auto", int or None, default="auto"
         Solve the model for the best approximation of the data of this rank, and select by the fit
         to that: see :func:`selfdict.denoise`. "auto" is the number of atoms sought where there are
@@ -130,6 +134,8 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         None with a ``dictionary``.
     reconstruction_err_ : float
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0; with ``sample_weight``, weighted.
+    solver_ : Solver
+        The solver that was used, with its settings.
     solution_ : Solution
         The solution of the model, with its problem; with ``candidates``, for the representatives:
         :func:`selfdict.lift` makes it one for all points. With a ``dictionary``, ``diagonal`` holds
@@ -187,6 +193,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         "callback": [None, callable],
     }
 
+    solver_: Solver
     solution_: Solution
     mu_: float
     gap_: float
@@ -205,7 +212,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         n_components: int = 2,
         *,
         dictionary: ArrayLike | None = None,
-        solver: str | Solver = "working_set",
+        solver: str | Solver = "auto",
         candidates: int | str | Candidates | None = "auto",
         loss: Loss | str = "squared",
         denoise: str | int | None = "auto",
@@ -314,6 +321,11 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
             target=self.target,
         )
         recipe = self._recipe(problem)
+        self.solver_ = recipe.solver
+        try:
+            recipe.check(problem)
+        except UnsupportedError as error:
+            raise UnsupportedError(in_words_of_solver(str(error))) from error
         if isinstance(M, np.ndarray):
             compile_ahead.start(M, clusters_first=recipe.candidates is not None)
         solution = recipe.solve(
@@ -375,7 +387,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
 
     def _recipe(self, problem: Problem) -> Recipe:
         """Return the steps that the parameters describe."""
-        solver = as_solver(self.solver, self.tol, self.max_seconds)
+        solver = as_solver(self.solver, self.loss, self.tol, self.max_seconds)
         candidates, self.candidates_reason_ = as_candidates(
             self.candidates, problem, self.n_components, solver
         )
@@ -392,7 +404,8 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
 
     def _takes_sparse(self) -> bool:
         is_squared = isinstance(self.loss, Squared) or self.loss == "squared"
-        is_known = isinstance(self.solver, Solver) or self.solver in Solver.registered
+        names = ("auto", *Solver.registered)
+        is_known = isinstance(self.solver, Solver) or self.solver in names
         needs_dense = (
             self.candidates not in (None, "auto")
             or self.dictionary is not None
@@ -402,7 +415,10 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         )
         if needs_dense:
             return False
-        return self.compress is not None or Feature.SPARSE in solver_class(self.solver).takes
+        return (
+            self.compress is not None
+            or Feature.SPARSE in solver_class(self.solver, self.loss).takes
+        )
 
     def _report(self, progress: Progress) -> Any:
         if self.verbose:
