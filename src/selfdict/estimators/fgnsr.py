@@ -11,6 +11,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.abundances import Variability
 from selfdict.abundances.prediction import affords_fits
+from selfdict.compute.announcer import Announcer
 from selfdict.compute.deadline import Deadline
 from selfdict.estimators.base import SelfDictionaryEstimator, selected_rows
 from selfdict.estimators.readout import SolutionReadout
@@ -111,8 +112,9 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         What ``components_`` are: the selected points themselves, or averages over their groups,
         which carry less noise (see :func:`selfdict.pure_groups`). Averages are of points, so they
         do not go with a ``dictionary``.
-    verbose : bool, default=False
-        Print the solver's progress.
+    verbose : bool or None, default=None
+        Print every step and the solver's progress; None: one line on stderr that says what is being
+        done, if the fit takes longer than ten seconds; False: nothing.
     callback : callable, optional
         Called with the solver's :class:`~selfdict.model.Progress`; a true result stops it.
 
@@ -189,7 +191,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         "tol": [None, Interval(Real, 0, None, closed="left")],
         "max_seconds": [None, Interval(Real, 0, None, closed="left")],
         "endmembers": [StrOptions({"pixels", "average"})],
-        "verbose": ["boolean"],
+        "verbose": ["boolean", None],
         "callback": [None, callable],
     }
 
@@ -224,7 +226,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         max_seconds: float | None = None,
         endmembers: str = "pixels",
         random_state: Any = None,
-        verbose: bool = False,
+        verbose: bool | None = None,
         callback: Callback | None = None,
     ) -> None:
         super().__init__(n_components, random_state=random_state)
@@ -292,10 +294,14 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         if self.dictionary is not None and self.endmembers == "average":
             raise InputError("averages are of points: they do not go with a dictionary")
         deadline = Deadline(self.max_seconds)
-        ending = self._solve(points.T, atoms.T, sample_weight, deadline)
-        self.indices_ = self._selected(self.n_components, deadline.part(CHOICE_SHARE))
-        pixels = selected_rows(atoms, self.indices_, points.dtype)
-        components = self._gather_groups(points, pixels, sample_weight, deadline)
+        with Announcer(type(self).__name__, self.verbose) as announcer:
+            announcer.step("solving the model")
+            ending = self._solve(points.T, atoms.T, sample_weight, deadline)
+            announcer.step("choosing the points")
+            self.indices_ = self._selected(self.n_components, deadline.part(CHOICE_SHARE))
+            pixels = selected_rows(atoms, self.indices_, points.dtype)
+            announcer.step("gathering groups of nearly pure points")
+            components = self._gather_groups(points, pixels, sample_weight, deadline)
         self.given_up_ = tuple(deadline.given_up)
         warn_of_an_early_end(ending, self.given_up_)
         return components

@@ -94,6 +94,8 @@ class UnmixRequest:
         What a look at the scene found; None before the scene is read.
     deadline : Deadline
         The time limit of all steps together.
+    verbose : bool
+        Whether the estimator prints its progress.
     """
 
     scene: xr.DataArray
@@ -121,6 +123,7 @@ class UnmixRequest:
     squared_loss: bool
     preflight: Preflight | None = None
     deadline: Deadline = field(default_factory=Deadline)
+    verbose: bool = False
 
 
 def check_request(
