@@ -3,10 +3,9 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from selfdict._validation import Array
-from selfdict.compute.sums import second_moments
+from selfdict.compute.span import smaller_moments
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.certificate import dense_terms, lengths, sparse_terms
 from selfdict.model.dual import DualTerms, best_scaling, dot_error
@@ -45,19 +44,8 @@ def _terms(problem: Problem, solution: Solution) -> DualTerms:
 
 
 def rank_limit(M: Any, r: int) -> float:
-    """Return ‖M − M_r‖_F/‖M‖_F for the best approximation M_r of rank r, from below.
-
-    For sparse data with more features than points the products of points are used.
-    """
-    if issparse(M):
-        dense = M
-        if M.shape[0] > M.shape[1]:
-            dense = M.T
-        # Products in single precision would be those of other data.
-        dense = dense.astype(np.float64)
-        moments = (dense @ dense.T).toarray()
-    else:
-        moments = second_moments(M)
+    """Return ‖M − M_r‖_F/‖M‖_F for the best approximation M_r of rank r, from below."""
+    moments = smaller_moments(M)
     power = np.linalg.eigvalsh(moments)[::-1]
     total = float(np.trace(moments))
     if not total > 0:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array
+from selfdict.compute.span import onto_common_span, onto_span
 from selfdict.model.certificate import with_certificate
 from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Loss
@@ -17,7 +18,6 @@ from selfdict.model.omega import project_omega
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Callback, Solution, Status
 from selfdict.solvers.base import Solver
-from selfdict.solvers.gradient_data import by_triangle
 
 
 @dataclass(frozen=True)
@@ -206,12 +206,10 @@ class ConicProgram:
         self.s = form.s.astype(np.float64)
         # only products of columns enter, so that tall matrices give way to a triangle
         if form.D is None:
-            self.A, _ = by_triangle(A, None)
+            self.A = onto_span(A)
             self.B = self.A
         else:
-            self.A, triangle = by_triangle(A, B)
-            assert triangle is not None  # as there is a dictionary
-            self.B = triangle
+            self.A, self.B = onto_common_span(A, B)
 
     def solve(self) -> tuple[Array, Array]:
         """Return a feasible X with its diagonal, or its gates."""
