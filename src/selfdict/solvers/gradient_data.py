@@ -93,6 +93,12 @@ class GradientData:
             lipschitz = squared_norm(_atoms(M, D)) * float(s.max())
             if loss is not None:
                 lipschitz *= loss.lipschitz
+        limits = np.finfo(dtype)
+        if not lipschitz <= float(limits.max) * float(limits.eps):
+            raise InputError(
+                f"the squares of the data with their weights leave the range of {dtype}, got "
+                f"{lipschitz:.1g}; scale them, pass data in double precision or use working_set"
+            )
         step_size = 0.0
         if lipschitz > 0:
             step_size = 1 / lipschitz
