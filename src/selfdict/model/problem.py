@@ -138,7 +138,9 @@ class Problem:
         v = norms
         if w is not None and D is None:
             counts = (norms > 0) & (lengths > 0)
-            check_factors(norms[counts] / lengths[counts], "w over the norms of M", data.dtype)
+            # scaled to w = 1, the columns must stay inside the range; only ratios of w matter
+            ratio = norms[counts] / lengths[counts]
+            check_factors(ratio, "w over the norms of M", np.dtype(np.float64))
         if D is not None:
             atoms = as_dictionary(D, data)
             _check_range(atoms, "D")
