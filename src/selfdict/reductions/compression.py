@@ -28,7 +28,7 @@ from selfdict.model.losses import Squared
 from selfdict.model.objective import objective_value, residual
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.model.reduction import Reduction
-from selfdict.model.solution import Solution
+from selfdict.model.solution import Solution, consistent_bound
 from selfdict.reductions.weighting import weighted_columns
 
 METHODS = ("svd", "gaussian", "srht")
@@ -116,8 +116,11 @@ class Compression(Reduction):
         link = self._reduced_from(solution)
         small: Compressed = link.memory
         origin = link.problem.with_mu(solution.mu).changed(p=solution.problem.p)
-        point = replace(solution, problem=origin, dual_bound=_bound(origin, small.basis, solution))
-        return replace(point, objective=objective_value(point))
+        point = replace(solution, problem=origin)
+        objective = objective_value(point)
+        bound = _bound(origin, small.basis, solution)
+        bound = consistent_bound(bound, objective.value, objective.rounding)
+        return replace(point, objective=objective.value, dual_bound=bound)
 
 
 def _bound(problem: Problem, basis: Array, solution: Solution) -> float:

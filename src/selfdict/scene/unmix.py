@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict.model.solution import Status
 from selfdict.compute.announcer import Announcer
+from selfdict.model.solution import Status
 from selfdict.scene.advice import advise
 from selfdict.scene.assemble import assemble_result
 from selfdict.scene.early_checks import check_before_reading

@@ -94,6 +94,17 @@ class GradientData:
             lipschitz = squared_norm(_atoms(M, D)) * float(s.max())
             if loss is not None:
                 lipschitz *= loss.lipschitz
+        # projections need the squares of w, gradients those of the data
+        limits = np.finfo(dtype)
+        least = float(limits.tiny / limits.eps)
+        most = float(limits.max * limits.eps)
+        squared_weight = float(w.max()) ** 2
+        if not (lipschitz <= most and (squared_weight == 0 or least <= squared_weight <= most)):
+            raise InputError(
+                f"the squares of the data or of w leave the range of {dtype}, got {lipschitz:.1g} "
+                f"and {squared_weight:.1g}; scale them, pass data in double precision or use "
+                "working_set"
+            )
         step_size = 0.0
         if lipschitz > 0:
             step_size = 1 / lipschitz
