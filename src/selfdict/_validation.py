@@ -11,6 +11,8 @@ from selfdict._errors import InputError
 
 Array = NDArray[Any]
 
+_BLOCK = 1 << 22  # entries that are looked at together
+
 
 def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: bool = False) -> Array:
     """Return ``M`` as a 2-D floating array.
@@ -82,19 +84,19 @@ def _as_sparse(M: Any, name: str) -> Array:
     return checked
 
 
-def all_finite(array: Array, block: int = 1 << 22) -> bool:
+def all_finite(array: Array) -> bool:
     """Whether every entry is finite, looking at a block of rows at a time."""
     if scipy.sparse.issparse(array):
         return bool(np.isfinite(array.data).all())
-    rows = max(1, block // max(1, array[0].size))
+    rows = max(1, _BLOCK // max(1, array[0].size))
     return all(bool(np.isfinite(array[a : a + rows]).all()) for a in range(0, array.shape[0], rows))
 
 
-def largest_entry(array: Array, block: int = 1 << 22) -> float:
+def largest_entry(array: Array) -> float:
     """Return the largest absolute value, looking at a block of rows at a time."""
     if scipy.sparse.issparse(array):
         return float(np.abs(array.data).max(initial=0.0))
-    rows = max(1, block // max(1, array[0].size))
+    rows = max(1, _BLOCK // max(1, array[0].size))
     largest = 0.0
     for start in range(0, array.shape[0], rows):
         part = array[start : start + rows]

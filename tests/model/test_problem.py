@@ -141,7 +141,7 @@ def test_a_solution_knows_the_problem_it_solves():
     assert solution.problem.M is problem.M
     assert solution.problem.mu == solution.mu != problem.mu
     assert solution.problem.target is None
-    assert solution.sample_weight is problem.sample_weight
+    assert solution.problem.sample_weight is problem.sample_weight
     assert solution.weights is problem.w
     again = solution.for_problem(Problem(M, 0.5))
     assert again.mu == 0.5
@@ -150,14 +150,8 @@ def test_a_solution_knows_the_problem_it_solves():
         solution.objective = 0.0
 
 
-def test_a_matrix_without_a_problem_tells_what_it_was_told():
-    point = Solution.from_matrix(np.eye(6), mu=0.3, loss=Huber(0.1))
-    assert point.problem is None
-    assert point.mu == 0.3
-    assert point.loss == Huber(0.1)
-    assert point.weights is None
-    with pytest.raises(TypeError, match="unexpected keyword 'penalty'"):
-        Solution.from_matrix(np.eye(6), penalty=0.3)
+def test_a_solution_of_points_is_none_of_atoms():
+    point = Solution.from_matrix(np.eye(6), Problem(M, 0.1))
     with pytest.raises(InputError, match="belongs to 6 points, D has 3 atoms"):
         point.for_problem(Problem(M, 0.1, D=D))
 

@@ -17,7 +17,7 @@ import xarray as xr
 from matplotlib import pyplot
 from PIL import Image
 
-from selfdict import FGNSR, Solution, bundles, prove_groups, working_set
+from selfdict import FGNSR, Problem, Solution, bundles, prove_groups, working_set
 from selfdict.datasets import make_mixtures, make_scene
 from selfdict.scene import build_library, unmix
 from selfdict.scene.notebook import png
@@ -281,7 +281,7 @@ def test_small_results_are_one_line():
     assert repr(solution).startswith(f"Solution(open rows {solution.support.size} of 100; ")
     assert f"certified gap {100 * solution.gap:.3g} %; status converged; mu 0.1)" in repr(solution)
     assert "The certified gap is below the tolerance." in solution._repr_html_()
-    unknown = Solution.from_matrix(np.eye(2))
+    unknown = Solution.from_matrix(np.eye(2), Problem(np.eye(2)))
     assert "objective not known; certified gap not certified; status given" in repr(unknown)
     gathered = bundles(solution, pure)
     assert repr(gathered).startswith("Bundles(around columns " + ", ".join(map(str, pure)))

@@ -235,6 +235,6 @@ def test_bad_input_is_one_clear_sentence():
     with pytest.raises(ValueError, match="number of atoms, 40, got 41"):
         mu_heuristic(M, 41, D=D)
     with pytest.raises(ValueError, match="come with its gates"):
-        Solution.from_matrix(np.zeros((3, 2)))
+        Solution.from_matrix(np.zeros((3, 2)), Problem(M))
     with pytest.raises(ValueError, match="a gate for each of the 3 rows"):
-        Solution.from_matrix(np.zeros((3, 2)), diagonal=np.zeros(2))
+        Solution.from_matrix(np.zeros((3, 2)), Problem(M), diagonal=np.zeros(2))

@@ -435,9 +435,8 @@ def test_stopped_early_it_returns_a_feasible_point_with_its_true_gap(
 
 def test_stopped_at_a_point_worse_than_zero_it_returns_zero():
     M, mu = scene(300)
-    dear = Solution.from_matrix(
-        np.eye(300)
-    )  # where the search may have been led: worse than X = 0 at this penalty
+    # where the search may have been led: worse than X = 0 at this penalty
+    dear = Solution.from_matrix(np.eye(300), Problem(M, mu))
     solution = working_set(M, 1e3 * mu, X0=dear, max_seconds=0.0)
     assert solution.status is Status.MAX_SECONDS
     assert len(solution.support) == 0

@@ -270,11 +270,12 @@ def parameter_table(
     left_out = "none"
     if record["bands_left_out"]:
         left_out = f"{len(record['bands_left_out'])} (the findings say which)"
-    abundances = "non-negative coefficients (nnls)"
-    if request.abundances == "fcls":
-        abundances = "non-negative coefficients that sum to one (fcls)"
-    elif request.abundances == "shares":
-        abundances = "shares: they sum to one, whatever the brightness (shares)"
+    abundances = {
+        "shares": "parts of each pixel's area (shares)",
+        "unit": "shares relative to spectra of unit length (unit)",
+        "nnls": "non-negative coefficients (nnls)",
+        "fcls": "non-negative coefficients that sum to one (fcls)",
+    }[request.abundances]
     endmembers = "pure pixels"
     if request.library is not None:
         endmembers = "spectra of the library"

@@ -34,7 +34,7 @@ from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution
-from selfdict.peers import Clusters, compile_ahead
+from selfdict.peers import Clusters
 from selfdict.readout import bundles, groups_of_present
 from selfdict.reductions import Candidates, Compression
 from selfdict.reductions.recipe import Recipe
@@ -332,8 +332,6 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
             recipe.check(problem)
         except UnsupportedError as error:
             raise UnsupportedError(in_words_of_solver(str(error))) from error
-        if isinstance(M, np.ndarray):
-            compile_ahead.start(M, clusters_first=recipe.candidates is not None)
         solution = recipe.solve(
             problem,
             self.n_components,
@@ -390,6 +388,10 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
 
     def _variability(self) -> Variability | None:
         return self.variability_
+
+    def _components_are_points(self) -> bool:
+        # averages have the brightness of their group, spectra of a dictionary their own
+        return self.dictionary is None and self.endmembers == "pixels"
 
     def _recipe(self, problem: Problem) -> Recipe:
         """Return the steps that the parameters describe."""

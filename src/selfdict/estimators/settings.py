@@ -150,7 +150,7 @@ def warn_of_an_early_end(ending: str, given_up: tuple[str, ...]) -> None:
 def clusters_of(solution: Solution) -> Clusters | None:
     """Return the clusters whose representatives a solution belongs to, if any."""
     problem = solution.problem
-    while problem is not None and problem.reduced_from is not None:
+    while problem.reduced_from is not None:
         link = problem.reduced_from
         if isinstance(link.step, Candidates):
             clusters: Clusters = link.memory

@@ -1,18 +1,15 @@
 """How far from optimal a feasible X can be at most: objective, dual bound and gap."""
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.device import choose_device, is_tensor
+from selfdict.compute.device import choose_device
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.feasibility import check_feasible, check_residual
@@ -35,17 +32,7 @@ CERTIFY_EXCLUDES = (
 )
 
 
-@overload
-def certify(solution: Solution, /, *, device: Any = None) -> Solution: ...
-@overload
-def certify(
-    M: ArrayLike, solution: Solution, /, *, D: ArrayLike | None = None, device: Any = None
-) -> Solution: ...
-
-
-def certify(
-    solution: Any, old_solution: Solution | None = None, /, *, D: Any = None, device: Any = None
-) -> Solution:
+def certify(solution: Solution, /, *, device: Any = None) -> Solution:
     """Return ``solution`` with its objective and a dual bound, both computed in float64.
 
     The cost is one product MᵀR, taken in blocks; n×n numbers are never held. The bound is a proof:
@@ -57,10 +44,6 @@ def certify(
         Any feasible X with its problem: from a solver of this package, or from
         :meth:`Solution.from_matrix`. One that violates a constraint by more than 1e-6 is refused:
         its objective says nothing about the optimum.
-    old_solution : Solution, optional
-        Deprecated: ``certify(M, solution)`` names the data separately.
-    D : (m, d) array_like, optional
-        Deprecated: the dictionary, in that form.
     device : {None, "cpu", "cuda"}, optional
         Where to take the products; see :doc:`/gpu`.
 
@@ -80,19 +63,6 @@ def certify(
     >>> round(solution.objective, 3), round(solution.gap, 3)
     (0.45, 0.151)
     """
-    # the first argument was the data before solutions knew their problems
-    if old_solution is not None:
-        warnings.warn(
-            "certify(M, solution) is deprecated: a Solution knows its problem, call "
-            "certify(solution); a matrix from outside gets one by Solution.from_matrix(X, problem)",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        if device is None and is_tensor(solution):
-            device = solution.device
-        solution = with_data(old_solution, solution, D)
-    elif D is not None:
-        raise TypeError("D belongs to the deprecated form of certify, with M")
     asked = features_of(problem_of(solution), device)
     check_features("certify", CERTIFY_TAKES, CERTIFY_EXCLUDES, asked)
     check_feasible(solution)
@@ -139,28 +109,6 @@ def _certified(solution: Solution, problem: Problem, device: Any) -> Solution:
         objective = fit + mu * price
         bound = terms.bound(mu * p)
     return replace(solution, objective=objective, dual_bound=bound)
-
-
-def with_data(solution: Solution, M: Any, D: Any = None) -> Solution:
-    """Return a solution with a problem made of data and of what the solution knows of its model."""
-    mu: float | None = None
-    if solution.epsilon is None:
-        mu = solution.mu
-        if not mu >= 0:
-            raise InputError(f"the solution's mu must be ≥ 0 to certify model (6), got {mu}")
-    loss = solution.loss
-    solution.for_problem(Problem(M, mu, epsilon=solution.epsilon, D=D))  # do the sizes fit?
-    problem = Problem(
-        M,
-        mu,
-        epsilon=solution.epsilon,
-        D=D,
-        w=solution.weights,
-        p=solution.p,
-        sample_weight=solution.sample_weight,
-        loss=loss,
-    )
-    return solution.for_problem(problem)
 
 
 def dense_terms(

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.threads import for_slices
@@ -17,14 +16,9 @@ from selfdict.model.sparse import SparseResidual
 
 
 def problem_of(solution: Solution) -> Problem:
-    """Return the problem of a solution, or say how it gets one."""
+    """Return the problem of a solution; anything else is no solution."""
     if not isinstance(solution, Solution):
         raise TypeError(f"expected a Solution, got {type(solution).__name__}")
-    if solution.problem is None:
-        raise InputError(
-            "this solution has no problem: give it one by Solution.from_matrix(X, problem) or "
-            "solution.for_problem(problem)"
-        )
     return solution.problem
 
 

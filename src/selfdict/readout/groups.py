@@ -14,15 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_indices, as_matrix
-from selfdict.abundances.shares import shares
+from selfdict.abundances.illumination import PURITY
+from selfdict.abundances.shares import unit_shares
 from selfdict.abundances.uncertainty import Variability
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.scaling import exponent_from_squares, times_power_of_two
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 
-# share from which a pixel counts as nearly pure
-PURITY = 0.75
 # where few pixels are that pure, the purest ones with this part of a material's shares are taken
 LEAST_PART = 0.05
 LEAST_PIXELS = 5
@@ -96,7 +95,7 @@ def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
     pixels = dense_columns(M, K).astype(np.float64)
     spectra = pixels
     for _ in range(ROUNDS):
-        parts = shares(spectra, M)
+        parts = unit_shares(spectra, M)
         members = _members(parts, K)
         with single_threaded_blas():  # the products are too small for several threads
             directions = [_average(_unit_columns(M, group, lengths)) for group in members]

@@ -115,7 +115,6 @@ class Compression(Reduction):
         """
         link = self._reduced_from(solution)
         small: Compressed = link.memory
-        assert solution.problem is not None  # as _reduced_from has checked
         origin = link.problem.with_mu(solution.mu).changed(p=solution.problem.p)
         point = replace(solution, problem=origin, dual_bound=_bound(origin, small.basis, solution))
         return replace(point, objective=objective_value(point))

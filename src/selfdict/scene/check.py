@@ -58,9 +58,7 @@ class Dictionary:
         """
         # in double precision: rounded weights would be those of another model
         v = column_norms(D, np.float64)
-        p = np.ones(v.size)
-        if solution.p is not None:
-            p = solution.p.astype(np.float64)
+        p = solution.problem.p.astype(np.float64)
         t = np.clip(solution.diagonal.astype(np.float64), 0.0, 1.0)
         return cls(D, v, np.where(v > 0, t, 0.0), solution.mu * p)
 

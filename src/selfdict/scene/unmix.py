@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from selfdict.compute.announcer import Announcer
+from selfdict.model.solution import Status
 from selfdict.scene.advice import advise
 from selfdict.scene.assemble import assemble_result
 from selfdict.scene.early_checks import check_before_reading
@@ -112,9 +113,11 @@ def unmix(
         Whether the endmembers are the pure pixels themselves, or averages over groups of nearly
         pure pixels, which carry less noise; see :func:`selfdict.pure_groups`. "auto" are averages
         for ``"fgnsr"`` without a library. The other methods have pixels only.
-    abundances : {"shares", "nnls", "fcls"}
-        Shares, which sum to one and do not depend on brightness, see :func:`selfdict.shares`;
-        coefficients of nonnegative least squares; or the same with coefficients that sum to one.
+    abundances : {"shares", "unit", "nnls", "fcls"}
+        What the maps show. "shares": the part of each pixel's area that each material covers, see
+        :func:`selfdict.shares`; the brightness of pixels is a map of its own. "unit": shares
+        relative to spectra of unit length, as in many published tables. "nnls": coefficients of
+        nonnegative least squares. "fcls": the same with coefficients that sum to one.
     mask : (n_rows, n_columns) array-like of bool, optional
         True for pixels to leave out.
     keep_bands : bool
@@ -246,6 +249,9 @@ def _run(
         whole = solve_scene(request, seed, client, partial(report, "select"))
         points = with_pixels(points, whole.open_pixels)
     selection = choose_endmembers(request, points, seed)
+    # A solver returns the best point it has after Ctrl-C. Nobody waits for maps of that.
+    if selection.solution is not None and selection.solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
     request = fit_mapping_in_time(request, selection, points, client)
     report("select", 1.0)
     # Up to 128 MiB, which the second pass does not need; a solution keeps its own data.

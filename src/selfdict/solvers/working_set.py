@@ -320,22 +320,23 @@ class TargetSearch:
 def _start_point(start: ArrayLike | Solution, rows: Array, problem: Problem) -> Point:
     """Return the open rows of a start, as positions in ``rows``, with their diagonal entries."""
     if isinstance(start, Solution):
-        given = start
+        diagonal = start.diagonal
     elif problem.D is not None:
         raise TypeError(
             "X0 must be a Solution, which has gates, when there is a dictionary D, "
             f"got {type(start).__name__}"
         )
     else:
-        given = Solution.from_matrix(start)
-    if given.diagonal.shape != problem.v.shape:
+        X0 = np.asarray(start)
+        if X0.ndim != 2 or X0.shape[0] != X0.shape[1]:
+            raise InputError(f"X0 must be a square matrix, got shape {X0.shape}")
+        diagonal = np.diagonal(X0)
+    if diagonal.shape != problem.v.shape:
         atoms = "M"
         if problem.D is not None:
             atoms = "D"
-        raise InputError(
-            f"X0 belongs to {given.diagonal.shape[0]} points, {atoms} has {problem.n_atoms}"
-        )
-    t = np.clip(given.diagonal[rows].astype(np.float64), 0.0, 1.0)
+        raise InputError(f"X0 belongs to {diagonal.size} points, {atoms} has {problem.n_atoms}")
+    t = np.clip(diagonal[rows].astype(np.float64), 0.0, 1.0)
     return Point(np.flatnonzero(t > 0), t[t > 0])
 
 
