@@ -46,10 +46,10 @@ from selfdict.kernels.sparse import dense_columns
 PURITY = 0.75
 _ROUNDS = 10
 # pixels from which the spread is estimated; fewer for many materials: a matrix is inverted for each
-_SAMPLE = 10_000
+_SAMPLE = 5_000
 _ENTRIES = 1 << 28
 # residuals from which the noise is estimated; fewer for many bands
-_RESIDUALS = 2000
+_RESIDUALS = 1000
 _RESIDUAL_ENTRIES = 1 << 19
 # a brightness that varies by less than this is constant
 _LEAST_SPREAD = 1e-4
