@@ -227,9 +227,14 @@ def _noise(residuals: Array, degrees: Array, weight: Array) -> float:
 
 def _variances_of_sums(U: Array, present: Array) -> Array:
     """Return 1ᵀ(U_PᵀU_P)⁻¹1 for the materials P present in each pixel, (n,)."""
-    patterns, pattern = np.unique(present.T, axis=0, return_inverse=True)
-    inverses = inverses_of_patterns((U.T @ U)[None], patterns)
-    return np.asarray(inverses.sum(axis=(1, 2))[pattern.ravel()])
+    r = len(present)
+    # a number for each set of materials; beyond 53, different sets may share one, and all are taken
+    numbers = np.arange(present.shape[1], dtype=np.float64)
+    if r <= 53:
+        numbers = np.exp2(np.arange(r)) @ present
+    _, first, pattern = np.unique(numbers, return_index=True, return_inverse=True)
+    inverses = inverses_of_patterns((U.T @ U)[None], present.T[first])
+    return np.asarray(inverses.sum(axis=(1, 2))[pattern])
 
 
 def _spread(deviations: Array, variances: Array, weight: Array) -> float:
