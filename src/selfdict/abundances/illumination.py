@@ -228,7 +228,7 @@ def _noise(residuals: Array, degrees: Array, weight: Array) -> float:
 def _variances_of_sums(U: Array, present: Array) -> Array:
     """Return 1ᵀ(U_PᵀU_P)⁻¹1 for the materials P present in each pixel, (n,)."""
     r = len(present)
-    # a number for each set of materials; beyond 53, different sets may share one, and all are taken
+    # a number for each set of materials; of more than 53, each pixel counts as a set of its own
     numbers = np.arange(present.shape[1], dtype=np.float64)
     if r <= 53:
         numbers = np.exp2(np.arange(r)) @ present
