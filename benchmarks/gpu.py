@@ -297,28 +297,31 @@ def solve(torch: Any, problem: Problem, device: str) -> Solution:
 
 def parts(torch: Any, timer: Timer, problem: Problem, solution: Solution) -> None:
     """Time the parts of a step of working_set on all columns, at a solution."""
-    from selfdict.solvers.device_search import search_data
+    from selfdict.model.score_bounds import ScoreBounds
+    from selfdict.solvers.gates import Gates
+    from selfdict.solvers.search_data import SearchData
 
-    data = search_data(problem, torch.device("cuda"))
-    gates = data.gates()
+    columns = SearchData.of(problem, torch.device("cuda")).columns
+    gates = Gates(columns)
     t = solution.diagonal[solution.support].astype(np.float64)
     gates.open(solution.support, t)
-    theta = gates.residual_terms()[2]
+    theta = gates.fitted.multiplier(rough=False)
+    bounds = ScoreBounds(columns.rows)
     penalty = problem.require_mu() * problem.p
     nothing = np.zeros(1)
     for words, task in (
         ("all columns fitted, from zero", lambda: gates.open(solution.support, t)),
         ("all columns fitted, from the solution", lambda: gates.evaluate(t)),
         ("second derivatives", gates.hessian),
-        ("residual and its sums", gates.residual_terms),
+        ("residual and its sums", lambda: gates.fitted.multiplier(rough=False)),
         (
             "all rows bounded or scored",
-            lambda: data.bounds.scores(theta, penalty, nothing, None, False),
+            lambda: bounds.scores(theta.sums, penalty, nothing, False),
         ),
-        ("all rows scored", lambda: data.positive_sums(theta, None, np.float64)),
+        ("all rows scored", lambda: theta.scores(None, rough=False)),
     ):
         print(f"step           {words}: {1e3 * timer.seconds(task):.1f} ms")
-    print(f"step           rows that bounds leave: {data.bounds.n_undecided}")
+    print(f"step           rows that bounds leave: {bounds.undecided['clusters']}")
 
 
 def large_scene(torch: Any, data: str, n: int) -> None:

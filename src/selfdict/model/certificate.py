@@ -14,6 +14,7 @@ from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import choose_device, is_tensor
 from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.dense_rows import DenseSums, MemoryRows
 from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.feasibility import check_feasible, check_residual
 from selfdict.model.features import Feature, check_features, features_of
@@ -284,17 +285,15 @@ def _scores(
     if D is not None and v is not None:
         atoms = D
         weights = v
-    rows = np.flatnonzero(weights > 0)
-    pay = ScoreBounds.pay(len(rows), M.shape[1], M.shape[0])
-    if penalty is None or device is not None or not pay:
+    rows = MemoryRows(atoms, np.where(weights > 0, weights, 1.0))
+    if penalty is None or device is not None or not rows.pay(M.shape[1]):
         return row_scores(M, theta, w, D, v, device)
     own = np.zeros(1)
     if D is None:
-        own = np.minimum(np.einsum("ij,ij->j", M, theta, dtype=np.float64), 0.0)[rows]
-    bounds = ScoreBounds(atoms, np.maximum(weights, np.finfo(float).tiny))
-    scores = np.zeros(weights.size)
-    scores[rows] = bounds.scores(theta * w, penalty[rows], own, rows, rough=False)
-    return scores
+        own = np.minimum(np.einsum("ij,ij->j", M, theta, dtype=np.float64), 0.0)
+    # rows without weight are zero in Ω
+    counted = np.where(weights > 0, penalty, np.inf)
+    return ScoreBounds(rows).scores(DenseSums(theta * w), counted, own, rough=False)
 
 
 def _conjugate_of(loss: Loss, psi: Array, s: Array) -> Callable[[float], float]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.columns.memory import MemoryColumns, MemoryFit
 from selfdict.model.certificate import residual_terms
+from selfdict.model.dense_rows import MemoryRows
 from selfdict.model.dual import DualTerms
 from selfdict.model.omega import column_norms
 from selfdict.model.solution import Solution, relative_gap
-from selfdict.solvers.gates import Gates
 
 _COLUMNS = 8192  # fitted at a time, whatever the size of the block
 
@@ -81,9 +82,12 @@ class Dictionary:
         M = M[:, is_seen].astype(np.float64)
         w = w[is_seen]
         opened = np.flatnonzero(self.t > 0)
-        gates = Gates(M, w, np.ones(w.size), None, self.D, self.v)
-        gates.open(opened, self.t[opened])
-        terms = residual_terms(M, gates.residual(), w, np.ones(w.size), D=self.D, v=self.v)
+        ones = np.ones(w.size)
+        rows = MemoryRows(self.D, self.v)
+        fit = MemoryFit(MemoryColumns(M, w, ones, rows, is_tied=False))
+        fit.set_atoms(opened, np.zeros(0, bool))
+        fit.evaluate(self.t[opened])
+        terms = residual_terms(M, fit.residual(), w, ones, D=self.D, v=self.v)
         return np.concatenate([[terms.linear, terms.quadratic], terms.scores])
 
     def verdict(self, total: Array) -> SceneCheck:

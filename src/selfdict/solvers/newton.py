@@ -6,7 +6,6 @@ bounded solver as a column.
 """
 
 from collections.abc import Callable
-from copy import deepcopy
 
 import numpy as np
 
@@ -70,7 +69,7 @@ class Newton:
     ) -> tuple[float, float] | None:
         """Shorten the step until f falls enough; return f and the decrease, None if never."""
         gates = self.gates
-        state = deepcopy(gates.state)  # an array, or a tensor on a device
+        state = gates.fitted.saved_state()
         length = 1.0
         while length >= SHORTEST_STEP:
             t = np.clip(gates.t + length * step, 0.0, 1.0)
@@ -87,14 +86,14 @@ class Newton:
                 gates.t = t
                 return f_new, -change
             # the old state is a better start for the columns than where this step has led
-            gates.state[:] = state
+            gates.fitted.restore_state(state)
             length /= 3
         gates.evaluate(gates.t)
         return None
 
     def _rounding(self) -> float:
         """How much rounding errors may change the objective."""
-        return 10 * float(np.finfo(float).eps) * self.gates.square
+        return 10 * float(np.finfo(float).eps) * self.gates.columns.square
 
     def _negligible(self, f: float) -> float:
         """The decrease at which it is time to stop."""

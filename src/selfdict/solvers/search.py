@@ -120,13 +120,13 @@ class Search:
         """The certified relative gap of the current point."""
         return relative_gap(self.objective, self.bound)
 
-    def view(self, gates: Gates, gram: Array | None = None) -> View:
+    def view(self, gates: Gates, rough: bool = False) -> View:
         """Return the view of a working set, and take over what it tells of the point."""
-        view = self.data.view(gates, self.penalty, gram)
+        view = View(gates, self.penalty, rough)
         self.residual = float(np.sqrt(view.quadratic))
         self.trace = float(gates.t.sum())
         # the objective of a sample says nothing about that of all columns
-        if gates.columns is None:
+        if not gates.columns.is_sample:
             self.objective = view.objective + self.data.constant
         return view
 
@@ -137,11 +137,12 @@ class Search:
         Σ_j ‖θ*_j − cθ_j‖²/s_j ≤ 2g, so that a score differs between the two by at most
         (‖d_i‖/v_i) √(2g Σ_j s_j w_j²). The problem without such rows has the same optimum.
         """
-        data = self.data
-        gap = max(0.0, self.objective - data.constant - found.dual_value)
+        columns = self.data.columns
+        gap = max(0.0, self.objective - self.data.constant - found.dual_value)
         gap += 8 * float(np.finfo(float).eps) * self.objective
-        reach = np.sqrt(2 * gap * float(data.s @ data.w**2)) * (1 + dot_error(len(data.w)))
-        largest = found.scaling * found.terms.scores + reach * gates.atom_lengths
+        reach = np.sqrt(2 * gap * float(columns.s @ columns.w**2))
+        reach *= 1 + dot_error(len(columns.w))
+        largest = found.scaling * found.terms.scores + reach * columns.rows.lengths
         is_closed = largest < self.penalty
         is_closed[gates.atoms] = False  # Newton's method has a finite price for each of these
         self.penalty = np.where(is_closed, np.inf, self.penalty)
@@ -190,9 +191,9 @@ class Search:
         """Fit all columns to the saved point and bound it, in whatever state the search is."""
         for point in (self.point, Point.empty()):
             # from the residual itself: products of all points prove nothing
-            gates = self.data.gates(use_gram=False)
+            gates = Gates(self.data.columns, exact=True)
             gates.open(point.atoms, point.t)
-            view = self.data.view(gates, self.penalty)
+            view = View(gates, self.penalty)
             self.point = point
             self.objective = view.objective + self.data.constant
             # if it is worse than X = 0, a sample has led astray
