@@ -61,6 +61,10 @@ class BlockColumns:
         self.slack = slack
         self.search = search
 
+    @property
+    def n_features(self) -> int:
+        return self.M.shape[0]
+
     def take(self, indices: Array) -> MemoryColumns:
         stands_for = np.full(len(indices), len(self.w) / len(indices))
         return MemoryColumns(
@@ -209,6 +213,7 @@ class BlockMultiplier:
     """θ of all columns of blocks: every sum over it is a pass that fits the columns anew."""
 
     is_proof = True
+    is_formed = True
 
     def __init__(self, fit: BlockFit) -> None:
         self.fit = fit

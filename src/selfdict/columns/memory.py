@@ -25,6 +25,8 @@ from selfdict.peers.spa import spa
 # up to this many columns, their products with the atoms are held; beyond they are taken anew each
 # time, which costs little beside the fit and saves 8 bytes per column and atom
 HELD_COLUMNS = 200_000
+# times the median weight: beyond, second derivatives are not updated but computed anew
+LONG_COLUMN = 1e4
 # up to this many points with at least this many features, all n×n products are held
 GRAM_POINTS = 2000
 GRAM_FEATURES = 100
@@ -85,6 +87,10 @@ class MemoryColumns:
     @cached_property
     def square(self) -> float:
         return float(self.squares.sum())
+
+    @property
+    def n_features(self) -> int:
+        return int(self.M.shape[0])
 
     @property
     def is_sample(self) -> bool:
@@ -247,7 +253,10 @@ class MemoryFit:
             # a column whose entries have not come to or left their gates contributes as before
             state, last = self._last_hessian
             moved = np.flatnonzero((self.state != state).any(axis=1))
-            if 2 * len(moved) < len(self.weight):
+            # the part of a column much longer than others would leave its rounding errors behind
+            longest = self.weight[moved].max(initial=0.0)
+            is_long = longest > LONG_COLUMN * np.median(self.weight)
+            if 2 * len(moved) < len(self.weight) and not is_long:
                 H = last + self._curvature(self.state, moved) - self._curvature(state, moved)
         if H is None:
             H = self._curvature(self.state)
@@ -273,10 +282,18 @@ class MemoryFit:
         M = self.columns.M
         w = self.columns.w
         R = np.empty(M.shape)
+        # of a column that is an atom itself, 1 − t is left: m − t m would be a difference of large
+        # numbers, and a long column has a large weight
+        left = np.ones(len(w))
+        tied = np.flatnonzero(self.own >= 0)
+        left[tied] -= self.Z[tied, self.own[tied]]
 
         def task(start: int, stop: int) -> None:
-            fitted = self.D @ (self.Z[start:stop] * w[start:stop, None]).T
-            np.subtract(M[:, start:stop], fitted, out=R[:, start:stop])
+            X = self.Z[start:stop] * w[start:stop, None]
+            tied = np.flatnonzero(self.own[start:stop] >= 0)
+            X[tied, self.own[start:stop][tied]] = 0.0
+            np.multiply(M[:, start:stop], left[start:stop], out=R[:, start:stop])
+            R[:, start:stop] -= self.D @ X.T
 
         for_slices(task, len(w), self.columns_per_slice)
         return R

@@ -28,6 +28,7 @@ class DenseMultiplier:
     """
 
     is_proof = True
+    is_formed = True
 
     def __init__(
         self, columns: "MemoryColumns", inner: Array, square: Array, theta: Any, sums: ColumnSums
@@ -72,6 +73,7 @@ class SparseMultiplier:
     """θ of sparse data, through products with the atoms."""
 
     is_proof = True
+    is_formed = False
     sums = None
 
     def __init__(self, columns: "MemoryColumns", residual: SparseResidual) -> None:
@@ -96,6 +98,7 @@ class GramMultiplier:
     """θ through products: K (n, n) of all points, C (n, k) with the atoms; and the fit Z (n, k)."""
 
     is_proof = False
+    is_formed = False
     sums = None
 
     def __init__(

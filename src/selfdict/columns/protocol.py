@@ -45,6 +45,11 @@ class Multiplier(Protocol):
         ...
 
     @property
+    def is_formed(self) -> bool:
+        """Whether residuals are formed; if not, their squares are differences of large sums."""
+        ...
+
+    @property
     def sums(self) -> ColumnSums | None:
         """What bounds on scores are made of; None where all scores are taken."""
         ...
@@ -123,6 +128,11 @@ class Columns(Protocol):
     @property
     def s(self) -> Array:
         """The weights of the residual, (l,)."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """M."""
         ...
 
     @property

@@ -12,6 +12,7 @@ import xarray as xr
 from rasterio._err import CPLE_BaseError
 from rasterio.errors import RasterioError
 
+from selfdict._text import plain
 from selfdict._validation import Array
 from selfdict.scene.errors import SceneError
 from selfdict.scene.georef import crs_of, to_map, transform_of
@@ -81,7 +82,7 @@ def _features(result: UnmixResult) -> Iterator[dict[str, Any]]:
     role = "pure pixel"
     if result.atoms is not None:
         role = "most of it"
-    for k, name in enumerate(result.labels):
+    for k, name in enumerate(map(plain, result.labels)):
         own = result.pixels[k]
         pixels = own[None]
         roles = [role]

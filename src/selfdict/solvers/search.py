@@ -1,5 +1,6 @@
 """The state of the search behind :class:`selfdict.WorkingSet`, while μ and the columns change."""
 
+import math
 import time
 from dataclasses import dataclass, field
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.model.dual import dot_error
-from selfdict.model.solution import Callback, Progress, Status, relative_gap
+from selfdict.model.solution import Callback, Progress, Status, consistent_bound, relative_gap
 from selfdict.solvers.gates import Gates
 from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.view import RowScores, View
@@ -75,6 +76,8 @@ class Search:
         The best dual bound for this μ.
     objective, residual, trace : float
         Of the last fit: objective, ‖M − MX‖_F and the sum of the gates.
+    rounding : float
+        By how much rounding may have lowered that objective.
     estimated_gap : float
         The relative gap as far as the rows and columns screened last tell.
     point : Point
@@ -98,6 +101,7 @@ class Search:
         if self.settings.max_seconds is not None:
             self.deadline = self.started + self.settings.max_seconds
         self.objective = 0.5 * self.data.square
+        self.rounding = dot_error(self.data.columns.n_features) * self.data.square
         self.residual = float(np.sqrt(self.data.square))
         self.trace = 0.0
         self.estimated_gap = 1.0
@@ -118,7 +122,8 @@ class Search:
     @property
     def gap(self) -> float:
         """The certified relative gap of the current point."""
-        return relative_gap(self.objective, self.bound)
+        bound = consistent_bound(self.bound, self.objective, self.rounding)
+        return relative_gap(self.objective, bound)
 
     def view(self, gates: Gates, rough: bool = False) -> View:
         """Return the view of a working set, and take over what it tells of the point."""
@@ -127,8 +132,28 @@ class Search:
         self.trace = float(gates.t.sum())
         # the objective of a sample says nothing about that of all columns
         if not gates.columns.is_sample:
-            self.objective = view.objective + self.data.constant
+            self._take_objective(view)
         return view
+
+    def _take_objective(self, view: View) -> None:
+        """Take over the objective of a fit of all columns, and how much rounding may lower it.
+
+        A residual is off by at most γ_k times the norms of what is summed up in it: the column,
+        and at most w_j Σ_i t_i ‖d_i‖/v_i of the atoms. Products of points are off by as much as
+        γ_k times the square of that.
+        """
+        columns = self.data.columns
+        gates = view.gates
+        self.objective = view.objective + self.data.constant
+        fitted = float(columns.rows.lengths[gates.atoms] @ gates.t)
+        size = math.sqrt(self.data.square) + fitted * math.sqrt(float(columns.s @ columns.w**2))
+        # sums over columns and gates add a few operations more
+        error = dot_error(columns.n_features + len(gates.t) + 64)
+        if view.multiplier.is_formed:
+            fit_rounding = error * size * (math.sqrt(view.quadratic) + error * size)
+        else:
+            fit_rounding = 4 * error * size**2
+        self.rounding = 2 * (fit_rounding + error * self.objective)
 
     def close_rows(self, found: RowScores, gates: Gates) -> None:
         """Close, for this μ, the rows that are proven to be zero at every optimum.
@@ -138,9 +163,11 @@ class Search:
         (‖d_i‖/v_i) √(2g Σ_j s_j w_j²). The problem without such rows has the same optimum.
         """
         columns = self.data.columns
-        gap = max(0.0, self.objective - self.data.constant - found.dual_value)
-        gap += 8 * float(np.finfo(float).eps) * self.objective
-        reach = np.sqrt(2 * gap * float(columns.s @ columns.w**2))
+        attained = self.objective + self.rounding
+        bound = consistent_bound(found.dual_value + self.data.constant, attained, 0.0)
+        gap = attained - bound + 8 * float(np.finfo(float).eps) * attained
+        # two roots: the product might leave the range
+        reach = np.sqrt(2 * gap) * np.sqrt(float(columns.s @ columns.w**2))
         reach *= 1 + dot_error(len(columns.w))
         largest = found.scaling * found.terms.scores + reach * columns.rows.lengths
         is_closed = largest < self.penalty
@@ -195,7 +222,7 @@ class Search:
             gates.open(point.atoms, point.t)
             view = View(gates, self.penalty)
             self.point = point
-            self.objective = view.objective + self.data.constant
+            self._take_objective(view)
             # if it is worse than X = 0, a sample has led astray
             if self.objective <= self.history["objective"][0]:
                 break
