@@ -198,7 +198,9 @@ def iteration(torch: Any, timer: Timer, n: int) -> None:
             state.step(False)
         n_open = np.count_nonzero(arrays.diagonal)
         one = timer.seconds(lambda state=state: state.step(False))
-        project = timer.seconds(lambda arrays=arrays, mu=state.mu: arrays.project(mu, 0.0))
+        project = timer.seconds(
+            lambda arrays=arrays, penalty=state.penalty: arrays.project(penalty, 0.0)
+        )
         V = torch.empty_like(arrays.Y)
         R = torch.empty_like(arrays.R)
         T = arrays.M

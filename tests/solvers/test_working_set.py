@@ -23,6 +23,7 @@ from selfdict.columns.memory import MemoryColumns
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.kernels.curvature import curvature
 from selfdict.kernels.gates import fit_columns
+from selfdict.model.penalties import Linear
 from selfdict.model.screening import gram, gram_sums, positive_sums
 from selfdict.solvers import search
 from selfdict.solvers.gates import Gates
@@ -236,7 +237,7 @@ def test_scores_are_those_of_the_definition(products, monkeypatch):
     gates = Gates(MemoryColumns(M, w, s))
     gates.open(np.array([2, 9, 17]), np.full(3, 0.4))
     R = gates.fitted.residual()
-    view = View(gates, np.full(30, mu), rough=products)
+    view = View(gates, Linear(np.full(30, mu)), rough=products)
     assert view.multiplier.is_proof == (not products)
     assert view.objective == pytest.approx(0.5 * (R**2).sum(axis=0) @ s + 3 * 0.4 * mu, rel=1e-12)
     found = view.screen(None, rough=products)
@@ -269,7 +270,7 @@ def test_rows_that_leave_the_search_are_zero_at_the_optimum(monkeypatch):
 
     def spy(self, found, gates):
         close_rows(self, found, gates)
-        closed[np.isinf(self.penalty)] = True
+        closed[np.isinf(self.penalty.slope)] = True
 
     monkeypatch.setattr(search.Search, "close_rows", spy)
     solution = working_set(M, mu, tol=1e-12)

@@ -113,7 +113,7 @@ def _certified(solution: Solution, problem: Problem, device: Any) -> Solution:
             objective = sparse_objective(solution, sparse)
         else:
             objective = dense_objective(solution, R)
-    bound = terms.bound(problem.require_mu() * problem.p)
+    bound = terms.bound(problem.penalty)
     bound = consistent_bound(bound, objective.value, objective.rounding)
     return replace(solution, objective=objective.value, dual_bound=bound)
 
@@ -160,8 +160,8 @@ def dense_terms(
 
     if not use_bounds or problem.epsilon is not None or not problem.loss.quadratic:
         return terms(None)
-    penalty = problem.require_mu() * problem.p
-    bounded = terms(penalty)
+    penalty = problem.penalty
+    bounded = terms(penalty.slope)
     # for a residual much smaller than the optimal one, the rows that bounds decide would count
     if DECIDED * bounded.best_scaling(penalty)[0] > 1:
         return terms(None)

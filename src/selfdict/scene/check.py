@@ -14,6 +14,7 @@ from selfdict.model.certificate import residual_terms
 from selfdict.model.dense_rows import MemoryRows
 from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.omega import column_norms
+from selfdict.model.penalties import Linear, Penalty
 from selfdict.model.solution import Solution, consistent_bound, relative_gap
 
 _COLUMNS = 8192  # fitted at a time, whatever the size of the block
@@ -50,7 +51,7 @@ class Dictionary:
     D: Array
     v: Array
     t: Array
-    penalty: Array
+    penalty: Penalty
 
     @classmethod
     def of(cls, D: Array, solution: Solution) -> "Dictionary":
@@ -62,7 +63,7 @@ class Dictionary:
         v = column_norms(D, np.float64)
         p = solution.problem.p.astype(np.float64)
         t = np.clip(solution.diagonal.astype(np.float64), 0.0, 1.0)
-        return cls(D, v, np.where(v > 0, t, 0.0), solution.mu * p)
+        return cls(D, v, np.where(v > 0, t, 0.0), Linear(solution.mu * p))
 
     def no_sums(self) -> Array:
         """Return :meth:`sums` of no pixel at all."""
@@ -103,7 +104,7 @@ class Dictionary:
         σ_i = Σ_j (w_j/w_i) max(0, d_iᵀr_j); the best c ≥ 0 is found exactly.
         """
         terms = DualTerms(float(total[0]), float(total[1]), total[3:])
-        objective = 0.5 * terms.quadratic + float(self.penalty @ self.t)
+        objective = 0.5 * terms.quadratic + self.penalty.value(self.t)
         error = dot_error(sum(self.D.shape)) * math.sqrt(total[2])
         rounding = error * (math.sqrt(terms.quadratic) + error)
         rounding += dot_error(sum(self.D.shape)) * objective

@@ -19,6 +19,7 @@ from selfdict.columns.blocks import BlockMatrix, BlockRows, ColumnBlocks
 from selfdict.columns.warm_starts import forget
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.omega import column_norms
+from selfdict.model.penalties import Linear
 from selfdict.model.problem import Problem, check_smallest
 from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_metric import positive_norms
@@ -101,7 +102,14 @@ def solve_blocks(
         mu = _heuristic_penalty(survey, r, prices)
     columns = _columns(survey, tol)
     every = np.arange(n)
-    data = SearchData(columns, prices, every, every, square=columns.square, constant=0.0)
+    data = SearchData(
+        columns,
+        penalty_at=lambda mu: Linear(mu * prices),
+        column_indices=every,
+        row_indices=every,
+        square=columns.square,
+        constant=0.0,
+    )
     # rows are never screened in part: those that are likely need not be in memory
     settings = SearchSettings(tol, max_seconds, callback, small=n + 1)
     search = Search(data, settings, mu)

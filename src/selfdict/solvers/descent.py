@@ -105,7 +105,7 @@ class Descent:
         search = self.search
         gates = self.gates
         self.newton.minimise(
-            search.penalty[gates.atoms], search.newton_tolerance, lambda: search.save(gates)
+            search.penalty.take(gates.atoms), search.newton_tolerance, lambda: search.save(gates)
         )
         search.save(gates)
         # most steps need no look at all rows, which costs a pass over MᵀM
@@ -168,8 +168,8 @@ class Descent:
         rounding = 1e-10
         if is_rough:
             rounding = 1e-5
-        penalty = self.search.penalty
-        new, violation = violating_rows(found.scores, penalty, rows, self.gates, rounding)
+        slope = self.search.penalty.slope
+        new, violation = violating_rows(found.scores, slope, rows, self.gates, rounding)
         shortfall = self.objective - self.constant - found.dual_value
         self.estimated_gap = shortfall / max(self.objective, np.finfo(float).tiny)
         self.search.estimated_gap = self.estimated_gap
@@ -206,7 +206,7 @@ class Descent:
             search.likely = None
             self.likely_are_chosen = shortfall < 0.5 * self.objective
             if self.likely_are_chosen:
-                ratio = screened.found.scores / search.penalty
+                ratio = screened.found.scores / search.penalty.slope
                 search.likely = likely_rows(ratio, search.settings.small)
         if self.on_all_columns:
             search.record()

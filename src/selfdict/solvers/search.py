@@ -70,8 +70,8 @@ class Search:
     ----------
     data : SearchData
     settings : SearchSettings
-    mu, penalty : float, (d,) ndarray
-        The current μ, and μp; infinite for rows that are proven to be closed.
+    mu, penalty : float, Penalty
+        The current μ, and what rows cost; those that are proven to be closed, infinitely much.
     bound : float
         The best dual bound for this μ.
     objective, residual, trace : float
@@ -111,13 +111,13 @@ class Search:
     def set_mu(self, mu: float) -> None:
         """Take another μ; the bound starts anew from that of θ = 0."""
         self.mu = mu
-        self.penalty = mu * self.data.p
+        self.penalty = self.data.penalty_at(mu)
         self.bound = self.data.constant
         self.estimated_gap = 1.0
         self.newton_tolerance = 0.0
-        if len(self.data.p):
-            ordinary = self.data.p[np.isfinite(self.data.p)]
-            self.newton_tolerance = INNER_TOLERANCE * mu * float(ordinary.mean())
+        if self.data.n_rows > 0:
+            slope = self.penalty.slope
+            self.newton_tolerance = INNER_TOLERANCE * float(slope[np.isfinite(slope)].mean())
 
     @property
     def gap(self) -> float:
@@ -170,9 +170,9 @@ class Search:
         reach = np.sqrt(2 * gap) * np.sqrt(float(columns.s @ columns.w**2))
         reach *= 1 + dot_error(len(columns.w))
         largest = found.scaling * found.terms.scores + reach * columns.rows.lengths
-        is_closed = largest < self.penalty
+        is_closed = largest < self.penalty.slope
         is_closed[gates.atoms] = False  # Newton's method has a finite price for each of these
-        self.penalty = np.where(is_closed, np.inf, self.penalty)
+        self.penalty = self.penalty.closing(is_closed)
 
     def save(self, gates: Gates) -> None:
         """Save the point that a working set has reached; stop if the time is up."""

@@ -1,6 +1,7 @@
 """Between a problem and its search: the columns and atoms that are not zero, and the way back."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from selfdict.model.dual import dot_error
 from selfdict.model.feasibility import clip_to_gates
 from selfdict.model.features import UnsupportedError
 from selfdict.model.objective import objective_value
+from selfdict.model.penalties import Penalty
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status
 from selfdict.solvers.gates import Gates
@@ -30,8 +32,8 @@ class SearchData:
     ----------
     columns : Columns
         All of them, with the atoms.
-    p : (d,) ndarray of float64
-        Positive weights of the gates.
+    penalty_at : callable
+        Returns the penalty of these atoms at a given μ.
     column_indices, row_indices : ndarray of int
         Which columns and which atoms of the problem these are; the others are zero in X.
     square, constant : float
@@ -40,7 +42,7 @@ class SearchData:
     """
 
     columns: Columns
-    p: Array
+    penalty_at: Callable[[float], Penalty]
     column_indices: Array
     row_indices: Array
     square: float
@@ -64,7 +66,7 @@ class SearchData:
         squares = form.s.astype(np.float64) * squared_norms(form.M)
         return cls(
             columns=_columns(M, w, s, atoms, v, form.D is None, device),
-            p=problem.p[row_indices].astype(np.float64),
+            penalty_at=lambda mu: problem.penalty_at(mu).take(row_indices),
             column_indices=column_indices,
             row_indices=row_indices,
             square=float(squares.sum()),
@@ -77,6 +79,11 @@ class SearchData:
     def n_columns(self) -> int:
         """The number of columns that are not zero."""
         return len(self.column_indices)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of atoms that are not zero."""
+        return len(self.row_indices)
 
     def open_rows(self, gates: Gates) -> tuple[Array, Array, Array]:
         """Return the rows of X with open gates: their indices, increasing, gates and entries.

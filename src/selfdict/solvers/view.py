@@ -6,7 +6,8 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
-from selfdict.model.dual import DualTerms, best_scaling
+from selfdict.model.dual import DualTerms
+from selfdict.model.penalties import Penalty
 from selfdict.model.score_bounds import DECIDED, ColumnSums, ScoreBounds
 from selfdict.solvers.gates import Gates
 
@@ -37,18 +38,18 @@ class RowScores:
 
 
 class View:
-    """The fit of a working set at the penalties μp of all rows, ready for screening.
+    """The fit of a working set at the penalty of all rows, ready for screening.
 
     ``objective`` is that of the fitted columns. ``rough`` allows a view that proves nothing.
     """
 
-    def __init__(self, gates: Gates, penalty: Array, rough: bool = False) -> None:
+    def __init__(self, gates: Gates, penalty: Penalty, rough: bool = False) -> None:
         self.gates = gates
         self.columns = gates.columns
         self.penalty = penalty
         self.multiplier = gates.fitted.multiplier(rough)
         self.quadratic = self.multiplier.quadratic
-        self.objective = 0.5 * self.quadratic + float(penalty[gates.atoms] @ gates.t)
+        self.objective = 0.5 * self.quadratic + penalty.take(gates.atoms).value(gates.t)
 
     def screen(self, rows: Array | None, rough: bool) -> RowScores:
         """Return the scores of some rows (None: all), and the best dual value for these rows.
@@ -68,7 +69,7 @@ class View:
         lengths = columns.rows.lengths
         own = self._own_columns()
         if rows is not None:
-            penalty = penalty[rows]
+            penalty = penalty.take(rows)
             lengths = lengths[rows]
             if len(own) > 1:
                 own = own[rows]
@@ -87,15 +88,15 @@ class View:
     def _bounded(self, sums: ColumnSums, is_rough: bool) -> RowScores:
         """Return scores of all rows, exact where bounds do not decide."""
         rows = self.columns.rows
-        penalty = self.penalty
+        slope = self.penalty.slope
         share = self._decided_share()
         single = is_rough or self.columns.slack >= LEAST_ROUGH_SLACK
-        bounds = ScoreBounds(rows).scores(sums, penalty, self._own_columns(), single, share)
+        bounds = ScoreBounds(rows).scores(sums, slope, self._own_columns(), single, share)
         terms = self.multiplier.dual_terms(bounds, rows.lengths)
-        c, value = terms.best_scaling(penalty)
+        c, value = terms.best_scaling(self.penalty)
         # rows that are decided must not join, even if they may be above their penalty
-        decided = np.where(np.isfinite(penalty), DECIDED * penalty, 0.0)
-        scores = np.where(bounds > share * penalty, bounds, np.minimum(bounds, decided))
+        decided = np.where(np.isfinite(slope), DECIDED * slope, 0.0)
+        scores = np.where(bounds > share * slope, bounds, np.minimum(bounds, decided))
         return RowScores(scores, terms, c, value)
 
     def _decided_share(self) -> float:
@@ -109,14 +110,15 @@ class View:
             return DECIDED
         linear = float(self.multiplier.inner.sum())
         scores = -self.gates.gradient
-        c, _ = best_scaling(linear, self.quadratic, scores, self.penalty[self.gates.atoms])
+        penalty = self.penalty.take(self.gates.atoms)
+        c, _ = penalty.best_scaling(linear, self.quadratic, scores)
         if c <= 0:
             return DECIDED
         return min(max((1 + slack) / c, DECIDED), LARGEST_SHARE)
 
 
 def violating_rows(
-    scores: Array, penalty: Array, rows: Array | None, gates: Gates, rounding: float
+    scores: Array, slope: Array, rows: Array | None, gates: Gates, rounding: float
 ) -> tuple[Array, float]:
     """Return the closed rows that violate optimality most, and the largest violation.
 
@@ -126,24 +128,24 @@ def violating_rows(
     ----------
     scores : (k,) ndarray
         σ_i of the screened rows.
-    penalty : (d,) ndarray
-        μp of all rows.
+    slope : (d,) ndarray
+        That of the penalties of all rows: the score above which a row opens.
     rows : (k,) ndarray of int or None
         Which rows were screened; None for all.
     gates : Gates
         The working set; rows whose gates are open cannot join.
     rounding : float
-        Violations below this part of the penalty count as none.
+        Violations below this part of the slope count as none.
     """
     at_least = 30  # rows that join, unless half as many as are open is more
     if rows is None:
-        rows = np.arange(len(penalty))
+        rows = np.arange(len(slope))
     is_open = gates.t > 0
-    violation = scores - penalty[rows]
+    violation = scores - slope[rows]
     violation[np.isin(rows, gates.atoms[is_open])] = -np.inf
     count = max(at_least, int(is_open.sum()) // 2)
     # four times as many as may join, because multiples of each other drop out
-    order = np.flatnonzero(violation > rounding * penalty[rows])
+    order = np.flatnonzero(violation > rounding * slope[rows])
     if len(order) > 4 * count:
         # sorting all rows would take longer than their scores on a GPU
         least = np.partition(violation[order], -4 * count)[-4 * count]

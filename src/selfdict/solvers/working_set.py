@@ -188,12 +188,12 @@ def _run(search: Search, target: Target | None, warm: bool) -> tuple[Gates, Stat
     try:
         # without a penalty all gates of a dictionary may open
         if search.mu == 0:
-            every = np.arange(len(search.data.p))
+            every = np.arange(search.data.n_rows)
             search.point = Point(every, np.ones(len(every)))
             return search.certify(), Status.CONVERGED
         # a warm start has found most rows already, which is what samples are for
         if not warm:
-            search.likely = _sample_of_rows(len(search.data.p), search.settings.small)
+            search.likely = _sample_of_rows(search.data.n_rows, search.settings.small)
             for columns in samples(search.data.n_columns, search.settings.small):
                 solve_columns(search, columns, target)
         return solve_columns(search, None, target)
@@ -252,7 +252,7 @@ def _open_gates(search: Search, columns: Array | None) -> Gates:
     point = search.point
     if len(point.atoms) == 0:
         first = fitted.first_atoms(10)
-        first = first[np.isfinite(search.penalty[first])]  # rows may be closed by their price
+        first = first[np.isfinite(search.penalty.slope[first])]  # rows may be closed by their price
         t = np.full(len(first), 0.5)  # half open: Newton moves them in either direction
         point = Point(first, t)
     gates = Gates(fitted)
