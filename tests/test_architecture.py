@@ -26,6 +26,7 @@ ORDER = [
     "abundances",
     "metrics",
     "peers",
+    "columns",
     "solvers",
     "reductions",
     "readout",
