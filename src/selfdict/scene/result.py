@@ -178,13 +178,13 @@ class UnmixResult:
         Parameters
         ----------
         figure : matplotlib.figure.Figure, optional
-            An empty figure to draw into, such as ``plt.figure()``, which ``plt.show()`` then
-            shows in a window. By default a new one that pyplot does not know.
+            An empty figure to draw into. By default a new one of pyplot.
 
         Returns
         -------
         matplotlib.figure.Figure
-            A notebook shows it; ``figure.savefig("result.png")`` writes it.
+            A notebook shows it, elsewhere ``plt.show()`` does; ``figure.savefig("result.png")``
+            writes it, and ``plt.close(figure)`` frees its memory.
         """
         return plot_result(self, figure)
 
