@@ -18,6 +18,7 @@ NAMES = (
     "shares",
     "dirichlet",
     "topics",
+    "wide",
     "library",
     "identification",
     "scene_memory",

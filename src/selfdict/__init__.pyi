@@ -68,6 +68,7 @@ from selfdict.reductions import Denoising as Denoising
 from selfdict.reductions import Sampling as Sampling
 from selfdict.reductions import compress as compress
 from selfdict.reductions import denoise as denoise
+from selfdict.scene import advise_rank as advise_rank
 from selfdict.scene import read_library as read_library
 from selfdict.scene import read_scene as read_scene
 from selfdict.scene import unmix as unmix

@@ -131,6 +131,24 @@ def as_vector(
     return vector
 
 
+def check_factors(values: Array, name: str, dtype: np.dtype[Any]) -> None:
+    """Refuse positive numbers whose products with squares of data would leave the dtype's range.
+
+    Data of an unusual unit are scaled to entries of at most 2²⁰⁰ (2²⁴ for float32), so that
+    products of two of them with a few of these factors stay inside the range.
+    """
+    limit = 1e12
+    if dtype == np.float64:
+        limit = 1e30
+    positive = values[values > 0]
+    for extreme in (positive.min(initial=1.0), positive.max(initial=1.0)):
+        if not 1 / limit <= extreme <= limit:
+            raise InputError(
+                f"{name} must be 0 or between {1 / limit:g} and {limit:g} for data in {dtype}; got "
+                f"{extreme:.1g}"
+            )
+
+
 def as_rank(r: Any, n: int, name: str = "r", of: str = "points") -> int:
     """Return the number of columns to select, between 1 and n."""
     if not isinstance(r, numbers.Integral) or isinstance(r, bool):

@@ -155,7 +155,7 @@ def test_one_point():
         (
             dict(solver="conic", target=("trace", 3.0)),
             np.eye(3),
-            'conic does not take the target ."trace", value.; use fast_gradient or working_set',
+            'does not take the target ."trace", value.; use solver="fast_gradient"',
         ),
         (dict(candidates=0), np.eye(3), "candidates"),
         ({}, np.full((3, 3), np.nan), "NaN"),

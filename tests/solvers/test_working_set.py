@@ -538,6 +538,14 @@ def test_one_point_a_thousand_times_brighter_is_no_reason_to_stall(seed):
     assert working_set(M, mu, tol=1e-3).status is Status.CONVERGED
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_one_point_a_million_times_brighter_leaves_a_small_gap(seed):
+    M = make_mixtures(10, 60, 3, noise=0.05, random_state=seed)[0]
+    mu = mu_heuristic(M, 3)
+    M[:, 5] *= 1e6
+    assert working_set(M, mu, tol=1e-10).gap < 1e-4
+
+
 def test_a_search_that_hardly_gets_on_ends():
     """Beside an undeclared fill value derivatives are rounding errors: thousands of tiny steps."""
     M = make_mixtures(10, 1200, 3, noise=0.01, random_state=0)[0]

@@ -214,10 +214,15 @@ def _proof(result: "UnmixResult") -> dict[str, Any] | None:
         about = f"{proof.closed.size:,} candidates that stand for {result.n_valid:,} pixels"
         if result.parameters.get("candidates") is None:
             about = f"{proof.closed.size:,} of {result.n_valid:,} pixels"
+    # a limit of the error of a sample of the pixels is none of the error of all
+    limit: float | None = proof.limit
+    problem = proof.solution.problem
+    if problem is None or problem.root.n_points < result.n_valid:
+        limit = None
     return {
         "enough": proof.enough,
         "needed": proof.needed.tolist(),
-        "limit": proof.limit,
+        "limit": limit,
         "closed_share": float(proof.closed.mean()),
         "gap": proof.solution.gap,
         "complete": proof.complete,

@@ -12,15 +12,24 @@ from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import choose_device
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.dual import DualTerms, dot_error
-from selfdict.model.feasibility import check_feasible, check_residual
+from selfdict.model.feasibility import check_residual, into_omega
 from selfdict.model.features import Feature, check_features, features_of
 from selfdict.model.losses import Loss, Squared
-from selfdict.model.objective import problem_of, residual, sparse_residual, weighted_trace
+from selfdict.model.objective import (
+    dense_objective,
+    problem_of,
+    residual,
+    residual_error,
+    sparse_objective,
+    sparse_residual,
+    weighted_trace,
+)
 from selfdict.model.problem import Problem
 from selfdict.model.rescaling import Rescaling
 from selfdict.model.score_bounds import DECIDED, ScoreBounds
 from selfdict.model.screening import row_scores, summation_depth
-from selfdict.model.solution import Solution
+from selfdict.model.solution import Solution, consistent_bound
+from selfdict.model.sparse import SparseResidual
 
 CERTIFY_TAKES = frozenset(Feature)
 CERTIFY_EXCLUDES = (
@@ -42,8 +51,9 @@ def certify(solution: Solution, /, *, device: Any = None) -> Solution:
     ----------
     solution : Solution
         Any feasible X with its problem: from a solver of this package, or from
-        :meth:`Solution.from_matrix`. One that violates a constraint by more than 1e-6 is refused:
-        its objective says nothing about the optimum.
+        :meth:`Solution.from_matrix`. One that violates a constraint by more than 1e-6 of its limit
+        is refused: its objective says nothing about the optimum. Smaller violations of Ω are
+        clipped.
     device : {None, "cpu", "cuda"}, optional
         Where to take the products; see :doc:`/gpu`.
 
@@ -51,7 +61,7 @@ def certify(solution: Solution, /, *, device: Any = None) -> Solution:
     -------
     Solution
         A copy with ``objective`` and ``dual_bound`` filled in, and so ``gap`` =
-        (objective − dual_bound)/objective.
+        (objective − dual_bound)/objective. Its X is inside Ω.
 
     Examples
     --------
@@ -65,7 +75,7 @@ def certify(solution: Solution, /, *, device: Any = None) -> Solution:
     """
     asked = features_of(problem_of(solution), device)
     check_features("certify", CERTIFY_TAKES, CERTIFY_EXCLUDES, asked)
-    check_feasible(solution)
+    solution = into_omega(solution)
     check_residual(solution)
     return with_certificate(solution, device)
 
@@ -91,24 +101,35 @@ def _certified(solution: Solution, problem: Problem, device: Any) -> Solution:
     # lift above the optimum would prove nothing; BLAS on several threads rounds in another order
     with single_threaded_blas():
         if problem.is_sparse:
-            terms = sparse_terms(problem, solution)
-            fit = 0.5 * terms.quadratic
+            sparse = sparse_residual(problem.M, solution)
+            terms = sparse_terms(problem, sparse)
         else:
             R = residual(problem.M, solution, problem.D, device)
             terms = dense_terms(problem, R, device, use_bounds=True)
-            fit = 0.5 * terms.quadratic
-            if not problem.loss.quadratic:
-                fit = problem.loss.total(R, problem.s)
-        price = weighted_trace(problem, solution)
-    p = problem.p
-    if problem.epsilon is not None:
-        objective = price
-        bound = terms.constrained_bound(problem.epsilon, p)
-    else:
-        mu = problem.require_mu()
-        objective = fit + mu * price
-        bound = terms.bound(mu * p)
-    return replace(solution, objective=objective, dual_bound=bound)
+        if problem.epsilon is not None:
+            return _constrained(solution, problem, terms)
+        if problem.is_sparse:
+            objective = sparse_objective(solution, sparse)
+        else:
+            objective = dense_objective(solution, R)
+    bound = terms.bound(problem.require_mu() * problem.p)
+    bound = consistent_bound(bound, objective.value, objective.rounding)
+    return replace(solution, objective=objective.value, dual_bound=bound)
+
+
+def _constrained(solution: Solution, problem: Problem, terms: DualTerms) -> Solution:
+    """Return a solution of model (4) with its objective and bound."""
+    assert problem.epsilon is not None  # as the caller has checked
+    error = 0.0  # of sparse data, it is part of the terms
+    if not problem.is_sparse:
+        error = residual_error(solution)
+    # A residual may exceed ε within the tolerance. X is feasible for an ε as large as that, and the
+    # optimum for a larger ε is not above that for ε: its bound is one for both.
+    attained = math.sqrt(terms.quadratic) + error
+    bound = terms.constrained_bound(max(problem.epsilon, attained), problem.p)
+    price = weighted_trace(problem, solution)
+    rounding = dot_error(len(solution.support)) * price
+    return replace(solution, objective=price, dual_bound=consistent_bound(bound, price, rounding))
 
 
 def dense_terms(
@@ -262,12 +283,11 @@ def lengths(norms: Array, weights: Array) -> Array:
     return quotient
 
 
-def sparse_terms(problem: Problem, solution: Solution) -> DualTerms:
+def sparse_terms(problem: Problem, sparse: SparseResidual) -> DualTerms:
     """Return the terms of the dual bound for sparse data, whose residual is not formed."""
     M = problem.M
     s = problem.s
     w = problem.w
-    sparse = sparse_residual(M, solution)
     # rows of zero columns stay zero in Ω: their support function is zero
     rows = np.flatnonzero(w > 0)
     scores = np.zeros(w.size)

@@ -81,13 +81,32 @@ Callback = Callable[[Progress], Any]
 
 
 def relative_gap(objective: float, bound: float) -> float:
-    """Return (objective − bound) / objective, at least 0; 0 for an objective of 0."""
+    """Return (objective − bound) / objective; 0 for an objective of 0.
+
+    A bound above the objective raises ``ArithmeticError``: one of the two must be wrong.
+    """
     if np.isneginf(bound) or np.isnan(bound) or not np.isfinite(objective):
         return np.inf  # nothing is proven yet
+    bound = consistent_bound(bound, objective, 0.0)
     # objectives are sums of nonnegative terms: 0 is optimal
     if not objective > 0:
         return 0.0
-    return max(0.0, (objective - bound) / objective)
+    return (objective - bound) / objective
+
+
+def consistent_bound(bound: float, objective: float, rounding: float) -> float:
+    """Return a bound that is not above the objective as computed.
+
+    Rounding may have lowered the objective by at most ``rounding``. A bound within that is lowered
+    to the objective, which leaves it a bound; one above contradicts the objective, and
+    ``ArithmeticError`` is raised.
+    """
+    if bound > objective + rounding:
+        raise ArithmeticError(
+            f"the dual bound {bound:.17g} is above the objective {objective:.17g}: X is not "
+            "feasible, or the numbers leave the range of floating point"
+        )
+    return min(bound, objective)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +153,10 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """(objective − dual_bound) / objective, never negative; inf before :func:`certify`."""
+        """(objective − dual_bound) / objective; inf before :func:`certify`.
+
+        Raises ``ArithmeticError`` if the bound is above the objective, which cannot both be true.
+        """
         return relative_gap(self.objective, self.dual_bound)
 
     @property

@@ -162,7 +162,7 @@ class FitBlock:
         """Return the totals of no pixels."""
         if self.dictionary is None:
             return Totals()
-        return Totals(check=np.zeros(2 + self.dictionary.D.shape[1]))
+        return Totals(check=self.dictionary.no_sums())
 
     def __call__(self, block: Block) -> FittedBlock:
         """Fit the pixels of the block; write the maps if there is a folder for them."""

@@ -95,6 +95,8 @@ class UnmixRequest:
         What a look at the scene found; None before the scene is read.
     deadline : Deadline
         The time limit of all steps together.
+    verbose : bool
+        Whether the estimator prints its progress.
     """
 
     scene: xr.DataArray
@@ -122,6 +124,7 @@ class UnmixRequest:
     squared_loss: bool
     preflight: Preflight | None = None
     deadline: Deadline = field(default_factory=Deadline)
+    verbose: bool = False
 
 
 def check_request(

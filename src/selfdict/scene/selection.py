@@ -288,5 +288,6 @@ def make_estimator(request: UnmixRequest, candidates: int | None, seed: int) -> 
         dictionary=dictionary,
         endmembers=request.endmembers,
         random_state=seed,
+        verbose=request.verbose,
         **request.options,
     )

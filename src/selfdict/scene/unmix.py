@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from selfdict.compute.announcer import Announcer
 from selfdict.model.solution import Status
 from selfdict.scene.advice import advise
 from selfdict.scene.assemble import assemble_result
@@ -33,6 +34,15 @@ from selfdict.scene.time_limit import fit_mapping_in_time
 from selfdict.scene.whole import IN_BLOCKS, is_solved_in_blocks, solve_scene
 
 __all__ = ["METHODS", "unmix"]
+
+# The steps as ``verbose`` names them.
+STEPS = {
+    "preflight": "looking at the bands",
+    "read": "reading pixels",
+    "rank": "finding the number of materials",
+    "select": "choosing pure pixels",
+    "abundances": "mapping abundances",
+}
 
 
 def unmix(
@@ -60,6 +70,7 @@ def unmix(
     max_seconds: float | None = None,
     random_state: Any = None,
     progress: Callable[[str, float], Any] | None = None,
+    verbose: bool | None = None,
     **options: Any,
 ) -> UnmixResult:
     """Find r pure pixels in a scene and how much of each every pixel holds.
@@ -148,6 +159,9 @@ def unmix(
     progress : callable, optional
         Called with the step (``"preflight"``, ``"read"``, ``"rank"``, ``"select"``,
         ``"abundances"``) and its share done.
+    verbose : bool or None, default=None
+        Print every step and the solver's progress; None: one line on stderr that says what is being
+        done, after ten seconds, unless ``progress`` is given; False: nothing.
     **options
         Further parameters of the estimator (``solver``, ``postprocess``, ``callback``, …).
 
@@ -193,10 +207,14 @@ def unmix(
         options=options,
         max_seconds=max_seconds,
     )
+    request = replace(request, verbose=bool(verbose))
     check_before_reading(request)
-    report = _reporter(progress)
-    request = use_sound_bands(request, preflight, client, partial(report, "preflight"))
-    result = _run(request, generator_of(random_state), client, report, started)
+    if verbose is None and progress is not None:
+        verbose = False
+    with Announcer("unmix", verbose) as announcer:
+        report = _reporter(progress, announcer)
+        request = use_sound_bands(request, preflight, client, partial(report, "preflight"))
+        result = _run(request, generator_of(random_state), client, report, started)
     if request.names is None:
         return replace(result, notes=request.notes)
     identification = identify(result.endmembers, request.names)
@@ -266,7 +284,14 @@ def map_abundances(
     return map_scene(request.scene, task, request.folder, client, report)
 
 
-def _reporter(progress: Callable[[str, float], Any] | None) -> Callable[[str, float], Any]:
-    if progress is None:
-        return lambda step, share: None
-    return progress
+def _reporter(
+    progress: Callable[[str, float], Any] | None, announcer: Announcer
+) -> Callable[[str, float], Any]:
+    """Return what is called with the name of a step and its share done."""
+
+    def report(step: str, share: float) -> None:
+        announcer.step(STEPS[step])
+        if progress is not None:
+            progress(step, share)
+
+    return report

@@ -14,7 +14,7 @@ from selfdict.compute.device import choose_device
 from selfdict.model.features import Feature
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, Target
-from selfdict.model.solution import Callback, Solution, Status, relative_gap
+from selfdict.model.solution import Callback, Solution, Status, consistent_bound, relative_gap
 from selfdict.peers.spa import spa
 from selfdict.solvers.base import Solver
 from selfdict.solvers.descent import Descent
@@ -353,13 +353,14 @@ def _solution(
     problem: Problem, search: Search, support: Array, t: Array, X: Array, status: Status
 ) -> Solution:
     """Return the rows X of the columns that count as a Solution, with bound and history."""
-    point = point_from_rows(problem.with_mu(search.mu), search.data, support, t, X)
-    gap = relative_gap(point.objective, search.bound)
+    point, rounding = point_from_rows(problem.with_mu(search.mu), search.data, support, t, X)
+    bound = consistent_bound(search.bound, point.objective, rounding)
+    gap = relative_gap(point.objective, bound)
     if status is Status.CONVERGED and gap > max(search.settings.tol, 1e-12):
         status = Status.STALLED  # entries rounded to single precision are further from the optimum
     return replace(
         point,
-        dual_bound=search.bound,
+        dual_bound=bound,
         n_iter=len(search.history["objective"]) - 1,
         status=status,
         history={name: np.asarray(values) for name, values in search.history.items()},
