@@ -31,6 +31,7 @@ ORDER = [
     "readout",
     "backends",
     "estimators",
+    "files",
     "scene",
     "report",
     "experiments",

@@ -135,8 +135,8 @@ class Source:
         return {name: sha256(path) for name, path in sorted(self._files().items())}
 
     def _files(self) -> dict[str, Path]:
-        from selfdict.scene.formats import format_of
-        from selfdict.scene.formats.products import find_product
+        from selfdict.files.formats import format_of
+        from selfdict.files.image_names import find_product
 
         format = format_of(self.path)
         if format in ("enmap", "desis"):
@@ -149,7 +149,7 @@ class Source:
             return {path.relative_to(self.path.parent).as_posix(): path for path in parts}
         files = [self.path]
         if format == "envi":
-            from selfdict.scene.formats import envi
+            from selfdict.files import envi
 
             # The header and the data, whichever of them was given.
             files = list(envi.find_files(self.path))

@@ -9,12 +9,12 @@ from selfdict._optional import optional
 optional("xarray")
 optional("rioxarray")
 
+from selfdict.files.errors import SceneError  # noqa: E402
 from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402
 from selfdict.scene.advice import RankAdvice  # noqa: E402
 from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402
 from selfdict.scene.check import SceneCheck  # noqa: E402
 from selfdict.scene.dominant import write_dominant  # noqa: E402
-from selfdict.scene.errors import SceneError  # noqa: E402
 from selfdict.scene.files import read_scene, write_scene, write_spectra  # noqa: E402
 from selfdict.scene.georef import crs_of, transform_of  # noqa: E402
 from selfdict.scene.identify import Identification, Match, identify  # noqa: E402

@@ -16,12 +16,12 @@ from rasterio.windows import Window
 
 from selfdict._colours import class_colours
 from selfdict._validation import Array
+from selfdict.files.errors import SceneError
 from selfdict.scene.blocks import row_blocks
-from selfdict.scene.errors import SceneError
-from selfdict.scene.formats import geotiff  # noqa: F401  (keeps libtiff from printing)
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import staged
+from selfdict.scene.write import silence_libtiff
 
 _NO_DATA = "no data"  # name of class 0
 # Types and usages of the columns of GDAL's attribute tables.
@@ -123,6 +123,7 @@ def _write_raster(
     checksum = 0
     found = 0
     # Within an Env, GDAL does not print its errors.
+    silence_libtiff()
     with warnings.catch_warnings(), rasterio.Env():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         with rasterio.open(path, "w", **profile) as file:

@@ -9,9 +9,9 @@ from rasterio.errors import RasterioError
 from rasterio.warp import transform as to_crs
 
 from selfdict._validation import Array
-from selfdict.scene.errors import SceneError
-from selfdict.scene.georef import GRID_TOLERANCE, crs_of, to_map, transform_of
-from selfdict.scene.mapped import stored_values
+from selfdict.files.errors import SceneError
+from selfdict.files.grid import GRID_TOLERANCE, to_map
+from selfdict.scene.georef import crs_of, transform_of
 
 
 def mask_from_layer(path: str | PathLike[str], layer: xr.DataArray, scene: xr.DataArray) -> Array:
@@ -42,7 +42,7 @@ def mask_from_layer(path: str | PathLike[str], layer: xr.DataArray, scene: xr.Da
                 path,
                 f"the mask lies elsewhere than the scene: a corner is {distance:.3g} pixels away",
             )
-    excluded: Array = stored_values(layer.data)[0] != 0
+    excluded: Array = layer.values[0] != 0
     return excluded
 
 

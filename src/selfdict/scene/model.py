@@ -23,7 +23,8 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.scene.dims import DIMS, rename_dims
+from selfdict.files.dims import DIMS
+from selfdict.scene.dims import rename_dims
 from selfdict.scene.georef import georeference
 from selfdict.scene.nodata import nodata_of, with_nodata
 from selfdict.scene.scaling import from_rioxarray, with_scaling

@@ -13,8 +13,9 @@ from rasterio._err import CPLE_BaseError
 from rasterio.errors import RasterioError
 
 from selfdict._validation import Array
-from selfdict.scene.errors import SceneError
-from selfdict.scene.georef import crs_of, to_map, transform_of
+from selfdict.files.errors import SceneError
+from selfdict.files.grid import to_map
+from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import staged
 

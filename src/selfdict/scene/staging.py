@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from selfdict.scene.errors import SceneError
+from selfdict.files.errors import SceneError
 from selfdict.scene.exchange import exchange
 
 _HIDDEN_SUFFIX = ".selfdict-part"
