@@ -15,7 +15,10 @@ NAMES = (
     "working_set",
     "compression",
     "accuracy",
+    "shares",
+    "dirichlet",
     "topics",
+    "wide",
     "library",
     "identification",
     "scene_memory",
@@ -29,7 +32,7 @@ NAMES = (
 def main() -> None:
     """Parse the command line and run what it names."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Speed, as ratios taken in one run."
+        prog="python -m benchmarks", description="Accuracy, and speed as ratios taken in one run."
     )
     parser.add_argument(
         "names", nargs="*", choices=[*NAMES, []], help="which to run; all by default"

@@ -17,7 +17,7 @@ TESTS = Path(__file__).parent
 SLOW = [
     "backends/test_dask.py",
     "fuzz/test_fuzz.py",
-    "experiments/test_midpoint_figures.py",
+    "reproduce/test_midpoint_figures.py",
     "docs/test_pages.py",
     "report/test_report_in_browser.py",
     "cli/test_cli_ends_well.py",

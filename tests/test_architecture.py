@@ -34,7 +34,6 @@ ORDER = [
     "files",
     "scene",
     "report",
-    "experiments",
     "cli",
 ]
 BESIDE = {"datasets": "estimators"}
@@ -192,22 +191,6 @@ def test_public_names_are_all_there():
         assert getattr(selfdict, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         selfdict.nonsense  # noqa: B018
-
-
-def names_for_type_checkers():
-    """Return the names that __init__ imports for type checkers, with their modules."""
-    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
-    blocks = [node for node in tree.body if isinstance(node, ast.If)]
-    found = {}
-    for node in blocks[0].body:
-        found.update({alias.name: node.module for alias in node.names})
-    return found
-
-
-def test_type_checkers_see_the_same_names():
-    expected = {name: f"selfdict.{package}" for name, package in selfdict._PUBLIC.items()}
-    assert names_for_type_checkers() == expected
-    assert sorted([*expected, "__version__"]) == sorted(selfdict.__all__)
 
 
 def test_no_public_name_is_untyped(tmp_path):

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import selfdict
 from selfdict import metrics
 from selfdict.abundances import column_residuals
+from selfdict.compute.span import leading_directions
 from selfdict.datasets import make_mixtures
 
 M = make_mixtures(20, 120, 4, noise=0.02, random_state=0)[0]
@@ -167,11 +168,13 @@ def test_results_with_the_unit_of_the_data(exponent):
         )
 
 
-def test_many_features(monkeypatch):
-    monkeypatch.setattr("selfdict.reductions.compression.EIGEN_FEATURES", 10)
-    expected = selfdict.compress(M, 4).basis
+@pytest.mark.parametrize("max_eigenvectors", [10, 2000])
+@pytest.mark.parametrize("data", [M, M.T], ids=["many points", "many features"])
+def test_leading_directions_have_no_unit(max_eigenvectors, data):
+    expected = leading_directions(data, 4, max_eigenvectors)
     for exponent in EXPONENTS:
-        np.testing.assert_array_equal(selfdict.compress(scaled(M, exponent), 4).basis, expected)
+        found = leading_directions(scaled(data, exponent), 4, max_eigenvectors)
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_compressed_data_that_overflows():

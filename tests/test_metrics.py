@@ -1,4 +1,6 @@
-"""MRSA, relative error and index recovery."""
+"""Angles, relative error, index recovery and the error of abundances."""
+
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -6,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls as scipy_nnls
 
-from selfdict.metrics import index_recovery, match, mrsa, relative_error, spectral_angles
+from selfdict.metrics import (
+    abundance_rmse,
+    index_recovery,
+    match,
+    mean_removed_angles,
+    mrsa,
+    relative_error,
+    spectral_angle,
+)
 
 
 @given(st.integers(0, 1000))
@@ -18,9 +28,9 @@ def test_mrsa_ignores_order_scale_and_offset_of_spectra(seed):
 
 
 def test_mrsa_by_hand():
-    assert spectral_angles([[1.0], [0.0], [-1.0]], [[1.0], [-2.0], [1.0]])[0, 0] == pytest.approx(
-        50
-    )  # orthogonal
+    assert mean_removed_angles([[1.0], [0.0], [-1.0]], [[1.0], [-2.0], [1.0]])[
+        0, 0
+    ] == pytest.approx(50)  # orthogonal
     assert mrsa([[1.0], [0.0]], [[0.0], [1.0]]) == pytest.approx(
         100
     )  # opposite once the mean is gone
@@ -29,12 +39,80 @@ def test_mrsa_by_hand():
     )  # a flat spectrum has no direction
 
 
+@pytest.mark.parametrize("value", [0.1, 0.3, 1 / 3, 5.0])
+def test_mrsa_of_two_flat_spectra(value):
+    flat = np.full((50, 1), value)
+    assert mrsa(flat, flat) == pytest.approx(50)
+
+
+def angle_by_half_angles(a, b):
+    """Return the angle between two vectors in radians by Kahan's formula."""
+    a = a / np.linalg.norm(a)
+    b = b / np.linalg.norm(b)
+    return 2 * np.arctan2(np.linalg.norm(a - b), np.linalg.norm(a + b))
+
+
+@pytest.mark.parametrize("r_true", [1, 2, 3, 5])
+def test_spectral_angle_against_all_matchings(r_true):
+    rng = np.random.default_rng(r_true)
+    A = rng.random((12, 3))
+    B = rng.normal(size=(12, r_true))
+    few, many = sorted((A, B), key=lambda V: V.shape[1])
+    expected = min(
+        np.mean([angle_by_half_angles(few[:, i], many[:, j]) for i, j in enumerate(order)])
+        for order in permutations(range(many.shape[1]), few.shape[1])
+    )
+    assert spectral_angle(A, B) == pytest.approx(expected)
+    assert spectral_angle(A, B, degrees=True) == pytest.approx(180 / np.pi * expected)
+    assert spectral_angle(B, A) == pytest.approx(expected)
+
+
+@given(st.integers(0, 1000))
+def test_spectral_angle_ignores_order_and_brightness_but_not_offset(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.random((20, 4))
+    B = A[:, rng.permutation(4)] * rng.uniform(0.1, 5, 4)
+    assert spectral_angle(A, B) == pytest.approx(0, abs=1e-7)
+    assert spectral_angle(A, B + 1) > 0.01
+
+
+@pytest.mark.parametrize("exponent", [-1000, 1000])
+def test_spectral_angle_of_spectra_of_any_unit(exponent):
+    rng = np.random.default_rng(0)
+    A = rng.random((12, 3))
+    B = rng.random((12, 3))
+    assert spectral_angle(np.ldexp(A, exponent), B) == pytest.approx(spectral_angle(A, B))
+
+
+@pytest.mark.parametrize("r_true", [1, 2, 4])
+def test_abundance_rmse_against_all_matchings(r_true):
+    rng = np.random.default_rng(r_true)
+    A = rng.random((3, 40))
+    B = rng.random((r_true, 40))
+    few, many = sorted((A, B), key=len)
+    expected = min(
+        np.linalg.norm(few - many[list(order)]) / np.sqrt(few.size)
+        for order in permutations(range(len(many)), len(few))
+    )
+    assert abundance_rmse(A, B) == pytest.approx(expected)
+    assert abundance_rmse(B, A) == pytest.approx(expected)
+    assert abundance_rmse(A, A[::-1]) == 0.0
+
+
+@pytest.mark.parametrize("exponent", [-1000, 1000])
+def test_abundance_rmse_of_abundances_of_any_unit(exponent):
+    rng = np.random.default_rng(0)
+    A = rng.random((2, 5))
+    B = rng.random((2, 5))
+    found = abundance_rmse(np.ldexp(A, exponent), np.ldexp(B, exponent))
+    assert np.ldexp(found, -exponent) == pytest.approx(abundance_rmse(A, B))
+    assert abundance_rmse(np.zeros((2, 5)), np.zeros((2, 5))) == 0.0
+
+
 def test_matching_is_optimal_not_greedy_and_takes_different_numbers():
     rng = np.random.default_rng(0)
     W, V = rng.random((10, 3)), rng.random((10, 5))
-    angles = spectral_angles(W, V)
-    from itertools import permutations
-
+    angles = mean_removed_angles(W, V)
     best = min(angles[range(3), list(p)].mean() for p in permutations(range(5), 3))
     assert mrsa(W, V) == pytest.approx(best)
     rows, columns = match(W, V)
@@ -63,9 +141,14 @@ def test_index_recovery():
         (
             lambda: mrsa(np.ones((2, 1)), np.ones((3, 1))),
             ValueError,
-            "same number of rows, got 2 and 3",
+            "2 and 3",
         ),
         (lambda: mrsa([[np.nan]], [[1.0]]), ValueError, "NaN"),
+        (lambda: spectral_angle(np.ones((2, 1)), np.ones((3, 1))), ValueError, "2 and 3"),
+        (lambda: spectral_angle(np.eye(2), [[1.0, 0.0], [1.0, 0.0]]), ValueError, "B: column 1"),
+        (lambda: spectral_angle(np.ones(3), np.ones(3)), ValueError, "dimensions"),
+        (lambda: abundance_rmse(np.ones((2, 4)), np.ones((2, 5))), ValueError, "4 and 5"),
+        (lambda: abundance_rmse([[0.5, np.nan]], [[0.5, 0.5]]), ValueError, "NaN"),
         (lambda: relative_error(np.eye(2), [0.5]), TypeError, "column indices"),
         (lambda: index_recovery([1], []), ValueError, "must not be empty"),
     ],

@@ -59,8 +59,8 @@ print(f"{result.n_valid} pixels, relative error {result.relative_error:.2%}, gap
 # %%
 # Spectra and maps
 # ----------------
-# Each spectrum is the average of a group of nearly pure pixels. The maps show shares, which sum to
-# one in every pixel and do not depend on its brightness.
+# Each spectrum is the average of a group of nearly pure pixels. The maps show shares: the part of
+# each pixel's area that a material covers.
 
 result.plot(plt.figure())
 plt.show()

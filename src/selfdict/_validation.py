@@ -11,6 +11,8 @@ from selfdict._errors import InputError
 
 Array = NDArray[Any]
 
+_BLOCK = 1 << 22  # entries that are looked at together
+
 
 def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: bool = False) -> Array:
     """Return ``M`` as a 2-D floating array.
@@ -82,19 +84,19 @@ def _as_sparse(M: Any, name: str) -> Array:
     return checked
 
 
-def all_finite(array: Array, block: int = 1 << 22) -> bool:
+def all_finite(array: Array) -> bool:
     """Whether every entry is finite, looking at a block of rows at a time."""
     if scipy.sparse.issparse(array):
         return bool(np.isfinite(array.data).all())
-    rows = max(1, block // max(1, array[0].size))
+    rows = max(1, _BLOCK // max(1, array[0].size))
     return all(bool(np.isfinite(array[a : a + rows]).all()) for a in range(0, array.shape[0], rows))
 
 
-def largest_entry(array: Array, block: int = 1 << 22) -> float:
+def largest_entry(array: Array) -> float:
     """Return the largest absolute value, looking at a block of rows at a time."""
     if scipy.sparse.issparse(array):
         return float(np.abs(array.data).max(initial=0.0))
-    rows = max(1, block // max(1, array[0].size))
+    rows = max(1, _BLOCK // max(1, array[0].size))
     largest = 0.0
     for start in range(0, array.shape[0], rows):
         part = array[start : start + rows]
@@ -127,6 +129,24 @@ def as_vector(
     if (vector < 0).any():
         raise InputError(f"{name} must not be negative, got {vector.min()} as its smallest entry")
     return vector
+
+
+def check_factors(values: Array, name: str, dtype: np.dtype[Any]) -> None:
+    """Refuse positive numbers whose products with squares of data would leave the dtype's range.
+
+    Data of an unusual unit are scaled to entries of at most 2²⁰⁰ (2²⁴ for float32), so that
+    products of two of them with a few of these factors stay inside the range.
+    """
+    limit = 1e12
+    if dtype == np.float64:
+        limit = 1e30
+    positive = values[values > 0]
+    for extreme in (positive.min(initial=1.0), positive.max(initial=1.0)):
+        if not 1 / limit <= extreme <= limit:
+            raise InputError(
+                f"{name} must be 0 or between {1 / limit:g} and {limit:g} for data in {dtype}; got "
+                f"{extreme:.1g}"
+            )
 
 
 def as_rank(r: Any, n: int, name: str = "r", of: str = "points") -> int:

@@ -1,6 +1,7 @@
-"""Quality of a choice of columns: the measures of section 4 of the paper.
+"""Quality of endmembers and abundances.
 
-These are the mean-removed spectral angle (MRSA), the relative error and the share of true indices.
+The measures of section 4 of the paper (the mean-removed spectral angle, the relative error and the
+share of true indices), the spectral angle, and the error of abundances.
 """
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_matrix
+from selfdict._validation import Array, as_matrix, largest_entry
 from selfdict.abundances import column_residuals, nnls
 from selfdict.compute.scaling import (
     exponent_from_squares,
@@ -21,28 +22,49 @@ from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 
 
-def spectral_angles(W: ArrayLike, W_true: ArrayLike) -> Array:
+def mean_removed_angles(W: ArrayLike, W_true: ArrayLike) -> Array:
     """Return all mean-removed spectral angles (r, r_true) between two sets of columns.
 
     They are scaled to [0, 100]. The angle with a constant column, which is zero once its mean is
     removed, is 50: neither similar nor dissimilar.
     """
-    A = as_matrix(W, "W").astype(np.float64)
-    B = as_matrix(W_true, "W_true").astype(np.float64)
-    if A.shape[0] != B.shape[0]:
+    A, B = _spectra(W, "W", W_true, "W_true")
+    angles: Array = 100 / np.pi * _angles(_centred(A), _centred(B))
+    return angles
+
+
+def _spectra(A: ArrayLike, name_a: str, B: ArrayLike, name_b: str) -> tuple[Array, Array]:
+    """Return two sets of spectra as matrices with the same number of rows, of ordinary size."""
+    first = as_matrix(A, name_a).astype(np.float64)
+    second = as_matrix(B, name_b).astype(np.float64)
+    if first.shape[0] != second.shape[0]:
         raise InputError(
-            f"W and W_true must have the same number of rows, got {A.shape[0]} and {B.shape[0]}"
+            f"{name_a} and {name_b} must have the same number of rows (bands); "
+            f"got {first.shape[0]} and {second.shape[0]}"
         )
+    # Angles do not depend on the unit: squares of ordinary columns stay in range.
+    first = times_powers_of_two(first, -unusual_column_exponents(first))
+    second = times_powers_of_two(second, -unusual_column_exponents(second))
+    return first, second
+
+
+def _centred(V: Array) -> Array:
+    """Return the columns without their means; constant columns become exactly zero."""
+    centred: Array = V - V.mean(axis=0)
+    centred[:, np.ptp(V, axis=0) == 0] = 0.0
+    return centred
+
+
+def _angles(A: Array, B: Array) -> Array:
+    """Return the angles in radians between all pairs of columns; π/2 with a column of zeros."""
     # Rounding may bring a cosine slightly outside [−1, 1].
     cosines = np.clip(_unit_columns(A).T @ _unit_columns(B), -1.0, 1.0)
-    angles: Array = 100 / np.pi * np.arccos(cosines)
+    angles: Array = np.arccos(cosines)
     return angles
 
 
 def _unit_columns(V: Array) -> Array:
-    """Return the columns without their means, scaled to norm one; constant columns become zero."""
-    V = times_powers_of_two(V, -unusual_column_exponents(V))
-    V = V - V.mean(axis=0)
+    """Return the columns scaled to norm one; columns of zeros stay."""
     norms = np.linalg.norm(V, axis=0)
     unit: Array = np.divide(V, norms, out=np.zeros_like(V), where=norms > 0)
     return unit
@@ -51,9 +73,10 @@ def _unit_columns(V: Array) -> Array:
 def match(W: ArrayLike, W_true: ArrayLike) -> tuple[Array, Array]:
     """Pair columns of W with columns of W_true so that the sum of their angles is smallest.
 
-    Return the indices of the columns of W and those of the columns of W_true.
+    Return the indices of the columns of W and those of the columns of W_true. The angles are the
+    mean-removed ones.
     """
-    rows, columns = linear_sum_assignment(spectral_angles(W, W_true))
+    rows, columns = linear_sum_assignment(mean_removed_angles(W, W_true))
     return rows, columns
 
 
@@ -81,8 +104,94 @@ def mrsa(W: ArrayLike, W_true: ArrayLike) -> float:
     >>> mrsa(W, [[0.0, 2.0], [10.0, 4.0], [2.0, 8.0]]) < 1e-5
     True
     """
-    angles = spectral_angles(W, W_true)
+    angles = mean_removed_angles(W, W_true)
     return float(angles[linear_sum_assignment(angles)].mean())
+
+
+def spectral_angle(A: ArrayLike, B: ArrayLike, *, degrees: bool = False) -> float:
+    """Return the spectral angle (SAM, SAD) between two sets of spectra.
+
+    It is averaged over the pairs of the best matching, the one with the smallest sum of angles.
+
+    Parameters
+    ----------
+    A : (m, r) array_like
+        The spectra found, as columns; none of them zero.
+    B : (m, r_true) array_like
+        The reference, none zero. If the numbers differ, the smaller set is matched into the larger
+        one.
+    degrees : bool
+        Return degrees instead of radians.
+
+    Returns
+    -------
+    float
+        Between 0 and π. 0 is a perfect match up to the brightness of each spectrum; π/2 is the
+        largest value for nonnegative spectra.
+
+    Examples
+    --------
+    >>> from selfdict.metrics import spectral_angle
+    >>> angle = spectral_angle([[1.0, 2.0], [1.0, 0.0]], [[3.0, 0.0], [0.0, 4.0]], degrees=True)
+    >>> round(angle, 6)  # 0° between the second and the first, 45° between the others
+    22.5
+    """
+    found, reference = _spectra(A, "A", B, "B")
+    for name, spectra in (("A", found), ("B", reference)):
+        zero = np.flatnonzero(~spectra.any(axis=0))
+        if zero.size > 0:
+            raise InputError(
+                f"a spectrum of zeros has no angle; got one in {name}: column {zero[0]}"
+            )
+    angles = _angles(found, reference)
+    if degrees:
+        angles = np.degrees(angles)
+    return float(angles[linear_sum_assignment(angles)].mean())
+
+
+def abundance_rmse(A: ArrayLike, B: ArrayLike) -> float:
+    """Return the root mean square error between two sets of abundances.
+
+    The mean is over all pixels and over the pairs of endmembers of the best matching, the one with
+    the smallest error.
+
+    Parameters
+    ----------
+    A : (r, n) array_like
+        The abundances found: a row per endmember, a column per pixel. They are compared as they
+        are, not divided by their sums.
+    B : (r_true, n) array_like
+        The reference. If the numbers of endmembers differ, the smaller set is matched into the
+        larger one, and the rows left over do not count.
+
+    Returns
+    -------
+    float
+        In the unit of the abundances: 0.02 for shares is 2 percentage points.
+
+    Examples
+    --------
+    >>> from selfdict.metrics import abundance_rmse
+    >>> A = [[0.25, 0.5, 0.0], [0.75, 0.5, 1.0]]
+    >>> abundance_rmse(A, [[0.75, 0.5, 1.0], [0.25, 0.5, 0.0]])
+    0.0
+    >>> abundance_rmse([[0.5, 0.75]], [[0.0, 0.25]])
+    0.5
+    """
+    found = as_matrix(A, "A").astype(np.float64)
+    reference = as_matrix(B, "B").astype(np.float64)
+    if found.shape[1] != reference.shape[1]:
+        raise InputError(
+            "A and B must have the same number of columns (pixels); "
+            f"got {found.shape[1]} and {reference.shape[1]}"
+        )
+    # A power of two keeps the squares of very large or small abundances in range.
+    exponent = int(np.frexp(max(largest_entry(found), largest_entry(reference)))[1])
+    found = times_power_of_two(found, -exponent)
+    reference = times_power_of_two(reference, -exponent)
+    squares = np.stack([((reference - row) ** 2).mean(axis=1) for row in found])
+    error = np.sqrt(squares[linear_sum_assignment(squares)].mean())
+    return float(np.ldexp(error, exponent))
 
 
 def relative_error(M: ArrayLike, W: ArrayLike, H: ArrayLike | None = None) -> float:

@@ -41,7 +41,7 @@ def unmix_json(*arguments):
 
 MAPS = {
     f"{name}.{ending}"
-    for name in ("abundances", "uncertainty", "residual")
+    for name in ("abundances", "uncertainty", "brightness", "residual")
     for ending in ("hdr", "img")
 }
 
@@ -98,7 +98,7 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
     spectra = np.stack([columns[f"endmember_{k}"] for k in range(1, 5)], axis=1)
     M = truth.scene.values[bands][:, inside].astype(float)
     error = np.linalg.norm(M - spectra @ nnls(spectra, M)) / np.linalg.norm(M)
-    assert error == pytest.approx(record["relative_error"], rel=1e-4)
+    assert error <= record["relative_error"] <= 1.01 * error
 
 
 def test_pixels_and_coefficients(truth, cube, tmp_path):
@@ -118,7 +118,7 @@ def test_pixels_and_coefficients(truth, cube, tmp_path):
     spectra = np.stack([columns[f"endmember_{k}"] for k in range(1, 5)], axis=1)
     M = truth.scene.values[bands][:, inside]
     error = np.linalg.norm(M - spectra @ maps[:, inside]) / np.linalg.norm(M)
-    assert error == pytest.approx(record["relative_error"], rel=1e-4)
+    assert error <= record["relative_error"] <= 1.01 * error
     assert record["pixel_error"] == record["relative_error"]
 
 
@@ -236,7 +236,8 @@ def test_the_folder_has_a_name_by_default_and_is_not_replaced(cube, tmp_path, mo
     assert (tmp_path / "cube-unmixed" / "report.html").is_file()
     again = run(*words)
     assert again.exit_code == 2
-    assert "cube-unmixed: exists already; choose another folder or pass --force" in again.stderr
+    assert "cube-unmixed: " in again.stderr
+    assert "--force" in again.stderr
     assert run(*words, "--force").exit_code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["cube-unmixed"]
 

@@ -1,5 +1,6 @@
 """The pages with complete examples: their code runs as it stands."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -24,6 +25,8 @@ NEEDED = {"neighbours": ("hyperspy", "ramanspy", "pymcr", "torch", "spectral", "
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # The word after the fence, such as python or {toctree}, and what is inside.
 FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# The package and the names, on one line or in brackets.
+IMPORT = re.compile(r"from (selfdict[\w.]*) import \(?((?<=\()[^)]*|[^\n`]*)")
 FILE_NAME = re.compile(r"# (\w+\.py)\n")  # the first line of a block that is to be saved
 
 
@@ -56,6 +59,19 @@ def test_the_reference_lists_every_public_name():
     words = (DOCS / "api.md").read_text(encoding="utf-8").split()
     listed = {word.removeprefix("scene.") for word in words}
     assert set(selfdict.__all__) - {"__version__"} <= listed
+
+
+def test_every_import_that_is_shown_works():
+    """In all pages and examples; those of docstrings run as doctests."""
+    missing = []
+    for text in [DOCS.parent / "README.md", *DOCS.glob("**/*.md"), *DOCS.glob("**/*.py")]:
+        for module, names in IMPORT.findall(text.read_text(encoding="utf-8")):
+            for name in re.findall(r"\w+(?: as \w+)?", names.partition("#")[0]):
+                imported = name.partition(" as ")[0]
+                parent = importlib.import_module(module)
+                if not hasattr(parent, imported) and not find_spec(f"{module}.{imported}"):
+                    missing.append(f"{text.name}: from {module} import {imported}")
+    assert not missing
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("**/*.md")), ids=lambda page: page.stem)

@@ -81,7 +81,7 @@ def test_residual_weights_solve_the_weighted_model():
     M = make_mixtures(10, 80, 3, noise=0.02, random_state=1)[0]
     model = FGNSR(3, candidates=Candidates(20, "residual"), tol=1e-6, random_state=0).fit(M.T)
     C, sizes = M[:, model.clusters_.indices], model.clusters_.sizes
-    exact = conic(C, mu=model.mu_, p=model.solution_.p, sample_weight=sizes)
+    exact = conic(C, mu=model.mu_, p=model.solution_.problem.p, sample_weight=sizes)
     assert model.solution_.objective == pytest.approx(exact.objective, rel=1e-5)
 
 
@@ -155,7 +155,7 @@ def test_one_point():
         (
             dict(solver="conic", target=("trace", 3.0)),
             np.eye(3),
-            'conic does not take the target ."trace", value.; use fast_gradient or working_set',
+            'does not take the target ."trace", value.; use solver="fast_gradient"',
         ),
         (dict(candidates=0), np.eye(3), "candidates"),
         ({}, np.full((3, 3), np.nan), "NaN"),

@@ -66,7 +66,9 @@ def test_candidates_stand_for_the_points(mixtures):
     assert set(model.indices_) == set(K)
     assert model.solution_.coef.shape[1] == 60
     M, sizes = denoise(X.T, 4).data[:, model.clusters_.indices], model.clusters_.sizes
-    again = working_set(M, model.mu_, D=atoms.T, p=model.solution_.p, sample_weight=sizes, tol=1e-6)
+    again = working_set(
+        M, model.mu_, D=atoms.T, p=model.solution_.problem.p, sample_weight=sizes, tol=1e-6
+    )
     assert model.solution_.objective == pytest.approx(again.objective, rel=1e-6)
 
 

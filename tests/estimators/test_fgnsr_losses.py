@@ -8,8 +8,10 @@ from selfdict import (
     Candidates,
     FastGradient,
     Huber,
+    Loss,
     PseudoHuber,
     Weighted,
+    WorkingSet,
     certify,
     select_indices,
 )
@@ -71,11 +73,37 @@ def test_candidates_take_their_own_variances(weights):
     assert model.gap_ <= 1e-3
 
 
+class Own(Loss):
+    """A loss of one's own."""
+
+    lipschitz = 1.0
+
+    def value(self, R):
+        return 0.5 * R * R
+
+    def gradient(self, R):
+        return R
+
+    def conjugate(self, theta):
+        return 0.5 * theta * theta
+
+
+@pytest.mark.parametrize("loss", [Huber(2 * SIGMA), Own()])
+def test_the_solver_follows_the_loss(loss):
+    M, _, _ = spoiled()
+    settings = dict(mu=1.0, tol=0.5, random_state=0)
+    model = FGNSR(4, loss=loss, **settings).fit(M.T)
+    assert model.solver_ == FastGradient(tol=0.5)
+    named = FGNSR(4, loss=loss, solver="fast_gradient", **settings).fit(M.T)
+    np.testing.assert_array_equal(model.indices_, named.indices_)
+    assert FGNSR(4).fit(M.T).solver_ == WorkingSet()
+
+
 def test_mismatches_are_one_clear_sentence():
     M, _, _ = spoiled()
     for options, error, message in [
-        (dict(loss=Huber(0.1)), ValueError, "use fast_gradient"),
-        (dict(loss=Huber(0.1), solver="conic"), ValueError, "use fast_gradient"),
+        (dict(loss=Huber(0.1), solver="working_set"), ValueError, 'use solver="fast_gradient"'),
+        (dict(loss=Huber(0.1), solver="conic"), ValueError, 'use solver="fast_gradient"'),
         (
             dict(loss=Weighted(np.ones(3))),
             ValueError,

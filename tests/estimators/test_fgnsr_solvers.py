@@ -209,11 +209,15 @@ BAD = {
         {"scale": 1e200},
         "the squares of the entries of X",
     ),
-    "a loss for another solver": (FGNSR(3, loss=Huber(0.1)), {}, "use fast_gradient"),
+    "a loss for another solver": (
+        FGNSR(3, loss=Huber(0.1), solver="conic"),
+        {},
+        "fast_gradient",
+    ),
     "many points for the exact solver": (
         FGNSR(3, solver="conic"),
         {"repeat": 6},
-        "conic handles at most 300 points, got 360",
+        "handles at most 300 points, got 360",
     ),
     "a compressed dictionary": (
         FGNSR(3, dictionary=np.eye(5, 10), compress=3),

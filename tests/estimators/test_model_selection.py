@@ -73,8 +73,8 @@ def test_two_processes_without_a_seed_agree(capsys):
 
 
 def test_a_generator_gives_other_weights_each_time(X):
-    first = FGNSR(3).fit(X).solution_.p
-    np.testing.assert_array_equal(first, FGNSR(3, random_state=None).fit(X).solution_.p)
-    np.testing.assert_array_equal(first, FGNSR(3, random_state=0).fit(X).solution_.p)
-    other = FGNSR(3, random_state=np.random.default_rng()).fit(X).solution_.p
+    first = FGNSR(3).fit(X).solution_.problem.p
+    np.testing.assert_array_equal(first, FGNSR(3, random_state=None).fit(X).solution_.problem.p)
+    np.testing.assert_array_equal(first, FGNSR(3, random_state=0).fit(X).solution_.problem.p)
+    other = FGNSR(3, random_state=np.random.default_rng()).fit(X).solution_.problem.p
     assert (first != other).any()

@@ -18,11 +18,8 @@ from selfdict import (
     Problem,
     UnsupportedError,
     WorkingSet,
-    certify,
-    h2nmf,
     lift,
     select_indices,
-    working_set,
 )
 from selfdict.datasets import make_mixtures
 from selfdict.model.solution import relative_gap
@@ -109,19 +106,6 @@ def test_messages_of_estimators_are_true():
         FGNSR(3, solver="conic", target=("residual", 1e-5), dictionary=X[:4]).fit(X)
     assert "no X brings D X so near to X" not in str(caught.value)
     assert "epsilon" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda s: select_indices(s, 3, D=M[:, :5]),
-        lambda s: select_indices(s, 3, clusters=h2nmf(M, 5)),
-        lambda s: certify(s, D=M[:, :5]),
-    ],
-)
-def test_arguments_are_not_ignored_silently(call):
-    with pytest.raises(TypeError, match="deprecated form"):
-        call(working_set(M, 0.1))
 
 
 def test_a_subset_behind_another_reduction_has_to_be_lifted_first():

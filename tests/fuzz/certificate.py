@@ -4,7 +4,8 @@ A random problem of any kind (dense, sparse, with a dictionary, other losses, we
 float64) is certified, at a random feasible point or at the end of each solver. The bound is
 compared with the objective of feasible points near the optimum, evaluated in 80-bit floating point
 for the data as they are: weights of Ω are sums in that precision, and X is moved inside Ω by more
-than any rounding. ``python -m fuzz.certificate --problems 10000`` runs it at length.
+than any rounding. Points outside of Ω, by 1e-5 to 10 times the limit of an entry, must be refused.
+``python -m fuzz.certificate --problems 10000`` runs it at length.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from selfdict import (
     Conic,
     FastGradient,
     Huber,
+    InputError,
     Problem,
     PseudoHuber,
     Solution,
@@ -49,7 +51,7 @@ def random_problem(rng):
         M = scale * rng.random((m, 2)) @ rng.dirichlet([0.5, 0.5], n).T
         M *= 1 + 10.0 ** rng.uniform(-15, -3) * rng.normal(size=(m, n))
     elif shape == "bright":
-        M[:, 0] *= 10.0 ** rng.uniform(0, 8)
+        M[:, int(rng.integers(n))] *= 10.0 ** rng.uniform(3, 8)
     elif shape == "duplicates" and n > 1:
         M[:, 1] = M[:, 0] * rng.uniform(0.5, 2)
     elif shape == "zeros":
@@ -138,6 +140,63 @@ def random_point(problem, rng):
     return Solution.from_matrix(X, problem, diagonal=t)
 
 
+OUTSIDE = ("entry", "row", "negative entry", "negative row", "gate", "negative gate", "closed row")
+
+
+def outside_of_omega(problem, rng):
+    """Yield points that violate Ω, each with a name for how it does."""
+    for kind in OUTSIDE:
+        feasible = random_point(problem, rng)
+        X = feasible.toarray()
+        t = feasible.diagonal.copy()
+        # one part in 1e5 is ten times what is let pass
+        margin = 10.0 ** rng.uniform(-5, 1)
+        rows = np.flatnonzero((t > 0) & (problem.v > 0))
+        if kind == "closed row":
+            rows = np.flatnonzero(problem.v > 0)
+        if rows.size == 0:
+            continue
+        i = int(rng.choice(rows))
+        others = np.flatnonzero(problem.w > 0)
+        if problem.D is None:
+            others = others[others != i]
+        if others.size == 0 and "gate" not in kind:
+            continue
+        if kind in ("entry", "negative entry"):
+            others = rng.choice(others, 1)
+        limit = t[i] / problem.v[i] * problem.w[others]
+        if kind in ("entry", "row"):
+            X[i, others] = (1 + margin) * limit
+        elif kind in ("negative entry", "negative row"):
+            X[i, others] = -margin * limit
+        elif kind == "closed row":
+            t[i] = 0.0
+            X[i] = 0.0
+            X[i, rng.choice(others)] = margin * 1e-12
+        else:
+            t[i] = 1 + margin
+            if kind == "negative gate":
+                t[i] = -margin
+                X[i] = 0.0
+        if problem.D is None:
+            X[i, i] = t[i]
+        yield kind, Solution.from_matrix(X, problem, diagonal=t)
+
+
+def accepted_outside(problem, rng):
+    """Return the kinds of points outside of Ω that were certified, and how many were tried."""
+    accepted = []
+    n_tried = 0
+    for kind, point in outside_of_omega(problem, rng):
+        n_tried += 1
+        try:
+            certify(point)
+        except InputError:
+            continue
+        accepted.append(kind)
+    return accepted, n_tried
+
+
 def solutions(problem, rng):
     """Yield certified solutions of a problem, each with the name of what bounded it."""
     yield "certify", certify(random_point(problem, rng))
@@ -152,7 +211,10 @@ def solutions(problem, rng):
                 small = Compression(max(1, problem.M.shape[0] // 2)).reduce(problem)
                 yield "compression", lift(WorkingSet(max_seconds=2).solve(small))
     if not problem.is_sparse and in_range(problem):
-        yield "fast_gradient", FastGradient(tol=1e-6, max_iter=200).solve(problem)
+        try:
+            yield "fast_gradient", FastGradient(tol=1e-6, max_iter=200).solve(problem)
+        except InputError:  # the squares of w leave the range of float32
+            assert problem.M.dtype == np.float32
     if not problem.is_sparse and problem.loss.quadratic and rng.random() < 0.1:
         try:
             yield "conic", Conic().solve(problem)
@@ -166,7 +228,10 @@ def in_range(problem):
 
 
 def largest_excess(seed):
-    """Return by how much a bound exceeds an attained objective, relative to it, and what it was."""
+    """Return by how much a bound exceeds an attained objective, relative to it, and what it was.
+
+    A point outside of Ω that is certified counts as an infinite excess.
+    """
     rng = np.random.default_rng(seed)
     problem, M, options, kind = random_problem(rng)
     # bounds on scores are for large problems; here every other one uses them, half with clusters
@@ -190,7 +255,11 @@ def largest_excess(seed):
         excess = float((LONG(solution.dual_bound) - attained) / max(attained, LONG(1e-300)))
         if excess > worst:
             worst, by = excess, name
-    return worst, by, kind, [name for name, _ in found]
+    tried = [name for name, _ in found]
+    accepted, n_refused = accepted_outside(problem, rng)
+    if accepted:
+        worst, by = np.inf, f"outside of Omega: {accepted[0]}"
+    return worst, by, kind, tried + ["outside of Omega"] * n_refused
 
 
 def main():

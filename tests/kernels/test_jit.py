@@ -1,12 +1,16 @@
 """What holds for compiled functions in general."""
 
+import logging
 import signal
 import sys
 import time
 
+import numba
 import numpy as np
 import pytest
+from numba.core import event
 
+from selfdict.kernels import jit
 from selfdict.kernels.gates import fit_columns
 from selfdict.kernels.leading_eigen import leading_eigenpairs
 from selfdict.kernels.rank_two import deflate
@@ -53,3 +57,23 @@ def test_an_interruption_is_raised_as_one(name):
         assert sum(_interrupted(CALLS[name]) for _ in range(30)) > 20
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+def _compile_function_of(module):
+    def add_one(x):
+        return x + 1
+
+    add_one.__module__ = module
+    numba.njit(add_one)(1)
+
+
+@pytest.mark.parametrize(("module", "n_lines"), [("selfdict.another", 1), ("somebody.else", 0)])
+def test_compiling_our_own_functions_is_logged_once(module, n_lines, caplog):
+    caplog.set_level(logging.INFO, logger="selfdict")
+    # The notice of this process has logged its line then.
+    _compile_function_of("selfdict.another")
+    caplog.clear()
+    with event.install_listener("numba:compile", jit._Notice()):
+        _compile_function_of(module)
+        _compile_function_of(module)
+    assert len(caplog.records) == n_lines

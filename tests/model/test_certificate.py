@@ -23,7 +23,7 @@ def test_gap_at_the_authors_optimum(case):
     assert solution.objective == pytest.approx(float(data["fopt"]), rel=1e-12)
 
 
-@given(st.integers(0, 10_000), st.floats(0, 2), st.booleans())
+@given(st.integers(0, 10_000), st.just(0.0) | st.floats(1e-200, 2), st.booleans())
 def test_weak_duality_at_random_feasible_points(seed, mu, weighted):
     """At whatever weights, zero columns and signs, no point lies below a bound from another."""
     rng = np.random.default_rng(seed)
@@ -129,8 +129,6 @@ def test_bad_input():
     M = np.eye(3)
     with pytest.raises(ValueError, match="belongs to 2 points, M has 3"):
         Solution.from_matrix(np.eye(2), Problem(M, 0.1))
-    with pytest.raises(ValueError, match="this solution has no problem: give it one by"):
-        certify(Solution.from_matrix(np.eye(3)))
     with pytest.raises(ValueError, match="the problem has no penalty yet: give mu"):
         certify(Solution.from_matrix(np.eye(3), Problem(M)))
     with pytest.raises(TypeError, match="expected a Solution, got ndarray"):
@@ -141,9 +139,9 @@ def test_the_same_matrix_as_a_sparse_one():
     X = np.zeros((5, 5), dtype=np.float32)
     X[1] = [0.2, 1.0, 0.0, 0.4, 0.0]
     X[4] = [0.0, 0.0, 0.3, 0.0, 0.5]
-    solution = Solution.from_matrix(X)
+    solution = Solution.from_matrix(X, Problem(np.eye(5)))
     found = solution.tosparse()
     assert found.nnz == 5
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found.toarray(), solution.toarray())
-    assert Solution.from_matrix(np.zeros((3, 3))).tosparse().nnz == 0
+    assert Solution.from_matrix(np.zeros((3, 3)), Problem(np.eye(3))).tosparse().nnz == 0

@@ -1,10 +1,24 @@
 """An X that is not feasible has no objective that proves anything: it is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from selfdict import InputError, Problem, Solution, certify, conic, prove_groups, working_set
+from selfdict import (
+    Conic,
+    FastGradient,
+    InputError,
+    Problem,
+    Solution,
+    WorkingSet,
+    certify,
+    conic,
+    prove_groups,
+    working_set,
+)
 from selfdict.datasets import make_mixtures
+from selfdict.model.feasibility import into_omega
 
 TWICE = np.eye(3)[:, [0, 1, 2, 0, 1, 2]]
 
@@ -57,9 +71,109 @@ def test_solutions_are_feasible(dtype):
         assert certify(working_set(M, mu)).gap < 1e-3
 
 
-def test_an_objective_beyond_the_range_proves_nothing():
-    M = make_mixtures(10, 30, 3, random_state=0)[0]
-    assert certify(Solution.from_matrix(np.eye(30), Problem(M, 1e308))).gap == np.inf
+def bright_column():
+    """Return three groups of eleven equal columns beside a very bright one, and an infeasible X."""
+    M = np.zeros((4, 34))
+    X = np.zeros((34, 34))
+    for group in range(3):
+        first = 11 * group
+        M[group, first : first + 11] = 1.0
+        X[first, first : first + 11] = 0.5
+        X[first, first] = 0.25  # the others may be no larger
+    M[3, 33] = 1e6
+    X[33, 33] = 1.0
+    return M, X
+
+
+def test_a_bright_column_loosens_no_other_limit():
+    M, X = bright_column()
+    solution = Solution.from_matrix(X, Problem(M, mu=1.0))
+    with pytest.raises(InputError, match=r"X\[0, 1\]"):
+        certify(solution)
+    with pytest.raises(InputError, match=r"X\[0, 1\]"):
+        prove_groups(solution, [[0], [11], [22], [33]])
+    found = working_set(M, 1.0, tol=1e-9)
+    proof = prove_groups(found, [[0], [11], [22], [33]])
+    assert not proof.closed[proof.solution.support].any()
+
+
+@pytest.mark.parametrize("value", [-1e-3, -1e-5, np.nan])
+def test_the_room_of_an_entry_is_relative_to_its_own_limit(value):
+    M, _ = bright_column()
+    X = np.zeros((34, 34))
+    X[33, 33] = 1.0
+    X[33, 0] = value * 1e-6  # 1e-6 is its limit
+    with pytest.raises(InputError, match=r"X\[33, 0\]"):
+        certify(Solution.from_matrix(X, Problem(M, mu=1.0)))
+
+
+def test_an_entry_without_a_limit_must_be_zero():
+    X = np.zeros((6, 6))
+    X[0, 3] = 1e-30
+    with pytest.raises(InputError, match=r"X\[0, 3\]"):
+        certify(Solution.from_matrix(X, Problem(TWICE, mu=0.4)))
+
+
+def test_what_is_let_pass_is_clipped_so_that_the_objective_is_attained():
+    X = np.zeros((6, 6))
+    for row in range(3):
+        X[row, row] = 0.5 - 1e-7
+        X[row, row + 3] = 0.5 + 2e-7
+    X[0, 1] = -1e-8
+    problem = Problem(TWICE, mu=0.4)
+    solution = certify(Solution.from_matrix(X, problem))
+    clipped = solution.toarray()
+    assert (clipped >= 0).all()
+    assert (clipped <= np.diagonal(clipped)[:, None]).all()
+    R = TWICE - TWICE @ clipped
+    attained = 0.5 * (R**2).sum() + 0.4 * np.trace(clipped)
+    assert solution.objective == pytest.approx(attained, rel=1e-14)
+    assert solution.dual_bound <= attained
+
+
+def test_a_diagonal_that_is_not_that_of_x_is_refused():
+    problem = Problem(TWICE, mu=0.4)
+    X = np.diag([0.5] * 6)
+    with pytest.raises(InputError, match="diagonal entry"):
+        certify(Solution.from_matrix(X, problem, diagonal=np.full(6, 0.25)))
+    solution = Solution.from_matrix(np.diag([0.5, 0, 0, 0, 0, 0]), problem)
+    gates = solution.diagonal.copy()
+    gates[1] = 0.5
+    with pytest.raises(InputError, match="support"):
+        certify(replace(solution, diagonal=gates))
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1])
+def test_small_residuals_of_the_interior_point_method_are_accepted(epsilon):
+    M = np.column_stack([1e3 * TWICE, [0.0, 0.0, 1.0]])
+    exact = conic(M, epsilon=epsilon)
+    assert certify(exact).dual_bound <= exact.objective
+
+
+def test_the_residual_has_room_relative_to_epsilon():
+    M = np.column_stack([1e3 * np.eye(2), [1.0, 0.0]])
+    X = np.eye(3)
+    X[2, 2] = 0.0
+    X[0, 2] = 1e-3 * (1 - 1e-4)
+    with pytest.raises(InputError, match="residual"):
+        certify(Solution.from_matrix(X, Problem(M, epsilon=0.9e-4)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_solver_returns_points_of_omega(dtype, weighted):
+    M = make_mixtures(8, 30, 3, noise=0.1, random_state=0)[0].astype(dtype)
+    M[:, 4] *= 1e5
+    weight = None
+    if weighted:
+        weight = np.linspace(0.1, 10, 30)
+    problem = Problem(M, 0.3, sample_weight=weight)
+    for solver in (WorkingSet(tol=1e-8), FastGradient(max_iter=100), Conic()):
+        found = solver.solve(problem)
+        assert into_omega(found) is found, solver.name
+        gates = found.diagonal[found.support].astype(np.longdouble)
+        X = found.coef.astype(np.longdouble)
+        assert (problem.w[found.support, None] * X <= problem.w * gates[:, None]).all()
 
 
 @pytest.mark.parametrize("seed", range(5))

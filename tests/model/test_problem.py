@@ -12,10 +12,12 @@ from selfdict import (
     Huber,
     InputError,
     Problem,
+    PseudoHuber,
     Solution,
     UnsupportedError,
     Weighted,
     WorkingSet,
+    certify,
 )
 from selfdict.model.problem import jitter
 from selfdict.model.solution import relative_gap
@@ -141,7 +143,7 @@ def test_a_solution_knows_the_problem_it_solves():
     assert solution.problem.M is problem.M
     assert solution.problem.mu == solution.mu != problem.mu
     assert solution.problem.target is None
-    assert solution.sample_weight is problem.sample_weight
+    assert solution.problem.sample_weight is problem.sample_weight
     assert solution.weights is problem.w
     again = solution.for_problem(Problem(M, 0.5))
     assert again.mu == 0.5
@@ -150,14 +152,8 @@ def test_a_solution_knows_the_problem_it_solves():
         solution.objective = 0.0
 
 
-def test_a_matrix_without_a_problem_tells_what_it_was_told():
-    point = Solution.from_matrix(np.eye(6), mu=0.3, loss=Huber(0.1))
-    assert point.problem is None
-    assert point.mu == 0.3
-    assert point.loss == Huber(0.1)
-    assert point.weights is None
-    with pytest.raises(TypeError, match="unexpected keyword 'penalty'"):
-        Solution.from_matrix(np.eye(6), penalty=0.3)
+def test_a_solution_of_points_is_none_of_atoms():
+    point = Solution.from_matrix(np.eye(6), Problem(M, 0.1))
     with pytest.raises(InputError, match="belongs to 6 points, D has 3 atoms"):
         point.for_problem(Problem(M, 0.1, D=D))
 
@@ -165,5 +161,44 @@ def test_a_matrix_without_a_problem_tells_what_it_was_told():
 def test_the_gap_is_infinite_without_a_bound_and_zero_where_nothing_is_left():
     assert relative_gap(2.0, -np.inf) == np.inf
     assert relative_gap(2.0, 1.0) == 0.5
-    assert relative_gap(2.0, 2.1) == 0.0
+    assert relative_gap(2.0, 2.0) == 0.0
+    with pytest.raises(ArithmeticError):
+        relative_gap(2.0, 2.1)
     assert relative_gap(0.0, 0.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sample_weight": np.array([1e300, 1, 1, 1])},
+        {"sample_weight": np.array([1e-300, 1, 1, 1])},
+        {"sample_weight": np.full(4, 1e300)},
+        {"p": np.array([1e300, 1, 1, 1])},
+        {"p": np.array([1e-300, 1, 1, 1])},
+        {"w": np.full(4, 1e300)},
+        {"w": np.full(4, 1e-200)},
+        {"mu": 1e308},
+        {"mu": 1e-305},
+        {"D": np.full((3, 2), 1e-100), "M": np.full((3, 4), 1e100)},
+        {"M": np.full((3, 4), 1e140), "sample_weight": np.full(4, 1e25)},
+        {"M": np.full((3, 4), 1e-140), "sample_weight": np.full(4, 1e-25)},
+        {"loss": Weighted(band_variance=np.full(3, 1e-200))},
+        {"loss": Weighted(pixel_variance=np.full(4, 1e200))},
+        {"loss": Huber(1e-200)},
+        {"loss": PseudoHuber(1e200)},
+    ],
+)
+def test_what_leaves_the_range_in_which_bounds_are_proofs_is_refused(options):
+    options = {"M": np.ones((3, 4)), "mu": 0.1} | options
+    with pytest.raises(InputError):
+        Problem(**options)
+
+
+@pytest.mark.parametrize("factor", [1e-25, 1e25])
+@pytest.mark.parametrize("name", ["sample_weight", "p", "w"])
+def test_weights_far_from_one_give_finite_certificates(name, factor):
+    M = np.random.default_rng(0).random((4, 6))
+    problem = Problem(M, 0.1, **{name: np.array([factor, 1, 1, 1, 1, 1])})
+    for X in (np.zeros((6, 6)), np.eye(6)):
+        solution = certify(Solution.from_matrix(X, problem))
+        assert np.isfinite([solution.objective, solution.dual_bound, solution.gap]).all()

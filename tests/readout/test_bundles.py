@@ -21,7 +21,7 @@ from selfdict import (
     working_set,
 )
 from selfdict.datasets import make_mixtures, make_scene
-from selfdict.metrics import match, spectral_angles
+from selfdict.metrics import match, mean_removed_angles
 
 
 def varied_scene(seed, variability):
@@ -121,7 +121,7 @@ def test_the_spread_is_that_of_the_members():
     np.testing.assert_allclose(found.std[:, k], columns.std(axis=1))
     np.testing.assert_array_equal(found.lower[:, k], columns.min(axis=1))
     np.testing.assert_array_equal(found.upper[:, k], columns.max(axis=1))
-    np.testing.assert_allclose(found.angles[k], spectral_angles(M[:, [K[k]]], columns)[0])
+    np.testing.assert_allclose(found.angles[k], mean_removed_angles(M[:, [K[k]]], columns)[0])
     assert found.angles[k][0] < 1e-5
 
 
@@ -135,13 +135,6 @@ def test_one_bundle_takes_the_whole_support_and_a_stranger_has_no_weight():
     assert found.abundances(M).dtype == np.float32
     nothing = bundles(Solution.from_matrix(np.zeros((4, 4)), problem), [0, 2])
     assert [members.tolist() for members in nothing.members] == [[0], [2]]
-
-
-def test_the_old_name_of_the_diagonal_warns_with_the_new_one():
-    solution = Solution.from_matrix(np.diag([0.2, 0.5]), Problem(np.eye(2), 0.1))
-    found = bundles(solution, [1])
-    with pytest.warns(DeprecationWarning, match="its name is diagonal now"):
-        assert found.weights is found.diagonal
 
 
 def test_of_a_fit_for_its_rank_and_another():
@@ -176,11 +169,6 @@ def test_of_a_dictionary_the_atoms_are_gathered():
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        (
-            dict(solution=Solution.from_matrix(np.eye(3))),
-            ValueError,
-            "this solution has no problem: give it one by",
-        ),
         (dict(indices=[0, 5]), ValueError, "distinct and lie between 0 and 2"),
         (dict(radius=-0.1), ValueError, "radius must be finite"),
         (dict(radius=1.5), ValueError, "radius must be at most 1, got 1.5"),

@@ -10,6 +10,7 @@ from scipy.sparse import csc_array
 
 from selfdict import (
     FGNSR,
+    Candidates,
     Huber,
     InputError,
     Problem,
@@ -184,6 +185,24 @@ def test_the_limit_is_that_of_the_svd():
     assert rank_limit(csc_array(M), 3) == pytest.approx(expected, rel=1e-9)
     assert rank_limit(M, 12) == 0.0
     assert rank_limit(np.zeros((3, 4)), 1) == 0.0
+
+
+@pytest.mark.parametrize("weighting", ["sample_weight", "loss"])
+def test_the_limit_is_one_of_the_points_as_they_are(weighting):
+    M = make_mixtures(12, 40, 3, noise=0.1, random_state=0)[0]
+    weight = 10.0 ** np.random.default_rng(0).uniform(-3, 3, 40)
+    if weighting == "loss":
+        problem = Problem(M, 0.1, loss=Weighted(pixel_variance=1 / weight))
+    else:
+        problem = Problem(M, 0.1, sample_weight=weight)
+    small = Candidates(20).reduce(problem)
+    singular = np.linalg.svd(M, compute_uv=False)
+    attained = np.linalg.norm(singular[3:]) / np.linalg.norm(singular)
+    for solved in (problem, small):
+        solution = WorkingSet().solve(solved)
+        proof = prove_groups(solution, [[0], [1], [2]])
+        assert proof.limit <= attained
+        assert proof.limit == pytest.approx(attained, rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,6 @@ def test_same_input_same_indices():
         (dict(r=0), "between 1 and the number of points, 3"),
         (dict(r=4), "between 1 and the number of points, 3"),
         (dict(method="best"), "method must be one of"),
-        (dict(solution=Solution.from_matrix(np.eye(3))), "this solution has no problem"),
         (
             dict(method="spa", r=3, solution=solution_with([1.0, 0, 0], np.ones((2, 3)))),
             "r must be at most 1 for this M, got 3: all columns lie in the cone of 1 of them",

@@ -136,8 +136,8 @@ def test_weights_are_those_of_groups():
 def test_only_shares_are_called_shares():
     page = text_of(render_report(make_group_data()))
     assert "Mean share" in page
-    assert "Share of the material, in %" in page
-    assert "Shares of one pixel sum to 100 %" in page
+    assert "Part of the area, in %" in page
+    assert "the shares of a pixel sum to 100 %" in page
     assert "points" in page
     coefficients = make_group_data(abundance_kind="nnls", abundances=2.3 * np.ones((3, 20, 30)))
     page = text_of(render_report(coefficients))

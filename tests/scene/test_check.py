@@ -24,7 +24,7 @@ def case():
 
 def test_the_optimum_lies_between_the_bound_and_the_objective(case):
     result, M, D = case
-    best = working_set(M, result.solution.mu, D=D, p=result.solution.p, tol=1e-6)
+    best = working_set(M, result.solution.mu, D=D, p=result.solution.problem.p, tol=1e-6)
     check = result.check
     assert check.dual_bound <= best.objective * (1 + 1e-6)
     assert best.objective <= check.objective * (1 + 1e-6)
@@ -34,7 +34,7 @@ def test_the_optimum_lies_between_the_bound_and_the_objective(case):
 
 def test_gates_fitted_to_all_pixels_close_the_gap(case):
     result, M, D = case
-    best = working_set(M, result.solution.mu, D=D, p=result.solution.p, tol=1e-6)
+    best = working_set(M, result.solution.mu, D=D, p=result.solution.problem.p, tol=1e-6)
     dictionary = Dictionary.of(D, best)
     check = dictionary.verdict(dictionary.sums(M[:, :100]) + dictionary.sums(M[:, 100:]))
     assert check.objective == pytest.approx(best.objective, rel=1e-6)

@@ -2,7 +2,10 @@
 
 import base64
 import io
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -11,12 +14,37 @@ import matplotlib.figure
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib import pyplot
 from PIL import Image
 
-from selfdict import FGNSR, Solution, bundles, prove_groups, working_set
+from selfdict import FGNSR, Problem, Solution, bundles, prove_groups, working_set
 from selfdict.datasets import make_mixtures, make_scene
 from selfdict.scene import build_library, unmix
 from selfdict.scene.notebook import png
+
+# How many pictures IPython shows for a cell that ends with a figure, suppresses it, or keeps it.
+NOTEBOOK = """
+from IPython.core.displaypub import CapturingDisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance()
+shell.display_pub = CapturingDisplayPublisher(parent=shell)
+values = []
+shell.displayhook.write_format_data = lambda data, metadata=None: values.append(data)
+shell.enable_gui = lambda gui=None: None  # there is no event loop
+shell.run_cell("%matplotlib inline").raise_error()
+import selfdict
+from selfdict.datasets import make_scene
+
+scene = make_scene(shape=(12, 12), n_endmembers=3, n_outliers=0, random_state=0).scene
+shell.user_ns["result"] = selfdict.unmix(scene, 3, method="spa")
+for cell in ("result.plot()", "result.plot();", "figure = result.plot()"):
+    values.clear()
+    shell.display_pub.outputs.clear()
+    shell.run_cell(cell, store_history=True).raise_error()
+    shown = values + [output["data"] for output in shell.display_pub.outputs]
+    print("pictures", sum("image/png" in data for data in shown))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +76,7 @@ def test_what_the_preflight_found_is_shown(truth):
     cube = truth.scene.values.copy()
     cube[:, :3, :3] = -9999.0  # in a plain array nothing says that this means no data
     found = unmix(np.moveaxis(cube, 0, -1), 3, candidates=60, prove=False)
-    sentence = "pixels hold one value in all bands (the lowest is -9999) and are used"
+    sentence = "pixels hold one value in all bands that is no measurement (-9999) and are left out"
     assert sentence in repr(found)
     assert sentence in found._repr_html_()
     assert sentence in found.to_dataset().attrs["preflight"]
@@ -117,6 +145,12 @@ def test_a_map_without_data_or_above_one():
     assert np.array(image.convert("L")).tolist() == [[0, 127, 254]]
 
 
+@pytest.fixture(autouse=True)
+def no_figures_are_left():
+    yield
+    pyplot.close("all")
+
+
 def test_a_figure(result):
     figure = result.plot()
     assert isinstance(figure, matplotlib.figure.Figure)
@@ -148,7 +182,56 @@ def test_colours_of_the_residual_serve_most_pixels(result):
     replace(result, residual=0 * result.residual).plot().savefig(io.BytesIO(), dpi=30)
 
 
-def test_a_notebook_shows_the_figure_without_pyplot(result):
+@pytest.mark.parametrize("backend", ["agg", "inline"])
+@pytest.mark.parametrize("is_last", [True, False])
+def test_a_notebook_shows_the_figure_once(result, backend, is_last, tmp_path, monkeypatch):
+    """As IPython does it: the value of the last line first, then all that pyplot still holds."""
+    (tmp_path / "like_inline.py").write_text(
+        "from matplotlib.backends.backend_agg import FigureCanvasAgg as FigureCanvas\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    if backend == "inline":
+        backend = "module://like_inline"
+    pyplot.close("all")
+    shown = []
+
+    def display(figure):
+        figure._repr_mimebundle_(include=None, exclude=None)
+        shown.append(figure)
+
+    before = pyplot.get_backend()
+    pyplot.switch_backend(backend)
+    try:
+        figure = result.plot()
+        if is_last:
+            display(figure)
+        if "inline" in backend:
+            for number in pyplot.get_fignums():
+                display(pyplot.figure(number))
+    finally:
+        pyplot.close("all")
+        pyplot.switch_backend(before)
+    expected = [figure]
+    if backend == "agg" and not is_last:
+        expected = []
+    assert shown == expected
+
+
+def test_ipython_shows_the_figure_once(tmp_path):
+    """With the inline backend itself, where it is installed."""
+    pytest.importorskip("matplotlib_inline")
+    run = subprocess.run(
+        [sys.executable, "-c", NOTEBOOK],
+        env=os.environ | {"IPYTHONDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert run.returncode == 0, run.stderr
+    assert re.findall(r"pictures (\d)", run.stdout) == ["1", "1", "1"]
+
+
+def test_a_notebook_shows_the_figure_without_the_inline_backend(result):
     picture = Image.open(io.BytesIO(result.plot()._repr_png_()))
     assert picture.format == "PNG"
     assert min(picture.size) > 400
@@ -198,7 +281,7 @@ def test_small_results_are_one_line():
     assert repr(solution).startswith(f"Solution(open rows {solution.support.size} of 100; ")
     assert f"certified gap {100 * solution.gap:.3g} %; status converged; mu 0.1)" in repr(solution)
     assert "The certified gap is below the tolerance." in solution._repr_html_()
-    unknown = Solution.from_matrix(np.eye(2))
+    unknown = Solution.from_matrix(np.eye(2), Problem(np.eye(2)))
     assert "objective not known; certified gap not certified; status given" in repr(unknown)
     gathered = bundles(solution, pure)
     assert repr(gathered).startswith("Bundles(around columns " + ", ".join(map(str, pure)))

@@ -52,7 +52,7 @@ def test_pure_pixels_and_groups_are_points_on_earth(scene, result, tmp_path):
             len(own) - 1
         )
         assert [own[0]["properties"]["row"], own[0]["properties"]["column"]] == pixel
-        assert own[0]["properties"]["name"] == result.labels[k]
+        assert own[0]["properties"]["name"] == result.labels[k].replace("\x07", "\ufffd")
         places = {(p["properties"]["row"], p["properties"]["column"]) for p in own}
         assert places == {tuple(place) for place in result.groups[k].tolist()}
         expected = to_earth.transform(*result.coordinates[k])

@@ -185,36 +185,59 @@ def test_nothing_is_overwritten_unless_asked(tmp_path, suffix):
 
 
 def test_a_header_comes_last_and_an_old_one_goes_first(tmp_path, monkeypatch):
-    scene, moves, replace = full_scene(), [], os.replace
+    scene, moves, rename = full_scene(), [], os.rename
     write_scene(scene, tmp_path / "cube.hdr")
     monkeypatch.setattr(
-        os, "replace", lambda old, new: moves.append((old.parent, old.name)) or replace(old, new)
+        os, "rename", lambda old, new: moves.append((old.parent, old.name)) or rename(old, new)
     )
     write_scene(scene, tmp_path / "cube.hdr", overwrite=True)
     assert moves[:2] == [(tmp_path, "cube.hdr"), (tmp_path, "cube.img")]
     assert [name for _, name in moves[2:]] == ["cube.img", "cube.hdr"]
 
 
-def test_an_interruption_before_anything_is_replaced_keeps_the_old(tmp_path, monkeypatch):
-    path, replace = write_scene(full_scene(seed=1), tmp_path / "cube.hdr"), os.replace
+@pytest.mark.parametrize("suffix", [".hdr", ".zarr"])
+@pytest.mark.parametrize("step", [1, 2])
+def test_an_interruption_while_files_are_replaced_restores_the_old(
+    tmp_path, monkeypatch, suffix, step
+):
+    path, rename = write_scene(full_scene(seed=1), tmp_path / f"cube{suffix}"), os.rename
     before = sorted(tmp_path.iterdir())
-    moves = iter([True, True, False, True, True])  # aside, the new data, and back
+    moves = []
 
     def interrupted(old, new):
-        if not next(moves):
+        moves.append(new)
+        if len(moves) == step:
             raise KeyboardInterrupt
-        replace(old, new)
+        rename(old, new)
 
-    monkeypatch.setattr(os, "replace", interrupted)
+    monkeypatch.setattr(os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_scene(full_scene(seed=2), path, overwrite=True)
     assert_same(read_scene(path), full_scene(seed=1))
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize("kind", ["folder", "store with a file", "link"])
+def test_only_files_and_zarr_stores_are_replaced(tmp_path, kind):
+    path = tmp_path / "cube.zarr"
+    elsewhere = write_scene(full_scene(), tmp_path / "elsewhere.zarr")
+    if kind == "folder":
+        path.mkdir()
+        (path / "0").write_text("mine")
+    elif kind == "store with a file":
+        elsewhere.rename(path)
+        (path / "notes.txt").write_text("mine")
+    else:
+        path.symlink_to(elsewhere, target_is_directory=True)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SceneError, match="not replaced"):
+        write_scene(full_scene(seed=2), path, overwrite=True)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_neither_file_of_a_pair_is_overwritten(tmp_path):
     (tmp_path / "cube.img").write_text("precious")
-    with pytest.raises(SceneError, match=r"cube\.img: exists already"):
+    with pytest.raises(SceneError, match=r"cube\.img: .* overwrite=True"):
         write_scene(full_scene(), tmp_path / "cube.hdr")
     assert [file.name for file in tmp_path.iterdir()] == ["cube.img"]
 

@@ -93,7 +93,7 @@ def test_the_same_without_a_seed(cube):
     first = unmix(values, 3, wavelengths=wavelengths, candidates=40)
     again = unmix(values, 3, wavelengths=wavelengths, candidates=40, random_state=None)
     np.testing.assert_array_equal(first.pixels, again.pixels)
-    np.testing.assert_array_equal(first.solution.p, again.solution.p)
+    np.testing.assert_array_equal(first.solution.problem.p, again.solution.problem.p)
     assert first.parameters["random_state"] == 0
 
 

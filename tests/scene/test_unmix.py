@@ -199,7 +199,7 @@ def test_progress_and_times(truth, small_blocks):
     ("options", "reason"),
     [
         ({"method": "magic"}, "method must be one of fgnsr, spa"),
-        ({"method": "spa", "abundances": "magic"}, "abundances must be 'nnls', 'fcls' or 'shares'"),
+        ({"method": "spa", "abundances": "magic"}, "abundances"),
         ({"method": "spa", "mask": np.ones((20, 24), dtype=bool)}, "no valid pixel"),
         ({"method": "spa", "mask": np.ones((3, 3), dtype=bool)}, "mask must be booleans"),
     ],

@@ -31,10 +31,10 @@ def test_negative_values_are_used_as_they_are(dark):
     assert values.min() < 0
     np.testing.assert_array_equal(result.endmembers.values, values.T)
     model = FGNSR(3, random_state=0).fit(M.T)
-    assert result.relative_error == pytest.approx(model.reconstruction_err_, rel=1e-5)
+    assert result.pixel_error == pytest.approx(model.reconstruction_err_, rel=1e-5)
     U = values.astype(np.float64)
     error = np.linalg.norm(M - U @ nnls(U, M)) / np.linalg.norm(M)
-    assert result.relative_error == pytest.approx(error, rel=1e-4)
+    assert result.pixel_error == pytest.approx(error, rel=1e-4)
 
 
 def test_a_scene_without_negative_values_says_so():

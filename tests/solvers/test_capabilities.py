@@ -224,7 +224,7 @@ def test_the_table_has_a_row_for_each_solver_and_a_column_for_each_feature():
 
 
 REFUSED = {
-    "a loss for squares alone": dict(loss=Huber(0.1)),
+    "a loss for squares alone": dict(solver="working_set", loss=Huber(0.1)),
     "a loss for an exact solver": dict(solver="conic", loss=Huber(0.1)),
     "a trace for an exact solver": dict(solver="conic", target=("trace", 2.0)),
     "a dictionary on a GPU": dict(solver=FastGradient(device="cuda"), dictionary=np.eye(6)),

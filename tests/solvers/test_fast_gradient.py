@@ -5,7 +5,7 @@ import pytest
 
 import naive
 import reference
-from selfdict import Huber, Solution, Status, conic, fast_gradient, project_omega
+from selfdict import Huber, Problem, Solution, Status, conic, fast_gradient, project_omega
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.solvers.gradient_data import squared_norm
 
@@ -102,11 +102,11 @@ def test_warm_start_goes_on_where_it_left_off():
 
 def test_random_p_is_the_seed_s():
     M = make_mixtures(10, 30, 3, random_state=0)[0]
-    p = [fast_gradient(M, 0.1, max_iter=1, random_state=seed).p for seed in (0, 0, 1)]
+    p = [fast_gradient(M, 0.1, max_iter=1, random_state=seed).problem.p for seed in (0, 0, 1)]
     np.testing.assert_array_equal(p[0], p[1])
     assert (p[0] != p[2]).any()
     assert (np.abs(p[0] - 1) <= 0.005).all()
-    np.testing.assert_array_equal(fast_gradient(M, 0.1, max_iter=1).p, np.ones(30))
+    np.testing.assert_array_equal(fast_gradient(M, 0.1, max_iter=1).problem.p, np.ones(30))
 
 
 def test_stops_by_callback_time_and_certificate():
@@ -203,7 +203,7 @@ def test_bad_input_is_one_clear_sentence(change, error, message):
 
 def test_solution_of_a_matrix_needs_a_square_one():
     with pytest.raises(ValueError, match="square"):
-        Solution.from_matrix(np.zeros((2, 3)))
+        Solution.from_matrix(np.zeros((2, 3)), Problem(np.eye(3)))
 
 
 @pytest.mark.parametrize("size", [1e-20, 1e20])

@@ -46,7 +46,7 @@ def test_known_variances_reach_the_exact_optimum_with_a_true_certificate(solver,
     assert again.objective == pytest.approx(solution.objective, rel=1e-10)
     assert again.gap <= 1e-6
     np.testing.assert_array_equal(solution.weights, np.abs(M).sum(axis=0))
-    np.testing.assert_array_equal(solution.sample_weight, s)
+    np.testing.assert_array_equal(solution.problem.sample_weight, s)
 
 
 @pytest.mark.parametrize("solver", [working_set, conic])

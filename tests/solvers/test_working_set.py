@@ -435,9 +435,8 @@ def test_stopped_early_it_returns_a_feasible_point_with_its_true_gap(
 
 def test_stopped_at_a_point_worse_than_zero_it_returns_zero():
     M, mu = scene(300)
-    dear = Solution.from_matrix(
-        np.eye(300)
-    )  # where the search may have been led: worse than X = 0 at this penalty
+    # where the search may have been led: worse than X = 0 at this penalty
+    dear = Solution.from_matrix(np.eye(300), Problem(M, mu))
     solution = working_set(M, 1e3 * mu, X0=dear, max_seconds=0.0)
     assert solution.status is Status.MAX_SECONDS
     assert len(solution.support) == 0
@@ -537,6 +536,14 @@ def test_a_zero_column_adds_no_rounding_error_of_bright_ones_to_the_bound(seed):
 def test_one_point_a_thousand_times_brighter_is_no_reason_to_stall(seed):
     M, mu = with_a_bright_point(1e3, seed)
     assert working_set(M, mu, tol=1e-3).status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_one_point_a_million_times_brighter_leaves_a_small_gap(seed):
+    M = make_mixtures(10, 60, 3, noise=0.05, random_state=seed)[0]
+    mu = mu_heuristic(M, 3)
+    M[:, 5] *= 1e6
+    assert working_set(M, mu, tol=1e-10).gap < 1e-4
 
 
 def test_a_search_that_hardly_gets_on_ends():

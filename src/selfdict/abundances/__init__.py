@@ -1,9 +1,21 @@
 """Abundances of endmembers: nonnegative and fully constrained least squares, and shares."""
 
 from selfdict.abundances.fcls import fcls
+from selfdict.abundances.illumination import Illumination
 from selfdict.abundances.nnls import nnls
 from selfdict.abundances.residual import column_residuals
-from selfdict.abundances.shares import shares
+from selfdict.abundances.shares import shares, unit_shares
+from selfdict.abundances.soft_sum import soft_sum
 from selfdict.abundances.uncertainty import Variability, standard_errors
 
-__all__ = ["Variability", "column_residuals", "fcls", "nnls", "shares", "standard_errors"]
+__all__ = [
+    "Illumination",
+    "Variability",
+    "column_residuals",
+    "fcls",
+    "nnls",
+    "shares",
+    "soft_sum",
+    "standard_errors",
+    "unit_shares",
+]

@@ -1,4 +1,4 @@
-"""Abundances that sum to one and do not depend on brightness."""
+"""Shares: the parts of a pixel's area that its materials cover. They sum to one."""
 
 from typing import Literal, overload
 
@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
+from selfdict.abundances.illumination import Illumination
 from selfdict.abundances.nnls import nnls
 from selfdict.abundances.residual import column_residuals
 from selfdict.abundances.uncertainty import Variability, standard_errors
@@ -19,6 +20,7 @@ def shares(
     U: ArrayLike,
     M: ArrayLike,
     *,
+    illumination: Illumination | None = ...,
     return_std: Literal[False] = ...,
     variability: Variability | None = ...,
 ) -> Array: ...
@@ -29,6 +31,7 @@ def shares(
     U: ArrayLike,
     M: ArrayLike,
     *,
+    illumination: Illumination | None = ...,
     return_std: Literal[True],
     variability: Variability | None = ...,
 ) -> tuple[Array, Array]: ...
@@ -38,24 +41,29 @@ def shares(
     U: ArrayLike,
     M: ArrayLike,
     *,
+    illumination: Illumination | None = None,
     return_std: bool = False,
     variability: Variability | None = None,
 ) -> Array | tuple[Array, Array]:
-    """Return the share of each column of U in each column of M: nonnegative, and summing to one.
+    """Return the part of each pixel's area that each material covers.
 
-    The brightness of a pixel (slope, shade, illumination) is arbitrary, and so is that of a
-    spectrum. Shares are therefore taken relative to spectra of unit length: nonnegative least
-    squares on U with columns of length one, divided by their sum.
+    A pixel is the sum of the spectra times their parts of the area, times its brightness (slope,
+    shade, illumination). The coefficients of a nonnegative fit are therefore divided by their sum,
+    which is the brightness. How far the sum may leave one is estimated from the pixels: see
+    :doc:`/answer`.
 
     Parameters
     ----------
     U : (m, r) array_like
-        Spectra; none of them zero.
+        Spectra at their typical brightness; none of them zero.
     M : (m, n) array_like or sparse array
         Pixels.
+    illumination : Illumination, optional
+        The brightness of spectra and pixels, by default estimated from U and M. Its spectra take
+        the place of U.
     return_std : bool
-        Return their standard errors as well: how much the noise in the residual, and the spread of
-        the spectra if it is given, let them vary. See :doc:`/answer`.
+        Return their standard errors as well: how much the noise in the residual, the brightness and
+        the spread of the spectra, if it is given, let them vary.
     variability : Variability, optional
         The spread of the spectra, from :attr:`Groups.variability <selfdict.Groups>`.
 
@@ -69,25 +77,69 @@ def shares(
 
     Examples
     --------
+    A dark and a bright material, each covering half of the area, in sun and in shade:
+
     >>> import selfdict
-    >>> U = [[1.0, 0.0], [0.0, 5.0]]
-    >>> selfdict.shares(U, [[3.0, 0.0, 2.0], [1.0, 2.0, 2.0]])
+    >>> U = [[1.0, 0.0], [0.0, 5.0], [0.0, 0.0]]
+    >>> selfdict.shares(U, [[0.5, 0.2], [2.5, 1.0], [0.0, 0.0]])
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+    if illumination is None:
+        illumination = Illumination.of(U, M)
+    U = illumination.spectra
+    H = illumination.coefficients(M)
+    if not return_std:
+        return as_shares(H)
+    errors = standard_errors(
+        U,
+        H,
+        column_residuals(U, M, H),
+        variability=variability,
+        stiffness=illumination.stiffness,
+        spread=illumination.spread,
+    )
+    return as_shares(H), errors
+
+
+def unit_shares(U: ArrayLike, M: ArrayLike) -> Array:
+    """Return shares relative to spectra of unit length, which do not depend on their brightness.
+
+    Many published tables use them. They are no parts of an area: a dark material beside a bright
+    one loses most of its share.
+
+    Parameters
+    ----------
+    U : (m, r) array_like
+        Spectra; none of them zero.
+    M : (m, n) array_like or sparse array
+        Pixels.
+
+    Returns
+    -------
+    (r, n) ndarray
+        Columns sum to one; a pixel in which no spectrum has a part, such as zeros, has zeros.
+
+    Examples
+    --------
+    >>> from selfdict.abundances import unit_shares
+    >>> unit_shares([[1.0, 0.0], [0.0, 5.0]], [[3.0, 0.0, 2.0], [1.0, 2.0, 2.0]])
     array([[0.75, 0.  , 0.5 ],
            [0.25, 1.  , 0.5 ]])
     """
+    return as_shares(nnls(unit_columns(U), M))
+
+
+def unit_columns(U: ArrayLike) -> Array:
+    """Return spectra (m, r) scaled to length one."""
     U = as_matrix(U, "U")
     # Directions have no unit: columns of any size are brought near one.
     U = times_powers_of_two(U, -unusual_column_exponents(U))
     norms = np.sqrt(squared_norms(U))
     if (norms == 0).any():
         zero = int(np.flatnonzero(norms == 0)[0])
-        raise InputError(f"shares are relative to spectra, got a spectrum of zeros: column {zero}")
-    U = (U / norms).astype(U.dtype)
-    H = nnls(U, M)
-    if not return_std:
-        return as_shares(H)
-    errors = standard_errors(U, H, column_residuals(U, M, H), variability=variability)
-    return as_shares(H), errors
+        raise InputError(f"shares are relative to spectra; column {zero} of U is zero")
+    return np.asarray((U / norms).astype(U.dtype))
 
 
 def as_shares(H: Array) -> Array:

@@ -12,6 +12,10 @@ the error Δa_i = (Δh_i − a_i Σ_k Δh_k)/s: a row v_i of r numbers with Δa_
 variance is v_iᵀN v_i. The residual r of the fit estimates the noise: its expected square is
 σ² (m − |P|) + Σ_k h_k² (tr C_k − tr B Q_k).
 
+Where the sum of the coefficients is drawn to one with the weight λ, and the sums vary by σ_b
+(:mod:`selfdict.abundances.illumination`), B is the inverse of U_PᵀU_P + λ 1 1ᵀ, the variation of
+the sums adds (λ σ_b)² 1 1ᵀ to N, and m − |P| becomes m − |P| + λ 1ᵀB1.
+
 A coefficient of zero has no first-order error. It gets the one that it would have if it was free.
 """
 
@@ -70,6 +74,8 @@ def standard_errors(
     *,
     kind: str = "shares",
     variability: Variability | None = None,
+    stiffness: float = 0.0,
+    spread: float = 0.0,
 ) -> Array:
     """Return the standard error of each abundance, to first order.
 
@@ -86,6 +92,9 @@ def standard_errors(
         What the errors are of: coefficients divided by their sum, or coefficients.
     variability : Variability, optional
         How the pixels of each material differ; by default they do not.
+    stiffness, spread : float
+        With which weight the sums of the coefficients are drawn to one, and how they vary: those of
+        an :class:`Illumination`. By default the sums are free.
 
     Returns
     -------
@@ -122,7 +131,10 @@ def standard_errors(
     unit = float(np.sqrt(squared_norms(U).max()))
     if unit == 0:
         raise InputError("U must not be zero")
-    model = _ErrorModel.of(U.astype(np.float64) / unit, kind, variability)
+    if np.isinf(stiffness):
+        kind = "fcls"
+        stiffness = 0.0
+    model = _ErrorModel.of(U.astype(np.float64) / unit, kind, variability, stiffness, spread)
     # the largest coefficient first: the sum of large ones may leave the range
     largest = H.max(axis=0).astype(np.float64)
     result = np.full(H.shape, np.nan)
@@ -132,10 +144,11 @@ def standard_errors(
         columns = fitted[start:stop]
         parts = H[:, columns].T / largest[columns, None]
         total = parts.sum(axis=1)
-        noise = norms[columns] / largest[columns] / total / unit
-        errors = model.errors(parts / total[:, None], noise)
+        # the sum of the coefficients, which are divided by it
+        sums = largest[columns] * total
+        errors = model.errors(parts / total[:, None], norms[columns] / sums / unit, sums)
         if kind == "nnls":
-            errors *= (largest[columns] * total)[:, None]
+            errors *= sums[:, None]
         else:
             errors = np.minimum(errors, _LARGEST_SHARE_ERROR)
         result[:, columns] = errors.T
@@ -160,6 +173,8 @@ class _ErrorModel:
         For ``fcls``, DᵀD for the differences D of all endmembers to endmember k, at [k].
     variability : Variability
         In units of U.
+    stiffness, spread : float
+        As in :func:`standard_errors`.
     """
 
     n_bands: int
@@ -167,9 +182,13 @@ class _ErrorModel:
     gram: Array
     differences: Array
     variability: Variability
+    stiffness: float
+    spread: float
 
     @classmethod
-    def of(cls, U: Array, kind: str, variability: Variability) -> "_ErrorModel":
+    def of(
+        cls, U: Array, kind: str, variability: Variability, stiffness: float, spread: float
+    ) -> "_ErrorModel":
         r = U.shape[1]
         differences = np.zeros((r, r, r))
         centred = U
@@ -180,16 +199,24 @@ class _ErrorModel:
                 to_one = U - U[:, [k]]
                 differences[k] = to_one.T @ to_one
         gram = centred.T @ centred
-        return cls(U.shape[0], kind, gram, differences, variability.in_units_of(U))
+        return cls(
+            n_bands=U.shape[0],
+            kind=kind,
+            gram=gram,
+            differences=differences,
+            variability=variability.in_units_of(U),
+            stiffness=stiffness,
+            spread=spread,
+        )
 
-    def errors(self, parts: Array, residuals: Array) -> Array:
-        """Return the standard errors (n, r) for coefficients (n, r) that sum to one."""
+    def errors(self, parts: Array, residuals: Array, sums: Array) -> Array:
+        """Return the standard errors (n, r) for coefficients (n, r) divided by their sums (n,)."""
         patterns, pattern = np.unique(parts > 0, axis=0, return_inverse=True)
         pattern = pattern.ravel()
         if self.kind == "fcls":
             rows_of_patterns = self._constrained_rows(patterns)
         else:
-            rows_of_patterns = _free_rows(self.gram[None], patterns)
+            rows_of_patterns = _free_rows((self.gram + self.stiffness)[None], patterns)
         rows = rows_of_patterns[pattern]
         # B, zero outside of the positive coefficients
         inverses = rows_of_patterns * patterns[:, :, None]
@@ -201,6 +228,8 @@ class _ErrorModel:
         noise = self._noise(patterns, inverses, pattern, squares, residuals)
         covariance = noise[:, None, None] * self.gram
         covariance += np.tensordot(squares, self.variability.products, axes=1)
+        if self.stiffness > 0:
+            covariance += ((self.stiffness * self.spread / sums) ** 2)[:, None, None]
         variances = ((rows @ covariance) * rows).sum(axis=2)
         # rounding may leave a variance of zero below it
         errors: Array = np.sqrt(np.maximum(variances, 0.0))
@@ -238,6 +267,7 @@ class _ErrorModel:
         free = self.n_bands - patterns.sum(axis=1)
         if self.kind == "fcls":
             free = free + 1
+        free = free + self.stiffness * inverses.sum(axis=(1, 2))
         inside = np.einsum("pij,kij->pk", inverses, self.variability.products)
         expected = (squares * (self.variability.traces - inside[pattern])).sum(axis=1)
         degrees = np.where(free > 0, free, np.nan)[pattern]
@@ -250,18 +280,33 @@ def _free_rows(grams: Array, patterns: Array) -> Array:
     ``grams`` are UᵀU, one or as many as patterns. The row of a coefficient of zero is that which it
     would have if it was free as well.
     """
-    diagonal = np.diagonal(grams, axis1=1, axis2=2)
-    # Endmembers that are nearly alike: their errors are large, and must not be infinite. One of
-    # zeros has no coefficient, and must not make the matrix singular.
-    ridge = np.where(diagonal > 0, 1e-12 * diagonal, 1.0)
+    normal = _regularised(grams)
+    diagonal = np.diagonal(normal, axis1=1, axis2=2)
     identity = np.eye(patterns.shape[1])
-    normal = grams + ridge[:, :, None] * identity
-    diagonal = diagonal + ridge
-    both = patterns[:, :, None] & patterns[:, None, :]
-    inverses = np.linalg.inv(np.where(both, normal, diagonal[:, :, None] * identity)) * both
+    inverses = inverses_of_patterns(grams, patterns)
     projections = normal @ inverses
     # Schur complements: what of an endmember the positive ones do not contain
     rest = diagonal - (projections * normal).sum(axis=2)
     rest = np.maximum(rest, 1e-12 * diagonal)
     free = (identity - projections) / rest[:, :, None]
     return np.where(patterns[:, :, None], inverses, free)
+
+
+def inverses_of_patterns(grams: Array, patterns: Array) -> Array:
+    """Return (U_PᵀU_P)⁻¹ for patterns P (p, r) of columns of U, with zeros elsewhere, (p, r, r).
+
+    ``grams`` are UᵀU, one or as many as patterns.
+    """
+    normal = _regularised(grams)
+    diagonal = normal * np.eye(patterns.shape[1])
+    both = patterns[:, :, None] & patterns[:, None, :]
+    return np.asarray(np.linalg.inv(np.where(both, normal, diagonal)) * both)
+
+
+def _regularised(grams: Array) -> Array:
+    """Return matrices UᵀU (p, r, r) that are not singular."""
+    diagonal = np.diagonal(grams, axis1=1, axis2=2)
+    # Endmembers that are nearly alike: their errors are large, and must not be infinite. One of
+    # zeros has no coefficient, and must not make the matrix singular.
+    ridge = np.where(diagonal > 0, 1e-12 * diagonal, 1.0)
+    return np.asarray(grams + ridge[:, :, None] * np.eye(grams.shape[1]))

@@ -18,7 +18,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         optional("typer")
         optional("rich")
         from selfdict.cli.app import app
-        from selfdict.cli.console import Interruption
     except ModuleNotFoundError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
@@ -26,8 +25,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(130) from None
     if arguments is not None:
         arguments = list(arguments)
-    else:
-        Interruption.process_ends = True
     app(args=arguments, prog_name="selfdict")
 
 

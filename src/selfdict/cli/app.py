@@ -51,7 +51,6 @@ from selfdict.cli.options import (
     parse_rank,
 )
 from selfdict.cli.rank import rank
-from selfdict.cli.reproduce import reproduce
 from selfdict.cli.source import Source
 from selfdict.cli.summary import print_run
 
@@ -91,15 +90,14 @@ def demo(
 ) -> None:
     """Unmix a scene that comes with the program, and write a report."""
     from selfdict.cli.demo import demo_scene
-    from selfdict.cli.folder import atomic_folder
+    from selfdict.cli.folder import output_folder
     from selfdict.cli.run import Request, unmix_into
     from selfdict.scene import write_scene
 
-    with atomic_folder(output, force=force) as folder, ProgressBars(quiet or json) as bars:
+    with output_folder(output, force=force) as folder, ProgressBars(quiet or json) as bars:
         scene, r, title = demo_scene(real)
         path = write_scene(scene, folder / "scene.hdr")
-        # The record and the report name the final path: the hidden folder exists only during the
-        # run.
+        # The record and the report name the final path, not that of the temporary folder.
         source = Source(path, drop_bad_bands=True, name=str(output / path.name))
         # Fewer candidates than by default, so that the demo takes seconds.
         request = Request(source, r, candidates=100)
@@ -134,8 +132,9 @@ def unmix(
     abundances: Annotated[
         Abundances,
         typer.Option(
-            help="Shares, which sum to one and do not depend on brightness; non-negative "
-            "coefficients (nnls); or the same summing to one (fcls)."
+            help="Parts of each pixel's area (shares); shares relative to spectra of unit length, "
+            "as in many published tables (unit); non-negative coefficients (nnls); or the same "
+            "summing to one (fcls)."
         ),
     ] = Abundances.SHARES,
     bands: Bands = None,
@@ -186,7 +185,7 @@ def unmix(
     json: Json = False,
 ) -> None:
     """Find pure pixels and abundances; write maps, spectra and a report."""
-    from selfdict.cli.folder import atomic_folder
+    from selfdict.cli.folder import output_folder
     from selfdict.cli.run import Request, unmix_into
 
     if library is not None:
@@ -243,7 +242,8 @@ def unmix(
     )
     # Before the output folder is made: a file that cannot be read leaves no trace.
     scene = request.source.read()
-    with atomic_folder(output, force=force) as folder, ProgressBars(quiet or json) as bars:
+    outputs = output_folder(output, force=force, inputs=request.inputs())
+    with outputs as folder, ProgressBars(quiet or json) as bars:
         record = unmix_into(folder, scene, request, bars, title=file.name)
     print_run(record, output, quiet, json)
 
@@ -316,7 +316,6 @@ app.command()(rank)
 app.command()(info)
 app.command()(convert)
 app.command()(identify)
-app.command()(reproduce)
 
 
 def _require_fgnsr(method: Method, option: str) -> None:

@@ -5,10 +5,7 @@ import json
 import logging
 import math
 import os
-import re
-import signal
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 import typer
 
 from selfdict._errors import InputError, InputWarning
+from selfdict._text import plain
 
 if TYPE_CHECKING:
     from selfdict.model.solution import Progress as Snapshot
@@ -33,25 +31,14 @@ _STEP_NAMES = {
 }
 
 
-def printable(text: object) -> str:
-    """Return text that is safe to print on a terminal.
-
-    Names of files and bands are data. They may contain control characters, which could move the
-    cursor, recolour the terminal or change its title.
-    """
-    return re.sub(
-        r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "\ufffd", str(text)
-    )
-
-
 def print_line(text: str) -> None:
     """Write one line to standard output."""
-    _write(printable(text))
+    _write(plain(text))
 
 
 def print_json(value: Any) -> None:
     """Write a value as JSON to standard output."""
-    # ``printable`` is not needed: JSON escapes control characters.
+    # ``plain`` is not needed: JSON escapes control characters.
     _write(json.dumps(json_value(value), indent=2))
 
 
@@ -89,18 +76,6 @@ def json_value(value: Any) -> Any:
     return str(value)
 
 
-class Interruption:
-    """Whether Ctrl-C was pressed.
-
-    Libraries may swallow the exception: a solver returns the best point it has. This flag decides
-    whether results are still written.
-    """
-
-    requested = False
-    process_ends = False  # whether the process ends with the command
-    watched = False  # whether a command is running that restores the handler of Ctrl-C
-
-
 def handle_errors(command: Callable[Params, None]) -> Callable[Params, None]:
     """Turn errors that a user can cause into one line and an exit code.
 
@@ -112,7 +87,7 @@ def handle_errors(command: Callable[Params, None]) -> Callable[Params, None]:
     @functools.wraps(command)
     def guarded(*args: Params.args, **kwargs: Params.kwargs) -> None:
         try:
-            with _watch_for_interruption(), _warnings_in_one_line():
+            with _warnings_in_one_line():
                 command(*args, **kwargs)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
@@ -125,7 +100,7 @@ def handle_errors(command: Callable[Params, None]) -> Callable[Params, None]:
             raise typer.Exit(141) from None
         except (InputError, OSError, ModuleNotFoundError, MemoryError) as error:
             # Cut off, since a message may quote a damaged file.
-            typer.echo(f"error: {printable(_one_line(error))[:1000]}", err=True)
+            typer.echo(f"error: {plain(_one_line(error))[:1000]}", err=True)
             raise typer.Exit(2) from error
 
     return guarded
@@ -140,7 +115,7 @@ def _warnings_in_one_line() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, InputWarning):
-            typer.echo(f"warning: {printable(message)}", err=True)
+            typer.echo(f"warning: {plain(message)}", err=True)
         else:
             show_as_before(message, category, *where)
 
@@ -157,52 +132,6 @@ def _one_line(error: Exception) -> str:
     return " ".join(lines) or type(error).__name__
 
 
-@contextmanager
-def _watch_for_interruption() -> Iterator[None]:
-    """Record in :class:`Interruption` whether Ctrl-C is pressed inside the ``with`` block.
-
-    After the block Ctrl-C is ignored if the process ends: what is left to do takes a moment, and
-    the exit code is known.
-    """
-    Interruption.requested = False
-    # Only the main thread may set a signal handler.
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    # It raises, as Python's own handler does, so that waiting calls end.
-    def on_interrupt(number: int, frame: Any) -> None:
-        Interruption.requested = True
-        raise KeyboardInterrupt
-
-    previous_handler = signal.signal(signal.SIGINT, on_interrupt)
-    Interruption.watched = True
-    try:
-        yield
-    finally:
-        if Interruption.process_ends:
-            ignore_interruptions()
-        else:
-            signal.signal(signal.SIGINT, previous_handler)
-        Interruption.watched = False
-
-
-def ignore_interruptions() -> None:
-    """Ignore Ctrl-C until the command ends.
-
-    Python would end the process by the signal, even if the output is complete. Outside a command
-    nobody would take that back, so nothing is changed there.
-    """
-    if Interruption.watched and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def check_interrupted() -> None:
-    """Raise ``KeyboardInterrupt`` if Ctrl-C was pressed and a library swallowed it."""
-    if Interruption.requested:
-        raise KeyboardInterrupt
-
-
 class _LogLines(logging.Handler):
     """Writes what the library logs to a console of rich, above the bars."""
 
@@ -211,7 +140,7 @@ class _LogLines(logging.Handler):
         self._console = console
 
     def emit(self, record: logging.LogRecord) -> None:
-        text = printable(record.getMessage())
+        text = plain(record.getMessage())
         self._console.print(text, markup=False, highlight=False)
 
 
@@ -278,7 +207,6 @@ class ProgressBars:
         """
 
         def report(step: str, share: float) -> None:
-            check_interrupted()
             name = prefix + _STEP_NAMES.get(step, step)
             # The duration of the selection is not known before it ends: without a total, the bar
             # moves to and fro.
@@ -290,10 +218,7 @@ class ProgressBars:
         return report
 
     def solver(self, prefix: str = "") -> "Callable[[Snapshot], bool]":
-        """Return the callback of a solver.
-
-        It shows the certified gap and stops the solver after Ctrl-C.
-        """
+        """Return the callback of a solver, which shows the certified gap."""
 
         def report(snapshot: "Snapshot") -> bool:
             note = f"{snapshot.n_active} pixels"
@@ -301,8 +226,7 @@ class ProgressBars:
             if math.isfinite(snapshot.gap):
                 note = f"certified gap {100 * snapshot.gap:.3g} %, {note}"
             self._progress.update(self._task(prefix + _STEP_NAMES["select"]), note=note)
-            # True stops the solver, which then returns the best point it has.
-            return Interruption.requested
+            return False  # the solver goes on
 
         return report
 
@@ -339,7 +263,7 @@ def print_table(
         table.add_column(column, justify=justify, overflow="fold")
     for row in rows:
         # As Text, since rich would take brackets in a string for formatting.
-        table.add_row(*(Text(printable(cell)) for cell in row))
+        table.add_row(*(Text(plain(cell)) for cell in row))
     console = Console()
     # A terminal folds the lines to its width. In a file or a pipe every row stays on one line.
     if not console.is_terminal:

@@ -5,12 +5,8 @@ from typing import Annotated
 
 import typer
 
-from selfdict.cli.console import (
-    handle_errors,
-    ignore_interruptions,
-    print_line,
-    printable,
-)
+from selfdict._text import plain
+from selfdict.cli.console import handle_errors, print_line
 from selfdict.cli.options import (
     Bands,
     DropBad,
@@ -53,8 +49,9 @@ def convert(
 ) -> None:
     """Write a scene in another format; the name of the output says which."""
     from selfdict.scene import write_scene
+    from selfdict.scene.files import files_of
     from selfdict.scene.notes import notes_of
-    from selfdict.scene.staging import InterruptedAfterWriting
+    from selfdict.scene.staging import check_free
 
     source = Source(
         file,
@@ -70,14 +67,12 @@ def convert(
         nodata=no_data,
     )
     scene = source.read()
-    try:
-        write_scene(scene, output, format_name(format), overwrite=force)
-    except InterruptedAfterWriting:
-        # The output is complete: Ctrl-C came too late.
-        ignore_interruptions()
+    targets = files_of(output, format_name(format))
+    check_free(targets, overwrite=force, inputs=source.files(), option="--force")
+    write_scene(scene, output, format_name(format), overwrite=force)
     if quiet:
         return
     for note in notes_of(scene):
         # Not to standard output: scripts take the name of the file from there.
-        typer.echo(f"note: {printable(note)}", err=True)
+        typer.echo(f"note: {plain(note)}", err=True)
     print_line(str(output))

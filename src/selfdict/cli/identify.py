@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from selfdict.cli.console import handle_errors, print_json, print_line, print_table
-from selfdict.cli.options import Json
+from selfdict.cli.options import Force, Json
+from selfdict.cli.source import library_files
 
 if TYPE_CHECKING:
     from selfdict.scene import Identification, Match
@@ -36,20 +37,25 @@ def identify(
             show_default=False,
         ),
     ] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Look up in a spectral library what the materials of a result are."""
     from selfdict.scene import identify as identify_spectra
     from selfdict.scene import read_library
+    from selfdict.scene.staging import check_free
 
     path = result
     if path.is_dir():
         path = path / "endmembers.csv"
+    if figure is not None:
+        inputs = [*library_files(path), *library_files(library)]
+        check_free([figure], overwrite=force, inputs=inputs, option="--force")
     endmembers = read_library(path)
     names = [str(name) for name in endmembers["name"].values]
     found = identify_spectra(endmembers, read_library(library))
     if figure is not None:
-        _draw(endmembers, found, figure)
+        _draw(endmembers, found, figure, force)
     if json:
         print_json(
             {
@@ -105,17 +111,20 @@ def _row(name: str, match: "Match") -> tuple[str, ...]:
     return (*row, second.material, f"{second.angle:.1f}")
 
 
-def _draw(endmembers: Any, found: "Identification", path: Path) -> None:
+def _draw(endmembers: Any, found: "Identification", path: Path, force: bool) -> None:
     """Write the figure; a file that cannot be written is an error of one line."""
     from selfdict.files.errors import first_line
     from selfdict.report import plot_matches
     from selfdict.scene import SceneError
+    from selfdict.scene.staging import staged
 
     figure = plot_matches(endmembers, found.matches)
     try:
-        with warnings.catch_warnings():
+        with staged(path, overwrite=force) as temporary, warnings.catch_warnings():
             # Of characters in names that the font does not have.
             warnings.simplefilter("ignore")
-            figure.savefig(path)
+            figure.savefig(temporary)
+    except SceneError:
+        raise
     except (OSError, ValueError) as error:
         raise SceneError(path, f"cannot be written: {first_line(error)}") from error

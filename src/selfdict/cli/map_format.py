@@ -80,4 +80,6 @@ def write_maps(result: "UnmixResult", folder: Path, format: MapFormat) -> None:
     write_scene(result.abundances, folder / f"abundances{suffix}", format.name)
     if result.uncertainty is not None:
         write_scene(result.uncertainty, folder / f"uncertainty{suffix}", format.name)
+    if result.brightness is not None:
+        write_scene(result.brightness, folder / f"brightness{suffix}", format.name)
     write_scene(result.residual, folder / f"residual{suffix}", format.name)

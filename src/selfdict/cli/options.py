@@ -26,6 +26,7 @@ class Abundances(StrEnum):
     """How abundances are computed."""
 
     SHARES = "shares"
+    UNIT = "unit"
     NNLS = "nnls"
     FCLS = "fcls"
 

@@ -214,10 +214,15 @@ def _proof(result: "UnmixResult") -> dict[str, Any] | None:
         about = f"{proof.closed.size:,} candidates that stand for {result.n_valid:,} pixels"
         if result.parameters.get("candidates") is None:
             about = f"{proof.closed.size:,} of {result.n_valid:,} pixels"
+    # a limit of the error of a sample of the pixels is none of the error of all
+    limit: float | None = proof.limit
+    problem = proof.solution.problem
+    if problem is None or problem.root.n_points < result.n_valid:
+        limit = None
     return {
         "enough": proof.enough,
         "needed": proof.needed.tolist(),
-        "limit": proof.limit,
+        "limit": limit,
         "closed_share": float(proof.closed.mean()),
         "gap": proof.solution.gap,
         "complete": proof.complete,
@@ -270,11 +275,12 @@ def parameter_table(
     left_out = "none"
     if record["bands_left_out"]:
         left_out = f"{len(record['bands_left_out'])} (the findings say which)"
-    abundances = "non-negative coefficients (nnls)"
-    if request.abundances == "fcls":
-        abundances = "non-negative coefficients that sum to one (fcls)"
-    elif request.abundances == "shares":
-        abundances = "shares: they sum to one, whatever the brightness (shares)"
+    abundances = {
+        "shares": "parts of each pixel's area (shares)",
+        "unit": "shares relative to spectra of unit length (unit)",
+        "nnls": "non-negative coefficients (nnls)",
+        "fcls": "non-negative coefficients that sum to one (fcls)",
+    }[request.abundances]
     endmembers = "pure pixels"
     if request.library is not None:
         endmembers = "spectra of the library"

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from selfdict._errors import InputError
-from selfdict.cli.console import ProgressBars, check_interrupted, json_value
+from selfdict.cli.console import ProgressBars, json_value
 from selfdict.cli.exports import write_exports
 from selfdict.cli.map_format import map_format, write_maps
 from selfdict.cli.record import parameter_table, run_record
-from selfdict.cli.source import Source
+from selfdict.cli.source import Source, library_files
 from selfdict.compute.deadline import Deadline
 from selfdict.compute.threads import thread_limit
 
@@ -50,6 +50,14 @@ class Request:
     prove: bool | str = "auto"
     scheduler: str | None = None
     keep_bands: bool = False
+
+    def inputs(self) -> list[Path]:
+        """Return the files and folders that are read."""
+        return [
+            *self.source.files(),
+            *library_files(self.library),
+            *library_files(self.names),
+        ]
 
     def look_at(self, scene: "xr.DataArray", bars: ProgressBars, client: Any = None) -> "Preflight":
         """Look at the scene and print what there is to know about it."""
@@ -262,8 +270,6 @@ def unmix_into(
     record["files"] = sorted(["run.json", *(path.name for path in folder.iterdir())])
     text = json.dumps(json_value(record), indent=2) + "\n"
     (folder / "run.json").write_text(text, encoding="utf-8")
-    # The last chance: after this the folder gets its final name.
-    check_interrupted()
     return record
 
 
@@ -278,8 +284,8 @@ def _stream_maps(scene: "xr.DataArray", request: Request) -> bool:
     r = MOST_MATERIALS
     if isinstance(request.r, int):
         r = request.r
-    # Two float32 maps per endmember, and the residual.
-    n_maps = r + 1
+    # Two float32 maps per endmember, the residual and the brightness.
+    n_maps = r + 2
     if request.uncertainty:
         n_maps += r
     n_bytes = 4 * n_maps * scene[0].size

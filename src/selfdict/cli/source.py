@@ -134,6 +134,16 @@ class Source:
         # Sorted, since the order of the files in a folder depends on the file system.
         return {name: sha256(path) for name, path in sorted(self._files().items())}
 
+    def files(self) -> list[Path]:
+        """Return the files and folders that are read."""
+        files = [self.path]
+        # A folder stands for all files inside.
+        if not self.path.is_dir():
+            files += self._files().values()
+        if self.mask is not None:
+            files += Source(self.mask).files()
+        return files
+
     def _files(self) -> dict[str, Path]:
         from selfdict.files.formats import format_of
         from selfdict.files.image_names import find_product
@@ -235,6 +245,20 @@ def _integer_or_none(digits: str) -> int | None:
     if digits == "":
         return None
     return int(digits)
+
+
+def library_files(path: Path | None) -> list[Path]:
+    """Return the files of a spectral library, or its folder."""
+    from selfdict.files import envi
+    from selfdict.scene import SceneError
+
+    if path is None:
+        return []
+    try:
+        # Most libraries are single files, without a header beside them.
+        return [path, *envi.find_files(path)]
+    except (SceneError, OSError, ValueError):
+        return [path]
 
 
 def fingerprint(path: Path) -> str:

@@ -89,13 +89,13 @@ def times_powers_of_two(A: Array, exponents: Array) -> Array:
     return _ldexp(A, exponents)
 
 
-def squared_unit(value: float, exponent: int, name: str = "M") -> float:
+def squared_unit(value: float, exponent: int) -> float:
     """Return 4ᵏ times a sum of squares; raise if float64 cannot represent it in full precision."""
     scaled = float(_ldexp(np.float64(value), 2 * exponent))
     if value > 0 and not np.finfo(np.float64).tiny <= scaled < np.inf:
         raise InputError(
-            f"the squares of the entries of {name} leave the range of float64, got entries of the "
-            f"order of 2**{exponent}; scale {name}"
+            "the squares of the entries of M leave the range of float64, got entries of the "
+            f"order of 2**{exponent}; scale M"
         )
     return scaled
 

@@ -1,6 +1,7 @@
 """What all estimators share: points come in as rows, and the components are some of these rows."""
 
 import re
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, overload
 
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_vector
-from selfdict.abundances import Variability, column_residuals, nnls, shares
+from selfdict.abundances import Illumination, Variability, column_residuals, nnls, shares
 from selfdict.compute.device import to_numpy
 from selfdict.estimators.data_checks import warn_if_centred, warn_if_dependent, warn_of_too_many
 from selfdict.kernels.column_norms import squared_norms
@@ -46,6 +47,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     indices_: Array
     components_: Array
     reconstruction_err_: float
+    illumination_: Illumination
     n_features_in_: int
 
     def __init__(self, n_components: int = 2, *, random_state: Any = None) -> None:
@@ -97,7 +99,24 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         points, weight = self.fit_components(X, sample_weight)
         H = nnls(self.components_.T, points.T)
         self.reconstruction_err_ = _weighted_error(points.T, self.components_.T, H, weight)
+        self.illumination_ = self._illumination(points, weight, H)
         return np.ascontiguousarray(H.T)
+
+    def _illumination(
+        self, points: Array, sample_weight: Array | None, H: Array | None = None
+    ) -> Illumination:
+        """Return how bright the components and the points are; H is ``nnls`` of the points."""
+        return Illumination.of(
+            self.components_.T,
+            points.T,
+            H=H,
+            rescale=self._components_are_points(),
+            sample_weight=sample_weight,
+        )
+
+    def _components_are_points(self) -> bool:
+        """Whether the components are single points, whose brightness is that of one point."""
+        return True
 
     def fit_components(
         self, X: ArrayLike, sample_weight: ArrayLike | None = None
@@ -196,30 +215,62 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def shares(self, X: ArrayLike, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
     def shares(self, X: ArrayLike, *, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """Return abundances that sum to one and do not depend on brightness.
+        """Return the part of each point that each component makes up; rows sum to one.
+
+        In an image these are parts of the pixel's area. They are relative to components at their
+        typical brightness: that of the points of ``fit`` that are nearly pure in them.
 
         Parameters
         ----------
         X : (n_samples, n_features) array_like or sparse matrix
             Points as rows.
         return_std : bool
-            Return their standard errors as well. They follow from the residual of each point and,
-            if there are groups of points, from their spread: see :doc:`/answer`.
+            Return their standard errors as well. They follow from the residual of each point, from
+            the variation of brightness and, if there are groups of points, from their spread: see
+            :doc:`/answer`.
 
         Returns
         -------
         shares : (n_samples, n_components) ndarray
-            Relative to components of unit length: see :func:`selfdict.shares`.
+            See :func:`selfdict.shares`.
         std : (n_samples, n_components) ndarray
             If asked for.
         """
-        check_is_fitted(self)
-        points = self._validate(X, reset=False)
-        U = self.components_.T.astype(points.dtype)
+        points, illumination = self._illuminated(X)
+        U = illumination.spectra
         if not return_std:
-            return np.ascontiguousarray(shares(U, points.T).T)
-        parts, std = shares(U, points.T, return_std=True, variability=self._variability())
+            return np.ascontiguousarray(shares(U, points.T, illumination=illumination).T)
+        parts, std = shares(
+            U,
+            points.T,
+            illumination=illumination,
+            return_std=True,
+            variability=self._variability(),
+        )
         return np.ascontiguousarray(parts.T), np.ascontiguousarray(std.T)
+
+    def brightness(self, X: ArrayLike) -> Array:
+        """Return how bright each point is, beside components at their typical brightness.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like or sparse matrix
+            Points as rows.
+
+        Returns
+        -------
+        (n_samples,) ndarray
+            The sum of the coefficients of which :meth:`shares` are the parts; 1 is typical.
+        """
+        points, illumination = self._illuminated(X)
+        return np.asarray(illumination.coefficients(points.T).sum(axis=0))
+
+    def _illuminated(self, X: ArrayLike) -> tuple[Array, Illumination]:
+        """Return the points, and the illumination in their dtype."""
+        check_is_fitted(self, "illumination_")
+        points = self._validate(X, reset=False)
+        spectra = self.illumination_.spectra.astype(points.dtype)
+        return points, replace(self.illumination_, spectra=spectra)
 
     def _variability(self) -> Variability | None:
         """Return how points of the same component differ; None if that is not known."""

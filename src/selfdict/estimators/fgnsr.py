@@ -11,6 +11,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.abundances import Variability
 from selfdict.abundances.prediction import affords_fits
+from selfdict.compute.announcer import Announcer
 from selfdict.compute.deadline import Deadline
 from selfdict.estimators.base import SelfDictionaryEstimator, selected_rows
 from selfdict.estimators.readout import SolutionReadout
@@ -22,17 +23,18 @@ from selfdict.estimators.settings import (
     as_mu,
     as_solver,
     clusters_of,
+    in_words_of_solver,
     missed_tolerance,
     print_progress,
     solver_class,
     warn_of_an_early_end,
 )
-from selfdict.model.features import Feature
+from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution
-from selfdict.peers import Clusters, compile_ahead
+from selfdict.peers import Clusters
 from selfdict.readout import bundles, groups_of_present
 from selfdict.reductions import Candidates, Compression
 from selfdict.reductions.recipe import Recipe
@@ -56,10 +58,12 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         How many points, or atoms, to select.
     dictionary : (n_atoms, n_features) array_like, optional
         Rows to select from instead of the points themselves, such as the spectra of a library.
-    solver : {"working_set", "fast_gradient", "conic"} or Solver, default="working_set"
-        How the model is solved: by name with default settings, or as an object that carries its
-        own, such as ``WorkingSet(device="cuda")`` or ``FastGradient(max_iter=5000)``. See
-        :class:`selfdict.WorkingSet`, :class:`selfdict.FastGradient` and :class:`selfdict.Conic`.
+    solver : {"auto", "working_set", "fast_gradient", "conic"} or Solver, default="auto"
+        How the model is solved. "auto" is "working_set", or "fast_gradient" for a loss that is not
+        quadratic; ``solver_`` says which was used. By name it has its default settings; an object
+        carries its own, such as ``WorkingSet(device="cuda")`` or ``FastGradient(max_iter=5000)``.
+        See :class:`selfdict.WorkingSet`, :class:`selfdict.FastGradient` and
+        :class:`selfdict.Conic`.
         The latter two suit few points, or ``candidates``. A :class:`selfdict.Solver` of your own
         goes by its name, too.
     candidates : "auto", int, Candidates or None, default="auto"
@@ -73,7 +77,8 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         ``dictionary`` the representatives stand for the points only, and all atoms may be selected.
     loss : "squared" or Loss, default="squared"
         What replaces ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) goes with every
-        solver, :class:`selfdict.Huber` and other losses with ``solver="fast_gradient"``.
+        solver; :class:`selfdict.Huber`, other losses and those of your own are solved by
+        "fast_gradient", which holds a matrix of all points times all points.
     denoise : "auto", int or None, default="auto"
         Solve the model for the best approximation of the data of this rank, and select by the fit
         to that: see :func:`selfdict.denoise`. "auto" is the number of atoms sought where there are
@@ -107,8 +112,9 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         What ``components_`` are: the selected points themselves, or averages over their groups,
         which carry less noise (see :func:`selfdict.pure_groups`). Averages are of points, so they
         do not go with a ``dictionary``.
-    verbose : bool, default=False
-        Print the solver's progress.
+    verbose : bool or None, default=None
+        Print every step and the solver's progress; None: one line on stderr that says what is being
+        done, if the fit takes longer than ten seconds; False: nothing.
     callback : callable, optional
         Called with the solver's :class:`~selfdict.model.Progress`; a true result stops it.
 
@@ -130,6 +136,8 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         None with a ``dictionary``.
     reconstruction_err_ : float
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0; with ``sample_weight``, weighted.
+    solver_ : Solver
+        The solver that was used, with its settings.
     solution_ : Solution
         The solution of the model, with its problem; with ``candidates``, for the representatives:
         :func:`selfdict.lift` makes it one for all points. With a ``dictionary``, ``diagonal`` holds
@@ -183,10 +191,11 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         "tol": [None, Interval(Real, 0, None, closed="left")],
         "max_seconds": [None, Interval(Real, 0, None, closed="left")],
         "endmembers": [StrOptions({"pixels", "average"})],
-        "verbose": ["boolean"],
+        "verbose": ["boolean", None],
         "callback": [None, callable],
     }
 
+    solver_: Solver
     solution_: Solution
     mu_: float
     gap_: float
@@ -205,7 +214,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         n_components: int = 2,
         *,
         dictionary: ArrayLike | None = None,
-        solver: str | Solver = "working_set",
+        solver: str | Solver = "auto",
         candidates: int | str | Candidates | None = "auto",
         loss: Loss | str = "squared",
         denoise: str | int | None = "auto",
@@ -217,7 +226,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         max_seconds: float | None = None,
         endmembers: str = "pixels",
         random_state: Any = None,
-        verbose: bool = False,
+        verbose: bool | None = None,
         callback: Callback | None = None,
     ) -> None:
         super().__init__(n_components, random_state=random_state)
@@ -285,10 +294,14 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         if self.dictionary is not None and self.endmembers == "average":
             raise InputError("averages are of points: they do not go with a dictionary")
         deadline = Deadline(self.max_seconds)
-        ending = self._solve(points.T, atoms.T, sample_weight, deadline)
-        self.indices_ = self._selected(self.n_components, deadline.part(CHOICE_SHARE))
-        pixels = selected_rows(atoms, self.indices_, points.dtype)
-        components = self._gather_groups(points, pixels, sample_weight, deadline)
+        with Announcer(type(self).__name__, self.verbose) as announcer:
+            announcer.step("solving the model")
+            ending = self._solve(points.T, atoms.T, sample_weight, deadline)
+            announcer.step("choosing the points")
+            self.indices_ = self._selected(self.n_components, deadline.part(CHOICE_SHARE))
+            pixels = selected_rows(atoms, self.indices_, points.dtype)
+            announcer.step("gathering groups of nearly pure points")
+            components = self._gather_groups(points, pixels, sample_weight, deadline)
         self.given_up_ = tuple(deadline.given_up)
         warn_of_an_early_end(ending, self.given_up_)
         return components
@@ -314,8 +327,11 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
             target=self.target,
         )
         recipe = self._recipe(problem)
-        if isinstance(M, np.ndarray):
-            compile_ahead.start(M, clusters_first=recipe.candidates is not None)
+        self.solver_ = recipe.solver
+        try:
+            recipe.check(problem)
+        except UnsupportedError as error:
+            raise UnsupportedError(in_words_of_solver(str(error))) from error
         solution = recipe.solve(
             problem,
             self.n_components,
@@ -373,9 +389,13 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
     def _variability(self) -> Variability | None:
         return self.variability_
 
+    def _components_are_points(self) -> bool:
+        # averages have the brightness of their group, spectra of a dictionary their own
+        return self.dictionary is None and self.endmembers == "pixels"
+
     def _recipe(self, problem: Problem) -> Recipe:
         """Return the steps that the parameters describe."""
-        solver = as_solver(self.solver, self.tol, self.max_seconds)
+        solver = as_solver(self.solver, self.loss, self.tol, self.max_seconds)
         candidates, self.candidates_reason_ = as_candidates(
             self.candidates, problem, self.n_components, solver
         )
@@ -392,7 +412,8 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
 
     def _takes_sparse(self) -> bool:
         is_squared = isinstance(self.loss, Squared) or self.loss == "squared"
-        is_known = isinstance(self.solver, Solver) or self.solver in Solver.registered
+        names = ("auto", *Solver.registered)
+        is_known = isinstance(self.solver, Solver) or self.solver in names
         needs_dense = (
             self.candidates not in (None, "auto")
             or self.dictionary is not None
@@ -402,7 +423,10 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         )
         if needs_dense:
             return False
-        return self.compress is not None or Feature.SPARSE in solver_class(self.solver).takes
+        return (
+            self.compress is not None
+            or Feature.SPARSE in solver_class(self.solver, self.loss).takes
+        )
 
     def _report(self, progress: Progress) -> Any:
         if self.verbose:

@@ -1,5 +1,6 @@
 """The parameters of FGNSR as objects: solver, reductions, and what to say at the end."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,19 +11,21 @@ from sklearn.utils import check_array
 from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array
 from selfdict.estimators.base import as_plain, float_dtypes
-from selfdict.model.losses import Squared
+from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Progress, Solution, Status
 from selfdict.peers import Clusters
 from selfdict.reductions import Candidates, Compression, Denoising
 from selfdict.reductions.automatic import choose_candidates
-from selfdict.solvers import Solver, WorkingSet
+from selfdict.solvers import FastGradient, Solver, WorkingSet
 
 
-def as_solver(solver: str | Solver, tol: float | None, max_seconds: float | None) -> Solver:
+def as_solver(
+    solver: str | Solver, loss: Loss | str, tol: float | None, max_seconds: float | None
+) -> Solver:
     """Return the solver object; ``tol`` and ``max_seconds`` replace its own if given."""
     if isinstance(solver, str):
-        solver = solver_class(solver)()
+        solver = solver_class(solver, loss)()
     for name, value in (("tol", tol), ("max_seconds", max_seconds)):
         if value is None:
             continue
@@ -32,14 +35,32 @@ def as_solver(solver: str | Solver, tol: float | None, max_seconds: float | None
     return solver
 
 
-def solver_class(solver: str | Solver) -> type[Solver]:
-    """Return the class of a solver that is given by name or as an object."""
+def solver_class(solver: str | Solver, loss: Loss | str) -> type[Solver]:
+    """Return the class of a solver given by name or as an object; "auto" depends on the loss."""
     if not isinstance(solver, str):
         return type(solver)
+    if solver == "auto":
+        if as_loss(loss).quadratic:
+            return WorkingSet
+        return FastGradient
     if solver not in Solver.registered:
-        names = ", ".join(Solver.registered)
+        names = ", ".join(["auto", *Solver.registered])
         raise InputError(f"solver must be one of {names}, or a Solver, got {solver!r}")
     return Solver.registered[solver]
+
+
+def in_words_of_solver(message: str) -> str:
+    """Return the refusal of a solver in the words of the argument ``solver``.
+
+    Examples
+    --------
+    >>> in_words_of_solver("working_set does not take losses; use fast_gradient or conic")
+    'solver="working_set" does not take losses; use solver="fast_gradient" or solver="conic"'
+    """
+    refusal, separator, advice = message.partition("; use ")
+    names = "|".join(Solver.registered)
+    refusal = re.sub(rf"^({names})\b", r'solver="\1"', refusal)
+    return refusal + separator + re.sub(rf"\b({names})\b", r'solver="\1"', advice)
 
 
 def as_candidates(
@@ -129,7 +150,7 @@ def warn_of_an_early_end(ending: str, given_up: tuple[str, ...]) -> None:
 def clusters_of(solution: Solution) -> Clusters | None:
     """Return the clusters whose representatives a solution belongs to, if any."""
     problem = solution.problem
-    while problem is not None and problem.reduced_from is not None:
+    while problem.reduced_from is not None:
         link = problem.reduced_from
         if isinstance(link.step, Candidates):
             clusters: Clusters = link.memory

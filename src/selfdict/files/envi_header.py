@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from selfdict._text import plain
 from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
 from selfdict.files.plain_files import read_bytes
@@ -131,7 +132,7 @@ def format_header(fields: Mapping[str, object]) -> str:
     """Return the text of a header; an iterable becomes a list in braces.
 
     A header has no escape for commas, braces and line breaks in a name: they become ``;``, brackets
-    and spaces.
+    and spaces. Other control characters become U+FFFD.
 
     Examples
     --------
@@ -144,7 +145,7 @@ def format_header(fields: Mapping[str, object]) -> str:
     lines = ["ENVI"]
     for name, value in fields.items():
         if isinstance(value, str | int | float):
-            lines.append(f"{name} = {value}")
+            lines.append(f"{name} = {plain(value)}")
         elif isinstance(value, Iterable):
             lines.append(f"{name} = {{{', '.join(map(_entry, value))}}}")
     return "\n".join(lines) + "\n"
@@ -152,5 +153,5 @@ def format_header(fields: Mapping[str, object]) -> str:
 
 def _entry(value: object) -> str:
     if isinstance(value, str):
-        return " ".join(value.translate(str.maketrans(",{}", ";()")).split())
+        return plain(" ".join(value.translate(str.maketrans(",{}", ";()")).split()))
     return repr(value)

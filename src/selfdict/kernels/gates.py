@@ -106,9 +106,15 @@ def _fit_columns(
         # Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start.
         z = Z[j]
         states = state[j]
-        tolerance = 1e-14 * _copy_and_sum(C, j, r)  # on the signs of g
+        if own[j] < 0:
+            size = _copy_and_sum(C[j], 1.0, r)
+        else:
+            # y_j is an atom itself: c − G_i t_i without the difference of two large numbers, since
+            # the weight of a column that is much longer than others would magnify its rounding
+            size = _copy_and_sum(memory.G[own[j]], 1.0 - t[own[j]], r)
+        tolerance = 1e-14 * size  # on the signs of g
         _set_bounds(t, own[j], z, states, memory.side)
-        q = _list_entries(memory, t, states)
+        q = _list_entries(memory, t, states, own[j])
         rows = 0  # of L that belong to free[:rows]
         entering = -1
         for _ in range(8 * k + 20):
@@ -191,12 +197,12 @@ def _add_gradient(
 
 
 @inlined
-def _copy_and_sum(C: Array, j: int, r: Array) -> float:
-    """Copy c = Dᵀy_j to r and return Σ|c_i|."""
+def _copy_and_sum(c: Array, factor: float, r: Array) -> float:
+    """Copy c times a factor to r and return the sum of the absolute values."""
     size = 0.0
-    for i in range(C.shape[1]):
-        r[i] = C[j, i]
-        size += abs(C[j, i])
+    for i in range(c.shape[0]):
+        r[i] = factor * c[i]
+        size += abs(r[i])
     return size
 
 
@@ -223,8 +229,11 @@ def _set_bounds(t: Array, own: int, z: Array, state: Array, side: Array) -> None
 
 
 @inlined
-def _list_entries(memory: _Memory, t: Array, state: Array) -> int:
-    """List the free entries and those at an open gate, take the latter out of r; return |F|."""
+def _list_entries(memory: _Memory, t: Array, state: Array, own: int) -> int:
+    """List the free entries and those at an open gate, take the latter out of r; return |F|.
+
+    The own atom of a column has been taken out already.
+    """
     free = memory.free
     gate = memory.gate
     s = memory.s
@@ -232,7 +241,7 @@ def _list_entries(memory: _Memory, t: Array, state: Array) -> int:
     for i in range(t.shape[0]):
         free[q] = gate[p] = i
         q += state[i] == FREE
-        p += (state[i] == GATE) & (t[i] > 0.0)
+        p += (state[i] == GATE) & (t[i] > 0.0) & (i != own)
     for a in range(p):
         s[a] = t[gate[a]]
     subtract_rows(memory.G, gate, s, int64(p), memory.r)

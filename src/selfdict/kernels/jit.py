@@ -1,15 +1,12 @@
 """The decorators that compile the kernels."""
 
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-
-from selfdict.kernels import collection, notice
-
-notice.install()
-collection.install()
+from numba.core import event
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -85,3 +82,23 @@ def _compile(function: F, options: dict[str, Any]) -> F:
         # numba found no writable folder for its cache: compile in every process instead.
         compiled = numba.njit(**options)(function)
     return compiled
+
+
+class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
+    """Logs, once, that kernels are compiled: without it the first fit seems to hang."""
+
+    def __init__(self) -> None:
+        self.logged = False
+
+    def on_start(self, event: Any) -> None:
+        # Programs that use this package may compile functions of their own.
+        module = event.data["dispatcher"].py_func.__module__
+        if module.startswith("selfdict.") and not self.logged:
+            self.logged = True
+            logging.getLogger("selfdict").info("compiling for this processor, the first time only")
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Notice())

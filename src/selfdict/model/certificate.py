@@ -1,29 +1,35 @@
 """How far from optimal a feasible X can be at most: objective, dual bound and gap."""
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.device import choose_device, is_tensor
+from selfdict.compute.device import choose_device
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.dual import DualTerms, dot_error
-from selfdict.model.feasibility import check_feasible, check_residual
+from selfdict.model.feasibility import check_residual, into_omega
 from selfdict.model.features import Feature, check_features, features_of
 from selfdict.model.losses import Loss, Squared
-from selfdict.model.objective import problem_of, residual, sparse_residual, weighted_trace
+from selfdict.model.objective import (
+    dense_objective,
+    problem_of,
+    residual,
+    residual_error,
+    sparse_objective,
+    sparse_residual,
+    weighted_trace,
+)
 from selfdict.model.problem import Problem
 from selfdict.model.rescaling import Rescaling
 from selfdict.model.score_bounds import DECIDED, ScoreBounds
 from selfdict.model.screening import row_scores, summation_depth
-from selfdict.model.solution import Solution
+from selfdict.model.solution import Solution, consistent_bound
+from selfdict.model.sparse import SparseResidual
 
 CERTIFY_TAKES = frozenset(Feature)
 CERTIFY_EXCLUDES = (
@@ -35,17 +41,7 @@ CERTIFY_EXCLUDES = (
 )
 
 
-@overload
-def certify(solution: Solution, /, *, device: Any = None) -> Solution: ...
-@overload
-def certify(
-    M: ArrayLike, solution: Solution, /, *, D: ArrayLike | None = None, device: Any = None
-) -> Solution: ...
-
-
-def certify(
-    solution: Any, old_solution: Solution | None = None, /, *, D: Any = None, device: Any = None
-) -> Solution:
+def certify(solution: Solution, /, *, device: Any = None) -> Solution:
     """Return ``solution`` with its objective and a dual bound, both computed in float64.
 
     The cost is one product MᵀR, taken in blocks; n×n numbers are never held. The bound is a proof:
@@ -55,12 +51,9 @@ def certify(
     ----------
     solution : Solution
         Any feasible X with its problem: from a solver of this package, or from
-        :meth:`Solution.from_matrix`. One that violates a constraint by more than 1e-6 is refused:
-        its objective says nothing about the optimum.
-    old_solution : Solution, optional
-        Deprecated: ``certify(M, solution)`` names the data separately.
-    D : (m, d) array_like, optional
-        Deprecated: the dictionary, in that form.
+        :meth:`Solution.from_matrix`. One that violates a constraint by more than 1e-6 of its limit
+        is refused: its objective says nothing about the optimum. Smaller violations of Ω are
+        clipped.
     device : {None, "cpu", "cuda"}, optional
         Where to take the products; see :doc:`/gpu`.
 
@@ -68,7 +61,7 @@ def certify(
     -------
     Solution
         A copy with ``objective`` and ``dual_bound`` filled in, and so ``gap`` =
-        (objective − dual_bound)/objective.
+        (objective − dual_bound)/objective. Its X is inside Ω.
 
     Examples
     --------
@@ -80,22 +73,9 @@ def certify(
     >>> round(solution.objective, 3), round(solution.gap, 3)
     (0.45, 0.151)
     """
-    # the first argument was the data before solutions knew their problems
-    if old_solution is not None:
-        warnings.warn(
-            "certify(M, solution) is deprecated: a Solution knows its problem, call "
-            "certify(solution); a matrix from outside gets one by Solution.from_matrix(X, problem)",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        if device is None and is_tensor(solution):
-            device = solution.device
-        solution = with_data(old_solution, solution, D)
-    elif D is not None:
-        raise TypeError("D belongs to the deprecated form of certify, with M")
     asked = features_of(problem_of(solution), device)
     check_features("certify", CERTIFY_TAKES, CERTIFY_EXCLUDES, asked)
-    check_feasible(solution)
+    solution = into_omega(solution)
     check_residual(solution)
     return with_certificate(solution, device)
 
@@ -121,46 +101,35 @@ def _certified(solution: Solution, problem: Problem, device: Any) -> Solution:
     # lift above the optimum would prove nothing; BLAS on several threads rounds in another order
     with single_threaded_blas():
         if problem.is_sparse:
-            terms = sparse_terms(problem, solution)
-            fit = 0.5 * terms.quadratic
+            sparse = sparse_residual(problem.M, solution)
+            terms = sparse_terms(problem, sparse)
         else:
             R = residual(problem.M, solution, problem.D, device)
             terms = dense_terms(problem, R, device, use_bounds=True)
-            fit = 0.5 * terms.quadratic
-            if not problem.loss.quadratic:
-                fit = problem.loss.total(R, problem.s)
-        price = weighted_trace(problem, solution)
-    p = problem.p
-    if problem.epsilon is not None:
-        objective = price
-        bound = terms.constrained_bound(problem.epsilon, p)
-    else:
-        mu = problem.require_mu()
-        objective = fit + mu * price
-        bound = terms.bound(mu * p)
-    return replace(solution, objective=objective, dual_bound=bound)
+        if problem.epsilon is not None:
+            return _constrained(solution, problem, terms)
+        if problem.is_sparse:
+            objective = sparse_objective(solution, sparse)
+        else:
+            objective = dense_objective(solution, R)
+    bound = terms.bound(problem.require_mu() * problem.p)
+    bound = consistent_bound(bound, objective.value, objective.rounding)
+    return replace(solution, objective=objective.value, dual_bound=bound)
 
 
-def with_data(solution: Solution, M: Any, D: Any = None) -> Solution:
-    """Return a solution with a problem made of data and of what the solution knows of its model."""
-    mu: float | None = None
-    if solution.epsilon is None:
-        mu = solution.mu
-        if not mu >= 0:
-            raise InputError(f"the solution's mu must be ≥ 0 to certify model (6), got {mu}")
-    loss = solution.loss
-    solution.for_problem(Problem(M, mu, epsilon=solution.epsilon, D=D))  # do the sizes fit?
-    problem = Problem(
-        M,
-        mu,
-        epsilon=solution.epsilon,
-        D=D,
-        w=solution.weights,
-        p=solution.p,
-        sample_weight=solution.sample_weight,
-        loss=loss,
-    )
-    return solution.for_problem(problem)
+def _constrained(solution: Solution, problem: Problem, terms: DualTerms) -> Solution:
+    """Return a solution of model (4) with its objective and bound."""
+    assert problem.epsilon is not None  # as the caller has checked
+    error = 0.0  # of sparse data, it is part of the terms
+    if not problem.is_sparse:
+        error = residual_error(solution)
+    # A residual may exceed ε within the tolerance. X is feasible for an ε as large as that, and the
+    # optimum for a larger ε is not above that for ε: its bound is one for both.
+    attained = math.sqrt(terms.quadratic) + error
+    bound = terms.constrained_bound(max(problem.epsilon, attained), problem.p)
+    price = weighted_trace(problem, solution)
+    rounding = dot_error(len(solution.support)) * price
+    return replace(solution, objective=price, dual_bound=consistent_bound(bound, price, rounding))
 
 
 def dense_terms(
@@ -314,12 +283,11 @@ def lengths(norms: Array, weights: Array) -> Array:
     return quotient
 
 
-def sparse_terms(problem: Problem, solution: Solution) -> DualTerms:
+def sparse_terms(problem: Problem, sparse: SparseResidual) -> DualTerms:
     """Return the terms of the dual bound for sparse data, whose residual is not formed."""
     M = problem.M
     s = problem.s
     w = problem.w
-    sparse = sparse_residual(M, solution)
     # rows of zero columns stay zero in Ω: their support function is zero
     rows = np.flatnonzero(w > 0)
     scores = np.zeros(w.size)

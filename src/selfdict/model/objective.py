@@ -1,43 +1,101 @@
 """The residual of a solution and its objective, in float64 whatever the dtype of the data."""
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
-from selfdict.model.losses import Squared
+from selfdict.model.dual import dot_error
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution
 from selfdict.model.sparse import SparseResidual
 
 
 def problem_of(solution: Solution) -> Problem:
-    """Return the problem of a solution, or say how it gets one."""
+    """Return the problem of a solution; anything else is no solution."""
     if not isinstance(solution, Solution):
         raise TypeError(f"expected a Solution, got {type(solution).__name__}")
-    if solution.problem is None:
-        raise InputError(
-            "this solution has no problem: give it one by Solution.from_matrix(X, problem) or "
-            "solution.for_problem(problem)"
-        )
     return solution.problem
 
 
-def objective_value(solution: Solution) -> float:
+class Objective(NamedTuple):
+    """The objective of an X as computed, and by how much rounding may have lowered it."""
+
+    value: float
+    rounding: float
+
+    @property
+    def from_above(self) -> float:
+        """What the X attains is not above this."""
+        return self.value + self.rounding
+
+
+def objective_value(solution: Solution) -> Objective:
     """Return the objective of a solution of model (6), in float64, without its bound."""
     problem = problem_of(solution)
-    s = problem.s
     with single_threaded_blas():
-        if problem.is_sparse or isinstance(problem.loss, Squared):
-            fit = 0.5 * float(s @ squared_residuals(problem, solution))
-        else:
-            fit = problem.loss.total(residual(problem.M, solution, problem.D), s)
-        return fit + problem.require_mu() * weighted_trace(problem, solution)
+        if problem.is_sparse:
+            return sparse_objective(solution, sparse_residual(problem.M, solution))
+        return dense_objective(solution, residual(problem.M, solution, problem.D))
+
+
+def dense_objective(solution: Solution, R: Array) -> Objective:
+    """Return the objective of a solution with the residual R as computed, in float64."""
+    problem = problem_of(solution)
+    error = residual_error(solution)
+    if problem.loss.quadratic:
+        square = math.fsum(problem.loss.weigh(problem.s) * squared_norms(problem.loss.whiten(R)))
+        fit = 0.5 * square
+        rounding = error * math.sqrt(square) + 0.5 * error**2
+    else:
+        # ℓ(r + e) ≤ ℓ(r) + |ψ(r) e| + ½ L e² for a slope ψ with the Lipschitz constant L
+        fit = math.fsum(problem.s * problem.loss.value(R).sum(axis=0, dtype=np.float64))
+        slope = math.sqrt(math.fsum(problem.s * squared_norms(problem.loss.gradient(R))))
+        rounding = error * slope + 0.5 * problem.loss.lipschitz * error**2
+    return _with_price(solution, fit, rounding)
+
+
+def sparse_objective(solution: Solution, sparse: SparseResidual) -> Objective:
+    """Return the objective of a solution of sparse data."""
+    s = problem_of(solution).s
+    fit = 0.5 * math.fsum(s * sparse.square)
+    return _with_price(solution, fit, 0.5 * math.fsum(s * sparse.square_error))
+
+
+def _with_price(solution: Solution, fit: float, rounding: float) -> Objective:
+    """Add the penalty of the diagonal, and what rounding may do to sums of positive numbers."""
+    problem = problem_of(solution)
+    value = fit + problem.require_mu() * weighted_trace(problem, solution)
+    n_terms = problem.M.shape[0] + len(solution.support)
+    # twice, since the room for rounding is rounded itself
+    return Objective(value, 2 * (rounding + dot_error(n_terms) * value))
+
+
+def residual_error(solution: Solution) -> float:
+    """Return the norm of what rounding may have done to the residual of dense data, from above.
+
+    The residual m_j − Σ_i d_i x_ij is a sum of k + 1 terms: it is off by at most γ_k times
+    ‖m_j‖ + Σ_i ‖d_i‖ x_ij. The norm is that of the loss, with its weights.
+    """
+    problem = problem_of(solution)
+    s = problem.s
+    M = problem.M
+    atoms = problem.atoms
+    if problem.loss.quadratic:
+        M, D, s = problem.squared_form
+        atoms = M
+        if D is not None:
+            atoms = D
+    summed = np.sqrt(squared_norms(M))
+    lengths = np.sqrt(squared_norms(atoms[:, solution.support]))
+    for length, row in zip(lengths, solution.coef):
+        summed += length * np.abs(row)
+    return dot_error(len(lengths) + 1) * math.sqrt(math.fsum(s * summed**2))
 
 
 def weighted_trace(problem: Problem, solution: Solution) -> float:
@@ -46,11 +104,18 @@ def weighted_trace(problem: Problem, solution: Solution) -> float:
     return float(problem.p[support] @ solution.diagonal[support].astype(np.float64))
 
 
-def squared_residuals(problem: Problem, solution: Solution) -> Array:
-    """Return the squared norms of the columns of the residual."""
+def residual_norm(solution: Solution) -> tuple[float, float]:
+    """Return the norm of the residual that model (4) bounds, √(Σ_j s_j ‖r_j‖²), and its error."""
+    problem = problem_of(solution)
+    loss = problem.loss
     if problem.is_sparse:
-        return sparse_residual(problem.M, solution).square
-    return squared_norms(residual(problem.M, solution, problem.D))
+        sparse = sparse_residual(problem.M, solution)
+        norm = math.sqrt(math.fsum(problem.s * sparse.square))
+        # √(a + b) ≤ √a + √b
+        return norm, math.sqrt(math.fsum(problem.s * sparse.square_error))
+    R = residual(problem.M, solution, problem.D)
+    norm = math.sqrt(math.fsum(loss.weigh(problem.s) * squared_norms(loss.whiten(R))))
+    return norm, residual_error(solution) + dot_error(len(R)) * norm
 
 
 def residual(M: Array, solution: Solution, D: Array | None = None, device: Any = None) -> Array:
@@ -62,11 +127,17 @@ def residual(M: Array, solution: Solution, D: Array | None = None, device: Any =
     if solution.support.size == 0:
         return R
     atoms = M
+    coef = solution.coef
     if D is not None:
         atoms = D
+    else:
+        # m_j (1 − x_jj): the difference of m_j and m_j x_jj has no digits left where x_jj is near 1
+        own = np.arange(solution.support.size), solution.support
+        R[:, solution.support] *= 1 - coef[own].astype(np.float64)
+        coef = coef.copy()
+        coef[own] = 0
     atoms = atoms[:, solution.support].astype(np.float64)
     if device is None:
-        coef = solution.coef
         columns_per_slice = 4096
 
         def task(start: int, stop: int) -> None:
@@ -78,7 +149,7 @@ def residual(M: Array, solution: Solution, D: Array | None = None, device: Any =
     else:
         from selfdict.gpu.matrix import multiply
 
-        R -= multiply(atoms, solution.coef, device)
+        R -= multiply(atoms, coef, device)
     return R
 
 

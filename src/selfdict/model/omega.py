@@ -11,19 +11,21 @@ from selfdict._validation import Array, as_matrix, as_scalar, as_vector
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.projection import project_rows
 
+_BLOCK = 1 << 16  # columns that are added up together
 
-def column_norms(M: Array, dtype: Any = None, block: int = 1 << 16) -> Array:
+
+def column_norms(M: Array, dtype: Any = None) -> Array:
     """Return w, the ℓ1 norms of the columns of M (m, n), in ``dtype``, by default that of M.
 
     Sums are taken in float64, block by block.
     """
     w = np.empty(M.shape[1], dtype=dtype or M.dtype)
     with np.errstate(over="ignore"):
-        for a in range(0, M.shape[1], block):
-            part = abs(M[:, a : a + block])
+        for a in range(0, M.shape[1], _BLOCK):
+            part = abs(M[:, a : a + _BLOCK])
             if issparse(part):
                 part = part.astype(np.float64)  # scipy would sum up in the precision of the data
-            w[a : a + block] = part.sum(axis=0, dtype=np.float64)
+            w[a : a + _BLOCK] = part.sum(axis=0, dtype=np.float64)
     if np.isinf(w).any():
         raise InputError(
             f"the sums of columns overflow {w.dtype}; divide the data by its largest entry first"

@@ -1,5 +1,6 @@
 """What a solver of model (6), or of its relatives, is asked: frozen, checked when it is made."""
 
+import math
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from selfdict._validation import (
     as_matrix,
     as_scalar,
     as_vector,
+    check_factors,
     largest_entry,
 )
 from selfdict.compute.device import is_tensor, to_numpy
@@ -134,16 +136,28 @@ class Problem:
         norms = as_vector(w, n, "w", np.float64, default=lengths)
         check_smallest(norms, data.dtype, "entry", "w")
         v = norms
+        if w is not None and D is None:
+            counts = (norms > 0) & (lengths > 0)
+            # scaled to w = 1, the columns must stay inside the range; only ratios of w matter
+            ratio = norms[counts] / lengths[counts]
+            check_factors(ratio, "w over the norms of M", np.dtype(np.float64))
         if D is not None:
             atoms = as_dictionary(D, data)
             _check_range(atoms, "D")
             v = column_norms(atoms, np.float64)
             check_smallest(v, data.dtype, "column", "D")
+            _check_coefficients(norms, v, data.dtype)
         weight = None
         if sample_weight is not None:
             weight = as_vector(sample_weight, n, "sample_weight", np.float64)
+            check_factors(weight, "sample_weight", data.dtype)
+        prices = as_vector(
+            p, v.size, "p", np.float64, default=jitter(v.size, random_state), positive=True
+        )
+        check_factors(prices, "p", data.dtype)
         if mu is not None:
             mu = as_scalar(mu, "mu")
+            _check_penalty(mu, prices)
         if epsilon is not None:
             epsilon = as_scalar(epsilon, "epsilon")
         self._set(
@@ -153,15 +167,14 @@ class Problem:
             D=atoms,
             w=norms,
             v=v,
-            p=as_vector(
-                p, v.size, "p", np.float64, default=jitter(v.size, random_state), positive=True
-            ),
+            p=prices,
             sample_weight=weight,
             loss=as_loss(loss),
             target=as_target(target, mu),
             reduced_from=None,
         )
         self.loss.check_shape(*data.shape)
+        _check_objective(self, float(lengths.max()))
         # solvers compute where the data came from, unless their settings name another device
         device = None
         if is_tensor(M):
@@ -286,6 +299,65 @@ def _check_range(A: Array, name: str) -> None:
         raise InputError(
             f"the squares of the entries of {name} leave the range of float64, got {largest:.1g} "
             f"as the largest entry; scale {name}"
+        )
+
+
+# decimal exponents of objectives and penalties that leave room for sums, and for all their digits
+_LARGEST_EXPONENT = 298
+
+
+def _check_objective(problem: Problem, longest: float) -> None:
+    """Refuse weights, or a loss, with which the objective of X = 0 leaves the range of float64."""
+    loss = problem.loss
+    dtype = problem.M.dtype
+    weights = problem.s
+    scale = 1.0
+    if loss.quadratic:
+        weights = loss.weigh(weights)
+        check_factors(weights, "sample_weight over pixel_variance", dtype)
+        scales = loss.whiten(np.ones((problem.M.shape[0], 1)))
+        check_factors(scales**-2, "band_variance", dtype)
+        scale = float(scales.max())
+    heaviest = float(weights.max())
+    if longest == 0 or heaviest == 0:
+        return
+    # a sum of logarithms, since the product is what may leave the range
+    if abs(2 * math.log10(longest * scale) + math.log10(heaviest)) > _LARGEST_EXPONENT:
+        raise InputError(
+            "the squares of M times their weights leave the range of float64, got columns of norm "
+            f"{longest:.1g} and weights of {heaviest:.1g}; scale one of them"
+        )
+    if np.isfinite(loss.limit):
+        slope = np.array([loss.limit / largest_entry(problem.M)])
+        check_factors(slope, "the steepest slope of the loss over the largest entry of M", dtype)
+
+
+def _check_penalty(mu: float, p: Array) -> None:
+    """Refuse a penalty μp so near to the ends of the range that products with it lose digits."""
+    if mu == 0:
+        return
+    smallest = math.log10(mu) + math.log10(p.min())
+    largest = math.log10(mu) + math.log10(p.max())
+    if smallest < -_LARGEST_EXPONENT or largest > _LARGEST_EXPONENT:
+        raise InputError(
+            f"mu times p must be zero or between 1e-{_LARGEST_EXPONENT} and "
+            f"1e{_LARGEST_EXPONENT}; got mu={mu:.1g}, and p between {p.min():.1g} and {p.max():.1g}"
+        )
+
+
+def _check_coefficients(w: Array, v: Array, dtype: np.dtype[Any]) -> None:
+    """Refuse a dictionary whose coefficients, as large as w_j/v_i, leave the range of the dtype."""
+    limit = 2.0**90
+    if dtype == np.float64:
+        limit = 2.0**300
+    if not v.any() or not w.any():
+        return
+    largest = float(w.max()) / float(np.min(v, where=v > 0, initial=np.inf))
+    smallest = float(w.max()) / float(v.max())
+    if largest > limit or smallest < 1 / limit:
+        raise InputError(
+            f"the units of M and D differ by too much for {dtype}: w/v is between {smallest:.1g} "
+            f"and {largest:.1g}; scale D"
         )
 
 

@@ -30,9 +30,7 @@ class Reduction(ABC):
 
     def _reduced_from(self, solution: Solution) -> ReducedFrom:
         """Return where a solution's problem comes from: a reduction of this class."""
-        link = None
-        if solution.problem is not None:
-            link = solution.problem.reduced_from
+        link = solution.problem.reduced_from
         if link is None:
             raise InputError("the solution does not belong to a reduced problem")
         if type(link.step) is not type(self):
@@ -70,6 +68,6 @@ def lift(solution: Solution) -> Solution:
     >>> bool(0 < selfdict.certify(solution).gap < 1)
     True
     """
-    while solution.problem is not None and solution.problem.reduced_from is not None:
+    while solution.problem.reduced_from is not None:
         solution = solution.problem.reduced_from.step.lift(solution)
     return solution

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from selfdict._display import line, number, percent, table
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.model.losses import Loss, as_loss
+from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem
 
 
@@ -81,13 +81,32 @@ Callback = Callable[[Progress], Any]
 
 
 def relative_gap(objective: float, bound: float) -> float:
-    """Return (objective − bound) / objective, at least 0; 0 for an objective of 0."""
+    """Return (objective − bound) / objective; 0 for an objective of 0.
+
+    A bound above the objective raises ``ArithmeticError``: one of the two must be wrong.
+    """
     if np.isneginf(bound) or np.isnan(bound) or not np.isfinite(objective):
         return np.inf  # nothing is proven yet
+    bound = consistent_bound(bound, objective, 0.0)
     # objectives are sums of nonnegative terms: 0 is optimal
     if not objective > 0:
         return 0.0
-    return max(0.0, (objective - bound) / objective)
+    return (objective - bound) / objective
+
+
+def consistent_bound(bound: float, objective: float, rounding: float) -> float:
+    """Return a bound that is not above the objective as computed.
+
+    Rounding may have lowered the objective by at most ``rounding``. A bound within that is lowered
+    to the objective, which leaves it a bound; one above contradicts the objective, and
+    ``ArithmeticError`` is raised.
+    """
+    if bound > objective + rounding:
+        raise ArithmeticError(
+            f"the dual bound {bound:.17g} is above the objective {objective:.17g}: X is not "
+            "feasible, or the numbers leave the range of floating point"
+        )
+    return min(bound, objective)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +125,13 @@ class Solution:
         These rows: ``X[support]``.
     diagonal : (n,) or (d,) ndarray
         The diagonal of X; with a dictionary, the gates t.
+    problem : Problem
+        What X solves, at the final penalty μ.
     objective : float
         The objective of the problem: ½ Σ_j s_j ‖m_j − M x_j‖² + μ pᵀ diag(X), or with another loss
         in place of the square; for model (4), pᵀ diag(X).
     dual_bound : float
         A proven lower bound on the optimal objective; −inf before :func:`certify`.
-    problem : Problem or None
-        What X solves, at the final penalty μ. None for a matrix that came without a problem.
     n_iter : int
         Iterations taken.
     status : Status
@@ -120,65 +139,47 @@ class Solution:
     history : mapping of str to ndarray
         Equally long arrays; ``history["objective"][0]`` is the start, ``[k]`` the value after
         iteration k.
-    terms : mapping of str to object
-        What is known of the model where there is no problem: ``mu``, ``weights``, ``p``,
-        ``sample_weight``, ``loss``, ``epsilon``.
     """
 
     support: Array
     coef: Array
     diagonal: Array
+    problem: Problem
     objective: float = np.nan
     dual_bound: float = -np.inf
-    problem: Problem | None = None
     n_iter: int = 0
     status: Status = Status.GIVEN
     history: Mapping[str, Array] = field(default_factory=dict)
-    terms: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def gap(self) -> float:
-        """(objective − dual_bound) / objective, never negative; inf before :func:`certify`."""
+        """(objective − dual_bound) / objective; inf before :func:`certify`.
+
+        Raises ``ArithmeticError`` if the bound is above the objective, which cannot both be true.
+        """
         return relative_gap(self.objective, self.dual_bound)
 
     @property
     def mu(self) -> float:
         """The penalty μ at the end (a target changes it); nan for model (4)."""
-        mu = self._term("mu")
-        if mu is None:
+        if self.problem.mu is None:
             return np.nan
-        return float(mu)
+        return self.problem.mu
 
     @property
-    def weights(self) -> Array | None:
-        """The weights w of Ω, one per column; None if they are not known yet."""
-        if self.problem is not None:
-            return self.problem.w
-        weights: Array | None = self.terms.get("weights")
-        return weights
-
-    @property
-    def p(self) -> Array | None:
-        """The vector p of model (6); None stands for ones."""
-        p: Array | None = self._term("p")
-        return p
-
-    @property
-    def sample_weight(self) -> Array | None:
-        """The weights s_j of the columns in the residual; None stands for ones."""
-        weight: Array | None = self._term("sample_weight")
-        return weight
+    def weights(self) -> Array:
+        """The weights w of Ω, one per column."""
+        return self.problem.w
 
     @property
     def loss(self) -> Loss:
         """What the residual costs; by default ½ of its square."""
-        return as_loss(self._term("loss"))
+        return self.problem.loss
 
     @property
     def epsilon(self) -> float | None:
         """The bound on the residual in model (4); None for the penalised model (6)."""
-        epsilon: float | None = self._term("epsilon")
-        return epsilon
+        return self.problem.epsilon
 
     def _facts(self) -> dict[str, str]:
         """What there is to say about the solution in a few words."""
@@ -202,20 +203,14 @@ class Solution:
     def _repr_html_(self) -> str:
         return table("Solution", self._facts() | {"status": str(self.status)})
 
-    def _term(self, name: str) -> Any:
-        if self.problem is not None:
-            return getattr(self.problem, name)
-        return self.terms.get(name)
-
     @classmethod
     def from_matrix(
         cls,
         X: ArrayLike,
-        problem: Problem | None = None,
+        problem: Problem,
         *,
         diagonal: ArrayLike | None = None,
         status: Status = Status.GIVEN,
-        **terms: Any,
     ) -> Self:
         """Store a whole matrix by its non-zero rows.
 
@@ -223,16 +218,12 @@ class Solution:
         ----------
         X : (n, n) or (d, n) array_like
             Any feasible matrix.
-        problem : Problem, optional
-            What it is a solution of, for :func:`certify`, :func:`select_indices` and
-            :func:`bundles`.
+        problem : Problem
+            What it is a solution of.
         diagonal : (d,) array_like, optional
             The gates, needed with a dictionary of d atoms.
         status : Status
             How it came about.
-        **terms
-            Without a problem: ``mu``, ``weights``, ``p``, ``sample_weight``, ``loss`` and
-            ``epsilon`` of the model.
 
         Examples
         --------
@@ -254,23 +245,12 @@ class Solution:
             raise InputError(
                 f"diagonal must hold a gate for each of the {len(X)} rows, got shape {gates.shape}"
             )
-        objective = terms.pop("objective", np.nan)
-        unknown = set(terms) - {"mu", "weights", "p", "sample_weight", "loss", "epsilon"}
-        if unknown:
-            raise TypeError(f"from_matrix got an unexpected keyword {sorted(unknown)[0]!r}")
         # an open gate costs something even if no column uses its atom
         support = np.flatnonzero(X.any(axis=1) | (gates > 0))
         point = cls(
-            support=support,
-            coef=X[support],
-            diagonal=gates,
-            objective=objective,
-            status=status,
-            terms=terms,
+            support=support, coef=X[support], diagonal=gates, problem=problem, status=status
         )
-        if problem is not None:
-            return point.for_problem(problem)
-        return point
+        return point.for_problem(problem)
 
     def for_problem(self, problem: Problem) -> Self:
         """Return the same X as a solution of a problem; objective and bound are not known then.
@@ -295,7 +275,7 @@ class Solution:
                 f"M has {problem.n_points} points"
             )
         # objective and bound belonged to another problem
-        return replace(self, problem=problem, terms={}, objective=np.nan, dual_bound=-np.inf)
+        return replace(self, problem=problem, objective=np.nan, dual_bound=-np.inf)
 
     def toarray(self) -> Array:
         """Return X as a dense matrix, n×n or d×n (for small n)."""

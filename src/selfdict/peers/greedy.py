@@ -18,6 +18,7 @@ from selfdict.compute.scaling import (
     unusual_column_exponents,
     unusual_exponent,
 )
+from selfdict.compute.span import leading_directions, onto_common_span
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.active_set import active_set
 
@@ -38,7 +39,10 @@ class Fit:
 
     @classmethod
     def of(cls, points: Array, sizes: Array, candidates: Array, q: int) -> Self:
-        """Rotate points (m, k) and candidates (m, c) onto q leading directions of the points."""
+        """Rotate points (m, k) and candidates (m, c) onto q leading directions of the points.
+
+        With q ≥ m nothing is left out.
+        """
         points = points.astype(np.float64, copy=False)
         candidates = candidates.astype(np.float64, copy=False)
         # Errors are compared with one another only, and candidates by their directions: both may be
@@ -48,8 +52,10 @@ class Fit:
         if exponents.any():
             candidates = times_powers_of_two(candidates, -exponents)
         sizes = sizes.astype(np.float64)
-        # eigh sorts in ascending order: reversed, the leading eigenvectors come first.
-        basis = np.linalg.eigh((points * sizes) @ points.T)[1][:, ::-1][:, :q]
+        if q >= len(points):
+            points, candidates = onto_common_span(points, candidates)
+            return cls(points, sizes, candidates)
+        basis = leading_directions(points * np.sqrt(sizes), q)
         return cls(basis.T @ points, sizes, basis.T @ candidates)
 
     def residual(self, K: Array) -> tuple[float, Array]:

@@ -23,7 +23,7 @@ from selfdict.peers.leaf_columns import (
     leaf_columns,
     unit_scale,
 )
-from selfdict.peers.rank_two import first_part, gram
+from selfdict.peers.rank_two import combined, first_part, gram, smaller_gram
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _leaves(nodes: list[int], parts: list[LeafColumns]) -> "tuple[dict[int, _Lea
     leaves = {}
     total = 0.0
     for node, columns in zip(nodes, parts):
-        G = gram(columns)
+        G = smaller_gram(columns)
         total += float(np.trace(G))
         if not np.isfinite(total):
             break
@@ -285,13 +285,19 @@ class _Leaf:
 
     @classmethod
     def of(cls, columns: LeafColumns, G: Array, summed_trace: float = 0.0) -> Self:
-        """Return the leaf of columns with the Gram matrix G; 0 stands for the trace of G."""
+        """Return the leaf of columns A with the Gram matrix G; 0 stands for the trace of G.
+
+        G is A Aᵀ, or AᵀA if that is smaller.
+        """
         pairs = leading_eigenpairs(G)
+        U = pairs[1:]
+        if len(G) < columns.n_features:
+            U = combined(columns, U, pairs[0])
         # A leaf of few columns takes less memory than its Gram matrix, which is soon recomputed.
         gram = None
-        if columns.indices.size > G.shape[0]:
+        if columns.indices.size > columns.n_features:
             gram = G
-        return cls(columns, pairs[0], pairs[1:], gram, summed_trace or float(np.trace(G)))
+        return cls(columns, pairs[0], U, gram, summed_trace or float(np.trace(G)))
 
     @cached_property
     def bound(self) -> float:
@@ -314,24 +320,24 @@ class _Leaf:
         if first.all() or not first.any():
             return ()
         parts = self.columns.divide(first)
+        if self.gram is None:
+            return tuple(_Leaf.of(part, smaller_gram(part)) for part in parts)
         smaller, larger = sorted(parts, key=lambda part: part.indices.size)
         G = gram(smaller)
         small = _Leaf.of(smaller, G)
-        large = self._without(G, larger)
+        large = self._without(G, self.gram, larger)
         if large is None:
-            large = _Leaf.of(larger, gram(larger))
+            large = _Leaf.of(larger, smaller_gram(larger))
         if smaller is parts[0]:
             return small, large
         return large, small
 
-    def _without(self, G: Array, columns: LeafColumns) -> "_Leaf | None":
-        """Return the leaf of the other columns, if G is the Gram matrix of one part.
+    def _without(self, G: Array, whole: Array, columns: LeafColumns) -> "_Leaf | None":
+        """Return the leaf of the other columns, if G and ``whole`` are A Aᵀ of one part and of all.
 
         Return None if the rounding errors of the subtraction could be too large.
         """
-        if self.gram is None:
-            return None
-        remainder = _Leaf.of(columns, np.subtract(self.gram, G, out=self.gram), self.summed_trace)
+        remainder = _Leaf.of(columns, np.subtract(whole, G, out=whole), self.summed_trace)
         self.gram = None  # it was overwritten
         # The smallest λ₂, as a share of the trace, that the subtraction leaves accurate enough.
         least = 1e-6

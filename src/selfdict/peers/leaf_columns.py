@@ -21,6 +21,7 @@ class LeafColumns(Protocol):
     """
 
     indices: Array  # which columns of M
+    n_features: int  # the rows of M
     single_precision: bool  # whether they and their Gram matrix are in single precision
 
     def rows(self, start: int, stop: int) -> Array:
@@ -85,6 +86,7 @@ class HeldColumns:
         # Both are reordered together.
         self._rows = rows
         self.indices = indices
+        self.n_features = rows.shape[1]
         self.single_precision = single_precision
 
     def rows(self, start: int, stop: int) -> Array:
@@ -112,6 +114,7 @@ class ScatteredColumns:
     def __init__(self, M: Array, indices: Array, dtype: np.dtype[Any], scale: float) -> None:
         self._M = M
         self.indices = indices
+        self.n_features = M.shape[0]
         self._dtype = dtype
         self._scale = scale
         self.single_precision = M.size > _MAX_DOUBLE_ENTRIES

@@ -16,6 +16,7 @@ from selfdict.kernels.rank_two import (
 from selfdict.peers._columns import RESIDUAL_TIE
 from selfdict.peers.leaf_columns import COLUMNS_PER_LEAF_SLICE, LeafColumns
 
+_ENTRIES_PER_BLOCK = 1 << 22  # of the columns that are read in float64 at a time
 # The thresholds δ to choose from, and the window δ ± 0.05 in which the shares x are counted.
 _THRESHOLDS = 0.01 * np.arange(101)
 _WINDOW_START = np.maximum(_THRESHOLDS - 0.05, 0.0)
@@ -31,8 +32,7 @@ _AT_BELOW_WINDOW = np.searchsorted(_EDGES, _BELOW_WINDOW)
 
 def gram(columns: LeafColumns) -> Array:
     """Return A Aᵀ (m, m) for the columns A, computed block by block."""
-    m = columns.rows(0, 0).shape[1]
-    G = np.zeros((m, m))
+    G = np.zeros((columns.n_features, columns.n_features))
     columns_per_block = 2048
 
     def block_product(start: int, stop: int) -> tuple[Array, Array, Array]:
@@ -41,6 +41,44 @@ def gram(columns: LeafColumns) -> Array:
     for S, u, v in in_order(block_product, columns.indices.size, columns_per_block):
         add_deflated(S, u, v, G)
     return G
+
+
+def smaller_gram(columns: LeafColumns) -> Array:
+    """Return AᵀA if A has fewer columns than rows, else A Aᵀ: the eigenvalues are the same."""
+    k = columns.indices.size
+    if k >= columns.n_features:
+        return gram(columns)
+    G = np.empty((k, k))
+    columns_per_block = max(1, _ENTRIES_PER_BLOCK // columns.n_features)
+
+    def task(start: int, stop: int) -> None:
+        left = _in_double(columns, start, stop)
+        for first in range(0, start, columns_per_block):
+            right = _in_double(columns, first, first + columns_per_block)
+            tile = left @ right.T
+            G[start:stop, first : first + columns_per_block] = tile
+            G[first : first + columns_per_block, start:stop] = tile.T
+        G[start:stop, start:stop] = left @ left.T
+
+    # NaN and infinity raise an error later: no warnings on the way.
+    with np.errstate(invalid="ignore", over="ignore"):
+        for_slices(task, k, columns_per_block)
+    return G
+
+
+def combined(columns: LeafColumns, V: Array, eigenvalues: Array) -> Array:
+    """Return the eigenvectors A v/√λ (m, 2) of A Aᵀ for those of AᵀA, V (k, 2); zero for λ = 0."""
+    U = np.zeros((columns.n_features, V.shape[1]))
+    columns_per_block = max(1, _ENTRIES_PER_BLOCK // columns.n_features)
+    for start in range(0, len(V), columns_per_block):
+        stop = min(start + columns_per_block, len(V))
+        U += _in_double(columns, start, stop).T @ V[start:stop]
+    lengths = np.sqrt(np.maximum(eigenvalues, 0.0))
+    return np.divide(U, lengths, out=np.zeros_like(U), where=lengths > 0)
+
+
+def _in_double(columns: LeafColumns, start: int, stop: int) -> Array:
+    return np.asarray(columns.rows(start, stop), dtype=np.float64)
 
 
 def _deflated_product(rows: Array, single_precision: bool) -> tuple[Array, Array, Array]:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_matrix, as_rank
+from selfdict.compute.span import onto_span
 from selfdict.compute.sums import second_moments
 from selfdict.peers._columns import enough, first_largest, negligible, with_squared_norms
 
@@ -76,6 +77,8 @@ def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
 def _reduce(M: Array, r: int) -> Array:
     """Return the columns in r dimensions, (r, n) in float64."""
     m, n = M.shape
+    if m > n:  # only lengths and angles matter, which a rotation keeps
+        M = onto_span(M.astype(np.float64, copy=False))
     G = second_moments(M) / n
     mean = M.mean(axis=1, dtype=np.float64)
     variances, components = _leading(G - np.outer(mean, mean), r)

@@ -1,6 +1,5 @@
 """Bundles: the pixels of the support that show the same material as a selected one."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,15 +8,14 @@ from numpy.typing import ArrayLike
 
 from selfdict._display import line, shortened, table
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_indices, as_matrix, as_scalar
+from selfdict._validation import Array, as_indices, as_scalar
 from selfdict.abundances import fcls, nnls
 from selfdict.kernels.sparse import dense_columns
-from selfdict.metrics import spectral_angles
+from selfdict.metrics import mean_removed_angles
 from selfdict.model.objective import problem_of
 from selfdict.model.omega import column_norms
 from selfdict.model.solution import Solution
-from selfdict.peers.h2nmf import Clusters
-from selfdict.readout.evidence import Evidence, warn_of_old_arguments
+from selfdict.readout.evidence import Evidence
 
 
 @dataclass(frozen=True)
@@ -43,17 +41,6 @@ class Bundles:
     diagonal: tuple[Array, ...]
     spectra: tuple[Array, ...]
     angles: tuple[Array, ...]
-
-    @property
-    def weights(self) -> tuple[Array, ...]:
-        """Deprecated: the former name of ``diagonal``."""
-        warnings.warn(
-            "Bundles.weights is deprecated: its name is diagonal now, as in Solution, where "
-            "weights are those of Ω",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return self.diagonal
 
     def _facts(self) -> dict[str, str]:
         """What there is to say about the bundles in a few words."""
@@ -121,10 +108,8 @@ class Bundles:
 def bundles(
     solution: Solution,
     indices: ArrayLike,
-    M: ArrayLike | None = None,
     *,
     radius: float = 0.5,
-    clusters: Clusters | None = None,
 ) -> Bundles:
     """Gather the pixels of the support around the selected ones, for materials that vary.
 
@@ -141,14 +126,9 @@ def bundles(
     indices : (r,) array_like of int
         The selected columns of the data (with a dictionary: atoms), from :func:`select_indices` or
         anywhere else.
-    M : (m, n) array_like, optional
-        Deprecated: the data, all of it, where the solution has no problem; for a solution with a
-        dictionary D, that dictionary.
     radius : float
         From 0, the selected columns alone, to 1; up to 0.5 no column could have joined two bundles.
         A single selected column gathers the whole support unless it is 0.
-    clusters : Clusters, optional
-        Deprecated: from :func:`h2nmf`, if the solution is of its representatives.
 
     Returns
     -------
@@ -162,21 +142,8 @@ def bundles(
     >>> [members.tolist() for members in found.members]
     [[0, 1], [2]]
     """
-    if M is None and clusters is not None:
-        raise TypeError("clusters belongs to the deprecated form of bundles, with M")
-    if M is not None:
-        warn_of_old_arguments("bundles")
-        columns = as_matrix(M)
-        points = np.arange(columns.shape[1])
-        if clusters is not None:
-            points = clusters.indices
-        if solution.diagonal.size != points.size:
-            raise InputError(
-                f"the solution belongs to {solution.diagonal.size} points, expected {points.size}"
-            )
-    else:
-        points = Evidence.of(solution).points
-        columns = problem_of(solution).root.atoms  # as they were given, without sample weights
+    points = Evidence.of(solution).points
+    columns = problem_of(solution).root.atoms  # as they were given, without sample weights
     K = as_indices(indices, columns.shape[1])
     radius = as_scalar(radius, "radius")
     if radius > 1:
@@ -189,7 +156,7 @@ def bundles(
         members=members,
         diagonal=tuple(diagonal[group] for group in members),
         spectra=spectra,
-        angles=tuple(spectral_angles(S[:, :1], S)[0] for S in spectra),
+        angles=tuple(mean_removed_angles(S[:, :1], S)[0] for S in spectra),
     )
 
 

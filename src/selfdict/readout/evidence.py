@@ -1,6 +1,5 @@
 """What a choice of columns is judged by: the data behind a solution, whatever it was reduced to."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,12 +7,11 @@ import numpy as np
 from scipy.sparse import issparse
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_matrix
+from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 from selfdict.model.objective import problem_of
-from selfdict.model.omega import column_norms
-from selfdict.model.problem import Problem, as_dictionary
+from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution
 from selfdict.peers.h2nmf import Clusters
 from selfdict.reductions.candidates import Candidates
@@ -77,33 +75,6 @@ class Evidence:
             A = whole.D.astype(M.dtype, copy=False)
         return cls(solution, problem.w, M, A, whole.D is None, points, clusters)
 
-    @classmethod
-    def given(
-        cls, solution: Solution, M: Any, clusters: Clusters | None = None, D: Any = None
-    ) -> "Evidence":
-        """Take data that is named separately; the solution may be one of representatives."""
-        M = as_matrix(M)
-        A = M
-        name = "M"
-        of = "points"
-        if D is not None:
-            A = as_dictionary(D, M).astype(M.dtype, copy=False)
-            name = "D"
-            of = "atoms"
-        points = np.arange(A.shape[1])
-        if D is None and clusters is not None and solution.diagonal.size != points.size:
-            points = clusters.indices
-        if solution.diagonal.size != points.size:
-            raise InputError(
-                f"the solution belongs to {solution.diagonal.size} {of}, {name} has {A.shape[1]}"
-            )
-        w = solution.weights
-        if w is None:
-            w = column_norms(M)
-            if D is None:
-                w = column_norms(M[:, points])
-        return cls(solution, w, M, A, D is None, points, clusters)
-
     def dense(self, q: int) -> "Evidence":
         """Return the same for sparse data, in its q leading directions; dense data stays."""
         if not issparse(self.A):
@@ -159,13 +130,3 @@ def _in_units_of_representatives(clusters: Clusters, whole: Problem) -> Clusters
         return clusters
     own = whole.sample_weight[clusters.indices].astype(np.float64)
     return replace(clusters, sizes=clusters.sizes / np.where(own > 0, own, 1.0))
-
-
-def warn_of_old_arguments(function: str) -> None:
-    """Say once that a solution knows its data."""
-    warnings.warn(
-        f"{function} with M, D or clusters as arguments is deprecated: a Solution knows its "
-        f"problem, so {function} needs the solution alone",
-        DeprecationWarning,
-        stacklevel=3,
-    )

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_indices, as_matrix
-from selfdict.abundances.shares import shares
+from selfdict.abundances.illumination import PURITY
+from selfdict.abundances.shares import unit_shares
 from selfdict.abundances.uncertainty import Variability
+from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.scaling import exponent_from_squares, times_power_of_two
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
 
-# share from which a pixel counts as nearly pure
-PURITY = 0.75
 # where few pixels are that pure, the purest ones with this part of a material's shares are taken
 LEAST_PART = 0.05
 LEAST_PIXELS = 5
@@ -95,9 +95,10 @@ def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
     pixels = dense_columns(M, K).astype(np.float64)
     spectra = pixels
     for _ in range(ROUNDS):
-        parts = shares(spectra, M)
+        parts = unit_shares(spectra, M)
         members = _members(parts, K)
-        directions = [_average(_unit_columns(M, group, lengths)) for group in members]
+        with single_threaded_blas():  # the products are too small for several threads
+            directions = [_average(_unit_columns(M, group, lengths)) for group in members]
         spectra = np.stack([direction.mean for direction in directions], axis=1)
     averaged = [group[d.kept] for group, d in zip(members, directions, strict=True)]
     # a typical brightness, so that coefficients relative to the average mean something
@@ -165,8 +166,9 @@ def _variability(M: Any, groups: list[Array], lengths: Array, spectra: Array) ->
     traces = []
     for k, group in enumerate(groups):
         deviations = _unit_columns(M, group, lengths) - directions[:, [k]]
-        seen = directions.T @ deviations
-        products.append(seen @ seen.T / len(group))
+        with single_threaded_blas():
+            seen = directions.T @ deviations
+            products.append(seen @ seen.T / len(group))
         traces.append(float(squared_norms(deviations).mean()))
     return Variability(np.stack(products), np.array(traces))
 

@@ -3,16 +3,15 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from selfdict._validation import Array
-from selfdict.compute.sums import second_moments
+from selfdict.compute.span import smaller_moments
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.certificate import dense_terms, lengths, sparse_terms
 from selfdict.model.dual import DualTerms, best_scaling, dot_error
-from selfdict.model.objective import problem_of, residual
+from selfdict.model.objective import objective_value, problem_of, residual, sparse_residual
 from selfdict.model.problem import Problem
-from selfdict.model.solution import Solution
+from selfdict.model.solution import Solution, consistent_bound
 
 
 def closed_rows(solution: Solution) -> Array:
@@ -22,12 +21,12 @@ def closed_rows(solution: Solution) -> Array:
     mu = problem.require_mu()
     penalty = mu * problem.p
     c, bound = best_scaling(terms.linear, terms.quadratic, terms.scores, penalty)
-    support = solution.support
-    trace = float(problem.p[support] @ solution.diagonal[support].astype(np.float64))
-    objective = 0.5 * terms.quadratic + mu * trace
-    gap = max(0.0, objective - bound) + 8 * np.finfo(float).eps * objective
+    attained = objective_value(solution).from_above
+    gap = attained - consistent_bound(bound, attained, 0.0)
+    gap += 8 * np.finfo(float).eps * attained
     s = problem.loss.weigh(problem.s)
-    reach = np.sqrt(2 * gap * float(s @ problem.w**2)) * (1 + dot_error(len(s)))
+    # two roots: the product might leave the range
+    reach = np.sqrt(2 * gap) * np.sqrt(float(s @ problem.w**2)) * (1 + dot_error(len(s)))
     form = problem.squared_form
     atoms = form.M
     if form.D is not None:
@@ -40,29 +39,19 @@ def closed_rows(solution: Solution) -> Array:
 def _terms(problem: Problem, solution: Solution) -> DualTerms:
     """Return the terms of the dual bound at the residual of a solution."""
     if problem.is_sparse:
-        return sparse_terms(problem, solution)
+        return sparse_terms(problem, sparse_residual(problem.M, solution))
     return dense_terms(problem, residual(problem.M, solution, problem.D))
 
 
 def rank_limit(M: Any, r: int) -> float:
-    """Return ‖M − M_r‖_F/‖M‖_F for the best approximation M_r of rank r, from below.
-
-    For sparse data with more features than points the products of points are used.
-    """
-    if issparse(M):
-        dense = M
-        if M.shape[0] > M.shape[1]:
-            dense = M.T
-        # Products in single precision would be those of other data.
-        dense = dense.astype(np.float64)
-        moments = (dense @ dense.T).toarray()
-    else:
-        moments = second_moments(M)
+    """Return ‖M − M_r‖_F/‖M‖_F for the best approximation M_r of rank r, from below."""
+    moments = smaller_moments(M)
     power = np.linalg.eigvalsh(moments)[::-1]
     total = float(np.trace(moments))
     if not total > 0:
         return 0.0
-    # eigenvalues are off by no more than a multiple of the largest one's last digit
-    rounding = dot_error(sum(M.shape)) * len(power) * float(power[0])
+    # Products are off by γ_k ‖m_i‖‖m_j‖, and eigenvalues by as many of their last digits as there
+    # are: a sum of them by no more than that part of the trace.
+    rounding = dot_error(sum(M.shape)) * len(power) * total
     rest = max(0.0, float(power[r:].sum()) - rounding)
-    return float(np.sqrt(rest / total))
+    return float(np.sqrt(rest / total) * (1 - dot_error(len(power))))

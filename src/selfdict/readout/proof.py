@@ -11,6 +11,7 @@ The certificate of a solution is about weights. Let G_1, …, G_r be groups of r
   (‖d_i‖₂/v_i) √(Σ_j s_j w_j²) √(2g) between the two. A row whose score stays below its penalty by
   more than that is zero at every optimum.
 - *Limit*: no r spectra whatsoever have a smaller relative error than the truncated SVD of rank r.
+  It is that of the points as they were given, each of which counts once.
 """
 
 import time
@@ -22,14 +23,13 @@ import numpy as np
 from selfdict._display import table
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_indices, as_scalar
-from selfdict.model.certificate import certify
-from selfdict.model.feasibility import check_feasible
+from selfdict.model.certificate import certify, with_certificate
+from selfdict.model.feasibility import into_omega
 from selfdict.model.features import UnsupportedError
-from selfdict.model.objective import problem_of
-from selfdict.model.solution import Solution, Status
+from selfdict.model.objective import objective_value, problem_of
+from selfdict.model.solution import Solution, Status, consistent_bound
 from selfdict.readout.limits import closed_rows, rank_limit
 from selfdict.readout.wording import at_least, at_most, share_of
-from selfdict.reductions.weighting import weighted_columns
 from selfdict.solvers.working_set import WorkingSet
 
 # relative gaps: bounds are percentages, and the last digits of a solve would prove nothing more
@@ -55,7 +55,9 @@ class Proof:
         Without group k no weights come within this much of the objective that was reached, relative
         to it; 0 if nothing is proven.
     limit : float
-        No r spectra whatsoever have a smaller relative error ‖M − WH‖_F/‖M‖_F.
+        No r spectra whatsoever have a smaller relative error ‖M − WH‖_F/‖M‖_F. M are the points as
+        they were given, before any reduction to candidates, and each counts once, whatever the
+        sample weights and the loss: a weighted error may be smaller.
     closed : (d,) ndarray of bool
         Rows that are zero at every optimum of the problem.
     solution : Solution
@@ -177,10 +179,11 @@ def prove_groups(
     tol = as_scalar(tol, "tol")
     checked = _checked_groups(groups, problem.n_atoms)
     clock = _Clock(budget, max_seconds)
-    check_feasible(solution)
     # All solves are at this penalty, whatever it was steered to.
     problem = problem.with_mu(mu)
-    solution = replace(solution, problem=problem)
+    solution = replace(into_omega(solution), problem=problem)
+    if np.isnan(solution.objective):
+        solution = with_certificate(solution)
     if solution.gap > tol and clock.has_time():
         # the last steps of the solver are what closes rows
         solver = WorkingSet(tol=tol, max_seconds=clock.limit())
@@ -197,7 +200,7 @@ def prove_groups(
     return Proof(
         enough=enough,
         needed=needed,
-        limit=rank_limit(weighted_columns(problem.root), len(checked)),
+        limit=rank_limit(problem.root.M, len(checked)),
         closed=closed,
         solution=solution,
         groups=checked,
@@ -270,12 +273,14 @@ class _Trials:
         others = np.setdiff1d(np.arange(self.solution.diagonal.size), np.concatenate(groups))
         if not bound > 0 or not self.clock.has_time():
             return np.inf
-        attained = self._without(others, FINE_TOLERANCE).objective
-        return max(0.0, attained / bound - 1)
+        found = self._without(others, FINE_TOLERANCE)
+        attained = objective_value(found).from_above
+        # with fewer rows open the optimum is not lower
+        return attained / consistent_bound(bound, attained, 0.0) - 1
 
     def needed(self, group: Array) -> float:
         """Return by how much the objective rises at least if a group may not be used."""
-        reached = self.solution.objective
+        reached = objective_value(self.solution).from_above
         # without a weight in the group, the solution does without it already
         is_idle = not self.solution.diagonal[group].any()
         if not reached > 0 or is_idle or not self.clock.has_time():

@@ -7,8 +7,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array, as_matrix, as_rank
+from selfdict.compute.span import smaller_moments
 from selfdict.compute.sums import second_moments
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.kernels.sparse import dense_columns
@@ -18,7 +19,7 @@ from selfdict.peers._columns import with_squared_norms
 from selfdict.peers.spa import spa
 from selfdict.readout.evidence import Evidence
 from selfdict.readout.selection import select_from
-from selfdict.readout.signal import signal_dimension
+from selfdict.readout.signal import NEGLIGIBLE, signal_dimension
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def error_curve(solution: Solution, r_max: int = 20, method: str = "spa") -> Err
     # Sparse data is made dense, in its leading directions, to choose by. What these leave out is
     # part of each error, and not of the limits, which are from below.
     evidence = whole.dense(r_max + 32)
-    power = np.linalg.eigvalsh(second_moments(evidence.M))[::-1]
+    power = np.linalg.eigvalsh(smaller_moments(evidence.M))[::-1]
     tails = np.append(np.cumsum(power[::-1])[::-1], np.zeros(r_max))
     total = max(float(squared_norms(M).sum()), np.finfo(float).tiny)
     limits = np.sqrt(np.maximum(tails[1 : r_max + 1] / total, 0.0))
@@ -160,12 +161,18 @@ def hysime(M: ArrayLike) -> int:
     Parameters
     ----------
     M : (m, n) array_like
-        Data points are columns; more of them than rows.
+        Data points are columns; there should be many more of them than rows.
 
     Returns
     -------
     int
         Between 0 (all noise) and m.
+
+    Warns
+    -----
+    UserWarning
+        If there are more rows than points: a regression then explains any noise, and the result is
+        the rank of M.
 
     Examples
     --------
@@ -176,8 +183,21 @@ def hysime(M: ArrayLike) -> int:
     """
     M = as_matrix(M, finite=False)
     M, _ = with_squared_norms(M)  # the dimension has no unit
+    m, n = M.shape
+    if m > n:
+        warn_caller(
+            f"HySime needs more points than features, got {n} points with {m} features: all of the "
+            "data counts as signal; the method 'elbow' of suggest_rank needs no estimate of noise"
+        )
+        return _numerical_rank(M)
     dimension, _ = signal_dimension(second_moments(M))
     return dimension
+
+
+def _numerical_rank(M: Array) -> int:
+    """Return the number of directions that are more than what :func:`signal_dimension` neglects."""
+    power = np.linalg.eigvalsh(smaller_moments(M))
+    return int(np.sum(power > 2 * NEGLIGIBLE * power.sum() / M.shape[0]))
 
 
 def elbow(errors: ArrayLike) -> int:

@@ -11,6 +11,7 @@ from selfdict._errors import warn_caller
 from selfdict._validation import Array
 from selfdict.abundances import nnls
 from selfdict.compute.deadline import Deadline, in_words
+from selfdict.compute.span import onto_common_span
 from selfdict.compute.sums import second_moments
 from selfdict.metrics import relative_error
 from selfdict.peers._columns import enough
@@ -269,9 +270,10 @@ def settle(choices: list[Array], M: Array, A: Array) -> Array:
 
 def _rotated(evidence: Evidence, q: int) -> Evidence:
     """Rotate data and atoms onto q directions in which both have most of their energy."""
+    M, A = onto_common_span(evidence.M, evidence.A)
     total: Any = 0.0
-    for columns in (evidence.M, evidence.A):
+    for columns in (M, A):
         moments = second_moments(columns)
         total = total + moments / (np.trace(moments) or 1.0)
-    basis = np.linalg.eigh(total)[1][:, -q:].astype(evidence.M.dtype)
-    return replace(evidence, M=basis.T @ evidence.M, A=basis.T @ evidence.A)
+    basis = np.linalg.eigh(total)[1][:, -q:].astype(M.dtype)
+    return replace(evidence, M=basis.T @ M, A=basis.T @ A)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from selfdict._errors import InputError, warn_caller
@@ -10,8 +9,7 @@ from selfdict._validation import Array, as_rank
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.deadline import Deadline
 from selfdict.model.solution import Solution
-from selfdict.peers.h2nmf import Clusters
-from selfdict.readout.evidence import Evidence, warn_of_old_arguments
+from selfdict.readout.evidence import Evidence
 from selfdict.readout.readers import READERS
 from selfdict.readout.search import EXTRA_DIRECTIONS, by_exchange, complete
 
@@ -19,12 +17,9 @@ from selfdict.readout.search import EXTRA_DIRECTIONS, by_exchange, complete
 def select_indices(
     solution: Solution,
     r: int,
-    M: ArrayLike | None = None,
     method: str = "auto",
     *,
     max_seconds: float | None = None,
-    clusters: Clusters | None = None,
-    D: ArrayLike | None = None,
 ) -> Array:
     """Read r column indices of M, or r atoms of D, out of a solution of model (6).
 
@@ -35,8 +30,6 @@ def select_indices(
         are those of all points.
     r : int
         The number of columns.
-    M : (m, n) array_like, optional
-        Deprecated: the data, all of it, where the solution has no problem.
     method : {"auto", "diagonal", "spa", "clusters", "exchange"}
         - ``"diagonal"``: the r largest diagonal entries of X, as in Algorithm 1, or the r widest
           gates. Near-duplicates share weight in the optimum, so these can all show the same
@@ -58,10 +51,6 @@ def select_indices(
     max_seconds : float, optional
         Time limit: the best choice so far is returned, and a warning says what was left out.
         Without a limit the choice does not depend on the speed of the machine.
-    clusters : Clusters, optional
-        Deprecated: from :func:`h2nmf`, if the solution is one of its representatives.
-    D : (m, d) array_like, optional
-        Deprecated: the dictionary of the solution; by default M itself.
 
     Returns
     -------
@@ -81,13 +70,7 @@ def select_indices(
     >>> sorted(select_indices(fast_gradient(M, 0.1), 2).tolist())
     [0, 1]
     """
-    if M is None and (D is not None or clusters is not None):
-        raise TypeError("D and clusters belong to the deprecated form of select_indices, with M")
-    if M is not None:
-        warn_of_old_arguments("select_indices")
-        evidence = Evidence.given(solution, M, clusters, D)
-    else:
-        evidence = Evidence.of(solution)
+    evidence = Evidence.of(solution)
     deadline = Deadline(max_seconds)
     K = select_from(evidence, r, method, deadline)
     if deadline.given_up:

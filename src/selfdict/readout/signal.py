@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix
-from selfdict.compute.sums import in_order, second_moments
+from selfdict.compute.span import smaller_moments
+from selfdict.compute.sums import in_order
 from selfdict.metrics import relative_error
 from selfdict.peers._columns import with_squared_norms
 from selfdict.peers.spa import spa
@@ -20,6 +21,8 @@ _CLEAR_STEP = 1.15
 # How much larger than the noise the error with pure points may be: they have noise of their own,
 # which makes it up to the root of two.
 _NOISE_OF_POINTS = 1.6
+# Noise of an exact direction, relative to the mean power of a row: what rounding may leave.
+NEGLIGIBLE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -75,21 +78,22 @@ def measure_signal(M: ArrayLike, sample_weight: ArrayLike | None = None) -> Sign
         root = np.sqrt(np.asarray(sample_weight)).astype(points.dtype)
         if (root != 1).any():
             weighted = points * root
-    m, n = points.shape
-    R = second_moments(weighted)
+    m = points.shape[0]
+    R = smaller_moments(weighted)
     alone = _alone(weighted, R)
     if alone.any():
         points = points[:, ~alone]
         weighted = weighted[:, ~alone]
-        R = second_moments(weighted)
-    powers = np.maximum(np.linalg.eigvalsh(R)[::-1], 0.0)
+        R = smaller_moments(weighted)
+    powers = np.zeros(m)
+    powers[: len(R)] = np.maximum(np.linalg.eigvalsh(R)[::-1], 0.0)
     tails = np.cumsum(powers[::-1])[::-1]
     limits = np.sqrt(np.append(tails[1:], 0.0) / max(tails[0], np.finfo(float).tiny))
     dimension = None
     noise = None
     clear = None
     # A regression on nearly as many rows as there are points explains any noise.
-    if n >= 2 * m:
+    if points.shape[1] >= 2 * m:
         dimension, variances = signal_dimension(R, points.shape[1])
         noise = float(np.sqrt(variances.sum() / max(np.trace(R), np.finfo(float).tiny)))
         if _stands_out(limits, dimension) and _points_suffice(points, weighted, dimension, limits):
@@ -144,7 +148,7 @@ def signal_dimension(R: Array, n_points: int | None = None) -> tuple[int, Array]
     signal = (np.eye(m) - B) @ R @ (np.eye(m) - B).T
     E = np.linalg.eigh(signal)[1]
     kept = np.einsum("ij,ij->j", E, R @ E)
-    added = noise @ E**2 + 1e-10 * power
+    added = noise @ E**2 + NEGLIGIBLE * power
     # The largest eigenvalue of a sample of white noise (Marchenko and Pastur), and a tenth more.
     largest = 1.1 * (1 + np.sqrt(rows_per_point)) ** 2
     return int(np.sum(kept > max(2.0, largest) * added)), noise

@@ -24,7 +24,6 @@ class GateReduction(Reduction):
         link = self._reduced_from(solution)
         rows = self._rows(link)
         origin = link.problem
-        assert solution.problem is not None  # as _reduced_from has checked
         # the solution's own weights p where it has rows; others are closed, whatever they cost
         p = origin.p.copy()
         p[rows] = solution.problem.p

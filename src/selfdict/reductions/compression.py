@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_count, as_generator, as_matrix, as_rank
 from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.scaling import exponent_from_squares, times_power_of_two, unusual_exponent
-from selfdict.compute.sums import second_moments, transposed_product
+from selfdict.compute.span import leading_directions
+from selfdict.compute.sums import transposed_product
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.certificate import residual_terms
 from selfdict.model.dual import dot_error
@@ -29,12 +28,10 @@ from selfdict.model.losses import Squared
 from selfdict.model.objective import objective_value, residual
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.model.reduction import Reduction
-from selfdict.model.solution import Solution
+from selfdict.model.solution import Solution, consistent_bound
 from selfdict.reductions.weighting import weighted_columns
 
 METHODS = ("svd", "gaussian", "srht")
-# features up to which all eigenvectors of M Mᵀ are computed for the leading ones
-EIGEN_FEATURES = 2000
 
 
 class Compressed(NamedTuple):
@@ -118,10 +115,12 @@ class Compression(Reduction):
         """
         link = self._reduced_from(solution)
         small: Compressed = link.memory
-        assert solution.problem is not None  # as _reduced_from has checked
         origin = link.problem.with_mu(solution.mu).changed(p=solution.problem.p)
-        point = replace(solution, problem=origin, dual_bound=_bound(origin, small.basis, solution))
-        return replace(point, objective=objective_value(point))
+        point = replace(solution, problem=origin)
+        objective = objective_value(point)
+        bound = _bound(origin, small.basis, solution)
+        bound = consistent_bound(bound, objective.value, objective.rounding)
+        return replace(point, objective=objective.value, dual_bound=bound)
 
 
 def _bound(problem: Problem, basis: Array, solution: Solution) -> float:
@@ -154,8 +153,8 @@ def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None
         The number of directions, at most m.
     method : {"svd", "gaussian", "srht"}
         - ``"svd"``: the q leading left singular vectors of M: the least residual that q directions
-          can leave. For more than 2000 features, as good as four steps of subspace iteration find
-          them.
+          can leave. If both sides of M exceed 2000, as good as four steps of subspace iteration
+          find them.
         - ``"gaussian"``: a random subspace, uniform among all of its dimension.
         - ``"srht"``: q random columns of a Hadamard matrix with random signs of its rows
           (subsampled randomised Hadamard transform), orthonormalised where m is no power of two.
@@ -192,7 +191,7 @@ def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None
     # BLAS and LAPACK on several threads round in another order.
     with single_threaded_blas():
         if method == "svd":
-            basis = _leading(M, q)
+            basis = leading_directions(M, q)
             scale = 1.0
         elif method == "gaussian":
             basis = np.linalg.qr(rng.standard_normal((m, q)))[0]
@@ -209,45 +208,6 @@ def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None
 def _check_method(method: str) -> None:
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
-
-
-def _leading(M: Any, q: int) -> Array:
-    """Return the q leading left singular vectors of M."""
-    m, n = M.shape
-    if m <= EIGEN_FEATURES:
-        moments = _moments(M)
-        exponent = exponent_from_squares(M, np.trace(moments))
-        if exponent != 0:  # squares have left the range; directions have no unit
-            moments = _moments(times_power_of_two(M, -exponent))
-        vectors: Array = np.linalg.eigh(moments)[1][:, ::-1][:, :q]
-        return vectors
-    # m×m numbers would be too many: subspace iteration, with some directions more than asked for
-    M = times_power_of_two(M, -unusual_exponent(M)).astype(np.float64)
-    spread = np.random.default_rng(0).standard_normal((n, min(q + 10, m)))
-    for _ in range(4):
-        basis = np.linalg.qr(_product(M, spread))[0]
-        spread = transposed_product(basis, M).T
-    if basis.shape[1] < q:  # fewer points than directions asked for: any further ones will do
-        basis = np.linalg.qr(np.hstack([basis, np.eye(m, q)]))[0]
-        spread = transposed_product(basis, M).T
-    basis = basis @ np.linalg.eigh(spread.T @ spread)[1][:, ::-1][:, :q]
-    return np.linalg.qr(basis)[0]
-
-
-def _moments(M: Any) -> Array:
-    """Return M Mᵀ in float64; an overflow gives infinity without a warning."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if issparse(M):
-            moments: Array = (M @ M.T).toarray().astype(np.float64)
-            return moments
-        return second_moments(M)
-
-
-def _product(M: Any, spread: Array) -> Array:
-    """Return M times ``spread`` (n, k), in slices of the rows of M."""
-    if issparse(M):
-        return np.asarray(M @ spread)
-    return transposed_product(spread, M.T).T
 
 
 def _hadamard_columns(m: int, q: int, rng: np.random.Generator) -> Array:

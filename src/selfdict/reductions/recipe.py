@@ -203,7 +203,7 @@ def denoise_again(solution: Solution, rank: int) -> Solution:
     A solution of data that was not denoised is returned as it is.
     """
     problem = solution.problem
-    if problem is None or problem.reduced_from is None:
+    if problem.reduced_from is None:
         return solution
     link = problem.reduced_from
     if isinstance(link.step, Candidates):

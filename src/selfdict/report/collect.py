@@ -139,8 +139,12 @@ def _maps(result: "UnmixResult", thin: Mapping[str, slice]) -> dict[str, Any]:
     uncertainty = None
     if result.uncertainty is not None:
         uncertainty = result.uncertainty.isel(thin).values
+    brightness = None
+    if result.brightness is not None:
+        brightness = result.brightness.isel(thin).values
     return {
         "abundances": result.abundances.isel(thin).values,
+        "brightness": brightness,
         "residual": result.residual.isel(thin).values,
         "uncertainty": uncertainty,
     }

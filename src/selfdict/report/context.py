@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from selfdict._text import plain
 from selfdict._validation import Array
 from selfdict.report import words
 from selfdict.report.charts import Axis, nice_axis
@@ -14,7 +15,12 @@ from selfdict.report.evidence import proof_notes, statements
 from selfdict.report.images import colour_limit, css_gradient, map_png, rgb_png, thin_out
 from selfdict.report.matches import match_figures
 from selfdict.report.materials import dominant, error_text, marker_radius, markers
-from selfdict.report.palette import ABUNDANCE_MAP, RESIDUAL_MAP, UNCERTAINTY_MAP
+from selfdict.report.palette import (
+    ABUNDANCE_MAP,
+    BRIGHTNESS_MAP,
+    RESIDUAL_MAP,
+    UNCERTAINTY_MAP,
+)
 from selfdict.report.weights import weight_chart
 
 # Longest side of an image in pixels. It bounds the size of the page: of a large scene with many
@@ -23,19 +29,14 @@ _LONGEST_SIDE = 400
 
 
 def printable(value: Any) -> Any:
-    """Replace what a page cannot show.
-
-    These are control characters, direction overrides, and the surrogates that stand for undecodable
-    bytes of file names.
-    """
+    """Return text as :func:`selfdict._text.plain`, anything else as it is."""
     # What has __html__ is the style sheet or the script of this package.
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return value
-    shown = re.sub(
-        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "\ufffd", value
-    )
     # A number stays on one line with its sign and its unit.
-    return re.sub(r"(?<=\d) (?=(%|points\b|s\b|min\b))|(?<=±) |(?<=min) (?=\d)", "\u00a0", shown)
+    return re.sub(
+        r"(?<=\d) (?=(%|points\b|s\b|min\b))|(?<=±) |(?<=min) (?=\d)", "\u00a0", plain(value)
+    )
 
 
 def template_context(d: ReportData) -> dict[str, Any]:
@@ -72,6 +73,7 @@ def template_context(d: ReportData) -> dict[str, Any]:
         "maps": maps,
         "dominant": dominant(d, _LONGEST_SIDE),
         "uncertainty": uncertainty,
+        "brightness": _brightness(d, mask),
         **_residual(d, mask),
         "paragraphs": words.certificate_paragraphs(
             d.certificate,
@@ -98,7 +100,7 @@ def _lead(d: ReportData) -> str:
         d.endmembers.shape[1],
         d.error,
         kind=_spectrum_kind(d),
-        any_brightness=d.abundance_kind == "shares",
+        any_brightness=d.abundance_kind in ("shares", "unit"),
     )
 
 
@@ -176,6 +178,8 @@ def _maps(d: ReportData) -> dict[str, Any]:
     unit = 1.0
     if d.sums_to_one:
         name = "Share of the material, in %"
+        if d.abundance_kind == "shares":
+            name = "Part of the area, in %"
         unit = 100.0
     axis = nice_axis(0.0, unit * limit, 4)
     top = axis.high / unit
@@ -217,6 +221,22 @@ def _uncertainty(d: ReportData, mask: Array) -> dict[str, Any] | None:
         "text": words.uncertainty_sentence(
             _abundance_name(d), has_spread=d.group_sizes is not None
         ),
+    }
+
+
+def _brightness(d: ReportData, mask: Array) -> dict[str, Any] | None:
+    """Return the map of the brightness of each pixel; None if there is none."""
+    if d.brightness is None:
+        return None
+    axis = nice_axis(0.0, colour_limit(d.brightness[None], d.mask, 1.0), 4)
+    inside = d.brightness[d.mask]
+    low, high = np.percentile(inside, [5, 95])
+    return {
+        "axis": axis,
+        "over": bool(inside.max() > axis.high * (1 + 1e-6)),
+        "gradient": css_gradient(BRIGHTNESS_MAP),
+        "png": map_png(thin_out(d.brightness, _LONGEST_SIDE), mask, axis.high, BRIGHTNESS_MAP),
+        "text": words.brightness_sentence(float(low), float(high)),
     }
 
 

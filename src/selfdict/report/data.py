@@ -81,8 +81,8 @@ class ReportData:
         The command that repeats the run; empty if there is none.
     endmember_kind : {"pixels", "average"}
         What the endmembers are, if they are of the scene.
-    abundance_kind : {"nnls", "fcls", "shares"}
-        What the abundances are. Those of the latter two sum to one.
+    abundance_kind : {"shares", "unit", "nnls", "fcls"}
+        What the abundances are.
     spread : (m, r) ndarray or None
         The standard deviation of the pixels that an endmember is the average of.
     counts, group_sizes : (r,) ndarray of int or None
@@ -97,6 +97,8 @@ class ReportData:
         Which pixels the candidates are; empty: cluster representatives, or all pixels.
     uncertainty : (r, y, x) ndarray or None
         The standard error of each abundance.
+    brightness : (y, x) ndarray or None
+        How bright each pixel is; 1 is typical.
     pixel_error : float or None
         Relative error of the whole scene, mixed from the pure pixels with nonnegative coefficients.
     findings : sequence of str
@@ -146,6 +148,7 @@ class ReportData:
     check: "SceneCheck | None" = None
     candidates_reason: str = ""
     uncertainty: Array | None = None
+    brightness: Array | None = None
     pixel_error: float | None = None
     findings: Sequence[str] = ()
     names: Sequence[str] = ()
@@ -158,7 +161,7 @@ class ReportData:
     @property
     def sums_to_one(self) -> bool:
         """Whether the abundances are shares of a whole, which are written in percent."""
-        return self.abundance_kind in ("shares", "fcls")
+        return self.abundance_kind != "nnls"
 
     def material(self, k: int) -> str:
         """Return the name of endmember k, counted from 0."""

@@ -10,12 +10,16 @@ from selfdict import __version__
 from selfdict._optional import optional
 from selfdict.report.context import printable, template_context
 from selfdict.report.data import ReportData
+from selfdict.scene.staging import staged
 
 
-def write_report(data: ReportData, path: str | os.PathLike[str]) -> Path:
+def write_report(
+    data: ReportData, path: str | os.PathLike[str], *, overwrite: bool = False
+) -> Path:
     """Write the report of ``data`` to ``path`` and return the path."""
     path = Path(path)
-    path.write_text(render_report(data), encoding="utf-8")
+    with staged(path, overwrite=overwrite) as temporary:
+        temporary.write_text(render_report(data), encoding="utf-8")
     return path
 
 

@@ -119,9 +119,9 @@ def pale(colour: tuple[int, int, int]) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def css_gradient(colours: str, stops: int = 12) -> str:
+def css_gradient(colours: str) -> str:
     """Return a colour map as a CSS gradient from left to right."""
-    shades = optional("matplotlib").colormaps[colours](np.linspace(0, 1, stops))
+    shades = optional("matplotlib").colormaps[colours](np.linspace(0, 1, 12))
     rgb = (255 * shades[:, :3]).astype(int)
     return "linear-gradient(to right, " + ", ".join(f"rgb({r} {g} {b})" for r, g, b in rgb) + ")"
 

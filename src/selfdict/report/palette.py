@@ -12,6 +12,7 @@ _DASHES: tuple[tuple[float, ...], ...] = ((), (6.0, 3.0), (1.5, 2.5), (8.0, 3.0,
 ABUNDANCE_MAP = "viridis"
 RESIDUAL_MAP = "magma"
 UNCERTAINTY_MAP = "cividis"
+BRIGHTNESS_MAP = "inferno"
 # RGB of pixels without data: a light grey that neither colour map contains.
 NO_DATA_RGB = (225, 225, 222)
 # Colour of the weights of pixels that were not chosen: pale, so that the chosen ones stand out.

@@ -262,6 +262,15 @@ def residual_sentence(
     )
 
 
+def brightness_sentence(low: float, high: float) -> str:
+    """Return what the map of brightness shows; 90 % of the pixels lie between the two numbers."""
+    return (
+        "How bright each pixel is beside the spectra at their typical brightness: slopes towards "
+        f"the sun are above 1, shade is below. 90 % of the pixels are between {low:.2g} and "
+        f"{high:.2g}. Brightness does not change the parts of the area."
+    )
+
+
 def uncertainty_sentence(abundance: str, *, has_spread: bool) -> str:
     """Return what the standard errors are made from.
 

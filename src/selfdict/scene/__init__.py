@@ -3,11 +3,15 @@
 A scene is an ``xarray.DataArray (band, y, x)``.
 """
 
+from importlib.util import find_spec
+
 from selfdict._optional import optional
 
-# Before the modules below import them, so that an error names the extra to install.
+# Before the modules below import it, so that an error names the extra to install.
 optional("xarray")
-optional("rioxarray")
+# It takes a second to import, and is needed where a CRS is set or written.
+if find_spec("rioxarray") is None:
+    optional("rioxarray")
 
 from selfdict.files.errors import SceneError  # noqa: E402
 from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402

@@ -47,6 +47,8 @@ def assemble_result(
         proof=selection.proof,
         given_up=tuple(request.deadline.given_up),
         uncertainty=maps.uncertainty,
+        brightness=maps.brightness,
+        illumination=selection.illumination,
         pixel_error=_pixel_error(request, maps),
         negative=_negative_values(maps),
         preflight=request.preflight,

@@ -3,15 +3,16 @@
 All it needs are sums over the pixels, which one pass over the scene gives.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from selfdict._validation import Array
 from selfdict.model.certificate import residual_terms
-from selfdict.model.dual import DualTerms
+from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.omega import column_norms
-from selfdict.model.solution import Solution, relative_gap
+from selfdict.model.solution import Solution, consistent_bound, relative_gap
 from selfdict.solvers.gates import Gates
 
 _COLUMNS = 8192  # fitted at a time, whatever the size of the block
@@ -58,18 +59,21 @@ class Dictionary:
         """
         # in double precision: rounded weights would be those of another model
         v = column_norms(D, np.float64)
-        p = np.ones(v.size)
-        if solution.p is not None:
-            p = solution.p.astype(np.float64)
+        p = solution.problem.p.astype(np.float64)
         t = np.clip(solution.diagonal.astype(np.float64), 0.0, 1.0)
         return cls(D, v, np.where(v > 0, t, 0.0), solution.mu * p)
+
+    def no_sums(self) -> Array:
+        """Return :meth:`sums` of no pixel at all."""
+        return np.zeros(3 + self.D.shape[1])
 
     def sums(self, M: Array) -> Array:
         """Return what the pixels M (m, n) add to ⟨θ, M⟩, to ‖R‖² and to the scores, θ = R.
 
+        The third sum is Σ_j β_j², where β_j bounds the norms of what is summed up for a residual.
         There is one score per candidate.
         """
-        total = np.zeros(2 + self.D.shape[1])
+        total = self.no_sums()
         for start in range(0, M.shape[1], _COLUMNS):
             total += self._sums(M[:, start : start + _COLUMNS])
         return total
@@ -84,7 +88,8 @@ class Dictionary:
         gates = Gates(M, w, np.ones(w.size), None, self.D, self.v)
         gates.open(opened, self.t[opened])
         terms = residual_terms(M, gates.residual(), w, np.ones(w.size), D=self.D, v=self.v)
-        return np.concatenate([[terms.linear, terms.quadratic], terms.scores])
+        summed = np.sqrt(gates.squared_norms) + w * float(gates.atom_lengths[opened] @ gates.t)
+        return np.concatenate([[terms.linear, terms.quadratic, math.fsum(summed**2)], terms.scores])
 
     def verdict(self, total: Array) -> SceneCheck:
         """Return the check from the sums over all pixels.
@@ -92,7 +97,10 @@ class Dictionary:
         For θ = cR the dual value is c⟨R, M⟩ − ½c²‖R‖² − Σ_i max(0, cσ_i − μp_i) with the scores
         σ_i = Σ_j (w_j/w_i) max(0, d_iᵀr_j); the best c ≥ 0 is found exactly.
         """
-        terms = DualTerms(float(total[0]), float(total[1]), total[2:])
+        terms = DualTerms(float(total[0]), float(total[1]), total[3:])
         objective = 0.5 * terms.quadratic + float(self.penalty @ self.t)
-        bound = terms.bound(self.penalty)
+        error = dot_error(sum(self.D.shape)) * math.sqrt(total[2])
+        rounding = error * (math.sqrt(terms.quadratic) + error)
+        rounding += dot_error(sum(self.D.shape)) * objective
+        bound = consistent_bound(terms.bound(self.penalty), objective, 2 * rounding)
         return SceneCheck(objective, bound, relative_gap(objective, bound))

@@ -30,6 +30,8 @@ def as_dataset(result: "UnmixResult") -> xr.Dataset:
     }
     if result.uncertainty is not None:
         variables["uncertainty"] = result.uncertainty
+    if result.brightness is not None:
+        variables["brightness"] = result.brightness
     if result.spread is not None:
         variables["spread"] = result.spread
     dataset = xr.Dataset({name: without_notes(array) for name, array in variables.items()})

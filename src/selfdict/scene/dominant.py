@@ -1,20 +1,18 @@
 """The map of dominant materials as a GeoTIFF with colours and names of its classes."""
 
-import re
 import warnings
 import zlib
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-import rasterio
 import xarray as xr
-from rasterio.errors import NotGeoreferencedWarning, RasterioError
-from rasterio.windows import Window
 
 from selfdict._colours import class_colours
+from selfdict._text import plain
 from selfdict._validation import Array
 from selfdict.files.errors import SceneError
 from selfdict.scene.blocks import row_blocks
@@ -69,13 +67,16 @@ def write_dominant(
     >>> int(read_scene(path).max())
     3
     """
+    from rasterio.errors import RasterioError
+
     path = Path(path)
-    names = [_NO_DATA, *(_xml_text(label) for label in result.labels)]
+    names = [_NO_DATA, *(plain(label) for label in result.labels)]
     colours = [(0, 0, 0), *class_colours(len(result.labels))]
-    with staged(path, overwrite=overwrite) as temporary:
+    class_file = path.with_name(path.name + ".aux.xml")
+    with staged(path, class_file, overwrite=overwrite) as temporary:
         try:
             _write_raster(result.abundances, temporary, names, colours)
-            sidecar = temporary.with_name(temporary.name + ".aux.xml")
+            sidecar = temporary.with_name(class_file.name)
             sidecar.write_bytes(_class_table(names, colours))
         except (OSError, RasterioError) as error:
             raise SceneError(path, f"cannot be written: {error}") from error
@@ -103,6 +104,9 @@ def _write_raster(
     names: Sequence[str],
     colours: Sequence[tuple[int, int, int]],
 ) -> None:
+    import rasterio
+    from rasterio.errors import NotGeoreferencedWarning
+
     n_rows = abundances.sizes["y"]
     n_columns = abundances.sizes["x"]
     dtype = "uint8"
@@ -144,7 +148,9 @@ def _write_raster(
         raise OSError("not all of it could be written; the disk may be full")
 
 
-def _window(rows: slice, n_columns: int) -> Window:
+def _window(rows: slice, n_columns: int) -> Any:
+    from rasterio.windows import Window
+
     return Window(0, rows.start, n_columns, rows.stop - rows.start)
 
 
@@ -167,8 +173,3 @@ def _class_table(names: Sequence[str], colours: Sequence[tuple[int, int, int]]) 
             ElementTree.SubElement(row, "F").text = str(cell)
     text: bytes = ElementTree.tostring(root, encoding="utf-8")
     return text
-
-
-def _xml_text(text: str) -> str:
-    """Return text without the control characters that XML has no way to write."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff]", "\ufffd", text)

@@ -20,7 +20,7 @@ def check_before_reading(request: UnmixRequest) -> None:
     except InvalidParameterError as error:
         raise InputError(str(error)) from error
     if request.method == "fgnsr":
-        as_solver(estimator.solver, estimator.tol, estimator.max_seconds)
+        as_solver(estimator.solver, estimator.loss, estimator.tol, estimator.max_seconds)
     if request.folder is not None and request.folder.exists():
         raise SceneError(request.folder, "exists already: choose another folder")
 

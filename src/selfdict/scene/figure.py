@@ -57,11 +57,11 @@ def plot_result(result: "UnmixResult", figure: Any = None) -> Any:
 
 
 def _new_figure() -> Any:
-    """Return a figure that is not one of pyplot: nothing has to be closed, no display is needed."""
-    optional("matplotlib.figure")
+    """Return a figure of pyplot, which notebooks and ``plt.show()`` show."""
+    pyplot = optional("matplotlib.pyplot")
     from selfdict.scene.notebook_figure import NotebookFigure
 
-    return NotebookFigure()
+    return pyplot.figure(FigureClass=NotebookFigure)
 
 
 def _draw_spectra(axes: Any, result: "UnmixResult", colours: Array) -> None:

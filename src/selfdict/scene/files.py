@@ -15,6 +15,7 @@ import xarray as xr
 from affine import Affine
 from numpy.typing import ArrayLike
 
+from selfdict._text import csv_cell, plain
 from selfdict._validation import Array
 from selfdict.files.dims import DIMS
 from selfdict.files.errors import SceneError
@@ -147,8 +148,8 @@ def write_scene(
 ) -> Path:
     """Write a scene, or maps on its grid (any leading dim, or none); return the path written.
 
-    The file is written to a hidden folder next to its destination and then moved, so that it is
-    complete or absent.
+    The file is written to a temporary folder next to its destination and then renamed, so that it
+    is complete or absent.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ def write_scene(
     format : {"envi", "geotiff", "netcdf", "zarr"}, optional
         Default: by the name of the file.
     overwrite : bool
-        Replace an existing file.
+        Replace an existing file or zarr store.
     **options
         Of the format: ``interleave`` ("bsq", "bil", "bip") and ``byte_order`` ("little", "big") for
         ENVI.
@@ -176,16 +177,25 @@ def write_scene(
         raise SceneError(
             target, f"scenes are not written as {title}; use ENVI, GeoTIFF, NetCDF or zarr"
         )
-    with staged(target, overwrite=overwrite) as temporary:
+    with staged(*files_of(target, format), overwrite=overwrite) as temporary:
         try:
             # Notes speak about the file that was read, not about the one that is written.
             _WRITERS[name](without_notes(as_bands(scene)), temporary, **options)
         except SceneError as error:
-            # It names the file in the hidden folder, which the user does not know.
+            # It names the file in the temporary folder, which the user does not know.
             raise SceneError(target, error.reason) from error
         except OSError as error:
             raise SceneError(target, f"cannot be written: {error}") from error
     return target
+
+
+def files_of(path: Path, format: str | None = None) -> list[Path]:
+    """Return the files that :func:`write_scene` writes, the one that is asked for first."""
+    if (format or format_by_suffix(path)) != "envi":
+        return [path]
+    if path.suffix.lower() == ".hdr":
+        return [path, path.with_suffix(".img")]
+    return [path, path.with_suffix(".hdr")]
 
 
 def write_spectra(
@@ -197,7 +207,8 @@ def write_spectra(
 ) -> Path:
     """Write spectra (endmember, band) as a table, or as an ENVI spectral library.
 
-    A table has one row per band and one column per spectrum, separated by commas.
+    A table has one row per band and one column per spectrum, separated by commas. A name that a
+    spreadsheet would take for a formula, such as ``=1+1``, gets an apostrophe in front.
 
     Parameters
     ----------
@@ -230,9 +241,13 @@ def write_spectra(
     """
     path = Path(path)
     spectra = spectra.transpose("endmember", "band")
-    with staged(path, overwrite=overwrite) as temporary:
+    files = [path]
+    is_envi = path.suffix.lower() in (".sli", ".hdr")
+    if is_envi:
+        files += [path.with_suffix(".sli"), path.with_suffix(".hdr")]
+    with staged(*files, overwrite=overwrite) as temporary:
         try:
-            if path.suffix.lower() in (".sli", ".hdr"):
+            if is_envi:
                 write_envi_library(spectra, _column_titles(spectra), temporary)
             else:
                 _write_table(_columns(spectra, spread), temporary)
@@ -244,10 +259,11 @@ def write_spectra(
 def _columns(spectra: xr.DataArray, spread: xr.DataArray | None) -> dict[str, Iterable[Any]]:
     """Return the columns of a table of spectra by their titles."""
     columns: dict[str, Iterable[Any]] = {"band": band_numbers(spectra).tolist()}
-    titles = {"band_name": "band_name", "wavelength": "wavelength_nm", "fwhm": "fwhm_nm"}
-    for key, title in titles.items():
+    if "band_name" in spectra.coords:
+        columns["band_name"] = map(csv_cell, spectra["band_name"].values)
+    for key in ("wavelength", "fwhm"):
         if key in spectra.coords:
-            columns[title] = spectra[key].values.tolist()
+            columns[f"{key}_nm"] = spectra[key].values.tolist()
     names = _column_titles(spectra)
     columns |= dict(zip(names, spectra.values))
     if spread is not None:
@@ -259,7 +275,7 @@ def _columns(spectra: xr.DataArray, spread: xr.DataArray | None) -> dict[str, It
 def _write_table(columns: dict[str, Iterable[Any]], path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
+        writer.writerow(map(csv_cell, columns))
         writer.writerows(zip(*columns.values()))
 
 
@@ -339,7 +355,7 @@ def _column_titles(spectra: xr.DataArray) -> list[str]:
     labels = _labels(spectra, "endmember")
     if "name" not in spectra.coords:
         return [f"endmember_{label}" for label in labels]
-    names = [str(name) for name in spectra["name"].values]
+    names = [plain(name) for name in spectra["name"].values]
     occurrences = Counter(names)
     titles = []
     for name, label in zip(names, labels):
@@ -365,10 +381,13 @@ def as_bands(data: xr.DataArray) -> xr.DataArray:
         bands = bands.expand_dims("band")
     if "band" not in bands.dims and bands.ndim == 3 and set(DIMS[1:]) < set(bands.dims):
         (leading,) = set(bands.dims) - set(DIMS)
-        names = np.array([f"{leading} {label}" for label in _labels(bands, leading)])
+        names = [f"{leading} {label}" for label in _labels(bands, leading)]
         if "name" in bands.coords:
-            names = bands["name"].values
+            names = bands["name"].values.tolist()
         bands = bands.drop_vars([leading, "name"], errors="ignore").rename({leading: "band"})
+        bands = bands.assign_coords(band_name=("band", names))
+    if "band_name" in bands.coords:
+        names = [plain(name) for name in bands["band_name"].values]
         bands = bands.assign_coords(band_name=("band", names))
     # Of the array given: rioxarray may keep the value for that object only.
     return as_scene(with_nodata(bands, nodata_of(data)))

@@ -7,9 +7,15 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.abundances import Variability, column_residuals, fcls, nnls, standard_errors
-from selfdict.abundances.shares import as_shares
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.abundances import (
+    Illumination,
+    Variability,
+    column_residuals,
+    fcls,
+    nnls,
+    standard_errors,
+)
+from selfdict.abundances.shares import as_shares, unit_columns
 from selfdict.scene.blocks import block_matrix
 from selfdict.scene.check import Dictionary
 from selfdict.scene.passes import Block
@@ -21,6 +27,7 @@ class MapArrays:
 
     abundances: Any  # (r, y, x)
     uncertainty: Any  # (r, y, x), or None
+    brightness: Any  # (y, x), or None
     residual: Any  # (y, x)
     valid: Any  # (y, x), booleans
 
@@ -29,6 +36,8 @@ class MapArrays:
         self.abundances[:, rows, columns] = block.abundances
         if self.uncertainty is not None:
             self.uncertainty[:, rows, columns] = block.uncertainty
+        if self.brightness is not None:
+            self.brightness[rows, columns] = block.brightness
         self.residual[rows, columns] = block.residual
         self.valid[rows, columns] = block.valid
 
@@ -120,8 +129,10 @@ class FitBlock:
         The used ones.
     U : (m, r) ndarray
         The endmembers.
-    method : {"nnls", "fcls", "shares"}
+    method : {"shares", "unit", "nnls", "fcls"}
         How abundances are fitted.
+    illumination : Illumination or None
+        The brightness of endmembers and pixels, for shares.
     pixel_spectra : (m, r) ndarray or None
         Pure pixels whose error is measured as well; None if it is that of the endmembers.
     with_uncertainty : bool
@@ -139,6 +150,7 @@ class FitBlock:
     bands: Array
     U: Array
     method: str
+    illumination: Illumination | None = None
     pixel_spectra: Array | None = None
     with_uncertainty: bool = False
     variability: Variability | None = None
@@ -150,7 +162,7 @@ class FitBlock:
         """Return the totals of no pixels."""
         if self.dictionary is None:
             return Totals()
-        return Totals(check=np.zeros(2 + self.dictionary.D.shape[1]))
+        return Totals(check=self.dictionary.no_sums())
 
     def __call__(self, block: Block) -> FittedBlock:
         """Fit the pixels of the block; write the maps if there is a folder for them."""
@@ -174,9 +186,13 @@ class FitBlock:
         uncertainty = None
         if self.with_uncertainty:
             uncertainty = np.full(shape, np.nan, dtype=self.U.dtype)
+        brightness = None
+        if self.illumination is not None:
+            brightness = np.full(valid.shape, np.nan, dtype=self.U.dtype)
         return MapArrays(
             abundances=np.full(shape, np.nan, dtype=self.U.dtype),
             uncertainty=uncertainty,
+            brightness=brightness,
             residual=np.full(valid.shape, np.nan, dtype=self.U.dtype),
             valid=valid,
         )
@@ -196,10 +212,10 @@ class FitBlock:
         M -= U @ H
         errors = np.einsum("ij,ij->j", M, M, dtype=np.float64)
         if maps.uncertainty is not None:
-            maps.uncertainty[:, maps.valid] = standard_errors(
-                U, H, np.sqrt(errors), kind=self.method, variability=self.variability
-            )
-        if self.method == "shares":
+            maps.uncertainty[:, maps.valid] = self._standard_errors(U, H, np.sqrt(errors))
+        if maps.brightness is not None:
+            maps.brightness[maps.valid] = H.sum(axis=0)
+        if self.method in ("shares", "unit"):
             H = as_shares(H)
         maps.abundances[:, maps.valid] = H
         # A pixel of zeros is fitted exactly by no endmember at all.
@@ -218,13 +234,33 @@ class FitBlock:
 
     def _coefficients(self, M: Array) -> tuple[Array, Array]:
         """Return coefficients, and the spectra that they are relative to."""
+        if self.illumination is not None:
+            return self.illumination.coefficients(M), self.illumination.spectra
         if self.method == "nnls":
             return nnls(self.U, M), self.U
         if self.method == "fcls":
             return fcls(self.U, M), self.U
-        # Relative to spectra of unit length, so that brightness does not matter.
-        U = self.U / np.sqrt(squared_norms(self.U)).astype(self.U.dtype)
+        U = unit_columns(self.U)
         return nnls(U, M), U
+
+    def _standard_errors(self, U: Array, H: Array, residuals: Array) -> Array:
+        kind = self.method
+        if kind == "unit":
+            kind = "shares"
+        stiffness = 0.0
+        spread = 0.0
+        if self.illumination is not None:
+            stiffness = self.illumination.stiffness
+            spread = self.illumination.spread
+        return standard_errors(
+            U,
+            H,
+            residuals,
+            kind=kind,
+            variability=self.variability,
+            stiffness=stiffness,
+            spread=spread,
+        )
 
     def _squared_pixel_error(self, M: Array) -> float:
         """Return ‖M − U H‖² for the pure pixels U and the best H ≥ 0."""
@@ -240,6 +276,8 @@ def _write_block(folder: Path, block: Block, maps: MapArrays) -> None:
     stores = {"abundances": ("abundance", maps.abundances)}
     if maps.uncertainty is not None:
         stores["uncertainty"] = ("uncertainty", maps.uncertainty)
+    if maps.brightness is not None:
+        stores["brightness"] = ("brightness", maps.brightness[None])
     stores["residual"] = ("residual", maps.residual[None])
     for store, (variable, values) in stores.items():
         write_zarr_block(folder / f"{store}.zarr", variable, block.rows, block.columns, values)

@@ -4,11 +4,11 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-import rioxarray  # noqa: F401  (registers DataArray.rio)
 import xarray as xr
 from affine import Affine
 
 from selfdict.files.grid import NO_GRID, place_grid
+from selfdict.scene.nodata import may_hold
 
 
 def georeference(scene: xr.DataArray, crs: Any, transform: Affine | None) -> xr.DataArray:
@@ -40,6 +40,8 @@ def _with_spatial_ref(scene: xr.DataArray, crs: Any, transform: Affine | None) -
     if isinstance(crs, str) and "[" in crs:
         attrs |= {"crs_wkt": crs, "spatial_ref": crs}
     elif crs is not None:
+        import rioxarray  # noqa: F401  (registers DataArray.rio)
+
         scene.rio.write_crs(crs, inplace=True)
         attrs |= scene["spatial_ref"].attrs
     if transform is not None:
@@ -53,6 +55,12 @@ def _with_spatial_ref(scene: xr.DataArray, crs: Any, transform: Affine | None) -
 
 def crs_of(scene: xr.DataArray) -> Any:
     """Return the ``rasterio.crs.CRS`` of the scene, or None."""
+    if "spatial_ref" in scene.coords and "crs_wkt" in scene["spatial_ref"].attrs:
+        from rasterio.crs import CRS
+
+        return CRS.from_wkt(scene["spatial_ref"].attrs["crs_wkt"])
+    if not may_hold(scene, "crs", "grid_mapping"):
+        return None
     return scene.rio.crs
 
 

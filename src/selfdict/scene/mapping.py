@@ -26,6 +26,7 @@ class Maps:
 
     abundances: xr.DataArray
     uncertainty: xr.DataArray | None
+    brightness: xr.DataArray | None
     residual: xr.DataArray
     valid: xr.DataArray
     totals: Totals
@@ -40,16 +41,16 @@ def fit_task(request: UnmixRequest, selection: Selection) -> FitBlock:
     if request.library is not None:
         names = request.library["name"].values[selection.chosen]
     pixel_spectra = None
-    if request.endmembers == "average" or request.abundances == "fcls":
-        # Errors of pure pixels with nonnegative coefficients can be compared between methods.
-        pixel_spectra = selection.pixel_spectra
-    has_no_groups = pixel_spectra is not None and np.array_equal(selection.U, pixel_spectra)
-    if has_no_groups and request.abundances != "fcls":
-        pixel_spectra = None  # the endmembers are these pixels
+    # Errors of pure pixels with nonnegative coefficients can be compared between methods.
+    pixel_spectra = selection.pixel_spectra
+    is_free = request.abundances in ("nnls", "unit")
+    if is_free and pixel_spectra is not None and np.array_equal(selection.U, pixel_spectra):
+        pixel_spectra = None  # the error is that of the endmembers
     return FitBlock(
         request.bands,
         selection.U,
         request.abundances,
+        illumination=selection.illumination,
         pixel_spectra=pixel_spectra,
         with_uncertainty=request.uncertainty,
         variability=selection.variability,
@@ -81,10 +82,14 @@ def map_scene(
     uncertainty = None
     if task.with_uncertainty:
         uncertainty = read_scene(folder / "uncertainty.zarr").data
+    brightness = None
+    if task.illumination is not None:
+        brightness = read_scene(folder / "brightness.zarr").data[0]
     residual = read_scene(folder / "residual.zarr").data[0]
     maps = MapArrays(
         abundances=read_scene(folder / "abundances.zarr").data,
         uncertainty=uncertainty,
+        brightness=brightness,
         residual=residual,
         # Only the residual tells valid pixels apart: it is NaN for the others.
         valid=~np.isnan(residual),
@@ -100,9 +105,13 @@ def _empty_maps(scene: xr.DataArray, task: FitBlock) -> MapArrays:
     uncertainty = None
     if task.with_uncertainty:
         uncertainty = np.empty((r, *shape), dtype)
+    brightness = None
+    if task.illumination is not None:
+        brightness = np.empty(shape, dtype)
     return MapArrays(
         abundances=np.empty((r, *shape), dtype),
         uncertainty=uncertainty,
+        brightness=brightness,
         residual=np.empty(shape, dtype),
         valid=np.empty(shape, dtype=bool),
     )
@@ -152,6 +161,9 @@ def _create_stores(scene: xr.DataArray, task: FitBlock, folder: Path) -> None:
     if task.with_uncertainty:
         uncertainty = _endmember_maps(scene, placeholder, "uncertainty", task.names)
         create_zarr(as_bands(uncertainty), folder / "uncertainty.zarr")
+    if task.illumination is not None:
+        brightness = map_of(scene, placeholder[0], "brightness")
+        create_zarr(as_bands(brightness), folder / "brightness.zarr")
     create_zarr(as_bands(map_of(scene, placeholder[0], "residual")), folder / "residual.zarr")
 
 
@@ -165,12 +177,16 @@ def _describe(
     uncertainty = None
     if maps.uncertainty is not None:
         uncertainty = _endmember_maps(scene, maps.uncertainty, "uncertainty", task.names)
+    brightness = None
+    if maps.brightness is not None:
+        brightness = map_of(scene, maps.brightness, "brightness")
     pixel_error = None
     if task.pixel_spectra is not None:
         pixel_error = totals.pixel_error
     return Maps(
         abundances=_endmember_maps(scene, maps.abundances, "abundance", task.names),
         uncertainty=uncertainty,
+        brightness=brightness,
         residual=map_of(scene, maps.residual, "residual"),
         valid=map_of(scene, maps.valid, "valid"),
         totals=totals,

@@ -4,9 +4,6 @@ from os import PathLike
 
 import numpy as np
 import xarray as xr
-from rasterio._err import CPLE_BaseError
-from rasterio.errors import RasterioError
-from rasterio.warp import transform as to_crs
 
 from selfdict._validation import Array
 from selfdict.files.errors import SceneError
@@ -61,6 +58,10 @@ def _distance(layer: xr.DataArray, scene: xr.DataArray) -> float | None:
     mask_x, mask_y = to_map(theirs, columns, rows)
     # One system may have several names, and systems of two datums may agree within a pixel.
     if crs_of(layer) != crs:
+        from rasterio._err import CPLE_BaseError
+        from rasterio.errors import RasterioError
+        from rasterio.warp import transform as to_crs
+
         try:
             mask_x, mask_y = to_crs(crs_of(layer), crs, mask_x.tolist(), mask_y.tolist())
         except (RasterioError, CPLE_BaseError):

@@ -169,7 +169,7 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
     scene = with_nodata(scene, nodata_of(data))
     scene = from_rioxarray(scene)
     # CF lets a file choose the name of this variable; all that follows looks for "spatial_ref".
-    mapping = scene.rio.grid_mapping
+    mapping = scene.encoding.get("grid_mapping", scene.attrs.get("grid_mapping", "spatial_ref"))
     if mapping != "spatial_ref" and mapping in scene.coords:
         scene = scene.rename({mapping: "spatial_ref"})
         scene.attrs = {key: value for key, value in scene.attrs.items() if key != "grid_mapping"}

@@ -28,6 +28,7 @@ from selfdict.scene.resampling import ResampledLibrary, resample_library
 MOST_MATERIALS = 20  # that are recommended, unless another number is given
 # of ``random_state=None``: the same scene gives the same result in every process
 DEFAULT_SEED = 0
+ABUNDANCES = ("shares", "unit", "nnls", "fcls")
 METHODS: dict[str, Any] = {
     "fgnsr": FGNSR,
     "spa": SPA,
@@ -66,7 +67,7 @@ class UnmixRequest:
         What was left out of the scene and of the library.
     endmembers : {"pixels", "average"}
         Whether the endmembers are pixels, or averages over groups of them.
-    abundances : {"nnls", "fcls", "shares"}
+    abundances : {"shares", "unit", "nnls", "fcls"}
         How they are fitted.
     keep_bands : bool
         Whether bands that hold one value in all pixels are used.
@@ -94,6 +95,8 @@ class UnmixRequest:
         What a look at the scene found; None before the scene is read.
     deadline : Deadline
         The time limit of all steps together.
+    verbose : bool
+        Whether the estimator prints its progress.
     """
 
     scene: xr.DataArray
@@ -121,6 +124,7 @@ class UnmixRequest:
     squared_loss: bool
     preflight: Preflight | None = None
     deadline: Deadline = field(default_factory=Deadline)
+    verbose: bool = False
 
 
 def check_request(
@@ -263,8 +267,8 @@ def _marks_count(scene: xr.DataArray, keep_bands: bool, drop_bad_bands: bool | N
 def _check_method(method: str, abundances: str) -> None:
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if abundances not in ("nnls", "fcls", "shares"):
-        raise InputError(f"abundances must be 'nnls', 'fcls' or 'shares', got {abundances!r}")
+    if abundances not in ABUNDANCES:
+        raise InputError(f"abundances must be one of {', '.join(ABUNDANCES)}; got {abundances!r}")
 
 
 def _endmembers(endmembers: str, method: str, library: xr.DataArray | None) -> str:

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
+from selfdict.abundances import Illumination
 from selfdict.model.solution import Solution
 from selfdict.readout.guarantee import Guarantee
 from selfdict.readout.proof import Proof
@@ -63,11 +65,11 @@ class UnmixResult:
     crs : str or None
         The CRS of the coordinates as ``EPSG:…`` or WKT.
     abundances : xarray.DataArray (endmember, y, x)
-        The share of each endmember, or its coefficient (``parameters["abundances"]`` says which);
-        NaN where there is no data.
+        The part of each pixel's area that each endmember covers, or its coefficient
+        (``parameters["abundances"]`` says which); NaN where there is no data.
     residual : xarray.DataArray (y, x)
-        ‖m − U h‖ / ‖m‖ of each pixel, h ≥ 0 (with ``"fcls"``, of sum one); NaN where there is no
-        data. Shares leave the brightness of a pixel free: their residual is that of ``"nnls"``.
+        ‖m − U h‖ / ‖m‖ of each pixel for its coefficients h; NaN where there is no data. Shares
+        are h divided by its sum, which is the brightness.
     valid : xarray.DataArray (y, x) of bool
         The pixels used.
     relative_error : float
@@ -114,6 +116,12 @@ class UnmixResult:
         The standard error of each abundance, if requested; NaN where there is no data, and where
         the residual does not tell the noise. It follows from the residual and, if there are groups,
         from how much their pixels differ.
+    brightness : xarray.DataArray (y, x) or None
+        With ``"shares"``: how bright each pixel is beside endmembers at their typical brightness; 1
+        is typical, less is shade. NaN where there is no data.
+    illumination : Illumination or None
+        With ``"shares"``: the endmembers at their typical brightness, and how the brightness of
+        pixels varies.
     pixel_error : float or None
         The relative error with the pure pixels as endmembers and nonnegative coefficients (section
         4.2 of the paper), which can be compared between methods; None with a library.
@@ -150,6 +158,8 @@ class UnmixResult:
     identification: Identification | None = None
     notes: tuple[str, ...] = ()
     uncertainty: xr.DataArray | None = None
+    brightness: xr.DataArray | None = None
+    illumination: Illumination | None = None
     pixel_error: float | None = None
     negative: NegativeValues | None = None
     preflight: Preflight | None = None
@@ -168,13 +178,13 @@ class UnmixResult:
         Parameters
         ----------
         figure : matplotlib.figure.Figure, optional
-            An empty figure to draw into, such as ``plt.figure()``, which ``plt.show()`` then
-            shows in a window. By default a new one that pyplot does not know.
+            An empty figure to draw into. By default a new one of pyplot.
 
         Returns
         -------
         matplotlib.figure.Figure
-            A notebook shows it; ``figure.savefig("result.png")`` writes it.
+            A notebook shows it, elsewhere ``plt.show()`` does; ``figure.savefig("result.png")``
+            writes it, and ``plt.close(figure)`` frees its memory.
         """
         return plot_result(self, figure)
 
@@ -185,11 +195,18 @@ class UnmixResult:
         -------
         xarray.Dataset
             ``abundance (endmember, y, x)``, ``residual (y, x)``, ``valid (y, x)``,
-            ``spectrum (endmember, band)``, and ``uncertainty`` and ``spread`` if there are any.
+            ``spectrum (endmember, band)``, and ``brightness``, ``uncertainty`` and ``spread`` if
+            there are any.
             Wavelengths, labels, pure pixels and the georeference are coordinates. Attributes hold
             the method, the relative error, the certified gap, and what was left out.
         """
         return as_dataset(self)
+
+    @property
+    def indices(self) -> Array:
+        """The positions of ``pixels`` in the scene, counted row by row from 0, (r,)."""
+        rows, columns = self.pixels.T
+        return np.asarray(rows * self.valid.sizes["x"] + columns)
 
     @property
     def n_valid(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
-from selfdict.abundances import Variability
+from selfdict.abundances import Illumination, Variability
 from selfdict.abundances.prediction import affords_fits
 from selfdict.estimators import FGNSR
 from selfdict.model.solution import Solution
@@ -66,6 +66,8 @@ class Selection:
         The standard deviations of averaged endmembers.
     counts : (r,) ndarray of int or None
         How many pixels were averaged.
+    illumination : Illumination or None
+        The brightness of endmembers and pixels, if shares are wanted.
     variability : Variability or None
         What the errors of shares need of the spread.
     proof : Proof or None
@@ -88,6 +90,7 @@ class Selection:
     group_weights: Array | None = None
     spread: Array | None = None
     counts: Array | None = None
+    illumination: Illumination | None = None
     variability: Variability | None = None
     proof: Proof | None = None
     proof_seconds: float = 0.0
@@ -170,12 +173,27 @@ def choose_endmembers(request: UnmixRequest, points: Points, seed: int) -> Selec
         pixels=pixels,
         n_fitted=len(points.pixels),
         candidates=candidates,
+        illumination=_illumination(request, estimator, points),
     )
     if request.method != "fgnsr":
         return selection
     fit_seconds = time.perf_counter() - started
     selection = _with_solution(selection, request, points, estimator)
     return _with_proof(selection, request, estimator, fit_seconds)
+
+
+def _illumination(request: UnmixRequest, estimator: Any, points: Points) -> Illumination | None:
+    """Return the brightness of endmembers and pixels, if shares are wanted."""
+    if request.abundances != "shares":
+        return None
+    # a single pixel has any brightness; spectra of a library, and averages, have their own
+    is_single_pixel = request.library is None and request.endmembers == "pixels"
+    return Illumination.of(
+        estimator.components_.T,
+        points.values.T,
+        rescale=is_single_pixel,
+        sample_weight=points.sizes,
+    )
 
 
 def _with_proof(
@@ -270,5 +288,6 @@ def make_estimator(request: UnmixRequest, candidates: int | None, seed: int) -> 
         dictionary=dictionary,
         endmembers=request.endmembers,
         random_state=seed,
+        verbose=request.verbose,
         **request.options,
     )

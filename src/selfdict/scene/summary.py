@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from selfdict.scene.result import UnmixResult
 
 _WHAT_ABUNDANCES_ARE = {
-    "shares": "shares, which sum to one",
+    "shares": "shares: parts of each pixel's area",
+    "unit": "shares relative to spectra of unit length",
     "nnls": "nonnegative coefficients",
     "fcls": "nonnegative coefficients that sum to one",
 }

@@ -45,7 +45,13 @@ def fit_mapping_in_time(
 def _seconds_of_mapping(request: UnmixRequest, selection: Selection, points: Points) -> float:
     def work(columns: Array) -> None:
         if request.uncertainty:
-            shares(selection.U, columns, return_std=True, variability=selection.variability)
+            shares(
+                selection.U,
+                columns,
+                illumination=selection.illumination,
+                return_std=True,
+                variability=selection.variability,
+            )
         else:
             nnls(selection.U, columns)
 

@@ -11,6 +11,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from selfdict.compute.announcer import Announcer
+from selfdict.model.solution import Status
 from selfdict.scene.advice import advise
 from selfdict.scene.assemble import assemble_result
 from selfdict.scene.early_checks import check_before_reading
@@ -32,6 +34,15 @@ from selfdict.scene.time_limit import fit_mapping_in_time
 from selfdict.scene.whole import IN_BLOCKS, is_solved_in_blocks, solve_scene
 
 __all__ = ["METHODS", "unmix"]
+
+# The steps as ``verbose`` names them.
+STEPS = {
+    "preflight": "looking at the bands",
+    "read": "reading pixels",
+    "rank": "finding the number of materials",
+    "select": "choosing pure pixels",
+    "abundances": "mapping abundances",
+}
 
 
 def unmix(
@@ -59,6 +70,7 @@ def unmix(
     max_seconds: float | None = None,
     random_state: Any = None,
     progress: Callable[[str, float], Any] | None = None,
+    verbose: bool | None = None,
     **options: Any,
 ) -> UnmixResult:
     """Find r pure pixels in a scene and how much of each every pixel holds.
@@ -101,9 +113,11 @@ def unmix(
         Whether the endmembers are the pure pixels themselves, or averages over groups of nearly
         pure pixels, which carry less noise; see :func:`selfdict.pure_groups`. "auto" are averages
         for ``"fgnsr"`` without a library. The other methods have pixels only.
-    abundances : {"shares", "nnls", "fcls"}
-        Shares, which sum to one and do not depend on brightness, see :func:`selfdict.shares`;
-        coefficients of nonnegative least squares; or the same with coefficients that sum to one.
+    abundances : {"shares", "unit", "nnls", "fcls"}
+        What the maps show. "shares": the part of each pixel's area that each material covers, see
+        :func:`selfdict.shares`; the brightness of pixels is a map of its own. "unit": shares
+        relative to spectra of unit length, as in many published tables. "nnls": coefficients of
+        nonnegative least squares. "fcls": the same with coefficients that sum to one.
     mask : (n_rows, n_columns) array-like of bool, optional
         True for pixels to leave out.
     keep_bands : bool
@@ -145,6 +159,9 @@ def unmix(
     progress : callable, optional
         Called with the step (``"preflight"``, ``"read"``, ``"rank"``, ``"select"``,
         ``"abundances"``) and its share done.
+    verbose : bool or None, default=None
+        Print every step and the solver's progress; None: one line on stderr that says what is being
+        done, after ten seconds, unless ``progress`` is given; False: nothing.
     **options
         Further parameters of the estimator (``solver``, ``postprocess``, ``callback``, …).
 
@@ -190,10 +207,14 @@ def unmix(
         options=options,
         max_seconds=max_seconds,
     )
+    request = replace(request, verbose=bool(verbose))
     check_before_reading(request)
-    report = _reporter(progress)
-    request = use_sound_bands(request, preflight, client, partial(report, "preflight"))
-    result = _run(request, generator_of(random_state), client, report, started)
+    if verbose is None and progress is not None:
+        verbose = False
+    with Announcer("unmix", verbose) as announcer:
+        report = _reporter(progress, announcer)
+        request = use_sound_bands(request, preflight, client, partial(report, "preflight"))
+        result = _run(request, generator_of(random_state), client, report, started)
     if request.names is None:
         return replace(result, notes=request.notes)
     identification = identify(result.endmembers, request.names)
@@ -228,6 +249,9 @@ def _run(
         whole = solve_scene(request, seed, client, partial(report, "select"))
         points = with_pixels(points, whole.open_pixels)
     selection = choose_endmembers(request, points, seed)
+    # A solver returns the best point it has after Ctrl-C. Nobody waits for maps of that.
+    if selection.solution is not None and selection.solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
     request = fit_mapping_in_time(request, selection, points, client)
     report("select", 1.0)
     # Up to 128 MiB, which the second pass does not need; a solution keeps its own data.
@@ -260,7 +284,14 @@ def map_abundances(
     return map_scene(request.scene, task, request.folder, client, report)
 
 
-def _reporter(progress: Callable[[str, float], Any] | None) -> Callable[[str, float], Any]:
-    if progress is None:
-        return lambda step, share: None
-    return progress
+def _reporter(
+    progress: Callable[[str, float], Any] | None, announcer: Announcer
+) -> Callable[[str, float], Any]:
+    """Return what is called with the name of a step and its share done."""
+
+    def report(step: str, share: float) -> None:
+        announcer.step(STEPS[step])
+        if progress is not None:
+            progress(step, share)
+
+    return report

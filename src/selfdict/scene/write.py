@@ -161,6 +161,8 @@ def dataset_from_scene(scene: xr.DataArray) -> tuple[xr.Dataset, dict[Hashable, 
     data = in_row_chunks(scene).rename(name).drop_encoding()
     transform = transform_of(scene)
     if transform is not None:
+        import rioxarray  # noqa: F401  (registers DataArray.rio)
+
         # The stored one may be that of a larger scene, from which this was selected.
         data = data.rio.write_transform(transform)
     if "spatial_ref" in data.coords:

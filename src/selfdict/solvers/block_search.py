@@ -20,7 +20,7 @@ from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, check_smallest
 from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_metric import positive_norms
-from selfdict.model.solution import Callback, Status, relative_gap
+from selfdict.model.solution import Callback, Status, consistent_bound, relative_gap
 from selfdict.solvers.block_gates import BlockGates
 from selfdict.solvers.block_view import SPENT, BlockBounds, BlockRows, BlockView
 from selfdict.solvers.blocks import BlockColumns, ColumnBlocks
@@ -162,7 +162,7 @@ def solve_blocks(
         sample=survey.sample,
         mu=mu,
         objective=search.objective,
-        dual_bound=search.bound,
+        dual_bound=consistent_bound(search.bound, search.objective, search.rounding),
         status=status,
     )
 

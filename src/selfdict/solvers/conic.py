@@ -10,14 +10,18 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array
+from selfdict.compute.span import onto_common_span, onto_span
 from selfdict.model.certificate import with_certificate
+from selfdict.model.feasibility import clip_to_gates
 from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Loss
 from selfdict.model.omega import project_omega
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Callback, Solution, Status
 from selfdict.solvers.base import Solver
-from selfdict.solvers.gradient_data import by_triangle
+
+# distance from the bound on the residual at which to stay, in units of the largest entry
+INSIDE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,8 @@ class Conic(Solver):
         X, t = ConicProgram(problem, self.model).solve()
         point = Solution.from_matrix(X, problem, diagonal=t, status=Status.EXACT)
         if self.model == "omega":
+            # the program is solved in another unit, from which rounding errors are left
+            clip_to_gates(problem, point.support, point.diagonal[point.support], point.coef)
             return with_certificate(point)
         # our certificate is about Ω; the value is the solver's own
         weights = t
@@ -206,12 +212,10 @@ class ConicProgram:
         self.s = form.s.astype(np.float64)
         # only products of columns enter, so that tall matrices give way to a triangle
         if form.D is None:
-            self.A, _ = by_triangle(A, None)
+            self.A = onto_span(A)
             self.B = self.A
         else:
-            self.A, triangle = by_triangle(A, B)
-            assert triangle is not None  # as there is a dictionary
-            self.B = triangle
+            self.A, self.B = onto_common_span(A, B)
 
     def solve(self) -> tuple[Array, Array]:
         """Return a feasible X with its diagonal, or its gates."""
@@ -259,11 +263,14 @@ class ConicProgram:
         if problem.epsilon is None:
             fit = 0.5 * cp.sum_squares(R)
             return fit + problem.require_mu() / self.scale**2 * cost, []
+        epsilon = problem.epsilon / self.scale
         if self.model == "omega":
             norm = cp.norm(R, "fro")
+            # its tolerances are absolute: a little inside, so that X is feasible for ε itself
+            epsilon -= min(INSIDE, 0.5 * epsilon)
         else:
             norm = cp.sum(cp.norm(R, 2, axis=0))
-        return cost, [norm <= problem.epsilon / self.scale]
+        return cost, [norm <= epsilon]
 
     def _omega(self, cp: Any, X: Any, gate: Any) -> list[Any]:
         """Return the constraints v_i X_ij ≤ w_j X_ii; for v = w = 1 those of model (3)."""

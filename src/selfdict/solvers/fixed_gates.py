@@ -6,15 +6,13 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import for_slices
+from selfdict.model.feasibility import clip_to_gates
 from selfdict.model.features import UnsupportedError
 from selfdict.model.objective import objective_value
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status
 from selfdict.solvers.gates import Gates
 from selfdict.solvers.search_data import SearchData
-
-ROWS_PER_SLICE = 8
 
 
 def open_rows(data: SearchData, gates: Gates) -> tuple[Array, Array, Array]:
@@ -30,8 +28,11 @@ def open_rows(data: SearchData, gates: Gates) -> tuple[Array, Array, Array]:
 
 def point_from_rows(
     problem: Problem, data: SearchData, support: Array, t: Array, X: Array
-) -> Solution:
-    """Return rows X of the columns that count as a Solution in M's dtype, without its bound."""
+) -> tuple[Solution, float]:
+    """Return rows X of the columns that count as a Solution in M's dtype, without its bound.
+
+    The second result is by how much rounding may have lowered its objective.
+    """
     dtype = problem.M.dtype
     if len(data.columns) == problem.n_points:
         coef = np.ascontiguousarray(X, dtype=dtype)
@@ -40,38 +41,18 @@ def point_from_rows(
         coef[:, data.columns] = X
     diagonal = np.zeros(problem.n_atoms, dtype=coef.dtype)
     diagonal[support] = t
-    if dtype == np.float32:
-        _round_into_omega(problem, support, t, coef, diagonal)
+    # gates are rounded up and the entries within them down: rounded to nearest, X would violate
+    # X_ij ≤ (w_j/v_i) t_i in the last digit, and its objective could lie below the optimum
+    gates = t.astype(dtype)
+    is_below = gates < t
+    gates[is_below] = np.nextafter(gates[is_below], dtype.type(np.inf))
+    gates = np.minimum(gates, dtype.type(1))
+    diagonal[support] = gates
+    clip_to_gates(problem, support, gates, coef)
     point = Solution(support=support, coef=coef, diagonal=diagonal, problem=problem)
     # of the entries as they are returned: float32 may have rounded them
-    return replace(point, objective=objective_value(point))
-
-
-def _round_into_omega(
-    problem: Problem, support: Array, t: Array, coef: Array, diagonal: Array
-) -> None:
-    """Round gates up and the entries within them down, in place.
-
-    Rounded to nearest, X would violate X_ij ≤ (w_j/v_i) t_i in the last digit, and its objective
-    could lie below the optimum.
-    """
-    gates = t.astype(np.float32)
-    is_below = gates < t
-    gates[is_below] = np.nextafter(gates[is_below], np.float32(np.inf))
-    gates = np.minimum(gates, np.float32(1))
-    diagonal[support] = gates
-
-    def task(start: int, stop: int) -> None:
-        for k in range(start, stop):
-            row = support[k]
-            # less than the last digits of double precision, in which it is computed
-            allowed = (1 - 2.0**-50) * float(gates[k]) / problem.v[row] * problem.w
-            is_above = coef[k] > allowed
-            coef[k, is_above] = np.nextafter(coef[k, is_above], np.float32(0))
-            if problem.D is None:
-                coef[k, row] = gates[k]
-
-    for_slices(task, len(support), ROWS_PER_SLICE)
+    objective = objective_value(point)
+    return replace(point, objective=objective.value), objective.rounding
 
 
 def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
@@ -104,5 +85,5 @@ def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
     with single_threaded_blas():  # products are taken inside slices
         gates.open(position[support][is_atom], np.clip(t[is_atom].astype(np.float64), 0.0, 1.0))
         rows, gate_values, X = open_rows(data, gates)
-        point = point_from_rows(problem, data, rows, gate_values, X)
+        point, _ = point_from_rows(problem, data, rows, gate_values, X)
     return replace(point, status=Status.GIVEN)

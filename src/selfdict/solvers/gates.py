@@ -22,6 +22,8 @@ from selfdict.model.sparse import SparseResidual
 # up to this many columns, their products with the atoms are held; beyond they are taken anew each
 # time, which costs little beside the fit and saves 8 bytes per column and atom
 HELD_COLUMNS = 200_000
+# times the median weight: beyond, second derivatives are not updated but computed anew
+LONG_COLUMN = 1e4
 
 
 class Gates:
@@ -196,13 +198,27 @@ class Gates:
         """Return M − D X on the fitted columns, (m, l), in float64."""
         D = self.scaled_atoms()
         R = np.empty(self.Y.shape)
+        left = self._left_of_own()
 
         def task(start: int, stop: int) -> None:
-            fitted = D @ (self.Z[start:stop] * self.scale[start:stop, None]).T
-            np.subtract(self.Y[:, start:stop], fitted, out=R[:, start:stop])
+            X = self.Z[start:stop] * self.scale[start:stop, None]
+            tied = np.flatnonzero(self.own[start:stop] >= 0)
+            X[tied, self.own[start:stop][tied]] = 0.0
+            np.multiply(self.Y[:, start:stop], left[start:stop], out=R[:, start:stop])
+            R[:, start:stop] -= D @ X.T
 
         for_slices(task, len(self.scale), self.columns_per_slice)
         return R
+
+    def _left_of_own(self) -> Array:
+        """Return 1 − t_i for columns that are atom i themselves, and 1 for the others.
+
+        m_j − t_j m_j would be a difference of large numbers, and a long column has a large weight.
+        """
+        left = np.ones(len(self.scale))
+        tied = np.flatnonzero(self.own >= 0)
+        left[tied] -= self.t[self.own[tied]]
+        return left
 
     def residual_terms(self) -> tuple[Array, Array, Array]:
         """Return s_j m_jᵀr_j and s_j ‖r_j‖² of the fitted columns, and θ.
@@ -262,7 +278,9 @@ class Gates:
             # a column whose entries have not come to or left their gates contributes as before
             state, last = self._last_hessian
             moved = np.flatnonzero((self.state != state).any(axis=1))
-            if 2 * len(moved) < n:
+            # the part of a column much longer than others would leave its rounding errors behind
+            longest = self.weight[moved].max(initial=0.0)
+            if 2 * len(moved) < n and longest <= LONG_COLUMN * np.median(self.weight):
                 H = last + self._curvature(self.state, moved) - self._curvature(state, moved)
         if H is None:
             H = self._curvature(self.state)

@@ -8,6 +8,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
+from selfdict.compute.span import onto_common_span, onto_span
 from selfdict.model.losses import Loss
 from selfdict.model.omega import project_omega
 from selfdict.model.problem import Problem
@@ -93,12 +94,25 @@ class GradientData:
             lipschitz = squared_norm(_atoms(M, D)) * float(s.max())
             if loss is not None:
                 lipschitz *= loss.lipschitz
+        # projections need the squares of w, gradients those of the data
+        limits = np.finfo(dtype)
+        least = float(limits.tiny / limits.eps)
+        most = float(limits.max * limits.eps)
+        squared_weight = float(w.max()) ** 2
+        if not (lipschitz <= most and (squared_weight == 0 or least <= squared_weight <= most)):
+            raise InputError(
+                f"the squares of the data or of w leave the range of {dtype}, got {lipschitz:.1g} "
+                f"and {squared_weight:.1g}; scale them, pass data in double precision or use "
+                "working_set"
+            )
         step_size = 0.0
         if lipschitz > 0:
             step_size = 1 / lipschitz
         # only products of columns enter a squared loss; another loss needs the entries themselves
-        if loss is None:
-            M, D = by_triangle(M, D)
+        if loss is None and D is None:
+            M = onto_span(M)
+        elif loss is None and D is not None:
+            M, D = onto_common_span(M, D)
         return cls(
             M=M,
             D=_atoms(M, D),
@@ -142,20 +156,6 @@ def _atoms(M: Array, D: Array | None) -> Array:
     if D is None:
         return M
     return D
-
-
-def by_triangle(M: Array, D: Array | None) -> tuple[Array, Array | None]:
-    """Replace tall matrices by the triangle of a QR factorisation, which has the same products."""
-    both = M
-    if D is not None:
-        both = np.hstack([M, D])
-    if both.shape[0] <= both.shape[1]:
-        return M, D
-    triangle = scipy.linalg.qr(both, mode="r", check_finite=False)[0][: both.shape[1]]
-    if D is None:
-        return triangle, None
-    n = M.shape[1]
-    return triangle[:, :n], triangle[:, n:]
 
 
 def first_point(start: object, problem: Problem, data: GradientData) -> Array | None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from selfdict.model.certificate import residual_terms
+from selfdict.model.feasibility import clip_to_gates
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Progress, Solution, Status, relative_gap
 from selfdict.solvers.gradient_arrays import GradientArrays
@@ -98,7 +99,9 @@ class Iteration:
         # as long as μ moves, a small gap belongs to a penalty that is not wanted
         if target is not None and abs(self.attained(target) - 1) > 1e-3:
             return None
-        self.gap = relative_gap(self.objective, self._bound())
+        # Rounding in the precision of the iterates may lift this bound above the objective. It only
+        # says when to stop: the certificate of the last point is computed in float64.
+        self.gap = relative_gap(self.objective, min(self._bound(), self.objective))
         if self.gap <= tol:
             return Status.CONVERGED
         if target is None and self._is_flat():
@@ -154,12 +157,16 @@ class Iteration:
         # an interruption may have left some of the lists longer than others
         length = min(len(values) for values in self.history.values())
         history = {name: np.asarray(values[:length]) for name, values in self.history.items()}
+        problem = self.problem.with_mu(self.mu)
+        coef = self.data.coefficients(rows, support)
+        # projections end in Ω up to rounding errors in the precision of the data
+        clip_to_gates(problem, support, diagonal[support], coef)
         return Solution(
             support=support,
-            coef=self.data.coefficients(rows, support),
+            coef=coef,
             diagonal=diagonal,
             objective=self.objective,
-            problem=self.problem.with_mu(self.mu),
+            problem=problem,
             n_iter=length - 1,
             status=status,
             history=history,

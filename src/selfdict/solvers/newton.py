@@ -112,23 +112,28 @@ def largest_free(gradient: Array, t: Array) -> float:
 def box_minimiser(H: Array, gradient: Array, t: Array) -> Array:
     """Minimise gᵀ(x − t) + ½(x − t)ᵀH(x − t) over the box [0, 1]^k."""
     k = len(t)
-    # a small multiple of the identity, because atoms may be duplicates of each other
-    ridge = 1e-10 * np.trace(H) / k + np.finfo(float).tiny
-    B = H + ridge * np.eye(k)
-    x = t.copy()
+    # A little more curvature, because atoms may be duplicates of each other. Each gate gets its own
+    # share: that of a column much longer than others would hold all other gates where they are.
+    curvature = np.maximum(np.diagonal(H), 0.0)
+    ridge = 1e-10 * curvature + 1e-16 * curvature.mean() + np.finfo(float).tiny
+    B = H.copy()
+    np.fill_diagonal(B, curvature + ridge)
+    # in units in which all curvatures are one, as the tolerance of a column is one for all entries
+    unit = 1 / np.sqrt(np.diagonal(B))
+    x = t / unit
     state = np.full(k, FREE, dtype=np.int8)
     state[t <= 0] = ZERO
     state[t >= 1] = GATE
     # one column of the bounded least-squares problem with the Gram matrix B, whose gates are 1
     fit_columns(
-        B,
-        (B @ t - gradient)[None],
+        B * unit * unit[:, None],
+        ((B @ t - gradient) * unit)[None],
         np.ones(1),
-        np.ones(k),
+        1 / unit,
         np.array([-1]),
         x[None],
         state[None],
         0,
         1,
     )
-    return x
+    return np.asarray(np.clip(x * unit, 0.0, 1.0))

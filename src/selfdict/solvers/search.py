@@ -1,13 +1,15 @@
 """The state of the search behind :class:`selfdict.WorkingSet`, while μ and the columns change."""
 
+import math
 import time
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.model.dual import dot_error
-from selfdict.model.solution import Callback, Progress, Status, relative_gap
+from selfdict.model.solution import Callback, Progress, Status, consistent_bound, relative_gap
 from selfdict.solvers.gates import Gates
 from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.view import RowScores, View
@@ -75,6 +77,8 @@ class Search:
         The best dual bound for this μ.
     objective, residual, trace : float
         Of the last fit: objective, ‖M − MX‖_F and the sum of the gates.
+    rounding : float
+        By how much rounding may have lowered that objective.
     estimated_gap : float
         The relative gap as far as the rows and columns screened last tell.
     point : Point
@@ -98,6 +102,7 @@ class Search:
         if self.settings.max_seconds is not None:
             self.deadline = self.started + self.settings.max_seconds
         self.objective = 0.5 * self.data.square
+        self.rounding = dot_error(self.data.M.shape[0]) * self.data.square
         self.residual = float(np.sqrt(self.data.square))
         self.trace = 0.0
         self.estimated_gap = 1.0
@@ -118,7 +123,8 @@ class Search:
     @property
     def gap(self) -> float:
         """The certified relative gap of the current point."""
-        return relative_gap(self.objective, self.bound)
+        bound = consistent_bound(self.bound, self.objective, self.rounding)
+        return relative_gap(self.objective, bound)
 
     def view(self, gates: Gates, gram: Array | None = None) -> View:
         """Return the view of a working set, and take over what it tells of the point."""
@@ -127,8 +133,28 @@ class Search:
         self.trace = float(gates.t.sum())
         # the objective of a sample says nothing about that of all columns
         if gates.columns is None:
-            self.objective = view.objective + self.data.constant
+            self._take_objective(view, is_from_products=gram is not None)
         return view
+
+    def _take_objective(self, view: View, is_from_products: bool = False) -> None:
+        """Take over the objective of a fit of all columns, and how much rounding may lower it.
+
+        A residual is off by at most γ_k times the norms of what is summed up in it: the column,
+        and at most w_j Σ_i t_i ‖d_i‖/v_i of the atoms. Products of points are off by as much as
+        γ_k times the square of that.
+        """
+        data = self.data
+        gates = view.gates
+        self.objective = view.objective + data.constant
+        fitted = float(gates.atom_lengths[gates.atoms] @ gates.t)
+        size = math.sqrt(data.square) + fitted * math.sqrt(float(data.s @ data.w**2))
+        # sums over columns and gates add a few operations more
+        error = dot_error(data.M.shape[0] + len(gates.t) + 64)
+        if is_from_products or issparse(data.M):
+            fit_rounding = 4 * error * size**2
+        else:
+            fit_rounding = error * size * (math.sqrt(view.quadratic) + error * size)
+        self.rounding = 2 * (fit_rounding + error * self.objective)
 
     def close_rows(self, found: RowScores, gates: Gates) -> None:
         """Close, for this μ, the rows that are proven to be zero at every optimum.
@@ -138,9 +164,11 @@ class Search:
         (‖d_i‖/v_i) √(2g Σ_j s_j w_j²). The problem without such rows has the same optimum.
         """
         data = self.data
-        gap = max(0.0, self.objective - data.constant - found.dual_value)
-        gap += 8 * float(np.finfo(float).eps) * self.objective
-        reach = np.sqrt(2 * gap * float(data.s @ data.w**2)) * (1 + dot_error(len(data.w)))
+        attained = self.objective + self.rounding
+        bound = consistent_bound(found.dual_value + data.constant, attained, 0.0)
+        gap = attained - bound + 8 * float(np.finfo(float).eps) * attained
+        # two roots: the product might leave the range
+        reach = np.sqrt(2 * gap) * np.sqrt(float(data.s @ data.w**2)) * (1 + dot_error(len(data.w)))
         largest = found.scaling * found.terms.scores + reach * gates.atom_lengths
         is_closed = largest < self.penalty
         is_closed[gates.atoms] = False  # Newton's method has a finite price for each of these
@@ -194,7 +222,7 @@ class Search:
             gates.open(point.atoms, point.t)
             view = self.data.view(gates, self.penalty)
             self.point = point
-            self.objective = view.objective + self.data.constant
+            self._take_objective(view)
             # if it is worse than X = 0, a sample has led astray
             if self.objective <= self.history["objective"][0]:
                 break

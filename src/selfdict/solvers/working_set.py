@@ -14,7 +14,7 @@ from selfdict.compute.device import choose_device
 from selfdict.model.features import Feature
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, Target
-from selfdict.model.solution import Callback, Solution, Status, relative_gap
+from selfdict.model.solution import Callback, Solution, Status, consistent_bound, relative_gap
 from selfdict.peers.spa import spa
 from selfdict.solvers.base import Solver
 from selfdict.solvers.descent import Descent
@@ -320,22 +320,23 @@ class TargetSearch:
 def _start_point(start: ArrayLike | Solution, rows: Array, problem: Problem) -> Point:
     """Return the open rows of a start, as positions in ``rows``, with their diagonal entries."""
     if isinstance(start, Solution):
-        given = start
+        diagonal = start.diagonal
     elif problem.D is not None:
         raise TypeError(
             "X0 must be a Solution, which has gates, when there is a dictionary D, "
             f"got {type(start).__name__}"
         )
     else:
-        given = Solution.from_matrix(start)
-    if given.diagonal.shape != problem.v.shape:
+        X0 = np.asarray(start)
+        if X0.ndim != 2 or X0.shape[0] != X0.shape[1]:
+            raise InputError(f"X0 must be a square matrix, got shape {X0.shape}")
+        diagonal = np.diagonal(X0)
+    if diagonal.shape != problem.v.shape:
         atoms = "M"
         if problem.D is not None:
             atoms = "D"
-        raise InputError(
-            f"X0 belongs to {given.diagonal.shape[0]} points, {atoms} has {problem.n_atoms}"
-        )
-    t = np.clip(given.diagonal[rows].astype(np.float64), 0.0, 1.0)
+        raise InputError(f"X0 belongs to {diagonal.size} points, {atoms} has {problem.n_atoms}")
+    t = np.clip(diagonal[rows].astype(np.float64), 0.0, 1.0)
     return Point(np.flatnonzero(t > 0), t[t > 0])
 
 
@@ -352,13 +353,14 @@ def _solution(
     problem: Problem, search: Search, support: Array, t: Array, X: Array, status: Status
 ) -> Solution:
     """Return the rows X of the columns that count as a Solution, with bound and history."""
-    point = point_from_rows(problem.with_mu(search.mu), search.data, support, t, X)
-    gap = relative_gap(point.objective, search.bound)
+    point, rounding = point_from_rows(problem.with_mu(search.mu), search.data, support, t, X)
+    bound = consistent_bound(search.bound, point.objective, rounding)
+    gap = relative_gap(point.objective, bound)
     if status is Status.CONVERGED and gap > max(search.settings.tol, 1e-12):
         status = Status.STALLED  # entries rounded to single precision are further from the optimum
     return replace(
         point,
-        dual_bound=search.bound,
+        dual_bound=bound,
         n_iter=len(search.history["objective"]) - 1,
         status=status,
         history={name: np.asarray(values) for name, values in search.history.items()},

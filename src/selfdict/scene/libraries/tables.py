@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from selfdict._text import from_csv_cell
 from selfdict._validation import Array
 from selfdict.files.errors import SceneError
 from selfdict.files.numpy_file import load_archive
@@ -55,7 +56,7 @@ def read_csv(path: Path) -> xr.DataArray:
         )
     columns = {}
     for k, name in enumerate(lines[0]):
-        columns[name.strip()] = [row[k] for row in lines[1:]]
+        columns[from_csv_cell(name.strip())] = [row[k] for row in lines[1:]]
     if len(columns) != len(lines[0]):
         raise SceneError(path, "has two columns of the same name")
     # Columns that describe bands are taken out: what is left are spectra.

@@ -21,10 +21,10 @@ def read_lines(path: Path) -> list[str]:
     return path.read_text(encoding="iso-8859-1").splitlines()
 
 
-def read_start(path: Path, n_bytes: int = 200) -> str:
+def read_start(path: Path) -> str:
     """Return the first characters of a file, by which its format is told."""
     with path.open("rb") as file:
-        return file.read(n_bytes).decode("iso-8859-1")
+        return file.read(200).decode("iso-8859-1")
 
 
 def numbers(path: Path, lines: list[str]) -> Array:

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from selfdict._validation import Array
-from selfdict.experiments.midpoints import (
+from reproduce.midpoints import (
     BREAKDOWN_RECOVERY,
     QUICK_LEVELS,
     QUICK_REPEATS,
@@ -14,7 +13,8 @@ from selfdict.experiments.midpoints import (
     Trial,
     largest_diagonal_entries,
 )
-from selfdict.experiments.outcome import Outcome, Request, Row, subplots
+from reproduce.outcome import Outcome, Request, Row, progress, subplots
+from selfdict._validation import Array
 from selfdict.metrics import index_recovery, relative_error
 from selfdict.model.omega import column_norms
 from selfdict.reductions import compress
@@ -27,7 +27,7 @@ COMPRESSIONS = ("svd", "gaussian", "srht")
 
 
 def compression(request: Request) -> Outcome:
-    """Return the index recovery over the noise level, for q = r, 2r, 4r and all features."""
+    """Middle points with fewer features: index recovery over the noise level."""
     variants: list[tuple[str, int | None]] = [("whole", None)]
     variants += [(method, q) for method in COMPRESSIONS for q in SIZES]
     levels: tuple[float, ...] = tuple(round(0.05 * k, 2) for k in range(1, 11))
@@ -37,7 +37,7 @@ def compression(request: Request) -> Outcome:
         repeats = QUICK_REPEATS
     rows = []
     for noise in levels:
-        request.progress(f"compression: noise {noise:g}")
+        progress(f"compression: noise {noise:g}")
         for method, q in variants:
             rows.append(_mean_measures(method, q, noise, repeats, request.seed))
     summary = [_breakdown(method, q, rows) for method, q in variants]

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from reproduce.outcome import Row
+from reproduce.scenes import Scene
 from selfdict._validation import Array
 from selfdict.estimators import FGNSR
-from selfdict.experiments.outcome import Row
-from selfdict.experiments.scenes import Scene
 from selfdict.metrics import mrsa, relative_error
 from selfdict.model import Problem, Solution
 from selfdict.peers import Clusters, h2nmf, snpa, spa, vca, xray

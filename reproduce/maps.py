@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from reproduce.outcome import Outcome, Request, Row, progress, subplots
+from reproduce.paper import SAN_DIEGO, TERRAIN, URBAN
+from reproduce.rows import fgnsr_on
+from reproduce.scenes import Scene, is_printed, own_rank, requested_scenes
 from selfdict._validation import Array
 from selfdict.abundances import nnls
 from selfdict.estimators import FGNSR
-from selfdict.experiments.outcome import Outcome, Request, Row, subplots
-from selfdict.experiments.paper import SAN_DIEGO, TERRAIN, URBAN
-from selfdict.experiments.rows import fgnsr_on
-from selfdict.experiments.scenes import Scene, is_printed, own_rank, requested_scenes
 from selfdict.metrics import match
 from selfdict.peers import h2nmf
 from selfdict.readout import select_indices
@@ -21,7 +21,7 @@ _SHOWN = ((URBAN, 6, 500), (SAN_DIEGO, 8, 100), (TERRAIN, 5, 100))
 
 
 def endmembers(request: Request) -> Outcome:
-    """Figure 3: the spectra of the pure pixels, with the reference spectra if there are any."""
+    """Figure 3: spectra of the pure pixels and of the reference (needs --data)."""
     rows: list[Row] = []
     chosen = _choose_pixels(request)
     figure, axes = subplots(len(chosen), 1, 7.0, 2.6 * len(chosen))
@@ -63,7 +63,7 @@ def _draw_spectra(ax: Any, scene: Scene, title: str, K: Array) -> None:
 
 
 def abundance_maps(request: Request) -> Outcome:
-    """Figures 4 to 6: the nonnegative abundances as maps, with measures of their separation."""
+    """Figures 4 to 6: abundance maps (needs --data)."""
     rows: list[Row] = []
     chosen = _choose_pixels(request)
     n_columns = max(len(K) for _, _, K in chosen)
@@ -110,7 +110,7 @@ def _choose_pixels(request: Request) -> list[tuple[Scene, str, Array]]:
     """
     chosen = []
     for scene in requested_scenes(request):
-        request.progress(f"choosing pure pixels of {scene.name}")
+        progress(f"choosing pure pixels of {scene.name}")
         shown = [(r, count) for printed, r, count in _SHOWN if is_printed(scene, printed)]
         # As the paper: preselection by H2NMF, Algorithm 1, then SPA on the rows of X.
         for r, count in shown:

@@ -5,16 +5,18 @@ from dataclasses import replace
 import h5py
 import numpy as np
 import pytest
+from reproduce.__main__ import EXPERIMENTS
+from reproduce.outcome import Request
 from scipy.io import savemat
 
+from reproduce import paper, rows, scenes, tables
 from selfdict import FGNSR, InputError, h2nmf
-from selfdict.experiments import Request, authors, paper, rows, run, scenes, tables
 from selfdict.readout import select_indices
 
 
 @pytest.fixture(scope="module")
 def table2():
-    return run("table2", Request(quick=True))
+    return tables.table2(Request(quick=True))
 
 
 def test_table2_fgnsr_beats_every_other_method(table2):
@@ -42,7 +44,7 @@ def test_table2_leaves_out_printed_values_that_belong_to_another_scene(table2):
 
 
 def test_table1_measures_every_method_beside_its_printed_line():
-    lines = {row["method"]: row for row in run("table1", Request(quick=True)).tables["table1"]}
+    lines = {row["method"]: row for row in tables.table1(Request(quick=True)).tables["table1"]}
     assert len(lines) == 6
     assert lines["SNPA"]["paper_seconds"] == "0.10"
     assert (
@@ -80,10 +82,10 @@ def test_printed_tables_are_complete_and_fgnsr_is_the_best_entry_of_each():
 
 
 def test_authors_results_belong_to_scenes_of_their_size():
-    results = authors.scene_results((162, 5929), 6)
+    results = paper.authors_results((162, 5929), 6)
     assert min(error for error, _, _ in results.values()) == pytest.approx(4.786632)
     assert set(results) >= {"SPA", "VCA-100 (mean of 10)", "FGNSR-500-spaX"}
-    assert authors.scene_results((162, 307 * 307), 6) == {}
+    assert paper.authors_results((162, 307 * 307), 6) == {}
 
 
 @pytest.fixture
@@ -109,7 +111,7 @@ def test_printed_values_stand_beside_ours_for_the_scene_of_the_paper(small_urban
     monkeypatch.setattr(
         tables, "URBAN", replace(paper.URBAN, bands=scene.shape[0], pixels=scene.shape[1])
     )
-    lines = run("table2", Request(data=small_urban)).tables["table2"]
+    lines = tables.table2(Request(data=small_urban)).tables["table2"]
     assert [(row["r"], row["method"], row["paper_error"]) for row in lines] == [
         (6, "SPA", 9.58),
         (6, "H2NMF-100", 7.11),
@@ -124,13 +126,13 @@ def test_a_scene_of_another_size_is_never_taken_for_the_papers(small_urban):
     with pytest.raises(
         ValueError, match=r"no file in this folder is the Urban scene \(162 bands × 94,249 pixels\)"
     ):
-        run("table2", Request(data=small_urban))
-    outcome = run("table2", Request(data=small_urban / "urban.npz", ranks=[2]))
+        tables.table2(Request(data=small_urban))
+    outcome = tables.table2(Request(data=small_urban / "urban.npz", ranks=[2]))
     assert "urban is not the Urban scene" in outcome.notes[-1]
 
 
 def test_scenes_takes_every_scene_of_a_folder_and_its_own_rank(small_urban):
-    lines = run("scenes", Request(data=small_urban)).tables["scenes"]
+    lines = tables.scenes(Request(data=small_urban)).tables["scenes"]
     assert {(row["scene"], row["r"]) for row in lines} == {("urban", 3), ("urban", 5)}
     assert all(row["mrsa"] is not None for row in lines)
 
@@ -140,7 +142,7 @@ def test_scenes_takes_every_scene_of_a_folder_and_its_own_rank(small_urban):
 )
 def test_without_data_it_says_which_file_is_wanted(name):
     with pytest.raises(ValueError, match="--data"):
-        run(name, Request())
+        EXPERIMENTS[name](Request())
 
 
 def test_matlab_files_of_both_versions_are_read(tmp_path):
@@ -160,7 +162,7 @@ def test_matlab_files_of_both_versions_are_read(tmp_path):
 def test_a_scene_without_reference_needs_a_rank(tmp_path):
     np.savez(tmp_path / "field.npz", Y=np.random.default_rng(0).random((5, 12)), nRow=3, nCol=4)
     with pytest.raises(ValueError, match="give it with --rank"):
-        run("scenes", Request(data=tmp_path))
+        tables.scenes(Request(data=tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -175,4 +177,4 @@ def test_files_that_cannot_be_used_are_bad_input(tmp_path, arrays, message):
     contents = {"Y": np.random.default_rng(0).random((5, 12)), "nRow": 3, "nCol": 4} | arrays
     np.savez(tmp_path / "field.npz", **contents)
     with pytest.raises(InputError, match=message):
-        run("scenes", Request(data=tmp_path / "field.npz"))
+        tables.scenes(Request(data=tmp_path / "field.npz"))

@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from reproduce.outcome import Outcome, Request, Row, progress, subplots
+from reproduce.rows import svd_limit
+from reproduce.scenes import Scene, generated, load_all, own_rank
 from selfdict._validation import Array
 from selfdict.datasets import make_mixtures
-from selfdict.experiments.outcome import Outcome, Request, Row, subplots
-from selfdict.experiments.rows import svd_limit
-from selfdict.experiments.scenes import Scene, generated, load_all, own_rank
 from selfdict.metrics import mrsa, relative_error
 from selfdict.model import Problem, Solution
 from selfdict.peers import Clusters, h2nmf
 from selfdict.readout import select_indices
-from selfdict.readout.evidence import Evidence
-from selfdict.readout.selection import select_from
 from selfdict.reductions import Candidates, Recipe
 from selfdict.solvers import WorkingSet
 
@@ -58,7 +56,7 @@ MODELS: tuple[Model, ...] = (
 
 
 def ablation(request: Request) -> Outcome:
-    """Change one choice at a time on generated data, and on the scenes of --data."""
+    """What each choice inside FGNSR contributes, on generated data and on the scenes of --data."""
     models = MODELS
     if request.quick:
         models = MODELS[:2]
@@ -82,7 +80,7 @@ def ablation(request: Request) -> Outcome:
                 K = _selected(solution, r, selection, scene, model)
                 names = {"kind": kind, "scene": scene.name, "r": r, "model": model.name}
                 rows.append(names | {"selection": selection} | _measures(scene, limit, solution, K))
-            request.progress(
+            progress(
                 f"ablation: {scene.name}, r = {r}, {model.name}: {rows[-1]['relative_error']:.2f} %"
             )
     summary = _summary(rows)
@@ -114,7 +112,7 @@ def solve(M: Array, r: int, model: Model, clusters: Clusters | None, seed: int) 
 def _selected(solution: Solution, r: int, method: str, scene: Scene, model: Model) -> Array:
     """Return the pixels that a method reads out, judged by the scene as it is."""
     if model.normalise:
-        return select_from(Evidence.given(solution, scene.M), r, method)
+        solution = solution.for_problem(Problem(scene.M, w=solution.weights))
     return select_indices(solution, r, method=method)
 
 

@@ -7,12 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from selfdict.experiments import authors
-from selfdict.experiments.midpoints import MIDPOINT_METHODS, Trial
-from selfdict.experiments.outcome import Outcome, Request, Row, subplots
-from selfdict.experiments.paper import CUPRITE, SAN_DIEGO, TABLE1, TERRAIN, URBAN, PrintedScene
-from selfdict.experiments.rows import CANDIDATES, OURS, scene_rows, svd_limit
-from selfdict.experiments.scenes import (
+from reproduce.midpoints import MIDPOINT_METHODS, Trial
+from reproduce.outcome import Outcome, Request, Row, progress, subplots
+from reproduce.paper import (
+    CUPRITE,
+    SAN_DIEGO,
+    TABLE1,
+    TERRAIN,
+    URBAN,
+    PrintedScene,
+    authors_results,
+)
+from reproduce.rows import CANDIDATES, OURS, scene_rows, svd_limit
+from reproduce.scenes import (
     Scene,
     generated,
     is_printed,
@@ -41,7 +48,7 @@ def table1(request: Request) -> Outcome:
         repeats = 2
     trials = [Trial.make(0.2, None, [request.seed, 200, k])[0] for k in range(repeats)]
     for name, (printed, method) in _TABLE1_ROWS.items():
-        request.progress(f"table1: {name}")
+        progress(f"table1: {name}")
         select = MIDPOINT_METHODS[method].select
         # Not timed: the first call compiles.
         select(trials[0])
@@ -81,22 +88,22 @@ def table1(request: Request) -> Outcome:
 
 
 def table2(request: Request) -> Outcome:
-    """Table 2: the Urban scene."""
+    """Errors on the Urban scene (needs --data)."""
     return _printed_table(request, "table2", URBAN)
 
 
 def table3(request: Request) -> Outcome:
-    """Table 3: the San Diego airport scene."""
+    """Errors on the San Diego airport scene (needs --data)."""
     return _printed_table(request, "table3", SAN_DIEGO)
 
 
 def table4(request: Request) -> Outcome:
-    """Table 4: the Terrain scene."""
+    """Errors on the Terrain scene (needs --data)."""
     return _printed_table(request, "table4", TERRAIN)
 
 
 def cuprite(request: Request) -> Outcome:
-    """The remark on Cuprite: all methods lie in a narrow interval."""
+    """The remark on the Cuprite scene: all errors are close to each other (needs --data)."""
     outcome = _printed_table(request, "cuprite", CUPRITE)
     # The paper prints no table for this scene, only the interval of the errors.
     for r, (low, high) in (CUPRITE.interval or {}).items():
@@ -110,9 +117,10 @@ def cuprite(request: Request) -> Outcome:
 
 
 def scenes(request: Request) -> Outcome:
-    """Every method on every scene of --data, with r reference endmembers and with r + 2."""
+    """The rows of tables 2 to 4 on any scenes, for two ranks each (needs --data)."""
     cases = []
     for scene in requested_scenes(request):
+        # As many as the scene has reference endmembers, and two more.
         ranks = request.ranks or (own_rank(scene), own_rank(scene) + 2)
         cases += [(scene, r) for r in ranks]
     return _tables(request, "scenes", cases, printed=None)
@@ -149,18 +157,18 @@ def _tables(
     rows: list[Row] = []
     summary = []
     for scene, r in cases:
-        authors_results = authors.scene_results(scene.shape, r)
+        theirs = authors_results(scene.shape, r)
         case_rows = []
         for row in scene_rows(scene, r, request.seed, candidates):
-            request.progress(
+            progress(
                 f"{name}: {scene.name}, r = {r}, {row['method']}: {row['relative_error']:.2f} %"
             )
             if printed is not None:
                 row |= _printed_columns(printed, row["method"], r)
-            row |= _authors_columns(authors_results, row["method"])
+            row |= _authors_columns(theirs, row["method"])
             case_rows.append(row)
         rows += case_rows
-        authors_best = min((error for error, _, _ in authors_results.values()), default=None)
+        authors_best = min((error for error, _, _ in theirs.values()), default=None)
         summary.append(_summary(scene, r, case_rows, authors_best))
     figures = {name: _draw(rows)}
     with_reference = [row for row in rows if row["mrsa"] is not None]

@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from reproduce.ablation import ablation
+from reproduce.maps import abundance_maps, endmembers
+from reproduce.outcome import Request
 
+from reproduce import maps, paper, scenes
 from selfdict import SPA
-from selfdict.experiments import Request, maps, paper, run, scenes
 
 
 @pytest.fixture
@@ -16,7 +19,7 @@ def quick_choice(monkeypatch):
 
 
 def test_endmembers_are_pixels_of_the_scene(quick_choice):
-    rows = run("endmembers", Request(quick=True)).tables["endmembers"]
+    rows = endmembers(Request(quick=True)).tables["endmembers"]
     scene = scenes.generated(seed=0)
     pixels = sorted({row["pixel"] for row in rows})
     assert len(pixels) == 4
@@ -26,7 +29,7 @@ def test_endmembers_are_pixels_of_the_scene(quick_choice):
 
 
 def test_abundance_maps_belong_to_the_pixels_shown(quick_choice):
-    outcome = run("abundance-maps", Request(quick=True))
+    outcome = abundance_maps(Request(quick=True))
     scene = scenes.generated(seed=0)
     for row in outcome.tables["abundance-maps"]:
         assert (
@@ -49,7 +52,7 @@ def test_the_papers_scenes_are_shown_as_in_the_paper_too(quick_choice, monkeypat
     monkeypatch.setattr(
         maps, "_SHOWN", ((replace(paper.URBAN, bands=bands, pixels=pixels), 3, 20),)
     )
-    outcome = run("abundance-maps", Request(quick=True))
+    outcome = abundance_maps(Request(quick=True))
     assert len(outcome.tables["abundance-maps"]) == 6
     titles = [ax.get_title(loc="left") for ax in outcome.figures["abundance-maps"].axes]
     assert "FGNSR-20, r = 3" in titles[0]
@@ -57,7 +60,7 @@ def test_the_papers_scenes_are_shown_as_in_the_paper_too(quick_choice, monkeypat
 
 
 def test_ablation_compares_every_selection_on_the_same_solution():
-    outcome = run("ablation", Request(quick=True))
+    outcome = ablation(Request(quick=True))
     rows, summary = outcome.tables["ablation"], outcome.tables["ablation_summary"]
     assert all(row["gap"] <= 1e-3 for row in rows)
     assert all(row["relative_error"] >= row["svd_limit"] for row in rows)

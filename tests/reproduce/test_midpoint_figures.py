@@ -3,20 +3,21 @@
 import numpy as np
 import pytest
 import scipy.stats
+from reproduce.midpoints import MIDPOINT_METHODS, RANK, Trial, standard_errors_apart
+from reproduce.outcome import Request
 
-from selfdict.experiments import Request, run
-from selfdict.experiments.midpoints import MIDPOINT_METHODS, RANK, Trial, _standard_errors_apart
+from reproduce import midpoints
 from selfdict.metrics import relative_error
 
 
 @pytest.fixture(scope="module")
 def figure1():
-    return run("figure1", Request(quick=True))
+    return midpoints.figure1(Request(quick=True))
 
 
 @pytest.fixture(scope="module")
 def figure2():
-    return run("figure2", Request(quick=True))
+    return midpoints.figure2(Request(quick=True))
 
 
 def recovery(outcome, eps):
@@ -87,7 +88,7 @@ def test_standard_errors_apart():
         "authors_recovery": 1.0,
         "authors_se": 0.04,
     }
-    assert _standard_errors_apart(row) == pytest.approx(-2)
+    assert standard_errors_apart(row) == pytest.approx(-2)
     rng = np.random.default_rng(0)
     ours, theirs = rng.random(100), rng.random(25) + 0.2
     error = {
@@ -97,9 +98,9 @@ def test_standard_errors_apart():
     }
     pooled = scipy.stats.ttest_ind(ours, theirs).statistic
     means = {"recovery": ours.mean(), "authors_recovery": theirs.mean()}
-    assert _standard_errors_apart(means | error) == pytest.approx(pooled)
+    assert standard_errors_apart(means | error) == pytest.approx(pooled)
     assert (
-        _standard_errors_apart(row | {"recovery": 1.0, "recovery_se": 0.0, "authors_se": 0.0}) == 0
+        standard_errors_apart(row | {"recovery": 1.0, "recovery_se": 0.0, "authors_se": 0.0}) == 0
     )
-    assert _standard_errors_apart(row | {"recovery_se": 0.0, "authors_se": 0.0}) == -np.inf
-    assert _standard_errors_apart(row | {"authors_recovery": None}) is None
+    assert standard_errors_apart(row | {"recovery_se": 0.0, "authors_se": 0.0}) == -np.inf
+    assert standard_errors_apart(row | {"authors_recovery": None}) is None

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 from scipy.io import loadmat
 
-from selfdict._errors import InputError
+from reproduce.outcome import Request
+from reproduce.paper import PrintedScene
+from selfdict import InputError
 from selfdict._validation import Array
 from selfdict.datasets import make_scene
-from selfdict.experiments.outcome import Request
-from selfdict.experiments.paper import PrintedScene
 from selfdict.scene import SceneError, matrix, read_scene, valid_mask
 
 # Endings of the files of a folder that are tried.

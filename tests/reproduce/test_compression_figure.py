@@ -1,13 +1,13 @@
 """Compressed middle points, quick version: what the SVD keeps, what random directions lose."""
 
 import pytest
-
-from selfdict.experiments import Request, run
+from reproduce.compression import compression
+from reproduce.outcome import Request
 
 
 @pytest.fixture(scope="module")
 def outcome():
-    return run("compression", Request(quick=True))
+    return compression(Request(quick=True))
 
 
 def recovery(outcome, eps):

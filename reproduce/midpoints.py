@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from reproduce.outcome import Outcome, Request, Row, progress, subplots
+from reproduce.paper import authors_midpoints
 from selfdict._validation import Array
 from selfdict.datasets import make_midpoints
 from selfdict.estimators import FGNSR
-from selfdict.experiments import authors
-from selfdict.experiments.outcome import Outcome, Request, Row, subplots
 from selfdict.metrics import index_recovery, relative_error
 from selfdict.model import Solution
 from selfdict.model.problem import jitter
@@ -192,7 +192,7 @@ def figure1(request: Request) -> Outcome:
 
 
 def figure2(request: Request) -> Outcome:
-    """Scaled middle points (α = 4), with the variants that normalise the columns first."""
+    """Scaled middle points (α = 4), with variants that normalise the columns first."""
     return _figure(request, "figure2", alpha=4.0)
 
 
@@ -201,18 +201,18 @@ def _figure(request: Request, name: str, alpha: float | None) -> Outcome:
     methods = _methods_of(scaled, request.quick)
     rows = []
     # At the noise levels of the authors, so that every result has one to compare with.
-    for theirs in authors.midpoints(scaled):
+    for theirs in authors_midpoints(scaled):
         noise = theirs["eps"]
         if request.quick and noise not in QUICK_LEVELS:
             continue
-        request.progress(f"{name}: noise {noise:g}")
+        progress(f"{name}: noise {noise:g}")
         for key, method in methods.items():
             repeats = _repeats(method, noise, request.quick)
             if repeats > 0:
                 row = _mean_measures(method, noise, alpha, repeats, request.seed)
                 rows.append({"eps": noise, "method": key} | row | _authors_columns(method, theirs))
     for row in rows:
-        row["z"] = _standard_errors_apart(row)
+        row["z"] = standard_errors_apart(row)
     summary = [_breakdown(key, [row for row in rows if row["method"] == key]) for key in methods]
     notes = [
         f"{REPEATS} repeats a noise level; {CHEAP_REPEATS} for SPA, SNPA, XRAY and the certified "
@@ -287,7 +287,7 @@ def _authors_columns(method: Method, theirs: dict[str, float]) -> Row:
     return {"authors_recovery": theirs[f"rec_{name}"], "authors_se": theirs[f"rec_se_{name}"]}
 
 
-def _standard_errors_apart(row: Row) -> float | None:
+def standard_errors_apart(row: Row) -> float | None:
     """Return how many standard errors of the difference our recovery is above the authors'.
 
     The variance is pooled, as if both samples had the same: if few indices are found, or nearly
