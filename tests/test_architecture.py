@@ -32,6 +32,7 @@ ORDER = [
     "readout",
     "backends",
     "estimators",
+    "files",
     "scene",
     "report",
     "cli",

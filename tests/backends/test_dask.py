@@ -68,7 +68,7 @@ def kill_a_worker(client):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 30 * SHAPE[1] * 4 * 10)
-    monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 30 * SHAPE[1] * 4 * 10)
+    monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 30 * SHAPE[1] * 4 * 10)
 
 
 @pytest.fixture(scope="module")
