@@ -8,10 +8,10 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
+from selfdict._colours import class_colours, line_styles
 from selfdict._display import (
     at_least,
     at_most,
-    class_colours,
     csv_cell,
     from_csv_cell,
     line,
@@ -82,6 +82,7 @@ def test_facts():
 def test_colours_of_classes_differ():
     assert class_colours(1) == [(0, 114, 178)]
     assert len(set(class_colours(21))) == 21
+    assert len(set(line_styles(28))) == 28
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -1,4 +1,4 @@
-"""How results are shown to people: numbers, lines, tables, text from files, colours."""
+"""How results are shown to people: numbers, lines, tables, text from files."""
 
 import html
 import math
@@ -16,8 +16,6 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _FORMULA_START = r"'*[=+@\-\uff0b\uff0d\uff1d\uff20]"
 _FORMULA = re.compile(rf"(^|;)(\s*)(?={_FORMULA_START})")
 _QUOTED_FORMULA = re.compile(rf"(^|;)(\s*)'(?={_FORMULA_START})")
-# Okabe and Ito's palette without its yellow, which is too light for a thin line on white.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
 
 
 def percent(share: float | None) -> str:
@@ -106,19 +104,3 @@ def csv_cell(text: object) -> str:
 def from_csv_cell(cell: str) -> str:
     """Return the text that :func:`csv_cell` made a cell of."""
     return _QUOTED_FORMULA.sub(r"\1\2", cell)
-
-
-def class_colours(count: int) -> list[tuple[int, int, int]]:
-    """Return colours (red, green, blue) for the classes of a map; the first 21 differ."""
-    # After the palette come lighter and then darker variants of its colours.
-    colours = []
-    for k in range(count):
-        text = PALETTE[k % len(PALETTE)]
-        rgb = [int(text[start : start + 2], 16) for start in (1, 3, 5)]
-        cycle = k // len(PALETTE) % 3
-        if cycle == 1:
-            rgb = [(value + 255) // 2 for value in rgb]
-        elif cycle == 2:
-            rgb = [value // 2 for value in rgb]
-        colours.append((rgb[0], rgb[1], rgb[2]))
-    return colours
