@@ -101,6 +101,7 @@ class Trials:
 
     solution: Solution
     solver: LimitedSolver
+    few_points: int = FEW_POINTS
 
     def enough(self, groups: tuple[Array, ...]) -> float:
         """Return how much worse the groups alone are at most."""
@@ -138,7 +139,7 @@ class Trials:
         if rows.size == problem.n_atoms:
             # X = 0 is all that is left
             return certify(_closed_at(solution, rows).for_problem(problem.changed(p=p)))
-        if start is None and problem.n_points <= FEW_POINTS:
+        if start is None and problem.n_points <= self.few_points:
             start = _closed_at(solution, rows)
         return self.solver.solve(problem.changed(p=p), tol, start)
 
