@@ -95,7 +95,7 @@ class Proof:
             closed = share_of(int(self.closed.sum()), self.closed.size)
             sentences.append(f"{closed} of the candidates are proven to play no part.")
         if not self.complete:
-            sentences.append("The proof is incomplete: the time limit was reached.")
+            sentences.append("The proof is incomplete: it was stopped early.")
         return " ".join(sentences)
 
     def _enough_in_words(self) -> str:

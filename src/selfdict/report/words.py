@@ -188,7 +188,7 @@ def brightness_sentence(brightness: Array) -> str:
     return (
         "Brightness of each pixel relative to the spectra at their typical brightness: slopes "
         "facing the sun are above 1, shade is below 1. 90 % of the pixels are between "
-        f"{low:.2g} and {high:.2g}. Shares do not depend on brightness."
+        f"{low:.3g} and {high:.3g}. Shares do not depend on brightness."
     )
 
 
