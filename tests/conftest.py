@@ -21,7 +21,7 @@ SLOW = [
     "docs/test_pages.py",
     "report/test_report_in_browser.py",
     "cli/test_cli_ends_well.py",
-    "scene/test_limits.py",
+    "files/test_hostile.py",
     "test_architecture.py",
 ]
 

@@ -74,7 +74,7 @@ def test_what_the_preflight_found_is_shown(truth):
     cube = truth.scene.values.copy()
     cube[:, :3, :3] = -9999.0  # in a plain array nothing says that this means no data
     found = unmix(np.moveaxis(cube, 0, -1), 3, candidates=60, prove=False)
-    sentence = "pixels hold one value in all bands (the lowest is -9999) and are used"
+    sentence = "pixels hold one value in all bands that is no measurement (-9999) and are left out"
     assert sentence in repr(found)
     assert sentence in found._repr_html_()
     assert sentence in found.to_dataset().attrs["preflight"]

@@ -14,8 +14,8 @@ def describe(source: Source) -> dict[str, Any]:
     All pixels are read twice, block by block: to look at the bands, and to count the pixels that
     are valid in those that are used.
     """
+    from selfdict.files.formats import format_of
     from selfdict.scene import preflight, valid_mask
-    from selfdict.scene.formats import format_of
 
     scene = source.read()
     n_bands, n_rows, n_columns = scene.shape

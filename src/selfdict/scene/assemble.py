@@ -7,7 +7,8 @@ import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
-from selfdict.scene.georef import crs_of, to_map, transform_of
+from selfdict.files.grid import to_map
+from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.mapping import Maps
 from selfdict.scene.numbering import band_numbers
 from selfdict.scene.request import UnmixRequest

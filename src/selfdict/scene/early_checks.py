@@ -6,7 +6,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from selfdict._errors import InputError
 from selfdict.estimators.settings import as_solver
-from selfdict.scene.errors import SceneError
+from selfdict.files.errors import SceneError
 from selfdict.scene.request import DEFAULT_SEED, METHODS, UnmixRequest
 from selfdict.scene.selection import make_estimator
 
