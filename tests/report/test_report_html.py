@@ -161,7 +161,7 @@ def test_refers_to_nothing_outside():
 
 
 def test_names_are_data():
-    result = make_result(crs=HOSTILE, notes=(HOSTILE,), given_up=(HOSTILE,), atoms=np.arange(3))
+    result = make_result(crs=HOSTILE, notes=(HOSTILE,), skipped=(HOSTILE,), atoms=np.arange(3))
     names = {"name": ("endmember", [HOSTILE] * 3), "band_name": ("band", [HOSTILE] * 40)}
     result = replace(result, endmembers=result.endmembers.assign_coords(names))
     scene = make_scene_of(result, band_name=("band", [HOSTILE] * 40))

@@ -103,7 +103,7 @@ def late():
         solution=make_solution(dual_bound=-np.inf),
         proof=None,
         counts=np.ones(3, dtype=int),
-        given_up=("the proof",),
+        skipped=("the proof",),
     )
 
 

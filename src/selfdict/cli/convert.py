@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from selfdict._text import plain
+from selfdict._display import plain
 from selfdict.cli.console import handle_errors, print_line
 from selfdict.cli.options import (
     Bands,

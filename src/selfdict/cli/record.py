@@ -290,8 +290,8 @@ def parameter_table(
     time_limit = None
     if request.time_limit is not None:
         time_limit = f"{request.time_limit:g} s"
-        if record["given_up"]:
-            time_limit += f"; left out: {'; '.join(record['given_up'])}"
+        if record["skipped"]:
+            time_limit += f"; left out: {'; '.join(record['skipped'])}"
     rows = {
         "File": request.source.label,
         "Size": f"{shape['rows']} × {shape['columns']} pixels, {shape['bands']} bands",

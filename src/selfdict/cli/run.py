@@ -252,7 +252,7 @@ def unmix_into(
         write_maps(result, folder, format)
     record = run_record(request, result, comparison, scene.shape)
     record["notes"] = notes
-    record["given_up"] = [*result.given_up, *deadline.given_up]
+    record["skipped"] = [*result.skipped, *deadline.skipped]
     write_report(
         result,
         scene,
@@ -301,7 +301,7 @@ def _may_compare(request: Request, result: "UnmixResult", deadline: Deadline) ->
     seconds = 2 * (result.seconds["read"] + result.seconds["abundances"])
     if deadline.affords(seconds):
         return True
-    deadline.give_up("SPA and VCA were not run for comparison")
+    deadline.skip("SPA and VCA were not run for comparison")
     return False
 
 
@@ -370,6 +370,6 @@ def compare_methods(
             steps = bars.steps(prefix)
             deadline = Deadline(request.time_limit)
             result = variant.run(scene, "fgnsr", look, steps, bars.solver(prefix), deadline)
-            bars.print_notes([f"{prefix}{what}" for what in result.given_up])
+            bars.print_notes([f"{prefix}{what}" for what in result.skipped])
             results.append(method_result(result))
     return results

@@ -21,8 +21,8 @@ from selfdict.columns.memory import MemoryColumns, MemoryFit
 from selfdict.columns.multipliers import DenseMultiplier
 from selfdict.columns.protocol import scaled_atoms
 from selfdict.columns.warm_starts import Place, warm_starts
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.compute.threads import single_threaded_blas
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.dense_rows import DenseSums, MemoryRows
 from selfdict.model.dual import DualTerms, scores_from_above
 from selfdict.model.score_bounds import ColumnSums, UnitRows

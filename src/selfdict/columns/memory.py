@@ -13,7 +13,7 @@ from selfdict._validation import Array
 from selfdict.columns.multipliers import DenseMultiplier, GramMultiplier, SparseMultiplier
 from selfdict.columns.protocol import ColumnFit, Multiplier, own_atoms, scaled_atoms
 from selfdict.compute.threads import even_slices, for_slices
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.columns import squared_norms
 from selfdict.kernels.curvature import curvature
 from selfdict.kernels.gates import GATE, ZERO, fit_columns
 from selfdict.model.dense_rows import MemoryRows

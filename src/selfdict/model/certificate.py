@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import choose_device
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.compute.threads import single_threaded_blas
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.dense_rows import DenseSums, MemoryRows
 from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.feasibility import check_residual, into_omega

@@ -9,10 +9,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import even_slices, for_slices
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
+from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
+from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_bounds import ROWS_PER_SLICE, ColumnSums, Step, UnitRows
 from selfdict.model.score_metric import (

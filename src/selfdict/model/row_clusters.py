@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import for_slices
+from selfdict.compute.threads import for_slices, single_threaded_blas
 
 # leading directions in which distances are taken: the others are mostly noise
 N_COORDINATES = 12

@@ -20,8 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import even_slices, for_slices
+from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
 from selfdict.model.score_metric import (
     FEW_DIRECTIONS,
     MORE_DIRECTIONS,

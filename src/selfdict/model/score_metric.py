@@ -16,9 +16,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import for_slices
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.compute.threads import for_slices, single_threaded_blas
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.dual import dot_error
 from selfdict.model.screening import TILE_COLUMNS, positive_sums
 

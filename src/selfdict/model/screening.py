@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import even_slices, for_slices
+from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
 from selfdict.kernels.screening import (
     add_positive_differences,
     add_positive_products,

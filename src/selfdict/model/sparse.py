@@ -17,11 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import for_slices
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.screening import add_positive_sums
-from selfdict.kernels.sparse import add_gram_rows, dense_columns
+from selfdict.compute.threads import for_slices, single_threaded_blas
+from selfdict.kernels.columns import dense_columns, squared_norms
+from selfdict.kernels.screening import add_gram_rows, add_positive_sums
 from selfdict.model.dual import DualTerms, dot_error
 
 # with ten thousand columns, a tile of this many rows fits into the second-level cache

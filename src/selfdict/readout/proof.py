@@ -14,32 +14,23 @@ The certificate of a solution is about weights. Let G_1, …, G_r be groups of r
   It is that of the points as they were given, each of which counts once.
 """
 
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from selfdict._display import table
+from selfdict._display import at_least, at_most, share_of, table
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_indices, as_scalar
-from selfdict.model.certificate import certify, with_certificate
+from selfdict.model.certificate import with_certificate
 from selfdict.model.feasibility import into_omega
 from selfdict.model.features import UnsupportedError
-from selfdict.model.objective import objective_value, problem_of
-from selfdict.model.solution import Solution, Status, consistent_bound
-from selfdict.readout.limits import closed_rows, rank_limit
-from selfdict.readout.wording import at_least, at_most, share_of
-from selfdict.solvers.working_set import WorkingSet
+from selfdict.model.objective import problem_of
+from selfdict.model.solution import Solution
+from selfdict.readout.bounds import LimitedSolver, Trials, closed_rows, rank_limit
 
-# relative gaps: bounds are percentages, and the last digits of a solve would prove nothing more
-FINE_TOLERANCE = 2e-4
-COARSE_TOLERANCE = 5e-3
 # Groups that may double the objective are not said to suffice.
 MOST_TO_SUFFICE = 1.0
-# Of more points the solver tries samples first, unless it has a start. That finds the rows that
-# take the place of others in half the time.
-FEW_POINTS = 2000
 
 
 @dataclass(frozen=True)
@@ -177,24 +168,22 @@ def prove_groups(
     mu = problem.require_mu()
     tol = as_scalar(tol, "tol")
     checked = _checked_groups(groups, problem.n_atoms)
-    clock = _Clock(budget, max_seconds)
+    solver = LimitedSolver(budget, max_seconds)
     # All solves are at this penalty, whatever it was steered to.
     problem = problem.with_mu(mu)
     solution = replace(into_omega(solution), problem=problem)
     if np.isnan(solution.objective):
         solution = with_certificate(solution)
-    if solution.gap > tol and clock.has_time():
+    if solution.gap > tol and solver.has_time():
         # the last steps of the solver are what closes rows
-        solver = WorkingSet(tol=tol, max_seconds=clock.limit())
-        refined = solver.solve(problem, start=solution)
-        clock.note(refined)
+        refined = solver.solve(problem, tol, solution)
         if refined.gap <= solution.gap:
             solution = refined
-    trials = _Trials(solution, clock)
+    trials = Trials(solution, solver)
     enough = trials.enough(checked)
     needed = np.array([trials.needed(group) for group in checked])
     closed = np.zeros(problem.n_atoms, dtype=bool)
-    if clock.has_time():
+    if solver.has_time():
         closed = closed_rows(solution)
     return Proof(
         enough=enough,
@@ -203,45 +192,8 @@ def prove_groups(
         closed=closed,
         solution=solution,
         groups=checked,
-        complete=not clock.is_over,
+        complete=solver.complete,
     )
-
-
-class _Clock:
-    """The time that is left for all solves, and for each of them."""
-
-    def __init__(self, budget: float | None, max_seconds: float | None) -> None:
-        self.max_seconds = max_seconds
-        if max_seconds is not None:
-            self.max_seconds = as_scalar(max_seconds, "max_seconds")
-        self.deadline = np.inf
-        if budget is not None:
-            self.deadline = time.perf_counter() + as_scalar(budget, "budget")
-        self.is_over = False  # whether a solve was left out or ended early
-
-    def has_time(self) -> bool:
-        """Whether another solve may begin."""
-        if time.perf_counter() < self.deadline:
-            return True
-        self.is_over = True
-        return False
-
-    def note(self, solution: Solution) -> None:
-        """Remember if a solve ended at its time limit; let none follow one that was interrupted."""
-        if solution.status is Status.MAX_SECONDS:
-            self.is_over = True
-        if solution.status is Status.INTERRUPTED:
-            self.is_over = True
-            self.deadline = -np.inf
-
-    def limit(self) -> float | None:
-        """Return the time limit of the next solve."""
-        left = max(0.0, self.deadline - time.perf_counter())
-        if self.max_seconds is not None:
-            left = min(left, self.max_seconds)
-        if not np.isfinite(left):
-            return None
-        return left
 
 
 def _checked_groups(groups: Any, n_atoms: int) -> tuple[Array, ...]:
@@ -257,64 +209,3 @@ def _checked_groups(groups: Any, n_atoms: int) -> tuple[Array, ...]:
     if np.unique(together).size < together.size:
         raise InputError("groups must not overlap")
     return tuple(checked)
-
-
-@dataclass(frozen=True)
-class _Trials:
-    """The problem of a solution, solved again with some rows closed."""
-
-    solution: Solution
-    clock: _Clock
-
-    def enough(self, groups: tuple[Array, ...]) -> float:
-        """Return how much worse the groups alone are at most."""
-        bound = self.solution.dual_bound
-        others = np.setdiff1d(np.arange(self.solution.diagonal.size), np.concatenate(groups))
-        if not bound > 0 or not self.clock.has_time():
-            return np.inf
-        found = self._without(others, FINE_TOLERANCE)
-        attained = objective_value(found).from_above
-        # with fewer rows open the optimum is not lower
-        return attained / consistent_bound(bound, attained, 0.0) - 1
-
-    def needed(self, group: Array) -> float:
-        """Return by how much the objective rises at least if a group may not be used."""
-        reached = objective_value(self.solution).from_above
-        # without a weight in the group, the solution does without it already
-        is_idle = not self.solution.diagonal[group].any()
-        if not reached > 0 or is_idle or not self.clock.has_time():
-            return 0.0
-        found = self._without(group, COARSE_TOLERANCE)
-        rise = found.objective / reached - 1
-        known = found.dual_bound / reached - 1
-        # Two digits of a rise are enough; a small one needs a finer solve.
-        if rise - known > max(FINE_TOLERANCE, 0.05 * rise) and self.clock.has_time():
-            found = self._without(group, FINE_TOLERANCE, found)
-            known = max(known, found.dual_bound / reached - 1)
-        return max(0.0, known)
-
-    def _without(self, rows: Array, tol: float, start: Solution | None = None) -> Solution:
-        """Solve the problem with some rows closed, from a start if there is a good one."""
-        solution = self.solution
-        problem = problem_of(solution)
-        p = problem.p.copy()
-        p[rows] = np.inf  # an infinite price: never opened, and no part of the bound
-        if rows.size == problem.n_atoms:
-            # X = 0 is all that is left
-            return certify(_closed_at(solution, rows).for_problem(problem.changed(p=p)))
-        if start is None and problem.n_points <= FEW_POINTS:
-            start = _closed_at(solution, rows)
-        solver = WorkingSet(tol=tol, max_seconds=self.clock.limit())
-        found = solver.solve(problem.changed(p=p), start=start)
-        self.clock.note(found)
-        return found
-
-
-def _closed_at(solution: Solution, rows: Array) -> Solution:
-    """Return the diagonal of a solution without some rows, as a start."""
-    diagonal = solution.diagonal.copy()
-    diagonal[rows] = 0.0
-    support = np.flatnonzero(diagonal)
-    n_points = problem_of(solution).n_points
-    coef = np.zeros((support.size, n_points), dtype=solution.coef.dtype)
-    return replace(solution, support=support, coef=coef, diagonal=diagonal)

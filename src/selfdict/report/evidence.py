@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from selfdict._display import at_least, at_most
 from selfdict.model.solution import Solution
 from selfdict.readout.proof import MOST_TO_SUFFICE, Proof
-from selfdict.readout.wording import at_least, at_most
 from selfdict.report.facts import candidates_reason, material_names, method_name, n_valid
 from selfdict.report.words import listed, percent
 

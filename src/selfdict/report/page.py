@@ -20,8 +20,8 @@ from selfdict._colours import (
     RESIDUAL_MAP,
     UNCERTAINTY_MAP,
 )
+from selfdict._display import plain
 from selfdict._optional import optional
-from selfdict._text import plain
 from selfdict._validation import Array
 from selfdict.model.solution import Status
 from selfdict.report import facts, words
@@ -157,7 +157,7 @@ def _package_text(name: str) -> str:
 
 
 def _printable(value: Any) -> Any:
-    """Return text as :func:`selfdict._text.plain`, anything else as it is."""
+    """Return text as :func:`selfdict._display.plain`, anything else as it is."""
     # What has __html__ is the style sheet or the script of this package.
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return value

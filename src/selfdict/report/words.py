@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from selfdict._display import at_most
 from selfdict._validation import Array
-from selfdict.readout.wording import at_most
 from selfdict.report.facts import (
     abundance_kind,
     abundance_word,
@@ -164,7 +164,7 @@ def findings(result: "UnmixResult") -> list[str]:
     found += result.notes
     if result.rank_advice is not None:
         found += result.rank_advice.sentences
-    found += [f"left out for lack of time: {what}" for what in result.given_up]
+    found += [f"left out for lack of time: {what}" for what in result.skipped]
     return found
 
 

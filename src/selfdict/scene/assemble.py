@@ -45,7 +45,7 @@ def assemble_result(
         spread=spread,
         counts=selection.counts,
         proof=selection.proof,
-        given_up=tuple(request.deadline.given_up),
+        skipped=tuple(request.deadline.skipped),
         uncertainty=maps.uncertainty,
         brightness=maps.brightness,
         illumination=selection.illumination,

@@ -3,7 +3,7 @@
 from numbers import Integral
 
 from selfdict._errors import InputError
-from selfdict.reductions.automatic import N_CLUSTERS, CandidateChoice, choose_candidates
+from selfdict.reductions.recipe import N_CLUSTERS, CandidateChoice, choose_candidates
 
 
 def chosen_candidates(

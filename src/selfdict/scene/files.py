@@ -15,7 +15,7 @@ import xarray as xr
 from affine import Affine
 from numpy.typing import ArrayLike
 
-from selfdict._text import csv_cell, plain
+from selfdict._display import csv_cell, plain
 from selfdict._validation import Array
 from selfdict.files.dims import DIMS
 from selfdict.files.errors import SceneError

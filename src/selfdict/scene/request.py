@@ -16,7 +16,7 @@ from selfdict._validation import Array, as_count, as_generator, as_rank
 from selfdict.compute.deadline import Deadline
 from selfdict.estimators import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
 from selfdict.model.losses import Squared, as_loss
-from selfdict.reductions.automatic import N_CLUSTERS
+from selfdict.reductions.recipe import N_CLUSTERS
 from selfdict.scene.blocks import used_bands, with_mask
 from selfdict.scene.candidate_choice import chosen_candidates
 from selfdict.scene.identify import check_names

@@ -10,7 +10,7 @@ import numpy as np
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.abundances import Illumination, Variability
-from selfdict.abundances.prediction import affords_fits
+from selfdict.abundances.nnls import affords_fits
 from selfdict.estimators import FGNSR
 from selfdict.model.solution import Solution
 from selfdict.readout import Proof, robustness_report
@@ -212,7 +212,7 @@ def _with_proof(
     started = time.perf_counter()
     proof = estimator.prove(budget=budget)
     if request.deadline.passed and not proof.complete:
-        request.deadline.give_up("not everything was tried for the proof")
+        request.deadline.skip("not everything was tried for the proof")
     return replace(selection, proof=proof, proof_seconds=time.perf_counter() - started)
 
 
@@ -220,8 +220,8 @@ def _with_solution(
     selection: Selection, request: UnmixRequest, points: Points, estimator: Any
 ) -> Selection:
     """Return the selection with the solution of the model, and what is known about its columns."""
-    for what in estimator.given_up_:
-        request.deadline.give_up(what)
+    for what in estimator.skipped_:
+        request.deadline.skip(what)
     solution = estimator.solution_
     rows = groups_of_rows(solution, estimator.groups_)
     selection = replace(
@@ -260,7 +260,7 @@ def _guarantee(selection: Selection, request: UnmixRequest, points: Points) -> G
     M = points.values.T
     # A fit of all points, and a small linear program per endmember.
     if not affords_fits(request.deadline, 2, M[:, selection.chosen], M):
-        request.deadline.give_up("what the theorems promise was not computed")
+        request.deadline.skip("what the theorems promise was not computed")
         return None
     return robustness_report(M, selection.chosen)
 

@@ -34,8 +34,8 @@ def facts(result: "UnmixResult") -> dict[str, str]:
     described["pure pixels"] = f"{shortened(pixels)} (row, column)"
     if result.proof is not None:
         described["proof"] = result.proof.sentence
-    if result.given_up:
-        described["left out for lack of time"] = "; ".join(result.given_up)
+    if result.skipped:
+        described["left out for lack of time"] = "; ".join(result.skipped)
     if result.preflight is not None and result.preflight.findings:
         described["preflight"] = "; ".join(result.preflight.sentences)
     if result.notes:

@@ -9,7 +9,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.peers import h2nmf
-from selfdict.reductions.sampling import sample_columns
+from selfdict.reductions.columns import sample_columns
 from selfdict.scene.blocks import block_matrix
 from selfdict.scene.passes import Block
 

@@ -6,7 +6,7 @@ from typing import Any
 from selfdict._errors import warn_caller
 from selfdict._validation import Array
 from selfdict.abundances import nnls, shares
-from selfdict.abundances.prediction import MANY_ENDMEMBERS, predicted_seconds
+from selfdict.abundances.nnls import MANY_ENDMEMBERS, predicted_seconds
 from selfdict.compute.deadline import in_words
 from selfdict.scene.request import UnmixRequest
 from selfdict.scene.selection import Selection
@@ -35,7 +35,7 @@ def fit_mapping_in_time(
     if request.uncertainty and not is_late:
         is_late = not deadline.affords(_seconds_of_mapping(request, selection, points))
     if request.uncertainty and is_late:
-        deadline.give_up("standard errors of the abundances were not mapped")
+        deadline.skip("standard errors of the abundances were not mapped")
         request = replace(request, uncertainty=False)
     if is_late and client is None:
         _announce_if_late(request, _seconds_of_mapping(request, selection, points))

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict.compute.announcer import Announcer
+from selfdict.compute.deadline import Announcer
 from selfdict.model.solution import Status
 from selfdict.scene.advice import advise
 from selfdict.scene.assemble import assemble_result
@@ -152,7 +152,7 @@ def unmix(
         result is the same.
     max_seconds : float, optional
         For ``"fgnsr"``: the time limit of all that chooses and proves. What has been found by then
-        is used, and ``UnmixResult.given_up`` says what was left out. The scene is always read, and
+        is used, and ``UnmixResult.skipped`` says what was left out. The scene is always read, and
         the abundances are always mapped, but without standard errors if these take too long.
     random_state : None, int or numpy.random.Generator
         The same seed gives the same result; None is the seed 0.

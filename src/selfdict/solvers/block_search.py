@@ -17,7 +17,7 @@ from selfdict.abundances import column_residuals, nnls
 from selfdict.columns.block_columns import BlockColumns
 from selfdict.columns.blocks import BlockMatrix, BlockRows, ColumnBlocks
 from selfdict.columns.warm_starts import forget
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.omega import column_norms
 from selfdict.model.penalties import Linear
 from selfdict.model.problem import Problem, check_smallest

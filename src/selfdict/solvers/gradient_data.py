@@ -8,7 +8,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.compute.span import onto_common_span, onto_span
+from selfdict.compute.linear_algebra import onto_common_span, onto_span
 from selfdict.model.losses import Loss
 from selfdict.model.omega import project_omega
 from selfdict.model.problem import Problem

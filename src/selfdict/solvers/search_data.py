@@ -10,9 +10,9 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.columns.memory import MemoryColumns
 from selfdict.columns.protocol import Columns
-from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import runs_triton
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.compute.threads import single_threaded_blas
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.dense_rows import MemoryRows
 from selfdict.model.dual import dot_error
 from selfdict.model.feasibility import clip_to_gates

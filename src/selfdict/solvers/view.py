@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.dual import DualTerms
 from selfdict.model.penalties import Penalty
 from selfdict.model.score_bounds import DECIDED, ColumnSums, ScoreBounds

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from selfdict._text import from_csv_cell
+from selfdict._display import from_csv_cell
 from selfdict._validation import Array
 from selfdict.files.errors import SceneError
 from selfdict.files.numpy_file import load_archive

@@ -1,4 +1,4 @@
-"""Squared Euclidean norms of the columns of a matrix."""
+"""Columns of dense and sparse matrices: their squared norms, and the largest residual norm."""
 
 from collections.abc import Callable
 from typing import Any
@@ -49,11 +49,9 @@ def _add_norms_of_rows(M: Array, out: Array, start: int, stop: int) -> None:
 
 @jit_without_allocation
 def _add_norms_of_columns(M: Array, out: Array, start: int, stop: int) -> None:
-    """Add the squared norm of column j of M to ``out[j]`` for j in [start, stop).
-
-    Four rows at a time, so that ``out`` is read and written a quarter as often. The bounds must be
-    unsigned: LLVM vectorises the loops only without the test for negative indices.
-    """
+    """Add the squared norm of column j of M to ``out[j]`` for j in [start, stop)."""
+    # Four rows at a time, so that ``out`` is read and written a quarter as often. The bounds must
+    # be unsigned: LLVM vectorises the loops only without the test for negative indices.
     m = M.shape[0]
     quads = m - m % 4
     for i in range(0, quads, 4):
@@ -67,3 +65,39 @@ def _add_norms_of_columns(M: Array, out: Array, start: int, stop: int) -> None:
         for j in range(start, stop):
             a = np.float64(M[i, j])
             out[j] += a * a
+
+
+@jit_without_allocation
+def subtract_squares(residuals: Array, slack: Array, change: Array, rounding: Array) -> None:
+    """Subtract squares from residuals; each change is known up to ``rounding``."""
+    for j in range(residuals.size):
+        c = np.float64(change[j])
+        residuals[j] -= c * c
+        # |(c + δ)² − c²| ≤ ρ (2 |c| + ρ) for every |δ| ≤ ρ.
+        slack[j] += rounding[j] * (2.0 * abs(c) + rounding[j])
+
+
+@jit_without_allocation
+def surely_largest(residuals: Array, slack: Array) -> float:
+    """Return the largest ``residuals[j] − slack[j]``, or zero if all are negative."""
+    largest = 0.0
+    for j in range(residuals.size):
+        lower = residuals[j] - slack[j]
+        if lower > largest:
+            largest = lower
+    return largest
+
+
+def possibly_larger(residuals: Array, slack: Array, threshold: float) -> Array:
+    """Return the columns whose ``residuals[j] + slack[j]`` is positive and ≥ ``threshold``."""
+    upper = residuals + slack
+    return np.flatnonzero((upper >= threshold) & (upper > 0.0))
+
+
+def dense_columns(M: Any, index: Any) -> Array:
+    """Return some columns of M as a dense array, whether M is sparse or not."""
+    if issparse(M):
+        dense: Array = M[:, index].toarray()
+        return dense
+    columns: Array = M[:, index]
+    return columns

@@ -1,9 +1,26 @@
+"""Squared norms of columns, and the selection of the largest residual."""
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfdict.kernels.candidates import possibly_larger, subtract_squares, surely_largest
+from selfdict.kernels.columns import (
+    possibly_larger,
+    squared_norms,
+    subtract_squares,
+    surely_largest,
+)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (4, 20000), (9, 5)])
+def test_squared_norms(dtype, order, shape):
+    M = np.asarray(np.random.default_rng(0).standard_normal(shape), dtype=dtype, order=order)
+    expected = [float(m @ m) for m in M.T.astype(np.float64)]
+    np.testing.assert_allclose(squared_norms(M), expected, rtol=1e-13)
+    np.testing.assert_allclose(squared_norms(M[::-1, ::-2]), expected[::-2], rtol=1e-13)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,4 +1,4 @@
-"""Names from files are shown, but never run or obeyed."""
+"""How numbers are shown; names from files are shown, but never run or obeyed."""
 
 import csv
 import re
@@ -8,7 +8,20 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
-from selfdict._text import csv_cell, from_csv_cell, plain
+from selfdict._colours import class_colours, line_styles
+from selfdict._display import (
+    at_least,
+    at_most,
+    csv_cell,
+    from_csv_cell,
+    line,
+    number,
+    percent,
+    plain,
+    share_of,
+    shortened,
+    table,
+)
 from selfdict.cli.app import app
 from selfdict.datasets import make_scene
 from selfdict.scene import build_library, read_library, read_scene, write_scene, write_spectra
@@ -35,6 +48,41 @@ HOSTILE = [
 ]
 HARMLESS = ["grass", "-0.5", "+1e-3", "Σ μ/ν", "a - b = c", "clay, fine", "O'Hara", "100 %", "草"]
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u202e]")
+
+
+def test_numbers():
+    assert percent(0.012345) == "1.23 %"
+    assert percent(1.0) == "100 %"
+    assert percent(np.inf) == percent(None) == number(np.nan) == "not known"
+    assert number(0.1234567) == "0.123457"
+    assert share_of(2499, 2500) == "99.9 %"
+    assert share_of(2500, 2500) == "100 %"
+
+
+def test_bounds_are_rounded_to_the_safe_side():
+    assert [at_most(part) for part in (0.01234, 1e-9, 25.0)] == ["1.3 %", "0.001 %", "2,500 %"]
+    assert [at_least(part) for part in (0.01239, 1e-9, 1e9)] == ["1.2 %", "0 %", "10,000 %"]
+    rng = np.random.default_rng(0)
+    for part in 10 ** rng.uniform(-6, 1, 200):
+        upper = float(at_most(part).removesuffix(" %").replace(",", ""))
+        lower = float(at_least(part).removesuffix(" %").replace(",", ""))
+        assert lower <= 100 * part * (1 + 1e-6) <= upper * (1 + 2e-6)
+        assert upper <= max(0.01, 110 * part)
+        assert lower >= 90 * part or 100 * part < 0.01
+
+
+def test_facts():
+    assert shortened([str(k) for k in range(5)], most=3) == "0, 1, …, 4"
+    assert line("Solution", {"objective": "0.1", "": "converged"}) == (
+        "Solution(objective 0.1; converged)"
+    )
+    assert "&lt;i&gt;" in table("Title", {"name": "<i>"})
+
+
+def test_colours_of_classes_differ():
+    assert class_colours(1) == [(0, 114, 178)]
+    assert len(set(class_colours(21))) == 21
+    assert len(set(line_styles(28))) == 28
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from selfdict.compute.span import (
+from selfdict.compute.linear_algebra import (
     leading_directions,
     onto_common_span,
     onto_span,
@@ -17,7 +17,7 @@ SHAPES = {"many features": M, "many points": M.T, "square": M[:40]}
 
 
 @pytest.mark.parametrize("data", SHAPES.values(), ids=SHAPES)
-def test_a_rotation_keeps_products(data):
+def test_rotation_keeps_products(data):
     rotated = onto_span(data)
     assert rotated.shape == (min(data.shape), data.shape[1])
     np.testing.assert_allclose(rotated.T @ rotated, data.T @ data, rtol=1e-12)

@@ -1,9 +1,11 @@
-"""Bases that cost what the smaller side of a matrix costs: few points of many features are cheap.
+"""Products, sums and bases of large matrices: any number of threads gives the same bits.
 
-All products of columns, and so everything that depends on lengths and angles alone, are the same
-after a rotation. A matrix with more rows than columns can be rotated into one that is square.
+Sums over blocks of columns are taken in a fixed order. Bases cost what the smaller side of a matrix
+costs: all products of columns, and so everything that depends on lengths and angles alone, are the
+same after a rotation, and a matrix with more rows than columns can be rotated into a square one.
 """
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,8 @@ import scipy.linalg
 from scipy.sparse import issparse
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.scaling import exponent_from_squares, times_power_of_two, unusual_exponent
-from selfdict.compute.sums import second_moments, transposed_product
+from selfdict.compute.threads import for_slices, single_threaded_blas
 
 # the smaller side up to which all its eigenvectors are computed for the leading ones
 MAX_EIGENVECTORS = 2000
@@ -22,12 +23,56 @@ ITERATIONS = 4
 EXTRA_DIRECTIONS = 10
 
 
-def onto_span(M: Array) -> Array:
-    """Rotate M (m, n) into at most n rows; the products of its columns stay the same.
+def second_moments(M: Array) -> Array:
+    """Return M Mᵀ (m, m) in float64, computed block by block."""
+    columns_per_block = 2048
 
-    This is the triangle of a QR factorisation. A matrix that has no more rows than columns is
-    returned as it is.
-    """
+    def product(start: int, stop: int) -> Array:
+        block = np.asarray(M[:, start:stop], dtype=np.float64)
+        return np.asarray(block @ block.T)
+
+    with single_threaded_blas():
+        return sum_slices(product, M.shape[1], columns_per_block)
+
+
+def transposed_product(A: Array, M: Any) -> Array:
+    """Return Aᵀ M (q, n) for A (m, q) and a dense or sparse M (m, n), in slices of columns."""
+    if issparse(M):
+        return np.ascontiguousarray((M.T @ A).T)
+    product = np.empty((A.shape[1], M.shape[1]), dtype=np.result_type(A, M))
+    At = np.ascontiguousarray(A.T)
+
+    def task(start: int, stop: int) -> None:
+        np.matmul(At, M[:, start:stop], out=product[:, start:stop])
+
+    columns_per_slice = 4096
+    with single_threaded_blas():
+        for_slices(task, M.shape[1], columns_per_slice)
+    return product
+
+
+def sum_slices(term: Callable[[int, int], Array], n_items: int, slice_size: int) -> Array:
+    """Return the sum of ``term(start, stop)`` over all slices, in their order."""
+    total: Array = np.zeros(())
+    for part in in_order(term, n_items, slice_size):
+        total = total + part
+    return total
+
+
+def in_order(term: Callable[[int, int], Any], n_items: int, slice_size: int) -> Iterator[Any]:
+    """Yield ``term(start, stop)`` for all slices, in their order; 64 are held at most."""
+    items_per_group = 64 * slice_size
+    for first in range(0, n_items, items_per_group):
+
+        def shifted_term(start: int, stop: int, first: int = first) -> Any:
+            return term(first + start, first + stop)
+
+        count = min(items_per_group, n_items - first)
+        yield from for_slices(shifted_term, count, slice_size)
+
+
+def onto_span(M: Array) -> Array:
+    """Rotate M (m, n) into at most n rows, by QR; the products of its columns stay the same."""
     m, n = M.shape
     if m <= n:
         return M
@@ -46,10 +91,7 @@ def onto_common_span(M: Array, D: Array) -> tuple[Array, Array]:
 
 
 def smaller_moments(M: Any) -> Array:
-    """Return M Mᵀ or MᵀM in float64, whichever is smaller: both have the same eigenvalues but zero.
-
-    An overflow gives infinity without a warning.
-    """
+    """Return M Mᵀ or MᵀM in float64, whichever is smaller: they share all eigenvalues but zero."""
     if M.shape[0] > M.shape[1]:
         M = M.T
     with np.errstate(over="ignore", invalid="ignore"):
@@ -61,12 +103,7 @@ def smaller_moments(M: Any) -> Array:
 
 
 def leading_directions(M: Any, q: int, max_eigenvectors: int = MAX_EIGENVECTORS) -> Array:
-    """Return an orthonormal basis (m, q) of the q leading left singular vectors of M, q ≤ m.
-
-    M may be sparse. If M has fewer columns than q, further directions follow in no particular
-    order. If both sides of M exceed ``max_eigenvectors``, subspace iteration finds the directions
-    approximately.
-    """
+    """Return an orthonormal basis (m, q) of the q leading left singular vectors of M, q ≤ m."""
     m, n = M.shape
     # several threads would round in another order
     with single_threaded_blas():
