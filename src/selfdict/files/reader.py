@@ -10,7 +10,6 @@ import json
 import os
 import select
 import signal
-import stat
 import subprocess
 import sys
 import threading
@@ -26,7 +25,7 @@ from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import FileFormat
 from selfdict.files.limits import memory_limit, time_limit
-from selfdict.files.plain_files import check_plain
+from selfdict.files.plain_files import check_plain, size_of
 from selfdict.files.product_table import REGISTERING_MODULES
 from selfdict.files.shared_memory import SharedMemory, create_memory, unpack
 
@@ -94,13 +93,14 @@ class Reader:
         return isinstance(self._child, Session)
 
     def open(self) -> dict[str, Any]:
-        """Return the attributes of the :class:`StoredCube` without its values."""
+        """Return the attributes of the :class:`StoredCube` without its values, or of a library."""
         with self._lock:
             self.close()
-            found = check_plain(self._full_path)
-            self.held = 0
-            if stat.S_ISREG(found.st_mode):
-                self.held = found.st_size
+            try:
+                check_plain(self._full_path)
+                self.held = size_of(self._full_path)
+            except SceneError as error:
+                raise SceneError(self.path, error.reason) from error
             child = self._new_child()
             try:
                 if isinstance(child, Session):
@@ -200,9 +200,12 @@ class Reader:
 
     def _shown(self, path: str) -> str:
         """Return the path of a file as the user would write it."""
-        folder, name = os.path.split(path)
-        if folder == str(self._full_path.parent):
-            return str(self.path.with_name(name))
+        for full, given in (
+            (self._full_path, self.path),
+            (self._full_path.parent, self.path.parent),
+        ):
+            if Path(path).is_relative_to(full):
+                return str(given / Path(path).relative_to(full))
         return path
 
 
