@@ -28,7 +28,6 @@ class Session:
     """One open file. Where no process can be started, the parent has a session itself."""
 
     def __init__(self) -> None:
-        self.owner = os.getpid()
         self.cube: StoredCube | None = None
         self.path = Path()
 
