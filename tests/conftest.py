@@ -26,6 +26,11 @@ SLOW = [
 ]
 
 
+def pytest_addoption(parser):
+    """Let the files that texts are compared with be written anew."""
+    parser.addoption("--renew-golden", action="store_true", help="write golden files anew")
+
+
 def pytest_collection_modifyitems(items):
     """Let the slow files come first; the others, and the tests of a file, keep their order."""
     places = {TESTS / name: place for place, name in enumerate(SLOW)}

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from selfdict import InputError
 from selfdict.cli.app import app
 from selfdict.datasets import make_scene
-from selfdict.report import report_data
+from selfdict.report.pictures import Maps
 from selfdict.scene import (
     build_scene,
     preflight,
@@ -284,9 +284,9 @@ def test_no_picture_of_a_dead_band(dead):
     scene = changed(dead, 0, wavelength=None)
     for keep_bands in (False, True):
         result = unmix(scene, 2, method="spa", keep_bands=keep_bands)
-        data = report_data(scene, result)
-        assert f"Band {dead + 1}" not in data.false_colour_labels
-        assert (np.ptp(data.false_colour, axis=(1, 2)) > 0).all()
+        image, labels = Maps(result).false_colour(scene)
+        assert f"Band {dead + 1}" not in labels
+        assert (np.ptp(image, axis=(1, 2)) > 0).all()
 
 
 def test_damaged_values_give_no_warning():

@@ -213,7 +213,7 @@ def unmix_into(
     folder: Path, scene: "xr.DataArray", request: Request, bars: ProgressBars, *, title: str
 ) -> dict[str, Any]:
     """Unmix a scene, write all outputs into ``folder``, and return the contents of ``run.json``."""
-    from selfdict.report import report_data, write_report
+    from selfdict.report import write_report
     from selfdict.scene import write_spectra
 
     # Before the work, since not every format has room for every grid.
@@ -253,15 +253,15 @@ def unmix_into(
     record = run_record(request, result, comparison, scene.shape)
     record["notes"] = notes
     record["given_up"] = [*result.given_up, *deadline.given_up]
-    data = report_data(
-        scene,
+    write_report(
         result,
+        scene,
+        folder / "report.html",
         title=title,
         comparison=comparison,
         parameters=parameter_table(request, result, record),
         command=request.command(),
     )
-    write_report(data, folder / "report.html")
     if maps is not None:
         if already_written:
             for path in maps.iterdir():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.columns.blocks import BlockMatrix
 from selfdict.model.problem import jitter
 from selfdict.model.solution import Progress
 from selfdict.scene.blocks import block_matrix, blocks, float_dtype
@@ -17,7 +18,6 @@ from selfdict.scene.passes import Block, run_on_blocks
 from selfdict.scene.request import UnmixRequest
 from selfdict.scene.thinning import Points
 from selfdict.solvers.block_search import solve_blocks
-from selfdict.solvers.blocks import BlockColumns
 
 IN_BLOCKS = (
     "All pixels were candidates of the model, read block by block: the check is the bound over all "
@@ -92,7 +92,7 @@ def solve_scene(
         max_seconds=request.deadline.part(_SOLVER_SHARE).left,
         callback=partial(_report_progress, report, tol),
     )
-    columns = BlockColumns(pixels, int(request.bands.sum()), float_dtype(request.scene))
+    columns = BlockMatrix(pixels, int(request.bands.sum()), float_dtype(request.scene))
     values = np.ascontiguousarray(columns[:, solution.support].T)
     ones = np.ones(len(solution.support), np.intp)
     return WholeScene(

@@ -13,11 +13,13 @@ if not torch.cuda.is_available():  # before the kernels are compiled, which happ
     os.environ["TRITON_INTERPRET"] = "1"
 triton = pytest.importorskip("triton")
 
+from selfdict.columns.device import DeviceColumns  # noqa: E402
+from selfdict.columns.memory import MemoryColumns  # noqa: E402
 from selfdict.gpu import bounded_fit, triton_gates  # noqa: E402
-from selfdict.gpu.gates import DeviceData, DeviceGates  # noqa: E402
 from selfdict.gpu.matrix import long_gram  # noqa: E402
 from selfdict.kernels import gates as cpu  # noqa: E402
 from selfdict.kernels.curvature import curvature  # noqa: E402
+from selfdict.model.dense_rows import MemoryRows  # noqa: E402
 from selfdict.solvers.gates import Gates  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -202,24 +204,27 @@ def test_gram_of_a_long_tensor():
 def test_a_working_set_on_a_device(sample, has_dictionary, monkeypatch):
     """Everything but the kernels: the compiled code solves the columns."""
     monkeypatch.setattr(bounded_fit, "_MOST_ATOMS", 0)
-    monkeypatch.setattr("selfdict.gpu.gates._BLOCK_ENTRIES", 100)
+    monkeypatch.setattr("selfdict.columns.device._BLOCK_ENTRIES", 100)
     rng = np.random.default_rng(0)
     M = rng.random((8, 60)).astype(np.float32)
     w = M.astype(np.float64).sum(axis=0)
-    D = None
-    v = None
-    atoms = M / w
+    D = M
+    v = w
     if has_dictionary:
         D = rng.random((8, 30))
         v = D.sum(axis=0)
-        atoms = D / v
     s = np.linspace(0.5, 1.5, 60)
-    here = Gates(M, w, s, sample, D, v)
-    data = DeviceData.of(M, w, tensor(atoms.T), has_dictionary)
-    there = DeviceGates(data, M, w, s, sample, D, v)
-    assert there.square == pytest.approx(here.square, rel=1e-12)
-    np.testing.assert_allclose(there.atom_lengths, here.atom_lengths, rtol=1e-12)
-    np.testing.assert_array_equal(there.Y, here.Y)
+    is_tied = not has_dictionary
+    in_memory = MemoryColumns(M, w, s, MemoryRows(D, v), is_tied=is_tied)
+    on_device = DeviceColumns.of(M, w, s, D, v, is_tied, torch.device(DEVICE))
+    if sample is not None:
+        in_memory = in_memory.take(sample)
+        on_device = on_device.take(sample)
+    assert on_device.square == pytest.approx(in_memory.square, rel=1e-12)
+    np.testing.assert_allclose(on_device.rows.lengths, in_memory.rows.lengths, rtol=1e-12)
+    np.testing.assert_array_equal(on_device.first_atoms(3), in_memory.first_atoms(3))
+    here = Gates(in_memory)
+    there = Gates(on_device)
     for step in range(3):
         for gates in (here, there):
             if step == 0:
@@ -231,11 +236,13 @@ def test_a_working_set_on_a_device(sample, has_dictionary, monkeypatch):
                 gates.evaluate(gates.t)
         assert there.fit == pytest.approx(here.fit, rel=1e-12)
         np.testing.assert_allclose(there.gradient, here.gradient, atol=1e-10)
-        np.testing.assert_allclose(there.Z.cpu(), here.Z, atol=1e-10)
-        np.testing.assert_array_equal(there.state.cpu(), here.state)
+        np.testing.assert_allclose(there.fitted.Z.cpu(), here.fitted.Z, atol=1e-10)
+        np.testing.assert_array_equal(there.fitted.state.cpu(), here.fitted.state)
         np.testing.assert_allclose(there.hessian(), here.hessian(), atol=1e-10)
-    inner, square, theta = there.residual_terms()
-    for found, expected in zip((inner, square, theta.cpu()), here.residual_terms(), strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-10)
+    found = there.fitted.multiplier()
+    expected = here.fitted.multiplier()
+    np.testing.assert_allclose(found.inner, expected.inner, atol=1e-10)
+    np.testing.assert_allclose(found.square, expected.square, atol=1e-10)
+    np.testing.assert_allclose(found.theta.cpu(), expected.theta, atol=1e-10)
     index = np.array([3, 0])
-    np.testing.assert_allclose(there.rows(index), here.rows(index), atol=1e-10)
+    np.testing.assert_allclose(there.fitted.rows(index), here.fitted.rows(index), atol=1e-10)

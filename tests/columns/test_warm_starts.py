@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from array_blocks import ArrayBlocks
-from selfdict.solvers import warm_starts as module
-from selfdict.solvers.block_gates import BlockFit, BlockPart
+from selfdict.columns import warm_starts as module
+from selfdict.columns.block_columns import BlockPart, _derivatives, _Pass
+from selfdict.columns.warm_starts import Place, WarmStarts, forget, warm_starts
 from selfdict.solvers.block_search import solve_blocks
-from selfdict.solvers.warm_starts import Place, WarmStarts, forget, warm_starts
 
 
 def states(n, k, seed=0):
@@ -65,18 +65,17 @@ def test_a_warm_fit_is_the_cold_one(t):
     indices = np.arange(0, 200, 20)
     atoms = M[:, indices] / w[indices]
     part = BlockPart(0, w, indices, np.arange(10))
-    fits = {
-        name: BlockFit(name, indices, atoms, atoms.T @ atoms, np.full(10, t))
-        for name in ("warm", "cold")
+    passes = {
+        name: _Pass(name, indices, atoms, np.full(10, t), _derivatives) for name in ("warm", "cold")
     }
     # what the warm one starts from: the fit at other gates
-    list(BlockFit("warm", indices, atoms, atoms.T @ atoms, np.full(10, 0.5)).fitted(M, part))
-    (warm,) = fits["warm"].fitted(M, part)
-    (cold,) = fits["cold"].fitted(M, part)
+    list(_Pass("warm", indices, atoms, np.full(10, 0.5), _derivatives).fits(M, part))
+    (warm,) = passes["warm"].fits(M, part)
+    (cold,) = passes["cold"].fits(M, part)
     np.testing.assert_array_equal(warm.state, cold.state)
     np.testing.assert_allclose(warm.Z, cold.Z, atol=1e-12)
     np.testing.assert_allclose(warm.sums, cold.sums, rtol=1e-12)
-    for name in fits:
+    for name in passes:
         forget(name)
 
 

@@ -1,7 +1,7 @@
 """A figure of pyplot that a notebook shows once, whether its cell ends with it or not.
 
 The inline backend shows all figures of pyplot at the end of a cell, and closes them. IPython itself
-shows the value of the last line. Only :mod:`selfdict.scene.figure` imports this module, since
+shows the value of the last line. Only :mod:`selfdict.report.plots` imports this module, since
 matplotlib is optional.
 """
 
