@@ -35,16 +35,7 @@ COLUMNS_PER_FIT = 16384
 class BlockColumns:
     """All columns of a block matrix; a sample of them is one in memory.
 
-    Parameters
-    ----------
-    M : BlockMatrix
-    squared_norms : (n,) ndarray of float64
-        ‖m_j‖².
-    rows : BlockRows
-    slack : float
-        The part of the dual value that bounds on scores may take, > 0.
-    search : str
-        A name that no other search has, for warm starts.
+    ``search`` is a name that no other search has, for warm starts.
     """
 
     is_tied = True

@@ -17,20 +17,11 @@ ROWS_PER_CLUSTER = 8
 
 @dataclass(frozen=True)
 class RowClusters:
-    """A partition of unit vectors, with the mean of each part.
+    """A partition of unit vectors, with the mean of each part."""
 
-    Attributes
-    ----------
-    labels : (d,) ndarray of int32
-        The cluster of each vector.
-    centres : (m, C) ndarray of float64
-    directions : (m, q) ndarray
-        Orthonormal directions in which distances are taken.
-    """
-
-    labels: Array
-    centres: Array
-    directions: Array
+    labels: Array  # (d,): the cluster of each vector
+    centres: Array  # (m, C)
+    directions: Array  # (m, q): orthonormal directions in which distances are taken
 
     @classmethod
     def of(cls, D: Array, norms: Array, n_rows: int | None = None) -> "RowClusters":

@@ -86,7 +86,7 @@ class Proof:
             closed = share_of(int(self.closed.sum()), self.closed.size)
             sentences.append(f"{closed} of the candidates are proven to play no part.")
         if not self.complete:
-            sentences.append("The time was up before everything was tried.")
+            sentences.append("The proof is incomplete: it was stopped early.")
         return " ".join(sentences)
 
     def _enough_in_words(self) -> str:
@@ -111,17 +111,16 @@ class Proof:
     def _needed_in_words(self) -> str:
         needed = self.needed[self.is_needed]
         if len(needed) == 0:
-            return "None of them is proven to be needed."
-        rise = f"{at_least(needed.min())} to {at_least(needed.max())}"
-        if len(needed) == 1:
-            rise = at_least(needed[0])
+            return "None is proven necessary."
+        cost = at_least(needed.min())
         if len(self.groups) == 1:
-            return f"Without it, it is at least {rise} worse."
+            return f"Leaving it out costs at least {cost}."
         if len(needed) == len(self.groups):
-            return f"Without one of them it is at least {rise} worse."
+            return f"Leaving any of them out costs at least {cost}."
+        if len(needed) == 1:
+            return f"One is proven necessary: leaving it out costs at least {cost}."
         return (
-            f"Proven to be needed: {len(needed)} of them. Without such a one it is at least {rise} "
-            "worse."
+            f"{len(needed)} are proven necessary: leaving any of these out costs at least {cost}."
         )
 
 
@@ -133,7 +132,7 @@ def prove_groups(
     max_seconds: float | None = None,
     budget: float | None = None,
 ) -> Proof:
-    """Prove how far some groups of rows suffice, and how far each of them is needed.
+    """Prove how close some groups of rows come to the optimum, and what leaving one out costs.
 
     Parameters
     ----------

@@ -3,26 +3,24 @@
 from itertools import islice
 from pathlib import Path
 
-import xarray as xr
-
 from selfdict.files.errors import SceneError
-from selfdict.scene.libraries import ecostress, usgs
-from selfdict.scene.libraries.model import Record, gather_records
-from selfdict.scene.libraries.text import read_start
-from selfdict.scene.notes import add_notes
+from selfdict.files.libraries import ecostress, usgs
+from selfdict.files.libraries.record import Record, StoredLibrary, gather_records
+from selfdict.files.libraries.text import read_start
+from selfdict.files.plain_files import is_plain_file
 
 # Far more than the libraries hold: USGS 2,500 files and 100 MB, ECOSTRESS 3,500 and 150 MB.
 _MAX_FILES = 50_000
 _MAX_BYTES = 2**30
 
 
-def read_text(path: Path) -> xr.DataArray:
+def read_text(path: Path) -> StoredLibrary:
     """Read one spectrum as a library."""
     record = _read_record(path, read_start(path), usgs.Tables())
     return gather_records([record], path, path.stat().st_size)
 
 
-def read_folder(path: Path) -> xr.DataArray:
+def read_folder(path: Path) -> StoredLibrary:
     """Read all spectra in a folder and its subfolders, in the order of their names.
 
     Files of other kinds are ignored. Spectra that cannot be read are left out, and a note of the
@@ -44,12 +42,11 @@ def read_folder(path: Path) -> xr.DataArray:
     if not records:
         raise SceneError(path, f"holds no spectrum that can be read; the first is {failures[0]}")
     library = gather_records(records, path, held)
-    if not failures:
-        return library
-    return add_notes(
-        library,
-        f"{len(failures)} of {len(spectra)} spectra are left out; the first is {failures[0]}",
-    )
+    if failures:
+        library.notes.append(
+            f"{len(failures)} of {len(spectra)} spectra are left out; the first is {failures[0]}"
+        )
+    return library
 
 
 def _spectra(path: Path) -> list[tuple[Path, str]]:
@@ -61,7 +58,7 @@ def _spectra(path: Path) -> list[tuple[Path, str]]:
     samplings = set()
     for file in files:
         # The USGS library keeps the uncertainties of its spectra in a folder of this name.
-        if "errorbars" in file.relative_to(path).parts or not file.is_file():
+        if "errorbars" in file.relative_to(path).parts or not is_plain_file(file):
             continue
         start = read_start(file)
         if usgs.recognises(start):

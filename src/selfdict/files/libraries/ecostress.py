@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from selfdict._validation import Array
+from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
+from selfdict.files.libraries.record import Record
+from selfdict.files.libraries.text import read_lines
 from selfdict.files.units import to_nanometres
-from selfdict.scene.libraries.model import Record
-from selfdict.scene.libraries.text import read_lines
 
 
 def recognises(start: str) -> bool:

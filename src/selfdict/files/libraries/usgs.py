@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from selfdict._validation import Array
+from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
-from selfdict.scene.libraries.model import DELETED_BELOW, Record
-from selfdict.scene.libraries.text import numbers, read_lines
+from selfdict.files.libraries.record import DELETED_BELOW, Record
+from selfdict.files.libraries.text import numbers, read_lines
 
 # The last word of a title: absolute and relative reflectance, reflectance corrected by ground
 # targets, and transmittance.

@@ -3,12 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-import xarray as xr
 
-from selfdict._validation import Array
 from selfdict.files import envi
 from selfdict.files.envi_header import (
-    format_header,
     integer_field,
     list_field,
     number_field,
@@ -16,12 +13,11 @@ from selfdict.files.envi_header import (
     read_header,
 )
 from selfdict.files.errors import SceneError
+from selfdict.files.libraries.record import DELETED_BELOW, StoredLibrary
 from selfdict.files.units import to_nanometres, unit_of
-from selfdict.scene.libraries.model import DELETED_BELOW, build_library
-from selfdict.scene.notes import add_notes
 
 
-def read(path: Path) -> xr.DataArray:
+def read(path: Path) -> StoredLibrary:
     """Read a library, named by its header or by its data file."""
     header, data = envi.find_files(path)
     fields = read_header(header)
@@ -48,37 +44,9 @@ def read(path: Path) -> xr.DataArray:
         )
         names = [f"spectrum {k + 1}" for k in range(n_spectra)]
     if wavelength is None:
-        return add_notes(build_library(values, names), *notes)
+        return StoredLibrary(values, names, notes=notes)
     units = unit_of(wavelength, fields.get("wavelength units"))
     wavelength = to_nanometres(wavelength, units)
     if fwhm is not None:
         fwhm = to_nanometres(fwhm, units)
-    return add_notes(build_library(values, names, wavelength, fwhm=fwhm), *notes)
-
-
-def write_envi_library(spectra: xr.DataArray, names: list[str], path: Path) -> None:
-    """Write spectra (spectrum, band) as ``path`` with the suffixes ``.sli`` and ``.hdr``."""
-    values: Array = spectra.values
-    code = 4
-    dtype = "<f4"
-    if values.dtype.itemsize > 4:
-        code = 5
-        dtype = "<f8"
-    fields: dict[str, object] = {
-        "samples": values.shape[1],
-        "lines": values.shape[0],
-        "bands": 1,
-        "header offset": 0,
-        "file type": "ENVI Spectral Library",
-        "data type": code,
-        "interleave": "bsq",
-        "byte order": 0,
-    }
-    if "wavelength" in spectra.coords:
-        fields["wavelength units"] = "Nanometers"
-        fields["wavelength"] = spectra["wavelength"].values.tolist()
-        if "fwhm" in spectra.coords:
-            fields["fwhm"] = spectra["fwhm"].values.tolist()
-    fields["spectra names"] = names
-    path.with_suffix(".sli").write_bytes(values.astype(dtype).tobytes())
-    path.with_suffix(".hdr").write_text(format_header(fields), encoding="utf-8")
+    return StoredLibrary(values, names, wavelength, fwhm, notes=notes)

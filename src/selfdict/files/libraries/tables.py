@@ -6,21 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from selfdict._display import from_csv_cell
-from selfdict._validation import Array
+from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
+from selfdict.files.libraries.headings import Heading, parse_heading
+from selfdict.files.libraries.record import StoredLibrary
 from selfdict.files.numpy_file import load_archive
 from selfdict.files.units import to_nanometres, unit_note, unit_of
-from selfdict.scene.libraries.headings import Heading, parse_heading
-from selfdict.scene.libraries.model import build_library
-from selfdict.scene.notes import add_notes
 
 _MAX_CSV_BYTES = 2**28  # in memory a table of text takes ten times as much
 
 
-def read_npz(path: Path) -> xr.DataArray:
+def read_npz(path: Path) -> StoredLibrary:
     """Read arrays ``spectra`` or ``D``, ``names``, and what is known about bands."""
     shapes = load_archive(path).shapes
     with np.load(path, allow_pickle=False) as arrays:
@@ -28,9 +26,9 @@ def read_npz(path: Path) -> xr.DataArray:
         if not matrices or "names" not in arrays:
             raise SceneError(path, "must hold a matrix 'spectra' or 'D', and 'names'")
         values = arrays[matrices[0]]
-        names = arrays["names"].ravel()
+        names = arrays["names"].ravel().astype(np.str_).tolist()
         # D is a dictionary, with its atoms as columns. Spectra are found by the number of names.
-        if values.shape[0] != names.size or matrices[0] == "D":
+        if values.shape[0] != len(names) or matrices[0] == "D":
             values = values.T
         listed = {}
         for key, shape in shapes.items():
@@ -38,12 +36,12 @@ def read_npz(path: Path) -> xr.DataArray:
                 listed[key] = arrays[key]
         material = None
         if "materials" in arrays:
-            material = arrays["materials"].ravel()
+            material = arrays["materials"].ravel().astype(np.str_).tolist()
     bands, notes = _bands(path, listed)
-    return add_notes(build_library(values, names, material=material, **bands), *notes)
+    return StoredLibrary(values, names, material=material, **bands, notes=notes)
 
 
-def read_csv(path: Path) -> xr.DataArray:
+def read_csv(path: Path) -> StoredLibrary:
     """Read one column per spectrum, with its name above it, and one row per band."""
     if path.stat().st_size > _MAX_CSV_BYTES:
         raise SceneError(path, f"is larger than {_MAX_CSV_BYTES} bytes; make it an .npz")
@@ -72,7 +70,7 @@ def read_csv(path: Path) -> xr.DataArray:
             del columns[f"{name}_spread"]
     spectra = np.array(list(columns.values()), dtype=np.float64)
     bands, notes = _bands(path, listed)
-    return add_notes(build_library(spectra, list(columns), **bands), *notes)
+    return StoredLibrary(spectra, list(columns), **bands, notes=notes)
 
 
 def _bands(path: Path, listed: Mapping[str, Array]) -> tuple[dict[str, Any], list[str]]:
