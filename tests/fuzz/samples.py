@@ -15,6 +15,7 @@ from selfdict.scene import build_scene, write_scene
 from sensor_files import (
     write_aviris,
     write_desis,
+    write_emit,
     write_enmap,
     write_neon,
     write_prisma,
@@ -93,19 +94,7 @@ def netcdf(folder):
 
 
 def emit(folder):
-    path = folder / "own" / "emit.nc"
-    with h5py.File(path, "w") as file:
-        file.attrs["geotransform"] = np.array([-110.0, 0.5, 0.0, 40.0, 0.0, -0.25])
-        file.attrs["spatial_ref"] = "EPSG:4326"
-        values = CUBE.transpose(1, 2, 0).astype(np.float32)
-        file.create_dataset("reflectance", data=values, compression="gzip")
-        file["reflectance"].attrs["_FillValue"] = np.array([-9999.0], dtype=np.float32)
-        file["sensor_band_parameters/wavelengths"] = WAVELENGTH
-        file["sensor_band_parameters/fwhm"] = np.ones(3)
-        file["sensor_band_parameters/good_wavelengths"] = np.ones(3)
-        file["location/glt_x"] = np.array([[0, 1, 5], [2, 3, 4]], dtype=np.int32)
-        file["location/glt_y"] = np.array([[0, 1, 4], [2, 3, 1]], dtype=np.int32)
-    yield path
+    yield write_emit(folder / "own" / "emit.nc", CUBE.transpose(1, 2, 0))
 
 
 def prisma(folder):
