@@ -10,7 +10,7 @@ from selfdict.datasets import make_scene
 from selfdict.report import Certificate, GroupProof, method_result, render_report, report_data
 from selfdict.report.charts import svg_band
 from selfdict.report.evidence import proof_notes, statements
-from selfdict.scene import SceneCheck, unmix, whole
+from selfdict.scene import SceneCheck, unmix
 
 
 def text_of(page):
@@ -85,8 +85,8 @@ def test_a_sample_is_not_called_clusters_and_the_check_is_shown():
 
 
 def test_a_report_of_a_scene_solved_in_blocks(monkeypatch):
-    monkeypatch.setattr(whole, "_physical_memory", lambda: 0.0)
-    monkeypatch.setattr("selfdict.scene.selection.SAMPLE_SIZE", 150)
+    monkeypatch.setattr("selfdict.scene.plan.physical_memory", lambda: 0.0)
+    monkeypatch.setattr("selfdict.scene.points.SAMPLE_SIZE", 150)
     scene = make_scene(shape=(20, 20), n_bands=30, n_endmembers=3, random_state=0).scene
     result = unmix(scene, 3, candidates=None, random_state=0)
     data = report_data(scene, result)

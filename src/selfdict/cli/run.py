@@ -279,7 +279,7 @@ def _stream_maps(scene: "xr.DataArray", request: Request) -> bool:
     They are if they take more than 256 MiB. The workers of a cluster always write them, so that
     they need not be sent to this process.
     """
-    from selfdict.scene.request import MOST_MATERIALS
+    from selfdict.scene.options import MOST_MATERIALS
 
     r = MOST_MATERIALS
     if isinstance(request.r, int):

@@ -10,7 +10,7 @@ optional("xarray")
 optional("rioxarray")
 
 from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402
-from selfdict.scene.advice import RankAdvice  # noqa: E402
+from selfdict.scene.advice import RankAdvice, advise_rank  # noqa: E402
 from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402
 from selfdict.scene.check import SceneCheck  # noqa: E402
 from selfdict.scene.dominant import write_dominant  # noqa: E402
@@ -28,7 +28,6 @@ from selfdict.scene.library import (  # noqa: E402
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
 from selfdict.scene.pixel_export import write_pixels  # noqa: E402
 from selfdict.scene.preflight import Preflight, preflight  # noqa: E402
-from selfdict.scene.rank import advise_rank  # noqa: E402
 from selfdict.scene.result import UnmixResult  # noqa: E402
 from selfdict.scene.unmix import unmix  # noqa: E402
 
