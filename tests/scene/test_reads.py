@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from counting_scene import counted
+
 from selfdict import InputError
 from selfdict.datasets import make_scene
 from selfdict.scene import build_library, preflight, unmix

@@ -72,7 +72,9 @@ def report_data(
     weights, other_weights = _weights(result)
     image_bands = _image_bands(scene, result)
     # Three bands and the thinned rows and columns are all that is read of the scene.
-    image = scene.isel({"band": image_bands, **thin}).values.astype(np.float32)
+    # By slices, since dask reads whole chunks, with all their bands, for a list of bands.
+    bands = [scene.isel({"band": slice(k, k + 1), **thin}).values for k in image_bands]
+    image = np.concatenate(bands).astype(np.float32)
     scene_labels = _band_labels(scene)
     if parameters is None:
         parameters = result.parameters

@@ -15,6 +15,7 @@ from selfdict.readout import Proof, robustness_report
 from selfdict.readout.evidence import groups_of_rows
 from selfdict.readout.guarantee import Guarantee
 from selfdict.scene.check import Dictionary
+from selfdict.scene.options import method_name
 from selfdict.scene.plan import Plan
 from selfdict.scene.points import Points
 
@@ -102,19 +103,21 @@ def choose(plan: Plan, points: Points) -> Choice:
 
 def choose_others(
     plan: Plan, others: list[Plan], points: list[Points]
-) -> tuple[dict[str, Choice], list[str]]:
-    """Return what the methods to compare with choose, by their names, and notes about failures."""
-    choices: dict[str, Choice] = {}
+) -> tuple[list[tuple[str, Choice]], list[str]]:
+    """Return what the methods to compare with choose, with their names, and notes of failures."""
+    choices = []
     notes = []
     for name, other, their_points in zip(plan.options.compare, others, points):
         if plan.deadline.passed:
             plan.deadline.give_up(f"{_in_words(plan.options.compare)} were not run for comparison")
-            return {}, []
+            return [], []
         try:
-            choices[name.upper()] = choose(replace(other, r=plan.r), their_points)
+            choice = choose(replace(other, r=plan.r), their_points)
         except InputError as error:
             # Such as SPA, which finds no more pixels than there are bands.
             notes.append(f"{name.upper()} is left out of the comparison: {error}")
+            continue
+        choices.append((method_name(other.options.method, choice.candidates), choice))
     return choices, notes
 
 

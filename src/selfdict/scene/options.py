@@ -268,6 +268,13 @@ def parse_method(name: str) -> tuple[str, int | None]:
     return method, int(number)
 
 
+def method_name(method: str, candidates: int | None) -> str:
+    """Return a name like the paper's: FGNSR-500 selects from 500 candidates."""
+    if candidates is None:
+        return method.upper()
+    return f"{method.upper()}-{candidates}"
+
+
 def _check_choice(name: str, value: Any, choices: Any) -> None:
     if value not in choices:
         raise InputError(f"{name} must be one of {', '.join(choices)}; got {value!r}")

@@ -147,6 +147,11 @@ class Plan:
         )
 
 
+def fits_in_memory(scene: xr.DataArray) -> bool:
+    """Whether the values of a scene take little of the memory."""
+    return bool(scene.nbytes <= _HELD_SHARE * physical_memory())
+
+
 def held_in_memory(scene: xr.DataArray, client: Any = None) -> xr.DataArray:
     """Return the scene with its values loaded, if they are not and take little of the memory.
 
@@ -154,7 +159,7 @@ def held_in_memory(scene: xr.DataArray, client: Any = None) -> xr.DataArray:
     """
     if scene.chunks is None or client is not None:
         return scene
-    if scene.nbytes > _HELD_SHARE * physical_memory():
+    if not fits_in_memory(scene):
         return scene
     values = np.empty(scene.shape, scene.dtype)
     for rows, columns in blocks(scene):

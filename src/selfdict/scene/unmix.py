@@ -256,7 +256,7 @@ def unmix_scene(
         # Up to 128 MiB, which the last pass does not need; a solution keeps its own data.
         del points, others_points
 
-        task = fit_task(plan, choice, list(compared.values()))
+        task = fit_task(plan, choice, [other for _, other in compared])
         maps = map_scene(plan.scene, task, options.folder, client, partial(report, "abundances"))
         times.end("abundances")
     result = _result(plan, choice, maps, times.record(choice.proof_seconds))
@@ -308,11 +308,11 @@ def _reporter(
 
 
 def _comparison(
-    scene: xr.DataArray, choices: dict[str, Choice], maps: Maps
+    scene: xr.DataArray, choices: list[tuple[str, Choice]], maps: Maps
 ) -> tuple[Comparison, ...]:
     """Return what the other methods found."""
     rows = []
-    for (name, choice), error in zip(choices.items(), maps.other_errors):
+    for (name, choice), error in zip(choices, maps.other_errors):
         rows.append(Comparison(name, error, choice.seconds, _pixels(choice, maps, scene)))
     return tuple(rows)
 
