@@ -21,7 +21,7 @@ from distributed.diagnostics import MemorySampler
 from benchmarks.scene_memory import watch
 from selfdict.datasets import make_scene
 from selfdict.scene import build_scene, read_scene, unmix
-from selfdict.scene.formats.zarr_ import create, write_block
+from selfdict.scene.write import create_zarr, write_zarr_block
 
 N_BANDS, RANK, COLUMNS = 100, 6, 2000
 TILE = (250, 400)  # the chunks of the store: 20 MB
@@ -59,7 +59,9 @@ def write_scene(path: Path, n_pixels: int) -> Path:
     ).astype(np.float32)
     rows = -(-n_pixels // COLUMNS // TILE[0]) * TILE[0]
     template = dask.array.zeros((N_BANDS, rows, COLUMNS), dtype=np.uint16, chunks=(N_BANDS, *TILE))
-    create(build_scene(template, wavelength=truth.scene.wavelength.values, scale_factor=1e-4), path)
+    create_zarr(
+        build_scene(template, wavelength=truth.scene.wavelength.values, scale_factor=1e-4), path
+    )
     for number, (top, left) in enumerate(np.ndindex(rows // TILE[0], COLUMNS // TILE[1])):
         rng = np.random.default_rng(number)
         values = tile[:, :: rng.choice([-1, 1]), :: rng.choice([-1, 1])] * np.float32(
@@ -70,7 +72,7 @@ def write_scene(path: Path, n_pixels: int) -> Path:
             np.uint16
         )
         rows_here = slice(top * TILE[0], (top + 1) * TILE[0])
-        write_block(
+        write_zarr_block(
             path, "reflectance", rows_here, slice(left * TILE[1], (left + 1) * TILE[1]), stored
         )
     return path

@@ -198,7 +198,9 @@ def iteration(torch: Any, timer: Timer, n: int) -> None:
             state.step(False)
         n_open = np.count_nonzero(arrays.diagonal)
         one = timer.seconds(lambda state=state: state.step(False))
-        project = timer.seconds(lambda arrays=arrays, mu=state.mu: arrays.project(mu, 0.0))
+        project = timer.seconds(
+            lambda arrays=arrays, penalty=state.penalty: arrays.project(penalty, 0.0)
+        )
         V = torch.empty_like(arrays.Y)
         R = torch.empty_like(arrays.R)
         T = arrays.M
@@ -297,28 +299,31 @@ def solve(torch: Any, problem: Problem, device: str) -> Solution:
 
 def parts(torch: Any, timer: Timer, problem: Problem, solution: Solution) -> None:
     """Time the parts of a step of working_set on all columns, at a solution."""
-    from selfdict.solvers.device_search import search_data
+    from selfdict.model.score_bounds import ScoreBounds
+    from selfdict.solvers.gates import Gates
+    from selfdict.solvers.search_data import SearchData
 
-    data = search_data(problem, torch.device("cuda"))
-    gates = data.gates()
+    columns = SearchData.of(problem, torch.device("cuda")).columns
+    gates = Gates(columns)
     t = solution.diagonal[solution.support].astype(np.float64)
     gates.open(solution.support, t)
-    theta = gates.residual_terms()[2]
+    theta = gates.fitted.multiplier(rough=False)
+    bounds = ScoreBounds(columns.rows)
     penalty = problem.require_mu() * problem.p
     nothing = np.zeros(1)
     for words, task in (
         ("all columns fitted, from zero", lambda: gates.open(solution.support, t)),
         ("all columns fitted, from the solution", lambda: gates.evaluate(t)),
         ("second derivatives", gates.hessian),
-        ("residual and its sums", gates.residual_terms),
+        ("residual and its sums", lambda: gates.fitted.multiplier(rough=False)),
         (
             "all rows bounded or scored",
-            lambda: data.bounds.scores(theta, penalty, nothing, None, False),
+            lambda: bounds.scores(theta.sums, penalty, nothing, False),
         ),
-        ("all rows scored", lambda: data.positive_sums(theta, None, np.float64)),
+        ("all rows scored", lambda: theta.scores(None, rough=False)),
     ):
         print(f"step           {words}: {1e3 * timer.seconds(task):.1f} ms")
-    print(f"step           rows that bounds leave: {data.bounds.n_undecided}")
+    print(f"step           rows that bounds leave: {bounds.undecided['clusters']}")
 
 
 def large_scene(torch: Any, data: str, n: int) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from selfdict.datasets import make_scene
+from selfdict.files.envi_header import format_header
 from selfdict.scene import read_scene, unmix
-from selfdict.scene.formats.envi_header import format_header
 
 TILE, N_BANDS, RANK = 400, 200, 6
 

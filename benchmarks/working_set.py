@@ -22,7 +22,7 @@ import numpy as np
 
 from selfdict import Solution, fast_gradient, mu_heuristic, working_set
 from selfdict.datasets import make_mixtures
-from selfdict.model import score_bounds
+from selfdict.model import dense_rows
 from selfdict.model.problem import jitter
 from selfdict.model.score_bounds import ScoreBounds
 
@@ -142,7 +142,7 @@ def measure_growth(data: str, sizes: tuple[int, ...], plot: Path | None) -> None
         scored = 100.0
         if looks:
             left = looks[-1]
-            after_bounds = left.get("_finer_projection_bounds", left["_projection_bounds"])
+            after_bounds = left.get("more directions", left["directions"])
             scored = 100 * after_bounds / left["rows"]
         rows.append((n, seconds, peak, bare, exhaustive, scored))
         print(
@@ -181,12 +181,12 @@ def recorded_bounds() -> Iterator[list[dict[str, int]]]:
 @contextmanager
 def no_bounds() -> Iterator[None]:
     """Let every row be scored exactly."""
-    fewest = score_bounds.FEWEST_ROWS
-    score_bounds.FEWEST_ROWS = 10**12
+    fewest = dense_rows.FEWEST_ROWS
+    dense_rows.FEWEST_ROWS = 10**12
     try:
         yield
     finally:
-        score_bounds.FEWEST_ROWS = fewest
+        dense_rows.FEWEST_ROWS = fewest
 
 
 def draw_growth(

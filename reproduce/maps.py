@@ -8,13 +8,13 @@ from reproduce.outcome import Outcome, Request, Row, progress, subplots
 from reproduce.paper import SAN_DIEGO, TERRAIN, URBAN
 from reproduce.rows import fgnsr_on
 from reproduce.scenes import Scene, is_printed, own_rank, requested_scenes
+from selfdict._colours import ABUNDANCE_MAP, line_styles
 from selfdict._validation import Array
 from selfdict.abundances import nnls
 from selfdict.estimators import FGNSR
 from selfdict.metrics import match
 from selfdict.peers import h2nmf
 from selfdict.readout import select_indices
-from selfdict.report.palette import ABUNDANCE_MAP, line_styles
 
 # What the paper shows: scene, rank and number of candidates.
 _SHOWN = ((URBAN, 6, 500), (SAN_DIEGO, 8, 100), (TERRAIN, 5, 100))

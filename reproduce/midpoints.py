@@ -9,6 +9,7 @@ import numpy as np
 
 from reproduce.outcome import Outcome, Request, Row, progress, subplots
 from reproduce.paper import authors_midpoints
+from selfdict._colours import line_styles
 from selfdict._validation import Array
 from selfdict.datasets import make_midpoints
 from selfdict.estimators import FGNSR
@@ -17,7 +18,6 @@ from selfdict.model import Solution
 from selfdict.model.problem import jitter
 from selfdict.peers import snpa, spa, xray
 from selfdict.readout import select_indices
-from selfdict.report.palette import line_styles
 from selfdict.solvers import conic, fast_gradient, mu_heuristic, working_set
 
 RANK = 10  # r of section 4.1

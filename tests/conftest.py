@@ -21,9 +21,14 @@ SLOW = [
     "docs/test_pages.py",
     "report/test_report_in_browser.py",
     "cli/test_cli_ends_well.py",
-    "scene/test_limits.py",
+    "files/test_hostile.py",
     "test_architecture.py",
 ]
+
+
+def pytest_addoption(parser):
+    """Let the files that texts are compared with be written anew."""
+    parser.addoption("--renew-golden", action="store_true", help="write golden files anew")
 
 
 def pytest_collection_modifyitems(items):

@@ -7,10 +7,10 @@ import pytest
 from scipy.io import savemat
 from typer.testing import CliRunner
 
-from fuzz.product_files import GAIN, NODATA, write_desis, write_enmap
 from selfdict.cli.app import app
 from selfdict.cli.source import parse_shape
 from selfdict.scene import read_scene
+from sensor_files import GAIN, NODATA, write_desis, write_enmap
 
 
 def run(*arguments):

@@ -33,7 +33,7 @@ from selfdict import (
     lift,
     project_omega,
 )
-from selfdict.model import score_bounds
+from selfdict.model import dense_rows
 
 LONG = np.longdouble
 
@@ -241,7 +241,7 @@ def largest_excess(seed):
         kind = (*kind, "bounded")
     if seed % 4 == 1:
         sizes["FEWEST_ROWS_FOR_CLUSTERS"] = 1
-    with patch.multiple(score_bounds, **sizes):
+    with patch.multiple(dense_rows, **sizes):
         found = list(solutions(problem, rng))
     attained = LONG(np.inf)
     for _, solution in found:

@@ -12,9 +12,14 @@ from affine import Affine
 from scipy.io import netcdf_file, savemat
 
 from selfdict.scene import build_scene, write_scene
-
-from .product_files import write_desis, write_enmap
-from .sensor_files import write_aviris, write_neon, write_prisma, write_tanager
+from sensor_files import (
+    write_aviris,
+    write_desis,
+    write_enmap,
+    write_neon,
+    write_prisma,
+    write_tanager,
+)
 
 CUBE = np.random.default_rng(0).uniform(1, 100, (3, 4, 5))
 WAVELENGTH = np.array([400.0, 500.0, 600.0])

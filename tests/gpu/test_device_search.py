@@ -6,15 +6,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from selfdict import Problem, WorkingSet, mu_heuristic, working_set  # noqa: E402
+from selfdict.columns import device as device_columns  # noqa: E402
+from selfdict.columns.device import DeviceRows, DeviceSums  # noqa: E402
 from selfdict.datasets import make_mixtures  # noqa: E402
 from selfdict.gpu import bounded_fit, score_bounds  # noqa: E402
-from selfdict.gpu.screening import Screen  # noqa: E402
-from selfdict.model import device_bounds  # noqa: E402
-from selfdict.model.device_bounds import DeviceBounds  # noqa: E402
-from selfdict.model.score_bounds import DECIDED  # noqa: E402
+from selfdict.model.score_bounds import DECIDED, ScoreBounds  # noqa: E402
 from selfdict.model.screening import positive_sums  # noqa: E402
 from selfdict.model.solution import Status  # noqa: E402
-from selfdict.solvers import device_search, search  # noqa: E402
+from selfdict.solvers import search, search_data  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
@@ -27,7 +26,7 @@ def tensor(M):
 @pytest.fixture
 def on_device(monkeypatch):
     """Search on a device, on the CPU too, where kernels would be interpreted."""
-    monkeypatch.setattr(device_search, "runs_triton", lambda device: device is not None)
+    monkeypatch.setattr(search_data, "runs_triton", lambda device: device is not None)
     if DEVICE == "cpu":
         monkeypatch.setattr(bounded_fit, "_MOST_ATOMS", 0)
 
@@ -49,7 +48,7 @@ def problem(dtype=np.float64, n=200):
 def test_working_set(dtype, has_bounds, options, on_device, monkeypatch):
     monkeypatch.setattr(search, "SMALL", 50)  # so that samples are solved first
     if has_bounds:
-        monkeypatch.setattr(device_bounds, "FEWEST_PAIRS", 0)
+        monkeypatch.setattr(device_columns, "FEWEST_PAIRS", 0)
     M, mu = problem(dtype)
     here, there = (working_set(data, mu, tol=1e-9, **options) for data in (M, tensor(M)))
     np.testing.assert_array_equal(there.support, here.support)
@@ -87,9 +86,8 @@ def test_a_search_that_is_stopped_is_certified(on_device):
     assert stopped.dual_bound <= best.objective <= stopped.objective
 
 
-@pytest.mark.parametrize("rows", [None, np.arange(3, 500, 7)])
 @pytest.mark.parametrize("rough", [False, True])
-def test_bounds_decide_only_what_is_decided(rows, rough, monkeypatch):
+def test_bounds_decide_only_what_is_decided(rough, monkeypatch):
     monkeypatch.setattr(score_bounds, "_BLOCK_ENTRIES", 1000)
     rng = np.random.default_rng(0)
     M = rng.dirichlet(np.ones(4), 500) @ rng.random((4, 9)) + 0.01 * rng.random((500, 9))
@@ -98,19 +96,22 @@ def test_bounds_decide_only_what_is_decided(rows, rough, monkeypatch):
     v = rng.random(500) + 0.5
     theta = 0.1 * rng.standard_normal((9, 300))
     theta[:, 4] = 0.0
-    exact = positive_sums(M, v, theta, rows, np.float64)
+    exact = positive_sums(M, v, theta, None, np.float64)
     own = -0.01 * exact
     penalty = np.quantile(exact, 0.9) * np.ones(len(exact))
     penalty[2] = np.inf
-    bounds = DeviceBounds(Screen(M, v, torch.device(DEVICE)))
-    scores = bounds.scores(tensor(theta), penalty, own, rows, rough)
+    rows = DeviceRows(M, v, torch.device(DEVICE))
+    bounds = ScoreBounds(rows)
+    scores = bounds.scores(DeviceSums(rows, tensor(theta)), penalty, own, rough)
     is_decided = scores <= DECIDED * penalty
-    assert 0 < bounds.n_undecided < len(exact)
-    assert (scores >= (exact + own) * (1 - 1e-5)).all()
+    assert 0 < bounds.undecided["clusters"] < len(exact)
+    counts = np.isfinite(penalty)
+    assert (scores >= (exact + own) * (1 - 1e-5))[counts].all()
     np.testing.assert_allclose(scores[~is_decided], (exact + own)[~is_decided], rtol=1e-5)
     if not rough:
+        is_decided &= counts
         assert (scores[is_decided] >= (exact + own)[is_decided] - 1e-12).all()
-    none = bounds.scores(tensor(np.zeros((9, 3))), penalty, own, rows, rough)
+    none = bounds.scores(DeviceSums(rows, tensor(np.zeros((9, 3)))), penalty, own, rough)
     assert not none.any()
 
 

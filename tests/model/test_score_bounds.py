@@ -8,18 +8,19 @@ from hypothesis import strategies as st
 import naive
 from selfdict import Problem, Solution, WorkingSet, certify, mu_heuristic
 from selfdict.datasets import make_mixtures
-from selfdict.model import score_bounds
-from selfdict.model.score_bounds import DECIDED, ScoreBounds
+from selfdict.model import dense_rows, score_bounds
+from selfdict.model.dense_rows import DenseSums, MemoryRows
+from selfdict.model.score_bounds import DECIDED, ScoreBounds, Step
 from selfdict.model.score_metric import Metric
 
 
 @pytest.fixture
 def bounds_always(monkeypatch):
     """Use bounds of all kinds for problems of any size."""
-    monkeypatch.setattr(score_bounds, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(score_bounds, "FEWEST_ROWS_FOR_CLUSTERS", 1)
+    monkeypatch.setattr(dense_rows, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(dense_rows, "FEWEST_ROWS_FOR_CLUSTERS", 1)
     monkeypatch.setattr(score_bounds, "FEWEST_PRODUCTS_FOR_MORE_DIRECTIONS", 1)
-    monkeypatch.setattr(score_bounds, "COLUMNS_PER_FEATURE", 0)
+    monkeypatch.setattr(dense_rows, "COLUMNS_PER_FEATURE", 0)
 
 
 def exact_sums(D, v, theta):
@@ -67,21 +68,17 @@ def test_no_score_exceeds_its_bound(kind, dtype, m, d, n_columns, exponent, seed
     theta = np.ldexp(theta, exponent)
     theta[:, rng.random(n_columns) < 0.2] = 0.0
     exact = exact_sums(D, v, theta)
-    bounds = ScoreBounds(D, v)
+    bounds = ScoreBounds(MemoryRows(D, v))
+    sums = DenseSums(theta)
     if not theta.any():
-        assert not bounds.scores(theta, np.ones(d), np.zeros(1), None, rough=False).any()
+        assert not bounds.scores(sums, np.ones(d), np.zeros(1), rough=False).any()
         return
     metric = Metric.of(theta)
     rows = np.arange(d)
-    lengths = bounds.norms / v
-    steps = (
-        bounds._cluster_bounds,
-        bounds._projection_bounds,
-        bounds._finer_projection_bounds,
-        bounds._rough_scores,
-    )
-    for step in steps:
-        assert (lengths * step(theta, metric, rows) >= exact).all()
+    most = np.full(d, np.inf)
+    for step in (Step.CLUSTERS, Step.DIRECTIONS, Step.MORE_DIRECTIONS, Step.SINGLE):
+        found = bounds._bounds(step, sums, metric, rows, most)
+        assert (bounds.rows.lengths * found >= exact).all()
 
 
 @pytest.mark.parametrize("rough", [False, True])
@@ -93,7 +90,7 @@ def test_penalties_within_rounding_of_the_scores(rough):
     exact = exact_sums(D, v, theta).astype(float)
     # some penalties at the score, some just above it, some far above, some just below
     penalty = exact * np.resize([1.0, 1 + 1e-12, 2.0, 1 - 1e-12], 300)
-    scores = ScoreBounds(D, v).scores(theta, penalty, np.zeros(1), None, rough)
+    scores = ScoreBounds(MemoryRows(D, v)).scores(DenseSums(theta), penalty, np.zeros(1), rough)
     assert (scores >= exact * (1 - 1e-13)).all()
     undecided = scores > DECIDED * penalty
     assert undecided[exact > DECIDED * penalty].all()
@@ -108,16 +105,16 @@ def test_most_rows_of_mixtures_are_decided(m):
     problem = Problem(M, mu_heuristic(M, 4))
     solution = WorkingSet(tol=1e-6).solve(problem)
     residual = M - M[:, solution.support] @ solution.coef
-    bounds = ScoreBounds(M, problem.w)
+    bounds = ScoreBounds(MemoryRows(M, problem.w))
     own = np.minimum(np.einsum("ij,ij->j", M, residual), 0.0)
     penalty = problem.mu * problem.p
-    scores = bounds.scores(residual * problem.w, penalty, own, None, rough=False)
+    scores = bounds.scores(DenseSums(residual * problem.w), penalty, own, rough=False)
     undecided = bounds.undecided
-    assert undecided["_projection_bounds"] < 0.4 * 3000
+    assert undecided["directions"] < 0.4 * 3000
     # directions beyond these are worth it only if there are many more features
-    assert ("_finer_projection_bounds" in undecided) == (m == 100)
+    assert ("more directions" in undecided) == (m == 100)
     if m == 100:
-        assert undecided["_finer_projection_bounds"] < 0.9 * undecided["_projection_bounds"]
+        assert undecided["more directions"] < 0.9 * undecided["directions"]
     exact = naive.row_scores(M, residual, problem.w)
     assert (scores >= exact - 1e-9).all()
     support = solution.support
@@ -141,7 +138,7 @@ def test_same_optimum_and_bound_as_without(monkeypatch, dtype, given):
         problem = problem.changed(p=np.where(rng.random(240) < 0.3, np.inf, 1.0))
     bounded = WorkingSet(tol=1e-10).solve(problem)
     certified = certify(bounded)
-    monkeypatch.setattr(score_bounds, "FEWEST_ROWS", 10**9)
+    monkeypatch.setattr(dense_rows, "FEWEST_ROWS", 10**9)
     exhaustive = WorkingSet(tol=1e-10).solve(problem)
     rel = max(1e-9, float(np.finfo(dtype).eps))
     assert bounded.objective == pytest.approx(exhaustive.objective, rel=rel)
@@ -158,5 +155,5 @@ def test_a_residual_that_is_too_small_is_bounded_as_well_as_without(monkeypatch)
     problem = Problem(M, 0.5)
     solution = Solution.from_matrix(0.98 * np.eye(60), problem)
     bounded = certify(solution).dual_bound
-    monkeypatch.setattr(score_bounds, "FEWEST_ROWS", 10**9)
+    monkeypatch.setattr(dense_rows, "FEWEST_ROWS", 10**9)
     assert bounded == pytest.approx(certify(solution).dual_bound, rel=1e-12)

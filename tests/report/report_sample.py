@@ -1,65 +1,129 @@
-"""A small report made of random numbers."""
+"""Results made of patterns, the same on every machine, and scenes to go with them."""
+
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
-from selfdict.report import Certificate, GroupProof, MethodResult, ReportData
+from selfdict import Problem, Proof, Solution
+from selfdict.model.solution import Status
+from selfdict.scene import UnmixResult, build_scene
+from selfdict.scene.result import Comparison
 
 
-def make_data(
-    r: int = 3, shape: tuple[int, int] = (20, 30), n_bands: int = 40, **changes: object
-) -> ReportData:
-    rng = np.random.default_rng(0)
-    mask = np.ones(shape, dtype=bool)
-    mask[:2] = False
-    wavelengths = np.linspace(400.0, 2500.0, n_bands)
-    fields: dict[str, object] = {
-        "title": "cube.hdr",
-        "method": "FGNSR-100",
-        "false_colour": rng.random((3, *shape)),
-        "false_colour_labels": ["860 nm", "650 nm", "550 nm"],
-        "mask": mask,
-        "band_positions": wavelengths,
-        "band_labels": [f"Band {k + 1} · {nm:.5g} nm" for k, nm in enumerate(wavelengths)],
-        "axis_label": "Wavelength (nm)",
-        "endmembers": 0.1 + 0.8 * rng.random((n_bands, r)),
-        "abundances": rng.random((r, *shape)),
-        "residual": 0.1 * rng.random(shape),
-        "pixels": np.column_stack([rng.integers(2, shape[0], r), rng.integers(0, shape[1], r)]),
-        "error": 0.0314,
-        "seconds": 1.5,
-        "weights": np.linspace(1, 0.5, r),
-        "other_weights": np.linspace(0.4, 0.1, 7),
-        "certificate": Certificate(
-            12.5, 12.4995, 4e-5, 0.1, "The certified gap is below the tolerance.", 100, 10
-        ),
-        "comparison": [MethodResult("SPA", 0.05, 0.01, np.zeros((r, 2), dtype=int))],
-        "parameters": {"File": "cube.hdr", "Seed": 0},
-        "command": "selfdict unmix cube.hdr -r 3",
+def pattern(*shape: int, seed: int = 1) -> np.ndarray:
+    """Return numbers in 0…1 that look random: fractions of multiples of the golden ratio."""
+    return (np.arange(1.0, np.prod(shape) + 1) * seed * 0.6180339887498949 % 1).reshape(shape)
+
+
+def wavelengths_of(n_bands: int) -> np.ndarray:
+    return np.linspace(400.0, 2500.0, n_bands)
+
+
+def make_scene_of(result: UnmixResult, **changes: Any) -> xr.DataArray:
+    """Return a scene with the bands and pixels of a result."""
+    shape = (result.endmembers.sizes["band"], *result.residual.shape)
+    scene = build_scene(pattern(*shape), wavelength=wavelengths_of(shape[0]))
+    return scene.assign_coords(**changes)
+
+
+def make_solution(n: int = 100, n_support: int = 10, **changes: Any) -> Solution:
+    """Return a solution of n candidates, the first of which have the weights 1 to 0.1."""
+    diagonal = np.zeros(n)
+    diagonal[:n_support] = np.linspace(1, 0.1, n_support)
+    problem = Problem(np.ones((2, n)), mu=0.1)
+    X = np.diag(diagonal)
+    solution = Solution.from_matrix(X, problem, status=Status.CONVERGED)
+    return replace(solution, **({"objective": 12.5, "dual_bound": 12.4995} | changes))
+
+
+def make_proof(needed: list[float], n: int = 100, **changes: Any) -> Proof:
+    """Return a proof about groups of one row each."""
+    fields = {
+        "enough": 0.0132,
+        "needed": np.array(needed),
+        "limit": 0.02,
+        "closed": np.arange(n) > 2,
+        "solution": make_solution(n),
+        "groups": tuple(np.array([k]) for k in range(len(needed))),
     }
-    return ReportData(**(fields | changes))  # type: ignore[arg-type]
+    return Proof(**(fields | changes))
 
 
-def make_group_data(r: int = 3, shape: tuple[int, int] = (20, 30), **changes: object) -> ReportData:
-    """Return a report of averages over groups and of shares, with errors and a proof."""
-    rng = np.random.default_rng(1)
-    n_bands = 40
-    fields: dict[str, object] = {
-        "abundances": rng.dirichlet(np.full(r, 0.4), shape).transpose(2, 0, 1),
-        "endmember_kind": "average",
-        "abundance_kind": "shares",
-        "spread": 0.02 + 0.02 * rng.random((n_bands, r)),
-        "counts": np.arange(r) + 30,
-        "group_sizes": np.arange(r) + 40,
+def make_result(
+    r: int = 3,
+    shape: tuple[int, int] = (20, 30),
+    n_bands: int = 40,
+    parameters: dict[str, Any] | None = None,
+    **changes: Any,
+) -> UnmixResult:
+    """Return averages over groups and shares with errors, brightness and a proof."""
+    n_rows, n_columns = shape
+    valid = np.ones(shape, dtype=bool)
+    valid[:2] = False
+    nothing = np.where(valid, 0.0, np.nan)
+    coords = {
+        "wavelength": ("band", wavelengths_of(n_bands)),
+        "band_number": ("band", np.arange(1, n_bands + 1)),
+    }
+    endmembers = xr.DataArray(
+        0.1 + 0.8 * pattern(r, n_bands), dims=("endmember", "band"), coords=coords
+    )
+    parts = pattern(r, *shape, seed=3) ** 4
+    rows = 2 + np.arange(r) * 7 % max(1, n_rows - 2)
+    settings = {
+        "method": "fgnsr",
+        "r": r,
+        "candidates": 100,
+        "endmembers": "average",
+        "abundances": "shares",
+        "n_valid": int(valid.sum()),
+    }
+    fields: dict[str, Any] = {
+        "endmembers": endmembers,
+        "pixels": np.column_stack([rows, np.arange(r) * 11 % n_columns]),
+        "coordinates": None,
+        "crs": None,
+        "abundances": _map(parts / parts.sum(axis=0) + nothing),
+        "residual": _map(0.1 * pattern(*shape) + nothing),
+        "valid": _map(valid),
+        "relative_error": 0.0314,
+        "solution": make_solution(),
+        "solution_pixels": None,
+        "guarantee": None,
+        "parameters": settings | (parameters or {}),
+        "seconds": {"select": 0.75, "total": 1.5},
+        "groups": tuple(np.zeros((40 + k, 2), dtype=int) for k in range(r)),
         "group_weights": np.linspace(1.2, 0.6, r),
-        "proof": GroupProof(
-            enough=0.0132,
-            needed=np.linspace(0.4567, 0.0019, r),
-            limit=0.02,
-            closed_share=0.97,
-            n_candidates=100,
-        ),
-        "uncertainty": 0.01 + 0.05 * rng.random((r, *shape)),
+        "spread": endmembers.copy(data=0.02 + 0.02 * pattern(r, n_bands, seed=5)),
+        "counts": np.arange(r) + 30,
+        "proof": make_proof(np.linspace(0.4567, 0.0019, r).tolist()),
+        "uncertainty": _map(0.01 + 0.05 * pattern(r, *shape, seed=7) + nothing),
+        "brightness": _map(0.5 + pattern(*shape, seed=2) + nothing),
         "pixel_error": 0.0275,
-        "findings": ["12 values (0.01 %) in 3 bands are negative and used as they are"],
+        "notes": ("12 values (0.01 %) in 3 bands are negative and used as they are",),
     }
-    return make_data(r=r, shape=shape, n_bands=n_bands, **(fields | changes))
+    return UnmixResult(**(fields | changes))
+
+
+def make_pixel_result(**changes: Any) -> UnmixResult:
+    """Return pure pixels and coefficients as SPA finds them, without errors and proofs."""
+    parameters = {
+        "method": "spa",
+        "candidates": None,
+        "endmembers": "pixels",
+        "abundances": "nnls",
+    }
+    without = ("solution", "groups", "group_weights", "spread", "counts", "proof", "brightness")
+    nothing: dict[str, Any] = dict.fromkeys((*without, "uncertainty"))
+    changes = nothing | {"pixel_error": 0.0314, "notes": ()} | changes
+    return make_result(parameters=parameters, **changes)
+
+
+def make_comparison(r: int = 3) -> tuple[Comparison, ...]:
+    return (Comparison("SPA", 0.05, 0.01, np.zeros((r, 2), dtype=int)),)
+
+
+def _map(values: np.ndarray) -> xr.DataArray:
+    return xr.DataArray(values, dims=("endmember", "y", "x")[-values.ndim :])

@@ -4,9 +4,10 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib import pyplot
-from report_sample import make_data, make_group_data
+from report_sample import make_pixel_result, make_result, make_scene_of
 
 from selfdict import InputError
+from selfdict._colours import class_colours
 from selfdict.report import (
     plot_abundances,
     plot_dominant,
@@ -30,26 +31,24 @@ def _close_figures():
 
 
 def test_scene_marks_the_pure_pixels():
-    data = make_data()
-    ax = plot_scene(data)
+    result = make_result()
+    ax = plot_scene(result, make_scene_of(result))
     marks = np.array([[line.get_ydata()[0], line.get_xdata()[0]] for line in ax.lines])
-    np.testing.assert_array_equal(marks, data.pixels)
+    np.testing.assert_array_equal(marks, result.pixels)
     assert [text.get_text() for text in ax.texts] == ["1", "2", "3"]
 
 
 def test_spectra_break_at_dropped_bands():
-    data = make_data()
-    positions = data.band_positions.copy()
-    positions[20:] += 1000
-    ax = plot_spectra(make_data(band_positions=positions))
-    y = ax.lines[1].get_ydata()
+    result = make_result()
+    result.endmembers["wavelength"].values[20:] += 1000
+    y = plot_spectra(result).lines[1].get_ydata()
     assert np.flatnonzero(np.isnan(y)).tolist() == [20]
-    np.testing.assert_array_equal(np.delete(y, 20), data.endmembers[:, 1])
+    np.testing.assert_array_equal(np.delete(y, 20), result.endmembers.values[1])
 
 
 @pytest.mark.parametrize("r", [1, 5])
 def test_abundance_maps_share_one_scale(r):
-    figure = plot_abundances(make_data(r=r))
+    figure = plot_abundances(make_result(r=r))
     images = [ax.images[0] for ax in figure.axes if ax.images]
     assert len(images) == r
     assert len({image.get_clim() for image in images}) == 1
@@ -57,48 +56,56 @@ def test_abundance_maps_share_one_scale(r):
 
 
 def test_residual_and_weights_draw_into_given_axes():
-    data = make_data()
+    result = make_result()
     figure, (left, right) = pyplot.subplots(1, 2)
-    assert plot_residual(data, left) is left
-    assert plot_weights(data, right, limit=4) is right
+    assert plot_residual(result, left) is left
+    assert plot_weights(result, right) is right
     heights = [bar.get_height() for bar in right.patches]
-    np.testing.assert_allclose(heights, [*data.weights, *data.other_weights[:4]])
+    together = result.solution.diagonal.sum()
+    np.testing.assert_allclose(
+        heights, [*result.group_weights, together - result.group_weights.sum()]
+    )
     figure.canvas.draw()
 
 
+def test_what_a_method_does_not_give_is_not_drawn():
+    with pytest.raises(InputError, match="spa"):
+        plot_weights(make_pixel_result())
+    with pytest.raises(InputError):
+        plot_uncertainty(make_pixel_result())
+
+
 def test_spectra_have_the_band_of_their_spread():
-    data = make_group_data()
-    ax = plot_spectra(data)
+    result = make_result()
+    ax = plot_spectra(result)
     assert len(ax.collections) == 3
     edges = ax.collections[1].get_paths()[0].vertices[:, 1]
-    assert edges.max() == pytest.approx((data.endmembers + data.spread)[:, 1].max())
-    assert not plot_spectra(make_data()).collections
-
-
-def test_weights_of_groups():
-    data = make_group_data()
-    heights = [bar.get_height() for bar in plot_weights(data).patches]
-    together = data.weights.sum() + data.other_weights.sum()
-    np.testing.assert_allclose(heights, [*data.group_weights, together - data.group_weights.sum()])
+    assert edges.max() == pytest.approx((result.endmembers + result.spread).values[1].max())
+    assert not plot_spectra(make_pixel_result()).collections
 
 
 def test_uncertainty_is_the_largest_of_a_pixel():
-    data = make_group_data()
-    shown = plot_uncertainty(data).images[0].get_array()
-    np.testing.assert_allclose(shown[data.mask], data.uncertainty.max(axis=0)[data.mask])
-    with pytest.raises(InputError, match="no standard errors"):
-        plot_uncertainty(make_data())
+    result = make_result()
+    shown = plot_uncertainty(result).images[0].get_array()
+    valid = result.valid.values
+    np.testing.assert_allclose(shown[valid], result.uncertainty.values.max(axis=0)[valid])
+
+
+def test_errors_that_are_not_known_have_no_colour():
+    result = make_result()
+    unknown = result.uncertainty.copy(data=np.full((3, 20, 30), np.nan))
+    assert plot_uncertainty(make_result(uncertainty=unknown)).images[0].get_array().mask.all()
 
 
 def test_the_dominant_material_has_its_colour():
-    data = make_group_data()
-    ax = plot_dominant(data)
+    result = make_result()
+    ax = plot_dominant(result)
     image = ax.images[0].get_array()
-    largest = data.abundances.argmax(axis=0)
+    largest = result.abundances.values.argmax(axis=0)
     for k in range(3):
-        assert len(np.unique(image[data.mask & (largest == k)], axis=0)) == 1
-    names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == ["Material 1", "Material 2", "Material 3"]
+        colours = np.unique(image[result.valid.values & (largest == k)], axis=0)
+        assert colours.tolist() == [list(class_colours(3)[k])]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == result.labels
 
 
 def test_matches_are_drawn_beside_the_endmembers_and_break_at_gaps():

@@ -1,180 +1,269 @@
-"""The text of the report: its size, its words, and input at the edges."""
+"""The page of the report: its size, what it refers to, and input at the edges."""
 
 import re
+from dataclasses import replace
 
+import dask.array
 import numpy as np
 import pytest
-from report_sample import make_data
-from sklearn.exceptions import ConvergenceWarning
+from report_sample import (
+    make_comparison,
+    make_pixel_result,
+    make_proof,
+    make_result,
+    make_scene_of,
+)
 
+from selfdict._colours import line_styles
 from selfdict.datasets import make_scene
 from selfdict.readout import Guarantee
-from selfdict.report import Certificate, method_result, render_report, report_data, write_report
-from selfdict.report.charts import label_positions, nice_axis, svg_path
-from selfdict.report.palette import line_styles
-from selfdict.report.words import certificate_paragraphs, percent
-from selfdict.scene import unmix
+from selfdict.report import render_report, write_report
+from selfdict.report.charts import label_positions, nice_axis, svg_band, svg_path
+from selfdict.report.comparison import own_row
+from selfdict.report.facts import (
+    band_axis,
+    band_labels,
+    method_name,
+    spectrum_kind,
+    weight_elsewhere,
+)
+from selfdict.report.pictures import Maps
+from selfdict.scene import SceneError, unmix
+
+HOSTILE = (
+    "</script></style><script>window.hacked = 1</script><img src=x onerror='hacked=1'>\"'&{{7*7}}"
+)
+
+
+def page_of(result, **options):
+    return render_report(result, make_scene_of(result), **options)
+
+
+def without_pictures(page):
+    """Return the body without its images, whose letters may spell anything."""
+    return re.sub(r'data:image/png;base64,[^"]*', "", page.split("</style>")[1])
 
 
 def test_stays_small_even_for_noise():
     # noise compresses worst; 300 x 300 with twelve materials
-    page = render_report(make_data(r=12, shape=(300, 300), n_bands=224))
-    assert len(page.encode()) < 5_000_000
-
-
-def test_the_comparison_is_of_the_seconds_of_the_choice():
-    truth = make_scene(shape=(20, 20), n_endmembers=3, random_state=0)
-    result = unmix(truth.scene, 3, method="spa")
-    result.seconds.update(select=2.25, total=9.5)
-    page = render_report(report_data(truth.scene, result, comparison=[method_result(result)]))
-    assert page.count('<td class="num">2.25</td>') == 2
-
-
-def test_without_time_for_groups_nothing_is_called_an_average():
-    scene = make_scene(shape=(20, 20), n_endmembers=3, n_outliers=0, random_state=0).scene
-    with pytest.warns(ConvergenceWarning, match="not averages over groups"):
-        result = unmix(scene, 3, max_seconds=0)
-    assert (result.counts == 1).all()
-    page = render_report(report_data(scene, result))
-    assert "Mixtures of 3 pure pixels" in page
-    assert "average of its group" not in page
-    assert "; single pixels" in repr(result)
-    assert "averages over 1" not in repr(result)
+    result = make_result(r=12, shape=(300, 300), n_bands=224)
+    noise = np.random.default_rng(0)
+    maps = {
+        name: getattr(result, name).copy(data=noise.random(getattr(result, name).shape))
+        for name in ("abundances", "residual", "uncertainty", "brightness")
+    }
+    assert len(page_of(replace(result, **maps)).encode()) < 5_000_000
 
 
 def test_large_scene_is_thinned_and_says_so():
-    page = render_report(make_data(shape=(900, 450)))
+    page = page_of(make_result(shape=(900, 450)))
     assert 'viewBox="0 0 150 300"' in page
-    assert "every 3th" not in page
     assert "Shown at one pixel in 3 along each side" in page
 
 
-def test_a_scene_of_millions_of_pixels_is_not_loaded(monkeypatch):
-    monkeypatch.setattr("selfdict.report.collect._MAX_PIXELS", 400)
-    truth = make_scene(shape=(41, 60), n_endmembers=3, random_state=0)
-    result = unmix(truth.scene, 3, method="spa")
-    data = report_data(truth.scene, result)
-    assert data.every == 3
-    assert data.abundances.shape == (3, 14, 20)
-    np.testing.assert_array_equal(data.residual, result.residual.values[::3, ::3])
-    page = render_report(data)
-    assert f"{result.n_valid:,}" in page
-    assert "with data, of 2,460" in page
-    assert "Shown at one pixel in 3 along each side" in page
-    _, column = result.pixels[0]
-    assert f"{(column + 0.5) / 3:.2f}".rstrip("0") in page
+def test_of_millions_of_pixels_some_rows_and_columns_are_read():
+    result = make_result(shape=(41, 60))
+    maps = Maps(result, most_pixels=400)
+    assert maps.every == 3
+    assert maps.abundances.shape == (3, 14, 20)
+    np.testing.assert_array_equal(maps.residual, result.residual.values[::3, ::3])
+    image, labels = maps.false_colour(make_scene_of(result))
+    assert image.shape == (3, 14, 20)
+    assert labels[0] == "Band 10 · 884.62 nm"
 
 
-def test_weights_are_those_of_the_chosen_pixels_and_of_the_others():
-    scene = make_scene(shape=(20, 20), n_bands=30, n_endmembers=3, random_state=0).scene
-    result = unmix(scene, 3, candidates=40, random_state=0)
-    data = report_data(scene, result)
-    place = [result.solution_pixels.tolist().index(pixel) for pixel in result.pixels.tolist()
-             if pixel in result.solution_pixels.tolist()]  # fmt: skip
-    assert sorted(data.weights[data.weights > 0]) == sorted(
-        w for w in result.solution.diagonal[place] if w > 0
-    )
-    together = np.concatenate([data.weights[data.weights > 0], data.other_weights])
-    np.testing.assert_array_equal(
-        np.sort(together), np.sort(result.solution.diagonal[result.solution.diagonal > 0])
-    )
-    assert (np.diff(data.other_weights) <= 0).all()
+def test_maps_in_files_are_read_thinned():
+    largest = []
+
+    def read(block):
+        # what one task returns is what is in memory
+        largest.append(block.size)
+        return block
+
+    result = make_result(shape=(400, 400))
+    chunks = dask.array.from_array(result.abundances.values, chunks=(3, 50, 50)).map_blocks(read)
+    lazy = replace(result, abundances=result.abundances.copy(data=chunks))
+    largest.clear()
+    thinned = Maps(lazy, most_pixels=1600).abundances
+    np.testing.assert_array_equal(thinned, result.abundances.values[:, ::10, ::10])
+    assert max(largest) == 3 * 50 * 50
+
+
+def test_the_comparison_is_of_pure_pixels_and_of_the_seconds_of_the_choice():
+    row = own_row(make_result())
+    assert (row.method, row.error, row.seconds) == ("FGNSR-100", 0.0275, 0.75)
+    page = page_of(make_result(comparison=(row,)))
+    assert page.count('<td class="num">0.75</td>') == 2
+    assert "3 of 3" in page
+
+
+def test_without_time_for_groups_nothing_is_an_average():
+    assert spectrum_kind(make_result()) == "average"
+    assert spectrum_kind(make_result(counts=np.ones(3, dtype=int))) == "pixels"
+
+
+def test_the_weight_outside_the_groups():
+    result = make_result()
+    elsewhere = result.solution.diagonal.sum() - result.group_weights.sum()
+    assert weight_elsewhere(result) == pytest.approx(elsewhere)
+    all_inside = np.array([result.solution.diagonal.sum() * (1 - 1e-7)])
+    assert weight_elsewhere(replace(result, group_weights=all_inside)) == 0
+    bars = re.findall(r"<rect [^>]*><title>([^<]*)</title>", page_of(result))
+    assert bars[-1].endswith(f"{elsewhere:.3g}")
+    assert len(bars) == 4
 
 
 @pytest.mark.parametrize("unknown", [slice(None), slice(3, 5)])
 def test_bands_without_wavelength_are_numbered(unknown):
     scene = make_scene(shape=(12, 12), n_bands=30, n_endmembers=3, random_state=0).scene
     scene["wavelength"].values[unknown] = np.nan
-    data = report_data(scene, unmix(scene, 2, method="spa"))
+    result = unmix(scene, 2, method="spa")
     good = np.flatnonzero(scene["good_band"].values) + 1
     assert len(good) < 30  # the others are left out, and these keep their numbers
-    np.testing.assert_array_equal(data.band_positions, good)
-    assert data.axis_label == "Band"
-    assert data.band_labels[4] == f"Band {good[4]}"
-    assert (
-        "nan" not in render_report(data).split("<script")[0].split("</style>")[1].split("<img")[0]
-    )
+    positions, label = band_axis(result.endmembers)
+    np.testing.assert_array_equal(positions, good)
+    assert label == "Band"
+    assert band_labels(result.endmembers)[4] == f"Band {good[4]}"
+    assert "nan" not in without_pictures(render_report(result, scene)).split("<script")[0]
+
+
+@pytest.mark.parametrize("prove", [False, True])
+def test_a_report_of_a_scene(prove):
+    scene = make_scene(shape=(20, 20), n_bands=30, n_endmembers=3, random_state=0).scene
+    result = unmix(scene, 3, candidates=40, prove=prove, random_state=0)
+    assert method_name(result) == "FGNSR-40"
+    page = re.sub(r"<[^>]*>", " ", render_report(result, scene))
+    for k, group in enumerate(result.groups):
+        row = rf"Material {k + 1} +{len(group)} +{result.group_weights[k]:.2f}"
+        assert re.search(row, page)
+
+
+def test_a_report_of_a_scene_solved_in_blocks(monkeypatch):
+    monkeypatch.setattr("selfdict.scene.plan.physical_memory", lambda: 0.0)
+    monkeypatch.setattr("selfdict.scene.points.SAMPLE_SIZE", 150)
+    scene = make_scene(shape=(20, 20), n_bands=30, n_endmembers=3, random_state=0).scene
+    result = unmix(scene, 3, candidates=None, random_state=0)
+    page = render_report(result, scene)
+    assert "a random sample" in page
+    assert "cluster" not in page
 
 
 def test_refers_to_nothing_outside():
-    page = render_report(make_data())
+    page = page_of(make_result())
     assert re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', page) == []
     assert "http" not in page.replace("http-equiv", "")
     assert "@import" not in page
     assert "url(" not in page
 
 
+def test_names_are_data():
+    result = make_result(crs=HOSTILE, notes=(HOSTILE,), given_up=(HOSTILE,), atoms=np.arange(3))
+    names = {"name": ("endmember", [HOSTILE] * 3), "band_name": ("band", [HOSTILE] * 40)}
+    result = replace(result, endmembers=result.endmembers.assign_coords(names))
+    scene = make_scene_of(result, band_name=("band", [HOSTILE] * 40))
+    row = replace(make_comparison()[0], method=HOSTILE)
+    page = render_report(
+        replace(result, comparison=(row,)),
+        scene,
+        title=HOSTILE,
+        parameters={HOSTILE: HOSTILE},
+        command=HOSTILE,
+    )
+    assert page.count("<script") == 2
+    assert page.count("</style>") == 1
+    assert "<img src=x" not in page
+    assert "{{7*7}}" in page
+
+
 def test_undecodable_names_can_be_written(tmp_path):
     # b"\xff" in a file name reaches Python as a lone surrogate, which UTF-8 cannot hold
-    data = make_data(
-        title="a\udcff\x1b[31m\u202eb", parameters={"File": "\udcff"}, band_labels=["\udcff"] * 40
+    result = make_result()
+    bands = {"band_name": ("band", ["\udcff"] * 40)}
+    result = replace(result, endmembers=result.endmembers.assign_coords(bands))
+    path = write_report(
+        result,
+        make_scene_of(result),
+        tmp_path / "report.html",
+        title="a\udcff\x1b[31m\u202eb",
+        parameters={"File": "\udcff"},
     )
-    text = write_report(data, tmp_path / "report.html").read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
     assert "a\ufffd\ufffd[31m\ufffdb" in text
     assert "\x1b" not in text
 
 
+def test_a_file_is_replaced_only_on_request(tmp_path):
+    result = make_pixel_result()
+    path = tmp_path / "report.html"
+    path.write_text("mine")
+    with pytest.raises(SceneError):
+        write_report(result, make_scene_of(result), path)
+    assert path.read_text() == "mine"
+    write_report(result, make_scene_of(result), path, overwrite=True)
+    assert path.read_text().endswith("</html>\n")
+
+
 def test_method_without_proof_shows_no_weights():
-    page = render_report(make_data(certificate=None, method="SPA", comparison=[]))
-    assert "Nothing: SPA picks pure pixels without proving anything" in page
-    assert '<div class="plot bars"' not in page
-    assert 'id="comparison"' not in page
-    assert '<th scope="col" class="num">Weight</th>' not in page
-    assert 'class="statements"' not in page
+    page = page_of(make_pixel_result())
+    for part in ('<div class="plot bars"', 'id="comparison"', 'class="statements"', ">Weight<"):
+        assert part not in page
+        assert part in page_of(make_result(comparison=make_comparison()))
 
 
 def test_the_guarantee_is_shown_where_it_applies():
     missed = Guarantee(rank=3, kappa=0.05, beta=0.9, epsilon_observed=0.8, nonnegative=True)
-    assert "Theory:" not in render_report(make_data(guarantee=missed))
     held = Guarantee(rank=3, kappa=0.5, beta=0.2, epsilon_observed=0.001, nonnegative=True)
-    assert "Theory: The selected columns have κ = 0.5" in render_report(make_data(guarantee=held))
-    assert "Theory:" not in render_report(make_data())
+    assert "κ = 0.5" in page_of(make_result(guarantee=held))
+    assert "κ =" not in page_of(make_result(guarantee=missed))
 
 
 def test_gaps_and_constant_data():
-    endmembers = np.full((40, 3), 0.5)
-    endmembers[3:6, 0] = np.nan
-    page = render_report(make_data(endmembers=endmembers, residual=np.zeros((20, 30))))
-    assert "NaN" not in page
-    assert "nan" not in re.findall(r' d="[^"]*"', page)[0]
+    result = make_result()
+    endmembers = result.endmembers.copy(data=np.full((3, 40), 0.5))
+    endmembers[0, 3:6] = np.nan
+    flat = replace(result, endmembers=endmembers, spread=None, residual=0 * result.residual)
+    assert "nan" not in without_pictures(page_of(flat)).lower().split("<script>")[0]
 
 
 def test_one_pixel_one_band():
-    data = make_data(r=1, shape=(3, 1), n_bands=1, comparison=[])
-    assert "1 pure pixel reproduces" in render_report(data)
+    for make in (make_result, make_pixel_result):
+        page = page_of(make(r=1, shape=(3, 1), n_bands=1))
+        assert page.count('class="line"') == 1
 
 
-def test_certificate_in_words():
-    words = " ".join(
-        certificate_paragraphs(Certificate(2.0, 1.9, 0.05, 0.1, "", 500, 31), "FGNSR-500", 9025)
-    )
-    assert "500 candidates that stand for all 9,025 pixels" in words
-    assert "at most 5 % smaller" in words
-    assert "better weights may exist" in words
-    words = " ".join(
-        certificate_paragraphs(Certificate(2.0, 1.999, 5e-4, 0.1, "", 500, 31), "FGNSR-500", 9025)
-    )
-    assert "the best there are" in words
-    assert "better weights may exist" not in words
-    open_end = Certificate(2.0, -np.inf, np.inf, 0.1, "", 9025, 31)
-    words = " ".join(certificate_paragraphs(open_end, "FGNSR", 9025))
-    assert "all 9,025 pixels at once" in words
-    assert "nothing is proved" in words
+def test_many_materials():
+    page = page_of(make_result(r=30, proof=make_proof([0.0] * 30)))
+    assert page.count('class="line"') == 30
 
 
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [
-        (0.0, "0 %"),
-        (1e-9, "less than 0.001 %"),
-        (0.00012, "0.012 %"),
-        (0.05, "5 %"),
-        (0.123, "12.3 %"),
-        (np.inf, "unknown"),
-    ],
-)
-def test_percent(share, text):
-    assert percent(share) == text
+def test_the_spread_is_drawn_and_can_be_read():
+    page = page_of(make_result())
+    assert page.count('class="spread"') == 3
+    assert '"spread": [[' in page
+    page = page_of(make_pixel_result())
+    assert 'class="spread"' not in page
+    assert '"spread": null' in page
+
+
+def test_uncertainty_that_is_not_known_is_not_shown():
+    unknown = make_result().uncertainty.copy(data=np.full((3, 20, 30), np.nan))
+    for nothing in (None, unknown):
+        page = page_of(make_result(uncertainty=nothing))
+        assert 'id="uncertainty"' not in page
+        assert page.count(">not known<") == 3
+    some = make_result().uncertainty.copy()
+    some[:, 5] = np.nan
+    page = page_of(make_result(uncertainty=some))
+    assert 'id="uncertainty"' in page
+    assert "nan" not in without_pictures(page).split("<script")[0]
+
+
+def test_sections_without_content_are_left_out():
+    page = page_of(make_pixel_result())
+    navigation = re.search(r"<nav.*?</nav>", page, re.DOTALL)[0]
+    assert re.findall(r'href="#(\w+)"', navigation) == re.findall(r'<section id="(\w+)"', page)
+    assert 'id="findings"' in page_of(make_result())
+    assert 'id="findings"' not in page
 
 
 @pytest.mark.parametrize(
@@ -193,6 +282,12 @@ def test_ticks_are_round_and_inside(low, high):
 def test_dropped_bands_are_not_bridged():
     x = np.array([0.0, 1, 2, 3, 50, 51, 52])
     assert svg_path(x, np.zeros(7)).count("M") == 2
+
+
+def test_a_band_breaks_where_the_line_does():
+    x = np.array([0.0, 1, 2, 3, 50, 51, 52])
+    low = np.array([0.0, 1, np.nan, 1, 1, 1, 1])
+    assert svg_band(x, low, low + 1).count("Z") == 3
 
 
 def test_labels_keep_clear_of_points_and_edges():
@@ -220,26 +315,3 @@ def test_colours_differ_for_colour_blind_readers():
 
 def test_line_styles_do_not_repeat():
     assert len(set(line_styles(28))) == 28
-
-
-def test_names_of_a_library_are_shown_with_their_curves():
-    from selfdict.scene.identify import Candidate, Match
-
-    data = make_data()
-    nearest = (
-        Candidate("Kaolinite", "Kaolinite CM9", 4, 3.25),
-        Candidate("Dickite", "Dickite NMNH106242", 7, 12.5),
-    )
-    curve = data.endmembers[:, 0] * 1.01
-    curve[:5] = np.nan
-    far = tuple(Candidate(c.material, c.name, c.spectrum, c.angle + 40) for c in nearest)
-    match = Match("Kaolinite", nearest, curve)
-    page = render_report(make_data(matches=[match, Match(None, far, curve), match]))
-    assert 'href="#names"' in page
-    assert page.count('class="line library"') == 3
-    assert "Material 1 (Kaolinite)" in page
-    assert "Material 2: No match" in page
-    assert "Material 2 (" not in page
-    assert '<td>Dickite NMNH106242</td><td class="num">12.5°</td>' in page
-    assert "no match, the nearest is farther than 20°" in page
-    assert 'id="names"' not in render_report(data)

@@ -9,31 +9,32 @@ import numpy as np
 import rasterio
 from affine import Affine
 from scipy.io import savemat
-from test_emit import FILL, GLT_X, GLT_Y, write_emit
 
-from fuzz.product_files import (
+from sensor_files import (
+    AVIRIS_WAVELENGTH,
     EMPTY,
+    FILL,
     FWHM,
     GAIN,
-    OFFSET,
-    TRANSFORM,
-    WAVELENGTH,
-    stored_values,
-    write_desis,
-    write_enmap,
-)
-from fuzz.sensor_files import (
-    AVIRIS_WAVELENGTH,
+    GLT_X,
+    GLT_Y,
     NEON_WAVELENGTH,
+    OFFSET,
     PRISMA_SCALES,
     PRISMA_SWIR,
     PRISMA_VNIR,
     TANAGER_WAVELENGTH,
+    TRANSFORM,
     UTM_33_NORTH,
+    WAVELENGTH,
     aviris_values,
     prisma_numbers,
+    stored_values,
     tanager_values,
     write_aviris,
+    write_desis,
+    write_emit,
+    write_enmap,
     write_neon,
     write_prisma,
     write_tanager,
@@ -58,7 +59,6 @@ class Row:
     good: Any = None
     epsg: int | None = None
     transform: tuple[float, ...] | None = None
-    memory: str = "blocks"
 
 
 def emit(folder):
@@ -232,7 +232,7 @@ def envi(folder):
         "data offset values = {0, 0.5, 0}\n"
         "map info = {UTM, 1, 1, 400000, 4100000, 2.5, 2.5, 33, North, WGS-84}\n"
     )
-    return Row(path, plain_values(), **PLAIN, memory="mapped")
+    return Row(path, plain_values(), **PLAIN)
 
 
 def geotiff(folder):
@@ -261,7 +261,7 @@ def matlab(folder):
     values = np.abs(plain_values())
     arrays = {"cube": values.transpose(1, 2, 0), "wavelength_nm": PLAIN["wavelength"]}
     savemat(path, arrays | {"maxValue": 10000.0})
-    return Row(path, values, wavelength=PLAIN["wavelength"], gain=1e-4, memory="loaded")
+    return Row(path, values, wavelength=PLAIN["wavelength"], gain=1e-4)
 
 
 # By the beginnings of the first cells.

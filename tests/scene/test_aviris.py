@@ -4,8 +4,8 @@ import h5py
 import numpy as np
 import pytest
 
-from fuzz.sensor_files import AVIRIS_WAVELENGTH, aviris_values, write_aviris
 from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
+from sensor_files import AVIRIS_WAVELENGTH, aviris_values, write_aviris
 
 
 @pytest.mark.parametrize("mapping", ["transverse_mercator", "projection"])
@@ -27,7 +27,7 @@ def test_everything_the_file_says(tmp_path, mapping):
 
 
 def test_values_are_read_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 100)
+    monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 100)
     path = write_aviris(tmp_path / "aviris.nc", chunksizes=(2, 2, 4), zlib=True)
     scene = read_scene(path)
     assert scene.data.numblocks == (1, 3, 2)

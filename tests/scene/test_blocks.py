@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from scene_sample import full_scene
 
 from selfdict.datasets import make_scene
+from selfdict.files.lazy import chunk_shape
 from selfdict.scene import blocks as module
 from selfdict.scene import build_scene, matrix, preflight, unmix, valid_mask
-from selfdict.scene.formats.common import lazy_cube
-from selfdict.scene.formats.limits import Limit
 
 
 @given(
@@ -63,9 +62,15 @@ def test_chunks_side_by_side_change_nothing(monkeypatch):
         ((2, 3, 4), (16, 64), (2, 3, 4)),
     ],
 )
-def test_chunks_follow_the_file(tmp_path, shape, packed, chunk):
-    cube = lazy_cube(Limit(tmp_path, 2**30), shape, "float32", lambda *key: None, packed)
-    assert cube.chunksize == chunk
+def test_chunks_follow_the_file(shape, packed, chunk):
+    assert chunk_shape(shape, 4, packed, 2**30) == chunk
+
+
+def test_spectra_of_large_planes_are_read_in_parts():
+    # one chunk per band: whole spectra of a chunk would be the whole cube
+    assert chunk_shape((40, 2000, 1000), 1, (2000, 1000), 50 * 2**20) == (40, 1310, 1000)
+    # Whatever is allowed for a single allocation, computing needs several of this size.
+    assert chunk_shape((400, 2000, 1000), 4, (2000, 1000), 10**11) == (400, 167, 1000)
 
 
 def test_chunks_of_a_mapped_array_are_made_without_reading_it(monkeypatch):

@@ -6,42 +6,7 @@ import pytest
 from scene_sample import full_scene
 
 from selfdict.scene import SceneError, crs_of, read_scene, transform_of, unmix, write_scene
-from selfdict.scene.formats.emit import find_cube
-
-FILL = -9999.0
-# A grid turned by a quarter and larger than the swath; 0 marks what was not seen, a negative entry
-# a filled gap.
-GLT_X = np.array([[0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, -3], [0, 0, 0, 0]], dtype=np.int32)
-GLT_Y = np.array([[0, 1, 1, 1], [0, 2, 2, 2], [0, 2, 2, -2], [0, 0, 0, 0]], dtype=np.int32)
-
-
-def write_emit(path, values, glt_x=GLT_X, glt_y=GLT_Y, **change):
-    """Write values (downtrack, crosstrack, bands) the way EMIT files do."""
-    n_bands = values.shape[2]
-    with h5py.File(path, "w") as file:
-        file.attrs["geotransform"] = np.array([-110.0, 0.5, 0.0, 40.0, 0.0, -0.25])
-        file.attrs["spatial_ref"] = (
-            'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],'
-            'PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],AUTHORITY["EPSG","4326"]]'
-        )
-        cube = file.create_dataset(
-            "reflectance", data=values.astype(np.float32), compression="gzip"
-        )
-        cube.attrs["_FillValue"] = np.array([FILL], dtype=np.float32)
-        bands = file.create_group("sensor_band_parameters")
-        bands["wavelengths"] = np.linspace(400, 2400, n_bands, dtype=np.float32)
-        bands["wavelengths"].attrs["units"] = "nm"
-        bands["fwhm"] = np.full(n_bands, 8.5, dtype=np.float32)
-        bands["good_wavelengths"] = (np.arange(n_bands) != 1).astype(np.float32)
-        location = file.create_group("location")
-        location["glt_x"], location["glt_y"] = glt_x, glt_y
-        location["lat"], location["lon"] = np.ones(values.shape[:2]), np.full(values.shape[:2], 2.0)
-        for name, value in change.items():
-            if name in file:
-                del file[name]
-            if value is not None:
-                file[name] = value
-    return path
+from sensor_files import FILL, GLT_X, GLT_Y, write_emit
 
 
 @pytest.fixture
@@ -102,17 +67,33 @@ def test_other_cubes_of_the_same_layout(tmp_path, swath, name, suffix):
     np.testing.assert_array_equal(read_scene(path, variable=name).values, scene.values)
 
 
+def test_links_to_other_files_are_not_followed(tmp_path, swath):
+    link = h5py.ExternalLink("other.nc", "radiance")
+    path = write_emit(tmp_path / "emit.nc", swath, reflectance=None, radiance=link)
+    with pytest.raises(SceneError):
+        read_scene(path)
+
+
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"radiance": np.zeros((2, 3, 4)), "other": np.zeros((2, 3, 4))},
-        {"obs": np.zeros((2, 3, 11))},
-        {"radiance": h5py.ExternalLink("other.nc", "radiance")},
-    ],
+    ("cube", "names", "what"),
+    [("obs", "observation_bands", "observation geometry"), ("mask", "mask_bands", "masks")],
 )
-def test_cubes_that_are_not_those_of_the_product(tmp_path, swath, change):
-    path = write_emit(tmp_path / "emit.nc", swath, reflectance=None, **change)
-    assert find_cube(path) is None
+@pytest.mark.parametrize("suffix", [".nc", ".h5"])
+def test_other_products_of_emit_are_told_apart(tmp_path, swath, cube, names, what, suffix):
+    parameters = "sensor_band_parameters"
+    change = {
+        "reflectance": None,
+        f"{parameters}/wavelengths": None,
+        f"{parameters}/{names}": np.array([b"a", b"b", b"c", b"d"]),
+        cube: swath,
+    }
+    path = write_emit(tmp_path / f"emit{suffix}", swath, **change)
+    with pytest.raises(SceneError, match=f"{what}.*RFL"):
+        read_scene(path)
+    if suffix == ".h5":
+        # Whoever names the array wants it.
+        named = read_scene(path, variable=cube, layout="y x band")
+        np.testing.assert_array_equal(named.values, swath.transpose(2, 0, 1))
 
 
 def test_a_large_map_is_gathered_tile_by_tile(tmp_path):
@@ -153,7 +134,7 @@ def test_unmixing_leaves_bad_bands_out(tmp_path):
             {"sensor_band_parameters/wavelengths": np.arange(7.0)},
             "wavelength must have one entry for each of the 4",
         ),
-        ({"reflectance": np.zeros((3, 4))}, "reflectance must have 3 dims"),
+        ({"reflectance": np.zeros((3, 4))}, "reflectance must have 3 axes"),
     ],
 )
 def test_broken_files(tmp_path, swath, change, reason):

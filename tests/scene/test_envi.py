@@ -10,7 +10,6 @@ from affine import Affine
 from scene_sample import TRANSFORM, assert_same, full_scene
 
 from selfdict.scene import SceneError, build_scene, read_scene, transform_of, write_scene
-from selfdict.scene.mapped import mapped_file
 
 DTYPES = ["uint8", "int16", "int32", "float32", "float64", "uint16", "uint32", "int64", "uint64"]
 
@@ -52,7 +51,7 @@ def test_we_read_what_spectral_writes(tmp_path, dtype, interleave, byte_order):
     )
     scene = read_scene(tmp_path / "cube.hdr")
     np.testing.assert_array_equal(scene.values, values.transpose(2, 0, 1))
-    assert scene.dtype == np.dtype(dtype).newbyteorder(">" if byte_order else "<")
+    assert scene.dtype == np.dtype(dtype)
     np.testing.assert_array_equal(scene.wavelength.values, [400.0, 500.0, 600.0, 1000.0, 2500.0])
     assert scene.good_band.values.tolist() == [True, False, True, True, True]
 
@@ -64,7 +63,6 @@ def test_round_trip(tmp_path, interleave, nodata):
     write_scene(scene, tmp_path / "cube.img", interleave=interleave)
     read = read_scene(tmp_path / "cube.img")
     assert_same(read, scene)
-    assert mapped_file(read.data).filename == tmp_path / "cube.img"  # not a copy of it
 
 
 @pytest.mark.parametrize("crs", ["EPSG:32633", "EPSG:32733", "EPSG:4326", "EPSG:3035", None])

@@ -8,6 +8,8 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from selfdict.files.child import Session
+from selfdict.files.formats import FORMATS
 from selfdict.scene import SceneError, read_scene
 
 KEYS = [
@@ -36,17 +38,20 @@ def check(header: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "cube.img").write_bytes(data)
         Path(folder, "cube.hdr").write_bytes(header)
-        scene = message = None
+        session = Session()
+        message = None
+        # In this process, since there are hundreds of them.
         try:
-            scene = read_scene(Path(folder, "cube.hdr"))
+            session.open(Path(folder, "cube.hdr"), FORMATS["envi"], {}, len(header), None)
         except SceneError as error:
             message = str(error)
-        if scene is None:
+        if session.cube is None:
             assert message.startswith(folder)
             assert len(message.splitlines()) == 1
         else:
-            assert scene.size * scene.dtype.itemsize <= max(12, len(header))
-            assert scene.values.shape == scene.shape
+            shape = session.cube.shape
+            assert np.prod(shape) * session.cube.dtype.itemsize <= max(12, len(header))
+            assert session.read([[0, size] for size in shape]).shape == shape
 
 
 @given(START, FIELDS)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scene_sample import TRANSFORM
 
+from selfdict.files.envi_header import parse_fields
 from selfdict.scene import build_scene, crs_of, read_scene, transform_of, write_scene
-from selfdict.scene.formats.envi_header import parse_fields
 from selfdict.scene.notes import notes_of
 
 START = "ENVI\nsamples = 2\nlines = 2\nbands = 3\ndata type = 1\ninterleave = bsq\n"

@@ -157,7 +157,9 @@ def test_the_error_can_be_pickled():
 
 def test_a_missing_library_is_named_with_its_extra(tmp_path, monkeypatch):
     path = write_scene(full_scene(), tmp_path / "cube.tif")
-    monkeypatch.delitem(sys.modules, "selfdict.scene.formats.geotiff")
+    # Found first, here and in the reader process: as if rasterio were not installed.
+    (tmp_path / "rasterio.py").write_text("raise ModuleNotFoundError(name='rasterio')")
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(sys.modules, "rasterio", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs rasterio.*pip install 'selfdict\[io\]'"):
         read_scene(path)

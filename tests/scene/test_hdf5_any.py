@@ -4,8 +4,8 @@ import h5py
 import numpy as np
 import pytest
 
-from fuzz.sensor_files import UTM_33_NORTH, write_prisma, write_tanager
 from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of
+from sensor_files import UTM_33_NORTH, write_prisma, write_tanager
 
 CUBE = np.random.default_rng(0).uniform(1, 100, (4, 5, 3)).astype(np.float32)
 WAVELENGTH = np.array([0.45, 0.55, 0.65])
@@ -104,7 +104,7 @@ def test_scale_no_data_and_bands_by_their_usual_names(tmp_path):
 
 
 def test_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 60)
+    monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 60)
     scene = read_scene(write(tmp_path / "cube.h5", cube=CUBE))
     assert scene.data.numblocks == (1, 4, 1)
     np.testing.assert_array_equal(scene.values, CUBE.transpose(2, 0, 1))

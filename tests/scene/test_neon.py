@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fuzz.sensor_files import NEON_WAVELENGTH, write_neon
 from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
+from sensor_files import NEON_WAVELENGTH, write_neon
 
 SPECTRAL = "SERC/Reflectance/Metadata/Spectral_Data"
 COORDINATES = "SERC/Reflectance/Metadata/Coordinate_System"
@@ -37,7 +37,7 @@ def test_everything_the_file_says(tmp_path):
 
 
 def test_values_are_read_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 100)
+    monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 100)
     values = stored(1, (7, 8, 6))
     path = write_neon(tmp_path / "neon.h5", values, chunks=(3, 4, 2), compression="gzip")
     scene = read_scene(path)

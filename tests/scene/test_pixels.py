@@ -39,7 +39,8 @@ def test_size_of_the_image(tmp_path, name, rows, columns):
     scene = read_scene(tmp_path / "a.mat")
     np.testing.assert_array_equal(scene.values, EXPECTED)
     assert notes_of(scene) == [
-        f"{name} has one column per pixel, counted down the columns of the image as in MATLAB; "
+        f"{name} has one column per pixel, counted down the columns of the image, as in MATLAB, "
+        "which is a guess; layout='row-major' (--layout row-major) takes the rows; "
         f"the size of the image is {rows} 3 × {columns} 4"
     ]
 
@@ -93,7 +94,7 @@ def test_a_cube_beside_a_matrix(tmp_path):
         ({"Y": Y, "H": 1e300, "W": 4}, {}, "no number nRow"),
         ({"Y": Y, "H": np.array([3, 3]), "W": 4}, {}, "no number nRow"),
         ({"cube": CUBE}, {"shape": (3, 4)}, "shape is for a matrix of bands and pixels"),
-        ({"Y": Y, "H": 3, "W": 4}, {"layout": "y x band"}, "layout is for an array of three axes"),
+        ({"Y": Y, "H": 3, "W": 4}, {"layout": "y x band"}, "row-major"),
         ({"Y": Y}, {"shape": (3, 0)}, "shape must be two numbers"),
         ({"Y": Y}, {"shape": (3, 4, 1)}, "shape must be two numbers"),
         ({"Y": Y}, {"shape": (3.0, 4)}, "shape must be two numbers"),
@@ -132,3 +133,45 @@ def test_version_7_3_and_version_4(tmp_path):
     np.testing.assert_array_equal(read_scene(tmp_path / "a.mat").values, EXPECTED)
     savemat(tmp_path / "b.mat", {"X": Y, "nr": 3.0, "nc": 4.0}, format="4")
     np.testing.assert_array_equal(read_scene(tmp_path / "b.mat").values, EXPECTED)
+
+
+def smooth_cube(n_rows, n_columns):
+    """Return smooth maps of two materials with noise (rows, columns, bands)."""
+    rows, columns = np.mgrid[0:n_rows, 0:n_columns]
+    share = 0.5 + 0.5 * np.sin(rows / 5) * np.cos(columns / 9)
+    noise = np.random.default_rng(0).normal(0, 0.02, (n_rows, n_columns, 6))
+    return share[:, :, None] * np.linspace(0.2, 0.9, 6) + noise
+
+
+@pytest.mark.parametrize("shape", [(30, 50), (50, 30), (12, 90)])
+@pytest.mark.parametrize("order", ["F", "C"])
+@pytest.mark.parametrize("suffix", [".mat", ".npz"])
+def test_the_order_of_the_pixels_is_the_smoother_one(tmp_path, shape, order, suffix):
+    cube = smooth_cube(*shape)
+    path = tmp_path / f"a{suffix}"
+    arrays = {"Y": cube.reshape(-1, 6, order=order).T, "nRow": shape[0], "nCol": shape[1]}
+    if suffix == ".mat":
+        savemat(path, arrays)
+    else:
+        np.savez(path, **arrays)
+    scene = read_scene(path)
+    np.testing.assert_array_equal(scene.values, cube.transpose(2, 0, 1))
+    (note,) = notes_of(scene)
+    assert "smoother" in note
+    # The other order can be forced.
+    assert f"--layout {'row' if order == 'F' else 'column'}-major" in note
+    other = "C" if order == "F" else "F"
+    layout = "row-major" if other == "C" else "column-major"
+    expected = arrays["Y"].T.reshape(*shape, 6, order=other)
+    forced = read_scene(path, layout=layout)
+    np.testing.assert_array_equal(forced.values, expected.transpose(2, 0, 1))
+
+
+def test_noise_does_not_tell_the_order(tmp_path):
+    cube = np.random.default_rng(0).random((20, 30, 5))
+    savemat(tmp_path / "a.mat", {"Y": cube.reshape(-1, 5, order="F").T, "nRow": 20, "nCol": 30})
+    scene = read_scene(tmp_path / "a.mat")
+    np.testing.assert_array_equal(scene.values, cube.transpose(2, 0, 1))
+    assert "a guess" in notes_of(scene)[0]
+    with pytest.raises(SceneError, match="row-major"):
+        read_scene(tmp_path / "a.mat", layout="y x band")

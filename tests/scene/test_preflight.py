@@ -11,8 +11,16 @@ from typer.testing import CliRunner
 from selfdict import InputError
 from selfdict.cli.app import app
 from selfdict.datasets import make_scene
-from selfdict.report import report_data
-from selfdict.scene import build_scene, preflight, read_scene, unmix, write_scene, write_spectra
+from selfdict.report.pictures import Maps
+from selfdict.scene import (
+    build_scene,
+    preflight,
+    read_scene,
+    unmix,
+    valid_mask,
+    write_scene,
+    write_spectra,
+)
 
 WAVELENGTH = np.linspace(450, 900, 10)
 
@@ -84,8 +92,8 @@ FAULTS = {
     "undeclared no-data": (
         changed(np.s_[:, :2], -9999),
         [
-            "28 pixels hold one value in all bands (the lowest is -9999) and are used; if it marks "
-            "missing data, declare it by nodata=… (--no-data)"
+            "28 of 168 pixels hold one value in all bands that is no measurement (-9999) and are "
+            "left out; the file declares no such no-data value (nodata, --no-data)"
         ],
     ),
     "holes": (
@@ -276,9 +284,9 @@ def test_no_picture_of_a_dead_band(dead):
     scene = changed(dead, 0, wavelength=None)
     for keep_bands in (False, True):
         result = unmix(scene, 2, method="spa", keep_bands=keep_bands)
-        data = report_data(scene, result)
-        assert f"Band {dead + 1}" not in data.false_colour_labels
-        assert (np.ptp(data.false_colour, axis=(1, 2)) > 0).all()
+        image, labels = Maps(result).false_colour(scene)
+        assert f"Band {dead + 1}" not in labels
+        assert (np.ptp(image, axis=(1, 2)) > 0).all()
 
 
 def test_damaged_values_give_no_warning():
@@ -346,3 +354,30 @@ def test_large_shares_are_no_powers_of_ten():
     values[0, 0, 0] = 0.1
     said = preflight(build_scene(values, wavelength=WAVELENGTH)).sentences
     assert any("values (more than 99 %) in 10 bands" in sentence for sentence in said)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32"])
+def test_undeclared_fill_values_are_left_out(dtype):
+    truth = make_scene((20, 25), n_bands=30, n_endmembers=3, n_outliers=0, border=0, random_state=0)
+    values = (10_000 * truth.scene.values).astype(dtype)
+    values[:, :5] = -9999
+    values[0, 10, 10] = -9999  # one band is a measurement, however odd
+    scene = build_scene(values, scale_factor=1e-4)
+    valid = valid_mask(scene).values
+    assert not valid[:5].any()
+    assert valid[5:].all()
+    (sentence,) = [text for text in preflight(scene).sentences if "-9999" in text]
+    assert sentence.startswith("125 of 500 pixels hold one value in all bands")
+    result = unmix(scene, 3, random_state=0)
+    assert (result.pixels[:, 0] >= 5).all()
+
+
+def test_other_values_in_all_bands_are_used():
+    values = np.random.default_rng(0).uniform(0.1, 0.5, (5, 8, 9))
+    values[:, 0, 0] = 0.3
+    values[:, 0, 1] = 9.96921e36
+    scene = build_scene(values)
+    assert np.argwhere(~valid_mask(scene).values).tolist() == [[0, 1]]
+    # Stored as negative numbers, but not negative.
+    offset = build_scene(values - 1, add_offset=1.0)
+    assert valid_mask(offset).values[0, 0]

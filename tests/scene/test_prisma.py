@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from fuzz.sensor_files import (
+from selfdict import InputError
+from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
+from sensor_files import (
     PRISMA_FIELDS,
     PRISMA_SCALES,
     PRISMA_SWIR,
@@ -11,8 +13,8 @@ from fuzz.sensor_files import (
     prisma_numbers,
     write_prisma,
 )
-from selfdict import InputError
-from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
+
+OTHER_LEVEL = "HDFEOS/SWATHS/PRS_L1_HCO/Data Fields/VNIR_Cube"
 
 
 def reflectance(wavelength, detector):
@@ -128,7 +130,7 @@ def test_bands_with_a_flag_of_0_are_bad(tmp_path):
 
 
 def test_values_are_read_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 200)
+    monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 200)
     cubes = prisma_numbers(1, (9, 7))
     path = write_prisma(tmp_path / "prisma.he5", cubes, chunks=(2, 6, 3), compression="gzip")
     scene = read_scene(path, overlap="both")
@@ -165,7 +167,11 @@ def test_unmixing(tmp_path):
         ({}, {f"{PRISMA_FIELDS}/SWIR_Cube": np.ones((4, 6, 7), "u2")}, "differ in their rows"),
         ({}, {f"{PRISMA_FIELDS}/SWIR_Cube": np.ones((4, 6, 5), "i2")}, "or data types"),
         ({}, {f"{PRISMA_FIELDS}/VNIR_Cube": np.ones((4, 6), "u2")}, "must have 3 axes"),
-        ({}, {PRISMA_FIELDS: None}, "a PRISMA product of another level than L2D"),
+        (
+            {},
+            {PRISMA_FIELDS: None, OTHER_LEVEL: np.ones(3)},
+            "a PRISMA product of another level than L2D",
+        ),
     ],
 )
 def test_broken_files(tmp_path, attributes, change, reason):

@@ -7,11 +7,9 @@ import pytest
 from table_files import WRITERS
 
 from selfdict.scene import crs_of, read_scene, transform_of, valid_mask
-from selfdict.scene.mapped import mapped_file
 from selfdict.scene.scaling import scaling_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "sensors.md"
-MOST_VALUES = 60  # of a block in these tests
 
 
 def table():
@@ -75,18 +73,6 @@ def check_grid(scene, row, cell):
         assert transform.to_gdal() == row.transform
 
 
-def check_memory(scene, row, cell):
-    assert cell.startswith(row.memory)
-    is_mapped = mapped_file(scene.data) is not None
-    assert is_mapped == (row.memory == "mapped")
-    assert (scene.chunks is not None) == (row.memory == "blocks")
-    if row.memory == "blocks":
-        # Blocks of whole spectra: one pixel or more, and not the whole scene.
-        assert scene.data.npartitions > 1
-        assert np.prod(scene.data.chunksize) <= MOST_VALUES
-        np.testing.assert_array_equal(scene.values, row.values)
-
-
 # By the beginnings of the titles.
 CHECKS = {
     "cube": check_cube,
@@ -95,7 +81,6 @@ CHECKS = {
     "no data": check_no_data,
     "bad bands": check_bad_bands,
     "CRS": check_grid,
-    "memory": check_memory,
 }
 HEAD, *ROWS = table()
 CELLS = []
@@ -110,10 +95,7 @@ def starting(entries, text):
 
 
 @pytest.mark.parametrize(("product", "title", "cell"), CELLS, ids=lambda text: text[:20])
-def test_cell(tmp_path, monkeypatch, product, title, cell):
-    if title == "memory":
-        monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 1)
-        monkeypatch.setattr("selfdict.scene.formats.common._MAX_BLOCK_VALUES", MOST_VALUES)
+def test_cell(tmp_path, product, title, cell):
     row = starting(WRITERS, product)(tmp_path)
     starting(CHECKS, title)(read_scene(row.path), row, cell)
 

@@ -4,14 +4,14 @@ import h5py
 import numpy as np
 import pytest
 
-from fuzz.sensor_files import (
+from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
+from sensor_files import (
     TANAGER_GRID,
     TANAGER_SWATH,
     TANAGER_WAVELENGTH,
     tanager_values,
     write_tanager,
 )
-from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
 
 FIELDS = f"{TANAGER_GRID}/Data Fields"
 STRUCTURE = "HDFEOS INFORMATION/StructMetadata.0"
@@ -59,10 +59,10 @@ def test_radiance(tmp_path):
     scene = read_scene(path)
     assert scene.name == "toa_radiance"
     assert "good_band" not in scene.coords
-    assert scene.attrs["selfdict_notes"] == [
-        "the values are radiances at the top of the atmosphere, not reflectances",
+    assert sorted(scene.attrs["selfdict_notes"]) == [
         "the cloud masks of the file are not used (mask)",
         "the file marks no bands as bad",
+        "the values are radiances at the top of the atmosphere, not reflectances",
     ]
 
 
@@ -79,8 +79,8 @@ def test_reflectance_comes_first(tmp_path):
 
 def test_values_are_read_in_blocks(tmp_path, monkeypatch):
     # A chunk is a plane of one band: whole spectra of its pixels would be the whole scene.
-    monkeypatch.setattr("selfdict.scene.formats.common._MAX_BLOCK_VALUES", 60)
-    monkeypatch.setattr("selfdict.scene.formats.common.BLOCK_BYTES", 100)
+    monkeypatch.setattr("selfdict.files.lazy._MAX_BLOCK_VALUES", 60)
+    monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 100)
     order = np.array([3.0, 1.0, 4.0, 2.0]) * 500
     path = write_tanager(tmp_path / "tanager.h5", wavelengths=order)
     scene = read_scene(path)

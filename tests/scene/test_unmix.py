@@ -131,8 +131,10 @@ def test_thinning_keeps_the_extreme_pixels(small_blocks):
     assert result.relative_error < 1e-5
 
 
-def test_a_mapped_file_is_not_loaded(tmp_path, monkeypatch):
+def test_a_file_that_does_not_fit_in_memory_is_not_loaded(tmp_path, monkeypatch):
+    monkeypatch.setattr("selfdict.scene.plan.physical_memory", lambda: 64e6)
     monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 2**18)
+    monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 2**18)
     values = np.random.default_rng(0).random((50, 400, 200), dtype=np.float32)  # 16 MB
     path = write_scene(build_scene(values), tmp_path / "cube.hdr")
     scene = read_scene(path)

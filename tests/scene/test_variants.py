@@ -6,26 +6,29 @@ import h5py
 import numpy as np
 import pytest
 import rasterio
-from test_emit import write_emit
 
-from fuzz.product_files import FWHM, WAVELENGTH, write_desis, write_enmap
-from fuzz.sensor_files import (
+from selfdict.scene import SceneError, crs_of, preflight, read_scene, transform_of
+from selfdict.scene.notes import notes_of
+from selfdict.scene.scaling import scaling_of
+from sensor_files import (
     AVIRIS_WAVELENGTH,
+    FWHM,
     NEON_WAVELENGTH,
     PRISMA_FIELDS,
     TANAGER_GRID,
     TANAGER_WAVELENGTH,
+    WAVELENGTH,
     aviris_values,
     prisma_numbers,
     tanager_values,
     write_aviris,
+    write_desis,
+    write_emit,
+    write_enmap,
     write_neon,
     write_prisma,
     write_tanager,
 )
-from selfdict.scene import SceneError, crs_of, preflight, read_scene, transform_of
-from selfdict.scene.notes import notes_of
-from selfdict.scene.scaling import scaling_of
 
 CUBES = {
     "aviris": "reflectance/reflectance",

@@ -5,14 +5,15 @@ import pytest
 
 from array_blocks import ArrayBlocks
 from selfdict import mu_heuristic, working_set
+from selfdict.columns.blocks import BlockMatrix
+from selfdict.columns.memory import MemoryColumns
 from selfdict.datasets import make_mixtures
+from selfdict.model.penalties import Linear
 from selfdict.model.problem import jitter
 from selfdict.model.solution import Status
-from selfdict.solvers.block_gates import BlockGates
-from selfdict.solvers.block_search import _search_data, _Survey, solve_blocks
-from selfdict.solvers.block_view import SPENT
-from selfdict.solvers.blocks import BlockColumns
+from selfdict.solvers.block_search import SPENT, _columns, _Survey, solve_blocks
 from selfdict.solvers.gates import Gates
+from selfdict.solvers.view import View
 
 
 def mixtures(n=300, dtype=np.float64):
@@ -51,10 +52,9 @@ def test_bounds_take_a_part_of_the_tolerance(tol):
     p = jitter(300, 0)
     found = solve_blocks(ArrayBlocks(M, 60), 4, p=lambda n: p, tol=1e-9)
     survey = _Survey.of(ArrayBlocks(M, 60), 300)
-    data = _search_data(survey, p, tol)
-    gates = data.gates()
+    gates = Gates(_columns(survey, tol))
     gates.open(found.support, found.t)
-    value = data.view(gates, found.mu * p).screen(None, rough=False).dual_value
+    value = View(gates, Linear(found.mu * p)).screen(None, rough=False).dual_value
     assert (1 - SPENT * tol - 1e-8) * found.objective <= value <= found.objective
 
 
@@ -66,10 +66,8 @@ def test_the_penalty_is_that_of_all_columns():
 
 def test_gates_of_blocks_are_gates():
     M = mixtures(100)
-    w = M.sum(axis=0)
-    squares = (M**2).sum(axis=0)
-    whole = Gates(M, w, np.ones(100))
-    blocks = BlockGates(BlockColumns(ArrayBlocks(M, 23), 12, M.dtype), w, squares, "a search")
+    whole = Gates(MemoryColumns(M, M.sum(axis=0), np.ones(100)))
+    blocks = Gates(_columns(_Survey.of(ArrayBlocks(M, 23), 100), 1e-2))
     for gates in (whole, blocks):
         gates.open(np.array([70, 3, 41]), np.array([0.5, 0.2, 0.7]))
         gates.change(np.array([True, True, False]), np.array([5, 99]))
@@ -77,11 +75,38 @@ def test_gates_of_blocks_are_gates():
     assert blocks.fit == pytest.approx(whole.fit, rel=1e-12)
     np.testing.assert_allclose(blocks.gradient, whole.gradient, rtol=1e-10)
     np.testing.assert_allclose(blocks.hessian(), whole.hessian(), rtol=1e-9, atol=1e-12)
+    index = np.array([3, 0])
+    np.testing.assert_allclose(blocks.fitted.rows(index), whole.fitted.rows(index), atol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [None, np.array([2, 30, 99])])
+@pytest.mark.parametrize("rough", [False, True])
+def test_multipliers_of_blocks_are_multipliers(rows, rough):
+    M = mixtures(100)
+    whole = Gates(MemoryColumns(M, M.sum(axis=0), np.ones(100)))
+    blocks = Gates(_columns(_Survey.of(ArrayBlocks(M, 23), 100), 1e-2))
+    for gates in (whole, blocks):
+        gates.open(np.array([70, 3, 41]), np.array([0.5, 0.2, 0.7]))
+    expected = whole.fitted.multiplier(rough=False)
+    found = blocks.fitted.multiplier(rough=False)
+    assert found.quadratic == pytest.approx(expected.quadratic, rel=1e-12)
+    np.testing.assert_allclose(found.inner, expected.inner, rtol=1e-9, atol=1e-12)
+    scores = found.scores(rows, rough)
+    exact = expected.scores(rows, rough=False)
+    np.testing.assert_allclose(scores, exact, rtol=1e-3 if rough else 1e-10)
+    if rough:
+        assert (scores >= exact).all()
+
+
+def test_no_row_that_is_worth_its_price():
+    found = solve_blocks(ArrayBlocks(mixtures(), 60), 4, mu=1e9, tol=1e-6)
+    assert len(found.support) == 0
+    assert found.gap <= 1e-6
 
 
 def test_columns_are_read_where_they_are_not_remembered():
     M = mixtures(60)
-    columns = BlockColumns(ArrayBlocks(M, 17), 12, M.dtype)
+    columns = BlockMatrix(ArrayBlocks(M, 17), 12, M.dtype)
     columns.keep(np.array([1, 20]), M[:, [1, 20]])
     columns.remember(np.array([5]), M[:, [5]])
     indices = np.array([59, 20, 5, 0, 20])

@@ -18,11 +18,13 @@ from selfdict import (
     mu_heuristic,
     thread_limit,
 )
+from selfdict.columns import memory
+from selfdict.columns.memory import MemoryColumns
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.kernels.curvature import curvature
 from selfdict.kernels.gates import fit_columns
-from selfdict.model.screening import gram, gram_sums, positive_sums, screener
-from selfdict.solvers import gates as gates_module
+from selfdict.model.penalties import Linear
+from selfdict.model.screening import gram, gram_sums, positive_sums
 from selfdict.solvers import search
 from selfdict.solvers.gates import Gates
 from selfdict.solvers.iteration import Iteration
@@ -119,12 +121,13 @@ def test_the_hessian_of_columns_that_moved_alone_is_the_whole_one(step):
     """After a short step few columns move and are exchanged; after a long one all are summed."""
     rng = np.random.default_rng(5)
     M = rng.random((8, 60))
-    gates, fresh = (Gates(M, np.abs(M).sum(axis=0), np.ones(60)) for _ in range(2))
+    columns = MemoryColumns(M, np.abs(M).sum(axis=0), np.ones(60))
+    gates, fresh = (Gates(columns) for _ in range(2))
     t = rng.uniform(0.2, 0.6, 6)
     gates.open(np.arange(6), t)
-    before, state = gates.hessian(), gates.state.copy()
+    before, state = gates.hessian(), gates.fitted.saved_state()
     gates.evaluate(t + step)
-    moved = (gates.state != state).any(axis=1).mean()
+    moved = (gates.fitted.state != state).any(axis=1).mean()
     assert (0 < moved < 0.5) if step < 0.1 else moved >= 0.5
     fresh.open(np.arange(6), t + step)
     np.testing.assert_allclose(
@@ -135,7 +138,7 @@ def test_the_hessian_of_columns_that_moved_alone_is_the_whole_one(step):
 
 def test_gradient_and_hessian_are_those_of_the_value():
     M, _ = scene(60)
-    gates = Gates(M, np.abs(M).sum(axis=0), np.ones(60))
+    gates = Gates(MemoryColumns(M, np.abs(M).sum(axis=0), np.ones(60)))
     t = np.array([0.2, 0.35, 0.1, 0.4, 0.25])
     gates.open(np.array([3, 10, 20, 40, 50]), t)
     gradient, hessian = gates.gradient, gates.hessian()
@@ -154,22 +157,27 @@ def test_gradient_and_hessian_are_those_of_the_value():
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["products", "products known"])
-def test_products_with_the_atoms_are_those_of_the_definition(known):
+def test_products_with_the_atoms_are_those_of_the_definition(known, monkeypatch):
+    monkeypatch.setattr(memory, "GRAM_FEATURES", 1)
     M, _ = scene(60)
     w = np.random.default_rng(0).uniform(0.5, 2, 60)
-    gates = Gates(M, w, np.ones(60), gram=gram(M, w) if known else None)
+    gates = Gates(MemoryColumns(M, w, np.ones(60)), exact=not known)
     gates.open(np.array([3, 12, 20]), np.array([0.3, 0.0, 0.4]))
     gates.change(gates.t > 0, np.array([5, 51]))
     D = M[:, [3, 20, 5, 51]] / w[[3, 20, 5, 51]]
-    np.testing.assert_allclose(gates.G, D.T @ D, rtol=1e-13)
-    np.testing.assert_allclose(gates.C, (M / w).T @ D, rtol=1e-13)
+    assert (gates.fitted.gram is not None) == known
+    np.testing.assert_allclose(gates.fitted.G, D.T @ D, rtol=1e-13)
+    np.testing.assert_allclose(gates.fitted.C, (M / w).T @ D, rtol=1e-13)
 
 
 @pytest.mark.parametrize("columns", [None, np.arange(0, 60, 3)])
 def test_closed_atoms_join_as_if_all_columns_were_fitted_anew(columns):
     M, _ = scene(60)
     w, s = np.abs(M).sum(axis=0), np.random.default_rng(0).uniform(0.5, 2, 60)
-    gates = Gates(M, w, s, columns)
+    fitted = MemoryColumns(M, w, s)
+    if columns is not None:
+        fitted = fitted.take(columns)
+    gates = Gates(fitted)
     gates.open(np.array([3, 12, 20, 40]), np.array([0.3, 0.0, 0.25, 0.4]))
     gates.change(gates.t > 0, np.array([5, 7, 30, 33, 51]))
     fit, gradient, hessian = gates.fit, gates.gradient, gates.hessian()
@@ -222,13 +230,15 @@ def test_sums_from_the_products_of_all_points():
 
 
 @pytest.mark.parametrize("products", [False, True])
-def test_scores_are_those_of_the_definition(products):
+def test_scores_are_those_of_the_definition(products, monkeypatch):
+    monkeypatch.setattr(memory, "GRAM_FEATURES", 1)
     M, mu = scene(30)
     w, s = np.abs(M).sum(axis=0), np.random.default_rng(0).uniform(0.5, 2, 30)
-    gates = Gates(M, w, s)
+    gates = Gates(MemoryColumns(M, w, s))
     gates.open(np.array([2, 9, 17]), np.full(3, 0.4))
-    R = gates.residual()
-    view = View(gates, np.full(30, mu), screener(M, w, None), gram(M, w) if products else None)
+    R = gates.fitted.residual()
+    view = View(gates, Linear(np.full(30, mu)), rough=products)
+    assert view.multiplier.is_proof == (not products)
     assert view.objective == pytest.approx(0.5 * (R**2).sum(axis=0) @ s + 3 * 0.4 * mu, rel=1e-12)
     found = view.screen(None, rough=products)
     np.testing.assert_allclose(found.scores, naive_gates.scores(M, w, R * s), rtol=1e-10)
@@ -238,15 +248,16 @@ def test_scores_are_those_of_the_definition(products):
 def test_products_that_are_not_held_give_the_same_fit(monkeypatch):
     M = scene(60)[0]
     w = np.abs(M).sum(axis=0)
-    held = Gates(M, w, np.ones(60))
-    monkeypatch.setattr(gates_module, "HELD_COLUMNS", 10)
-    taken_anew = Gates(M, w, np.ones(60))
+    columns = MemoryColumns(M, w, np.ones(60))
+    held = Gates(columns)
+    monkeypatch.setattr(memory, "HELD_COLUMNS", 10)
+    taken_anew = Gates(columns)
     for gates in (held, taken_anew):
         gates.open(np.array([2, 9, 17]), np.full(3, 0.4))
         gates.change(np.array([True, False, True]), np.array([30, 31]))
         gates.evaluate(np.array([0.4, 0.3, 0.1, 0.0]))
-    assert taken_anew.C is None
-    np.testing.assert_allclose(taken_anew.Z, held.Z, rtol=1e-12, atol=1e-15)
+    assert taken_anew.fitted.C is None
+    np.testing.assert_allclose(taken_anew.fitted.Z, held.fitted.Z, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(taken_anew.gradient, held.gradient, rtol=1e-12)
     assert taken_anew.fit == pytest.approx(held.fit, rel=1e-13)
 
@@ -259,7 +270,7 @@ def test_rows_that_leave_the_search_are_zero_at_the_optimum(monkeypatch):
 
     def spy(self, found, gates):
         close_rows(self, found, gates)
-        closed[np.isinf(self.penalty)] = True
+        closed[np.isinf(self.penalty.slope)] = True
 
     monkeypatch.setattr(search.Search, "close_rows", spy)
     solution = working_set(M, mu, tol=1e-12)
@@ -287,7 +298,7 @@ def test_screening_by_the_products_of_all_points_leads_to_the_same_optimum(noise
     M, _ = scene(150, noise=noise, m=30)
     mu = 1e-3 * (M**2).sum() / 4
     plain = working_set(M, mu, tol=1e-7)
-    monkeypatch.setattr("selfdict.solvers.search_data.GRAM_FEATURES", 1)
+    monkeypatch.setattr("selfdict.columns.memory.GRAM_FEATURES", 1)
     solution = working_set(M, mu, tol=1e-7)
     assert solution.objective == pytest.approx(plain.objective, rel=2e-7)
     assert solution.gap <= 1e-7
@@ -493,7 +504,7 @@ def test_a_penalty_out_of_reach_is_not_looked_for_long():
 
 def test_of_multiples_of_one_column_only_the_first_joins():
     M = np.array([[1.0, 0.0, 2.0, 0.5], [0.0, 1.0, 0.0, 0.5]])
-    gates = Gates(M, np.abs(M).sum(axis=0), np.ones(4))
+    gates = Gates(MemoryColumns(M, np.abs(M).sum(axis=0), np.ones(4)))
     rows, violation = violating_rows(
         np.array([1.0, 3.0, 2.0, 0.5]), np.full(4, 0.6), None, gates, rounding=1e-10
     )

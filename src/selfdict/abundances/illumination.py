@@ -32,6 +32,7 @@ from selfdict._validation import Array, as_matrix
 from selfdict.abundances.nnls import nnls
 from selfdict.abundances.soft_sum import soft_sum
 from selfdict.abundances.uncertainty import inverses_of_patterns
+from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.scaling import (
     times_power_of_two,
     times_powers_of_two,
@@ -45,10 +46,10 @@ from selfdict.kernels.sparse import dense_columns
 PURITY = 0.75
 _ROUNDS = 10
 # pixels from which the spread is estimated; fewer for many materials: a matrix is inverted for each
-_SAMPLE = 20_000
+_SAMPLE = 5_000
 _ENTRIES = 1 << 28
 # residuals from which the noise is estimated; fewer for many bands
-_RESIDUALS = 2000
+_RESIDUALS = 1000
 _RESIDUAL_ENTRIES = 1 << 19
 # a brightness that varies by less than this is constant
 _LEAST_SPREAD = 1e-4
@@ -102,15 +103,21 @@ class Illumination:
         M = as_matrix(M, finite=False, sparse=True)
         if not squared_norms(times_powers_of_two(U, -unusual_column_exponents(U))).all():
             raise InputError("shares are relative to spectra; U has a spectrum of zeros")
-        if H is None:
-            H = nnls(U, M)
         if sample_weight is None:
             sample_weight = np.ones(M.shape[1])
+        if H is None and not rescale:
+            # more pixels would not tell more
+            some = _evenly(np.arange(M.shape[1]), _SAMPLE)
+            M = M[:, some]
+            sample_weight = sample_weight[some]
+        if H is None:
+            H = nnls(U, M)
         if rescale:
             factors = _typical_factors(U, H.astype(np.float64), sample_weight)
             U = (U * factors).astype(U.dtype)
             H = (H / factors[:, None]).astype(H.dtype)
-        noise, spread = _noise_and_spread(U, M, H, sample_weight)
+        with single_threaded_blas():
+            noise, spread = _noise_and_spread(U, M, H, sample_weight)
         return cls(U, noise, spread)
 
     @property
@@ -220,9 +227,14 @@ def _noise(residuals: Array, degrees: Array, weight: Array) -> float:
 
 def _variances_of_sums(U: Array, present: Array) -> Array:
     """Return 1ᵀ(U_PᵀU_P)⁻¹1 for the materials P present in each pixel, (n,)."""
-    patterns, pattern = np.unique(present.T, axis=0, return_inverse=True)
-    inverses = inverses_of_patterns((U.T @ U)[None], patterns)
-    return np.asarray(inverses.sum(axis=(1, 2))[pattern.ravel()])
+    r = len(present)
+    # a number for each set of materials; of more than 53, each pixel counts as a set of its own
+    numbers = np.arange(present.shape[1], dtype=np.float64)
+    if r <= 53:
+        numbers = np.exp2(np.arange(r)) @ present
+    _, first, pattern = np.unique(numbers, return_index=True, return_inverse=True)
+    inverses = inverses_of_patterns((U.T @ U)[None], present.T[first])
+    return np.asarray(inverses.sum(axis=(1, 2))[pattern])
 
 
 def _spread(deviations: Array, variances: Array, weight: Array) -> float:
@@ -250,6 +262,8 @@ def _evenly(indices: Array, size: int) -> Array:
 
 def _median(values: Array, weight: Array) -> float:
     """Return the weighted median."""
+    if (weight == weight[0]).all():
+        return float(np.median(values))
     order = np.argsort(values)
     cumulative = np.cumsum(weight[order])
     middle = int(np.searchsorted(cumulative, 0.5 * cumulative[-1]))

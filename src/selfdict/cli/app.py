@@ -149,8 +149,8 @@ def compare(
     """Run every method on a scene, side by side."""
     from selfdict.cli.record import method_record
     from selfdict.cli.run import look_at, run_unmix
-    from selfdict.scene.options import METHODS, UnmixOptions, method_name
-    from selfdict.scene.result import Comparison
+    from selfdict.report.comparison import own_row
+    from selfdict.scene.options import METHODS, UnmixOptions
 
     # The paper's two variants of FGNSR, and all other methods. Pure pixels and nonnegative
     # coefficients have the errors that can be compared.
@@ -172,9 +172,7 @@ def compare(
         if result.rank_advice is not None:
             bars.print_notes([result.rank_advice.reason])
         bars.print_notes([*result.notes, *result.given_up])
-    name = method_name("fgnsr", result.parameters["candidates"])
-    own = Comparison(name, result.relative_error, result.seconds["select"], result.pixels)
-    results = [*result.comparison, own]
+    results = [*result.comparison, own_row(result)]
     # JSON has all digits, the table is for people.
     if json:
         methods = [method_record(each) for each in results]

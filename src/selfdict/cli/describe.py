@@ -14,8 +14,8 @@ def describe(source: Source) -> dict[str, Any]:
     A scene that fits in memory is read once. All pixels of a larger one are read twice, block by
     block: to look at the bands, and to count the pixels that are valid in those that are used.
     """
+    from selfdict.files.formats import format_of
     from selfdict.scene import preflight, valid_mask
-    from selfdict.scene.formats import format_of
     from selfdict.scene.plan import held_in_memory
 
     scene = held_in_memory(source.read())

@@ -113,9 +113,9 @@ def _row(name: str, match: "Match") -> tuple[str, ...]:
 
 def _draw(endmembers: Any, found: "Identification", path: Path, force: bool) -> None:
     """Write the figure; a file that cannot be written is an error of one line."""
+    from selfdict.files.errors import first_line
     from selfdict.report import plot_matches
     from selfdict.scene import SceneError
-    from selfdict.scene.errors import first_line
     from selfdict.scene.staging import staged
 
     figure = plot_matches(endmembers, found.matches)

@@ -46,7 +46,7 @@ def map_format(asked: str | None, source: Source, scene: "xr.DataArray") -> MapF
 
 
 def _format_of_input(path: Path) -> str:
-    from selfdict.scene.formats import format_of
+    from selfdict.files.formats import format_of
 
     format = format_of(path)
     # The images of these products are GeoTIFFs as a rule.
@@ -60,7 +60,7 @@ def _format_of_input(path: Path) -> str:
 
 def _fits_envi(scene: "xr.DataArray") -> bool:
     """Whether an ENVI header can hold the grid of a scene."""
-    from selfdict.scene.formats.envi_map import map_fields
+    from selfdict.files.envi_map import map_fields
     from selfdict.scene.georef import crs_of, transform_of
 
     try:

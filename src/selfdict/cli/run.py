@@ -88,7 +88,7 @@ def unmix_into(
     title: str,
 ) -> dict[str, Any]:
     """Unmix a scene, write all outputs into ``folder``, and return the contents of ``run.json``."""
-    from selfdict.report import MethodResult, report_data, write_report
+    from selfdict.report import write_report
     from selfdict.scene import write_spectra
 
     # Before the work, since not every format has room for every grid.
@@ -109,15 +109,14 @@ def unmix_into(
         write_maps(result, folder, format)
     command = command_line(source, replace(settings, rank=str(result.parameters["r"])))
     record = run_record(source, settings, result, scene, command) | {"notes": notes}
-    data = report_data(
-        scene,
+    write_report(
         result,
+        scene,
+        folder / "report.html",
         title=title,
-        comparison=[MethodResult(**vars(other)) for other in result.comparison],
         parameters=parameter_table(source, settings, result, record),
         command=command,
     )
-    write_report(data, folder / "report.html")
     if maps is not None:
         if already_written:
             for path in maps.iterdir():

@@ -192,8 +192,8 @@ class Source:
         return files
 
     def _files(self) -> dict[str, Path]:
-        from selfdict.scene.formats import format_of
-        from selfdict.scene.formats.products import find_product
+        from selfdict.files.formats import format_of
+        from selfdict.files.image_names import find_product
 
         format = format_of(self.file)
         if format in ("enmap", "desis"):
@@ -206,7 +206,7 @@ class Source:
             return {path.relative_to(self.file.parent).as_posix(): path for path in parts}
         files = [self.file]
         if format == "envi":
-            from selfdict.scene.formats import envi
+            from selfdict.files import envi
 
             # The header and the data, whichever of them was given.
             files = list(envi.find_files(self.file))
@@ -296,8 +296,8 @@ def _integer_or_none(digits: str) -> int | None:
 
 def library_files(path: Path | None) -> list[Path]:
     """Return the files of a spectral library, or its folder."""
+    from selfdict.files import envi
     from selfdict.scene import SceneError
-    from selfdict.scene.formats import envi
 
     if path is None:
         return []

@@ -35,7 +35,6 @@ class DeviceArrays:
         self.device = device
         self.M = to_device(data.M, device)
         self.s = to_device(data.s, device)
-        self.p = to_device(data.p, device)
         self.w = to_device(data.w, device)
         n = self.M.shape[1]
         like = {"dtype": self.M.dtype, "device": device}
@@ -76,7 +75,7 @@ class DeviceArrays:
         squares = torch.linalg.vector_norm(self.R, dim=0, dtype=torch.float64).square()
         return float(squares @ self.s.double())
 
-    def project(self, mu: float, beta: float) -> None:
+    def project(self, penalty: Any, beta: float) -> None:
         """Take a projected gradient step from the point extrapolated by β."""
         torch = optional("torch")
         n = self.M.shape[1]
@@ -86,12 +85,13 @@ class DeviceArrays:
             self.E = self.data.loss.gradient(self.E)
         self.E = self.E.mul_(self.s * self.data.step_size)
         # a penalty beyond the range closes all rows as well as a very large number does
-        penalty = self.p * min(mu * self.data.step_size, 1e37)
+        lowered = np.minimum(penalty.slope * self.data.step_size, 1e37)
+        slope = to_device(lowered, self.device, self.data.M.dtype)
         factor = torch.full((), beta, dtype=self.M.dtype, device=self.device)
         for start in range(0, n, len(self.V)):
             stop = min(start + len(self.V), n)
             V = torch.mm(self.M[:, start:stop].T, self.E, out=self.V[: stop - start])
-            gradient_step(V, self.Y, self.Y_old, self.t, self.t_old, factor, penalty, self.w, start)
+            gradient_step(V, self.Y, self.Y_old, self.t, self.t_old, factor, slope, self.w, start)
         self.Y, self.Y_old = self.Y_old, self.Y
         self.t, self.t_old = self.t_old, self.t
         self.R, self.R_old = self.R_old, self.R

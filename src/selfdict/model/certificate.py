@@ -11,6 +11,7 @@ from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import choose_device
 from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.dense_rows import DenseSums, MemoryRows
 from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.feasibility import check_residual, into_omega
 from selfdict.model.features import Feature, check_features, features_of
@@ -112,7 +113,7 @@ def _certified(solution: Solution, problem: Problem, device: Any) -> Solution:
             objective = sparse_objective(solution, sparse)
         else:
             objective = dense_objective(solution, R)
-    bound = terms.bound(problem.require_mu() * problem.p)
+    bound = terms.bound(problem.penalty)
     bound = consistent_bound(bound, objective.value, objective.rounding)
     return replace(solution, objective=objective.value, dual_bound=bound)
 
@@ -159,8 +160,8 @@ def dense_terms(
 
     if not use_bounds or problem.epsilon is not None or not problem.loss.quadratic:
         return terms(None)
-    penalty = problem.require_mu() * problem.p
-    bounded = terms(penalty)
+    penalty = problem.penalty
+    bounded = terms(penalty.slope)
     # for a residual much smaller than the optimal one, the rows that bounds decide would count
     if DECIDED * bounded.best_scaling(penalty)[0] > 1:
         return terms(None)
@@ -253,17 +254,15 @@ def _scores(
     if D is not None and v is not None:
         atoms = D
         weights = v
-    rows = np.flatnonzero(weights > 0)
-    pay = ScoreBounds.pay(len(rows), M.shape[1], M.shape[0])
-    if penalty is None or device is not None or not pay:
+    rows = MemoryRows(atoms, np.where(weights > 0, weights, 1.0))
+    if penalty is None or device is not None or not rows.pay(M.shape[1]):
         return row_scores(M, theta, w, D, v, device)
     own = np.zeros(1)
     if D is None:
-        own = np.minimum(np.einsum("ij,ij->j", M, theta, dtype=np.float64), 0.0)[rows]
-    bounds = ScoreBounds(atoms, np.maximum(weights, np.finfo(float).tiny))
-    scores = np.zeros(weights.size)
-    scores[rows] = bounds.scores(theta * w, penalty[rows], own, rows, rough=False)
-    return scores
+        own = np.minimum(np.einsum("ij,ij->j", M, theta, dtype=np.float64), 0.0)
+    # rows without weight are zero in Ω
+    counted = np.where(weights > 0, penalty, np.inf)
+    return ScoreBounds(rows).scores(DenseSums(theta * w), counted, own, rough=False)
 
 
 def _conjugate_of(loss: Loss, psi: Array, s: Array) -> Callable[[float], float]:

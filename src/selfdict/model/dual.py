@@ -26,10 +26,14 @@ order, with u = 2⁻⁵³; that sum is bounded by norms.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from selfdict._validation import Array
+
+if TYPE_CHECKING:
+    from selfdict.model.penalties import Penalty
 
 UNIT_ROUNDOFF = 2.0**-53
 # kinks of the dual value that are sorted; among more of them the maximiser is looked for first
@@ -74,12 +78,12 @@ class DualTerms:
             self.scores + other.scores,
         )
 
-    def best_scaling(self, penalty: Array) -> tuple[float, float]:
+    def best_scaling(self, penalty: "Penalty") -> tuple[float, float]:
         """Return the c that maximises D(cθ) for a quadratic loss, and the maximum."""
-        return best_scaling(self.linear, self.quadratic, self.scores, penalty)
+        return penalty.best_scaling(self.linear, self.quadratic, self.scores)
 
-    def bound(self, penalty: Array) -> float:
-        """Return max_c D(cθ) for the penalties μp of the rows: a lower bound on model (6)."""
+    def bound(self, penalty: "Penalty") -> float:
+        """Return max_c D(cθ) for the penalty of the rows: a lower bound on model (6)."""
         if self.conjugate is None:
             return self.best_scaling(penalty)[1]
         if self.largest_scaling <= 0:
@@ -87,7 +91,7 @@ class DualTerms:
         conjugate = self.conjugate
 
         def dual(c: float) -> float:
-            excess = math.fsum(np.maximum(c * self.scores - penalty, 0.0))
+            excess = math.fsum(penalty.conjugate(c * self.scores))
             return rounded_down(c * self.linear, conjugate(c), excess)
 
         return max(0.0, search_scaling(dual, self.largest_scaling))

@@ -70,7 +70,9 @@ def sparse_objective(solution: Solution, sparse: SparseResidual) -> Objective:
 def _with_price(solution: Solution, fit: float, rounding: float) -> Objective:
     """Add the penalty of the diagonal, and what rounding may do to sums of positive numbers."""
     problem = problem_of(solution)
-    value = fit + problem.require_mu() * weighted_trace(problem, solution)
+    support = solution.support  # the price of a closed row may be infinite
+    t = solution.diagonal[support].astype(np.float64)
+    value = fit + problem.penalty.take(support).value(t)
     n_terms = problem.M.shape[0] + len(solution.support)
     # twice, since the room for rounding is rounded itself
     return Objective(value, 2 * (rounding + dot_error(n_terms) * value))

@@ -23,6 +23,7 @@ from selfdict._validation import (
 from selfdict.compute.device import is_tensor, to_numpy
 from selfdict.model.losses import Loss, as_loss
 from selfdict.model.omega import column_norms
+from selfdict.model.penalties import Linear, Penalty
 
 if TYPE_CHECKING:
     from selfdict.model.reduction import Reduction
@@ -247,6 +248,15 @@ class Problem:
         if self.D is not None:
             D = self.loss.whiten(self.D)
         return SquaredForm(self.loss.whiten(self.M), D, self.loss.weigh(self.s))
+
+    @property
+    def penalty(self) -> Penalty:
+        """What the rows of X cost, for the penalised model (6)."""
+        return self.penalty_at(self.require_mu())
+
+    def penalty_at(self, mu: float) -> Penalty:
+        """Return what the rows of X cost at another μ."""
+        return Linear(mu * self.p)
 
     def require_mu(self) -> float:
         """Return μ, for a function of the penalised model (6) alone."""

@@ -7,33 +7,29 @@ scores of a few centres serve for all rows. Rows that are not decided then are p
 directions that are leading in the metric of θ, where a product takes a tenth of the time, and where
 many are left, onto twice as many. What is left gets its score in float32, and only rows near their
 penalty or above it get one in float64.
+
+θ and the rows may be in memory, on a device or in blocks: :class:`ColumnSums` and :class:`Rows` are
+what the bounds need of them.
 """
 
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol
 
 import numpy as np
 
 from selfdict._validation import Array
 from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.threads import even_slices, for_slices
-from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_metric import (
     FEW_DIRECTIONS,
     MORE_DIRECTIONS,
     Metric,
+    MetricSums,
     Projection,
-    cluster_bounds,
-    positive_norms,
-    rough_sums,
-    sums_of_centres,
 )
-from selfdict.model.screening import positive_sums
 
-# with fewer rows, or columns per feature, all scores take less time than the bounds
-FEWEST_ROWS = 4000
-COLUMNS_PER_FEATURE = 16
-# with fewer rows a projection takes less time than their clusters
-FEWEST_ROWS_FOR_CLUSTERS = 20_000
 # with fewer products of rows and columns, scores take less time than a second projection
 FEWEST_PRODUCTS_FOR_MORE_DIRECTIONS = 10**8
 # rows are taken through the bounds in slices of this many
@@ -45,154 +41,216 @@ ROWS_FOR_DIRECTIONS = 2000
 DECIDED = 0.995
 
 
+class Step(Enum):
+    """What bounds scores, the cheapest first."""
+
+    CLUSTERS = "clusters"
+    DIRECTIONS = "directions"
+    MORE_DIRECTIONS = "more directions"
+    SINGLE = "float32"
+    DOUBLE = "float64"
+
+
+@dataclass(frozen=True)
+class UnitRows:
+    """Some columns of D (m, d), or all, to be divided by their norms (d,) when they are needed."""
+
+    D: Array
+    norms: Array
+    index: Array | None = None
+
+    def __len__(self) -> int:
+        if self.index is None:
+            return len(self.norms)
+        return len(self.index)
+
+    def take(self, part: slice) -> Array:
+        """Return some of the rows, (m, k), in float64."""
+        index: Any = part
+        if self.index is not None:
+            index = self.index[part]
+        return np.asarray(self.D[:, index] / self.norms[index], dtype=np.float64)
+
+
+class ColumnSums(Protocol):
+    """Sums over the columns of a multiplier θ (m, l), wherever these are."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m, l)."""
+        ...
+
+    def metric_sums(self) -> MetricSums:
+        """Return what the metric of θ is made of."""
+        ...
+
+    def sums_of_centres(self, centres: Array, reach: float) -> Array:
+        """Return h(c) from above for the centres of clusters; ``reach`` is Σ_j ‖θ_j‖."""
+        ...
+
+    def projected_sums(self, projection: Projection, coordinates: Array) -> Array:
+        """Return h(P b) from above for the columns b of ``coordinates``."""
+        ...
+
+    def rough_sums(self, rows: UnitRows, reach: float) -> Array:
+        """Return h(x) computed in float32, from above unless the rows say otherwise."""
+        ...
+
+    def exact_sums(self, rows: UnitRows) -> Array:
+        """Return h(x) computed in float64."""
+        ...
+
+
+class Rows(Protocol):
+    """The atoms of a dictionary, each a row of X that may open, wherever they are."""
+
+    @property
+    def v(self) -> Array:
+        """The positive weights of the atoms, (d,)."""
+        ...
+
+    @property
+    def lengths(self) -> Array:
+        """‖d_i‖₂/v_i, (d,)."""
+        ...
+
+    @property
+    def fewest_for_clusters(self) -> int:
+        """With fewer rows, bounds by clusters take more time than they save."""
+        ...
+
+    def pay(self, n_columns: int) -> bool:
+        """Whether bounds on all rows save time for this many columns of θ."""
+        ...
+
+    def steps(self, rough: bool) -> Sequence[Step]:
+        """Return the steps that save time here; ``rough``: float32 is enough."""
+        ...
+
+    def values(self, rows: Array) -> Array:
+        """Return some atoms as they are given, (m, k), as a dense array."""
+        ...
+
+    def unit(self, rows: Array) -> UnitRows:
+        """Return some atoms to be scaled to unit length."""
+        ...
+
+    def positive_sums(self, theta: Array, rows: Array | None, dtype: type) -> Array:
+        """Return Σ_j max(0, (d_i/v_i)ᵀθ_j) for some rows (None: all), multiplied in ``dtype``."""
+        ...
+
+    def summation_depth(self, n_columns: int) -> int:
+        """Return how many additions such a sum has gone through, at most."""
+        ...
+
+    def cluster_bounds(self, theta: ColumnSums, metric: Metric, rows: Array, most: Array) -> Array:
+        """Return h(c) + h(x − c) from above, with the centre c of the cluster of each row x.
+
+        The values of rows whose bound exceeds ``most`` (k,) will be asked for next.
+        """
+        ...
+
+
 class ScoreBounds:
     """Scores of the rows of a dictionary, exact only where a bound does not decide.
 
-    Parameters
-    ----------
-    D : (m, d) ndarray
-        The atoms.
-    v : (d,) ndarray of float64
-        Their positive weights.
-
-    Attributes
-    ----------
-    undecided : dict of str to int
-        How many rows each step of the last call has left for the next one.
+    ``undecided`` tells how many rows each step of the last call has left for the next one.
     """
 
-    def __init__(self, D: Array, v: Array) -> None:
-        self.D = D
-        self.v = v
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
         self.undecided: dict[str, int] = {}
 
-    @staticmethod
-    def pay(n_rows: int, n_columns: int, n_features: int) -> bool:
-        """Whether there are enough rows and columns for bounds to save time."""
-        return n_rows >= FEWEST_ROWS and n_columns >= COLUMNS_PER_FEATURE * n_features
-
-    @cached_property
-    def norms(self) -> Array:
-        """‖d_i‖₂ of all atoms, where zero counts as one."""
-        return positive_norms(self.D)
-
-    @cached_property
-    def clusters(self) -> RowClusters:
-        """Clusters of the atoms scaled to unit length."""
-        return RowClusters.of(self.D, self.norms)
-
     def scores(
-        self, theta: Array, penalty: Array, own: Array, rows: Array | None, rough: bool
+        self,
+        theta: ColumnSums,
+        penalty: Array,
+        own: Array,
+        rough: bool,
+        share: float = DECIDED,
     ) -> Array:
-        """Return scores of rows, or upper bounds on them that are below 0.995 of the penalty.
+        """Return scores of all rows, or upper bounds on them that are below their limit.
 
         Parameters
         ----------
-        theta : (m, l) ndarray of float64
-        penalty : (k,) ndarray
-            μp of these rows; infinity for rows that do not count.
-        own : (k,) or (1,) ndarray
+        theta : ColumnSums
+        penalty : (d,) ndarray
+            μp of the rows; infinity for rows that do not count.
+        own : (d,) or (1,) ndarray
             What the own column of each row adds to the sum of positive parts, ≤ 0.
-        rows : (k,) ndarray of int or None
-            The rows; None for all.
         rough : bool
-            Whether scores in float32, from above, are enough.
+            Whether scores in float32 are enough.
+        share : float
+            The limit as a part of the penalty.
         """
-        if rows is None:
-            rows = np.arange(len(self.v))
-        own = np.broadcast_to(own, rows.shape)
-        scores = np.zeros(len(rows))
-        if not theta.any():
+        own = np.broadcast_to(own, penalty.shape)
+        scores = np.zeros(len(penalty))
+        sums = theta.metric_sums()
+        if sums.total == 0:
             return scores
-        metric = Metric.of(theta)
-        lengths = self.norms[rows] / self.v[rows]
+        metric = Metric.from_sums(sums)
+        lengths = self.rows.lengths
+        limit = share * penalty
         left = np.flatnonzero(np.isfinite(penalty))
         self.undecided = {"rows": len(left)}
-        steps = [
-            self._cluster_bounds,
-            self._projection_bounds,
-            self._finer_projection_bounds,
-            self._rough_scores,
-        ]
-        if not rough:
-            steps.append(self._exact_scores)
-        for step in steps:
+        for step in self.rows.steps(rough):
             if len(left) == 0:
                 break
-            if step == self._cluster_bounds and len(left) < FEWEST_ROWS_FOR_CLUSTERS:
+            if not self._pays(step, len(left), theta):
                 continue
-            if step == self._finer_projection_bounds and not _more_directions_pay(len(left), theta):
-                continue
-            scores[left] = lengths[left] * step(theta, metric, rows[left]) + own[left]
-            left = left[scores[left] > DECIDED * penalty[left]]
-            self.undecided[step.__name__] = len(left)
+            most = np.divide(
+                limit[left] - own[left],
+                lengths[left],
+                out=np.full(len(left), np.inf),
+                where=lengths[left] > 0,
+            )
+            scores[left] = lengths[left] * self._bounds(step, theta, metric, left, most) + own[left]
+            left = left[scores[left] > limit[left]]
+            self.undecided[step.value] = len(left)
         return scores
 
-    def _unit_rows(self, rows: Array) -> Array:
-        """Return atoms of unit length, (m, k), in float64."""
-        return np.asarray(self.D[:, rows] / self.norms[rows], dtype=np.float64)
+    def _pays(self, step: Step, n_rows: int, theta: ColumnSums) -> bool:
+        """Whether a step saves time for as many rows as are left."""
+        if step is Step.CLUSTERS:
+            return n_rows >= self.rows.fewest_for_clusters
+        if step is Step.MORE_DIRECTIONS:
+            n_features, n_columns = theta.shape
+            # a product in these directions must take much less time than the product itself
+            if n_features <= 2 * MORE_DIRECTIONS:
+                return False
+            return n_rows * n_columns >= FEWEST_PRODUCTS_FOR_MORE_DIRECTIONS
+        return True
 
-    def _cluster_bounds(self, theta: Array, metric: Metric, rows: Array) -> Array:
-        """Return h(c) + h(x − c) from above, with the centre c of the cluster of each row x."""
-        centres = self.clusters.centres
-        of_centres = sums_of_centres(centres, theta, metric.total)
-        bounds = np.empty(len(rows))
-
-        def task(start: int, stop: int) -> None:
-            part = rows[start:stop]
-            labels = self.clusters.labels[part]
-            bounds[start:stop] = cluster_bounds(
-                self._unit_rows(part), centres[:, labels], of_centres[labels], metric
-            )
-
-        with single_threaded_blas():
-            for_slices(task, len(rows), even_slices(len(rows), ROWS_PER_SLICE))
-        return bounds
-
-    def _projection_bounds(self, theta: Array, metric: Metric, rows: Array) -> Array:
-        """Return h(y) + h(x − y) from above, with projections y onto a few directions."""
-        return self._bounds_by_directions(theta, metric, rows, FEW_DIRECTIONS)
-
-    def _finer_projection_bounds(self, theta: Array, metric: Metric, rows: Array) -> Array:
-        """Return the same with more directions."""
-        return self._bounds_by_directions(theta, metric, rows, MORE_DIRECTIONS)
-
-    def _bounds_by_directions(
-        self, theta: Array, metric: Metric, rows: Array, n_directions: int
+    def _bounds(
+        self, step: Step, theta: ColumnSums, metric: Metric, rows: Array, most: Array
     ) -> Array:
-        """Return the bounds by projections onto leading directions."""
-        sample = self._unit_rows(_spread_sample(rows))
-        projection = Projection.of(sample, metric, n_directions)
+        """Return h of rows of unit length, from above; exact if the step is the last one."""
+        if step is Step.CLUSTERS:
+            return self.rows.cluster_bounds(theta, metric, rows, most)
+        if step is Step.DIRECTIONS:
+            return self._by_directions(theta, metric, rows, FEW_DIRECTIONS)
+        if step is Step.MORE_DIRECTIONS:
+            return self._by_directions(theta, metric, rows, MORE_DIRECTIONS)
+        if step is Step.SINGLE:
+            return theta.rough_sums(self.rows.unit(rows), metric.total)
+        # the room for rounding comes with the dual value
+        return theta.exact_sums(self.rows.unit(rows))
+
+    def _by_directions(
+        self, theta: ColumnSums, metric: Metric, rows: Array, n_directions: int
+    ) -> Array:
+        """Return h(y) + h(x − y) from above, with projections y onto leading directions."""
+        # a few thousand rows, evenly spread, are enough to find directions
+        every = max(1, len(rows) // ROWS_FOR_DIRECTIONS)
+        unit = self.rows.unit(rows)
+        projection = Projection.of(unit.take(slice(None, None, every)), metric, n_directions)
         coordinates = np.empty((projection.basis.shape[1], len(rows)))
         bounds = np.empty(len(rows))
 
         def task(start: int, stop: int) -> None:
-            X = self._unit_rows(rows[start:stop])
+            X = unit.take(slice(start, stop))
             coordinates[:, start:stop], bounds[start:stop] = projection.split(X)
 
         with single_threaded_blas():
             for_slices(task, len(rows), even_slices(len(rows), ROWS_PER_SLICE))
-        return np.asarray(bounds + projection.sums(coordinates, theta))
-
-    def _rough_scores(self, theta: Array, metric: Metric, rows: Array) -> Array:
-        """Return scores in float32, with room for its rounding."""
-        return rough_sums(self.D, self.norms, theta, rows, metric.total)
-
-    def _exact_scores(self, theta: Array, metric: Metric, rows: Array) -> Array:
-        """Return scores in float64; the room for their rounding comes with the dual value."""
-        return positive_sums(self.D, self.norms, theta, rows, np.float64)
-
-
-def _more_directions_pay(n_rows: int, theta: Array) -> bool:
-    """Whether a second projection saves time, for rows that the first one has left."""
-    n_features, n_columns = theta.shape
-    # a product in these directions must take much less time than the product itself
-    if n_features <= 2 * MORE_DIRECTIONS:
-        return False
-    return bool(n_rows * n_columns >= FEWEST_PRODUCTS_FOR_MORE_DIRECTIONS)
-
-
-def _spread_sample(rows: Array) -> Array:
-    """Return a few thousand of the rows, evenly spread: enough to find directions."""
-    every = max(1, len(rows) // ROWS_FOR_DIRECTIONS)
-    return rows[::every]
+        return np.asarray(bounds + theta.projected_sums(projection, coordinates))

@@ -184,12 +184,6 @@ class Projection:
         return np.asarray(norms * rough_sums(coordinates, norms, projected, None, reach))
 
 
-def sums_of_centres(centres: Array, theta: Array, reach: float) -> Array:
-    """Return h(c) from above for the columns c of ``centres``; ``reach`` is Σ_j ‖θ_j‖."""
-    norms = positive_norms(centres)
-    return np.asarray(norms * rough_sums(centres, norms, theta, None, reach))
-
-
 def cluster_bounds(X: Array, centres: Array, of_centres: Array, metric: Metric) -> Array:
     """Return h(c) + h(x − c) from above.
 

@@ -8,7 +8,7 @@ from selfdict._validation import Array
 from selfdict.compute.span import smaller_moments
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.certificate import dense_terms, lengths, sparse_terms
-from selfdict.model.dual import DualTerms, best_scaling, dot_error
+from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.objective import objective_value, problem_of, residual, sparse_residual
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, consistent_bound
@@ -18,9 +18,8 @@ def closed_rows(solution: Solution) -> Array:
     """Return which rows are zero at every optimum, (d,) of bool."""
     problem = problem_of(solution)
     terms = _terms(problem, solution)
-    mu = problem.require_mu()
-    penalty = mu * problem.p
-    c, bound = best_scaling(terms.linear, terms.quadratic, terms.scores, penalty)
+    penalty = problem.penalty
+    c, bound = terms.best_scaling(penalty)
     attained = objective_value(solution).from_above
     gap = attained - consistent_bound(bound, attained, 0.0)
     gap += 8 * np.finfo(float).eps * attained
@@ -32,7 +31,7 @@ def closed_rows(solution: Solution) -> Array:
     if form.D is not None:
         atoms = form.D
     distance = lengths(np.sqrt(squared_norms(atoms)), problem.v) * reach
-    closed: Array = (c * terms.scores + distance < penalty) | (problem.v == 0)
+    closed: Array = (c * terms.scores + distance < penalty.slope) | (problem.v == 0)
     return closed
 
 

@@ -9,7 +9,7 @@ from selfdict._validation import Array
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.model.reduction import Reduction
 from selfdict.model.solution import Solution
-from selfdict.solvers.fixed_gates import fit_within_gates
+from selfdict.solvers.search_data import fit_within_gates
 
 
 class GateReduction(Reduction):

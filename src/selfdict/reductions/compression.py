@@ -140,7 +140,7 @@ def _bound(problem: Problem, basis: Array, solution: Solution) -> float:
     # ‖Qϑ‖² exceeds ‖ϑ‖² by no more than Q departs from orthonormality
     longer = 1 + 4 * dot_error(M.shape[0]) * np.sqrt(Q.shape[1])
     terms = replace(terms, quadratic=longer * terms.quadratic)
-    return terms.bound(problem.require_mu() * problem.p)
+    return terms.bound(problem.penalty)
 
 
 def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None) -> Compressed:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.report.facts import band_gaps
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,8 @@ def nice_axis(low: float, high: float, n_ticks: int = 6, *, widen: bool = False)
 def svg_path(x: Array, y: Array) -> str:
     """Return the line through the points (percent from the lower left) as an SVG path.
 
-    The line is broken at values that are not finite, and at gaps in ``x`` of more than five times
-    the median step, so that it does not bridge dropped bands.
+    The line is broken at values that are not finite and at gaps in ``x``, so that it does not
+    bridge dropped bands.
 
     Examples
     --------
@@ -107,12 +108,9 @@ def svg_band(x: Array, low: Array, high: Array) -> str:
 def _runs(x: Array, y: Array) -> list[slice]:
     """Return the runs of points that a line connects."""
     is_finite = np.isfinite(y)
-    steps = np.abs(np.diff(x))
-    largest_step = 0.0
-    if len(steps) > 0:
-        largest_step = 5 * float(np.median(steps))
     # Whether each point but the last is connected to the next one.
-    connected = is_finite[:-1] & is_finite[1:] & (steps <= largest_step)
+    connected = is_finite[:-1] & is_finite[1:]
+    connected[band_gaps(x) - 1] = False
     starts = np.flatnonzero(is_finite & ~np.append(False, connected))
     stops = np.flatnonzero(is_finite & ~np.append(connected, False)) + 1
     return [slice(start, stop) for start, stop in zip(starts, stops, strict=True)]
@@ -127,6 +125,27 @@ def _line(x: Array, y: Array) -> str:
             command = "M"
         path.append(f"{command}{x[k]:.5g} {100 - y[k]:.5g}")
     return "".join(path)
+
+
+def svg_bars(heights: Array, n_numbered: int, axis: Axis) -> list[dict[str, float]]:
+    """Return position, width and height of bars, in percent; a gap follows the numbered ones."""
+    n_bars = len(heights)
+    # A bar is two units wide, and one unit is left empty after the numbered ones. At least 24
+    # units, so that few bars do not become as wide as the page.
+    unit = 100 / max(2 * n_bars + 1, 24)
+    bars = []
+    for k, height in enumerate(heights):
+        start = 2 * k
+        if k >= n_numbered:
+            start += 1
+        bars.append(
+            {
+                "x": round(unit * (start + 0.2), 3),
+                "width": round(1.6 * unit, 3),
+                "height": round(float(axis.position(height)), 3),
+            }
+        )
+    return bars
 
 
 def label_positions(points: Array, width: int, height: int, distance: float) -> Array:

@@ -1,151 +1,133 @@
-"""What the page shows of each material: its mark, its spectrum, its map, its group."""
+"""What the page shows of each material: its mark, its spectrum, its map, its group, its name."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from selfdict._colours import PALETTE, class_colours
+from selfdict._colours import PALETTE, class_colours, line_styles
 from selfdict._validation import Array
 from selfdict.readout.wording import at_least
 from selfdict.report import words
-from selfdict.report.charts import Axis, label_positions, svg_band, svg_path
-from selfdict.report.data import ReportData
-from selfdict.report.images import class_png, map_png, pale, thin_out
-from selfdict.report.palette import ABUNDANCE_MAP, line_styles
+from selfdict.report.charts import Axis, label_positions, nice_axis, svg_band, svg_path
+from selfdict.report.facts import are_shares, band_axis, material_names
+from selfdict.report.pictures import Maps, class_png, image_step, pale
+from selfdict.scene.dominant import dominant_materials
+
+# For annotations only.
+if TYPE_CHECKING:
+    from selfdict.scene import UnmixResult
 
 
-def marker_radius(width: int, height: int) -> float:
-    """Return the radius of a marker in pixels of the image, which the page scales to its width."""
-    return max(width, height) / 75
-
-
-def markers(
-    d: ReportData, x_axis: Axis, y_axis: Axis, top: float, thinned: int, longest: int
+def material_rows(
+    result: "UnmixResult", maps: Maps, x_axis: Axis, y_axis: Axis, radius: float
 ) -> list[dict[str, Any]]:
-    """Return what the page shows of each material, from its mark on the image to its map.
-
-    ``top`` is the end of the colour scale of the maps, ``longest`` the longest side of an image.
-    """
-    mask = thin_out(d.mask, longest)
-    height, width = mask.shape
-    # Centres of the pixels, in pixels of the thinned image; x comes first there.
-    points = (d.pixels[:, ::-1] + 0.5) / thinned
-    # 2.4 radii from the centre, so that a number does not touch the circle of its mark.
-    labels = label_positions(points, width, height, marker_radius(width, height) * 2.4)
-    found = []
-    for k, style in enumerate(line_styles(len(d.pixels))):
-        marker = {
-            "name": d.material(k),
+    """Return what the page shows of each material; ``radius`` is that of the marks on the image."""
+    names = material_names(result)
+    points, labels = _marks(result, maps, radius)
+    rows = []
+    for k, style in enumerate(line_styles(len(names))):
+        row: dict[str, Any] = {
+            "name": names[k],
             "colour": style.colour,
             # In line widths, and lines on the page are two pixels wide.
             "dash": " ".join(f"{2 * length:g}" for length in style.dash),
-            # Digits beyond these cannot be seen and would only enlarge the page.
-            "x": round(float(points[k, 0]), 2),
-            "y": round(float(points[k, 1]), 2),
-            "label_x": round(float(labels[k, 0]), 2),
-            "label_y": round(float(labels[k, 1]), 2),
-            "row": int(d.pixels[k, 0]),
-            "column": int(d.pixels[k, 1]),
-            "mean": _amount(d, float(d.abundances[k][d.mask].mean())),
-            "error": _typical_error(d, k),
-            "png": map_png(thin_out(d.abundances[k], longest), mask, top, ABUNDANCE_MAP),
-            **_curves(d, k, x_axis, y_axis),
-            **_group(d, k),
+            "x": points[k, 0],
+            "y": points[k, 1],
+            "label_x": labels[k, 0],
+            "label_y": labels[k, 1],
+            "row": int(result.pixels[k, 0]),
+            "column": int(result.pixels[k, 1]),
+            "mean": words.amount(result, float(maps.abundances[k][maps.valid].mean())),
+            "error": "",
+            "needed": "not proven",
+            **_curves(result, k, x_axis, y_axis),
         }
-        if d.coordinates is not None:
-            marker["map_x"] = f"{d.coordinates[k, 0]:.10g}"
-            marker["map_y"] = f"{d.coordinates[k, 1]:.10g}"
-        found.append(marker)
-    return found
+        if result.coordinates is not None:
+            row["map_x"] = f"{result.coordinates[k, 0]:.10g}"
+            row["map_y"] = f"{result.coordinates[k, 1]:.10g}"
+        if maps.uncertainty is not None:
+            row["error"] = words.typical_error(result, maps.uncertainty[k][maps.valid])
+        if result.groups is not None:
+            row["size"] = f"{len(result.groups[k]):,}"
+        if result.group_weights is not None:
+            row["weight"] = f"{float(result.group_weights[k]):.2f}"
+        if result.proof is not None and result.proof.is_needed[k]:
+            row["needed"] = at_least(result.proof.needed[k])
+        rows.append(row)
+    return rows
 
 
-def _curves(d: ReportData, k: int, x_axis: Axis, y_axis: Axis) -> dict[str, str]:
+def _marks(result: "UnmixResult", maps: Maps, radius: float) -> tuple[Array, Array]:
+    """Return the centres of the marked pixels in the thinned image, and the places of labels."""
+    step = image_step(maps.valid.shape)
+    height, width = maps.valid[::step, ::step].shape
+    # x comes first in an image.
+    points = (result.pixels[:, ::-1] + 0.5) / (maps.every * step)
+    # 2.4 radii from the centre, so that a number does not touch the circle of its mark.
+    labels = label_positions(points, width, height, 2.4 * radius)
+    # Digits beyond these cannot be seen and would only enlarge the page.
+    return points.round(2), labels.round(2)
+
+
+def _curves(result: "UnmixResult", k: int, x_axis: Axis, y_axis: Axis) -> dict[str, str]:
     """Return the line of a spectrum, and the band of its spread; empty if there is none."""
-    x = x_axis.position(d.band_positions)
-    spectrum = d.endmembers[:, k]
+    x = x_axis.position(band_axis(result.endmembers)[0])
+    spectrum = result.endmembers.values[k]
     band = ""
-    if d.spread is not None:
-        low = y_axis.position(spectrum - d.spread[:, k])
-        high = y_axis.position(spectrum + d.spread[:, k])
+    if result.spread is not None:
+        spread = result.spread.values[k]
+        low = y_axis.position(spectrum - spread)
+        high = y_axis.position(spectrum + spread)
         band = svg_band(x, low, high)
     return {"path": svg_path(x, y_axis.position(spectrum)), "band": band}
 
 
-def _group(d: ReportData, k: int) -> dict[str, str]:
-    """Return size, weight and proof of the group of a material, as text."""
-    group = {"size": "", "weight": "", "needed": "not proven"}
-    if d.group_sizes is not None:
-        group["size"] = f"{int(d.group_sizes[k]):,}"
-    if d.group_weights is not None:
-        group["weight"] = f"{float(d.group_weights[k]):.2f}"
-    elif d.certificate is not None:
-        group["weight"] = f"{float(d.weights[k]):.2f}"
-    if d.proof is not None and d.proof.is_needed[k]:
-        group["needed"] = at_least(d.proof.needed[k])
-    return group
+def match_rows(result: "UnmixResult", x_axis: Axis) -> list[dict[str, Any]]:
+    """Return a chart per endmember: its spectrum, that of the nearest material, and the nearest.
 
-
-def _typical_error(d: ReportData, k: int) -> str:
-    """Return the median standard error of an abundance, empty if it is not known."""
-    if d.uncertainty is None:
-        return ""
-    return error_text(d, d.uncertainty[k][d.mask])
-
-
-def error_text(d: ReportData, errors: Array) -> str:
-    """Write the median of standard errors; empty if none of them is known."""
-    known = errors[np.isfinite(errors)]
-    if known.size == 0:
-        return ""
-    median = float(np.median(known))
-    if d.sums_to_one:
-        return words.points(median)
-    return f"± {median:.2g}"
-
-
-def _amount(d: ReportData, value: float) -> str:
-    """Write an abundance: shares of a whole in percent, coefficients as numbers."""
-    if d.sums_to_one:
-        return words.percent(value)
-    return f"{value:.3g}"
-
-
-def dominant_classes(d: ReportData) -> tuple[Array, Array]:
-    """Return the number of the largest abundance of each pixel, and that abundance, two (y, x).
-
-    Numbers count from 1; 0 where there is no data or no material at all.
+    The list is empty if the endmembers were not looked up.
     """
-    # Below every abundance: a pixel without data has no largest one.
-    abundances = np.nan_to_num(d.abundances, nan=-1.0)
-    largest = abundances.max(axis=0)
-    return np.where(d.mask & (largest > 0), abundances.argmax(axis=0) + 1, 0), largest
+    if result.identification is None:
+        return []
+    x = x_axis.position(band_axis(result.endmembers)[0])
+    rows = []
+    for spectrum, match in zip(
+        result.endmembers.values, result.identification.matches, strict=True
+    ):
+        both = np.concatenate([spectrum, match.curve])
+        known = both[np.isfinite(both)]
+        # Each chart has an axis of its own: a dark spectrum would be a flat line on a common one.
+        y_axis = nice_axis(min(0.0, float(known.min())), float(known.max()), 3, widen=True)
+        rows.append(
+            {
+                "verdict": match.material or "No match",
+                "sentence": match.sentence,
+                "y_axis": y_axis,
+                "path": svg_path(x, y_axis.position(spectrum)),
+                "library_path": svg_path(x, y_axis.position(match.curve)),
+                "nearest": [(c.material, c.name, f"{c.angle:.1f}°") for c in match.nearest],
+            }
+        )
+    return rows
 
 
-def dominant(d: ReportData, longest: int) -> dict[str, Any]:
+def dominant(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
     """Return the map of the material that each pixel holds most of, and its legend."""
-    classes, largest = dominant_classes(d)
-    colours = class_colours(len(d.abundances))
+    classes = np.where(maps.valid, dominant_materials(maps.abundances), 0)
+    names = material_names(result)
+    colours = class_colours(len(names))
     shades = list(colours)
     shown = classes
     # Further materials have paler colours themselves.
-    has_pale = d.sums_to_one and len(colours) <= len(PALETTE)
+    has_pale = are_shares(result) and len(colours) <= len(PALETTE)
     if has_pale:
         # Pale where no material makes up half of the pixel.
         shades += [pale(colour) for colour in colours]
-        is_mixed = (largest < 0.5) & (classes > 0)
+        is_mixed = (np.fmax.reduce(maps.abundances, axis=0) < 0.5) & (classes > 0)
         shown = np.where(is_mixed, classes + len(colours), classes)
-    n_valid = max(1, int(d.mask.sum()))
+    n_shown = max(1, int(maps.valid.sum()))
     legend = []
-    for k, colour in enumerate(colours):
-        part = float(np.count_nonzero(classes == k + 1)) / n_valid
-        legend.append((d.material(k), _css(colour), words.percent(part)))
-    return {
-        "png": class_png(thin_out(shown, longest), shades),
-        "legend": legend,
-        "has_pale": has_pale,
-    }
-
-
-def _css(colour: tuple[int, int, int]) -> str:
-    red, green, blue = colour
-    return f"rgb({red} {green} {blue})"
+    for k, (red, green, blue) in enumerate(colours):
+        part = float(np.count_nonzero(classes == k + 1)) / n_shown
+        legend.append((names[k], f"rgb({red} {green} {blue})", words.percent(part)))
+    return {"png": class_png(shown, shades), "legend": legend, "has_pale": has_pale}

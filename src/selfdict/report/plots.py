@@ -1,38 +1,81 @@
-"""The figures of the report as matplotlib figures for papers.
+"""The figures of the report with matplotlib, for papers and notebooks.
 
-Each function draws into ``ax`` (or ``fig`` for several maps), or a new one if none is given, and
-returns it. Nothing is shown or saved.
+Each function draws into ``ax`` (or ``fig`` for several maps), or into a new one of pyplot, and
+returns it. Nothing is saved.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from selfdict._colours import class_colours
-from selfdict._errors import InputError
-from selfdict._optional import optional
-from selfdict._validation import Array
-from selfdict.report.data import ReportData
-from selfdict.report.images import colour_limit
-from selfdict.report.materials import dominant_classes
-from selfdict.report.palette import (
+from selfdict._colours import (
     ABUNDANCE_MAP,
     NO_DATA_RGB,
     NOT_CHOSEN,
     RESIDUAL_MAP,
     UNCERTAINTY_MAP,
+    class_colours,
     line_styles,
 )
-from selfdict.report.weights import weight_elsewhere
+from selfdict._errors import InputError
+from selfdict._optional import optional
+from selfdict._validation import Array
+from selfdict.report.facts import (
+    abundance_word,
+    band_axis,
+    band_gaps,
+    material_names,
+    weight_elsewhere,
+)
+from selfdict.report.pictures import Maps, colour_limit
+from selfdict.scene.dominant import dominant_materials
+
+# For annotations only.
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from selfdict.scene import Match, UnmixResult
+
+_MOST_MAPS_PER_ROW = 5
+_PANEL = 2.6  # inches
 
 
-def plot_scene(data: ReportData, ax: Any = None) -> Any:
+def plot_result(result: "UnmixResult", fig: Any = None) -> Any:
+    """Draw the spectra, a map per endmember, and the map of residuals."""
+    n_maps = len(result.pixels) + 1
+    n_rows = -(-n_maps // _MOST_MAPS_PER_ROW)
+    n_columns = -(-n_maps // n_rows)  # rows that are about equally full
+    if fig is None:
+        # Not for all: matplotlib is optional.
+        from selfdict.report.notebook_figure import NotebookFigure
+
+        fig = optional("matplotlib.pyplot").figure(FigureClass=NotebookFigure)
+    fig.set_size_inches(max(n_columns, 3) * _PANEL, (n_rows + 1) * _PANEL)
+    fig.set_layout_engine("constrained")
+    grid = fig.add_gridspec(n_rows + 1, n_columns)
+    plot_spectra(result, fig.add_subplot(grid[0, :]))
+    axes = [fig.add_subplot(grid[1 + k // n_columns, k % n_columns]) for k in range(n_maps)]
+    maps = Maps(result)
+    images = _draw_abundances(axes[:-1], result, maps)
+    for k, style in enumerate(line_styles(len(images))):
+        row, column = result.pixels[k] / maps.every
+        axes[k].plot(column, row, "o", mfc="none", mec=style.colour)
+        fig.colorbar(images[k], ax=axes[k], shrink=0.8)
+    plot_residual(result, axes[-1])
+    axes[-1].set_title("residual", fontsize="small")
+    return fig
+
+
+def plot_scene(result: "UnmixResult", scene: "xr.DataArray", ax: Any = None) -> Any:
     """Draw the false-colour image with the pure pixels marked and numbered.
 
     Parameters
     ----------
-    data : ReportData
-        What to draw, see :func:`selfdict.report.report_data`.
+    result : UnmixResult
+        What was found.
+    scene : xarray.DataArray (band, y, x)
+        The scene that was unmixed; three of its bands are read.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -41,17 +84,16 @@ def plot_scene(data: ReportData, ax: Any = None) -> Any:
     matplotlib.axes.Axes
     """
     ax = _axes(ax)
+    maps = Maps(result)
     # A copy, since ``moveaxis`` returns a view and the pixels without data are painted over.
-    image = np.moveaxis(data.false_colour, 0, -1).copy()
-    image[~data.mask] = np.array(NO_DATA_RGB) / 255
+    image = np.moveaxis(maps.false_colour(scene)[0], 0, -1).copy()
+    image[~maps.valid] = np.array(NO_DATA_RGB) / 255
     ax.imshow(image, interpolation="nearest")
     effects = optional("matplotlib.patheffects")
     # A white outline keeps marks and numbers readable on any colour of the image.
     halo = [effects.withStroke(linewidth=2.5, foreground="white")]
-    # The image has every n-th pixel only.
-    positions = data.pixels / data.every
-    for k, style in enumerate(line_styles(len(positions))):
-        row, column = positions[k]
+    for k, style in enumerate(line_styles(len(result.pixels))):
+        row, column = result.pixels[k] / maps.every
         ax.plot(
             column, row, "o", markersize=6, mfc="none", mec=style.colour, mew=1.5, path_effects=halo
         )
@@ -66,13 +108,13 @@ def plot_scene(data: ReportData, ax: Any = None) -> Any:
     return _without_ticks(ax)
 
 
-def plot_spectra(data: ReportData, ax: Any = None) -> Any:
+def plot_spectra(result: "UnmixResult", ax: Any = None) -> Any:
     """Draw the spectra of the materials and their spread, broken where bands are missing.
 
     Parameters
     ----------
-    data : ReportData
-        What to draw, see :func:`selfdict.report.report_data`.
+    result : UnmixResult
+        What was found.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -81,44 +123,39 @@ def plot_spectra(data: ReportData, ax: Any = None) -> Any:
     matplotlib.axes.Axes
     """
     ax = _axes(ax)
-    x = data.band_positions
-    gaps = band_gaps(x)
-    for k, style in enumerate(line_styles(len(data.pixels))):
-        # matplotlib breaks a line at NaN.
-        positions = np.insert(x.astype(float), gaps, np.nan)
-        spectrum = np.insert(data.endmembers[:, k].astype(float), gaps, np.nan)
+    positions, label = band_axis(result.endmembers)
+    names = material_names(result)
+    x = _broken(positions, positions)
+    for k, style in enumerate(line_styles(len(names))):
+        spectrum = _broken(result.endmembers.values[k], positions)
         ax.plot(
-            positions,
+            x,
             spectrum,
             color=style.colour,
             linestyle=style.matplotlib_dash,
             linewidth=1.3,
-            label=data.material(k),
+            label=names[k],
         )
-        if data.spread is not None:
-            spread = np.insert(data.spread[:, k].astype(float), gaps, np.nan)
+        if result.spread is not None:
+            spread = _broken(result.spread.values[k], positions)
             ax.fill_between(
-                positions,
-                spectrum - spread,
-                spectrum + spread,
-                color=style.colour,
-                alpha=0.16,
-                linewidth=0,
+                x, spectrum - spread, spectrum + spread, color=style.colour, alpha=0.16, linewidth=0
             )
-    ax.set_xlabel(data.axis_label)
+    ax.set_xlabel(label)
     ax.margins(x=0.01)
-    ax.legend(frameon=False, fontsize="small")
+    legend = ax.legend(frameon=False, fontsize="small")
+    _without_formulas(legend.get_texts())
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
-def plot_abundances(data: ReportData, fig: Any = None, columns: int = 3) -> Any:
+def plot_abundances(result: "UnmixResult", fig: Any = None, columns: int = 3) -> Any:
     """Draw the abundance maps on one colour scale.
 
     Parameters
     ----------
-    data : ReportData
-        What to draw, see :func:`selfdict.report.report_data`.
+    result : UnmixResult
+        What was found.
     fig : matplotlib.figure.Figure, optional
         An empty figure; default: a new one.
     columns : int
@@ -128,38 +165,33 @@ def plot_abundances(data: ReportData, fig: Any = None, columns: int = 3) -> Any:
     -------
     matplotlib.figure.Figure
     """
-    r = len(data.abundances)
-    columns = min(columns, r)
-    rows = -(-r // columns)
-    if fig is None:
-        # The height of a map follows from its shape; 0.3 inches are for the title.
-        aspect = data.mask.shape[0] / data.mask.shape[1]
-        size = (2.2 * columns + 0.6, (2.2 * aspect + 0.3) * rows)
-        fig = optional("matplotlib.pyplot").figure(figsize=size, layout="constrained")
-    axes = fig.subplots(rows, columns, squeeze=False).ravel()
-    # One scale for all maps, so that they can be compared; at least to 1, a pure pixel.
-    top = colour_limit(data.abundances, data.mask, at_least=1.0)
-    for k, ax in enumerate(axes):
-        # The last row of maps may not be full.
-        if k >= r:
-            ax.set_axis_off()
-            continue
-        image = _map(ax, data.abundances[k], data.mask, top, ABUNDANCE_MAP)
-        ax.set_title(data.material(k), fontsize="small")
-    label = "coefficient"
-    if data.sums_to_one:
-        label = "share"
-    fig.colorbar(image, ax=list(axes), label=label, shrink=0.8)
+    maps = Maps(result)
+    # The height of a map follows from its shape; 0.3 inches are for the title.
+    aspect = maps.valid.shape[0] / maps.valid.shape[1]
+    fig, axes = _grid(fig, len(result.pixels), columns, 2.2, 2.2 * aspect + 0.3)
+    images = _draw_abundances(axes, result, maps)
+    fig.colorbar(images[0], ax=axes, label=abundance_word(result), shrink=0.8)
     return fig
 
 
-def plot_uncertainty(data: ReportData, ax: Any = None) -> Any:
+def _draw_abundances(axes: Sequence[Any], result: "UnmixResult", maps: Maps) -> list[Any]:
+    """Draw a map into each of the axes, and return the images."""
+    # One scale for all maps, so that they can be compared; at least to 1, a pure pixel.
+    top = colour_limit(maps.abundances, maps.valid, at_least=1.0)
+    images = []
+    for k, name in enumerate(material_names(result)):
+        images.append(_map(axes[k], maps.abundances[k], maps.valid, top, ABUNDANCE_MAP))
+        axes[k].set_title(name, fontsize="small", parse_math=False)
+    return images
+
+
+def plot_uncertainty(result: "UnmixResult", ax: Any = None) -> Any:
     """Draw the largest standard error among the abundances of every pixel.
 
     Parameters
     ----------
-    data : ReportData
-        What to draw, see :func:`selfdict.report.report_data`.
+    result : UnmixResult
+        What was found.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -167,27 +199,25 @@ def plot_uncertainty(data: ReportData, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
     """
-    if data.uncertainty is None:
+    maps = Maps(result)
+    if maps.largest_error is None:
         raise InputError("there are no standard errors: the scene was unmixed without them")
+    known = maps.valid & np.isfinite(maps.largest_error)
     ax = _axes(ax)
-    # The maximum of the materials that have one.
-    largest = np.fmax.reduce(data.uncertainty, axis=0)
-    known = data.mask & np.isfinite(largest)
-    top = 1.0
-    if known.any():
-        top = colour_limit(largest[None], known)
-    image = _map(ax, largest, known, top, UNCERTAINTY_MAP)
+    image = _map(
+        ax, maps.largest_error, known, colour_limit(maps.largest_error, known), UNCERTAINTY_MAP
+    )
     ax.figure.colorbar(image, ax=ax, label="largest standard error", shrink=0.8)
     return ax
 
 
-def plot_dominant(data: ReportData, ax: Any = None) -> Any:
+def plot_dominant(result: "UnmixResult", ax: Any = None) -> Any:
     """Draw the material that every pixel holds most of, with a legend.
 
     Parameters
     ----------
-    data : ReportData
-        What to draw, see :func:`selfdict.report.report_data`.
+    result : UnmixResult
+        What was found.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -196,25 +226,28 @@ def plot_dominant(data: ReportData, ax: Any = None) -> Any:
     matplotlib.axes.Axes
     """
     ax = _axes(ax)
-    classes, _ = dominant_classes(data)
-    colours = class_colours(len(data.abundances))
+    names = material_names(result)
+    colours = class_colours(len(names))
     palette = np.array([NO_DATA_RGB, *colours], dtype=np.uint8)
-    ax.imshow(palette[classes], interpolation="nearest")
+    ax.imshow(palette[dominant_materials(Maps(result).abundances)], interpolation="nearest")
     patches = optional("matplotlib.patches")
     handles = []
-    for k, colour in enumerate(colours):
-        handles.append(patches.Patch(color=np.array(colour) / 255, label=data.material(k)))
-    ax.legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+    for name, colour in zip(names, colours, strict=True):
+        handles.append(patches.Patch(color=np.array(colour) / 255, label=name))
+    legend = ax.legend(
+        handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False
+    )
+    _without_formulas(legend.get_texts())
     return _without_ticks(ax)
 
 
-def plot_residual(data: ReportData, ax: Any = None) -> Any:
+def plot_residual(result: "UnmixResult", ax: Any = None) -> Any:
     """Draw the relative residual of every pixel.
 
     Parameters
     ----------
-    data : ReportData
-        What to draw, see :func:`selfdict.report.report_data`.
+    result : UnmixResult
+        What was found.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -223,45 +256,77 @@ def plot_residual(data: ReportData, ax: Any = None) -> Any:
     matplotlib.axes.Axes
     """
     ax = _axes(ax)
-    top = colour_limit(data.residual[None], data.mask)
-    image = _map(ax, data.residual, data.mask, top, RESIDUAL_MAP)
-    ax.figure.colorbar(image, ax=ax, label="relative residual", shrink=0.8)
+    maps = Maps(result)
+    top = colour_limit(maps.residual, maps.valid)
+    image = _map(ax, maps.residual, maps.valid, top, RESIDUAL_MAP)
+    # A few damaged pixels are above the scale.
+    ax.figure.colorbar(image, ax=ax, label="relative residual", shrink=0.8, extend="max")
     return ax
 
 
-def plot_weights(data: ReportData, ax: Any = None, limit: int = 40) -> Any:
-    """Draw the weights on the diagonal of X: those of the groups, or of the pure pixels, in colour.
-
-    The weight outside all groups is drawn as one grey bar. Without groups, the pixels that were not
-    chosen are drawn in grey, one by one.
+def plot_weights(result: "UnmixResult", ax: Any = None) -> Any:
+    """Draw the weight of each group, and in grey the weight outside all groups.
 
     Parameters
     ----------
-    data : ReportData
-        What to draw, see :func:`selfdict.report.report_data`.
+    result : UnmixResult
+        What was found by FGNSR; the other methods have no weights.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
-    limit : int
-        Largest number of pixels shown in grey, which were not chosen, in descending order.
 
     Returns
     -------
     matplotlib.axes.Axes
     """
+    if result.group_weights is None:
+        raise InputError(f"the method {result.parameters['method']!r} gives no weights")
     ax = _axes(ax)
-    r = len(data.weights)
-    heights = data.weights
-    others = data.other_weights[:limit]
-    if data.group_weights is not None:
-        heights = data.group_weights
-        others = np.array([weight_elsewhere(data)])
-    ax.bar(np.arange(r), heights, color=[style.colour for style in line_styles(r)])
-    # One bar's width stays empty between the two groups.
-    ax.bar(r + 1 + np.arange(len(others)), others, color=NOT_CHOSEN)
-    ax.set_xticks(np.arange(r), [str(k + 1) for k in range(r)])
+    r = len(result.group_weights)
+    ax.bar(np.arange(r), result.group_weights, color=[s.colour for s in line_styles(r)])
+    # One bar's width stays empty between the two.
+    ax.bar(r + 1, weight_elsewhere(result), color=NOT_CHOSEN)
+    ax.set_xticks([*range(r), r + 1], [*(str(k + 1) for k in range(r)), "other"])
     ax.set_ylabel("weight (diagonal of X)")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def plot_matches(
+    endmembers: "xr.DataArray", matches: "Sequence[Match]", fig: Any = None, columns: int = 3
+) -> Any:
+    """Draw each endmember beside the nearest spectrum of the library.
+
+    Parameters
+    ----------
+    endmembers : xarray.DataArray (endmember, band)
+        The spectra that were looked up, with a coordinate ``wavelength (band)``.
+    matches : sequence of Match
+        What was found, see :func:`selfdict.scene.identify`.
+    fig : matplotlib.figure.Figure, optional
+        An empty figure; default: a new one.
+    columns : int
+        Number of charts in a row.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    fig, axes = _grid(fig, len(matches), columns, 3.6, 2.4)
+    positions, label = band_axis(endmembers)
+    x = _broken(positions, positions)
+    for k, style in enumerate(line_styles(len(matches))):
+        match = matches[k]
+        ax = axes[k]
+        spectrum = _broken(endmembers.values[k], positions)
+        ax.plot(x, spectrum, color=style.colour, linewidth=1.3)
+        ax.plot(x, _broken(match.curve, positions), color="black", linestyle=":", linewidth=1.1)
+        verdict = match.material or "no match"
+        title = f"{k + 1}: {verdict} ({match.nearest[0].name}, {match.angle:.1f}°)"
+        ax.set_title(title, fontsize=8, parse_math=False)
+        ax.set_xlabel(label, fontsize=8)
+        ax.tick_params(labelsize=7)
+        ax.spines[["top", "right"]].set_visible(False)
+    return fig
 
 
 def _axes(ax: Any) -> Any:
@@ -271,20 +336,32 @@ def _axes(ax: Any) -> Any:
     return optional("matplotlib.pyplot").subplots(layout="constrained")[1]
 
 
-def band_gaps(x: Array) -> Array:
-    """Return the bands before which a spectrum is broken, by the rule of ``charts.svg_path``."""
-    if len(x) < 2:
-        return np.empty(0, dtype=int)
-    steps = np.abs(np.diff(x))
-    return np.flatnonzero(steps > 5 * np.median(steps)) + 1
+def _grid(fig: Any, count: int, columns: int, width: float, height: float) -> tuple[Any, list[Any]]:
+    """Return a figure and ``count`` axes in it, each of this size in inches."""
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    if fig is None:
+        # 0.6 inches are for the colour bar.
+        size = (width * columns + 0.6, height * rows)
+        fig = optional("matplotlib.pyplot").figure(figsize=size, layout="constrained")
+    axes = list(fig.subplots(rows, columns, squeeze=False).ravel())
+    # The last row may not be full.
+    for ax in axes[count:]:
+        ax.remove()
+    return fig, axes[:count]
 
 
-def _map(ax: Any, values: Array, mask: Array, top: float, colours: str) -> Any:
+def _broken(values: Array, positions: Array) -> Array:
+    """Return a spectrum with NaN at gaps between the bands, where matplotlib breaks the line."""
+    return np.insert(values.astype(np.float64), band_gaps(positions), np.nan)
+
+
+def _map(ax: Any, values: Array, known: Array, top: float, colours: str) -> Any:
     shades = (
         optional("matplotlib").colormaps[colours].with_extremes(bad=np.array(NO_DATA_RGB) / 255)
     )
     image = ax.imshow(
-        np.ma.array(values, mask=~mask), cmap=shades, vmin=0, vmax=top, interpolation="nearest"
+        np.ma.array(values, mask=~known), cmap=shades, vmin=0, vmax=top, interpolation="nearest"
     )
     _without_ticks(ax)
     return image
@@ -294,3 +371,9 @@ def _without_ticks(ax: Any) -> Any:
     ax.set_xticks([])
     ax.set_yticks([])
     return ax
+
+
+def _without_formulas(texts: Sequence[Any]) -> None:
+    """Show names as they are: a dollar sign in one is no formula."""
+    for text in texts:
+        text.set_parse_math(False)

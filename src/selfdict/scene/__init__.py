@@ -3,18 +3,22 @@
 A scene is an ``xarray.DataArray (band, y, x)``.
 """
 
+from importlib.util import find_spec
+
 from selfdict._optional import optional
 
-# Before the modules below import them, so that an error names the extra to install.
+# Before the modules below import it, so that an error names the extra to install.
 optional("xarray")
-optional("rioxarray")
+# It takes a second to import, and is needed where a CRS is set or written.
+if find_spec("rioxarray") is None:
+    optional("rioxarray")
 
+from selfdict.files.errors import SceneError  # noqa: E402
 from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402
 from selfdict.scene.advice import RankAdvice, advise_rank  # noqa: E402
 from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402
 from selfdict.scene.check import SceneCheck  # noqa: E402
 from selfdict.scene.dominant import write_dominant  # noqa: E402
-from selfdict.scene.errors import SceneError  # noqa: E402
 from selfdict.scene.files import read_scene, write_scene, write_spectra  # noqa: E402
 from selfdict.scene.georef import crs_of, transform_of  # noqa: E402
 from selfdict.scene.identify import Identification, Match, identify  # noqa: E402
@@ -28,10 +32,11 @@ from selfdict.scene.library import (  # noqa: E402
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
 from selfdict.scene.pixel_export import write_pixels  # noqa: E402
 from selfdict.scene.preflight import Preflight, preflight  # noqa: E402
-from selfdict.scene.result import UnmixResult  # noqa: E402
+from selfdict.scene.result import Comparison, UnmixResult  # noqa: E402
 from selfdict.scene.unmix import unmix  # noqa: E402
 
 __all__ = [
+    "Comparison",
     "Identification",
     "Match",
     "Preflight",

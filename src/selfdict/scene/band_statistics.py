@@ -6,12 +6,10 @@ import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
-from selfdict.scene.blocks import is_all_zero, stored_block
+from selfdict.scene.blocks import FEWEST_BANDS, is_all_zero, is_impossible, stored_block
 from selfdict.scene.passes import Block
 from selfdict.scene.scaling import scaling_of
 
-# From this number of bands on, the same value in all of them is no coincidence.
-_FEWEST_BANDS = 4
 # Share of the bands in which a pixel with data has a value. Outside the image a few faulty bands
 # may hold a number, and inside it one of two detectors may be missing.
 _LEAST_SHARE = 0.25
@@ -23,7 +21,7 @@ class BandStatistics:
 
     A *uniform* pixel has one value other than zero in all its bands, as no spectrum has. Such
     pixels, those that a mask leaves out and those without data are counted; the numbers per band
-    are about all other pixels.
+    are about all other pixels. Uniform pixels whose value is no measurement hold no data.
 
     Attributes
     ----------
@@ -32,8 +30,12 @@ class BandStatistics:
     n_empty : int
         Number of other pixels that are zero in all bands, or without a value in three quarters of
         them.
+    n_impossible : int
+        Number of pixels with one value in all bands that is no measurement, such as −9999.
+    impossible_value : float
+        The lowest of these values; infinite if there is none.
     n_uniform : int
-        Number of uniform pixels.
+        Number of other uniform pixels.
     uniform_value : float
         The lowest value stored in uniform pixels; infinite if there is none.
     n_pixels : int
@@ -52,6 +54,8 @@ class BandStatistics:
 
     n_masked: int
     n_empty: int
+    n_impossible: int
+    impossible_value: float
     n_uniform: int
     uniform_value: float
     n_pixels: int
@@ -73,6 +77,8 @@ class BandStatistics:
         return BandStatistics(
             n_masked=self.n_masked + other.n_masked,
             n_empty=self.n_empty + other.n_empty,
+            n_impossible=self.n_impossible + other.n_impossible,
+            impossible_value=min(self.impossible_value, other.impossible_value),
             n_uniform=self.n_uniform + other.n_uniform,
             uniform_value=min(self.uniform_value, other.uniform_value),
             n_pixels=self.n_pixels + other.n_pixels,
@@ -104,14 +110,17 @@ def examine_block(block: Block) -> BandStatistics:
         lowest, highest, n_values = _ranges_of_pixels(raw, nodata)
         is_zero = is_all_zero(lowest, highest, raw.dtype)
         has_data = ~is_zero & (n_values >= _LEAST_SHARE * len(raw))
-        is_uniform = inside & has_data & (n_values == len(raw)) & (lowest == highest)
-        if len(raw) < _FEWEST_BANDS:
+        left_out = inside & has_data & is_impossible(raw, *scaling_of(scene))
+        is_uniform = inside & has_data & (n_values == len(raw)) & (lowest == highest) & ~left_out
+        if len(raw) < FEWEST_BANDS:
             is_uniform[:] = False
-        usual = inside & has_data & ~is_uniform
+        usual = inside & has_data & ~is_uniform & ~left_out
         bands = _examine_bands(raw, usual, nodata, *scaling_of(scene))
     return BandStatistics(
         n_masked=int(np.count_nonzero(~inside)),
         n_empty=int(np.count_nonzero(inside & ~has_data)),
+        n_impossible=int(np.count_nonzero(left_out)),
+        impossible_value=float(np.min(lowest[left_out], initial=np.inf)),
         n_uniform=int(np.count_nonzero(is_uniform)),
         uniform_value=float(np.min(lowest[is_uniform], initial=np.inf)),
         n_pixels=int(np.count_nonzero(usual)),

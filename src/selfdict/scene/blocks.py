@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import uuid4
 
-import dask.array
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
@@ -11,12 +10,15 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.threads import n_threads
-from selfdict.scene.dims import standard_name
-from selfdict.scene.mapped import MappedArray, mapped_file, stored_values
+from selfdict.files.dims import standard_name
+from selfdict.files.lazy import BLOCK_BYTES
 from selfdict.scene.model import as_scene
 from selfdict.scene.scaling import scaling_of
 
-BLOCK_BYTES = 32 * 2**20  # stored values in one block
+# From this number of bands on, the same value in all of them is no coincidence.
+FEWEST_BANDS = 4
+# The fill values of NetCDF, of MODIS and of many others are larger than any measurement.
+_LEAST_FILL_VALUE = 1e20
 
 
 def blocks(scene: xr.DataArray) -> list[tuple[slice, slice]]:
@@ -26,7 +28,7 @@ def blocks(scene: xr.DataArray) -> list[tuple[slice, slice]]:
     chunks, so that none is read twice, and of whole rows if the chunks allow it.
     """
     n_bands, n_rows, n_columns = scene.shape
-    # An array in memory or in a mapped file can be cut between any two rows.
+    # An array in memory can be cut between any two rows.
     chunk_rows = 1
     chunk_columns = n_columns
     if scene.chunks is not None:
@@ -57,15 +59,8 @@ def in_row_chunks(scene: xr.DataArray) -> xr.DataArray:
     if scene.chunks is not None:
         return scene
     n_rows = row_blocks(scene)[0].stop
-    whole = mapped_file(scene.data)
-    if whole is None:
-        # A random name: dask would otherwise hash all values to make one.
-        return scene.chunk({"y": n_rows}, token=uuid4().hex)
-    n_bands, _, n_columns = scene.shape
-    view = MappedArray(scene.data, whole)
-    # name=False for the same reason.
-    data = dask.array.from_array(view, chunks=(n_bands, n_rows, n_columns), name=False)
-    return scene.copy(data=data)
+    # A random name: dask would otherwise hash all values to make one.
+    return scene.chunk({"y": n_rows}, token=uuid4().hex)
 
 
 def flat_indices(n_columns: int, rows: slice, columns: slice) -> Array:
@@ -99,7 +94,7 @@ def stored_block(scene: xr.DataArray, rows: slice, columns: slice) -> Array:
     part = scene.isel(y=rows, x=columns)
     if part.chunks is not None:
         part = part.compute(scheduler=scheduler)
-    return stored_values(part.data).reshape(scene.sizes["band"], -1)
+    return np.asarray(part.data).reshape(scene.sizes["band"], -1)
 
 
 def block_matrix(
@@ -122,14 +117,15 @@ def _physical_values(
     ``raw`` has the used bands only. Damaged values may overflow or be signalling NaNs: the caller
     lets NumPy not warn of them.
     """
-    # The no-data value is one of the stored values: compare before these are scaled.
-    valid = _holds_data(raw, scene.attrs.get("_FillValue"))
-    if "valid" in scene.coords:
-        valid &= scene["valid"].values[rows, columns].ravel().astype(bool)
-    M = raw.astype(float_dtype(scene))
     gain, offset = scaling_of(scene)
     gain = gain[bands]
     offset = offset[bands]
+    # The no-data value is one of the stored values: compare before these are scaled.
+    valid = _holds_data(raw, scene.attrs.get("_FillValue"))
+    valid &= ~is_impossible(raw, gain, offset)
+    if "valid" in scene.coords:
+        valid &= scene["valid"].values[rows, columns].ravel().astype(bool)
+    M = raw.astype(float_dtype(scene))
     # In the dtype of the matrix: a float64 factor must not turn float32 values into float64.
     if (gain != 1).any():
         M *= gain.astype(M.dtype)[:, None]
@@ -171,6 +167,35 @@ def is_all_zero(lowest: Array, highest: Array, stored: np.dtype[Any]) -> Array:
         return np.asarray((lowest == 0) & (highest == 0))
     least = np.finfo(_matrix_dtype(stored)).tiny
     return np.asarray((lowest > -least) & (highest < least))
+
+
+def is_impossible(raw: Array, gain: Array, offset: Array) -> Array:
+    """Return which pixels hold one value in all bands that is no measurement.
+
+    It is negative as a physical value, such as −9999, or as large as fill values are. Software
+    writes such pixels without declaring a no-data value.
+
+    Parameters
+    ----------
+    raw : (n_bands, n_pixels) ndarray
+        Stored values.
+    gain, offset : (n_bands,) ndarray
+        Physical value = stored value · gain + offset.
+    """
+    found = np.zeros(raw.shape[1], dtype=bool)
+    if len(raw) < FEWEST_BANDS:
+        return found
+    # Few pixels agree in three bands: only these are examined in all of them.
+    agree = (raw[0] == raw[1]) & (raw[0] == raw[-1]) & (raw[0] != 0)
+    candidates = np.flatnonzero(agree)
+    values = raw[:, candidates]
+    candidates = candidates[(values == values[:1]).all(axis=0)]
+    value = raw[0, candidates].astype(np.float64)
+    is_negative = np.ones(value.shape, dtype=bool)
+    for band_gain, band_offset in zip(gain, offset):
+        is_negative &= value * band_gain + band_offset < 0
+    found[candidates] = is_negative | (np.abs(value) >= _LEAST_FILL_VALUE)
+    return found
 
 
 def used_bands(scene: xr.DataArray, drop_bad_bands: bool) -> Array:
@@ -220,8 +245,9 @@ def valid_mask(
 
     A pixel is left out if a used band is NaN or infinite, if a used band holds the no-data value
     (``_FillValue``; a no-data value of 0 counts only if every band is 0), if all its bands are zero
-    or below the normal range of floating point, if the ``valid`` coordinate of the scene is False,
-    or if ``mask`` is True.
+    or below the normal range of floating point, if it holds one value in four or more bands that is
+    negative or above 10²⁰, if the ``valid`` coordinate of the scene is False, or if ``mask`` is
+    True.
 
     Parameters
     ----------

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.columns.memory import MemoryColumns, MemoryFit
 from selfdict.model.certificate import residual_terms
+from selfdict.model.dense_rows import MemoryRows
 from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.omega import column_norms
+from selfdict.model.penalties import Linear, Penalty
 from selfdict.model.solution import Solution, consistent_bound, relative_gap
-from selfdict.solvers.gates import Gates
 
 _COLUMNS = 8192  # fitted at a time, whatever the size of the block
 
@@ -49,7 +51,7 @@ class Dictionary:
     D: Array
     v: Array
     t: Array
-    penalty: Array
+    penalty: Penalty
 
     @classmethod
     def of(cls, D: Array, solution: Solution) -> "Dictionary":
@@ -61,7 +63,7 @@ class Dictionary:
         v = column_norms(D, np.float64)
         p = solution.problem.p.astype(np.float64)
         t = np.clip(solution.diagonal.astype(np.float64), 0.0, 1.0)
-        return cls(D, v, np.where(v > 0, t, 0.0), solution.mu * p)
+        return cls(D, v, np.where(v > 0, t, 0.0), Linear(solution.mu * p))
 
     def no_sums(self) -> Array:
         """Return :meth:`sums` of no pixel at all."""
@@ -85,10 +87,14 @@ class Dictionary:
         M = M[:, is_seen].astype(np.float64)
         w = w[is_seen]
         opened = np.flatnonzero(self.t > 0)
-        gates = Gates(M, w, np.ones(w.size), None, self.D, self.v)
-        gates.open(opened, self.t[opened])
-        terms = residual_terms(M, gates.residual(), w, np.ones(w.size), D=self.D, v=self.v)
-        summed = np.sqrt(gates.squared_norms) + w * float(gates.atom_lengths[opened] @ gates.t)
+        ones = np.ones(w.size)
+        rows = MemoryRows(self.D, self.v)
+        fit = MemoryFit(MemoryColumns(M, w, ones, rows, is_tied=False))
+        fit.set_atoms(opened, np.zeros(0, bool))
+        fit.evaluate(self.t[opened])
+        terms = residual_terms(M, fit.residual(), w, ones, D=self.D, v=self.v)
+        fitted = w * float(rows.lengths[opened] @ self.t[opened])
+        summed = np.sqrt(fit.columns.squared_norms) + fitted
         return np.concatenate([[terms.linear, terms.quadratic, math.fsum(summed**2)], terms.scores])
 
     def verdict(self, total: Array) -> SceneCheck:
@@ -98,7 +104,7 @@ class Dictionary:
         σ_i = Σ_j (w_j/w_i) max(0, d_iᵀr_j); the best c ≥ 0 is found exactly.
         """
         terms = DualTerms(float(total[0]), float(total[1]), total[3:])
-        objective = 0.5 * terms.quadratic + float(self.penalty @ self.t)
+        objective = 0.5 * terms.quadratic + self.penalty.value(self.t)
         error = dot_error(sum(self.D.shape)) * math.sqrt(total[2])
         rounding = error * (math.sqrt(terms.quadratic) + error)
         rounding += dot_error(sum(self.D.shape)) * objective

@@ -1,57 +1,12 @@
-"""The dims of a scene, and the names by which they are recognised."""
+"""The dims of a scene, renamed from those of other software."""
 
 from collections.abc import Hashable
 
 import xarray as xr
 
 from selfdict._errors import InputError
+from selfdict.files.dims import DIMS, WAVELENGTH_DIMS, standard_name
 from selfdict.scene.notes import add_notes
-
-DIMS = ("band", "y", "x")
-# Names of dims in lower case that are recognised, by what they become.
-_DIM_NAMES = {
-    "band": {
-        "band",
-        "bands",
-        "wavelength",
-        "wavelengths",
-        "wl",
-        "lambda",
-        "spectral",
-        "channel",
-        "channels",
-    },
-    "y": {"y", "lat", "latitude", "row", "rows", "line", "lines", "northing", "downtrack"},
-    "x": {
-        "x",
-        "lon",
-        "longitude",
-        "col",
-        "cols",
-        "column",
-        "columns",
-        "sample",
-        "samples",
-        "easting",
-        "crosstrack",
-    },
-}
-# Those of them whose coordinate holds wavelengths; ``band`` or ``channel`` may just be counted.
-_WAVELENGTH_DIMS = {"wavelength", "wavelengths", "wl", "lambda"}
-
-
-def standard_name(dim: Hashable) -> str | None:
-    """Return which of band, y and x a dim is by its name, or None.
-
-    Examples
-    --------
-    >>> standard_name("Latitude")
-    'y'
-    """
-    for name, known in _DIM_NAMES.items():
-        if str(dim).lower() in known:
-            return name
-    return None
 
 
 def rename_dims(scene: xr.DataArray) -> xr.DataArray:
@@ -64,7 +19,7 @@ def rename_dims(scene: xr.DataArray) -> xr.DataArray:
     band = next(dim for dim, new in names.items() if new == "band")
     wavelength = None
     if band in scene.coords and band != "band":
-        if str(band).lower() in _WAVELENGTH_DIMS:
+        if str(band).lower() in WAVELENGTH_DIMS:
             wavelength = scene[band]
         # Renamed with its dim it would become the labels of the bands, which a scene has not.
         scene = scene.drop_vars([band])

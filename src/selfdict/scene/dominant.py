@@ -5,23 +5,21 @@ import zlib
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-import rasterio
 import xarray as xr
-from rasterio.errors import NotGeoreferencedWarning, RasterioError
-from rasterio.windows import Window
 
 from selfdict._colours import class_colours
 from selfdict._text import plain
 from selfdict._validation import Array
+from selfdict.files.errors import SceneError
 from selfdict.scene.blocks import row_blocks
-from selfdict.scene.errors import SceneError
-from selfdict.scene.formats import geotiff  # noqa: F401  (keeps libtiff from printing)
 from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import staged
+from selfdict.scene.write import silence_libtiff
 
 _NO_DATA = "no data"  # name of class 0
 # Types and usages of the columns of GDAL's attribute tables.
@@ -69,6 +67,8 @@ def write_dominant(
     >>> int(read_scene(path).max())
     3
     """
+    from rasterio.errors import RasterioError
+
     path = Path(path)
     names = [_NO_DATA, *(plain(label) for label in result.labels)]
     colours = [(0, 0, 0), *class_colours(len(result.labels))]
@@ -104,6 +104,9 @@ def _write_raster(
     names: Sequence[str],
     colours: Sequence[tuple[int, int, int]],
 ) -> None:
+    import rasterio
+    from rasterio.errors import NotGeoreferencedWarning
+
     n_rows = abundances.sizes["y"]
     n_columns = abundances.sizes["x"]
     dtype = "uint8"
@@ -124,6 +127,7 @@ def _write_raster(
     checksum = 0
     found = 0
     # Within an Env, GDAL does not print its errors.
+    silence_libtiff()
     with warnings.catch_warnings(), rasterio.Env():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         with rasterio.open(path, "w", **profile) as file:
@@ -144,7 +148,9 @@ def _write_raster(
         raise OSError("not all of it could be written; the disk may be full")
 
 
-def _window(rows: slice, n_columns: int) -> Window:
+def _window(rows: slice, n_columns: int) -> Any:
+    from rasterio.windows import Window
+
     return Window(0, rows.start, n_columns, rows.stop - rows.start)
 
 

@@ -1,38 +1,46 @@
 """The entry points for reading and writing scenes.
 
-The formats themselves are in ``scene/formats``.
+Files are read in a process of their own, see :mod:`selfdict.files.reader`.
 """
 
 import csv
 from collections import Counter
 from collections.abc import Hashable, Iterable
-from importlib import import_module
-from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from affine import Affine
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError
-from selfdict._optional import optional
 from selfdict._text import csv_cell, plain
 from selfdict._validation import Array
-from selfdict.scene.blocks import blocks, in_row_chunks, with_mask
-from selfdict.scene.dims import DIMS
-from selfdict.scene.errors import SceneError, first_line
-from selfdict.scene.formats import FORMATS, format_by_suffix, format_of
+from selfdict.files.dims import DIMS
+from selfdict.files.errors import SceneError
+from selfdict.files.formats import format_by_suffix, format_named, format_of
+from selfdict.files.lazy import lazy_values
+from selfdict.files.plain_files import check_plain
+from selfdict.files.reader import Reader
+from selfdict.scene.blocks import with_mask
 from selfdict.scene.libraries.envi import write_envi_library
-from selfdict.scene.mapped import mapped_file
 from selfdict.scene.mask_file import mask_from_layer
-from selfdict.scene.model import as_scene
+from selfdict.scene.model import as_scene, build_scene
 from selfdict.scene.nodata import nodata_of, with_nodata
 from selfdict.scene.notes import add_notes, without_notes
 from selfdict.scene.numbering import band_numbers, with_band_numbers
-from selfdict.scene.quiet import quiet
 from selfdict.scene.staging import staged
+from selfdict.scene.write import write_geotiff, write_netcdf, write_zarr
+from selfdict.scene.write_envi import write_envi
+
+# By the names of formats. The layouts of .mat and .npy keep no wavelengths, CRS or no-data value.
+_WRITERS = {
+    "envi": write_envi,
+    "geotiff": write_geotiff,
+    "netcdf": write_netcdf,
+    "zarr": write_zarr,
+}
 
 
 def read_scene(
@@ -49,9 +57,8 @@ def read_scene(
 ) -> xr.DataArray:
     """Read a hyperspectral cube.
 
-    ENVI and ``.npy`` files are mapped into memory; GeoTIFF, NetCDF, HDF5 and zarr are read lazily
-    through dask; ``.mat`` and ``.npz`` are loaded. What a file declares is compared with what it
-    holds before anything is allocated.
+    The values are read on use, block by block through dask, by a process of its own: a damaged
+    file cannot crash this one, nor make it swell.
 
     Parameters
     ----------
@@ -74,11 +81,13 @@ def read_scene(
     max_bytes : int, optional
         The most bytes that one block of the file (chunk, tile or strip), an array that is loaded,
         or the mask of its pixels may take. By default 64 MiB, and more if the size of the file
-        makes it plausible: 1100 times that size, up to 1 GiB, or up to 32 times that size.
+        makes it plausible: 1100 times that size, up to 1 GiB, or up to 32 times that size. The
+        process may take three times as much, besides 768 MiB for itself.
     **options
         Of the format: ``variable`` (mat, netcdf, hdf5, zarr, npz: which array, in a group by its
         path), ``layout`` (npy, npz, mat, hdf5: the order of the axes, such as ``"band y x"``,
-        or ``"bands-first"`` or ``"bands-last"``; default: as an HDF5 file says, by the number of
+        or ``"bands-first"`` or ``"bands-last"``; of a matrix the order of its pixels,
+        ``"column-major"`` or ``"row-major"``; default: as an HDF5 file says, by the number of
         wavelengths, or by the values), ``ortho`` (EMIT: False keeps sensor
         geometry), ``overlap`` (PRISMA, EnMAP: ``"vnir"``, ``"swir"`` or ``"both"``, the bands to
         keep where two detectors see the same wavelengths; default ``"vnir"``), ``shape`` (mat,
@@ -105,9 +114,8 @@ def read_scene(
     array([450., 550., 650.])
     """
     path = Path(path)
-    if not path.exists():
-        raise SceneError(path, "no such file")
-    scene = _read_file(path, format, options | {"max_bytes": max_bytes})
+    check_plain(path)
+    scene = _in_rising_order(_read_file(path, format, options, max_bytes))
     if nodata is not None:
         scene = _declare_nodata(scene, nodata)
     if bands is not None:
@@ -163,16 +171,16 @@ def write_scene(
     pathlib.Path
     """
     target = Path(path)
-    module = _format_module(format or format_by_suffix(target))
-    # The layouts of .mat and .npy files keep no wavelengths, CRS or no-data value.
-    if not hasattr(module, "write"):
+    name = format or format_by_suffix(target)
+    title = format_named(name).title
+    if name not in _WRITERS:
         raise SceneError(
-            target, f"scenes are not written as {module.NAME}; use ENVI, GeoTIFF, NetCDF or zarr"
+            target, f"scenes are not written as {title}; use ENVI, GeoTIFF, NetCDF or zarr"
         )
     with staged(*files_of(target, format), overwrite=overwrite) as temporary:
         try:
             # Notes speak about the file that was read, not about the one that is written.
-            module.write(without_notes(as_bands(scene)), temporary, **options)
+            _WRITERS[name](without_notes(as_bands(scene)), temporary, **options)
         except SceneError as error:
             # It names the file in the temporary folder, which the user does not know.
             raise SceneError(target, error.reason) from error
@@ -271,35 +279,28 @@ def _write_table(columns: dict[str, Iterable[Any]], path: Path) -> None:
         writer.writerows(zip(*columns.values()))
 
 
-def _read_file(path: Path, format: str | None, options: dict[str, Any]) -> xr.DataArray:
-    """Return the whole scene in a file; anything that goes wrong becomes a SceneError."""
-    module = _format_module(format or format_of(path))
-    unknown = options.keys() - signature(module.read).parameters.keys()
-    if unknown:
-        raise SceneError(
-            path, f"{module.NAME} is read without the option {', '.join(sorted(unknown))}"
-        )
-    try:
-        with quiet():
-            return _in_rising_order(as_scene(module.read(path, **options)))
-    except (SceneError, ModuleNotFoundError):
-        raise
-    except Exception as error:
-        # The libraries have many exceptions for damaged files, and their messages name no file.
-        raise SceneError(path, f"cannot be read as {module.NAME}: {first_line(error)}") from error
-
-
-def _format_module(format: str) -> Any:
-    """Return the module that reads and writes a format."""
-    if format not in FORMATS:
-        raise InputError(f"format must be one of {', '.join(sorted(FORMATS))}, got {format!r}")
-    # Imported on use: a format whose library is missing must not affect the others.
-    try:
-        return import_module(f"selfdict.scene.formats.{FORMATS[format]}")
-    except ModuleNotFoundError as error:
-        if error.name is not None:
-            optional(error.name)  # raises an error that names the extra to install
-        raise
+def _read_file(
+    path: Path, format: str | None, options: dict[str, Any], max_bytes: int | None
+) -> xr.DataArray:
+    """Return the whole scene in a file."""
+    reader = Reader(path, format_named(format or format_of(path)), options, max_bytes)
+    known = reader.open()
+    transform = known["transform"]
+    if transform is not None:
+        transform = Affine.from_gdal(*transform)
+    described = ("wavelength", "fwhm", "good_band", "band_name", "nodata", "scale_factor")
+    scene = build_scene(
+        lazy_values(reader, known),
+        **{key: known[key] for key in (*described, "add_offset", "crs", "name")},
+        transform=transform,
+    )
+    for key, values in known["coords"].items():
+        dims = (key,) if values.ndim == 1 else DIMS[1:]
+        scene = scene.assign_coords({key: (dims, values)})
+    notes = known["notes"]
+    if reader.is_in_process:
+        notes = [*notes, "the file is read in this process, since no other could be started for it"]
+    return add_notes(scene, *notes)
 
 
 def _declare_nodata(scene: xr.DataArray, nodata: float) -> xr.DataArray:
@@ -322,18 +323,10 @@ def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path)
         if index.size and not (index.min() >= 0 and index.max() < n_bands):
             seen = f"got {index.min()} to {index.max()}, counted from 0"
             raise SceneError(path, f"bands must lie between 0 and {n_bands - 1}, {seen}")
-        selected = _take_bands(scene, index)
+        selected = scene.isel(band=index)
     if selected.size == 0:
         raise SceneError(path, "no band is left")
     return selected
-
-
-def _take_bands(scene: xr.DataArray, index: Array) -> xr.DataArray:
-    """Return bands by their numbers, without reading them."""
-    # A list of indices copies what it selects. In chunks, a mapped file stays on disk.
-    if len(blocks(scene)) > 1 or mapped_file(scene.data) is not None:
-        scene = in_row_chunks(scene)
-    return scene.isel(band=index)
 
 
 def _in_rising_order(scene: xr.DataArray) -> xr.DataArray:
@@ -346,9 +339,8 @@ def _in_rising_order(scene: xr.DataArray) -> xr.DataArray:
         return scene
     note = "the bands are put in the order of rising wavelength, and counted in this order"
     if (np.diff(wavelength) <= 0).all():
-        # A slice is a view of a mapped file, other than a list.
         return add_notes(scene.isel(band=slice(None, None, -1)), note)
-    return add_notes(_take_bands(scene, np.argsort(wavelength, kind="stable")), note)
+    return add_notes(scene.isel(band=np.argsort(wavelength, kind="stable")), note)
 
 
 def _span(part: slice) -> str:

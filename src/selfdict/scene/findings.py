@@ -97,6 +97,14 @@ def _no_data(look: Look) -> Iterator[str]:
         verb = _agree(statistics.n_empty, "is", "are")
         count = f"{statistics.n_empty:,} of {n_all:,} pixels"
         yield f"{count} {verb} left out: {reason} in all bands, or in most"
+    if statistics.n_impossible:
+        pixels = _agree(statistics.n_impossible, "pixel holds", "pixels hold")
+        value = f"{statistics.impossible_value:.6g}"
+        yield (
+            f"{statistics.n_impossible:,} of {n_all:,} {pixels} one value in all bands that is no "
+            f"measurement ({value}) and {_agree(statistics.n_impossible, 'is', 'are')} left out; "
+            "the file declares no such no-data value (nodata, --no-data)"
+        )
     if statistics.n_uniform:
         pixels = _agree(statistics.n_uniform, "pixel holds", "pixels hold")
         value = f"the lowest is {statistics.uniform_value:.6g}"

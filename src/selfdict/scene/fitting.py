@@ -223,7 +223,7 @@ def _squared_error(U: Array, M: Array) -> float:
 
 
 def _write_block(folder: Path, block: Block, maps: MapArrays) -> None:
-    from selfdict.scene.formats.zarr_ import write_block
+    from selfdict.scene.write import write_zarr_block
 
     stores = {"abundances": ("abundance", maps.abundances)}
     if maps.uncertainty is not None:
@@ -232,4 +232,4 @@ def _write_block(folder: Path, block: Block, maps: MapArrays) -> None:
         stores["brightness"] = ("brightness", maps.brightness[None])
     stores["residual"] = ("residual", maps.residual[None])
     for store, (variable, values) in stores.items():
-        write_block(folder / f"{store}.zarr", variable, block.rows, block.columns, values)
+        write_zarr_block(folder / f"{store}.zarr", variable, block.rows, block.columns, values)

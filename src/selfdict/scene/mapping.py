@@ -160,7 +160,7 @@ def _create_stores(scene: xr.DataArray, task: FitBlock, folder: Path) -> None:
     Each block is one chunk, that is one file, so that no two blocks write to the same file.
     """
     # Imported here, since zarr is slow to import and most calls write no maps.
-    from selfdict.scene.formats.zarr_ import create
+    from selfdict.scene.write import create_zarr
 
     rows, columns = blocks(scene)[0]
     r = task.U.shape[1]
@@ -172,14 +172,14 @@ def _create_stores(scene: xr.DataArray, task: FitBlock, folder: Path) -> None:
         chunks=(r, rows.stop, columns.stop),
     )
     abundances = _endmember_maps(scene, placeholder, "abundance", task.names)
-    create(as_bands(abundances), folder / "abundances.zarr")
+    create_zarr(as_bands(abundances), folder / "abundances.zarr")
     if task.with_uncertainty:
         uncertainty = _endmember_maps(scene, placeholder, "uncertainty", task.names)
-        create(as_bands(uncertainty), folder / "uncertainty.zarr")
+        create_zarr(as_bands(uncertainty), folder / "uncertainty.zarr")
     if task.illumination is not None:
         brightness = map_of(scene, placeholder[0], "brightness")
-        create(as_bands(brightness), folder / "brightness.zarr")
-    create(as_bands(map_of(scene, placeholder[0], "residual")), folder / "residual.zarr")
+        create_zarr(as_bands(brightness), folder / "brightness.zarr")
+    create_zarr(as_bands(map_of(scene, placeholder[0], "residual")), folder / "residual.zarr")
 
 
 def _describe(

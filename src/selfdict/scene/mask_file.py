@@ -4,14 +4,11 @@ from os import PathLike
 
 import numpy as np
 import xarray as xr
-from rasterio._err import CPLE_BaseError
-from rasterio.errors import RasterioError
-from rasterio.warp import transform as to_crs
 
 from selfdict._validation import Array
-from selfdict.scene.errors import SceneError
-from selfdict.scene.georef import GRID_TOLERANCE, crs_of, to_map, transform_of
-from selfdict.scene.mapped import stored_values
+from selfdict.files.errors import SceneError
+from selfdict.files.grid import GRID_TOLERANCE, to_map
+from selfdict.scene.georef import crs_of, transform_of
 
 
 def mask_from_layer(path: str | PathLike[str], layer: xr.DataArray, scene: xr.DataArray) -> Array:
@@ -42,7 +39,7 @@ def mask_from_layer(path: str | PathLike[str], layer: xr.DataArray, scene: xr.Da
                 path,
                 f"the mask lies elsewhere than the scene: a corner is {distance:.3g} pixels away",
             )
-    excluded: Array = stored_values(layer.data)[0] != 0
+    excluded: Array = layer.values[0] != 0
     return excluded
 
 
@@ -61,6 +58,10 @@ def _distance(layer: xr.DataArray, scene: xr.DataArray) -> float | None:
     mask_x, mask_y = to_map(theirs, columns, rows)
     # One system may have several names, and systems of two datums may agree within a pixel.
     if crs_of(layer) != crs:
+        from rasterio._err import CPLE_BaseError
+        from rasterio.errors import RasterioError
+        from rasterio.warp import transform as to_crs
+
         try:
             mask_x, mask_y = to_crs(crs_of(layer), crs, mask_x.tolist(), mask_y.tolist())
         except (RasterioError, CPLE_BaseError):

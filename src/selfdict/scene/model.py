@@ -23,7 +23,8 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.scene.dims import DIMS, rename_dims
+from selfdict.files.dims import DIMS
+from selfdict.scene.dims import rename_dims
 from selfdict.scene.georef import georeference
 from selfdict.scene.nodata import nodata_of, with_nodata
 from selfdict.scene.scaling import from_rioxarray, with_scaling
@@ -168,7 +169,7 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
     scene = with_nodata(scene, nodata_of(data))
     scene = from_rioxarray(scene)
     # CF lets a file choose the name of this variable; all that follows looks for "spatial_ref".
-    mapping = scene.rio.grid_mapping
+    mapping = scene.encoding.get("grid_mapping", scene.attrs.get("grid_mapping", "spatial_ref"))
     if mapping != "spatial_ref" and mapping in scene.coords:
         scene = scene.rename({mapping: "spatial_ref"})
         scene.attrs = {key: value for key, value in scene.attrs.items() if key != "grid_mapping"}

@@ -1,10 +1,24 @@
 """The no-data value of a DataArray, wherever xarray and rioxarray keep it."""
 
+import sys
 from typing import Any
 
 import numpy as np
-import rioxarray  # noqa: F401  (registers DataArray.rio)
 import xarray as xr
+
+
+def may_hold(data: xr.DataArray, *names: str) -> bool:
+    """Whether rioxarray may know something about an array; imports it if so.
+
+    It takes a second to import. As long as nobody has imported it, an array has nothing but
+    attributes and encodings of these names.
+    """
+    known = data.attrs.keys() | data.encoding.keys()
+    if "rioxarray" not in sys.modules and not known & set(names):
+        return False
+    import rioxarray  # noqa: F401  (registers DataArray.rio)
+
+    return True
 
 
 def nodata_of(data: xr.DataArray) -> Any:
@@ -17,7 +31,7 @@ def nodata_of(data: xr.DataArray) -> Any:
 
     Examples
     --------
-    >>> import numpy as np, xarray as xr
+    >>> import numpy as np, rioxarray, xarray as xr
     >>> from selfdict.scene.nodata import nodata_of
     >>> data = xr.DataArray(np.ones((2, 3, 4)), dims=("band", "y", "x"))
     >>> nodata_of(data.rio.set_nodata(-9999.0))
@@ -25,6 +39,8 @@ def nodata_of(data: xr.DataArray) -> Any:
     """
     if "_FillValue" in data.attrs:
         return data.attrs["_FillValue"]
+    if not may_hold(data, "_FillValue", "missing_value", "fill_value", "nodata"):
+        return None
     try:
         # Files of float32 values may declare the lowest float64 as no-data.
         with np.errstate(over="ignore"):

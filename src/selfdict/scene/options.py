@@ -17,10 +17,10 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_count, as_generator, as_scalar
 from selfdict.estimators import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
 from selfdict.estimators.settings import as_solver
+from selfdict.files.errors import SceneError
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.reductions import Candidates
 from selfdict.reductions.automatic import N_CLUSTERS
-from selfdict.scene.errors import SceneError
 
 MOST_MATERIALS = 20  # that are recommended, unless another number is given
 # of ``random_state=None``: the same scene gives the same result in every process

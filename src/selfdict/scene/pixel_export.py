@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rasterio.warp
 import xarray as xr
-from rasterio._err import CPLE_BaseError
-from rasterio.errors import RasterioError
 
 from selfdict._text import plain
 from selfdict._validation import Array
-from selfdict.scene.errors import SceneError
-from selfdict.scene.georef import crs_of, to_map, transform_of
+from selfdict.files.errors import SceneError
+from selfdict.files.grid import to_map
+from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import staged
 
@@ -115,6 +113,10 @@ def _lon_lat(scene: xr.DataArray, pixels: Array) -> Array:
     if transform is not None and crs is not None:
         # Whole numbers are the corners of pixels.
         x, y = to_map(transform, columns + 0.5, rows + 0.5)
+        import rasterio.warp
+        from rasterio._err import CPLE_BaseError
+        from rasterio.errors import RasterioError
+
         try:
             longitude, latitude = rasterio.warp.transform(crs, "EPSG:4326", x, y)
         except (RasterioError, CPLE_BaseError):

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array
 from selfdict.compute.device import is_tensor, to_numpy
-from selfdict.scene.formats.axes import guess_layout
+from selfdict.files.axes import guess_layout
+from selfdict.files.units import to_nanometres, unit_note, unit_of
 from selfdict.scene.model import as_scene, build_scene
 from selfdict.scene.notes import add_notes
-from selfdict.scene.units import to_nanometres, unit_note, unit_of
 
 _N_DIMS = 3
 

@@ -15,9 +15,7 @@ from selfdict.readout.proof import Proof
 from selfdict.scene.advice import RankAdvice
 from selfdict.scene.check import SceneCheck
 from selfdict.scene.dataset import as_dataset
-from selfdict.scene.figure import plot_result
 from selfdict.scene.identify import Identification
-from selfdict.scene.notebook import page
 from selfdict.scene.preflight import Preflight
 from selfdict.scene.summary import text
 
@@ -196,7 +194,10 @@ class UnmixResult:
         return text(self)
 
     def _repr_html_(self) -> str:
-        return page(self)
+        # The report draws results; it is imported on first use, since it comes after this package.
+        from selfdict.report.notebook import notebook_view
+
+        return notebook_view(self)
 
     def plot(self, figure: Any = None) -> Any:
         """Draw the spectra, a map per endmember, and the residual with matplotlib.
@@ -212,6 +213,8 @@ class UnmixResult:
             A notebook shows it, elsewhere ``plt.show()`` does; ``figure.savefig("result.png")``
             writes it, and ``plt.close(figure)`` frees its memory.
         """
+        from selfdict.report.plots import plot_result
+
         return plot_result(self, figure)
 
     def to_dataset(self) -> xr.Dataset:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from selfdict.scene.errors import SceneError
+from selfdict.files.errors import SceneError
 
 _ZARR_METADATA = {".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json"}
 _ZARR_CHUNK = re.compile(r"(c|\d+)(\.\d+)*")

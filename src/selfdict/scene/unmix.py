@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
 from selfdict.compute.announcer import Announcer
+from selfdict.files.grid import to_map
 from selfdict.scene.advice import advise
 from selfdict.scene.choose import Choice, choose, choose_others
-from selfdict.scene.georef import crs_of, to_map, transform_of
+from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.identify import identify
 from selfdict.scene.mapping import Maps, fit_in_time, fit_task, map_scene
 from selfdict.scene.numbering import band_numbers

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.columns.blocks import BlockMatrix
 from selfdict.model.problem import jitter
 from selfdict.model.solution import Progress
 from selfdict.scene.blocks import block_matrix, blocks, float_dtype
@@ -16,7 +17,6 @@ from selfdict.scene.passes import Block, run_on_blocks
 from selfdict.scene.plan import Plan
 from selfdict.scene.points import Points
 from selfdict.solvers.block_search import solve_blocks
-from selfdict.solvers.blocks import BlockColumns
 
 IN_BLOCKS = (
     "All pixels were candidates of the model, read block by block: the check is the bound over all "
@@ -62,7 +62,7 @@ def solve_scene(plan: Plan, client: Any, report: Callable[[float], Any]) -> Whol
         max_seconds=plan.deadline.part(_SOLVER_SHARE).left,
         callback=partial(_report_progress, report, tol),
     )
-    columns = BlockColumns(pixels, int(plan.bands.sum()), float_dtype(plan.scene))
+    columns = BlockMatrix(pixels, int(plan.bands.sum()), float_dtype(plan.scene))
     M = np.asfortranarray(columns[:, solution.support])
     ones = np.ones(len(solution.support), np.intp)
     return WholeScene(

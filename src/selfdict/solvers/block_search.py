@@ -8,32 +8,31 @@ columns are fitted, and the dual bound is that of all of them.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
 from selfdict._validation import Array
 from selfdict.abundances import column_residuals, nnls
+from selfdict.columns.block_columns import BlockColumns
+from selfdict.columns.blocks import BlockMatrix, BlockRows, ColumnBlocks
+from selfdict.columns.warm_starts import forget
 from selfdict.kernels.column_norms import squared_norms
 from selfdict.model.omega import column_norms
+from selfdict.model.penalties import Linear
 from selfdict.model.problem import Problem, check_smallest
 from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_metric import positive_norms
 from selfdict.model.solution import Callback, Status, consistent_bound, relative_gap
-from selfdict.solvers.block_gates import BlockGates
-from selfdict.solvers.block_view import SPENT, BlockBounds, BlockRows, BlockView
-from selfdict.solvers.blocks import BlockColumns, ColumnBlocks
-from selfdict.solvers.gates import Gates
 from selfdict.solvers.penalty import RELATIVE_OFFSET
 from selfdict.solvers.search import Point, Search, SearchSettings, Stop
 from selfdict.solvers.search_data import SearchData
-from selfdict.solvers.view import View
-from selfdict.solvers.warm_starts import forget
 from selfdict.solvers.working_set import SAMPLE_TOL, WorkingSet, solve_columns
 
 # columns of the sample that carries the search
 SAMPLE_SIZE = 50_000
+# the part of the tolerance that bounds may take from the dual value
+SPENT = 0.3
 
 
 @dataclass(frozen=True)
@@ -62,44 +61,6 @@ class BlockSolution:
     def gap(self) -> float:
         """The certified relative gap."""
         return relative_gap(self.objective, self.dual_bound)
-
-
-@dataclass(frozen=True, eq=False)
-class BlockSearchData(SearchData):
-    """The data of a search over blocks; samples of columns are held in memory.
-
-    ``tol`` is the relative gap at which the search stops, ``name`` that of the search.
-    """
-
-    block_rows: BlockRows
-    squares: Array
-    tol: float
-    name: str
-
-    def gates(self, columns: Array | None = None, use_gram: bool = True) -> Any:
-        """Return an empty working set for all columns, or for a sample that stands for all."""
-        M = self.block_rows.M
-        if columns is None:
-            return BlockGates(M, self.w, self.squares, self.name)
-        stands_for = self.n_columns / len(columns)
-        lengths = np.sqrt(self.squares) / self.w
-        return Gates(
-            M,  # type: ignore[arg-type]  # columns of blocks, read when they are asked for
-            self.w,
-            self.s * stands_for,
-            columns,
-            atom_lengths=lengths,
-        )
-
-    def view(self, gates: Any, penalty: Array, gram: Array | None = None) -> Any:
-        """Return the view of a fitted working set."""
-        if isinstance(gates, BlockGates):
-            return BlockView(gates, penalty, self.block_rows, self.tol)
-        return View(gates, penalty, self.positive_sums, None, None, self.bounds)
-
-    def bounds_pay(self, gates: Any) -> bool:
-        """All rows are always bounded: there is no other way to look at them."""
-        return True
 
 
 def solve_blocks(
@@ -139,7 +100,16 @@ def solve_blocks(
     prices = p(n)
     if mu is None:
         mu = _heuristic_penalty(survey, r, prices)
-    data = _search_data(survey, prices, tol)
+    columns = _columns(survey, tol)
+    every = np.arange(n)
+    data = SearchData(
+        columns,
+        penalty_at=lambda mu: Linear(mu * prices),
+        column_indices=every,
+        row_indices=every,
+        square=columns.square,
+        constant=0.0,
+    )
     # rows are never screened in part: those that are likely need not be in memory
     settings = SearchSettings(tol, max_seconds, callback, small=n + 1)
     search = Search(data, settings, mu)
@@ -153,7 +123,7 @@ def solve_blocks(
         gates = search.certify()
         status = stop.status
     finally:
-        blocks.everywhere(partial(forget, data.name))
+        blocks.everywhere(partial(forget, columns.search))
     is_open = np.flatnonzero(gates.t > 0)
     is_open = is_open[np.argsort(gates.atoms[is_open])]
     return BlockSolution(
@@ -173,14 +143,14 @@ class _Survey:
 
     Attributes
     ----------
-    M : BlockColumns
+    M : BlockMatrix
         With the sample kept in memory.
     w, squares : (n,) ndarray of float64
         ‖m_j‖₁ and ‖m_j‖₂².
     sample : (l,) ndarray of int
     """
 
-    M: BlockColumns
+    M: BlockMatrix
     w: Array
     squares: Array
     sample: Array
@@ -193,10 +163,10 @@ class _Survey:
         within = np.random.default_rng(0).random(len(edges) - 1)
         sample = edges[:-1] + (within * np.diff(edges)).astype(np.int64)
         # which of the columns of each block belong to the sample does not depend on the values
-        locator = BlockColumns(blocks, 0, np.float64)
+        locator = BlockMatrix(blocks, 0, np.float64)
         answers = list(blocks.run(_survey_block, locator.split(sample)))
         values = np.concatenate([answer[2] for answer in answers], axis=1)
-        M = BlockColumns(blocks, len(values), values.dtype)
+        M = BlockMatrix(blocks, len(values), values.dtype)
         M.keep(sample, values)
         w = np.concatenate([answer[0] for answer in answers])
         squares = np.concatenate([answer[1] for answer in answers])
@@ -204,9 +174,9 @@ class _Survey:
         return cls(M, w, squares, sample)
 
 
-def _survey_block(M: Array, sample: Array) -> tuple[Array, Array, Array]:
+def _survey_block(M: Array, part: tuple[Array]) -> tuple[Array, Array, Array]:
     """Return ℓ1 norms, squared norms and the columns of the sample of a block."""
-    return column_norms(M, np.float64), squared_norms(M), M[:, sample]
+    return column_norms(M, np.float64), squared_norms(M), M[:, part[0]]
 
 
 def _heuristic_penalty(survey: _Survey, r: int, p: Array) -> float:
@@ -271,8 +241,8 @@ def _sample_point(survey: _Survey, mu: float, p: Array, tol: float) -> Point:
     return Point(sample[solution.support], solution.diagonal[solution.support].astype(np.float64))
 
 
-def _search_data(survey: _Survey, p: Array, tol: float) -> BlockSearchData:
-    """Cluster all rows by the sample, and return the data of the search."""
+def _columns(survey: _Survey, tol: float) -> BlockColumns:
+    """Cluster all rows by the sample, and return the columns of the search."""
     n = len(survey.w)
     values = survey.M.kept_values
     clusters = RowClusters.of(values, positive_norms(values), n_rows=n)
@@ -280,29 +250,7 @@ def _search_data(survey: _Survey, p: Array, tol: float) -> BlockSearchData:
     labels = list(blocks.run(_Label(clusters), range(len(blocks.sizes))))
     clusters = RowClusters(np.concatenate(labels), clusters.centres, clusters.directions)
     rows = BlockRows(survey.M, survey.w, np.sqrt(survey.squares), clusters)
-    return BlockSearchData(
-        M=survey.M,  # type: ignore[arg-type]  # columns are read on demand
-        D=None,
-        w=survey.w,
-        s=np.ones(n),
-        v=survey.w,
-        p=p,
-        columns=np.arange(n),
-        rows=np.arange(n),
-        square=float(survey.squares.sum()),
-        constant=0.0,
-        device=None,
-        positive_sums=_no_sums,
-        bounds=BlockBounds(rows, 1 + SPENT * tol),
-        block_rows=rows,
-        squares=survey.squares,
-        tol=tol,
-        name=uuid4().hex,
-    )
-
-
-def _no_sums(theta: Array, rows: Array | None, dtype: Any) -> Array:
-    raise AssertionError("the rows of blocks are always bounded")
+    return BlockColumns(survey.M, survey.squares, rows, SPENT * tol, uuid4().hex)
 
 
 @dataclass(frozen=True)

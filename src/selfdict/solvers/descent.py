@@ -6,7 +6,6 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.model.solution import Status
-from selfdict.solvers.gates import Gates
 from selfdict.solvers.newton import Newton
 from selfdict.solvers.search import INNER_TOLERANCE, Search
 from selfdict.solvers.view import RowScores, View, violating_rows
@@ -76,10 +75,10 @@ class Descent:
     def __init__(self, search: Search, newton: Newton, tol: float, thorough: bool) -> None:
         self.search = search
         self.newton = newton
-        self.gates: Gates = newton.gates
+        self.gates = newton.gates
         self.tol = tol
         self.thorough = thorough
-        self.on_all_columns = self.gates.columns is None
+        self.on_all_columns = not self.gates.columns.is_sample
         self.constant = 0.0  # a sample's objective leaves out what no X can explain
         if self.on_all_columns:
             self.constant = search.data.constant
@@ -88,9 +87,7 @@ class Descent:
         # the gap as far as the rows screened last tell; it decides how rough screening may be
         self.estimated_gap = search.estimated_gap
         self.stall = StallRule()
-        # of the working set as it is, and whether it has products of all points, not a residual
-        self.view: View | None = None
-        self.uses_products = False
+        self.view: View | None = None  # of the working set as it is
         # whether the next screening is expected to find no violating row
         self.is_near_end = False
         # whether the likely rows were chosen by scores of all rows, in this descent
@@ -108,7 +105,7 @@ class Descent:
         search = self.search
         gates = self.gates
         self.newton.minimise(
-            search.penalty[gates.atoms], search.newton_tolerance, lambda: search.save(gates)
+            search.penalty.take(gates.atoms), search.newton_tolerance, lambda: search.save(gates)
         )
         search.save(gates)
         # most steps need no look at all rows, which costs a pass over MᵀM
@@ -148,23 +145,19 @@ class Descent:
     def screen_likely(self) -> Screened:
         """Screen the likely rows; in float32 while the optimum is far, where it matters little."""
         search = self.search
+        columns = self.gates.columns
         is_rough = self.on_all_columns and self.estimated_gap > 1e-2
-        gram = None
-        if is_rough:
-            gram = search.data.gram
         rows = search.likely
         is_short = rows is not None and len(rows) <= search.settings.small
-        if search.data.bounds_pay(self.gates) and not is_short:
+        if columns.rows.pay(len(columns.w)) and not is_short:
             rows = None  # most of the time goes into the rows that are likely in any case
-        self.view = search.view(self.gates, gram)
-        self.uses_products = gram is not None
+        self.view = search.view(self.gates, is_rough)
         return self.screen(self.view, rows, is_rough)
 
     def screen_all(self) -> Screened:
         """Screen all rows in float64, from the residual itself: the dual value is a bound."""
-        if self.view is None or self.uses_products:
+        if self.view is None or not self.view.multiplier.is_proof:
             self.view = self.search.view(self.gates)
-            self.uses_products = False
         return self.screen(self.view, None, False)
 
     def screen(self, view: View, rows: Array | None, is_rough: bool) -> Screened:
@@ -175,8 +168,8 @@ class Descent:
         rounding = 1e-10
         if is_rough:
             rounding = 1e-5
-        penalty = self.search.penalty
-        new, violation = violating_rows(found.scores, penalty, rows, self.gates, rounding)
+        slope = self.search.penalty.slope
+        new, violation = violating_rows(found.scores, slope, rows, self.gates, rounding)
         shortfall = self.objective - self.constant - found.dual_value
         self.estimated_gap = shortfall / max(self.objective, np.finfo(float).tiny)
         self.search.estimated_gap = self.estimated_gap
@@ -213,7 +206,7 @@ class Descent:
             search.likely = None
             self.likely_are_chosen = shortfall < 0.5 * self.objective
             if self.likely_are_chosen:
-                ratio = screened.found.scores / search.penalty
+                ratio = screened.found.scores / search.penalty.slope
                 search.likely = likely_rows(ratio, search.settings.small)
         if self.on_all_columns:
             search.record()

@@ -12,6 +12,7 @@ from selfdict._validation import Array
 from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.projection import gradient_step
 from selfdict.kernels.residuals import subtract_and_extrapolate
+from selfdict.model.penalties import Penalty
 from selfdict.solvers.gradient_data import GradientData
 
 
@@ -26,7 +27,7 @@ class GradientArrays(Protocol):
     def diagonal(self) -> Array:
         """The diagonal of Y, or its gates, as a numpy array."""
 
-    def project(self, mu: float, beta: float) -> None:
+    def project(self, penalty: Penalty, beta: float) -> None:
         """Take a projected gradient step from the point extrapolated by β; it becomes Y."""
 
     def update_residual(self, beta: float) -> float:
@@ -79,13 +80,13 @@ class HostArrays:
             return np.diagonal(self.Y)
         return self.Y[:, self.data.gate_column]
 
-    def project(self, mu: float, beta: float) -> None:
+    def project(self, penalty: Penalty, beta: float) -> None:
         data = self.data
         n = data.M.shape[1]
         dtype = data.M.dtype
         # a penalty beyond the range closes all rows as well as the largest number does
         largest = float(np.finfo(dtype).max) / 16
-        penalty = np.minimum(mu * data.p.astype(np.float64), largest).astype(dtype)
+        slope = np.minimum(penalty.slope, largest).astype(dtype)
         gate = -1  # for the kernel: on the diagonal
         if data.gate_column is not None:
             gate = data.gate_column
@@ -104,7 +105,7 @@ class HostArrays:
                 self.open_old,
                 beta,
                 data.step_size,
-                penalty,
+                slope,
                 data.w,
                 start,
                 gate,

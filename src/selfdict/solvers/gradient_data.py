@@ -30,8 +30,6 @@ class GradientData:
         triangle of its QR factorisation where only products of columns enter.
     w, s : (n,) ndarray
         Weights of Ω and of the residual, with those of the gate column.
-    p : (d,) ndarray
-        Weights of the penalty.
     loss : Loss or None
         None for the squared one.
     gate_column : int or None
@@ -49,7 +47,6 @@ class GradientData:
     D: Array
     w: Array
     s: Array
-    p: Array
     loss: Loss | None
     gate_column: int | None
     atom_scale: Array | None
@@ -118,7 +115,6 @@ class GradientData:
             D=_atoms(M, D),
             w=w,
             s=s,
-            p=problem.p.astype(dtype),
             loss=loss,
             gate_column=gate_column,
             atom_scale=atom_scale,

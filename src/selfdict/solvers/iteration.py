@@ -39,6 +39,7 @@ class Iteration:
         self.arrays = arrays
         self.device = device
         self.mu = problem.require_mu()
+        self.penalty = problem.penalty
         self.alpha = self.FIRST_ALPHA
         self.beta = 0.0
         self.restarted = False
@@ -53,7 +54,8 @@ class Iteration:
         """Take one iteration of Algorithm 1; first move μ towards the target, if asked."""
         if steer and self.problem.target is not None:
             self.mu *= self.steering.factor(self.attained(self.problem.target))
-        self.arrays.project(self.mu, self.beta)
+            self.penalty = self.problem.penalty_at(self.mu)
+        self.arrays.project(self.penalty, self.beta)
         # α_k from α_k² = (1 − α_k) α_{k−1}², and β_k as Algorithm 1 has it
         alpha = (np.sqrt(self.alpha**4 + 4 * self.alpha**2) - self.alpha**2) / 2
         self.beta = self.alpha * (1 - self.alpha) / (self.alpha**2 + alpha)
@@ -71,7 +73,7 @@ class Iteration:
     @property
     def objective(self) -> float:
         """The objective of the current point."""
-        return 0.5 * self.square + self.mu * float(self.data.p @ self.arrays.diagonal)
+        return 0.5 * self.square + self.penalty.value(self.arrays.diagonal)
 
     def attained(self, target: Target) -> float:
         """Return above 1 where μ is too small: trace over target, or target over residual."""
@@ -126,7 +128,7 @@ class Iteration:
             v=v,
             device=self.device,
         )
-        return terms.bound(self.mu * data.p.astype(np.float64))
+        return terms.bound(self.penalty)
 
     def _is_flat(self) -> bool:
         """Whether the objective has not changed beyond rounding in the last 100 iterations."""

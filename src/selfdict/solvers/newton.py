@@ -1,17 +1,17 @@
 """Projected Newton on the gates of a working set.
 
-f(t) = ½Σ s‖m − Mx(t)‖² + penaltyᵀt is convex and piecewise quadratic, so Newton's method on the box
-[0, 1]^k ends in a few steps. Each step solves a quadratic program in k variables, with the same
-bounded solver as a column.
+f(t) = ½Σ s‖m − Mx(t)‖² + Σ_i π_i(t_i), with the penalties π of the gates, is convex and piecewise
+quadratic, so Newton's method on the box [0, 1]^k ends in a few steps. Each step solves a quadratic
+program in k variables, with the same bounded solver as a column.
 """
 
 from collections.abc import Callable
-from copy import deepcopy
 
 import numpy as np
 
 from selfdict._validation import Array
 from selfdict.kernels.gates import FREE, GATE, ZERO, fit_columns
+from selfdict.model.penalties import Penalty
 from selfdict.solvers.gates import Gates
 
 MAX_STEPS = 100  # per call: then rows are screened, and it may go on
@@ -37,7 +37,7 @@ class Newton:
         self.hidden_steps = 0
 
     def minimise(
-        self, penalty: Array, tolerance: float, before_step: Callable[[], None] | None = None
+        self, penalty: Penalty, tolerance: float, before_step: Callable[[], None] | None = None
     ) -> float:
         """Minimise f until its projected gradient is at most ``tolerance``; return f.
 
@@ -45,14 +45,15 @@ class Newton:
         ``before_step`` is called before each step and may raise.
         """
         gates = self.gates
-        f = gates.fit + float(penalty @ gates.t)
+        f = gates.fit + penalty.value(gates.t)
         for _ in range(MAX_STEPS):
-            gradient = gates.gradient + penalty
+            gradient = gates.gradient + penalty.gradient(gates.t)
             if largest_free(gradient, gates.t) <= tolerance:
                 return f
             if before_step is not None:
                 before_step()
-            step = box_minimiser(gates.hessian(), gradient, gates.t) - gates.t
+            hessian = gates.hessian() + np.diag(penalty.curvature(gates.t))
+            step = box_minimiser(hessian, gradient, gates.t) - gates.t
             slope = float(gradient @ step)
             # no descent direction is left but rounding errors
             if slope >= 0.0:
@@ -66,35 +67,35 @@ class Newton:
         return f
 
     def _line_search(
-        self, f: float, gradient: Array, step: Array, slope: float, penalty: Array
+        self, f: float, gradient: Array, step: Array, slope: float, penalty: Penalty
     ) -> tuple[float, float] | None:
         """Shorten the step until f falls enough; return f and the decrease, None if never."""
         gates = self.gates
-        state = deepcopy(gates.state)  # an array, or a tensor on a device
+        state = gates.fitted.saved_state()
         length = 1.0
         while length >= SHORTEST_STEP:
             t = np.clip(gates.t + length * step, 0.0, 1.0)
             gates.evaluate(t)
-            f_new = gates.fit + float(penalty @ t)
+            f_new = gates.fit + penalty.value(t)
             change = f_new - f
             is_hidden = abs(change) <= self._rounding()
             if is_hidden and self.hidden_steps < self.MAX_HIDDEN_STEPS:
                 # f has too few digits to tell; the derivatives at both ends have more
-                mean_gradient = 0.5 * (gradient + gates.gradient + penalty)
+                mean_gradient = 0.5 * (gradient + gates.gradient + penalty.gradient(t))
                 change = float(mean_gradient @ (t - gates.t))
             if change <= SUFFICIENT_DECREASE * length * slope:
                 self.hidden_steps += int(is_hidden)
                 gates.t = t
                 return f_new, -change
             # the old state is a better start for the columns than where this step has led
-            gates.state[:] = state
+            gates.fitted.restore_state(state)
             length /= 3
         gates.evaluate(gates.t)
         return None
 
     def _rounding(self) -> float:
         """How much rounding errors may change the objective."""
-        return 10 * float(np.finfo(float).eps) * self.gates.square
+        return 10 * float(np.finfo(float).eps) * self.gates.columns.square
 
     def _negligible(self, f: float) -> float:
         """The decrease at which it is time to stop."""

@@ -5,7 +5,6 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.model.dual import dot_error
@@ -71,8 +70,8 @@ class Search:
     ----------
     data : SearchData
     settings : SearchSettings
-    mu, penalty : float, (d,) ndarray
-        The current μ, and μp; infinite for rows that are proven to be closed.
+    mu, penalty : float, Penalty
+        The current μ, and what rows cost; those that are proven to be closed, infinitely much.
     bound : float
         The best dual bound for this μ.
     objective, residual, trace : float
@@ -102,7 +101,7 @@ class Search:
         if self.settings.max_seconds is not None:
             self.deadline = self.started + self.settings.max_seconds
         self.objective = 0.5 * self.data.square
-        self.rounding = dot_error(self.data.M.shape[0]) * self.data.square
+        self.rounding = dot_error(self.data.columns.n_features) * self.data.square
         self.residual = float(np.sqrt(self.data.square))
         self.trace = 0.0
         self.estimated_gap = 1.0
@@ -112,13 +111,13 @@ class Search:
     def set_mu(self, mu: float) -> None:
         """Take another μ; the bound starts anew from that of θ = 0."""
         self.mu = mu
-        self.penalty = mu * self.data.p
+        self.penalty = self.data.penalty_at(mu)
         self.bound = self.data.constant
         self.estimated_gap = 1.0
         self.newton_tolerance = 0.0
-        if len(self.data.p):
-            ordinary = self.data.p[np.isfinite(self.data.p)]
-            self.newton_tolerance = INNER_TOLERANCE * mu * float(ordinary.mean())
+        if self.data.n_rows > 0:
+            slope = self.penalty.slope
+            self.newton_tolerance = INNER_TOLERANCE * float(slope[np.isfinite(slope)].mean())
 
     @property
     def gap(self) -> float:
@@ -126,34 +125,34 @@ class Search:
         bound = consistent_bound(self.bound, self.objective, self.rounding)
         return relative_gap(self.objective, bound)
 
-    def view(self, gates: Gates, gram: Array | None = None) -> View:
+    def view(self, gates: Gates, rough: bool = False) -> View:
         """Return the view of a working set, and take over what it tells of the point."""
-        view = self.data.view(gates, self.penalty, gram)
+        view = View(gates, self.penalty, rough)
         self.residual = float(np.sqrt(view.quadratic))
         self.trace = float(gates.t.sum())
         # the objective of a sample says nothing about that of all columns
-        if gates.columns is None:
-            self._take_objective(view, is_from_products=gram is not None)
+        if not gates.columns.is_sample:
+            self._take_objective(view)
         return view
 
-    def _take_objective(self, view: View, is_from_products: bool = False) -> None:
+    def _take_objective(self, view: View) -> None:
         """Take over the objective of a fit of all columns, and how much rounding may lower it.
 
         A residual is off by at most γ_k times the norms of what is summed up in it: the column,
         and at most w_j Σ_i t_i ‖d_i‖/v_i of the atoms. Products of points are off by as much as
         γ_k times the square of that.
         """
-        data = self.data
+        columns = self.data.columns
         gates = view.gates
-        self.objective = view.objective + data.constant
-        fitted = float(gates.atom_lengths[gates.atoms] @ gates.t)
-        size = math.sqrt(data.square) + fitted * math.sqrt(float(data.s @ data.w**2))
+        self.objective = view.objective + self.data.constant
+        fitted = float(columns.rows.lengths[gates.atoms] @ gates.t)
+        size = math.sqrt(self.data.square) + fitted * math.sqrt(float(columns.s @ columns.w**2))
         # sums over columns and gates add a few operations more
-        error = dot_error(data.M.shape[0] + len(gates.t) + 64)
-        if is_from_products or issparse(data.M):
-            fit_rounding = 4 * error * size**2
-        else:
+        error = dot_error(columns.n_features + len(gates.t) + 64)
+        if view.multiplier.is_formed:
             fit_rounding = error * size * (math.sqrt(view.quadratic) + error * size)
+        else:
+            fit_rounding = 4 * error * size**2
         self.rounding = 2 * (fit_rounding + error * self.objective)
 
     def close_rows(self, found: RowScores, gates: Gates) -> None:
@@ -163,16 +162,17 @@ class Search:
         Σ_j ‖θ*_j − cθ_j‖²/s_j ≤ 2g, so that a score differs between the two by at most
         (‖d_i‖/v_i) √(2g Σ_j s_j w_j²). The problem without such rows has the same optimum.
         """
-        data = self.data
+        columns = self.data.columns
         attained = self.objective + self.rounding
-        bound = consistent_bound(found.dual_value + data.constant, attained, 0.0)
+        bound = consistent_bound(found.dual_value + self.data.constant, attained, 0.0)
         gap = attained - bound + 8 * float(np.finfo(float).eps) * attained
         # two roots: the product might leave the range
-        reach = np.sqrt(2 * gap) * np.sqrt(float(data.s @ data.w**2)) * (1 + dot_error(len(data.w)))
-        largest = found.scaling * found.terms.scores + reach * gates.atom_lengths
-        is_closed = largest < self.penalty
+        reach = np.sqrt(2 * gap) * np.sqrt(float(columns.s @ columns.w**2))
+        reach *= 1 + dot_error(len(columns.w))
+        largest = found.scaling * found.terms.scores + reach * columns.rows.lengths
+        is_closed = largest < self.penalty.slope
         is_closed[gates.atoms] = False  # Newton's method has a finite price for each of these
-        self.penalty = np.where(is_closed, np.inf, self.penalty)
+        self.penalty = self.penalty.closing(is_closed)
 
     def save(self, gates: Gates) -> None:
         """Save the point that a working set has reached; stop if the time is up."""
@@ -218,9 +218,9 @@ class Search:
         """Fit all columns to the saved point and bound it, in whatever state the search is."""
         for point in (self.point, Point.empty()):
             # from the residual itself: products of all points prove nothing
-            gates = self.data.gates(use_gram=False)
+            gates = Gates(self.data.columns, exact=True)
             gates.open(point.atoms, point.t)
-            view = self.data.view(gates, self.penalty)
+            view = View(gates, self.penalty)
             self.point = point
             self._take_objective(view)
             # if it is worse than X = 0, a sample has led astray

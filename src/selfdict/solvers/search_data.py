@@ -1,25 +1,27 @@
-"""The data of a problem as the search uses it: without zero columns, weights in float64."""
+"""Between a problem and its search: the columns and atoms that are not zero, and the way back."""
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from selfdict._validation import Array
+from selfdict.columns.memory import MemoryColumns
+from selfdict.columns.protocol import Columns
+from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.device import runs_triton
 from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.dense_rows import MemoryRows
 from selfdict.model.dual import dot_error
+from selfdict.model.feasibility import clip_to_gates
+from selfdict.model.features import UnsupportedError
+from selfdict.model.objective import objective_value
+from selfdict.model.penalties import Penalty
 from selfdict.model.problem import Problem
-from selfdict.model.score_bounds import ScoreBounds
-from selfdict.model.screening import PositiveSums, gram, screener
+from selfdict.model.solution import Solution, Status
 from selfdict.solvers.gates import Gates
-from selfdict.solvers.view import View
-
-# up to this many points with at least this many features, all n×n products are held
-GRAM_POINTS = 2000
-GRAM_FEATURES = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,106 +30,139 @@ class SearchData:
 
     Attributes
     ----------
-    M, D : (m, n) and (m, d) ndarray
-        Data and dictionary; D is None for M itself.
-    w, s : (n,) ndarray of float64
-        Positive weights of Ω; weights of the residual.
-    v, p : (d,) ndarray of float64
-        Positive weights of the atoms, and of their gates.
-    columns, rows : ndarray of int
+    columns : Columns
+        All of them, with the atoms.
+    penalty_at : callable
+        Returns the penalty of these atoms at a given μ.
+    column_indices, row_indices : ndarray of int
         Which columns and which atoms of the problem these are; the others are zero in X.
     square, constant : float
         Σ_j s_j ‖m_j‖² of the whole problem, and half of the part of it that lies in columns with
         w = 0, which no X can explain.
-    device : torch.device or None
-        Where rows are screened.
-    positive_sums : callable
-        :func:`selfdict.model.screening.positive_sums` for these atoms, on that device.
-    bounds : ScoreBounds or None
-        Bounds that save most of these sums; None for sparse data.
     """
 
-    M: Array
-    D: Array | None
-    w: Array
-    s: Array
-    v: Array
-    p: Array
-    columns: Array
-    rows: Array
+    columns: Columns
+    penalty_at: Callable[[float], Penalty]
+    column_indices: Array
+    row_indices: Array
     square: float
     constant: float
-    device: Any
-    positive_sums: PositiveSums
-    bounds: ScoreBounds | None
 
     @classmethod
-    def of(cls, problem: Problem, device: Any) -> "SearchData":
+    def of(cls, problem: Problem, device: Any = None) -> "SearchData":
         """Take what counts out of a problem with a quadratic loss."""
         form = problem.squared_form
-        columns = np.flatnonzero(problem.w > 0)
-        rows = np.flatnonzero(problem.v > 0)
+        column_indices = np.flatnonzero(problem.w > 0)
+        row_indices = np.flatnonzero(problem.v > 0)
         M = form.M
-        if columns.size < problem.n_points:
-            M = M[:, columns]
-        D = None
+        if column_indices.size < problem.n_points:
+            M = M[:, column_indices]
         atoms = M
         if form.D is not None:
-            D = form.D[:, rows]
-            atoms = D
-        v = problem.v[rows].astype(np.float64)
-        bounds = None
-        if device is None and not issparse(atoms):
-            bounds = ScoreBounds(atoms, v)
+            atoms = form.D[:, row_indices]
+        w = problem.w[column_indices].astype(np.float64)
+        s = form.s[column_indices].astype(np.float64)
+        v = problem.v[row_indices].astype(np.float64)
         squares = form.s.astype(np.float64) * squared_norms(form.M)
         return cls(
-            M=M,
-            D=D,
-            w=problem.w[columns].astype(np.float64),
-            s=form.s[columns].astype(np.float64),
-            v=v,
-            p=problem.p[rows].astype(np.float64),
-            columns=columns,
-            rows=rows,
+            columns=_columns(M, w, s, atoms, v, form.D is None, device),
+            penalty_at=lambda mu: problem.penalty_at(mu).take(row_indices),
+            column_indices=column_indices,
+            row_indices=row_indices,
             square=float(squares.sum()),
             # a sum of its own: the difference of two large sums would leave rounding errors; from
             # below, since it is part of the bound
             constant=0.5 * math.fsum(squares[problem.w == 0]) * (1 - dot_error(form.M.shape[0])),
-            device=device,
-            positive_sums=screener(atoms, v, device),
-            bounds=bounds,
         )
 
     @property
     def n_columns(self) -> int:
         """The number of columns that are not zero."""
-        return len(self.w)
+        return len(self.column_indices)
 
-    def bounds_pay(self, gates: Gates) -> bool:
-        """Whether bounds save time when all rows are screened for the columns of a working set."""
-        if self.bounds is None:
-            return False
-        return self.bounds.pay(len(self.v), len(gates.scale), len(self.M))
+    @property
+    def n_rows(self) -> int:
+        """The number of atoms that are not zero."""
+        return len(self.row_indices)
 
-    @cached_property
-    def gram(self) -> Array | None:
-        """The products of all points, where these are few and of many features, else None."""
-        if self.D is not None or self.device is not None or issparse(self.M):
-            return None
-        if self.n_columns > GRAM_POINTS or self.M.shape[0] < GRAM_FEATURES:
-            return None
-        return gram(self.M, self.w)
+    def open_rows(self, gates: Gates) -> tuple[Array, Array, Array]:
+        """Return the rows of X with open gates: their indices, increasing, gates and entries.
 
-    def view(self, gates: Gates, penalty: Array, gram: Array | None = None) -> View:
-        """Return the view of a fitted working set at the penalties μp."""
-        return View(gates, penalty, self.positive_sums, gram, self.device, self.bounds)
+        The entries are those of the columns that count, (k, n).
+        """
+        is_open = np.flatnonzero(gates.t > 0)
+        is_open = is_open[np.argsort(gates.atoms[is_open])]
+        atoms = gates.atoms[is_open]
+        return self.row_indices[atoms], gates.t[is_open], gates.fitted.rows(is_open)
 
-    def gates(self, columns: Array | None = None, use_gram: bool = True) -> Gates:
-        """Return an empty working set for all columns, or for a sample that stands for all."""
-        if columns is None:
-            gram = None
-            if use_gram:
-                gram = self.gram
-            return Gates(self.M, self.w, self.s, None, self.D, self.v, gram)
-        stands_for = self.n_columns / len(columns)
-        return Gates(self.M, self.w, self.s * stands_for, columns, self.D, self.v)
+    def solution(
+        self, problem: Problem, support: Array, t: Array, X: Array
+    ) -> tuple[Solution, float]:
+        """Return rows X of the columns that count as a Solution in M's dtype, without its bound.
+
+        The second result is by how much rounding may have lowered its objective.
+        """
+        dtype = problem.M.dtype
+        if self.n_columns == problem.n_points:
+            coef = np.ascontiguousarray(X, dtype=dtype)
+        else:
+            coef = np.zeros((len(support), problem.n_points), dtype=dtype)
+            coef[:, self.column_indices] = X
+        diagonal = np.zeros(problem.n_atoms, dtype=coef.dtype)
+        diagonal[support] = t
+        # gates are rounded up and the entries within them down: rounded to nearest, X would violate
+        # X_ij ≤ (w_j/v_i) t_i in the last digit, and its objective could lie below the optimum
+        gates = t.astype(dtype)
+        is_below = gates < t
+        gates[is_below] = np.nextafter(gates[is_below], dtype.type(np.inf))
+        gates = np.minimum(gates, dtype.type(1))
+        diagonal[support] = gates
+        clip_to_gates(problem, support, gates, coef)
+        point = Solution(support=support, coef=coef, diagonal=diagonal, problem=problem)
+        # of the entries as they are returned: float32 may have rounded them
+        objective = objective_value(point)
+        return replace(point, objective=objective.value), objective.rounding
+
+
+def _columns(
+    M: Array, w: Array, s: Array, atoms: Array, v: Array, is_tied: bool, device: Any
+) -> Columns:
+    """Return the columns where they are computed with; a GPU without Triton takes scores alone."""
+    if runs_triton(device):
+        from selfdict.columns.device import DeviceColumns
+
+        return DeviceColumns.of(M, w, s, atoms, v, is_tied, device)
+    return MemoryColumns(M, w, s, MemoryRows(atoms, v, device), is_tied=is_tied)
+
+
+def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
+    """Return the X with the least objective whose diagonal, or gates, are given.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a quadratic loss.
+    support : (k,) ndarray of int
+        The rows that are open; all others are zero.
+    t : (k,) ndarray
+        Their diagonal entries, between 0 and 1.
+
+    Returns
+    -------
+    Solution
+        With its objective; :func:`certify` adds a bound.
+    """
+    if not problem.loss.quadratic:
+        raise UnsupportedError(
+            f"columns are fitted within gates for quadratic losses, got {problem.loss!r}"
+        )
+    data = SearchData.of(problem)
+    # atoms of weight zero are not in the search's data, and stay closed
+    position = np.full(problem.n_atoms, -1)
+    position[data.row_indices] = np.arange(len(data.row_indices))
+    is_atom = position[support] >= 0
+    gates = Gates(data.columns, exact=True)
+    with single_threaded_blas():  # products are taken inside slices
+        gates.open(position[support][is_atom], np.clip(t[is_atom].astype(np.float64), 0.0, 1.0))
+        point, _ = data.solution(problem, *data.open_rows(gates))
+    return replace(point, status=Status.GIVEN)

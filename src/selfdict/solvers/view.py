@@ -1,19 +1,20 @@
-"""A fitted working set for the screening of rows: residual, objective, scores and dual value."""
+"""A fitted working set as the rows outside it see it: objective, scores and dual value."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
 from selfdict.model.dual import DualTerms
-from selfdict.model.score_bounds import DECIDED, ScoreBounds
-from selfdict.model.screening import PositiveSums, gram_sums, summation_depth
-from selfdict.model.sparse import SparseResidual
+from selfdict.model.penalties import Penalty
+from selfdict.model.score_bounds import DECIDED, ColumnSums, ScoreBounds
 from selfdict.solvers.gates import Gates
+
+# a search far from its end lets rows join that are this far above their penalty
+LARGEST_SHARE = 1.05
+# where bounds may take less of the dual value than this, scores in float64 are worth their time
+LEAST_ROUGH_SLACK = 3e-3
 
 
 @dataclass(frozen=True)
@@ -37,149 +38,87 @@ class RowScores:
 
 
 class View:
-    """The residual of a working set's fit in one of three forms, ready for screening.
+    """The fit of a working set at the penalty of all rows, ready for screening.
 
-    Dense data has a residual; sparse data has :class:`SparseResidual`, which is not formed; and
-    where the products of all points are held (``gram``), scores follow from them, for the search
-    only: they are differences of large numbers.
-
-    Parameters
-    ----------
-    gates : Gates
-        A fitted working set.
-    penalty : (d,) ndarray
-        μp of all rows.
-    positive_sums : callable
-        :func:`selfdict.model.screening.positive_sums` for the atoms.
-    gram : (n, n) ndarray, optional
-        The products of all points.
-    device : torch.device, optional
-        Where ``positive_sums`` are taken.
-    bounds : ScoreBounds, optional
-        Saves most of the exact scores where there are many rows and columns.
-
-    Attributes
-    ----------
-    objective : float
-        The objective of the fitted columns: half of ``quadratic``, and the penalty of the gates.
-    quadratic : float
-        Σ_j s_j ‖r_j‖².
-    inner : (l,) ndarray
-        s_j m_jᵀr_j.
+    ``objective`` is that of the fitted columns. ``rough`` allows a view that proves nothing.
     """
 
-    def __init__(
-        self,
-        gates: Gates,
-        penalty: Array,
-        positive_sums: PositiveSums,
-        gram: Array | None = None,
-        device: Any = None,
-        bounds: ScoreBounds | None = None,
-    ) -> None:
+    def __init__(self, gates: Gates, penalty: Penalty, rough: bool = False) -> None:
         self.gates = gates
-        self.device = device
-        self.bounds = bounds
+        self.columns = gates.columns
         self.penalty = penalty
-        self.positive_sums = positive_sums
-        self.gram = gram
-        self.sparse: SparseResidual | None = None
-        if gram is not None:
-            assert gates.C is not None  # held where the products of all points are
-            self.inner = gates.squares - gates.weight * np.einsum("jk,jk->j", gates.C, gates.Z)
-            self.quadratic = max(2 * gates.fit, 0.0)
-        elif issparse(gates.D):
-            self.sparse = gates.sparse_residual()
-            self.inner = gates.s * self.sparse.inner
-            self.quadratic = float(gates.s @ self.sparse.square)
-        else:
-            self.inner, self.square, self.theta = gates.residual_terms()
-            self.quadratic = float(self.square.sum())
-        self.objective = 0.5 * self.quadratic + float(penalty[gates.atoms] @ gates.t)
+        self.multiplier = gates.fitted.multiplier(rough)
+        self.quadratic = self.multiplier.quadratic
+        self.objective = 0.5 * self.quadratic + penalty.take(gates.atoms).value(gates.t)
 
     def screen(self, rows: Array | None, rough: bool) -> RowScores:
         """Return the scores of some rows (None: all), and the best dual value for these rows.
 
         ``rough`` allows float32. For all rows, all columns and not rough the value is a bound.
         """
-        index: Any = slice(None)
-        n_rows = len(self.penalty)
-        if rows is not None:
-            index = rows
-            n_rows = len(rows)
-        is_rough = rough or self.gates.columns is not None  # a sample proves nothing anyway
-        if self._bounds_pay(n_rows):
-            found = self._with_dual_value(self._bounded_scores(rows, index, is_rough), index)
+        columns = self.columns
+        is_rough = rough or columns.is_sample  # a sample proves nothing anyway
+        sums = self.multiplier.sums
+        if rows is None and sums is not None and columns.rows.pay(len(columns.w)):
+            found = self._bounded(sums, is_rough)
             # at a larger c the rows that bounds have decided would count: take them exactly then
-            if is_rough or DECIDED * found.scaling <= 1:
+            if is_rough or columns.slack > 0 or DECIDED * found.scaling <= 1:
                 return found
-        scores = self._scores(rows, is_rough) + self._own_columns(index)
-        return self._with_dual_value(scores, index)
-
-    def _with_dual_value(self, scores: Array, index: Any) -> RowScores:
-        """Return the scores of some rows with the best dual value."""
-        terms = self._terms(scores, index)
-        c, value = terms.best_scaling(self.penalty[index])
+        scores = self.multiplier.scores(rows, is_rough)
+        penalty = self.penalty
+        lengths = columns.rows.lengths
+        own = self._own_columns()
+        if rows is not None:
+            penalty = penalty.take(rows)
+            lengths = lengths[rows]
+            if len(own) > 1:
+                own = own[rows]
+        scores = scores + own
+        terms = self.multiplier.dual_terms(scores, lengths)
+        c, value = terms.best_scaling(penalty)
         return RowScores(scores, terms, c, value)
 
-    def _own_columns(self, index: Any) -> Array:
+    def _own_columns(self) -> Array:
         """Return what the own column of each row adds to its score: it counts with its sign."""
         # in a sample few rows have one
-        if not self.gates.tied or self.gates.columns is not None:
+        if not self.columns.is_tied or self.columns.is_sample:
             return np.zeros(1)
-        return np.asarray(np.minimum(self.inner[index], 0.0))
+        return np.minimum(self.multiplier.inner, 0.0)
 
-    def _scores(self, rows: Array | None, is_rough: bool) -> Array:
-        """Return the sums of positive parts for some rows, or all."""
-        gates = self.gates
-        if self.gram is not None:
-            assert gates.C is not None
-            return gram_sums(self.gram, gates.C, gates.Z, gates.weight)
-        if self.sparse is not None:
-            factor = gates.s * gates.scale
-            return self.sparse.positive_sums(gates.D, gates.v, factor, rows)
-        dtype: Any = np.float64
-        if is_rough:
-            dtype = np.float32
-        return self.positive_sums(self.theta, rows, dtype)
+    def _bounded(self, sums: ColumnSums, is_rough: bool) -> RowScores:
+        """Return scores of all rows, exact where bounds do not decide."""
+        rows = self.columns.rows
+        slope = self.penalty.slope
+        share = self._decided_share()
+        single = is_rough or self.columns.slack >= LEAST_ROUGH_SLACK
+        bounds = ScoreBounds(rows).scores(sums, slope, self._own_columns(), single, share)
+        terms = self.multiplier.dual_terms(bounds, rows.lengths)
+        c, value = terms.best_scaling(self.penalty)
+        # rows that are decided must not join, even if they may be above their penalty
+        decided = np.where(np.isfinite(slope), DECIDED * slope, 0.0)
+        scores = np.where(bounds > share * slope, bounds, np.minimum(bounds, decided))
+        return RowScores(scores, terms, c, value)
 
-    def _bounds_pay(self, n_rows: int) -> bool:
-        """Whether bounds save time for this many rows."""
-        if self.bounds is None or self.gram is not None or self.sparse is not None:
-            return False
-        n_features, n_columns = self.theta.shape
-        return self.bounds.pay(n_rows, n_columns, n_features)
+    def _decided_share(self) -> float:
+        """Return the part of its penalty up to which a score need not be known.
 
-    def _bounded_scores(self, rows: Array | None, index: Any, is_rough: bool) -> Array:
-        """Return scores, exact where bounds do not decide, with the own columns."""
-        assert self.bounds is not None
-        own = self._own_columns(index)
-        return self.bounds.scores(self.theta, self.penalty[index], own, rows, is_rough)
-
-    def _terms(self, scores: Array, rows: Any) -> DualTerms:
-        """Return the terms of the dual value; with room for rounding unless products are used."""
-        gates = self.gates
-        if self.gram is not None:  # for the search only: nothing is proven
-            return DualTerms(float(self.inner.sum()), self.quadratic, scores)
-        data_norms = np.sqrt(gates.squared_norms)
-        atom_lengths = gates.atom_lengths[rows]
-        if self.sparse is not None:
-            return self.sparse.dual_terms(scores, gates.s, gates.scale, data_norms, atom_lengths)
-        return DualTerms.from_columns(
-            self.inner,
-            self.square,
-            scores,
-            magnitudes=np.sqrt(gates.s * self.square),
-            data_norms=data_norms,
-            atom_lengths=atom_lengths,
-            w=gates.scale,
-            n_terms=gates.D.shape[0],
-            n_summed=summation_depth(len(gates.scale), self.device),
-        )
+        The open rows alone give the dual value its largest c, and scores up to penalty/c lower
+        neither. D is concave and D(0) = 0, so a smaller c loses at most the same part of D.
+        """
+        slack = self.columns.slack
+        if slack == 0:
+            return DECIDED
+        linear = float(self.multiplier.inner.sum())
+        scores = -self.gates.gradient
+        penalty = self.penalty.take(self.gates.atoms)
+        c, _ = penalty.best_scaling(linear, self.quadratic, scores)
+        if c <= 0:
+            return DECIDED
+        return min(max((1 + slack) / c, DECIDED), LARGEST_SHARE)
 
 
 def violating_rows(
-    scores: Array, penalty: Array, rows: Array | None, gates: Gates, rounding: float
+    scores: Array, slope: Array, rows: Array | None, gates: Gates, rounding: float
 ) -> tuple[Array, float]:
     """Return the closed rows that violate optimality most, and the largest violation.
 
@@ -189,30 +128,30 @@ def violating_rows(
     ----------
     scores : (k,) ndarray
         σ_i of the screened rows.
-    penalty : (d,) ndarray
-        μp of all rows.
+    slope : (d,) ndarray
+        That of the penalties of all rows: the score above which a row opens.
     rows : (k,) ndarray of int or None
         Which rows were screened; None for all.
     gates : Gates
         The working set; rows whose gates are open cannot join.
     rounding : float
-        Violations below this part of the penalty count as none.
+        Violations below this part of the slope count as none.
     """
     at_least = 30  # rows that join, unless half as many as are open is more
     if rows is None:
-        rows = np.arange(len(penalty))
+        rows = np.arange(len(slope))
     is_open = gates.t > 0
-    violation = scores - penalty[rows]
+    violation = scores - slope[rows]
     violation[np.isin(rows, gates.atoms[is_open])] = -np.inf
     count = max(at_least, int(is_open.sum()) // 2)
     # four times as many as may join, because multiples of each other drop out
-    order = np.flatnonzero(violation > rounding * penalty[rows])
+    order = np.flatnonzero(violation > rounding * slope[rows])
     if len(order) > 4 * count:
         # sorting all rows would take longer than their scores on a GPU
         least = np.partition(violation[order], -4 * count)[-4 * count]
         order = order[violation[order] >= least]
     order = order[np.argsort(-violation[order], kind="stable")][: 4 * count]
-    D = dense_columns(gates.D, rows[order]).astype(np.float64)
+    D = gates.columns.rows.values(rows[order]).astype(np.float64)
     D /= np.maximum(np.sqrt(squared_norms(D)), np.finfo(float).tiny)
     is_multiple = np.triu(D.T @ D > 1 - 1e-12, 1).any(axis=0)
     order = order[~is_multiple][:count]

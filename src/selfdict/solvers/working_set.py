@@ -15,14 +15,12 @@ from selfdict.model.features import Feature
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Solution, Status, consistent_bound, relative_gap
-from selfdict.peers.spa import spa
 from selfdict.solvers.base import Solver
 from selfdict.solvers.descent import Descent
-from selfdict.solvers.device_search import search_data
-from selfdict.solvers.fixed_gates import open_rows, point_from_rows
 from selfdict.solvers.gates import Gates
 from selfdict.solvers.newton import Newton
 from selfdict.solvers.search import INNER_TOLERANCE, Point, Search, SearchSettings, Stop
+from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.steering import find_penalty
 
 
@@ -82,7 +80,7 @@ class WorkingSet(Solver):
         device = problem.data_device
         if self.device is not None:
             device = choose_device(self.device, problem.M)
-        data = search_data(problem, device)
+        data = SearchData.of(problem, device)
         settings = SearchSettings(float(self.tol), self.max_seconds, callback)
         search = Search(data, settings, problem.require_mu())
         search.record()
@@ -90,12 +88,11 @@ class WorkingSet(Solver):
         if data.n_columns == 0 or (search.mu == 0 and problem.D is None):
             return _identity(problem, search)
         if start is not None:
-            search.point = _start_point(start, data.rows, problem)
+            search.point = _start_point(start, data.row_indices, problem)
         # threads of BLAS would go on spinning after a product, beside ours
         with single_threaded_blas():
             gates, status = _run(search, problem.target, warm=start is not None)
-            support, t, X = open_rows(data, gates)
-            return _solution(problem, search, support, t, X, status)
+            return _solution(problem, search, *data.open_rows(gates), status)
 
 
 def working_set(
@@ -191,12 +188,12 @@ def _run(search: Search, target: Target | None, warm: bool) -> tuple[Gates, Stat
     try:
         # without a penalty all gates of a dictionary may open
         if search.mu == 0:
-            every = np.arange(len(search.data.rows))
+            every = np.arange(search.data.n_rows)
             search.point = Point(every, np.ones(len(every)))
             return search.certify(), Status.CONVERGED
         # a warm start has found most rows already, which is what samples are for
         if not warm:
-            search.likely = _sample_of_rows(len(search.data.rows), search.settings.small)
+            search.likely = _sample_of_rows(search.data.n_rows, search.settings.small)
             for columns in samples(search.data.n_columns, search.settings.small):
                 solve_columns(search, columns, target)
         return solve_columns(search, None, target)
@@ -249,15 +246,16 @@ def _open_gates(search: Search, columns: Array | None) -> Gates:
 
     The first atoms come from SPA, those of another dictionary from the first screening.
     """
-    gates = search.data.gates(columns)
+    fitted = search.data.columns
+    if columns is not None:
+        fitted = fitted.take(columns)
     point = search.point
-    if len(point.atoms) == 0 and gates.tied:
-        first = spa(gates.Y, min(10, *gates.Y.shape), allow_fewer=True)
-        if columns is not None:
-            first = columns[first]
-        first = first[np.isfinite(search.penalty[first])]  # rows may be closed by their price
+    if len(point.atoms) == 0:
+        first = fitted.first_atoms(10)
+        first = first[np.isfinite(search.penalty.slope[first])]  # rows may be closed by their price
         t = np.full(len(first), 0.5)  # half open: Newton moves them in either direction
         point = Point(first, t)
+    gates = Gates(fitted)
     is_open = point.t > 0  # those that the search has closed would only take memory
     gates.open(point.atoms[is_open], point.t[is_open])
     return gates
@@ -270,7 +268,7 @@ class TargetSearch:
         self.search = search
         self.newton = newton
         self.kind, self.value = target
-        self.on_all_columns = newton.gates.columns is None
+        self.on_all_columns = not newton.gates.columns.is_sample
         self.accuracy = SAMPLE_TOL  # relative, of the target
         self.tol = max(search.settings.tol, SAMPLE_TOL)
         if self.on_all_columns:
@@ -344,16 +342,16 @@ def _identity(problem: Problem, search: Search) -> Solution:
     """Return the identity on the columns that count: there M X = M, which is optimal for μ = 0."""
     search.objective = search.bound
     search.record()
-    columns = search.data.columns
-    t = np.ones(len(columns))
-    return _solution(problem, search, columns, t, np.diag(t), Status.CONVERGED)
+    every = search.data.column_indices
+    t = np.ones(len(every))
+    return _solution(problem, search, every, t, np.diag(t), Status.CONVERGED)
 
 
 def _solution(
     problem: Problem, search: Search, support: Array, t: Array, X: Array, status: Status
 ) -> Solution:
     """Return the rows X of the columns that count as a Solution, with bound and history."""
-    point, rounding = point_from_rows(problem.with_mu(search.mu), search.data, support, t, X)
+    point, rounding = search.data.solution(problem.with_mu(search.mu), support, t, X)
     bound = consistent_bound(search.bound, point.objective, rounding)
     gap = relative_gap(point.objective, bound)
     if status is Status.CONVERGED and gap > max(search.settings.tol, 1e-12):

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.scene.errors import SceneError
+from selfdict.files.errors import SceneError
+from selfdict.files.units import to_nanometres
 from selfdict.scene.libraries.model import Record
 from selfdict.scene.libraries.text import read_lines
-from selfdict.scene.units import to_nanometres
 
 
 def recognises(start: str) -> bool:

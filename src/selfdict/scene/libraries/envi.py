@@ -6,9 +6,8 @@ import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
-from selfdict.scene.errors import SceneError
-from selfdict.scene.formats import envi
-from selfdict.scene.formats.envi_header import (
+from selfdict.files import envi
+from selfdict.files.envi_header import (
     format_header,
     integer_field,
     list_field,
@@ -16,9 +15,10 @@ from selfdict.scene.formats.envi_header import (
     number_list,
     read_header,
 )
+from selfdict.files.errors import SceneError
+from selfdict.files.units import to_nanometres, unit_of
 from selfdict.scene.libraries.model import DELETED_BELOW, build_library
 from selfdict.scene.notes import add_notes
-from selfdict.scene.units import to_nanometres, unit_of
 
 
 def read(path: Path) -> xr.DataArray:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from selfdict.scene.errors import SceneError
+from selfdict.files.errors import SceneError
 from selfdict.scene.libraries import ecostress, usgs
 from selfdict.scene.libraries.model import Record, gather_records
 from selfdict.scene.libraries.text import read_start

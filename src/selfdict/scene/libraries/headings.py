@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from selfdict.scene.units import to_nanometres
+from selfdict.files.units import to_nanometres
 
 _WORD = r"(?:(?:center|centre|central)[ _])?(wavelengths?|wl|lambda|fwhm)"
 # "wavelength (nm)", "wavelength [um]"

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.scene.errors import SceneError
-from selfdict.scene.formats.limits import Limit
+from selfdict.files.errors import SceneError
+from selfdict.files.limits import allowed_bytes
 from selfdict.scene.model import check_text
 
 DELETED_BELOW = -1e30  # the USGS libraries mark bands without a value by −1.23e34
@@ -172,7 +172,9 @@ def gather_records(records: Sequence[Record], path: Path, held: int) -> xr.DataA
     n_bands = max(len(record.values) for record in records)
     shape = (len(records), n_bands)
     # One long spectrum makes all rows of the library long.
-    Limit(path, held).check(3 * 8 * shape[0] * shape[1], "a library")
+    n_bytes = 3 * 8 * shape[0] * shape[1]
+    if n_bytes > allowed_bytes(held):
+        raise SceneError(path, f"declares {n_bytes} bytes of data for a library but holds {held}")
     values = np.full(shape, np.nan)
     wavelength = np.full(shape, np.nan)
     fwhm = np.full(shape, np.nan)

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 
-from selfdict.scene.errors import SceneError, first_line
+from selfdict.files.errors import SceneError, first_line
 from selfdict.scene.libraries import envi, tables
 from selfdict.scene.libraries.folder import read_folder, read_text
-from selfdict.scene.quiet import quiet
 
 # Readers by the suffix of a file. ENVI files have many suffixes: they are told by the header.
 _READERS: dict[str, Callable[[Path], xr.DataArray]] = {
@@ -70,7 +70,8 @@ def read_library(path: str | PathLike[str]) -> xr.DataArray:
     elif not path.is_file():
         raise SceneError(path, "no such file")
     try:
-        with quiet():
+        # Damaged values may overflow, which is no error: they become NaN.
+        with np.errstate(all="ignore"):
             return read(path)
     except SceneError:
         raise

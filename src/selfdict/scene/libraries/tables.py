@@ -10,21 +10,19 @@ import xarray as xr
 
 from selfdict._text import from_csv_cell
 from selfdict._validation import Array
-from selfdict.scene.errors import SceneError
-from selfdict.scene.formats import npy
-from selfdict.scene.formats.limits import Limit
+from selfdict.files.errors import SceneError
+from selfdict.files.numpy_file import load_archive
+from selfdict.files.units import to_nanometres, unit_note, unit_of
 from selfdict.scene.libraries.headings import Heading, parse_heading
 from selfdict.scene.libraries.model import build_library
 from selfdict.scene.notes import add_notes
-from selfdict.scene.units import to_nanometres, unit_note, unit_of
 
 _MAX_CSV_BYTES = 2**28  # in memory a table of text takes ten times as much
 
 
 def read_npz(path: Path) -> xr.DataArray:
     """Read arrays ``spectra`` or ``D``, ``names``, and what is known about bands."""
-    # Checks the declared sizes, before anything is loaded.
-    shapes = npy.array_shapes(Limit(path, path.stat().st_size))
+    shapes = load_archive(path).shapes
     with np.load(path, allow_pickle=False) as arrays:
         matrices = [key for key in ("spectra", "D") if len(shapes.get(key, ())) == 2]
         if not matrices or "names" not in arrays:

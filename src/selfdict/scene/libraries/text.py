@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.scene.errors import SceneError
+from selfdict.files.errors import SceneError
 
 _MAX_BYTES = 4 * 2**20  # of one spectrum; the largest of the USGS library take 0.5 MB
 

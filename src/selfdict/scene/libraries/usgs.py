@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.scene.errors import SceneError
+from selfdict.files.errors import SceneError
 from selfdict.scene.libraries.model import DELETED_BELOW, Record
 from selfdict.scene.libraries.text import numbers, read_lines
 

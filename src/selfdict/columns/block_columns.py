@@ -1,0 +1,305 @@
+"""Columns in blocks that are read anew in each pass: only sums over the blocks are held.
+
+A pass fits the columns of each block, some at a time, as columns in memory, takes sums over them,
+and forgets the fit. Where the entries were is kept by the process that fitted them
+(:mod:`selfdict.columns.warm_starts`), so that the next pass starts there. The multiplier θ of all
+columns is never held.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.columns.blocks import BlockMatrix, BlockRows
+from selfdict.columns.memory import MemoryColumns, MemoryFit
+from selfdict.columns.multipliers import DenseMultiplier
+from selfdict.columns.protocol import scaled_atoms
+from selfdict.columns.warm_starts import Place, warm_starts
+from selfdict.compute.blas import single_threaded_blas
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.model.dense_rows import DenseSums, MemoryRows
+from selfdict.model.dual import DualTerms, scores_from_above
+from selfdict.model.score_bounds import ColumnSums, UnitRows
+from selfdict.model.score_metric import MetricSums, Projection
+
+# columns that are fitted at a time, which bounds the memory of a task
+COLUMNS_PER_FIT = 16384
+
+
+class BlockColumns:
+    """All columns of a block matrix; a sample of them is one in memory.
+
+    Parameters
+    ----------
+    M : BlockMatrix
+    squared_norms : (n,) ndarray of float64
+        ‖m_j‖².
+    rows : BlockRows
+    slack : float
+        The part of the dual value that bounds on scores may take, > 0.
+    search : str
+        A name that no other search has, for warm starts.
+    """
+
+    is_tied = True
+    is_sample = False
+
+    def __init__(
+        self, M: BlockMatrix, squared_norms: Array, rows: BlockRows, slack: float, search: str
+    ) -> None:
+        self.M = M
+        self.rows = rows
+        self.w = rows.v
+        self.s = np.ones(len(self.w))
+        self.square = float(squared_norms.sum())
+        self.slack = slack
+        self.search = search
+
+    @property
+    def n_features(self) -> int:
+        return self.M.shape[0]
+
+    def take(self, indices: Array) -> MemoryColumns:
+        stands_for = np.full(len(indices), len(self.w) / len(indices))
+        return MemoryColumns(
+            self.M[:, indices],
+            self.w[indices],
+            stands_for,
+            self.rows,
+            indices=indices,
+            slack=self.slack,
+        )
+
+    def fit(self, exact: bool = False) -> "BlockFit":
+        return BlockFit(self)
+
+    def first_atoms(self, count: int) -> Array:
+        return np.empty(0, np.int64)  # the first screening finds some
+
+
+class BlockFit:
+    """The columns of blocks fitted within the gates of a working set, anew in each pass."""
+
+    def __init__(self, columns: BlockColumns) -> None:
+        self.columns = columns
+        self.atoms = np.empty(0, np.int64)
+        self.D = np.empty((columns.M.shape[0], 0))
+        self.t = np.empty(0)
+        self._hessian = np.empty((0, 0))
+
+    def set_atoms(self, atoms: Array, kept: Array) -> None:
+        self.atoms = atoms
+        self.D = scaled_atoms(self.columns.rows, atoms)
+
+    def gradient_of_new(self, n_old: int, t: Array) -> Array:
+        return self.evaluate(t)[1 + n_old :]
+
+    def start_from_zero(self) -> None:
+        """Do nothing: columns that have not been fitted before start from zero."""
+
+    def saved_state(self) -> None:
+        """Return nothing: states are kept where the columns are fitted."""
+
+    def restore_state(self, state: None) -> None:
+        """Do nothing: the next fit starts where the last one ended."""
+
+    def evaluate(self, t: Array) -> Array:
+        self.t = t
+        # second derivatives at once: another pass would cost more than they do
+        sums, self._hessian = self.total(_derivatives)
+        return np.asarray(sums)
+
+    def hessian(self) -> Array:
+        return self._hessian
+
+    def multiplier(self, rough: bool = False) -> "BlockMultiplier":
+        return BlockMultiplier(self)
+
+    def rows(self, index: Array) -> Array:
+        (entries,) = self.total(partial(_entries, index))
+        return np.concatenate(entries, axis=1) / self.columns.w[self.atoms[index], None]
+
+    def total(self, function: Callable[[MemoryFit], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Return the sums, over all columns, of what a function returns for fitted ones."""
+        task = _Pass(self.columns.search, self.atoms, self.D, self.t, function)
+        answers = self.columns.M.blocks.run(task, self._parts())
+        return reduce(_add, answers)
+
+    def _parts(self) -> Iterator["BlockPart"]:
+        """Yield what the fit of each block needs beside its columns."""
+        M = self.columns.M
+        order = np.argsort(self.atoms)
+        own = M.split(self.atoms[order], order)
+        for number, (own_columns, own_atoms) in enumerate(own):
+            w = self.columns.w[M.edges[number] : M.edges[number + 1]]
+            yield BlockPart(number, w, own_columns, own_atoms)
+
+
+class BlockPart(NamedTuple):
+    """What the fit of a block needs beside its columns.
+
+    Its number, the weights w (n_b,) of Ω, which of its columns are atoms themselves, and which.
+    """
+
+    number: int
+    w: Array
+    own_columns: Array
+    own_atoms: Array
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """The task of a pass: sums over the columns of a block, fitted to gates t.
+
+    ``atoms`` (k,) are the indices of the atoms among all columns, ``D`` (m, k) their values, scaled
+    to w = 1.
+    """
+
+    search: str
+    atoms: Array
+    D: Array
+    t: Array
+    function: Callable[[MemoryFit], tuple[Any, ...]]
+
+    def __call__(self, M: Array, part: BlockPart) -> tuple[Any, ...]:
+        # products are taken inside slices
+        with single_threaded_blas():
+            return reduce(_add, map(self.function, self.fits(M, part)))
+
+    def fits(self, M: Array, part: BlockPart) -> Iterator[MemoryFit]:
+        """Yield the columns of M (m, n_b), some at a time, with their fit."""
+        k = len(self.t)
+        rows = MemoryRows(self.D, np.ones(k))
+        own = np.full(M.shape[1], -1)
+        own[part.own_columns] = part.own_atoms
+        for first in range(0, M.shape[1], COLUMNS_PER_FIT):
+            chunk = slice(first, first + COLUMNS_PER_FIT)
+            w = part.w[chunk]
+            values = M[:, chunk].astype(np.float64)
+            fit = MemoryFit(MemoryColumns(values, w, np.ones(len(w)), rows, is_tied=False))
+            fit.set_atoms(np.arange(k), np.empty(0, bool))
+            fit.own = own[chunk]
+            place = Place(self.search, part.number, first)
+            state = warm_starts.state(place, self.atoms)
+            if state is not None:
+                fit.restore_state(state)
+            fit.evaluate(self.t)
+            warm_starts.keep(place, self.atoms, fit.state)
+            yield fit
+
+
+def _add(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Add what two passes return, entry by entry: numbers are added, tuples joined."""
+    return tuple(map(operator.add, first, second))
+
+
+def _derivatives(fit: MemoryFit) -> tuple[Array, Array]:
+    """Return the value of the fit with its gradient, and its second derivatives."""
+    return fit.sums, fit.hessian()
+
+
+def _entries(index: Array, fit: MemoryFit) -> tuple[tuple[Array]]:
+    """Return some rows of X."""
+    return ((fit.rows(index),),)
+
+
+class BlockMultiplier:
+    """θ of all columns of blocks: every sum over it is a pass that fits the columns anew."""
+
+    is_proof = True
+    is_formed = True
+
+    def __init__(self, fit: BlockFit) -> None:
+        self.fit = fit
+        self.rows = fit.columns.rows
+        centres = self.rows.clusters.centres
+        inner, linear, quadratic, self._metric, self._of_centres = fit.total(
+            partial(_first_sums, centres)
+        )
+        self.inner: Array = np.concatenate(inner)
+        self.linear = math.fsum(linear)
+        self.quadratic = math.fsum(quadratic)
+
+    @property
+    def sums(self) -> ColumnSums:
+        return self
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.fit.columns.M.shape
+
+    def metric_sums(self) -> MetricSums:
+        metric: MetricSums = self._metric
+        return metric
+
+    def sums_of_centres(self, centres: Array, reach: float) -> Array:
+        of_centres: Array = self._of_centres  # those of the clusters of all rows
+        return of_centres
+
+    def projected_sums(self, projection: Projection, coordinates: Array) -> Array:
+        (sums,) = self.fit.total(partial(_projected_sums, projection, coordinates))
+        return np.asarray(sums)
+
+    def rough_sums(self, rows: UnitRows, reach: float) -> Array:
+        (sums,) = self.fit.total(partial(_rough_sums, rows))
+        return np.asarray(sums)
+
+    def exact_sums(self, rows: UnitRows) -> Array:
+        (sums,) = self.fit.total(partial(_exact_sums, rows))
+        return np.asarray(sums)
+
+    def scores(self, rows: Array | None, rough: bool) -> Array:
+        if rows is None:
+            rows = np.arange(len(self.rows.v))
+        unit = self.rows.unit(rows)
+        if rough:
+            return self.rows.lengths[rows] * self.rough_sums(unit, self._metric.total)
+        return self.rows.lengths[rows] * self.exact_sums(unit)
+
+    def dual_terms(self, scores: Array, atom_lengths: Array) -> DualTerms:
+        n_features, n_columns = self.shape
+        n_summed = self.rows.summation_depth(n_columns)
+        reach = self._metric.total
+        above = scores_from_above(scores, reach, atom_lengths, n_features, n_summed)
+        return DualTerms(self.linear, self.quadratic, above)
+
+
+def _first_sums(centres: Array, fit: MemoryFit) -> tuple[Any, ...]:
+    """Return all sums over θ that do not depend on the rows but on their clusters.
+
+    They are s_j m_jᵀr_j, ⟨θ, M⟩ from below, ⟨θ, R⟩ from above, the sums of the metric, and the sums
+    of the centres of clusters.
+    """
+    multiplier = DenseMultiplier.of(fit.columns, fit.residual())
+    terms = multiplier.dual_terms(np.empty(0), np.empty(0))
+    metric = multiplier.sums.metric_sums()
+    of_centres = multiplier.sums.sums_of_centres(centres, metric.total)
+    return (multiplier.inner,), (terms.linear,), (terms.quadratic,), metric, of_centres
+
+
+def _projected_sums(projection: Projection, coordinates: Array, fit: MemoryFit) -> tuple[Array]:
+    """Return the sums of projections of rows, from above."""
+    return (_sums(fit).projected_sums(projection, coordinates),)
+
+
+def _rough_sums(rows: UnitRows, fit: MemoryFit) -> tuple[Array]:
+    """Return the sums of rows, from above, in float32."""
+    sums = _sums(fit)
+    reach = float(np.sqrt(squared_norms(sums.theta)).sum())
+    return (sums.rough_sums(rows, reach),)
+
+
+def _exact_sums(rows: UnitRows, fit: MemoryFit) -> tuple[Array]:
+    """Return the sums of rows, in float64."""
+    return (_sums(fit).exact_sums(rows),)
+
+
+def _sums(fit: MemoryFit) -> DenseSums:
+    """Return θ of fitted columns."""
+    return DenseSums(fit.residual() * fit.columns.w)

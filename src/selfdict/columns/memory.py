@@ -1,0 +1,322 @@
+"""Columns in memory: one block, whose products, entries and active sets are kept.
+
+For fixed gates t = diag(X) of the working set, the columns of X decouple into small bounded
+least-squares problems (:mod:`selfdict.kernels.gates`).
+"""
+
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import issparse
+
+from selfdict._validation import Array
+from selfdict.columns.multipliers import DenseMultiplier, GramMultiplier, SparseMultiplier
+from selfdict.columns.protocol import ColumnFit, Multiplier, own_atoms, scaled_atoms
+from selfdict.compute.threads import even_slices, for_slices
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.curvature import curvature
+from selfdict.kernels.gates import GATE, ZERO, fit_columns
+from selfdict.model.dense_rows import MemoryRows
+from selfdict.model.score_bounds import Rows
+from selfdict.model.screening import gram
+from selfdict.model.sparse import SparseResidual
+from selfdict.peers.spa import spa
+
+# up to this many columns, their products with the atoms are held; beyond they are taken anew each
+# time, which costs little beside the fit and saves 8 bytes per column and atom
+HELD_COLUMNS = 200_000
+# times the median weight: beyond, second derivatives are not updated but computed anew
+LONG_COLUMN = 1e4
+# up to this many points with at least this many features, all n×n products are held
+GRAM_POINTS = 2000
+GRAM_FEATURES = 100
+
+
+class MemoryColumns:
+    """Columns in memory; those of sparse data stay sparse.
+
+    Parameters
+    ----------
+    M : (m, n) ndarray or sparse array
+        The columns.
+    w, s : (n,) ndarray of float64
+        Positive weights of Ω; weights of the residual.
+    rows : Rows, optional
+        The atoms; by default the columns of M themselves.
+    is_tied : bool
+        Whether the atoms are the columns of M, or those that it is a sample of.
+    indices : (n,) ndarray of int, optional
+        Which of all columns these are, increasing, if they are a sample.
+    slack : float
+        As in :class:`selfdict.columns.protocol.Columns`.
+    """
+
+    def __init__(
+        self,
+        M: Array,
+        w: Array,
+        s: Array,
+        rows: Rows | None = None,
+        *,
+        is_tied: bool = True,
+        indices: Array | None = None,
+        slack: float = 0.0,
+    ) -> None:
+        self.M = M
+        self.w = w
+        self.s = s
+        self.is_tied = is_tied
+        self.indices = indices
+        self.slack = slack
+        # in the coordinates z = x v/w the residual of column j is w_j times that of m_j/w_j
+        self.weight = s * w**2
+        self.rows: Rows = MemoryRows(M, w)
+        if rows is not None:
+            self.rows = rows
+
+    @cached_property
+    def squared_norms(self) -> Array:
+        """‖m_j‖², (n,)."""
+        return squared_norms(self.M)
+
+    @property
+    def squares(self) -> Array:
+        """s_j ‖m_j‖², (n,)."""
+        return np.asarray(self.s * self.squared_norms)
+
+    @cached_property
+    def square(self) -> float:
+        return float(self.squares.sum())
+
+    @property
+    def n_features(self) -> int:
+        return int(self.M.shape[0])
+
+    @property
+    def is_sample(self) -> bool:
+        return self.indices is not None
+
+    def take(self, indices: Array) -> "MemoryColumns":
+        stands_for = len(self.w) / len(indices)
+        return MemoryColumns(
+            self.M[:, indices],
+            self.w[indices],
+            self.s[indices] * stands_for,
+            self.rows,
+            is_tied=self.is_tied,
+            indices=indices,
+            slack=self.slack,
+        )
+
+    @cached_property
+    def gram(self) -> Array | None:
+        """The products of all points, where these are few and of many features, else None."""
+        if not self.is_tied or self.is_sample or issparse(self.M):
+            return None
+        if len(self.w) > GRAM_POINTS or self.M.shape[0] < GRAM_FEATURES:
+            return None
+        return gram(self.M, self.w)
+
+    def fit(self, exact: bool = False) -> ColumnFit:
+        if exact:
+            return MemoryFit(self)
+        return MemoryFit(self, self.gram)
+
+    def first_atoms(self, count: int) -> Array:
+        if not self.is_tied:
+            return np.empty(0, np.int64)
+        first = spa(self.M, min(count, *self.M.shape), allow_fewer=True)
+        if self.indices is not None:
+            return np.asarray(self.indices[first])
+        return first
+
+
+class MemoryFit:
+    """Columns in memory fitted within the gates of a working set.
+
+    ``Z`` and ``state`` (l, k) are the fitted columns, and whether each entry is at zero, at its
+    gate or free in between. ``gram`` (n, n) are the products of all points, if they are held.
+    """
+
+    def __init__(self, columns: MemoryColumns, gram: Array | None = None) -> None:
+        self.columns = columns
+        self.gram = gram
+        self.weight = columns.weight
+        n = len(columns.w)
+        self.atoms = np.empty(0, np.int64)
+        self.D = np.empty((columns.M.shape[0], 0))  # the atoms scaled to v = 1
+        self.G = np.empty((0, 0))  # products of the atoms with each other
+        # products of the columns with the atoms; of sparse columns they take long
+        self.C: Array | None = None
+        if n <= HELD_COLUMNS or gram is not None or issparse(columns.M):
+            self.C = np.empty((n, 0))
+        self.Z = np.empty((n, 0))
+        self.state = np.empty((n, 0), np.int8)
+        self.own = np.full(n, -1)
+        self.sums = np.zeros(1)  # what the last fit has returned
+        # the states for which second derivatives were computed last, and these derivatives
+        self._last_hessian: tuple[Array, Array] | None = None
+        # about 64 slices at most, so that their partial sums stay few
+        self.columns_per_slice = even_slices(n, max(250, -(-n // 64)))
+
+    def set_atoms(self, atoms: Array, kept: Array) -> None:
+        columns = self.columns
+        old = int(kept.sum())
+        added = len(atoms) - old
+        self.atoms = atoms
+        self.D = scaled_atoms(columns.rows, atoms)
+        if self.gram is None:
+            self.G = self.D.T @ self.D
+        else:
+            self.G = self.gram[np.ix_(atoms, atoms)]
+        # one after the other, so that each old array is freed before the next new one is made
+        if self.C is not None:
+            self.C = _replace_columns(self.C, kept, added)
+        self.Z = _replace_columns(self.Z, kept, added)
+        self.state = _replace_columns(self.state, kept, added)
+        if columns.is_tied:
+            self.own = own_atoms(atoms, len(columns.w), columns.indices)
+        self._last_hessian = None
+        held = self.C
+        if held is None:
+            return
+
+        def task(start: int, stop: int) -> None:
+            if self.gram is None:
+                held[start:stop, old:] = self._products(old, start, stop)
+            else:
+                held[start:stop, old:] = self.gram[atoms[old:], start:stop].T
+
+        for_slices(task, len(columns.w), self.columns_per_slice)
+
+    def _products(self, first: int, start: int, stop: int) -> Array:
+        """Return the products of some columns with the atoms from ``first`` on, scaled to w = 1."""
+        M = self.columns.M
+        C: Array = M[:, start:stop].T.astype(np.float64, copy=False) @ self.D[:, first:]
+        C /= self.columns.w[start:stop, None]
+        return C
+
+    def gradient_of_new(self, n_old: int, t: Array) -> Array:
+        new = np.arange(n_old, len(self.atoms))
+
+        def task(start: int, stop: int) -> Array:
+            if self.C is None:
+                C = self._products(n_old, start, stop)
+            else:
+                C = self.C[start:stop, n_old:]
+            # the derivative of the fit by the entries of the new atoms, which are zero so far
+            g = C - self.Z[start:stop, :n_old] @ self.G[:n_old, n_old:]
+            # a closed gate is binding where the entry would grow, and in the atom's own column
+            at_gate = (g > 0) | (self.own[start:stop, None] == new)
+            self.state[start:stop, n_old:][at_gate] = GATE
+            return np.asarray(-self.weight[start:stop] @ np.where(at_gate, g, 0.0))
+
+        # from zeros, because there may be no column at all
+        parts = for_slices(task, len(self.weight), self.columns_per_slice)
+        return np.asarray(sum(parts, start=np.zeros(len(new))))
+
+    def start_from_zero(self) -> None:
+        self.state[:] = ZERO
+
+    def saved_state(self) -> Array:
+        return self.state.copy()
+
+    def restore_state(self, state: Array) -> None:
+        self.state[:] = state
+
+    def evaluate(self, t: Array) -> Array:
+        def task(start: int, stop: int) -> Array:
+            if self.C is None:
+                C = self._products(0, start, stop)
+            else:
+                C = self.C[start:stop]
+            sums: Array = fit_columns(
+                self.G,
+                C,
+                self.weight[start:stop],
+                t,
+                self.own[start:stop],
+                self.Z[start:stop],
+                self.state[start:stop],
+                0,
+                stop - start,
+            )
+            return sums
+
+        parts = for_slices(task, len(self.weight), self.columns_per_slice)
+        self.sums = np.asarray(sum(parts, start=np.zeros(1 + len(t))))
+        return self.sums
+
+    def hessian(self) -> Array:
+        H = None
+        if self._last_hessian is not None:
+            # a column whose entries have not come to or left their gates contributes as before
+            state, last = self._last_hessian
+            moved = np.flatnonzero((self.state != state).any(axis=1))
+            # the part of a column much longer than others would leave its rounding errors behind
+            longest = self.weight[moved].max(initial=0.0)
+            is_long = longest > LONG_COLUMN * np.median(self.weight)
+            if 2 * len(moved) < len(self.weight) and not is_long:
+                H = last + self._curvature(self.state, moved) - self._curvature(state, moved)
+        if H is None:
+            H = self._curvature(self.state)
+        self._last_hessian = self.state.copy(), H
+        return H
+
+    def _curvature(self, state: Array, columns: Array | None = None) -> Array:
+        """Return the contribution of some columns, or of all, to the second derivatives."""
+        weight = self.weight
+        if columns is not None:
+            weight = weight[columns]
+            state = state[columns]
+
+        def task(start: int, stop: int) -> Array:
+            part: Array = curvature(self.G, weight, state, start, stop)
+            return part
+
+        parts = for_slices(task, len(weight), self.columns_per_slice)
+        return np.asarray(sum(parts, start=np.zeros(self.G.shape)))
+
+    def residual(self) -> Array:
+        """Return M − D X, (m, l), in float64."""
+        M = self.columns.M
+        w = self.columns.w
+        R = np.empty(M.shape)
+        # of a column that is an atom itself, 1 − t is left: m − t m would be a difference of large
+        # numbers, and a long column has a large weight
+        left = np.ones(len(w))
+        tied = np.flatnonzero(self.own >= 0)
+        left[tied] -= self.Z[tied, self.own[tied]]
+
+        def task(start: int, stop: int) -> None:
+            X = self.Z[start:stop] * w[start:stop, None]
+            tied = np.flatnonzero(self.own[start:stop] >= 0)
+            X[tied, self.own[start:stop][tied]] = 0.0
+            np.multiply(M[:, start:stop], left[start:stop], out=R[:, start:stop])
+            R[:, start:stop] -= self.D @ X.T
+
+        for_slices(task, len(w), self.columns_per_slice)
+        return R
+
+    def multiplier(self, rough: bool = False) -> Multiplier:
+        columns = self.columns
+        if self.C is not None and rough and self.gram is not None:
+            quadratic = max(columns.square + 2 * float(self.sums[0]), 0.0)
+            return GramMultiplier(columns, self.gram, self.C, self.Z, quadratic)
+        if self.C is not None and issparse(columns.M):
+            w = columns.w[:, None]
+            sparse = SparseResidual.of(columns.M, self.D, self.Z * w, self.C * w)
+            return SparseMultiplier(columns, sparse)
+        return DenseMultiplier.of(columns, self.residual())
+
+    def rows(self, index: Array) -> Array:
+        scale = self.columns.w / self.columns.rows.v[self.atoms[index], None]
+        return np.asarray(self.Z[:, index].T * scale)
+
+
+def _replace_columns(A: Array, kept: Array, added: int) -> Array:
+    """Keep some columns of A and append zeros (the value of ZERO, for a state)."""
+    old = int(kept.sum())
+    out = np.zeros((len(A), old + added), A.dtype)
+    out[:, :old] = A[:, kept]
+    return out

@@ -1,0 +1,136 @@
+"""What a reader returns: a cube in a file, and what the file says about it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Load = Callable[[slice, slice, slice], Array]
+
+
+@dataclass
+class StoredCube:
+    """A cube (band, y, x) whose values are read on use, and what is known about it.
+
+    Attributes
+    ----------
+    load : callable
+        ``load(bands, rows, columns)`` returns the values in three slices without steps, as an array
+        (band, y, x) of ``dtype``.
+    shape : tuple of int
+        Bands, rows and columns.
+    dtype : numpy.dtype
+        Of the stored values.
+    chunk : tuple of int
+        Rows and columns that the file stores together.
+    wavelength, fwhm : (n_bands,) ndarray or None
+        In nanometres.
+    good_band : (n_bands,) ndarray of bool or None
+        False for bad bands.
+    band_name : list of str or None
+        Any text.
+    nodata : float or None
+        The stored value that marks missing data.
+    scale_factor, add_offset : float, (n_bands,) ndarray or None
+        Physical value = stored value · scale_factor + add_offset.
+    crs : str or None
+        The coordinate reference system as WKT.
+    transform : tuple of six float or None
+        From columns and rows to the map, as GDAL orders the numbers.
+    name : str
+        What the values are.
+    held : int or None
+        The size in bytes of the files, if it is not that of the one that was named.
+    coords : dict of str to ndarray
+        ``valid``, ``lat`` and ``lon`` (y, x); ``y`` (y,) and ``x`` (x,), the pixel centres.
+    notes : list of str
+        Sentences about what was assumed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cube = StoredCube.from_array(np.arange(24).reshape(2, 3, 4))
+    >>> cube.load(slice(0, 1), slice(1, 2), slice(0, 4))
+    array([[[4, 5, 6, 7]]])
+    """
+
+    load: Load
+    shape: tuple[int, int, int]
+    dtype: np.dtype[Any]
+    chunk: tuple[int, int] = (1, 1)
+    wavelength: Array | None = None
+    fwhm: Array | None = None
+    good_band: Array | None = None
+    band_name: list[str] | None = None
+    nodata: float | None = None
+    scale_factor: float | Array | None = None
+    add_offset: float | Array | None = None
+    crs: str | None = None
+    transform: tuple[float, ...] | None = None
+    name: str = "reflectance"
+    held: int | None = None
+    coords: dict[str, Array] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_array(cls, values: Array, **known: Any) -> "StoredCube":
+        """Return a cube that is held in memory; ``known`` are further attributes."""
+
+        def load(bands: slice, rows: slice, columns: slice) -> Array:
+            return values[bands, rows, columns]
+
+        n_bands, n_rows, n_columns = values.shape
+        native = values.dtype.newbyteorder("=")
+        return cls(load, (n_bands, n_rows, n_columns), native, **known)
+
+    def gains(self) -> Array:
+        """Return the scale of each band, (n_bands,)."""
+        gain = 1.0 if self.scale_factor is None else self.scale_factor
+        return np.broadcast_to(np.asarray(gain, dtype=np.float64), self.shape[:1])
+
+    def mark_bad(self, is_bad: Array, reason: str) -> None:
+        """Mark further bands as bad, with a note such as "bands that hold no data …"."""
+        if not is_bad.any():
+            return
+        good = ~is_bad
+        if self.good_band is not None:
+            good &= self.good_band
+        self.good_band = good
+        self.notes.append(
+            f"bands that {reason} are marked as bad: {int(is_bad.sum())} of {is_bad.size}"
+        )
+
+    def keep_bands(self, keep: Array) -> None:
+        """Leave out the bands for which ``keep`` (booleans) is False."""
+        if keep.all():
+            return
+        index = np.flatnonzero(keep)
+        load_all = self.load
+
+        def load(bands: slice, rows: slice, columns: slice) -> Array:
+            wanted = index[bands]
+            first = int(wanted[0])
+            part = load_all(slice(first, int(wanted[-1]) + 1), rows, columns)
+            return part[wanted - first]
+
+        self.load = load
+        self.shape = (index.size, *self.shape[1:])
+        for key in ("wavelength", "fwhm", "good_band", "scale_factor", "add_offset"):
+            values = getattr(self, key)
+            if isinstance(values, np.ndarray) and values.ndim == 1:
+                setattr(self, key, values[keep])
+        if self.band_name is not None:
+            self.band_name = [self.band_name[k] for k in index]
+
+
+def whole_nodata(value: float | None, dtype: np.dtype[Any]) -> float | None:
+    """Return a no-data value as an integer, if the values are integers.
+
+    Otherwise a comparison would turn the values into floats.
+    """
+    if value is not None and dtype.kind in "iu" and float(value).is_integer():
+        return int(value)
+    return value

@@ -1,0 +1,244 @@
+"""The georeference of an ENVI file: ``map info`` and ``coordinate system string``.
+
+``map info`` names a projection, a datum and units, and the place of one pixel.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from affine import Affine
+
+from selfdict._errors import InputError
+from selfdict.files.errors import SceneError
+from selfdict.files.grid import crs_from_epsg, known_crs, to_map
+
+_WGS84_UTM_NORTH = 32600  # EPSG code of zone 0; that of a southern zone is 100 higher
+_NO_CRS = "there is no CRS"
+_METRES = {"meters", "metres", "meter", "metre", "m"}
+_DEGREES = {"degrees", "degree"}
+
+
+@dataclass(frozen=True)
+class _Datum:
+    """EPSG codes: longitude and latitude, and zone 0 of UTM, None where there are no zones."""
+
+    geographic: int
+    north: int
+    south: int | None
+
+
+_WGS84 = _Datum(4326, 32600, 32700)
+_WGS72 = _Datum(4322, 32200, 32300)
+_NAD83 = _Datum(4269, 26900, None)
+_NAD27 = _Datum(4267, 26700, None)
+_ED50 = _Datum(4230, 23000, None)
+# By name, in capitals, letters and digits only.
+_DATUMS = {
+    "WGS84": _WGS84,
+    "WGS1984": _WGS84,
+    "WGS72": _WGS72,
+    "WGS1972": _WGS72,
+    "NORTHAMERICA1983": _NAD83,
+    "NAD83": _NAD83,
+    "NAD1983": _NAD83,
+    "NORTHAMERICA1927": _NAD27,
+    "NAD27": _NAD27,
+    "NAD1927": _NAD27,
+    "EUROPEAN1950": _ED50,
+    "ED50": _ED50,
+}
+
+
+def read_map(path: Path, fields: Mapping[str, str]) -> tuple[str | None, Affine | None, list[str]]:
+    """Return CRS (WKT) and transform, each None if the header does not say, and notes."""
+    crs, notes = _crs_from_text(fields)
+    listed = fields.get("map info", "")
+    entries = [entry.strip() for entry in listed.split(",")]
+    if len(entries) < 7:
+        if listed:
+            notes.append("'map info' has fewer than 7 entries: there are no map coordinates")
+        return crs, None, notes
+    try:
+        x_pixel, y_pixel, x, y, dx, dy = (float(entry) for entry in entries[1:7])
+        options = {}
+        for entry in entries[7:]:
+            name, equals, value = entry.partition("=")
+            if equals:
+                options[name.strip().lower()] = value
+        rotation = math.radians(float(options.get("rotation", 0)))
+    except ValueError:
+        raise SceneError(
+            path, f"'map info' must hold numbers, the header says {', '.join(entries)[:80]!r}"
+        ) from None
+    is_finite = all(map(math.isfinite, (x_pixel, y_pixel, x, y, dx, dy, rotation)))
+    if not is_finite or dx == 0 or dy == 0:
+        raise SceneError(
+            path,
+            f"'map info' must hold finite numbers, the header says {', '.join(entries)[:80]!r}",
+        )
+    linear = _rotated_grid(dx, dy, rotation)
+    # The reference pixel is counted from 1, and 1 is the outer corner of the first pixel.
+    corner_x, corner_y = to_map(linear, x_pixel - 1, y_pixel - 1)
+    transform = Affine(linear.a, linear.b, x - corner_x, linear.d, linear.e, y - corner_y)
+    if not crs:
+        crs, map_notes = crs_from_map_info(entries, options)
+        notes += map_notes
+    return crs, transform, notes
+
+
+def map_fields(crs: Any, transform: Affine | None) -> dict[str, object]:
+    """Return the header fields for a CRS and a transform."""
+    fields: dict[str, object] = {}
+    if transform is not None:
+        fields["map info"] = _map_info(crs, transform)
+    if crs is not None:
+        fields["coordinate system string"] = f"{{{crs.to_wkt(version='WKT1_ESRI')}}}"
+    return fields
+
+
+def _map_info(crs: Any, transform: Affine) -> str:
+    """Return the field ``map info``: projection, reference pixel, its position, steps, options."""
+    dx = math.hypot(transform.a, transform.d)
+    dy = math.hypot(transform.b, transform.e)
+    rotation = math.atan2(transform.d, transform.a)
+    linear = Affine(transform.a, transform.b, 0.0, transform.d, transform.e, 0.0)
+    # The field holds two steps and an angle, which is less than four numbers can express.
+    if not _rotated_grid(dx, dy, rotation).almost_equals(linear, 1e-9 * dx):
+        raise InputError(
+            "an ENVI header can turn a grid, not shear or mirror it: "
+            f"transform {tuple(transform)[:6]}"
+        )
+    name, options = _projection(crs)
+    if rotation:
+        options.append(f"rotation={math.degrees(rotation)!r}")
+    # repr keeps all digits.
+    position = [repr(transform.c), repr(transform.f), repr(dx), repr(dy)]
+    return f"{{{', '.join([name, '1', '1', *position, *options])}}}"
+
+
+def _projection(crs: Any) -> tuple[str, list[str]]:
+    """Return the name of a CRS in ``map info``, and the entries that follow the steps."""
+    if crs is None:
+        return "Arbitrary", []
+    utm = _utm_zone(crs)
+    if utm is not None:
+        zone, hemisphere = utm
+        return "UTM", [str(zone), hemisphere, "WGS-84", "units=Meters"]
+    if not crs.is_geographic:
+        return "Projected", ["units=Meters"]
+    if crs.to_epsg() == 4326:
+        return "Geographic Lat/Lon", ["WGS-84", "units=Degrees"]
+    return "Geographic Lat/Lon", ["units=Degrees"]
+
+
+def _rotated_grid(dx: float, dy: float, rotation: float) -> Affine:
+    """Return a north-up grid of these steps, rotated (radians) about its corner, the origin."""
+    cos = 1.0
+    sin = 0.0
+    if rotation:
+        cos = math.cos(rotation)
+        sin = math.sin(rotation)
+    return Affine(cos * dx, sin * dy, 0.0, sin * dx, -cos * dy, 0.0)
+
+
+def _utm_zone(crs: Any) -> tuple[int, str] | None:
+    """Return zone and hemisphere of a UTM system of WGS 84, or None."""
+    code = (crs.to_epsg() or 0) - _WGS84_UTM_NORTH
+    if 1 <= code <= 60:
+        return code, "North"
+    if 101 <= code <= 160:
+        return code - 100, "South"
+    return None
+
+
+def _crs_from_text(fields: Mapping[str, str]) -> tuple[str | None, list[str]]:
+    """Return the CRS of ``coordinate system string``, or None and a note if there is one."""
+    text = fields.get("coordinate system string")
+    if not text:
+        return None, []
+    crs = known_crs(text)
+    if crs is None:
+        # A name in it is not known: the transform can be used all the same.
+        return None, ["'coordinate system string' is not understood, and not used"]
+    return crs, []
+
+
+def crs_from_map_info(
+    entries: list[str], options: Mapping[str, str]
+) -> tuple[str | None, list[str]]:
+    """Return the CRS as WKT, or None and a note that says what is not known.
+
+    Parameters
+    ----------
+    entries : list of str
+        The field, separated by commas.
+    options : mapping
+        Its entries with ``=``, by their names in small letters.
+
+    Examples
+    --------
+    >>> entries = ["Geographic Lat/Lon", "1", "1", "10", "50", "0.1", "0.1", "North America 1927"]
+    >>> crs_from_map_info(entries, {"units": "Degrees"})[0][:12]
+    'GEOGCS["NAD2'
+    >>> crs_from_map_info(["Albers", "1", "1", "0", "0", "30", "30"], {})
+    (None, ["the projection 'Albers' of 'map info' is not known: there is no CRS"])
+    """
+    name = entries[0].lower()
+    units = options.get("units", "").strip()
+    # What follows the steps, without options: zone, hemisphere and datum, or the datum alone.
+    places = [entry for entry in entries[7:] if "=" not in entry]
+    if name.startswith("geographic"):
+        if units and units.lower() not in _DEGREES:
+            return None, [_unit_note(units)]
+        if not places or not places[0]:
+            return crs_from_epsg(4326), ["'map info' names no datum: WGS-84 is assumed"]
+        datum = _datum(places[0])
+        if datum is None:
+            return None, [_datum_note(places[0])]
+        return crs_from_epsg(datum.geographic), []
+    if name == "utm":
+        if units and units.lower() not in _METRES:
+            return None, [_unit_note(units)]
+        return _utm(places)
+    # Software writes it for a grid that lies nowhere.
+    if name.startswith("arbitrary"):
+        return None, []
+    return None, [f"the projection {entries[0][:40]!r} of 'map info' is not known: {_NO_CRS}"]
+
+
+def _utm(places: list[str]) -> tuple[str | None, list[str]]:
+    if len(places) < 3:
+        return None, [f"'map info' names no zone and datum of UTM: {_NO_CRS}"]
+    datum = _datum(places[2])
+    if datum is None:
+        return None, [_datum_note(places[2])]
+    zero = datum.north
+    is_south = places[1].lower().startswith("s")
+    unknown = f"UTM has no zone {places[0][:10]!r} {places[1][:10]!r} of this datum: {_NO_CRS}"
+    if is_south:
+        if datum.south is None:
+            return None, [unknown]
+        zero = datum.south
+    # At most two digits: Python refuses to convert thousands.
+    number = places[0].strip()
+    if not number.isdecimal() or len(number) > 2 or not 1 <= int(number) <= 60:
+        return None, [unknown]
+    crs = crs_from_epsg(zero + int(number))
+    if crs is None:
+        return None, [unknown]
+    return crs, []
+
+
+def _datum(name: str) -> _Datum | None:
+    return _DATUMS.get("".join(mark for mark in name.upper() if mark.isalnum()))
+
+
+def _datum_note(name: str) -> str:
+    return f"the datum {name[:40]!r} of 'map info' is not known: {_NO_CRS}"
+
+
+def _unit_note(units: str) -> str:
+    return f"'map info' is in {units[:40]!r}, which its projection is not read in: {_NO_CRS}"

@@ -1,0 +1,151 @@
+"""The file formats: by their names, by the suffixes of files, and as others register them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+from selfdict._errors import InputError
+from selfdict.files.errors import SceneError
+from selfdict.files.plain_files import is_plain_file
+from selfdict.files.product_table import REGISTERING_MODULES
+
+_Read = TypeVar("_Read", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A format: how messages name it, and the module and the function that read it."""
+
+    title: str
+    module: str
+    function: str = "read"
+
+    def reader(self) -> Callable[..., Any]:
+        """Return the function that reads a file; its libraries are imported now."""
+        read: Callable[..., Any] = getattr(import_module(self.module), self.function)
+        return read
+
+
+FORMATS = {
+    "envi": FileFormat("ENVI", "selfdict.files.envi"),
+    "geotiff": FileFormat("GeoTIFF", "selfdict.files.geotiff"),
+    "enmap": FileFormat("EnMAP", "selfdict.files.image_products", "read_enmap"),
+    "desis": FileFormat("DESIS", "selfdict.files.image_products", "read_desis"),
+    "mat": FileFormat("a MATLAB file", "selfdict.files.matlab"),
+    "netcdf": FileFormat("NetCDF", "selfdict.files.netcdf"),
+    "hdf5": FileFormat("HDF5", "selfdict.files.hdf5"),
+    "zarr": FileFormat("zarr", "selfdict.files.zarr_store"),
+    "npy": FileFormat("NumPy", "selfdict.files.numpy_file"),
+}
+_SUFFIXES = {
+    ".hdr": "envi",
+    ".img": "envi",
+    ".dat": "envi",
+    ".raw": "envi",
+    ".bsq": "envi",
+    ".bil": "envi",
+    ".bip": "envi",
+    ".tif": "geotiff",
+    ".tiff": "geotiff",
+    ".mat": "mat",
+    ".nc": "netcdf",
+    ".nc4": "netcdf",
+    ".h5": "hdf5",
+    ".hdf5": "hdf5",
+    ".he5": "hdf5",
+    ".hdf": "hdf5",
+    ".zarr": "zarr",
+    ".npy": "npy",
+    ".npz": "npy",
+    ".xml": "enmap",
+}
+
+
+def file_format(
+    name: str, *, suffixes: tuple[str, ...] = (), title: str | None = None
+) -> Callable[[_Read], _Read]:
+    """Register a function as the reader of a file format.
+
+    Parameters
+    ----------
+    name : str
+        For ``read_scene(path, format=name)``.
+    suffixes : tuple of str
+        Files of these suffixes are read by it, such as ``(".cube",)``.
+    title : str, optional
+        How messages name the format; default: its name.
+
+    Returns
+    -------
+    decorator
+        For a function ``read(path, **options)`` that returns a
+        :class:`selfdict.files.StoredCube`. It is called in the reader process, which imports the
+        module it is defined in. A function of ``__main__`` is called in this process.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict.files import StoredCube, file_format
+    >>> @file_format("text", suffixes=(".text-cube",))
+    ... def read_text_cube(path):
+    ...     return StoredCube.from_array(np.loadtxt(path)[None])
+    """
+
+    def register(read: _Read) -> _Read:
+        REGISTERING_MODULES.add(read.__module__)
+        FORMATS[name] = FileFormat(title or name, read.__module__, read.__name__)
+        for suffix in suffixes:
+            _SUFFIXES[suffix.lower()] = name
+        return read
+
+    return register
+
+
+def format_named(name: str) -> FileFormat:
+    """Return the format of a name."""
+    if name not in FORMATS:
+        raise InputError(f"format must be one of {', '.join(sorted(FORMATS))}, got {name!r}")
+    return FORMATS[name]
+
+
+def format_of(path: Path) -> str:
+    """Return the format of a file that is read.
+
+    It is told by the suffix, and for products of several files by their names, see
+    :mod:`selfdict.files.image_names`. A file of any name with a header ``.hdr`` next to it is ENVI.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> format_of(Path("scene.tif"))
+    'geotiff'
+    """
+    from selfdict.files.image_names import find_product
+
+    # A zarr store is a folder of thousands of files, none of them an image.
+    if path.suffix.lower() != ".zarr":
+        product = find_product(path)
+        if product is not None and product.format is not None:
+            return product.format
+    return format_by_suffix(path)
+
+
+def format_by_suffix(path: Path) -> str:
+    """Return the format of a file that is written, or of one that belongs to no product."""
+    suffix = path.suffix.lower()
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    # A path such as "." has no name to put a suffix on.
+    if path.name:
+        for end in (".hdr", ".HDR"):
+            if is_plain_file(path.with_suffix(end)) or is_plain_file(
+                path.with_name(path.name + end)
+            ):
+                return "envi"
+    raise SceneError(
+        path,
+        f"the format of {suffix or 'a name without suffix'} is not known: "
+        "expected .hdr, .tif, .mat, .nc, .h5, .he5, .zarr, .npy or .npz, or format=…",
+    )

@@ -1,0 +1,233 @@
+"""HDF5: products of known sensors by their tables, other files as one array of three axes."""
+
+from pathlib import Path
+from typing import Any
+
+from selfdict.files import products  # noqa: F401  (registers the products)
+from selfdict.files.arrays import WAVELENGTH
+from selfdict.files.axes import guess_layout, middle_of, parse_layout
+from selfdict.files.cube import Array, StoredCube
+from selfdict.files.errors import SceneError
+from selfdict.files.hdf5_file import Hdf5File, chunk_of, load_axes
+from selfdict.files.hdf5_parts import (
+    describe_bands,
+    describe_cf_grid,
+    find_list,
+    find_numbers,
+    wavelengths_beside,
+)
+from selfdict.files.product_table import PRODUCTS, Hdf5Product, Opened
+from selfdict.files.values import describe_values, nodata_value
+
+# Names in lower case of what may be known about bands, besides the wavelengths.
+_FWHM = ("fwhm", "fwhms")
+_GOOD_BAND = ("good_wavelengths", "good_band", "good_bands", "bbl")
+# Unpacked at most to tell which axis is the bands; chunks may hold whole images.
+_MAX_WINDOW_BYTES = 2**28
+
+
+def read(
+    path: Path,
+    *,
+    variable: str | None = None,
+    layout: str | None = None,
+    overlap: str | None = None,
+    ortho: bool | None = None,
+) -> StoredCube:
+    """Read a product of a known sensor, or an array of three axes.
+
+    With ``layout``, or with a ``variable`` that is not the cube of the product, the file is read as
+    a plain array. ``overlap`` is for PRISMA, ``ortho`` for EMIT.
+    """
+    file = Hdf5File(path)
+    options: dict[str, Any] = {}
+    if overlap is not None:
+        options["overlap"] = overlap
+    if ortho is not None:
+        options["ortho"] = ortho
+    if layout is None:
+        found = read_product(file, variable, options)
+        if found is not None:
+            return found
+    for name in options:
+        sensors = ", ".join(product.name for product in PRODUCTS if name in product.options)
+        raise SceneError(path, f"is read without the option {name}, which is for {sensors}")
+    return read_array(file, variable, layout)
+
+
+def read_product(
+    file: Hdf5File, variable: str | None, options: dict[str, Any]
+) -> StoredCube | None:
+    """Return the cube of a known product; None if it is another file, or another variable."""
+    for product in PRODUCTS:
+        if not all(file.has(name) for name in product.needs):
+            continue
+        wanted = (variable or "").strip("/")
+        if not wanted:
+            for name, sentence in product.refused.items():
+                if file.has(name):
+                    raise SceneError(file.path, sentence)
+        cubes = _existing(file, product.cubes)
+        is_other = wanted and (product.is_joined or wanted not in cubes)
+        if not cubes or is_other:
+            continue
+        unknown = options.keys() - set(product.options)
+        if unknown:
+            raise SceneError(
+                file.path, f"{product.name} is read without the option {', '.join(sorted(unknown))}"
+            )
+        return _read_table(file, product, wanted or cubes[0], options)
+    return None
+
+
+def _existing(file: Hdf5File, patterns: tuple[str, ...]) -> list[str]:
+    """Return the paths of datasets that patterns name."""
+    names = []
+    for pattern in patterns:
+        if pattern.startswith("*/"):
+            # A file has few groups at its root; one with thousands is something else.
+            names += [f"{group}/{pattern[2:]}" for group in file.members(most=100)]
+        else:
+            names.append(pattern)
+    return [name for name in names if file.dataset(name) is not None]
+
+
+def _read_table(
+    file: Hdf5File, product: Hdf5Product, name: str, options: dict[str, Any]
+) -> StoredCube:
+    """Return the cube of a product as its table describes it."""
+    path = file.path
+    dataset = file.cube(name)
+    axes = product.axes or file.named_axes(dataset) or (0, 1, 2)
+    cube = _stored_cube(dataset, axes)
+    attributes = dict(dataset.attrs)
+    if product.divisor:
+        divisor = file.attribute_number(dataset, product.divisor)
+        if divisor is None or not 0 < divisor < float("inf"):
+            raise SceneError(path, f"needs an attribute {product.divisor} above 0, got {divisor}")
+        cube.scale_factor = 1 / divisor
+        cube.nodata = nodata_value(path, attributes, product.nodata, cube.dtype)
+    else:
+        describe_values(cube, path, attributes)
+    opened = Opened(file, product, name, dataset, cube, options)
+    if product.wavelength:
+        describe_bands(
+            cube,
+            path,
+            *find_numbers(opened, product.wavelength, product.units),
+            find_numbers(opened, product.fwhm)[0],
+            find_numbers(opened, product.good_band)[0],
+        )
+    if product.complete is not None:
+        product.complete(opened)
+    return cube
+
+
+def _stored_cube(dataset: Any, axes: tuple[int, int, int]) -> StoredCube:
+    shape = (dataset.shape[axes[0]], dataset.shape[axes[1]], dataset.shape[axes[2]])
+    dtype = dataset.dtype.newbyteorder("=")
+    return StoredCube(load_axes(dataset, axes), shape, dtype, chunk_of(dataset, axes))
+
+
+def read_array(file: Hdf5File, variable: str | None, layout: str | None = None) -> StoredCube:
+    """Read one array of three axes with what is found beside it.
+
+    Parameters
+    ----------
+    file : Hdf5File
+        The file.
+    variable : str or None
+        The path of the array; needed if several have three axes.
+    layout : str or None
+        The axes in order, such as ``"band y x"``; default: as the file says, else by what it holds.
+    """
+    path = file.path
+    name = _find_cube(file, variable)
+    dataset = file.cube(name)
+    wavelength, units = _find_wavelengths(file, name, dataset)
+    axes, axis_note = _find_axes(file, dataset, wavelength, layout)
+    cube = _stored_cube(dataset, axes)
+    cube.name = name.rpartition("/")[2]
+    cube.notes += [f"{name} is read as a plain array", axis_note]
+    describe_values(cube, path, dict(dataset.attrs))
+    n_bands = cube.shape[0]
+    if wavelength is not None and wavelength.size != n_bands:
+        wavelength = None
+    fwhm = find_list(file, name, dataset, _FWHM, n_bands)
+    good = find_list(file, name, dataset, _GOOD_BAND, n_bands)
+    describe_bands(cube, path, wavelength, units, fwhm, good)
+    describe_cf_grid(cube, file, name, dataset)
+    return cube
+
+
+def _find_cube(file: Hdf5File, variable: str | None) -> str:
+    """Return the path of the array to read, without a slash at its start."""
+    if variable is not None:
+        name = variable.strip("/")
+        if name and file.dataset(name) is not None:
+            return name
+        raise SceneError(
+            file.path, f"has no dataset {variable!r} of its own; {_listed(file.cubes())}"
+        )
+    cubes = file.cubes()
+    if len(cubes) != 1:
+        raise SceneError(
+            file.path,
+            f"expected one array of 3 axes, name one by variable=… (--variable); {_listed(cubes)}",
+        )
+    return next(iter(cubes))
+
+
+def _listed(cubes: dict[str, tuple[int, ...]]) -> str:
+    if not cubes:
+        return "there is none with 3 axes of real numbers"
+    first = [f"{name} {shape}" for name, shape in list(cubes.items())[:8]]
+    more = ""
+    if len(cubes) > len(first):
+        more = f" and {len(cubes) - len(first)} more"
+    return f"there are: {', '.join(first)}{more}"
+
+
+def _find_axes(
+    file: Hdf5File, dataset: Any, wavelength: Array | None, layout: str | None
+) -> tuple[tuple[int, int, int], str]:
+    """Return which axes are band, y and x, and how that is known."""
+    if layout is not None:
+        names = parse_layout(layout)
+        return _positions(names), f"its axes are {', '.join(names)}, as layout says"
+    named = file.named_axes(dataset)
+    if named is not None:
+        return named, "its axes are those that its dimension scales name"
+    n_wavelengths = None
+    if wavelength is not None:
+        n_wavelengths = wavelength.size
+    load = dataset.__getitem__
+    if _bytes_of_chunks(dataset, middle_of(dataset.shape)) > _MAX_WINDOW_BYTES:
+        load = None
+    names, note = guess_layout(dataset.shape, load, n_wavelengths)
+    return _positions(names), note
+
+
+def _bytes_of_chunks(dataset: Any, window: tuple[slice, ...]) -> int:
+    """Return how many bytes HDF5 unpacks to read a window."""
+    n_bytes = int(dataset.dtype.itemsize)
+    for axis, part in enumerate(window):
+        if dataset.chunks is None:
+            n_bytes *= part.stop - part.start
+        else:
+            size = dataset.chunks[axis]
+            n_bytes *= size * (-(-part.stop // size) - part.start // size)
+    return n_bytes
+
+
+def _positions(names: tuple[str, ...]) -> tuple[int, int, int]:
+    return names.index("band"), names.index("y"), names.index("x")
+
+
+def _find_wavelengths(file: Hdf5File, name: str, dataset: Any) -> tuple[Array | None, str | None]:
+    """Return wavelengths that fit one of the axes, and their unit if it is named."""
+    for key, unit in WAVELENGTH.items():
+        values = file.attribute_numbers(dataset, key)
+        if values is not None and values.size in dataset.shape:
+            return values, unit or file.attribute_text(dataset, "wavelength_units")
+    return wavelengths_beside(file, name, set(dataset.shape))

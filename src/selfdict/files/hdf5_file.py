@@ -1,0 +1,210 @@
+"""An HDF5 file: its own datasets, attributes and text, without following links to other files."""
+
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from selfdict.files.cube import Array, Load
+from selfdict.files.dims import standard_name
+from selfdict.files.errors import SceneError
+from selfdict.files.values import parse_numbers, text_of, unpacked
+
+_MAX_OBJECTS = 10_000  # searched for arrays; a file may hold millions
+_MAX_DEPTH = 32  # of groups in groups
+# Unpacked chunks that neighbouring blocks share. HDF5 advises a prime number of slots, well above
+# the number of chunks that fit.
+_CACHE_BYTES = 256 * 2**20
+_CACHE_SLOTS = 10_007
+
+
+class Hdf5File:
+    """An open file. Names are paths from the root; a missing object is None."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not h5py.is_hdf5(path):
+            raise SceneError(path, "is not an HDF5 file; HDF4 is not read")
+        # Without a lock, which would keep others from writing as long as the scene is used.
+        self.root = h5py.File(
+            path, "r", rdcc_nbytes=_CACHE_BYTES, rdcc_nslots=_CACHE_SLOTS, locking=False
+        )
+
+    def dataset(self, name: str) -> Any:
+        """Return the dataset of that name, if its values are in this file.
+
+        External links, external storage and virtual datasets would let a file read whatever its
+        author names.
+        """
+        node = self._own_node(name)
+        if not isinstance(node, h5py.Dataset) or node.external or node.is_virtual:
+            return None
+        return node
+
+    def group(self, name: str) -> Any:
+        """Return the group of that name; "" is the root."""
+        node = self._own_node(name)
+        if not isinstance(node, h5py.Group):
+            return None
+        return node
+
+    def has(self, name: str) -> bool:
+        """Whether there is a group, or a dataset with values, of that name."""
+        dataset = self.dataset(name)
+        if dataset is None:
+            return self.group(name) is not None
+        return not self.is_bare_dimension(dataset)
+
+    def _own_node(self, name: str) -> Any:
+        node = self.root
+        # Any group on the way may be a link: each is examined before it is followed.
+        for part in name.strip("/").split("/"):
+            if not part:
+                continue
+            if not isinstance(node, h5py.Group):
+                return None
+            if not isinstance(node.get(part, getlink=True), h5py.HardLink):
+                return None
+            node = node[part]
+        return node
+
+    def members(self, group: str = "", most: int = _MAX_OBJECTS) -> list[str]:
+        """Return the names in a group; h5py returns those that are no UTF-8 as bytes."""
+        return [name for name in islice(self.group(group), most) if isinstance(name, str)]
+
+    def require(self, name: str) -> Any:
+        """Return the dataset of that name; it is an error if there is none."""
+        dataset = self.dataset(name)
+        if dataset is None:
+            raise SceneError(self.path, f"has no dataset {name} of its own")
+        return dataset
+
+    def cube(self, name: str) -> Any:
+        """Return the dataset of that name, which must have three axes of real numbers."""
+        dataset = self.require(name)
+        if dataset.ndim != 3 or dataset.dtype.kind not in "iuf" or 0 in dataset.shape:
+            raise SceneError(
+                self.path,
+                f"{name} must have 3 axes of real numbers, got {dataset.dtype} {dataset.shape}",
+            )
+        return dataset
+
+    def cubes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the arrays of three axes in all groups, by path."""
+        found: dict[str, tuple[int, ...]] = {}
+        seen = set()
+        waiting = [("", self.root, 0)]
+        n_objects = 0
+        while waiting and n_objects < _MAX_OBJECTS:
+            prefix, group, depth = waiting.pop()
+            groups = []
+            for name in islice(group, _MAX_OBJECTS - n_objects):
+                n_objects += 1
+                is_own = isinstance(group.get(name, getlink=True), h5py.HardLink)
+                if not isinstance(name, str) or not is_own:
+                    continue
+                # By the group it is in: a long path would be looked up from the root.
+                node = group[name]
+                if isinstance(node, h5py.Group):
+                    # One group may have several names, even inside itself.
+                    if node.id not in seen and depth < _MAX_DEPTH:
+                        seen.add(node.id)
+                        groups.append((f"{prefix}{name}/", node, depth + 1))
+                elif _is_own_cube(node):
+                    found[prefix + name] = node.shape
+            waiting += reversed(groups)
+        return dict(sorted(found.items()))
+
+    def numbers(self, name: str) -> Array | None:
+        """Return all values of a dataset such as wavelengths, unpacked if they are packed."""
+        dataset = self.dataset(name)
+        if dataset is None:
+            return None
+        return unpacked(self.path, dataset.name, np.asarray(dataset[()]), dict(dataset.attrs))
+
+    def text(self, name: str) -> str | None:
+        """Return the text of a dataset."""
+        dataset = self.dataset(name)
+        if dataset is None:
+            return None
+        return text_of(dataset[()])
+
+    def attribute(self, node: Any, name: str) -> Any:
+        """Return an attribute of a dataset or group."""
+        if name not in node.attrs:
+            return None
+        value = node.attrs[name]
+        if isinstance(value, h5py.Empty):
+            return None
+        return value
+
+    def attribute_numbers(self, node: Any, name: str) -> Array | None:
+        """Return the numbers of an attribute as float64 (n,), also those of a text of numbers."""
+        value = self.attribute(node, name)
+        if value is None:
+            return None
+        return parse_numbers(self.path, value, f"the attribute {name}")
+
+    def attribute_number(self, node: Any, name: str) -> float | None:
+        """Return the number of an attribute."""
+        values = self.attribute_numbers(node, name)
+        if values is None:
+            return None
+        if values.size != 1:
+            raise SceneError(
+                self.path, f"the attribute {name} must be one number, it has {values.size}"
+            )
+        return float(values[0])
+
+    def attribute_text(self, node: Any, *names: str) -> str | None:
+        """Return the text of the first of several attributes that is not empty."""
+        for name in names:
+            value = self.attribute(node, name)
+            if value is not None and text_of(value):
+                return text_of(value)
+        return None
+
+    def is_bare_dimension(self, dataset: Any) -> bool:
+        """Whether a dataset only stands for a dimension of NetCDF, and holds no values."""
+        name = self.attribute_text(dataset, "NAME") or ""
+        # The words of the NetCDF library, followed by the size of the dimension.
+        return name.startswith("This is a netCDF dimension but not a netCDF variable")
+
+    def named_axes(self, cube: Any) -> tuple[int, int, int] | None:
+        """Return which axes are band, y and x by the names of the dimension scales."""
+        names = []
+        for dimension in cube.dims:
+            if len(dimension) == 0:
+                return None
+            names.append(standard_name(str(dimension[0].name).rpartition("/")[2]))
+        if sorted(map(str, names)) != ["band", "x", "y"]:
+            return None
+        return names.index("band"), names.index("y"), names.index("x")
+
+
+def _is_own_cube(node: Any) -> bool:
+    """Whether an object is an array of three axes whose values are in this file."""
+    if not isinstance(node, h5py.Dataset) or node.external or node.is_virtual:
+        return False
+    return len(node.shape or ()) == 3 and node.dtype.kind in "iuf"
+
+
+def load_axes(dataset: Any, axes: tuple[int, int, int]) -> Load:
+    """Return a function that reads parts of a dataset whose axes of band, y and x are given."""
+
+    def load(bands: slice, rows: slice, columns: slice) -> Array:
+        key = [slice(None)] * 3
+        for axis, part in zip(axes, (bands, rows, columns)):
+            key[axis] = part
+        return np.asarray(dataset[tuple(key)]).transpose(axes)
+
+    return load
+
+
+def chunk_of(dataset: Any, axes: tuple[int, int, int]) -> tuple[int, int]:
+    """Return the rows and columns that a dataset stores together."""
+    if dataset.chunks is None:
+        return 1, 1
+    return dataset.chunks[axes[1]], dataset.chunks[axes[2]]

@@ -1,0 +1,89 @@
+"""The values of a file as a dask array, whose chunks the reader process reads on use."""
+
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import xarray as xr
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from selfdict.files.cube import Array
+from selfdict.files.dims import DIMS
+from selfdict.files.limits import allowed_bytes
+from selfdict.files.reader import Reader
+
+BLOCK_BYTES = 32 * 2**20  # stored values in one block
+# Values in a block of whole spectra: 256 MiB as float32, of which computing takes some copies.
+_MAX_BLOCK_VALUES = 2**26
+
+
+class _FileArray(BackendArray):
+    """An array in a file, as xarray takes arrays of files."""
+
+    def __init__(self, reader: Reader, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.reader = reader
+        self.shape = shape
+        self.dtype = dtype
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(
+            key, self.shape, indexing.IndexingSupport.BASIC, self._load
+        )
+
+    def _load(self, key: tuple[Any, ...]) -> Array:
+        """Return the values of three numbers or slices, which may have steps."""
+        ranges = []
+        inside: list[Any] = []
+        for part, size in zip(key, self.shape):
+            if isinstance(part, slice):
+                places = range(size)[part]
+                if len(places) == 0:
+                    return np.empty([len(range(n)[k]) for k, n in zip(key, self.shape)], self.dtype)
+                low = min(places[0], places[-1])
+                high = max(places[0], places[-1])
+                ranges.append([low, high + 1])
+                inside.append(slice(None, None, places.step))
+            else:
+                place = range(size)[int(part)]
+                ranges.append([place, place + 1])
+                inside.append(0)
+        values: Array = self.reader.read(ranges, self.dtype)[tuple(inside)]
+        return values
+
+
+def lazy_values(reader: Reader, known: dict[str, Any]) -> Any:
+    """Return the cube of an open file as a dask array (band, y, x).
+
+    Its chunks hold whole spectra, about 32 MiB of them, in multiples of the rows and columns that
+    the file stores together.
+    """
+    shape = tuple(known["shape"])
+    dtype = np.dtype(known["dtype"])
+    chunks = chunk_shape(
+        shape, dtype.itemsize, tuple(known["chunk"]), allowed_bytes(reader.held, reader.max_bytes)
+    )
+    values = indexing.LazilyIndexedArray(_FileArray(reader, shape, dtype))
+    # A random name: dask would otherwise pickle the reader to make one.
+    variable = xr.Variable(DIMS, values).chunk(dict(zip(DIMS, chunks)), name=f"scene-{uuid4().hex}")
+    return variable.data
+
+
+def chunk_shape(
+    shape: tuple[int, ...], itemsize: int, file_chunk: tuple[int, ...], allowed: int
+) -> tuple[int, int, int]:
+    """Return the bands, rows and columns of a chunk; ``allowed`` bytes are the most it may take."""
+    n_bands, n_rows, n_columns = shape
+    chunk_rows = min(file_chunk[0], n_rows)
+    chunk_columns = min(file_chunk[1], n_columns)
+    # Whole spectra of one chunk of the file may be too much, if it stores the bands apart: a plane
+    # of one band as a chunk would be the whole cube. Fewer rows are read then, and each chunk
+    # several times, as a whole.
+    most_values = min(_MAX_BLOCK_VALUES, allowed // itemsize)
+    if n_bands * chunk_rows * chunk_columns > most_values:
+        chunk_columns = min(chunk_columns, max(1, most_values // n_bands))
+        chunk_rows = max(1, most_values // (n_bands * chunk_columns))
+    pixels = BLOCK_BYTES // max(1, n_bands * itemsize)
+    columns = min(n_columns, max(1, pixels // chunk_rows // chunk_columns) * chunk_columns)
+    rows = min(n_rows, max(1, pixels // max(1, columns) // chunk_rows) * chunk_rows)
+    return n_bands, rows, columns

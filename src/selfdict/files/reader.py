@@ -1,0 +1,332 @@
+"""The parent of the reader process: starts it, asks it, and says in one sentence how it failed.
+
+Files are parsed by libraries in C, which a damaged file may crash, hang or make swell. They do so
+in a process of their own, with limits on its memory and on its time for each request.
+"""
+
+import contextlib
+import importlib.util
+import json
+import os
+import select
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from selfdict._optional import optional
+from selfdict.files.child import Session
+from selfdict.files.cube import Array
+from selfdict.files.errors import SceneError
+from selfdict.files.formats import FileFormat
+from selfdict.files.limits import memory_limit, time_limit
+from selfdict.files.plain_files import check_plain
+from selfdict.files.product_table import REGISTERING_MODULES
+from selfdict.files.shared_memory import SharedMemory, create_memory, unpack
+
+# Of a machine under load, to start Python and NumPy.
+_START_SECONDS = 120
+# Time on the clock, for each second of processor time: disks and networks may be slow.
+_WAITING_RATIO = 60
+# Processes at a time. A file whose process was ended gets another one when it is read again.
+_MOST_PROCESSES = 8
+
+
+class Reader:
+    """Reads one file in a process of its own, which is started on first use.
+
+    It may be pickled: every process that reads starts its own. It may be used by several threads,
+    one of which reads at a time.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder.
+    format : FileFormat
+        Its format.
+    options : dict
+        Keyword arguments of the function that reads the format.
+    max_bytes : int, optional
+        See :func:`selfdict.files.limits.allowed_bytes`.
+    seconds : int, optional
+        Processor time for one request; default: by the size of the file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        format: FileFormat,
+        options: dict[str, Any],
+        max_bytes: int | None = None,
+        seconds: int | None = None,
+    ) -> None:
+        self.path = path
+        self.format = format
+        self.options = options
+        self.max_bytes = max_bytes
+        self.seconds = seconds
+        self._full_path = Path(os.path.abspath(path))
+        self._start()
+
+    def _start(self) -> None:
+        """Begin without a process."""
+        self.held = 0
+        self._lock = threading.RLock()
+        self._child: _Child | Session | None = None
+        self._end_child: weakref.finalize[..., Reader] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key not in _OF_THIS_PROCESS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._start()
+
+    @property
+    def is_in_process(self) -> bool:
+        """Whether the file is read in this process, since no other could be started."""
+        return isinstance(self._child, Session)
+
+    def open(self) -> dict[str, Any]:
+        """Return the attributes of the :class:`StoredCube` without its values."""
+        with self._lock:
+            self.close()
+            found = check_plain(self._full_path)
+            self.held = 0
+            if stat.S_ISREG(found.st_mode):
+                self.held = found.st_size
+            child = self._new_child()
+            try:
+                if isinstance(child, Session):
+                    known = child.open(
+                        self._full_path, self.format, self.options, self.held, self.max_bytes
+                    )
+                else:
+                    known = self._ask(child, self._opening(), 0)
+            except BaseException:
+                _close(child)
+                raise
+            self.held = known["held"] or self.held
+            self._child = child
+            self._end_child = weakref.finalize(self, _close, child)
+            _LIVE.append(weakref.ref(self))
+        _end_others(self)
+        return known
+
+    def read(self, ranges: list[list[int]], dtype: np.dtype[Any]) -> Array:
+        """Return the values (band, y, x) of three ranges, each the first place and the end."""
+        shape = tuple(last - first for first, last in ranges)
+        n_bytes = dtype.itemsize * shape[0] * shape[1] * shape[2]
+        with self._lock:
+            # A process that was forked shares the child of its parent, and must not talk to it.
+            if self._child is None or self._child.owner != os.getpid():
+                known = self.open()
+                if known["dtype"] != dtype.str:
+                    raise SceneError(self.path, "has changed since it was opened")
+            child = self._child
+            assert child is not None
+            if isinstance(child, Session):
+                values = child.read(ranges).astype(dtype, copy=False)
+            else:
+                try:
+                    reply = self._ask(child, {"ranges": ranges}, n_bytes)
+                    values = child.memory.array(tuple(reply["shape"]), np.dtype(reply["dtype"]))
+                    values = values.copy()
+                except SceneError:
+                    raise
+                except BaseException:
+                    # Interrupted: an answer may still come, and would be taken for the next one.
+                    self.close()
+                    raise
+        if values.shape != shape or values.dtype != dtype:
+            raise SceneError(self.path, "has changed since it was opened")
+        return values
+
+    def close(self) -> None:
+        """End the process; the next request starts another one."""
+        with self._lock:
+            if self._end_child is not None:
+                self._end_child()
+            self._child = None
+            self._end_child = None
+
+    def _new_child(self) -> "_Child | Session":
+        # The process cannot import what a script or a notebook defines.
+        if not _can_start() or "__main__" in REGISTERING_MODULES:
+            return Session()
+        try:
+            return _Child()
+        except (OSError, _DeadError):
+            return Session()
+
+    def _opening(self) -> dict[str, Any]:
+        format = self.format
+        return {
+            "path": str(self._full_path),
+            "format": [format.title, format.module, format.function],
+            "modules": sorted(REGISTERING_MODULES),
+            "options": self.options,
+            "held": self.held,
+            "max_bytes": self.max_bytes,
+        }
+
+    def _ask(self, child: "_Child", request: dict[str, Any], n_bytes: int) -> Any:
+        """Return the answer to a request; a child that fails is one sentence."""
+        memory = memory_limit(self.held, self.max_bytes, n_bytes)
+        seconds = self.seconds or time_limit(self.held, n_bytes)
+        request |= {"memory": memory, "seconds": seconds}
+        too_much = f"needs more than {memory >> 20} MiB of memory (max_bytes)"
+        try:
+            reply = child.ask(request, _WAITING_RATIO * seconds)
+        except _DeadError as error:
+            self.close()
+            what = str(error) or f"takes more than {seconds} seconds"
+            raise SceneError(self.path, f"the file is damaged: its reader {what}") from None
+        failure = reply.get("error")
+        if failure is None:
+            return unpack(reply["result"], child.memory)
+        if failure["kind"] == "module":
+            optional(failure["reason"])  # raises an error that names the extra to install
+            raise ModuleNotFoundError(failure["reason"])
+        if failure["kind"] == "memory":
+            raise SceneError(self.path, f"the file is damaged: its reader {too_much}")
+        raise SceneError(self._shown(failure["path"]), failure["reason"])
+
+    def _shown(self, path: str) -> str:
+        """Return the path of a file as the user would write it."""
+        folder, name = os.path.split(path)
+        if folder == str(self._full_path.parent):
+            return str(self.path.with_name(name))
+        return path
+
+
+# Attributes of a Reader that are not pickled.
+_OF_THIS_PROCESS = {"held", "_lock", "_child", "_end_child"}
+_LIVE: list["weakref.ref[Reader]"] = []
+
+
+def _end_others(current: Reader) -> None:
+    """End the oldest processes, if there are many, unless they are reading."""
+    _LIVE[:] = [entry for entry in _LIVE if (reader := entry()) is not None and reader._child]
+    for entry in _LIVE[:-_MOST_PROCESSES]:
+        reader = entry()
+        if reader is not None and reader is not current and reader._lock.acquire(blocking=False):
+            try:
+                reader.close()
+            finally:
+                reader._lock.release()
+
+
+class _DeadError(Exception):
+    """How a child ended; no message if it did not end in time."""
+
+
+class _Child:
+    """A running process and its pipes."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self.memory = SharedMemory(create_memory())
+        environment = dict(os.environ)
+        # The same modules as here, wherever they were found, and no threads, which reserve memory.
+        environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(place) for place in sys.path)
+        for name in ("OPENBLAS", "OMP", "MKL", "BLOSC"):
+            environment[f"{name}_NUM_THREADS"] = "1"
+        descriptor = self.memory.descriptor
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "selfdict.files.child", str(descriptor)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[descriptor],
+                env=environment,
+                # Ctrl-C is for the parent, which then ends its child.
+                start_new_session=True,
+            )
+        except BaseException:
+            self.memory.close()
+            raise
+        try:
+            if self._next_line(_START_SECONDS) != "ready":
+                raise _DeadError("does not start")
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Send a request and return the reply."""
+        assert self.process.stdin is not None
+        text = json.dumps(request, default=_plain_value)
+        try:
+            self.process.stdin.write(text.encode("ascii") + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise _DeadError(self._end()) from None
+        reply = self._next_line(seconds)
+        if not isinstance(reply, dict) or not reply.keys() & {"result", "error"}:
+            raise _DeadError("gives no answer that can be used")
+        return reply
+
+    def _next_line(self, seconds: float) -> Any:
+        assert self.process.stdout is not None
+        waiting = select.poll()
+        waiting.register(self.process.stdout, select.POLLIN)
+        if not waiting.poll(1000 * seconds):
+            raise _DeadError
+        line = self.process.stdout.readline()
+        if not line:
+            raise _DeadError(self._end())
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise _DeadError("gives no answer that can be used") from None
+
+    def _end(self) -> str:
+        """Return how the process ended."""
+        try:
+            code = self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            return "gives no answer"
+        if code == -signal.SIGXCPU:
+            return ""
+        if code < 0:
+            return f"crashes ({signal.Signals(-code).name})"
+        return f"ends with code {code}"
+
+    def close(self) -> None:
+        """End the process, whatever it does; in a process that was forked, let it be."""
+        if self.owner == os.getpid():
+            self.process.kill()
+            self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            # A request that was not sent is still in the pipe.
+            with contextlib.suppress(OSError):
+                pipe.close()
+        self.memory.close()
+
+
+def _close(child: "_Child | Session") -> None:
+    if isinstance(child, _Child):
+        child.close()
+
+
+def _can_start() -> bool:
+    """Whether there is a Python that can be started, and limits for it."""
+    # An application may embed Python, and be what sys.executable names.
+    is_python = "python" in os.path.basename(sys.executable or "").lower()
+    return is_python and importlib.util.find_spec("resource") is not None
+
+
+def _plain_value(value: Any) -> Any:
+    """Return an option as JSON takes it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value)

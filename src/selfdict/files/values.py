@@ -1,0 +1,159 @@
+"""Numbers and text as HDF5, NetCDF and zarr files declare them, and what the attributes mean."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from selfdict.files.cube import Array, StoredCube, whole_nodata
+from selfdict.files.errors import SceneError
+
+_SCALE = "scale_factor"
+_OFFSET = "add_offset"
+# Attributes of the CF conventions that are applied.
+_APPLIED = (_SCALE, _OFFSET, "_FillValue", "missing_value")
+# Parts of the names of attributes that change what values mean.
+_MEANING_WORDS = ("scale", "offset", "gain", "ignore", "nodata", "no_data", "fill", "unsigned")
+# Those that say which values are measurements.
+_VALID_NAMES = ("valid_min", "valid_max", "valid_range")
+
+
+def text_of(value: Any) -> str:
+    """Return text that a file holds, as bytes, as str or as an array of one of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> text_of(np.array([b"UTM"]))
+    'UTM'
+    """
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.ravel()[0]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    # h5py keeps bytes that are no UTF-8 as characters that cannot be printed.
+    return str(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def parse_numbers(path: Path, value: Any, what: str) -> Array:
+    """Return numbers, or a text of numbers separated by spaces or commas, as float64 (n,)."""
+    values = np.asarray(value).ravel()
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    text = text_of(value)
+    try:
+        return np.array([float(entry) for entry in text.replace(",", " ").split()])
+    except ValueError:
+        raise SceneError(path, f"{what} must hold numbers, the file says {text[:80]!r}") from None
+
+
+def unpacked(path: Path, name: str, values: Array, attributes: Mapping[str, Any]) -> Array:
+    """Return numbers such as wavelengths that may be stored packed, NaN where they are missing.
+
+    Number = stored value · scale_factor + add_offset.
+    """
+    if values.dtype.kind not in "iuf" or not {_SCALE, _OFFSET} & attributes.keys():
+        return values
+    declared = {}
+    for key in (_SCALE, _OFFSET, "_FillValue"):
+        if key in attributes:
+            declared[key] = parse_numbers(path, attributes[key], f"{key} of {name}")
+    for key, numbers in declared.items():
+        if numbers.size != 1 or (key != "_FillValue" and not np.isfinite(numbers).all()):
+            raise SceneError(path, f"{key} of {name} must be one finite number")
+    unit = np.ones(1)
+    # In double precision, since single precision moves map coordinates by metres.
+    numbers = values.astype(np.float64) * declared.get(_SCALE, unit) + declared.get(
+        _OFFSET, 0 * unit
+    )
+    # As numbers: the fill value is stored packed, too.
+    if "_FillValue" in declared:
+        numbers[values == declared["_FillValue"]] = np.nan
+    return numbers
+
+
+def describe_values(cube: StoredCube, path: Path, attributes: Mapping[str, Any]) -> None:
+    """Add scale, offset and no-data value, as attributes of the CF conventions declare them."""
+    n_bands = cube.shape[0]
+    cube.scale_factor = _one_or_each(path, attributes, _SCALE, n_bands)
+    cube.add_offset = _one_or_each(path, attributes, _OFFSET, n_bands)
+    for name in ("_FillValue", "missing_value"):
+        if cube.nodata is None:
+            cube.nodata = nodata_value(path, attributes, name, cube.dtype)
+    cube.notes += ignored_notes(attributes)
+    cube.notes += missing_notes(cube.nodata, attributes.get("missing_value"))
+
+
+def nodata_value(
+    path: Path, attributes: Mapping[str, Any], name: str, dtype: np.dtype[Any]
+) -> float | None:
+    """Return the no-data value that an attribute declares, or None."""
+    if attributes.get(name) is None:
+        return None
+    values = parse_numbers(path, attributes[name], f"the attribute {name}")
+    if values.size != 1:
+        raise SceneError(path, f"the attribute {name} must be one number, it has {values.size}")
+    return whole_nodata(float(values[0]), dtype)
+
+
+def _one_or_each(
+    path: Path, attributes: Mapping[str, Any], name: str, n_bands: int
+) -> float | Array | None:
+    """Return the number of an attribute, or one for each band, or None if there is none."""
+    if attributes.get(name) is None:
+        return None
+    values = parse_numbers(path, attributes[name], f"the attribute {name}")
+    if values.size == 1:
+        return float(values[0])
+    if values.size != n_bands:
+        raise SceneError(
+            path,
+            f"the attribute {name} must be one number, or one for each of the {n_bands} bands, "
+            f"it has {values.size}",
+        )
+    return values
+
+
+def ignored_notes(attributes: Any) -> list[str]:
+    """Return a note about attributes that seem to change what the values mean.
+
+    Examples
+    --------
+    >>> ignored_notes({"Scale_Factor": 10000, "scale_factor": 0.1, "author": "A"})
+    ['its attributes Scale_Factor are not applied']
+    """
+    ignored = []
+    for name in attributes:
+        lowered = str(name).lower()
+        has_meaning = lowered in _VALID_NAMES or any(word in lowered for word in _MEANING_WORDS)
+        if name not in _APPLIED and has_meaning:
+            ignored.append(str(name)[:40])
+    if not ignored:
+        return []
+    return [f"its attributes {', '.join(ignored[:5])} are not applied"]
+
+
+def missing_notes(nodata: Any, missing: Any) -> list[str]:
+    """Return a note if ``missing_value`` differs from the value that marks missing data.
+
+    Examples
+    --------
+    >>> missing_notes(-1, -1.0)
+    []
+    >>> missing_notes(-1, [-9999])
+    ['missing_value -9999 differs from _FillValue -1: pass it to leave out its pixels (nodata)']
+    """
+    if missing is None or nodata is None:
+        return []
+    declared = np.asarray(missing).ravel()
+    if declared.dtype.kind in "biuf":
+        is_other = (declared != nodata) & ~(np.isnan(declared) & np.isnan(nodata))
+        declared = declared[is_other]
+    if declared.size == 0:
+        return []
+    listed = ", ".join(str(value)[:40] for value in declared[:3].tolist())
+    return [
+        f"missing_value {listed} differs from _FillValue {nodata}: pass it to leave out its "
+        "pixels (nodata)"
+    ]

@@ -1,0 +1,64 @@
+"""zarr: a folder of chunks, of version 2 or 3."""
+
+import base64
+import json
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zarr
+
+from selfdict.files.cf import Variable, read_cube
+from selfdict.files.cube import StoredCube
+from selfdict.files.errors import SceneError
+from selfdict.files.plain_files import held_bytes, read_bytes
+
+_METADATA = (".zmetadata", ".zarray", "zarr.json")
+# Reading a pickle runs whatever its author wrote.
+_PICKLE = re.compile(r'"(numcodecs\.)?pickle"')
+
+
+def read(path: Path, *, variable: str | None = None) -> StoredCube:
+    """Read a variable with three dims."""
+    if not path.is_dir():
+        raise SceneError(path, "a zarr store is a folder, this is a file")
+    held = held_bytes(path)
+    for file in path.rglob("*"):
+        if file.name in _METADATA:
+            metadata = json.loads(read_bytes(file, what=f"the metadata {file.name}"))
+            if _PICKLE.search(json.dumps(metadata)):
+                raise SceneError(
+                    path, f"{file.relative_to(path)} asks for the codec pickle, which is not read"
+                )
+    consolidated = (path / ".zmetadata").is_file()
+    group = zarr.open_group(path, mode="r", use_consolidated=consolidated)
+    variables = {}
+    for name, array in group.arrays():
+        attrs = dict(array.attrs)
+        dims = attrs.pop("_ARRAY_DIMENSIONS", None) or array.metadata.to_dict().get(
+            "dimension_names"
+        )
+        if dims is None:
+            dims = [f"dim_{axis}" for axis in range(array.ndim)]
+        chunks = array.shards or array.chunks
+        dtype = np.dtype(array.dtype)
+        _decode_fill_value(attrs, array)
+        variables[name] = Variable(
+            name, tuple(dims), array.shape, dtype, attrs, array.__getitem__, chunks
+        )
+    cube = read_cube(path, variables, variable)
+    cube.held = held
+    return cube
+
+
+def _decode_fill_value(attrs: dict[str, Any], array: Any) -> None:
+    """Let ``_FillValue`` be the no-data value of an array, as xarray has stored it."""
+    stored = attrs.get("_FillValue")
+    # Of version 2 it is the fill value of the array itself.
+    if stored is None and array.metadata.zarr_format == 2 and array.fill_value is not None:
+        attrs["_FillValue"] = array.fill_value
+    # Of version 3 it is a floating-point number in base 64.
+    if isinstance(stored, str) and array.dtype.kind == "f":
+        (attrs["_FillValue"],) = struct.unpack("<d", base64.standard_b64decode(stored))

@@ -1,0 +1,133 @@
+"""Rows and multipliers in memory, for bounds on scores (:mod:`selfdict.model.score_bounds`)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from selfdict._validation import Array
+from selfdict.compute.blas import single_threaded_blas
+from selfdict.compute.threads import even_slices, for_slices
+from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.sparse import dense_columns
+from selfdict.model.row_clusters import RowClusters
+from selfdict.model.score_bounds import ROWS_PER_SLICE, ColumnSums, Step, UnitRows
+from selfdict.model.score_metric import (
+    Metric,
+    MetricSums,
+    Projection,
+    cluster_bounds,
+    positive_norms,
+    rough_sums,
+)
+from selfdict.model.screening import PositiveSums, positive_sums, screener, summation_depth
+
+# with fewer rows, or columns per feature, all scores take less time than the bounds
+FEWEST_ROWS = 4000
+COLUMNS_PER_FEATURE = 16
+# with fewer rows a projection takes less time than their clusters
+FEWEST_ROWS_FOR_CLUSTERS = 20_000
+
+
+@dataclass(frozen=True)
+class DenseSums:
+    """The sums over the columns of θ (m, l), float64, in memory."""
+
+    theta: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n_features, n_columns = self.theta.shape
+        return n_features, n_columns
+
+    def metric_sums(self) -> MetricSums:
+        return MetricSums.of(self.theta)
+
+    def sums_of_centres(self, centres: Array, reach: float) -> Array:
+        norms = positive_norms(centres)
+        return np.asarray(norms * rough_sums(centres, norms, self.theta, None, reach))
+
+    def projected_sums(self, projection: Projection, coordinates: Array) -> Array:
+        return projection.sums(coordinates, self.theta)
+
+    def rough_sums(self, rows: UnitRows, reach: float) -> Array:
+        return rough_sums(rows.D, rows.norms, self.theta, rows.index, reach)
+
+    def exact_sums(self, rows: UnitRows) -> Array:
+        return positive_sums(rows.D, rows.norms, self.theta, rows.index, np.float64)
+
+
+class MemoryRows:
+    """The atoms of a dictionary D (m, d) in memory, with positive weights v (d,).
+
+    ``device`` (a torch.device) is where sums are taken, if it is given; no bounds are used then.
+    """
+
+    def __init__(self, D: Array, v: Array, device: Any = None) -> None:
+        self.D = D
+        self.v = v
+        self.device = device
+        self.positive_sums: PositiveSums = screener(D, v, device)
+
+    @cached_property
+    def lengths(self) -> Array:
+        return np.sqrt(squared_norms(self.D)) / self.v
+
+    @cached_property
+    def norms(self) -> Array:
+        """‖d_i‖₂, where zero counts as one."""
+        return positive_norms(self.D)
+
+    @cached_property
+    def clusters(self) -> RowClusters:
+        """Clusters of the atoms scaled to unit length."""
+        return RowClusters.of(self.D, self.norms)
+
+    @property
+    def fewest_for_clusters(self) -> int:
+        return FEWEST_ROWS_FOR_CLUSTERS
+
+    def pay(self, n_columns: int) -> bool:
+        if self.device is not None or issparse(self.D):
+            return False
+        return len(self.v) >= FEWEST_ROWS and n_columns >= COLUMNS_PER_FEATURE * len(self.D)
+
+    def steps(self, rough: bool) -> Sequence[Step]:
+        every = list(Step)
+        if rough:
+            every.remove(Step.DOUBLE)
+        return every
+
+    def values(self, rows: Array) -> Array:
+        return dense_columns(self.D, rows)
+
+    def unit(self, rows: Array) -> UnitRows:
+        return UnitRows(self.D, self.norms, rows)
+
+    def summation_depth(self, n_columns: int) -> int:
+        return summation_depth(n_columns, self.device)
+
+    def cluster_bounds(self, theta: ColumnSums, metric: Metric, rows: Array, most: Array) -> Array:
+        centres = self.clusters.centres
+        labels = self.clusters.labels[rows]
+        of_centres = theta.sums_of_centres(centres, metric.total)
+        return bounds_by_clusters(self.unit(rows), labels, centres, of_centres, metric)
+
+
+def bounds_by_clusters(
+    rows: UnitRows, labels: Array, centres: Array, of_centres: Array, metric: Metric
+) -> Array:
+    """Return h(c) + h(x − c) from above for rows x, with the centres c of their clusters."""
+    bounds = np.empty(len(rows))
+
+    def task(start: int, stop: int) -> None:
+        X = rows.take(slice(start, stop))
+        label = labels[start:stop]
+        bounds[start:stop] = cluster_bounds(X, centres[:, label], of_centres[label], metric)
+
+    with single_threaded_blas():
+        for_slices(task, len(rows), even_slices(len(rows), ROWS_PER_SLICE))
+    return bounds

@@ -1,0 +1,336 @@
+"""The report as one HTML file that works offline, on a phone, on paper and by keyboard."""
+
+import base64
+import hashlib
+import math
+import os
+import re
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from selfdict import __version__
+from selfdict._colours import (
+    ABUNDANCE_MAP,
+    BRIGHTNESS_MAP,
+    NOT_CHOSEN,
+    RESIDUAL_MAP,
+    UNCERTAINTY_MAP,
+)
+from selfdict._optional import optional
+from selfdict._text import plain
+from selfdict._validation import Array
+from selfdict.model.solution import Status
+from selfdict.report import facts, words
+from selfdict.report.charts import Axis, nice_axis, svg_bars
+from selfdict.report.comparison import comparison_rows
+from selfdict.report.evidence import certificate_paragraphs, proof_notes, statements
+from selfdict.report.materials import dominant, match_rows, material_rows
+from selfdict.report.pictures import (
+    Maps,
+    colour_limit,
+    css_gradient,
+    image_step,
+    map_png,
+    rgb_png,
+)
+from selfdict.scene.staging import staged
+
+# For annotations only: the page itself needs no xarray.
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from selfdict.scene import UnmixResult
+
+
+def write_report(
+    result: "UnmixResult",
+    scene: "xr.DataArray",
+    path: str | os.PathLike[str],
+    *,
+    title: str = "Scene",
+    parameters: Mapping[str, Any] | None = None,
+    command: str = "",
+    overwrite: bool = False,
+) -> Path:
+    """Write the report to ``path``, and return the path.
+
+    Parameters
+    ----------
+    result, scene, title, parameters, command
+        As in :func:`render_report`.
+    path : str or path-like
+        The file.
+    overwrite : bool
+        Replace an existing file.
+
+    Returns
+    -------
+    pathlib.Path
+    """
+    path = Path(path)
+    page = render_report(result, scene, title=title, parameters=parameters, command=command)
+    with staged(path, overwrite=overwrite) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    return path
+
+
+def render_report(
+    result: "UnmixResult",
+    scene: "xr.DataArray",
+    *,
+    title: str = "Scene",
+    parameters: Mapping[str, Any] | None = None,
+    command: str = "",
+) -> str:
+    """Return the report as the text of one self-contained HTML page.
+
+    Parameters
+    ----------
+    result : UnmixResult
+        The result of :func:`selfdict.scene.unmix`.
+    scene : xarray.DataArray (band, y, x)
+        The scene that was unmixed; three of its bands are read for the image.
+    title : str
+        The name of the scene.
+    parameters : mapping, optional
+        The table of parameters; by default ``result.parameters``.
+    command : str
+        The command that repeats the run.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from selfdict.datasets import make_scene
+    >>> from selfdict.report import render_report
+    >>> from selfdict.scene import unmix
+    >>> scene = make_scene(shape=(20, 20), n_endmembers=3, random_state=0).scene
+    >>> page = render_report(unmix(scene, 3, method="spa"), scene, title="A test")
+    >>> "<h1>A test</h1>" in page
+    True
+    """
+    jinja2 = optional("jinja2")
+    environment = jinja2.Environment(
+        autoescape=True,
+        # A misspelt variable is an error instead of an empty text.
+        undefined=jinja2.StrictUndefined,
+        finalize=_printable,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    script = _package_text("report.js")
+    # The page's security policy allows the script with this hash only: text of a scene that got
+    # past the escaping would still not run.
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    if parameters is None:
+        parameters = result.parameters
+    # Only the two files of this package are marked as safe; the template escapes every other value.
+    page: str = environment.from_string(_package_text("report.html.j2")).render(
+        _variables(result, scene),
+        title=title,
+        comparison=comparison_rows(result),
+        parameters=parameters,
+        command=command,
+        css=jinja2.utils.markupsafe.Markup(_package_text("report.css")),
+        script=jinja2.utils.markupsafe.Markup(script),
+        script_hash=f"sha256-{digest}",
+        version=__version__,
+    )
+    return page
+
+
+def _package_text(name: str) -> str:
+    return resources.files("selfdict.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _printable(value: Any) -> Any:
+    """Return text as :func:`selfdict._text.plain`, anything else as it is."""
+    # What has __html__ is the style sheet or the script of this package.
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    # A number stays on one line with its sign and its unit.
+    return re.sub(
+        r"(?<=\d) (?=(%|points\b|s\b|min\b))|(?<=±) |(?<=min) (?=\d)", "\u00a0", plain(value)
+    )
+
+
+def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
+    """Return the variables of the template that follow from the result and its scene."""
+    maps = Maps(result)
+    step = image_step(maps.valid.shape)
+    height, width = maps.valid[::step, ::step].shape
+    # The radius of a mark in pixels of the image, which the page scales to its width.
+    radius = max(width, height) / 75
+    image, image_labels = maps.false_colour(scene)
+    positions, axis_label = facts.band_axis(result.endmembers)
+    x_axis = nice_axis(float(positions.min()), float(positions.max()), 8)
+    y_axis = _spectrum_axis(result)
+    errors = None
+    if maps.uncertainty is not None:
+        errors = maps.uncertainty[:, maps.valid]
+    bands = f"{axis_label}: {x_axis.low:.5g} to {x_axis.high:.5g}"
+    materials = material_rows(result, maps, x_axis, y_axis, radius)
+    return {
+        "result": result,
+        "r": len(result.pixels),
+        "kind": facts.spectrum_kind(result),
+        "abundance_kind": facts.abundance_kind(result),
+        "word": facts.abundance_word(result),
+        "method": facts.method_name(result),
+        "lead": words.lead(result),
+        "figures": words.key_figures(result, errors, bands),
+        "statements": statements(result),
+        "proof_notes": proof_notes(result),
+        "findings": words.findings(result),
+        "width": width,
+        "height": height,
+        "thinned": maps.every * step,
+        "mark": radius,
+        "materials": materials,
+        "scene_png": rgb_png(image, maps.valid),
+        "image_labels": image_labels,
+        "axis_label": axis_label,
+        "x_axis": x_axis,
+        "y_axis": y_axis,
+        "n_bands": len(positions),
+        "matches": match_rows(result, x_axis),
+        "dominant": dominant(result, maps),
+        "abundances": _abundances(result, maps),
+        "uncertainty": _uncertainty(result, maps),
+        "brightness": _brightness(maps),
+        "residual": _residual(result, maps),
+        "paragraphs": certificate_paragraphs(result),
+        "is_solved": result.solution is None
+        or result.solution.status in (Status.CONVERGED, Status.EXACT),
+        **_weights(result, materials),
+        "data": _script_data(result, x_axis.position(positions), y_axis),
+    }
+
+
+def _spectrum_axis(result: "UnmixResult") -> Axis:
+    """Return the axis of the spectra, with room for their spread."""
+    low = result.endmembers.values
+    high = low
+    if result.spread is not None:
+        low = low - result.spread.values
+        high = high + result.spread.values
+    lowest = float(low[np.isfinite(low)].min())
+    highest = float(high[np.isfinite(high)].max())
+    # Reflectances are read relative to zero. A little noise below it needs no room of its own.
+    if lowest > -0.02 * highest:
+        lowest = 0.0
+    return nice_axis(lowest, highest, 5, widen=True)
+
+
+def _coloured(
+    maps: Array, known: Array, colours: str, name: str, at_least: float = 0.0
+) -> dict[str, Any]:
+    """Return the images of maps (k, y, x) on one colour scale, and that scale."""
+    axis = nice_axis(0.0, colour_limit(maps, known, at_least), 4)
+    return {
+        "name": name,
+        "axis": axis,
+        "gradient": css_gradient(colours),
+        # Abundances that sum to one may exceed 1 by rounding.
+        "over": bool(maps[:, known].max() > axis.high * (1 + 1e-6)),
+        "pngs": [map_png(values, known, axis.high, colours) for values in maps],
+    }
+
+
+def _abundances(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
+    """Return the abundance maps; their scale reaches a pure pixel, even if there is none."""
+    if not facts.are_shares(result):
+        name = "Coefficient: 1 is as much as in the spectrum shown"
+        return _coloured(maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=1.0)
+    name = "Share of the material, in %"
+    if facts.abundance_kind(result) == "shares":
+        name = "Part of the area, in %"
+    return _coloured(100 * maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=100.0)
+
+
+def _uncertainty(result: "UnmixResult", maps: Maps) -> dict[str, Any] | None:
+    """Return the map of the largest standard error of each pixel; None if none is known."""
+    if maps.largest_error is None:
+        return None
+    known = maps.valid & np.isfinite(maps.largest_error)
+    if not known.any():
+        return None
+    unit = 1.0
+    name = "Largest standard error of a coefficient in the pixel"
+    if facts.are_shares(result):
+        unit = 100.0
+        name = "Largest standard error of a share in the pixel, in percentage points"
+    shown = _coloured(unit * maps.largest_error[None], known, UNCERTAINTY_MAP, name)
+    return shown | {"text": words.uncertainty_sentence(result)}
+
+
+def _brightness(maps: Maps) -> dict[str, Any] | None:
+    """Return the map of the brightness of each pixel; None if there is none."""
+    if maps.brightness is None:
+        return None
+    name = "Brightness; 1 is typical"
+    shown = _coloured(maps.brightness[None], maps.valid, BRIGHTNESS_MAP, name, at_least=1.0)
+    return shown | {"text": words.brightness_sentence(maps.brightness[maps.valid])}
+
+
+def _residual(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
+    """Return the map of the residual and the figures beside it."""
+    inside = maps.residual[maps.valid]
+    name = "Residual of a pixel, in % of its own norm"
+    return _coloured(100 * maps.residual[None], maps.valid, RESIDUAL_MAP, name) | {
+        "text": words.residual_sentence(result),
+        "rows": [
+            ("Median pixel", words.percent(float(np.median(inside)))),
+            ("95 % of pixels below", words.percent(float(np.percentile(inside, 95)))),
+            ("Worst pixel", words.percent(float(inside.max()))),
+        ],
+    }
+
+
+def _weights(result: "UnmixResult", materials: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the bars of the weights and their axis; no bars for methods without weights."""
+    if result.group_weights is None:
+        return {"bars": [], "bar_axis": nice_axis(0.0, 1.0, 4), "bars_caption": ""}
+    heights = np.append(result.group_weights, facts.weight_elsewhere(result))
+    # All weights are zero if the penalty is so large that no pixel is worth it.
+    axis = nice_axis(0.0, float(heights.max()) or 1.0, 4, widen=True)
+    labels = [str(k + 1) for k in range(len(materials))] + ["other"]
+    names = [material["name"] for material in materials] + ["Outside the groups"]
+    colours = [material["colour"] for material in materials] + [NOT_CHOSEN]
+    bars = []
+    for k, bar in enumerate(svg_bars(heights, len(materials), axis)):
+        title = f"{names[k]}: {heights[k]:.3g}"
+        bars.append(bar | {"label": labels[k], "title": title, "colour": colours[k]})
+    return {"bars": bars, "bar_axis": axis, "bars_caption": words.weights_caption(result)}
+
+
+def _script_data(result: "UnmixResult", x: Array, y_axis: Axis) -> dict[str, Any]:
+    """Return what the script needs to show values under the mouse."""
+    spread = None
+    if result.spread is not None:
+        spread = _json_numbers(result.spread.values)
+    return {
+        "x": np.round(x, 3).tolist(),
+        "low": y_axis.low,
+        "high": y_axis.high,
+        # JSON is written whole by a filter, so that ``finalize`` does not see the single labels.
+        "bands": [_printable(label) for label in facts.band_labels(result.endmembers)],
+        "names": [_printable(name) for name in facts.material_names(result)],
+        "spectra": _json_numbers(result.endmembers.values),
+        "spread": spread,
+    }
+
+
+def _json_numbers(rows: Array) -> list[list[float | None]]:
+    """Return numbers with six digits; None for NaN and infinity, which JSON does not have."""
+    texts: list[list[float | None]] = []
+    for row in rows:
+        texts.append([float(f"{v:.6g}") if math.isfinite(v) else None for v in row])
+    return texts

@@ -1,0 +1,97 @@
+"""States of columns that a process keeps from one fit to the next."""
+
+import numpy as np
+import pytest
+
+from array_blocks import ArrayBlocks
+from selfdict.columns import warm_starts as module
+from selfdict.columns.block_columns import BlockPart, _derivatives, _Pass
+from selfdict.columns.warm_starts import Place, WarmStarts, forget, warm_starts
+from selfdict.solvers.block_search import solve_blocks
+
+
+def states(n, k, seed=0):
+    return np.random.default_rng(seed).integers(0, 3, (n, k)).astype(np.int8)
+
+
+def test_states_come_back_as_they_were():
+    kept = WarmStarts()
+    atoms = np.array([7, 3, 40, 5, 9, 11, 2, 1, 90])
+    state = states(13, 9)
+    kept.keep(Place("a", 0, 0), atoms, state)
+    np.testing.assert_array_equal(kept.state(Place("a", 0, 0), atoms), state)
+    assert kept.state(Place("a", 1, 0), atoms) is None
+    assert kept.state(Place("b", 0, 0), atoms) is None
+
+
+def test_other_atoms_take_what_is_known_and_zeros():
+    kept = WarmStarts()
+    state = states(13, 3)
+    kept.keep(Place("a", 0, 0), np.array([7, 3, 40]), state)
+    found = kept.state(Place("a", 0, 0), np.array([40, 8, 7]))
+    np.testing.assert_array_equal(found[:, [0, 2]], state[:, [2, 0]])
+    assert not found[:, 1].any()
+
+
+def test_no_atoms():
+    kept = WarmStarts()
+    kept.keep(Place("a", 0, 0), np.empty(0, np.int64), np.empty((5, 0), np.int8))
+    assert kept.state(Place("a", 0, 0), np.array([1, 2])).shape == (5, 2)
+
+
+def test_what_does_not_fit_is_not_kept(monkeypatch):
+    monkeypatch.setattr(module, "_MAX_BYTES", 100)
+    kept = WarmStarts()
+    atoms = np.arange(8)
+    for block in range(9):
+        kept.keep(Place("a", block, 0), atoms, states(10, 8))  # 20 bytes
+    assert kept.n_bytes == 100
+    assert kept.state(Place("a", 0, 0), atoms) is not None
+    assert kept.state(Place("a", 8, 0), atoms) is None
+    # a block that is kept already stays, another search takes the place of this one
+    kept.keep(Place("a", 0, 0), atoms, states(10, 8))
+    assert kept.n_bytes == 100
+    kept.keep(Place("b", 0, 0), atoms, states(10, 8))
+    assert kept.n_bytes == 20
+    kept.forget("b")
+    assert kept.n_bytes == 0
+
+
+@pytest.mark.parametrize("t", [0.2, 0.5, 0.8])
+def test_a_warm_fit_is_the_cold_one(t):
+    rng = np.random.default_rng(1)
+    M = rng.random((12, 200))
+    w = M.sum(axis=0)
+    indices = np.arange(0, 200, 20)
+    atoms = M[:, indices] / w[indices]
+    part = BlockPart(0, w, indices, np.arange(10))
+    passes = {
+        name: _Pass(name, indices, atoms, np.full(10, t), _derivatives) for name in ("warm", "cold")
+    }
+    # what the warm one starts from: the fit at other gates
+    list(_Pass("warm", indices, atoms, np.full(10, 0.5), _derivatives).fits(M, part))
+    (warm,) = passes["warm"].fits(M, part)
+    (cold,) = passes["cold"].fits(M, part)
+    np.testing.assert_array_equal(warm.state, cold.state)
+    np.testing.assert_allclose(warm.Z, cold.Z, atol=1e-12)
+    np.testing.assert_allclose(warm.sums, cold.sums, rtol=1e-12)
+    for name in passes:
+        forget(name)
+
+
+def test_a_search_starts_warm_and_leaves_nothing(monkeypatch):
+    rng = np.random.default_rng(2)
+    M = rng.random((20, 4)) @ rng.dirichlet(np.full(4, 0.3), 400).T
+    M += 0.01 * rng.random(M.shape)
+    kept_before = warm_starts.n_bytes  # by other tests
+    found = []
+    state = WarmStarts.state
+    monkeypatch.setattr(
+        WarmStarts, "state", lambda *arguments: found.append(state(*arguments)) or found[-1]
+    )
+    solve_blocks(ArrayBlocks(M, 50), 4, tol=1e-6, sample_size=80)
+    # 8 blocks are fitted: the first pass is cold, all others are warm
+    assert all(kept is None for kept in found[:8])
+    assert len(found) > 8
+    assert all(kept is not None for kept in found[8:])
+    assert warm_starts.n_bytes == kept_before

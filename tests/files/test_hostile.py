@@ -1,0 +1,62 @@
+"""Files that mean harm: one line and exit code 2, in little memory and time."""
+
+import resource
+import subprocess
+import sys
+
+import pytest
+from hostile import EITHER, REFUSED
+from typer.testing import CliRunner
+
+from selfdict.cli.app import app
+
+
+def answer(path):
+    """Return the exit code of the command, and what it prints to standard error."""
+    result = CliRunner().invoke(app, ["info", str(path)])
+    return result.exit_code, result.stderr
+
+
+def used():
+    """Return the largest memory of this process so far, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("make", REFUSED + EITHER, ids=lambda make: make.__name__)
+def test_one_line_and_exit_code_2(tmp_path, make):
+    path = make(tmp_path)
+    before = used()
+    code, printed = answer(path)
+    if make in EITHER and code == 0:
+        assert printed == ""
+        return
+    assert code == 2, printed
+    (line,) = printed.splitlines()
+    assert line.startswith("error: ")
+    assert used() - before < 300
+
+
+def test_nothing_is_printed_and_no_hook_is_changed(tmp_path):
+    code = """
+import sys, warnings
+hooks = sys.excepthook, sys.unraisablehook, list(warnings.filters)
+from selfdict.scene import SceneError, read_scene, valid_mask
+filters = list(warnings.filters)
+for path in sys.argv[1:]:
+    try:
+        valid_mask(read_scene(path))
+    except SceneError:
+        print("refused")
+assert (sys.excepthook, sys.unraisablehook) == hooks[:2]
+assert list(warnings.filters) == filters
+"""
+    paths = []
+    for make in REFUSED[:20:4]:
+        (tmp_path / make.__name__).mkdir()
+        paths.append(str(make(tmp_path / make.__name__)))
+    done = subprocess.run(
+        [sys.executable, "-c", code, *paths], capture_output=True, text=True, timeout=200
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["refused"] * len(paths)

@@ -1,0 +1,202 @@
+"""The text of the report is that of a golden file, and its numbers are the right ones.
+
+``python -m pytest tests/report/test_report_text.py --renew-golden`` writes the file anew: read the
+difference before you commit it.
+"""
+
+import html
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_sample import (
+    make_comparison,
+    make_pixel_result,
+    make_proof,
+    make_result,
+    make_scene_of,
+    make_solution,
+)
+
+from selfdict.readout import Guarantee
+from selfdict.report import render_report
+from selfdict.report.evidence import certificate_paragraphs, statements
+from selfdict.report.words import percent
+from selfdict.scene import Identification, Match, SceneCheck
+from selfdict.scene.identify import Candidate
+
+GOLDEN = Path(__file__).parent / "golden" / "report.txt"
+BLOCKS = "h1|h2|h3|p|div|dt|dd|li|tr|caption|figcaption|section|a|button|title"
+
+
+def text_of(page: str) -> str:
+    """Return what a reader sees or hears: a line for each block, and the labels of pictures."""
+    body = page.split("</style>")[1].split('<script type="application/json"')[0]
+    body = re.sub(r'<[^>]* (?:alt|aria-label)="([^"]*)"[^>]*>', r"\n[\1]\n", body)
+    body = re.sub(rf"</?(?:{BLOCKS})\b[^>]*>", "\n", body)
+    body = html.unescape(re.sub(r"<[^>]*>", " ", body)).replace("\u00a0", " ")
+    lines = [" ".join(line.split()) for line in body.splitlines()]
+    return "\n".join(line for line in lines if line)
+
+
+def averages():
+    check = SceneCheck(2.0, 1.9875, 0.00625)
+    guarantee = Guarantee(rank=3, kappa=0.5, beta=0.2, epsilon_observed=0.001, nonnegative=True)
+    coordinates = np.array([[5e5, 4.1e6], [500010.0, 4.1e6], [5e5, 4100010.0]])
+    return make_result(check=check, guarantee=guarantee, coordinates=coordinates, crs="EPSG:32611")
+
+
+def named():
+    result = make_result(proof=make_proof([0.3, 0.0, 0.0], enough=np.inf, complete=False))
+    nearest = (
+        Candidate("Kaolinite", "Kaolinite CM9", 4, 3.25),
+        Candidate("Dickite", "Dickite NMNH106242", 7, 12.5),
+    )
+    far = tuple(replace(candidate, angle=candidate.angle + 40) for candidate in nearest)
+    curve = result.endmembers.values[0] * 1.01
+    matches = (
+        Match("Kaolinite", nearest, curve),
+        Match(None, far, curve),
+        Match("Kaolinite", nearest, curve),
+    )
+    return replace(result, identification=Identification(matches, np.ones(40, dtype=bool), ()))
+
+
+def library():
+    result = make_result(
+        parameters={"endmembers": "pixels", "candidates": None, "abundances": "unit"},
+        atoms=np.array([4, 0, 17]),
+        groups=None,
+        counts=None,
+        spread=None,
+        brightness=None,
+        pixel_error=None,
+    )
+    names = ("endmember", ["clay", "lime", "sand"])
+    return replace(result, endmembers=result.endmembers.assign_coords(name=names))
+
+
+def sample():
+    reason = "They are a random sample."
+    return make_result(
+        parameters={"candidates": None, "candidates_reason": reason, "abundances": "fcls"},
+        proof=make_proof([0.0, 0.0, 0.0]),
+        solution=make_solution(dual_bound=11.0),
+        uncertainty=None,
+        brightness=None,
+    )
+
+
+def all_pixels():
+    return make_result(
+        r=1,
+        parameters={"candidates": None, "abundances": "nnls"},
+        solution=make_solution(540),
+        proof=make_proof([0.1], 540, limit=0.029996),
+    )
+
+
+def late():
+    return make_result(
+        solution=make_solution(dual_bound=-np.inf),
+        proof=None,
+        counts=np.ones(3, dtype=int),
+        given_up=("the proof",),
+    )
+
+
+CASES = {
+    "averages, shares, a proof, a check and a comparison": averages,
+    "looked up in a library, not everything proven": named,
+    "chosen from a library": library,
+    "a sample of the pixels, a large gap": sample,
+    "all pixels, one material, coefficients": all_pixels,
+    "no time for averages, nothing proven": late,
+    "pure pixels of SPA": make_pixel_result,
+}
+
+
+def report_text(make) -> str:
+    result = make()
+    options = {}
+    if make is averages:
+        result = replace(result, comparison=make_comparison())
+        options = {"command": "selfdict unmix cube.hdr -r 3"}
+    page = render_report(
+        result, make_scene_of(result), title="cube.hdr", parameters={"Seed": 0}, **options
+    )
+    # the version changes with every release
+    return re.sub(r"(?<=Made with selfdict )\S+\.\d+", "VERSION", text_of(page))
+
+
+def test_the_text_is_that_of_the_golden_file(request):
+    parts = [f"=== {name}\n{report_text(make)}\n" for name, make in CASES.items()]
+    text = "\n".join(parts)
+    if request.config.getoption("--renew-golden"):
+        GOLDEN.write_text(text, encoding="utf-8")
+    assert text.splitlines() == GOLDEN.read_text(encoding="utf-8").splitlines()
+
+
+def values(result):
+    return {statement.title: statement.value for statement in statements(result)}
+
+
+def test_bounds_are_rounded_to_the_safe_side():
+    assert values(make_result(check=SceneCheck(2.0, 1.9875, 0.00625))) == {
+        "Enough": "within 1.4 %",
+        "Needed": "3 of 3",
+        "Weights": "within 0.004 %",
+        "All pixels": "within 0.63 %",
+    }
+    # the limit is one for the candidates, and for the scene only if all pixels are candidates
+    assert values(all_pixels())["Limit of the error"] == "2.9 %"
+
+
+def test_what_is_not_proven_is_not_claimed():
+    proof = make_proof([0.02, 0.0, 0.0], enough=np.inf)
+    unbounded = make_result(
+        proof=proof,
+        check=SceneCheck(2.0, -np.inf, np.inf),
+        solution=make_solution(dual_bound=-np.inf),
+    )
+    assert values(unbounded) == {
+        "Enough?": "not proven",
+        "Needed": "1 of 3",
+        "Weights": "not proven",
+        "All pixels": "not proven",
+    }
+    assert values(make_result(proof=make_proof([0.0] * 3)))["Needed?"] == "0 of 3"
+    assert values(make_pixel_result()) == {}
+
+
+def test_only_a_small_gap_is_called_the_best():
+    close = certificate_paragraphs(make_result())[1]
+    far = certificate_paragraphs(make_result(solution=make_solution(dual_bound=11.0)))[1]
+    assert "at most 12 %" in far
+    assert "the best there are" in close
+    assert "the best there are" not in far
+
+
+def test_only_shares_are_written_in_percent():
+    large = make_result().abundances.copy(data=np.full((3, 20, 30), 2.3))
+    coefficients = make_result(parameters={"abundances": "nnls"}, abundances=large)
+    text = text_of(render_report(coefficients, make_scene_of(coefficients)))
+    assert "mean 2.3, typically ± 0.03" in text
+    assert "230 %" not in text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0 %"),
+        (1e-9, "less than 0.001 %"),
+        (0.00012, "0.012 %"),
+        (0.05, "5 %"),
+        (0.123, "12.3 %"),
+        (np.inf, "unknown"),
+    ],
+)
+def test_percent(share, text):
+    assert percent(share) == text

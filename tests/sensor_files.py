@@ -1,0 +1,394 @@
+"""Small files in the layouts of sensors, written with h5py, netCDF4, rasterio and by hand."""
+
+import h5py
+import numpy as np
+import rasterio
+from affine import Affine
+
+UTM_33_NORTH = (
+    'PROJCS["WGS 84 / UTM zone 33N",GEOGCS["WGS 84",DATUM["WGS_1984",'
+    'SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],'
+    'UNIT["degree",0.0174532925199433]],PROJECTION["Transverse_Mercator"],'
+    'PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",15],'
+    'PARAMETER["scale_factor",0.9996],PARAMETER["false_easting",500000],'
+    'PARAMETER["false_northing",0],UNIT["metre",1],AUTHORITY["EPSG","32633"]]'
+)
+
+
+def change_nodes(file, change):
+    """Replace datasets of an open HDF5 file, or remove those that become None."""
+    for name, value in change.items():
+        if name in file:
+            del file[name]
+        if value is not None:
+            file[name] = value
+
+
+# PRISMA
+
+PRISMA_FIELDS = "HDFEOS/SWATHS/PRS_L2D_HCO/Data Fields"
+# As in the product: by falling wavelength, 0 for what is no band.
+PRISMA_VNIR = [0.0, 970.0, 950.0, 700.0, 500.0, 400.0]
+PRISMA_SWIR = [2490.0, 1500.0, 1000.0, 960.0, 940.0, 0.0]
+PRISMA_SCALES = {"Vnir": (0.0, 1.25), "Swir": (-0.125, 0.5)}
+
+
+def prisma_numbers(seed=0, shape=(4, 5)):
+    """Return the stored numbers of VNIR and SWIR (row, band, column), one pixel without data."""
+    rng = np.random.default_rng(seed)
+    n_rows, n_columns = shape
+    cubes = []
+    for wavelength in (PRISMA_VNIR, PRISMA_SWIR):
+        cube = rng.integers(1, 65536, (n_rows, len(wavelength), n_columns)).astype(np.uint16)
+        cube[:, np.array(wavelength) == 0] = 0
+        cube[1, :, 2] = 0
+        cubes.append(cube)
+    return cubes
+
+
+def write_prisma(path, cubes=None, attributes=None, change=None, **storage):
+    """Write PRISMA L2D; ``attributes`` replaces attributes, None removes one."""
+    vnir, swir = cubes or prisma_numbers()
+    n_rows, _, n_columns = vnir.shape
+    described = {
+        "Epsg_Code": np.uint32(32633),
+        # The centres of the corner pixels, 30 m wide.
+        "Product_ULcorner_easting": 600015.0,
+        "Product_ULcorner_northing": 4999985.0,
+        "Product_LRcorner_easting": 600015.0 + 30 * (n_columns - 1),
+        "Product_LRcorner_northing": 4999985.0 - 30 * (n_rows - 1),
+    }
+    for detector, wavelength in (("Vnir", PRISMA_VNIR), ("Swir", PRISMA_SWIR)):
+        wavelength = np.array(wavelength, dtype=np.float32)
+        described[f"List_Cw_{detector}"] = wavelength
+        described[f"List_Fwhm_{detector}"] = wavelength / 100
+        described[f"List_Cw_{detector}_Flags"] = (wavelength > 0).astype(np.uint8)
+        low, high = PRISMA_SCALES[detector]
+        described[f"L2Scale{detector}Min"] = np.float32(low)
+        described[f"L2Scale{detector}Max"] = np.float32(high)
+    with h5py.File(path, "w") as file:
+        for name, value in (described | (attributes or {})).items():
+            if value is not None:
+                file.attrs[name] = value
+        for name, cube in (("VNIR", vnir), ("SWIR", swir)):
+            file.create_dataset(f"{PRISMA_FIELDS}/{name}_Cube", data=cube, **storage)
+            errors = np.zeros(cube.shape, np.uint8)
+            file[f"{PRISMA_FIELDS}/{name}_PIXEL_L2_ERR_MATRIX"] = errors
+        change_nodes(file, change or {})
+    return path
+
+
+# NEON
+
+NEON_WAVELENGTH = np.array([400.5, 800.0, 1340.0, 1400.0, 1900.0, 2400.0], dtype=np.float32)
+NEON_MAP_INFO = (
+    b"UTM,  1.000,  1.000,       368000.00,       4307000.0,       1.0000000,       1.0000000, "
+    b" 18,  North,  WGS-84,  units=Meters, 0"
+)
+
+
+def write_neon(path, values=None, attributes=None, change=None, windows=True, **storage):
+    """Write NEON AOP reflectance (y, x, band)."""
+    if values is None:
+        values = np.random.default_rng(0).integers(1, 9000, (4, 5, 6)).astype(np.int16)
+        values[1, 2] = -9999
+    root = "SERC/Reflectance"
+    with h5py.File(path, "w") as file:
+        cube = file.create_dataset(f"{root}/Reflectance_Data", data=values, **storage)
+        described = {"Scale_Factor": 10000.0, "Data_Ignore_Value": -9999.0}
+        for name, value in (described | (attributes or {})).items():
+            if value is not None:
+                cube.attrs[name] = value
+        if windows:
+            file[root].attrs["Band_Window_1_Nanometers"] = np.array([1340, 1445])
+            file[root].attrs["Band_Window_2_Nanometers"] = np.array([1790, 1955])
+        spectral = f"{root}/Metadata/Spectral_Data"
+        file[f"{spectral}/Wavelength"] = NEON_WAVELENGTH
+        file[f"{spectral}/Wavelength"].attrs["Units"] = "nanometers"
+        file[f"{spectral}/FWHM"] = np.linspace(5.5, 6.5, 6).astype(np.float32)
+        coordinates = f"{root}/Metadata/Coordinate_System"
+        file[f"{coordinates}/Map_Info"] = NEON_MAP_INFO
+        file[f"{coordinates}/EPSG Code"] = b"32618"
+        change_nodes(file, change or {})
+    return path
+
+
+# Tanager
+
+TANAGER_GRID = "HDFEOS/GRIDS/HYP"
+TANAGER_SWATH = "HDFEOS/SWATHS/HYP"
+TANAGER_WAVELENGTH = np.array([376.5, 900.0, 1400.0, 2499.0], dtype=np.float32)
+TANAGER_STRUCTURE = """GROUP=GridStructure
+\tGROUP=GRID_1
+\t\tGridName="HYP"
+\t\tXDim=6
+\t\tYDim=5
+\t\tUpperLeftPointMtrs=(570300.00,3555450.00)
+\t\tLowerRightMtrs=(570480.00,3555300.00)
+\t\tPixelRegistration=HE5_HDFE_CORNER
+\tEND_GROUP=GRID_1
+END_GROUP=GridStructure
+"""
+
+
+def tanager_values(seed=0):
+    values = np.random.default_rng(seed).uniform(0.1, 0.9, (4, 5, 6)).astype(np.float32)
+    values[:, 0, 0] = -9999
+    return values
+
+
+def write_tanager(path, values=None, swath=False, name="surface_reflectance", change=None, **attrs):
+    """Write Tanager (band, y, x), on a map grid or as a swath; ``attrs`` are of the cube."""
+    if values is None:
+        values = tanager_values()
+    root = TANAGER_SWATH if swath else TANAGER_GRID
+    fields = f"{root}/Data Fields"
+    described = {
+        "wavelengths": TANAGER_WAVELENGTH,
+        "fwhm": np.full(4, 5.25, dtype=np.float32),
+        "good_wavelengths": np.array([1, 1, 0, 1]),
+        "_FillValue": np.float32(-9999),
+    }
+    with h5py.File(path, "w") as file:
+        chunks = (1, *values.shape[1:])
+        options = {"data": values, "chunks": chunks, "compression": "gzip"}
+        cube = file.create_dataset(f"{fields}/{name}", **options)
+        for key, value in (described | attrs).items():
+            if value is not None:
+                cube.attrs[key] = value
+        empty = np.zeros(values.shape[1:], np.uint8)
+        empty[0, 0] = 1
+        empty[4, 5] = 255
+        file[f"{fields}/nodata_pixels"] = empty
+        file[f"{fields}/beta_cloud_mask"] = np.zeros_like(empty)
+        if swath:
+            rows, columns = np.mgrid[0:5, 0:6]
+            file[f"{root}/Geolocation Fields/Latitude"] = 40 - 0.001 * rows
+            file[f"{root}/Geolocation Fields/Longitude"] = -110 + 0.001 * columns
+            framing = (
+                '{"epsg_code": 32612, "rows": 9, "cols": 9, '
+                '"geotransform": [500000.0, 30.0, 0.0, 4400000.0, 0.0, -30.0]}'
+            )
+            file[f"{root}/Geolocation Fields"].attrs["Planet_Ortho_Framing"] = framing
+        else:
+            file[root].attrs["epsg_code"] = np.int64(32613)
+            file["HDFEOS INFORMATION/StructMetadata.0"] = TANAGER_STRUCTURE.encode()
+        change_nodes(file, change or {})
+    return path
+
+
+# AVIRIS
+
+AVIRIS_WAVELENGTH = np.array([380.25, 700.0, 1400.0, 2490.5], dtype=np.float32)
+
+
+def aviris_values(seed=0):
+    values = np.random.default_rng(seed).uniform(0.1, 0.9, (4, 5, 6)).astype(np.float32)
+    values[:, 0, :2] = -9999
+    return values
+
+
+def write_aviris(path, values=None, mapping="transverse_mercator", shift=0.5, **storage):
+    """Write AVIRIS-3 L2A (wavelength, northing, easting) with netCDF4.
+
+    The coordinates lie ``shift`` pixels from the upper left corner of their pixels.
+    """
+    import netCDF4
+
+    if values is None:
+        values = aviris_values()
+    n_bands, n_rows, n_columns = values.shape
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("northing", n_rows)
+        file.createDimension("easting", n_columns)
+        x = file.createVariable("easting", "f8", ("easting",))
+        x[:] = 400_000 + 2.5 * (np.arange(n_columns) + shift)
+        y = file.createVariable("northing", "f8", ("northing",))
+        y[:] = 4_100_000 - 2.5 * (np.arange(n_rows) + shift)
+        if mapping:
+            grid = file.createVariable(mapping, "S1")
+            grid.spatial_ref = UTM_33_NORTH
+            grid.GeoTransform = "400000.0 2.5 0.0 4100000.0 0.0 -2.5"
+        group = file.createGroup("reflectance")
+        group.createDimension("wavelength", n_bands)
+        wavelength = group.createVariable("wavelength", "f4", ("wavelength",))
+        wavelength.units = "nm"
+        wavelength[:] = AVIRIS_WAVELENGTH
+        group.createVariable("fwhm", "f4", ("wavelength",))[:] = np.full(n_bands, 7.5)
+        dims = ("wavelength", "northing", "easting")
+        cube = group.createVariable("reflectance", "f4", dims, fill_value=-9999.0, **storage)
+        if mapping:
+            cube.grid_mapping = mapping
+        cube[:] = values
+        # The real product has such groups, too.
+        group = file.createGroup("water_vapor")
+        group.createVariable("water_vapor", "f4", ("northing", "easting"))[:] = 1.5
+    return path
+
+
+# EMIT
+
+FILL = -9999.0
+# A grid turned by a quarter and larger than the swath; 0 marks what was not seen, a negative entry
+# a filled gap.
+GLT_X = np.array([[0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, -3], [0, 0, 0, 0]], dtype=np.int32)
+GLT_Y = np.array([[0, 1, 1, 1], [0, 2, 2, 2], [0, 2, 2, -2], [0, 0, 0, 0]], dtype=np.int32)
+
+
+def write_emit(path, values, glt_x=GLT_X, glt_y=GLT_Y, **change):
+    """Write values (downtrack, crosstrack, bands) the way EMIT files do."""
+    n_bands = values.shape[2]
+    with h5py.File(path, "w") as file:
+        file.attrs["geotransform"] = np.array([-110.0, 0.5, 0.0, 40.0, 0.0, -0.25])
+        file.attrs["spatial_ref"] = (
+            'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],'
+            'PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],AUTHORITY["EPSG","4326"]]'
+        )
+        cube = file.create_dataset(
+            "reflectance", data=values.astype(np.float32), compression="gzip"
+        )
+        cube.attrs["_FillValue"] = np.array([FILL], dtype=np.float32)
+        bands = file.create_group("sensor_band_parameters")
+        bands["wavelengths"] = np.linspace(400, 2400, n_bands, dtype=np.float32)
+        bands["wavelengths"].attrs["units"] = "nm"
+        bands["fwhm"] = np.full(n_bands, 8.5, dtype=np.float32)
+        bands["good_wavelengths"] = (np.arange(n_bands) != 1).astype(np.float32)
+        location = file.create_group("location")
+        location["glt_x"], location["glt_y"] = glt_x, glt_y
+        location["lat"], location["lon"] = np.ones(values.shape[:2]), np.full(values.shape[:2], 2.0)
+        for name, value in change.items():
+            if name in file:
+                del file[name]
+            if value is not None:
+                file[name] = value
+    return path
+
+
+# EnMAP and DESIS
+
+TRANSFORM = Affine(30.0, 0.0, 600_000.0, 0.0, -30.0, 4_500_000.0)
+NODATA = -32768
+N_ROWS, N_COLUMNS = 6, 5
+# In the order of the product: by wavelength, so that detectors alternate where both see.
+WAVELENGTH = [450.0, 700.0, 902.0, 910.0, 918.0, 925.0, 1400.0, 2300.0]
+FWHM = [6.5, 7.0, 10.0, 11.0, 10.5, 11.5, 12.0, 13.0]
+GAIN = [1e-4, 1e-4, 2e-4, 1e-4, 1e-4, 1e-4, 1e-4, 5e-4]
+OFFSET = [0.0, 0.01, 0.0, 0.0, -0.02, 0.0, 0.0, 0.0]
+VNIR = [1, 2, 4, 6]
+SWIR = [3, 5, 7, 8]
+EMPTY = 7  # a band in water vapour, counted from 1 as in the product
+ENMAP = "ENMAP01-____L2A-DT0000001_20220101T000000Z_001_V010000_20220102T000000Z"
+DESIS = "DESIS-HSI-L2A-DT0000001_001-20200101T000000-V0210"
+
+
+def stored_values(empty=True):
+    """Return 16-bit numbers (band, y, x) with a frame of no-data and an empty band."""
+    values = np.random.default_rng(0).integers(-200, 6000, (8, N_ROWS, N_COLUMNS)).astype("int16")
+    values[:, 0, :] = NODATA
+    if empty:
+        values[EMPTY - 1] = NODATA
+    return values
+
+
+def write_image(path, values, nodata=NODATA, crs="EPSG:32633", **options):
+    """Write a GeoTIFF as DLR does: without wavelengths and scales."""
+    profile = {"driver": "GTiff", "dtype": values.dtype, "nodata": nodata, "crs": crs}
+    count, height, width = values.shape
+    with rasterio.open(
+        path,
+        "w",
+        count=count,
+        height=height,
+        width=width,
+        transform=TRANSFORM,
+        **profile,
+        **options,
+    ) as file:
+        file.write(values)
+
+
+def metadata(
+    level="L2A", statistics=True, detectors=True, gains=True, order=range(1, 9), extra="", head=""
+):
+    """Return the text of METADATA.XML, with the elements that readers use and some others."""
+    bands = []
+    for number in order:
+        k = number - 1
+        gain = ""
+        if gains:
+            gain = f"<GainOfBand>{GAIN[k]}</GainOfBand><OffsetOfBand>{OFFSET[k]}</OffsetOfBand>"
+        bands.append(
+            f'<bandID number="{number}">'
+            f"<wavelengthCenterOfBand> {WAVELENGTH[k]}\n</wavelengthCenterOfBand>"
+            f"<FWHMOfBand>{FWHM[k]}</FWHMOfBand>{gain}</bandID>"
+        )
+    lists = ""
+    if detectors:
+        for name, numbers in (("vnir", VNIR), ("swir", SWIR)):
+            text = ",".join(str(number) for number in numbers)
+            lists += f"<{name}ProductQuality><numChannelsExpected>{len(numbers)}"
+            lists += f"</numChannelsExpected><expectedChannelsList>{text}</expectedChannelsList>"
+            lists += f"</{name}ProductQuality>"
+    numbers = ""
+    if statistics:
+        for number in order:
+            spread = 0 if number == EMPTY else 0.125
+            numbers += f'<bandID number="{number}"><mean>1</mean>'
+            numbers += f"<stdDeviation>{spread}</stdDeviation></bandID>"
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>{head}<level_X>'
+        f"<metadata><name>x-METADATA.XML</name></metadata><base><level>{level}</level></base>"
+        f"<specific><backgroundValue>{NODATA}</backgroundValue>{lists}"
+        f"<bandCharacterisation>{''.join(bands)}</bandCharacterisation></specific>"
+        f"<product><bandStatistics>{numbers}</bandStatistics>{extra}</product></level_X>"
+    )
+
+
+def write_enmap(folder, values=None, stem=ENMAP, image=None, **options):
+    """Write a product of EnMAP; return its image and its metadata."""
+    if values is None:
+        values = stored_values()
+    path = folder / f"{stem}-SPECTRAL_IMAGE.TIF"
+    write_image(path, values, **(image or {}))
+    sidecar = folder / f"{stem}-METADATA.XML"
+    sidecar.write_text(metadata(**options))
+    return path, sidecar
+
+
+def header_text(changes=None):
+    """Return the text of a header of DESIS."""
+    fields = {
+        "samples": N_COLUMNS,
+        "lines": N_ROWS,
+        "bands": 8,
+        "header offset": 0,
+        "file type": "TIFF",
+        "data type": 2,
+        "interleave": "bip",
+        "byte order": 0,
+        "wavelength units": "nanometers",
+        "wavelength": WAVELENGTH,
+        "fwhm": FWHM,
+        "data gain values": GAIN,
+        "data offset values": OFFSET,
+        "data ignore value": NODATA,
+    }
+    fields |= changes or {}
+    lines = ["ENVI"]
+    for name, value in fields.items():
+        if isinstance(value, list):
+            value = "{\n" + ",\n".join(str(entry) for entry in value) + "}"
+        if value is not None:
+            lines.append(f"{name} = {value}")
+    return "\n".join(lines) + "\n"
+
+
+def write_desis(folder, values=None, stem=DESIS, image=None, changes=None):
+    """Write a product of DESIS; return its image and its header."""
+    if values is None:
+        values = stored_values()
+    path = folder / f"{stem}-SPECTRAL_IMAGE.tif"
+    write_image(path, values, **({"interleave": "pixel", "compress": "lzw"} | (image or {})))
+    sidecar = folder / f"{stem}-SPECTRAL_IMAGE.hdr"
+    sidecar.write_text(header_text(changes))
+    return path, sidecar
