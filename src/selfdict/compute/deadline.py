@@ -82,6 +82,10 @@ class Deadline:
         step.given_up = self.given_up
         return step
 
+    def end(self) -> None:
+        """Let no time be left, as after an interruption."""
+        self._end = time.perf_counter()
+
     def give_up(self, what: str) -> None:
         """Record what was not done for lack of time; the same phrase once only."""
         if what not in self.given_up:

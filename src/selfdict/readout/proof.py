@@ -14,7 +14,6 @@ The certificate of a solution is about weights. Let G_1, …, G_r be groups of r
   It is that of the points as they were given, each of which counts once.
 """
 
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,10 +22,12 @@ import numpy as np
 from selfdict._display import table
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_indices, as_scalar
+from selfdict.compute.deadline import Deadline
 from selfdict.model.certificate import certify, with_certificate
 from selfdict.model.feasibility import into_omega
 from selfdict.model.features import UnsupportedError
 from selfdict.model.objective import objective_value, problem_of
+from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status, consistent_bound
 from selfdict.readout.limits import closed_rows, rank_limit
 from selfdict.readout.wording import at_least, at_most, share_of
@@ -178,24 +179,26 @@ def prove_groups(
     mu = problem.require_mu()
     tol = as_scalar(tol, "tol")
     checked = _checked_groups(groups, problem.n_atoms)
-    clock = _Clock(budget, max_seconds)
+    if budget is not None:
+        budget = as_scalar(budget, "budget")
+    if max_seconds is not None:
+        max_seconds = as_scalar(max_seconds, "max_seconds")
+    solver = _Solver(Deadline(budget), max_seconds)
     # All solves are at this penalty, whatever it was steered to.
     problem = problem.with_mu(mu)
     solution = replace(into_omega(solution), problem=problem)
     if np.isnan(solution.objective):
         solution = with_certificate(solution)
-    if solution.gap > tol and clock.has_time():
+    if solution.gap > tol and solver.has_time():
         # the last steps of the solver are what closes rows
-        solver = WorkingSet(tol=tol, max_seconds=clock.limit())
-        refined = solver.solve(problem, start=solution)
-        clock.note(refined)
+        refined = solver.solve(problem, tol, solution)
         if refined.gap <= solution.gap:
             solution = refined
-    trials = _Trials(solution, clock)
+    trials = _Trials(solution, solver)
     enough = trials.enough(checked)
     needed = np.array([trials.needed(group) for group in checked])
     closed = np.zeros(problem.n_atoms, dtype=bool)
-    if clock.has_time():
+    if solver.has_time():
         closed = closed_rows(solution)
     return Proof(
         enough=enough,
@@ -204,45 +207,33 @@ def prove_groups(
         closed=closed,
         solution=solution,
         groups=checked,
-        complete=not clock.is_over,
+        complete=not solver.deadline.given_up,
     )
 
 
-class _Clock:
-    """The time that is left for all solves, and for each of them."""
+@dataclass(frozen=True)
+class _Solver:
+    """Solves within a time limit of all of them, and one of each."""
 
-    def __init__(self, budget: float | None, max_seconds: float | None) -> None:
-        self.max_seconds = max_seconds
-        if max_seconds is not None:
-            self.max_seconds = as_scalar(max_seconds, "max_seconds")
-        self.deadline = np.inf
-        if budget is not None:
-            self.deadline = time.perf_counter() + as_scalar(budget, "budget")
-        self.is_over = False  # whether a solve was left out or ended early
+    deadline: Deadline
+    max_seconds: float | None
 
     def has_time(self) -> bool:
-        """Whether another solve may begin."""
-        if time.perf_counter() < self.deadline:
-            return True
-        self.is_over = True
-        return False
+        """Whether another solve may begin; it is given up if not."""
+        if self.deadline.passed:
+            self.deadline.give_up("a solve")
+            return False
+        return True
 
-    def note(self, solution: Solution) -> None:
-        """Remember if a solve ended at its time limit; let none follow one that was interrupted."""
-        if solution.status is Status.MAX_SECONDS:
-            self.is_over = True
-        if solution.status is Status.INTERRUPTED:
-            self.is_over = True
-            self.deadline = -np.inf
-
-    def limit(self) -> float | None:
-        """Return the time limit of the next solve."""
-        left = max(0.0, self.deadline - time.perf_counter())
-        if self.max_seconds is not None:
-            left = min(left, self.max_seconds)
-        if not np.isfinite(left):
-            return None
-        return left
+    def solve(self, problem: Problem, tol: float, start: Solution | None) -> Solution:
+        """Return a solution; after one that was interrupted there is no time for others."""
+        limits = [limit for limit in (self.deadline.left, self.max_seconds) if limit is not None]
+        found = WorkingSet(tol=tol, max_seconds=min(limits, default=None)).solve(problem, start)
+        if found.status in (Status.MAX_SECONDS, Status.INTERRUPTED):
+            self.deadline.give_up("a solve")
+        if found.status is Status.INTERRUPTED:
+            self.deadline.end()
+        return found
 
 
 def _checked_groups(groups: Any, n_atoms: int) -> tuple[Array, ...]:
@@ -265,13 +256,13 @@ class _Trials:
     """The problem of a solution, solved again with some rows closed."""
 
     solution: Solution
-    clock: _Clock
+    solver: _Solver
 
     def enough(self, groups: tuple[Array, ...]) -> float:
         """Return how much worse the groups alone are at most."""
         bound = self.solution.dual_bound
         others = np.setdiff1d(np.arange(self.solution.diagonal.size), np.concatenate(groups))
-        if not bound > 0 or not self.clock.has_time():
+        if not bound > 0 or not self.solver.has_time():
             return np.inf
         found = self._without(others, FINE_TOLERANCE)
         attained = objective_value(found).from_above
@@ -283,13 +274,13 @@ class _Trials:
         reached = objective_value(self.solution).from_above
         # without a weight in the group, the solution does without it already
         is_idle = not self.solution.diagonal[group].any()
-        if not reached > 0 or is_idle or not self.clock.has_time():
+        if not reached > 0 or is_idle or not self.solver.has_time():
             return 0.0
         found = self._without(group, COARSE_TOLERANCE)
         rise = found.objective / reached - 1
         known = found.dual_bound / reached - 1
         # Two digits of a rise are enough; a small one needs a finer solve.
-        if rise - known > max(FINE_TOLERANCE, 0.05 * rise) and self.clock.has_time():
+        if rise - known > max(FINE_TOLERANCE, 0.05 * rise) and self.solver.has_time():
             found = self._without(group, FINE_TOLERANCE, found)
             known = max(known, found.dual_bound / reached - 1)
         return max(0.0, known)
@@ -305,10 +296,7 @@ class _Trials:
             return certify(_closed_at(solution, rows).for_problem(problem.changed(p=p)))
         if start is None and problem.n_points <= FEW_POINTS:
             start = _closed_at(solution, rows)
-        solver = WorkingSet(tol=tol, max_seconds=self.clock.limit())
-        found = solver.solve(problem.changed(p=p), start=start)
-        self.clock.note(found)
-        return found
+        return self.solver.solve(problem.changed(p=p), tol, start)
 
 
 def _closed_at(solution: Solution, rows: Array) -> Solution:
