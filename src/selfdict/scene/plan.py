@@ -165,7 +165,12 @@ def held_in_memory(scene: xr.DataArray, client: Any = None) -> xr.DataArray:
     for rows, columns in blocks(scene):
         block = stored_block(scene, rows, columns)
         values[:, rows, columns] = block.reshape(values[:, rows, columns].shape)
-    return scene.copy(data=values)
+    held = scene.copy(data=values)
+    # The same blocks as without loading: what a block is thinned to depends on its pixels.
+    held.encoding = scene.encoding | {
+        "preferred_chunks": {"y": max(scene.chunks[1]), "x": max(scene.chunks[2])}
+    }
+    return held
 
 
 def is_solved_in_blocks(plan: Plan, client: Any) -> bool:
