@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 import numpy as np
 
 from selfdict import fast_gradient
-from selfdict.datasets.mixtures import make_mixtures
+from selfdict.datasets.matrices import make_mixtures
 
 SHAPES = ((162, 500), (162, 1000), (162, 2000))
 AT_A_TIME = 20

@@ -47,7 +47,7 @@ def run(quick: bool = False) -> None:
                 name = getattr(method, "__name__", "vca")
                 line(name, stored, seconds, a_pass, seconds / base, "spa")
     rough = h2nmf(M, CLUSTERS).labels
-    with patch("selfdict.peers.leaf_columns._MAX_DOUBLE_ENTRIES", M.size):  # as if M were not large
+    with patch("selfdict.peers.leaves._MAX_DOUBLE_ENTRIES", M.size):  # as if M were not large
         exact = h2nmf(M, CLUSTERS).labels
     print(f"h2nmf: {np.sum(rough != exact)} of {n} labels differ from those in double precision")
 

@@ -1,4 +1,4 @@
-"""Slow twins of the compiled kernels, written to be checked by eye against the paper."""
+"""Slow reference implementations of the kernels, to be checked by eye against the paper."""
 
 import heapq
 

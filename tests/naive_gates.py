@@ -1,4 +1,4 @@
-"""Slow twins of the kernels of the working-set solver."""
+"""Slow reference implementations of the kernels of the working-set solver."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Slow, readable twins of the selection methods: explicit residuals, plain loops, dense algebra."""
+"""Reference implementations of the selection methods: explicit residuals, plain loops."""
 
 from itertools import combinations
 

@@ -148,7 +148,7 @@ def test_a_second_process_compiles_nothing():
 
 
 # The quickest kernel to compile.
-NORMS = "from selfdict.kernels.column_norms import squared_norms; squared_norms(X)"
+NORMS = "from selfdict.kernels.columns import squared_norms; squared_norms(X)"
 
 
 def test_the_cache_is_used_where_it_is_put(tmp_path):

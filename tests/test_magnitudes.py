@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import selfdict
 from selfdict import metrics
 from selfdict.abundances import column_residuals
-from selfdict.compute.span import leading_directions
+from selfdict.compute.linear_algebra import leading_directions
 from selfdict.datasets import make_mixtures
 
 M = make_mixtures(20, 120, 4, noise=0.02, random_state=0)[0]

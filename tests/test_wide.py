@@ -7,10 +7,10 @@ import pytest
 
 import selfdict
 from selfdict import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY, FastGradient, Problem, WorkingSet
-from selfdict.compute.span import onto_span
+from selfdict.compute.linear_algebra import onto_span
 from selfdict.datasets import make_mixtures
 from selfdict.peers.greedy import Fit
-from selfdict.readout.limits import rank_limit
+from selfdict.readout.bounds import rank_limit
 from selfdict.readout.signal import measure_signal
 from selfdict.scene import advise_rank, unmix
 

@@ -81,7 +81,7 @@ plt.show()
 # %%
 # What is proven
 # --------------
-# The groups behind the spectra suffice, and each is needed, within these bounds.
+# How close the groups alone come to the optimum, and what leaving one out costs.
 
 print(fill(result.proof.sentence, 90))
 

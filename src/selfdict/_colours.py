@@ -35,14 +35,7 @@ class LineStyle:
 
 
 def line_styles(count: int) -> list[LineStyle]:
-    """Return ``count`` line styles; the first 28 differ.
-
-    Examples
-    --------
-    >>> from selfdict._colours import line_styles
-    >>> [style.colour for style in line_styles(2)]
-    ['#0072B2', '#D55E00']
-    """
+    """Return ``count`` line styles; the first 28 differ."""
     n_colours = len(PALETTE)
     styles = []
     for k in range(count):
@@ -52,16 +45,8 @@ def line_styles(count: int) -> list[LineStyle]:
 
 
 def class_colours(count: int) -> list[tuple[int, int, int]]:
-    """Return ``count`` colours (red, green, blue) for the classes of a map; the first 21 differ.
-
-    After the palette come lighter and then darker variants of its colours.
-
-    Examples
-    --------
-    >>> from selfdict._colours import class_colours
-    >>> class_colours(1)
-    [(0, 114, 178)]
-    """
+    """Return colours (red, green, blue) for the classes of a map; the first 21 differ."""
+    # After the palette come lighter and then darker variants of its colours.
     colours = []
     for k in range(count):
         text = PALETTE[k % len(PALETTE)]

@@ -42,15 +42,8 @@ class InputWarning(UserWarning):
 
 
 def warn_caller(message: str, category: type[Warning] = InputWarning) -> None:
-    """Warn, and name the line from which the package was called.
-
-    A fixed ``stacklevel`` would be right for one way into the package only.
-
-    Parameters
-    ----------
-    message : str
-    category : type of Warning
-    """
+    """Warn, and name the line from which the package was called."""
+    # A fixed stacklevel would be right for one way into the package only.
     level = 2
     frame = sys._getframe(1)
     while frame.f_back is not None:

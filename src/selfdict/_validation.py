@@ -15,14 +15,9 @@ _BLOCK = 1 << 22  # entries that are looked at together
 
 
 def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: bool = False) -> Array:
-    """Return ``M`` as a 2-D floating array.
-
-    float32 and float64 stay, integers and booleans become float32.
-
-    A ``np.memmap`` of floats is returned as it is, not loaded; its values are then checked block by
-    block by whoever reads them (``finite=False``). A scipy.sparse array, where it is allowed, comes
-    back in CSC form.
-    """
+    """Return ``M`` as a 2-D array of floats: float32 and float64 stay, integers become float32."""
+    # A memmap of floats is not loaded; its values are checked by whoever reads them (finite=False).
+    # A sparse array, where it is allowed, comes back in CSC form.
     if scipy.sparse.issparse(M):
         if not sparse:
             raise TypeError(
@@ -132,11 +127,9 @@ def as_vector(
 
 
 def check_factors(values: Array, name: str, dtype: np.dtype[Any]) -> None:
-    """Refuse positive numbers whose products with squares of data would leave the dtype's range.
-
-    Data of an unusual unit are scaled to entries of at most 2²⁰⁰ (2²⁴ for float32), so that
-    products of two of them with a few of these factors stay inside the range.
-    """
+    """Refuse positive numbers whose products with squares of data would leave the dtype's range."""
+    # Data of an unusual unit are scaled to entries of at most 2²⁰⁰ (2²⁴ for float32), so that
+    # products of two of them with a few of these factors stay inside the range.
     limit = 1e12
     if dtype == np.float64:
         limit = 1e30

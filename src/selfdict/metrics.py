@@ -18,8 +18,7 @@ from selfdict.compute.scaling import (
     unusual_column_exponents,
     unusual_exponent,
 )
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
+from selfdict.kernels.columns import dense_columns, squared_norms
 
 
 def mean_removed_angles(W: ArrayLike, W_true: ArrayLike) -> Array:

@@ -1,3 +1,7 @@
+"""Nonnegative least squares, its residuals, and how long it is predicted to take."""
+
+import time
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -6,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import naive_abundances
-from selfdict import nnls, thread_limit
+from selfdict import InputError, nnls, thread_limit
+from selfdict.abundances import column_residuals
+from selfdict.abundances.nnls import predicted_seconds
 
 
 def by_scipy(U, M):
@@ -111,7 +117,7 @@ def test_small_integers_make_every_degenerate_case(U, seed):
     extra=st.integers(0, 4),
     power=st.integers(-30, 30),
 )
-def test_twin_and_scale(seed, r, extra, power):
+def test_reference_and_scale(seed, r, extra, power):
     U, M = problem(r + extra, r, 4, seed=seed)
     expected = np.stack([naive_abundances.nnls(U, m) for m in M.T], axis=1)
     atol = 1e-14 * np.linalg.cond(U) ** 2 * np.abs(M).max()
@@ -129,7 +135,7 @@ def test_duplicates_in_a_dictionary_with_more_columns_than_rows():
     assert not H[-2:].any()
 
 
-def test_a_start_changes_nothing_but_the_way():
+def test_start_does_not_change_the_result():
     U, M = problem(20, 6, 100)
     H = nnls(U, M)
     rng = np.random.default_rng(1)
@@ -201,71 +207,130 @@ def test_values_that_are_not_finite(value, dtype):
     U[4] = 0
     M = M.astype(dtype)
     M[4, 7] = value
-    with pytest.raises(ValueError, match="M contains NaN or infinity"):
+    with pytest.raises(InputError, match="M"):
         nnls(U, M)
     U[0, 0] = value
-    with pytest.raises(ValueError, match="U contains NaN or infinity"):
+    with pytest.raises(InputError, match="U"):
         nnls(U, np.ones((20, 3)))
 
 
 @pytest.mark.parametrize(
     ("U", "M", "options", "error", "words"),
     [
-        (np.ones((3, 2)), np.ones((4, 5)), {}, ValueError, "equally many rows"),
-        (np.ones(3), np.ones((3, 5)), {}, ValueError, "U must have 2 dimensions"),
-        (np.ones((3, 2)), np.ones(3), {}, ValueError, "M must have 2 dimensions"),
-        (np.ones((3, 2)), np.ones((3, 0)), {}, ValueError, "M must not be empty"),
+        (np.ones((3, 2)), np.ones((4, 5)), {}, InputError, "rows"),
+        (np.ones(3), np.ones((3, 5)), {}, InputError, "U"),
+        (np.ones((3, 2)), np.ones(3), {}, InputError, "M"),
+        (np.ones((3, 2)), np.ones((3, 0)), {}, InputError, "empty"),
         (
             np.ones((3, 2)),
             1j * np.ones((3, 5)),
             {},
             TypeError,
-            "real numbers, got dtype complex128",
+            "complex128",
         ),
         (
             np.ones((3, 2)),
             np.full((3, 5), "a", dtype=object),
             {},
             TypeError,
-            "real numbers, got dtype object",
+            "object",
         ),
         (
             np.ones((3, 2)),
             np.ones((3, 5)),
             {"H0": np.ones((2, 4))},
-            ValueError,
-            r"H0 must have shape \(2, 5\)",
+            InputError,
+            "H0",
         ),
         (
             np.ones((3, 2)),
             np.ones((3, 5)),
             {"out": np.ones((5, 2))},
-            ValueError,
-            r"out must have shape \(2, 5\)",
+            InputError,
+            "out",
         ),
         (
             np.ones((3, 2)),
             np.ones((3, 5)),
             {"out": np.ones((2, 5), int)},
             TypeError,
-            "out must be an array of float",
+            "out",
         ),
         (
             np.ones((3, 2)),
             np.ones((3, 5)),
             {"block": 0},
-            ValueError,
-            "block must be a number of columns, at least 1",
+            InputError,
+            "block",
         ),
         (
             np.ones((3, 2)),
             np.ones((3, 5)),
             {"block": 2.5},
-            ValueError,
-            "block must be a number of columns, at least 1",
+            InputError,
+            "block",
         ),
     ],
 )
-def test_bad_input(U, M, options, error, words):
+def test_invalid_input(U, M, options, error, words):
     with pytest.raises(error, match=words):
         nnls(U, M, **options)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_residuals_keep_their_digits_where_the_fit_is_almost_exact(dtype):
+    rng = np.random.default_rng(0)
+    U, H = rng.integers(0, 9, (12, 3)).astype(dtype), rng.integers(0, 9, (3, 700)).astype(dtype)
+    M = U @ H  # exact: small integers
+    M[5] += 2.0**-10
+    for block in (None, 1, 100):
+        np.testing.assert_array_equal(
+            column_residuals(U, M, H, block=block), np.full(700, 2.0**-10)
+        )
+
+
+def test_invalid_residual_input():
+    U, M, H = np.ones((3, 2)), np.ones((3, 5)), np.ones((2, 5))
+    with pytest.raises(InputError, match="H"):
+        column_residuals(U, M, H[:, :4])
+    M[0, 0] = np.nan
+    with pytest.raises(InputError, match="NaN"):
+        column_residuals(U, M, H)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that only the work moves on."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize("fixed", [0.0, 0.3])
+@pytest.mark.parametrize("per_column", [1e-5, 2e-3])
+def test_what_all_columns_share_counts_once(clock, fixed, per_column):
+    def work(columns):
+        clock[0] += fixed + per_column * columns.shape[1]
+
+    seconds = predicted_seconds(work, np.ones((2, 5000)))
+    assert seconds == pytest.approx(fixed + 5000 * per_column, rel=1e-6)
+
+
+def test_a_first_call_that_compiles_is_not_what_others_take(clock):
+    calls = []
+
+    def work(columns):
+        calls.append(columns.shape[1])
+        clock[0] += 1e-3 * columns.shape[1]
+        if len(calls) == 1:
+            clock[0] += 7.0
+
+    assert predicted_seconds(work, np.ones((2, 5000))) == pytest.approx(5.0)
+    assert calls == [32, 256]
+
+
+def test_few_columns_are_all_tried(clock):
+    def work(columns):
+        clock[0] += columns.shape[1]
+
+    assert predicted_seconds(work, np.ones((2, 7))) == 7.0

@@ -174,7 +174,7 @@ def test_coefficients_are_relative_to_the_endmembers():
     np.testing.assert_allclose(results[1] * scale[:, None], results[0], rtol=1e-6)
 
 
-def test_edges():
+def test_special_cases():
     rng = np.random.default_rng(6)
     U = smooth_spectra(3, rng)
     std = shares(U, np.zeros((N_BANDS, 2)), return_std=True)[1]
@@ -182,28 +182,28 @@ def test_edges():
     few = U[:3]
     std = shares(few, few.sum(axis=1, keepdims=True), return_std=True)[1]
     assert np.isnan(std).all()  # three bands fit three spectra exactly: nothing tells the noise
-    twins = np.column_stack([U[:, 0], U[:, 0] * (1 + 1e-9), U[:, 1]])
+    alike = np.column_stack([U[:, 0], U[:, 0] * (1 + 1e-9), U[:, 1]])
     M = U[:, :2].sum(axis=1, keepdims=True) + 0.05 * rng.standard_normal((N_BANDS, 1))
-    std = shares(twins, M, return_std=True)[1]
+    std = shares(alike, M, return_std=True)[1]
     assert np.isfinite(std).all()
     assert std.max() <= 0.5
     one = shares(U[:, :1], M, return_std=True)
     np.testing.assert_allclose(one[0], 1.0)
     np.testing.assert_allclose(one[1], 0.0, atol=1e-12)  # a single share is one, whatever the noise
-    with pytest.raises(InputError, match="variability is that of 2 spectra, got 3"):
+    with pytest.raises(InputError, match="variability"):
         shares(U, M, return_std=True, variability=Variability.none(2))
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (dict(kind="percent"), "kind must be 'shares', 'nnls' or 'fcls', got 'percent'"),
-        (dict(H=[[1.0]]), "one row per endmember, 3, got 1"),
+        (dict(kind="percent"), "percent"),
+        (dict(H=[[1.0]]), "H"),
         (dict(residuals=[0.1, 0.2]), "residuals"),
-        (dict(U=np.zeros((4, 3))), "U must not be zero"),
+        (dict(U=np.zeros((4, 3))), "zero"),
     ],
 )
-def test_bad_input(changes, message):
+def test_invalid_input(changes, message):
     given = dict(U=np.eye(4)[:, :3], H=np.ones((3, 1)), residuals=[0.1]) | changes
     with pytest.raises(InputError, match=message):
         standard_errors(**given)
@@ -218,13 +218,16 @@ def test_a_spectrum_of_zeros_has_no_error_of_its_own():
     assert found[2] == 0
 
 
-def test_many_columns_are_taken_in_chunks(monkeypatch):
+def test_errors_of_many_columns_are_those_of_each():
+    """The columns are taken in chunks, of 16,384 for four spectra."""
     rng = np.random.default_rng(7)
     U = smooth_spectra(4, rng)
-    M = U @ rng.dirichlet(np.full(4, 0.3), 50).T + 0.01 * rng.standard_normal((N_BANDS, 50))
-    expected = shares(U, M, return_std=True)[1]
-    monkeypatch.setattr("selfdict.abundances.uncertainty._CHUNK_ENTRIES", 7 * 16)
-    np.testing.assert_allclose(shares(U, M, return_std=True)[1], expected, rtol=1e-10)
+    H = rng.dirichlet(np.full(4, 0.3), 17_000).T
+    residuals = rng.random(17_000)
+    found = standard_errors(U, H, residuals)
+    for columns in (slice(0, 100), slice(16_350, 16_450)):
+        expected = standard_errors(U, H[:, columns], residuals[columns])
+        np.testing.assert_allclose(found[:, columns], expected, rtol=1e-10)
 
 
 def exact_fcls_errors(U, sigma):
@@ -273,5 +276,5 @@ def test_units_out_of_range(unit, kind):
 
 
 def test_negative_coefficients_are_refused():
-    with pytest.raises(InputError, match="H must not be negative"):
+    with pytest.raises(InputError, match="negative"):
         standard_errors(np.eye(3)[:, :2], [[0.5], [-0.1]], [0.1])

@@ -1,14 +1,16 @@
-"""Time limits that several steps share."""
+"""Time limits that several steps share, and messages of computations that take long."""
 
 import time
 
+import numpy as np
 import pytest
 
-from selfdict import InputError
-from selfdict.compute.deadline import Deadline
+from selfdict import FGNSR, InputError, unmix
+from selfdict.compute.deadline import PATIENCE, Announcer, Deadline, in_words
+from selfdict.datasets import make_mixtures
 
 
-def test_without_a_limit_nothing_ends():
+def test_no_limit():
     deadline = Deadline()
     assert deadline.left is None
     assert not deadline.passed
@@ -16,7 +18,7 @@ def test_without_a_limit_nothing_ends():
     assert deadline.part(0.5).left is None
 
 
-def test_a_limit_passes_and_is_never_negative():
+def test_limit_passes_and_is_never_negative():
     deadline = Deadline(0.05)
     assert 0 < deadline.left <= 0.05
     assert not deadline.passed
@@ -26,7 +28,12 @@ def test_a_limit_passes_and_is_never_negative():
     assert deadline.part(0.5).passed
 
 
-def test_what_is_too_short_to_matter_is_done_all_the_same():
+def test_durations_in_words():
+    words = [in_words(seconds) for seconds in (40.0, 62.0, 100.0, 20_000.0)]
+    assert words == ["40 s", "a minute", "2 minutes", "6 hours"]
+
+
+def test_negligible_steps_are_always_afforded():
     deadline = Deadline(0.01)
     time.sleep(0.02)
     assert deadline.affords(0.0004)
@@ -34,17 +41,81 @@ def test_what_is_too_short_to_matter_is_done_all_the_same():
     assert not Deadline(0).affords(1e-9)
 
 
-def test_parts_share_what_was_given_up():
+def test_parts_share_what_was_skipped():
     deadline = Deadline(100)
     part = deadline.part(0.3)
     assert 29 < part.left <= 30
-    part.give_up("the proof")
-    deadline.give_up("the proof")
-    deadline.give_up("the comparison")
-    assert deadline.given_up == part.given_up == ["the proof", "the comparison"]
+    part.skip("the proof")
+    deadline.skip("the proof")
+    deadline.skip("the comparison")
+    assert deadline.skipped == part.skipped == ["the proof", "the comparison"]
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
-def test_no_time_at_all_is_refused(seconds):
-    with pytest.raises(InputError, match="max_seconds must be finite and ≥ 0"):
+def test_invalid_limits_are_refused(seconds):
+    with pytest.raises(InputError, match="max_seconds"):
         Deadline(seconds)
+
+
+M = make_mixtures(20, 100, 3, noise=0.01, random_state=0)[0]
+CUBE = M.T.reshape(10, 10, 20)
+
+
+def wait_for(condition, seconds=30.0):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def test_long_runs_print_one_line(capsys):
+    heard = ""
+    with Announcer("fit", None, patience=0.01) as announcer:
+        announcer.step("reading")
+        while not heard:
+            heard = capsys.readouterr().err
+        announcer.step("solving")
+    assert heard.startswith("fit has been running for 0.01 s: reading.")
+    assert "verbose=True" in heard
+    assert capsys.readouterr() == ("", "")
+
+
+def test_verbose_prints_every_step_once(capsys):
+    with Announcer("fit", True) as announcer:
+        for step in ("reading", "reading", "solving"):
+            announcer.step(step)
+    assert capsys.readouterr() == ("[fit] reading\n[fit] solving\n", "")
+
+
+@pytest.mark.parametrize("verbose", [None, False])
+def test_quick_runs_print_nothing(verbose, capsys):
+    started = time.monotonic()
+    with Announcer("fit", verbose) as announcer:
+        announcer.step("reading")
+    FGNSR(3, verbose=verbose).fit(M.T)
+    unmix(CUBE, 3, verbose=verbose)
+    if verbose is None and time.monotonic() - started > PATIENCE:
+        pytest.skip("the machine is too slow for this")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_verbose_estimators_and_scenes(capsys):
+    FGNSR(3, verbose=True).fit(M.T)
+    fit = capsys.readouterr().out
+    assert fit.startswith("[FGNSR] solving the model\n")
+    assert "gap" in fit
+    unmix(CUBE, 3, verbose=True)
+    whole = capsys.readouterr().out
+    assert whole.startswith("[unmix] ")
+    assert "[FGNSR] choosing the points" in whole
+    unmix(CUBE, 3, method="spa", verbose=True)
+    assert "[unmix] mapping abundances" in capsys.readouterr().out
+
+
+def test_error_cancels_the_message():
+    with pytest.raises(ValueError, match="NaN"):
+        FGNSR(3).fit(np.full((4, 4), np.nan))
+    announcer = Announcer("fit", None)
+    with pytest.raises(ZeroDivisionError), announcer:
+        raise ZeroDivisionError
+    wait_for(lambda: not announcer._timer.is_alive())
+    assert not announcer._timer.is_alive()

@@ -1,4 +1,4 @@
-"""Slices on threads: order, limits, nesting, errors, forks."""
+"""Slices on threads (order, limits, nesting, errors, forks), and threads of BLAS."""
 
 import multiprocessing
 import os
@@ -9,15 +9,40 @@ import time
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from selfdict import nnls, thread_limit
+from selfdict import (
+    Compression,
+    Denoising,
+    InputError,
+    Problem,
+    Solution,
+    certify,
+    compress,
+    mu_heuristic,
+    nnls,
+    thread_limit,
+)
 from selfdict.compute import threads
-from selfdict.compute.threads import _worker_queue, for_slices, n_threads
+from selfdict.compute.threads import (
+    _worker_queue,
+    even_slices,
+    for_slices,
+    n_threads,
+    single_threaded_blas,
+)
+from selfdict.datasets import make_mixtures
 
 
 def test_slices_cover_everything_once_in_order():
     assert for_slices(lambda a, b: (a, b), 10, 4) == [(0, 4), (4, 8), (8, 10)]
     assert for_slices(lambda a, b: (a, b), 0, 4) == []
+
+
+def test_even_slices():
+    assert even_slices(742, 250) == 186
+    assert even_slices(100, 50) == 100
 
 
 def test_limit_holds_inside_the_block_only():
@@ -31,7 +56,7 @@ def test_limit_holds_inside_the_block_only():
     with thread_limit(None):
         assert n_threads() == before
     for limit in (0, 1.5, "2"):
-        with pytest.raises(ValueError, match=f"at least 1, got {limit!r}"), thread_limit(limit):
+        with pytest.raises(InputError, match="limit"), thread_limit(limit):
             pass
 
 
@@ -44,14 +69,14 @@ def test_results_do_not_depend_on_the_number_of_threads():
         np.testing.assert_array_equal(nnls(U, M), one)
 
 
-def test_a_task_may_come_back():
+def test_nested_calls_run_in_place():
     with thread_limit(2):
         inner = for_slices(lambda a, b: sum(for_slices(lambda c, d: d - c, 10, 2)), 8, 1)
     assert inner == [10] * 8
 
 
 @pytest.mark.parametrize("in_caller", [True, False])
-def test_an_error_in_a_slice_reaches_the_caller(in_caller):
+def test_error_in_a_slice_reaches_the_caller(in_caller):
     taken = threading.Barrier(2)  # each thread has one of the two slices
 
     def fail(a, b):
@@ -63,7 +88,7 @@ def test_an_error_in_a_slice_reaches_the_caller(in_caller):
         for_slices(fail, 2, 1)
 
 
-def test_a_thread_that_is_busy_elsewhere_is_not_waited_for():
+def test_busy_workers_are_not_waited_for():
     done = threading.Event()
     with thread_limit(2):
         _worker_queue(1).put(lambda: done.wait(30) and None)
@@ -74,7 +99,7 @@ def test_a_thread_that_is_busy_elsewhere_is_not_waited_for():
             done.set()
 
 
-def test_a_thread_that_comes_late_does_not_end_the_wait_for_the_others():
+def test_late_worker_does_not_end_the_wait():
     release, taken = threading.Event(), threading.Event()
 
     def task(a, b):
@@ -95,7 +120,7 @@ def test_a_thread_that_comes_late_does_not_end_the_wait_for_the_others():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals to threads on Windows")
-def test_an_interruption_waits_for_what_is_running():
+def test_interruption_waits_for_running_slices():
     taken, done = threading.Event(), threading.Event()
 
     def task(a, b):
@@ -121,7 +146,7 @@ class _InterruptedQueue:
         raise KeyboardInterrupt
 
 
-def test_an_interruption_waits_for_what_has_just_been_handed_out(monkeypatch):
+def test_interruption_waits_for_slices_just_queued(monkeypatch):
     monkeypatch.setattr(threads, "_worker_queue", lambda size: _InterruptedQueue())
     running = []
 
@@ -142,7 +167,7 @@ def test_an_interruption_waits_for_what_has_just_been_handed_out(monkeypatch):
     assert not threads._inside_slice.get()  # this thread is not taken to be inside a task any more
 
 
-def test_slices_of_any_number_share_the_threads():
+def test_threads_are_shared_by_all_numbers_of_slices():
     before = set(threading.enumerate())
     with thread_limit(7):
         for n in range(2, 10):
@@ -156,7 +181,7 @@ def _child(queue):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork on Windows")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_makes_its_own_threads():
+def test_forked_child_starts_its_own_threads():
     with thread_limit(2):
         for_slices(lambda a, b: None, 4, 1)
         context = multiprocessing.get_context("fork")
@@ -167,10 +192,105 @@ def test_a_forked_child_makes_its_own_threads():
         process.join(30)
 
 
-def test_a_huge_limit_starts_a_sensible_number_of_threads():
+def test_huge_limit_is_capped():
     most = max(64, 4 * (os.cpu_count() or 1))
     before = threading.active_count()
     with thread_limit(10**6):
         assert n_threads() <= most  # first, since a million threads would end the machine
         assert for_slices(lambda start, stop: stop, 1000, 1) == list(range(1, 1001))
     assert threading.active_count() - before <= most
+
+
+def blas_threads():
+    return {
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    }
+
+
+def test_blas_has_one_thread_inside_the_block():
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with single_threaded_blas():
+            assert blas_threads() == {1}
+        assert blas_threads() == before
+        with pytest.raises(KeyError), single_threaded_blas():
+            raise KeyError
+        assert blas_threads() == before
+
+
+@pytest.mark.parametrize("limit", [single_threaded_blas, lambda: thread_limit(1)])
+def test_blas_limit_is_restored_whatever_the_order(limit):
+    entered, left = threading.Event(), threading.Event()
+    inside = []
+
+    def second():
+        with limit():
+            entered.set()
+            left.wait(30)
+            inside.append(blas_threads())
+
+    other = threading.Thread(target=second)
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with limit():
+            other.start()
+            assert entered.wait(30)
+        left.set()
+        other.join(30)
+        assert inside == [{1}]
+        assert blas_threads() == before
+
+
+def with_blas_threads(count, function):
+    with thread_limit(count):
+        return function()
+
+
+@pytest.mark.parametrize("method", ["svd", "gaussian", "srht"])
+@pytest.mark.parametrize("features", [64, 2100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_compression_has_the_same_bits_on_any_number_of_threads(method, features, dtype):
+    M = np.random.default_rng(0).random((features, 5000)).astype(dtype)
+
+    def compressed():
+        return compress(M, 8, method, random_state=0)
+
+    alone = with_blas_threads(1, compressed)
+    several = with_blas_threads(2, compressed)
+    np.testing.assert_array_equal(several.basis, alone.basis)
+    np.testing.assert_array_equal(several.data, alone.data)
+
+
+def test_reductions_have_the_same_bits_on_any_number_of_threads():
+    M = make_mixtures(40, 12_000, 5, noise=0.02, random_state=0)[0]
+    weight = np.random.default_rng(0).random(M.shape[1])
+
+    def reduced():
+        problem = Problem(M, mu_heuristic(M, 5, sample_weight=weight), sample_weight=weight)
+        clean = Denoising(5).reduce(problem)
+        small = Compression(8, "gaussian", random_state=0).reduce(clean)
+        return clean.M, clean.reduced_from.memory.mu, small.M, problem.mu
+
+    alone = with_blas_threads(1, reduced)
+    several = with_blas_threads(2, reduced)
+    for first, second in zip(alone, several, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("data", [np.asarray, csc_array], ids=["dense", "sparse"])
+def test_certificates_have_the_same_bits_on_any_number_of_threads(data):
+    rng = np.random.default_rng(0)
+    M = rng.random((60, 5000))
+    support = np.arange(0, M.shape[1], 50)
+    diagonal = np.zeros(M.shape[1])
+    diagonal[support] = 0.5
+    coef = rng.random((support.size, M.shape[1])) / support.size
+    coef[np.arange(support.size), support] = diagonal[support]
+    problem = Problem(data(M), 1.0)
+    solution = Solution(support, coef, diagonal, problem=problem)
+
+    def certified():
+        found = certify(solution)
+        return found.objective, found.dual_bound
+
+    assert with_blas_threads(2, certified) == with_blas_threads(1, certified)

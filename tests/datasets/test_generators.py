@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from selfdict import InputError
 from selfdict.datasets import make_midpoints, make_mixtures
 
 
-def test_midpoints_are_the_paper_s():
+def test_midpoints_of_the_paper():
     M, W, indices = make_midpoints(noise=0.3, random_state=0)
     assert M.shape == (50, 55)
     np.testing.assert_array_equal(M[:, indices], W)
@@ -41,12 +42,12 @@ def test_mixtures_hold_their_pure_points_and_their_noise():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: make_midpoints(r=1), "r ≥ 2"),
-        (lambda: make_midpoints(noise=-1.0), "noise must be"),
-        (lambda: make_midpoints(alpha=0.5), "alpha must be"),
-        (lambda: make_mixtures(3, 4, 5), "1 ≤ r ≤ n"),
+        (lambda: make_midpoints(r=1), "r=1"),
+        (lambda: make_midpoints(noise=-1.0), "noise"),
+        (lambda: make_midpoints(alpha=0.5), "alpha"),
+        (lambda: make_mixtures(3, 4, 5), "r=5"),
     ],
 )
-def test_bad_input(call, message):
-    with pytest.raises(ValueError, match=message):
+def test_invalid_input(call, message):
+    with pytest.raises(InputError, match=message):
         call()

@@ -49,7 +49,7 @@ def test_precision_of_dictionaries(X):
 @pytest.mark.parametrize("estimator", [SPA(3), FGNSR(3)], ids=["spa", "fgnsr"])
 def test_masked_arrays_are_refused(X, estimator):
     masked = np.ma.masked_array(X, mask=np.quantile(X, 0.9) < X)
-    with pytest.raises(TypeError, match="masked array"):
+    with pytest.raises(TypeError, match="masked"):
         estimator.fit(masked)
 
 
@@ -84,7 +84,7 @@ def test_points_without_weight_are_in_no_group(X, endmembers):
 
 @pytest.mark.parametrize(
     ("parameter", "value", "message"),
-    [("solver", "typo", "solver must be one of"), ("loss", "hubr", "'loss' parameter")],
+    [("solver", "typo", "solver"), ("loss", "hubr", "loss")],
 )
 def test_unknown_names(X, parameter, value, message):
     model = FGNSR(3, **{parameter: value})
@@ -107,7 +107,7 @@ def test_solvers_of_users(X):
         """The same under the same name."""
 
     assert Solver.registered["working_set"] is WorkingSet
-    with pytest.raises(TypeError, match="'working_set' is that of the solver WorkingSet"):
+    with pytest.raises(TypeError, match="working_set"):
 
         class Other(WorkingSet):
             name = "working_set"
@@ -123,5 +123,5 @@ def test_solvers_of_users(X):
     mine = FGNSR(3, solver="mine").fit(X)
     assert len(seen) == 1
     np.testing.assert_array_equal(mine.indices_, FGNSR(3).fit(X).indices_)
-    with pytest.raises(InputError, match="mine, or a Solver, got 'yours'"):
+    with pytest.raises(InputError, match="yours"):
         FGNSR(3, solver="yours").fit(X)

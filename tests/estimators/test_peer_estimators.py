@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import selfdict
-from selfdict import H2NMF, SNPA, SPA, VCA, XRAY
+from selfdict import H2NMF, SNPA, SPA, VCA, XRAY, InputError
 from selfdict.datasets import make_mixtures
 
 ESTIMATORS = [SPA, SNPA, XRAY, VCA, H2NMF]
@@ -25,7 +25,7 @@ def X():
 
 
 @pytest.mark.parametrize("Estimator", ESTIMATORS)
-def test_what_fit_leaves_behind(Estimator, X):
+def test_fitted_attributes(Estimator, X):
     model = Estimator(4, random_state=3).fit(X)
     function = getattr(selfdict, Estimator.__name__.lower())
     selected = function(X.T, 4, random_state=3) if Estimator is VCA else function(X.T, 4)
@@ -59,14 +59,12 @@ def test_h2nmf_keeps_its_clusters(X):
 
 
 @pytest.mark.parametrize("Estimator", ESTIMATORS)
-def test_refuses(Estimator, X):
-    with pytest.raises(ValueError, match="n_components=81 must be at most n_samples=80"):
+def test_invalid_input(Estimator, X):
+    with pytest.raises(InputError, match="n_samples=80"):
         Estimator(81).fit(X)
-    with pytest.raises(
-        ValueError, match=r"'n_components' parameter .* must be an int in the range"
-    ):
+    with pytest.raises(ValueError, match="n_components"):
         Estimator(0).fit(X)
-    with pytest.raises(ValueError, match=r"at most [12] .* got 3"):
+    with pytest.raises(InputError, match=r"at most [12] "):
         Estimator(3).fit(np.ones((10, 4)))
-    with pytest.raises(ValueError, match="X has 3 columns, expected n_components=2"):
+    with pytest.raises(InputError, match="n_components=2"):
         Estimator(2).fit(X).inverse_transform(np.ones((1, 3)))

@@ -122,6 +122,37 @@ def test_a_forked_process_has_its_own(tmp_path):
     assert pid_of(scene) == pid
 
 
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_process_that_is_forked_while_another_thread_reads(tmp_path):
+    """Its copy of the lock is never released."""
+    reader = Reader(write(tmp_path, "fine"), FORMATS["misbehaving"], {})
+    reader.open()
+    is_locked = threading.Event()
+    may_go = threading.Event()
+
+    def hold():
+        with reader._lock:
+            is_locked.set()
+            may_go.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    is_locked.wait(60)
+    child = os.fork()
+    if child == 0:
+        reader.read(WHOLE, np.dtype("int64"))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    may_go.set()
+    thread.join()
+
+
+def test_warnings_that_are_errors_do_not_matter(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
+    path = write_scene(full_scene(), tmp_path / "cube.tif")
+    np.testing.assert_array_equal(read_scene(path).values, full_scene().values)
+
+
 def test_threads_share_a_process(tmp_path):
     scene = read_scene(write(tmp_path, "fine"))
     found = []

@@ -1,6 +1,6 @@
 """The kernels for torch tensors.
 
-The Triton ones, interpreted, against their plain twins and the code of the CPU.
+The Triton ones, interpreted, against plain torch and the code of the CPU.
 """
 
 import os

@@ -27,11 +27,11 @@ def solve(R, Y, simplex, stable, guess=None, X0=None):
 
 @pytest.mark.parametrize("simplex", [False, True])
 @pytest.mark.parametrize(("q", "r"), [(4, 4), (5, 3), (1, 1)])
-def test_both_forms_equal_the_twin_from_every_start(q, r, simplex):
+def test_both_forms_equal_the_reference_from_every_start(q, r, simplex):
     rng = np.random.default_rng(q)
     R, Y = rng.standard_normal((q, r)), rng.standard_normal((q, 40))
-    twin = naive_abundances.fcls if simplex else naive_abundances.nnls
-    expected = np.stack([twin(R, y) for y in Y.T])
+    reference = naive_abundances.fcls if simplex else naive_abundances.nnls
+    expected = np.stack([reference(R, y) for y in Y.T])
     for stable in (False, True):
         for X0 in (
             np.zeros_like(expected),

@@ -12,8 +12,7 @@ from numba.core import event
 
 from selfdict.kernels import jit
 from selfdict.kernels.gates import fit_columns
-from selfdict.kernels.leading_eigen import leading_eigenpairs
-from selfdict.kernels.rank_two import deflate
+from selfdict.kernels.rank_two import deflate, leading_eigenpairs
 
 
 def _fit():

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_peers
-from selfdict.kernels.leading_eigen import leading_eigenpairs
 from selfdict.kernels.rank_two import (
     add_deflated,
     correlate,
@@ -12,6 +11,7 @@ from selfdict.kernels.rank_two import (
     deflate,
     extreme_pair,
     gather,
+    leading_eigenpairs,
     project,
     shares,
     swap_rows,

@@ -10,8 +10,9 @@ import naive
 import reference
 from selfdict import Problem, Solution, certify, conic, project_omega
 from selfdict.datasets import make_mixtures
+from selfdict.model.dense_rows import row_scores
 from selfdict.model.dual import best_scaling
-from selfdict.model.screening import FUSED_FEATURES, row_scores
+from selfdict.model.screening import FUSED_FEATURES
 
 
 @pytest.mark.parametrize("case", reference.CASES)

@@ -1,4 +1,4 @@
-"""SNPA, XRAY and VCA: slow twins, known answers, what they refuse."""
+"""SNPA, XRAY and VCA: reference implementations, known answers, what they refuse."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_peers
-from selfdict import snpa, spa, vca, xray
+from selfdict import InputError, snpa, spa, vca, xray
 from selfdict.datasets import make_mixtures
 from selfdict.peers.vca import _reduce
 
@@ -17,7 +17,7 @@ PEERS = [spa, snpa, xray, vca]
 @given(
     st.integers(0, 10**6), st.sampled_from([np.float32, np.float64]), st.sampled_from([1e-3, 0.1])
 )
-def test_same_as_the_twins(seed, dtype, noise):
+def test_equals_reference_implementations(seed, dtype, noise):
     M = make_mixtures(6, 30, 4, noise=noise, random_state=seed)[0].astype(dtype)
     assert snpa(M, 4).tolist() == naive_peers.snpa(M, 4)
     assert xray(M, 4).tolist() == naive_peers.xray(M, 4)
@@ -40,7 +40,7 @@ def test_more_rays_than_the_rank(peer):
     corners = np.array([[1.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, -1.0], [1.0, 1.0, 1.0, 1.0]])
     M = np.hstack([corners @ np.random.default_rng(0).dirichlet(np.ones(4), 20).T, corners])
     assert set(peer(M, 4)) == {20, 21, 22, 23}
-    with pytest.raises(ValueError, match="at most 4 for this M, got 5"):
+    with pytest.raises(InputError, match="at most 4 "):
         peer(M, 5)
 
 
@@ -66,9 +66,9 @@ def test_xray_divides_by_the_weighted_sum_if_asked():
     signed = np.array([[1.0, 0.0, -3.0], [0.0, 1.0, 1.0]])
     assert set(xray(signed, 2)) == {0, 2}
     assert set(xray(signed, 2, p=[1.0, 1.0])) == {0, 1}
-    with pytest.raises(ValueError, match=r"at most 2 for this M, got 3: .* or have pᵀm ≤ 0"):
+    with pytest.raises(InputError, match="at most 2 "):
         xray(signed, 3, p=[1.0, 1.0])
-    with pytest.raises(ValueError, match="p must be positive"):
+    with pytest.raises(InputError, match="positive"):
         xray(signed, 2, p=[1.0, 0.0])
 
 
@@ -123,7 +123,7 @@ def test_vca_directions_are_orthogonal_to_what_is_selected():
 def test_duplicates(peer):
     M = np.repeat(np.random.default_rng(0).random((5, 3)), 20, axis=1)
     assert {index // 20 for index in peer(M, 3)} == {0, 1, 2}
-    with pytest.raises(ValueError, match=r"at most 3 for this M, got 4: .* (of|span) 3 "):
+    with pytest.raises(InputError, match="at most 3 "):
         peer(M, 4)
 
 
@@ -134,9 +134,9 @@ def test_zero_columns_are_never_selected(peer, dtype):
     M[:, 3] = [1, 2, 0, 1]
     M[:, 7] = [1, 0, 2, 1]
     assert set(peer(M, 2)) == {3, 7}
-    with pytest.raises(ValueError, match="at most 2 for this M, got 3"):
+    with pytest.raises(InputError, match="at most 2 "):
         peer(M, 3)
-    with pytest.raises(ValueError, match="at most 0 for this M, got 1"):
+    with pytest.raises(InputError, match="at most 0 "):
         peer(np.zeros((3, 4), dtype=dtype), 1)
 
 
@@ -146,7 +146,7 @@ def test_one_pixel_one_band(peer):
     assert peer([[1.0], [2.0]], 1).tolist() == [0]
     # In one dimension all columns are one ray; the methods that look at norms take the longest.
     assert peer([[1.0, 3.0, 2.0]], 1).tolist() == ([0] if peer is xray else [1])
-    with pytest.raises(ValueError, match=r"at most (1|the number of rows of M, 1),? for"):
+    with pytest.raises(InputError, match="at most"):
         peer([[1.0, 3.0, 2.0]], 2)
 
 
@@ -154,15 +154,15 @@ def test_one_pixel_one_band(peer):
 @pytest.mark.parametrize(
     ("M", "r", "error", "message"),
     [
-        (np.array([[1.0, np.nan]]), 1, ValueError, "NaN or infinity"),
-        (np.array([[1.0, np.inf]]), 1, ValueError, "NaN or infinity"),
-        (np.ones(3), 1, ValueError, "2 dimensions"),
-        (np.ones((2, 3)), 4, ValueError, "between 1 and the number of points, 3, got 4"),
-        (np.ones((2, 3)), 0, ValueError, "got 0"),
+        (np.array([[1.0, np.nan]]), 1, InputError, "NaN"),
+        (np.array([[1.0, np.inf]]), 1, InputError, "NaN"),
+        (np.ones(3), 1, InputError, "dimensions"),
+        (np.ones((2, 3)), 4, InputError, "3"),
+        (np.ones((2, 3)), 0, InputError, "0"),
         (np.ones((2, 3), dtype=complex), 1, TypeError, "complex128"),
         (np.ones((2, 3), dtype=object), 1, TypeError, "object"),
     ],
 )
-def test_bad_input(peer, M, r, error, message):
+def test_invalid_input(peer, M, r, error, message):
     with pytest.raises(error, match=message):
         peer(M, r)

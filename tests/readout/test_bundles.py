@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from selfdict import (
     FGNSR,
     FastGradient,
+    InputError,
     Problem,
     Solution,
     Weighted,
@@ -137,7 +138,7 @@ def test_one_bundle_takes_the_whole_support_and_a_stranger_has_no_weight():
     assert [members.tolist() for members in nothing.members] == [[0], [2]]
 
 
-def test_of_a_fit_for_its_rank_and_another():
+def test_bundles_of_a_fit_at_two_ranks():
     M, _ = varied_scene(0, 0.05)
     model = FGNSR(4, candidates=100, postprocess="clusters", random_state=0).fit(M.T)
     clusters = h2nmf(M, 100)
@@ -153,7 +154,7 @@ def test_of_a_fit_for_its_rank_and_another():
     assert all(members.size == 1 for members in model.bundles(radius=0).members)
 
 
-def test_of_a_dictionary_the_atoms_are_gathered():
+def test_bundles_of_dictionary_atoms():
     M, _ = varied_scene(0, 0.05)
     atoms = M[:, ::3].T
     model = FGNSR(4, dictionary=atoms, candidates=50, postprocess="clusters", random_state=0).fit(
@@ -169,12 +170,12 @@ def test_of_a_dictionary_the_atoms_are_gathered():
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        (dict(indices=[0, 5]), ValueError, "distinct and lie between 0 and 2"),
-        (dict(radius=-0.1), ValueError, "radius must be finite"),
-        (dict(radius=1.5), ValueError, "radius must be at most 1, got 1.5"),
+        (dict(indices=[0, 5]), InputError, "distinct"),
+        (dict(radius=-0.1), InputError, "radius"),
+        (dict(radius=1.5), InputError, "radius"),
     ],
 )
-def test_bad_input_is_one_clear_sentence(changes, error, message):
+def test_invalid_input(changes, error, message):
     solution = Solution.from_matrix(np.diag([0.5, 0.5, 0.5]), Problem(np.eye(3), 0.1))
     with pytest.raises(error, match=message):
         bundles(**{"solution": solution, "indices": [0, 1], **changes})

@@ -145,7 +145,7 @@ def test_a_dictionary_has_groups_of_atoms_and_no_averages():
     X = rng.dirichlet(np.ones(3), 80) @ atoms[:3]
     model = FGNSR(3, dictionary=atoms, random_state=0).fit(X)
     assert [group[0] for group in model.groups_] == model.indices_.tolist()
-    with pytest.raises(InputError, match="averages are of points"):
+    with pytest.raises(InputError, match="dictionary"):
         FGNSR(3, dictionary=atoms, endmembers="average").fit(X)
 
 

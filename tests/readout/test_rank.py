@@ -5,6 +5,7 @@ import scipy.sparse as sp
 import naive_peers
 from selfdict import (
     Candidates,
+    InputError,
     Problem,
     WorkingSet,
     error_curve,
@@ -47,7 +48,7 @@ def test_elbow():
     assert elbow([0.3, 0.3, 0.3]) == 1
     assert elbow([0.3, 0.2, 0.1]) == 1  # a straight line has none
     for errors in ([], [[0.1]], [0.1, np.nan]):
-        with pytest.raises(ValueError, match="vector of finite numbers"):
+        with pytest.raises(InputError, match="finite"):
             elbow(errors)
 
 
@@ -97,9 +98,9 @@ def test_elbow_of_a_certified_solution(r):
     solution = recipe.solve(Problem(M), r)
     assert solution.diagonal.size == 50
     assert suggest_rank(M, r_max=12, method="elbow", solution=solution) == r
-    with pytest.raises(TypeError, match="r_max must be an integer, got ndarray"):
+    with pytest.raises(TypeError, match="r_max"):
         error_curve(solution, M)
-    with pytest.raises(ValueError, match="r_max"):
+    with pytest.raises(InputError, match="r_max"):
         error_curve(solution, 0)
 
 
@@ -108,9 +109,9 @@ def test_limits():
     assert suggest_rank(M, r_max=2) == 2
     assert suggest_rank([[1.0, 2.0]], method="elbow") == 1
     assert suggest_rank(np.zeros((2, 3))) == suggest_rank(np.zeros((2, 3)), method="elbow") == 1
-    with pytest.raises(ValueError, match="'hysime' or 'elbow', got 'knee'"):
+    with pytest.raises(InputError, match="knee"):
         suggest_rank(M, method="knee")
-    with pytest.raises(ValueError, match="r_max"):
+    with pytest.raises(InputError, match="r_max"):
         suggest_rank(M, r_max=0)
 
 

@@ -73,7 +73,7 @@ def test_zeros_hold_no_signal():
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6, 1e150])
-def test_no_unit(unit):
+def test_unit_does_not_matter(unit):
     M = make_mixtures(20, 300, 4, noise=0.05, random_state=0)[0]
     signal = measure_signal(unit * M)
     assert signal.dimension == measure_signal(M).dimension

@@ -103,7 +103,7 @@ def late():
         solution=make_solution(dual_bound=-np.inf),
         proof=None,
         counts=np.ones(3, dtype=int),
-        given_up=("the proof",),
+        skipped=("the proof",),
     )
 
 
@@ -145,13 +145,13 @@ def values(result):
 
 def test_bounds_are_rounded_to_the_safe_side():
     assert values(make_result(check=SceneCheck(2.0, 1.9875, 0.00625))) == {
-        "Enough": "within 1.4 %",
-        "Needed": "3 of 3",
+        "Sufficient": "within 1.4 %",
+        "Necessary": "3 of 3",
         "Weights": "within 0.004 %",
         "All pixels": "within 0.63 %",
     }
     # the limit is one for the candidates, and for the scene only if all pixels are candidates
-    assert values(all_pixels())["Limit of the error"] == "2.9 %"
+    assert values(all_pixels())["Lower bound on the error"] == "2.9 %"
 
 
 def test_what_is_not_proven_is_not_claimed():
@@ -162,12 +162,14 @@ def test_what_is_not_proven_is_not_claimed():
         solution=make_solution(dual_bound=-np.inf),
     )
     assert values(unbounded) == {
-        "Enough?": "not proven",
-        "Needed": "1 of 3",
+        "Sufficient?": "not proven",
+        "Necessary": "1 of 3",
         "Weights": "not proven",
         "All pixels": "not proven",
     }
-    assert values(make_result(proof=make_proof([0.0] * 3)))["Needed?"] == "0 of 3"
+    twice_as_bad = make_result(proof=make_proof([0.0] * 3, enough=1.5))
+    assert values(twice_as_bad)["Sufficient?"] == "within 150 %"
+    assert values(twice_as_bad)["Necessary?"] == "0 of 3"
     assert values(make_pixel_result()) == {}
 
 
@@ -175,8 +177,8 @@ def test_only_a_small_gap_is_called_the_best():
     close = certificate_paragraphs(make_result())[1]
     far = certificate_paragraphs(make_result(solution=make_solution(dual_bound=11.0)))[1]
     assert "at most 12 %" in far
-    assert "the best there are" in close
-    assert "the best there are" not in far
+    assert "are optimal" in close
+    assert "are optimal" not in far
 
 
 def test_only_shares_are_written_in_percent():

@@ -67,7 +67,7 @@ def test_text_for_people(result):
         assert f"({row}, {column})" in text
     assert result.proof.sentence in text
     assert "left out for lack of time" not in text
-    assert "left out for lack of time" in repr(replace(result, given_up=("the proof",)))
+    assert "left out for lack of time" in repr(replace(result, skipped=("the proof",)))
 
 
 def test_what_the_preflight_found_is_shown(truth):

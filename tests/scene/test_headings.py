@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from selfdict.files.libraries.headings import parse_heading
 from selfdict.scene import (
     SceneError,
     build_library,
@@ -12,7 +13,6 @@ from selfdict.scene import (
     read_scene,
     resample_library,
 )
-from selfdict.scene.libraries.headings import parse_heading
 from selfdict.scene.notes import notes_of
 
 GUESSED = "the file names no unit of its wavelengths: 500 to 600 are taken as nm"

@@ -5,7 +5,7 @@ import pytest
 from mineral_library import BANDS, mineral_library, mineral_scene
 
 from selfdict.scene import build_library, identify, read_library, unmix, write_spectra
-from selfdict.scene.libraries.model import material_of
+from selfdict.scene.library import material_of
 
 
 @pytest.mark.parametrize("seed", [0, 1, 5])

@@ -237,7 +237,7 @@ def test_a_library_goes_with_fgnsr_and_has_enough_spectra(truth, library):
 def test_names_that_are_no_text(tmp_path, number):
     names = np.array([[97, number]], dtype=np.uint32).view("U2").ravel()
     np.savez(tmp_path / "library.npz", spectra=np.ones((1, 3)), names=names)
-    with pytest.raises(SceneError, match=f"must be text, got the character number {number}"):
+    with pytest.raises(SceneError, match="must be text"):
         read_library(tmp_path / "library.npz")
     swapped = names.view(np.uint32).byteswap().view(">U2")
     np.savez(tmp_path / "library.npz", spectra=np.ones((1, 3)), names=swapped)

@@ -239,7 +239,7 @@ REFUSED = {
 @pytest.mark.parametrize("options", REFUSED.values(), ids=REFUSED.keys())
 @pytest.mark.parametrize("candidates", [5, Candidates(5, "residual")])
 def test_the_estimator_refuses_before_it_clusters(options, candidates, monkeypatch):
-    monkeypatch.setattr("selfdict.reductions.candidates.h2nmf", never)
+    monkeypatch.setattr("selfdict.reductions.columns.h2nmf", never)
     X = make_mixtures(6, 12, 3, noise=0.05, random_state=0)[0].T
     with pytest.raises(UnsupportedError, match=r"does not take|takes no"):
         FGNSR(2, candidates=candidates, **options).fit(X)

@@ -1,4 +1,4 @@
-"""Algorithm 1 against the authors' runs, its slow twin and the exact solver."""
+"""Algorithm 1 against the authors' runs, a slow reference implementation and the exact solver."""
 
 import numpy as np
 import pytest

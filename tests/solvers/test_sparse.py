@@ -31,7 +31,7 @@ from selfdict import (
     xray,
 )
 from selfdict.abundances import column_residuals
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.columns import squared_norms
 from selfdict.metrics import relative_error
 from selfdict.model.omega import column_norms
 

@@ -1,11 +1,10 @@
 """Abundances of endmembers: nonnegative and fully constrained least squares, and shares."""
 
-from selfdict.abundances.fcls import fcls
+from selfdict.abundances.blocks import column_residuals
+from selfdict.abundances.fcls import fcls, soft_sum
 from selfdict.abundances.illumination import Illumination
 from selfdict.abundances.nnls import nnls
-from selfdict.abundances.residual import column_residuals
 from selfdict.abundances.shares import shares, unit_shares
-from selfdict.abundances.soft_sum import soft_sum
 from selfdict.abundances.uncertainty import Variability, standard_errors
 
 __all__ = [

@@ -29,18 +29,17 @@ from scipy.stats import chi2
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
+from selfdict.abundances.fcls import soft_sum
 from selfdict.abundances.nnls import nnls
-from selfdict.abundances.soft_sum import soft_sum
 from selfdict.abundances.uncertainty import inverses_of_patterns
-from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.scaling import (
     times_power_of_two,
     times_powers_of_two,
     unusual_column_exponents,
     unusual_exponent,
 )
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
+from selfdict.compute.threads import single_threaded_blas
+from selfdict.kernels.columns import dense_columns, squared_norms
 
 # share, relative to spectra of unit length, from which a pixel tells how bright a material is
 PURITY = 0.75
@@ -144,12 +143,10 @@ class Illumination:
 
 
 def _typical_factors(U: Array, H: Array, weight: Array) -> Array:
-    """Return by what to multiply each spectrum so that it has its typical brightness.
-
-    That is the brightness for which the sums of the coefficients have the median one, over the
-    pixels that are nearly pure in the spectrum. The sums depend on all factors: they are found by
-    repetition.
-    """
+    """Return by what to multiply each spectrum so that it has its typical brightness."""
+    # That is the brightness for which the sums of the coefficients have the median one, over the
+    # pixels that are nearly pure in the spectrum. The sums depend on all factors: they are found by
+    # repetition.
     lengths = _lengths(U)
     looks_pure = _parts(H * lengths[:, None]) >= PURITY
     factors = np.ones(len(lengths))

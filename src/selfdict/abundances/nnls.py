@@ -1,5 +1,7 @@
-"""Nonnegative least squares for many right-hand sides."""
+"""Nonnegative least squares for many right-hand sides, and how long that will take."""
 
+import time
+from collections.abc import Callable
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -14,9 +16,16 @@ from selfdict.abundances.blocks import (
     check_start,
     for_blocks,
 )
+from selfdict.compute.deadline import Deadline
 from selfdict.compute.device import choose_device, is_tensor, to_device, to_numpy
 from selfdict.compute.scaling import times_powers_of_two, unusual_column_exponents
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.columns import dense_columns, squared_norms
+
+_FEW = 32  # columns that are tried first
+_MORE = 256  # columns that are tried then, if those took long
+_MANY = 1024  # columns that are tried then, if those took a moment
+_LONG = 0.05  # seconds
+MANY_ENDMEMBERS = 30  # a fit of a single column by more of them takes milliseconds
 
 
 @overload
@@ -139,29 +148,17 @@ def nnls(
 
 
 class _ScaledDictionary:
-    """The columns of U in two steps scaled by powers of two, which is exact.
-
-    Attributes
-    ----------
-    exponents : (r,) ndarray of int
-        Of the first step, which brings columns of unusual size near one; 0 for all others.
-    U : (m, r) ndarray of float64
-        The dictionary after the first step.
-    scale : (r,) ndarray of float64
-        Of the second step: the columns of U divided by it have norms of about one.
-    unit : (m, r) ndarray of float64
-        The dictionary after the second step.
-    solver : ColumnSolver
-        For ``unit``.
-    """
+    """The columns of U scaled by powers of two, which is exact, and their solver."""
 
     def __init__(self, U: Array) -> None:
+        # First step: columns of unusual size are brought near one.
         self.exponents = unusual_column_exponents(U)
         self.U = U
         if self.exponents.any():
             self.U = times_powers_of_two(U, -self.exponents)
         norms = np.linalg.norm(self.U, axis=0)
         exponents = np.log2(norms, out=np.zeros_like(norms), where=norms > 0)
+        # Second step: to norms of about one.
         self.scale = np.exp2(np.round(exponents))
         self.unit = self.U / self.scale
         Q, R = np.linalg.qr(self.unit)
@@ -229,3 +226,39 @@ def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:
     unit = np.linalg.norm(U, axis=0)[:, None] * np.sqrt(squared_norms(M))
     residuals: Array = np.divide(violation, unit, out=np.zeros_like(G), where=unit > 0).max(axis=0)
     return residuals
+
+
+def predicted_seconds(work: Callable[[Array], Any], M: Any) -> float:
+    """Return about how long some work takes for all columns of M (m, n), from trials with a few."""
+    n = int(M.shape[1])
+    if n <= _FEW:
+        return _seconds(work, M, n)
+    of_few = _seconds(work, M, _FEW)
+    size = _MANY
+    if of_few > _LONG:
+        size = _MORE
+    size = min(size, n)
+    of_more = _seconds(work, M, size)
+    # What does not depend on the number of columns is in both, such as a factor of the endmembers.
+    per_column = (of_more - of_few) / (size - _FEW)
+    if per_column <= 0:
+        per_column = of_more / size  # the first one has compiled a kernel
+    return of_more + per_column * (n - size)
+
+
+def _seconds(work: Callable[[Array], Any], M: Any, size: int) -> float:
+    """Return how long some work takes for evenly spread columns of M."""
+    columns = np.linspace(0, M.shape[1] - 1, size).astype(np.intp)
+    sample = dense_columns(M, columns)
+    started = time.perf_counter()
+    work(sample)
+    return time.perf_counter() - started
+
+
+def affords_fits(deadline: Deadline, n_fits: int, U: Array, M: Any) -> bool:
+    """Whether there is time to fit all columns of M by those of U several times."""
+    if deadline.left is None:
+        return True
+    if deadline.passed and U.shape[1] >= MANY_ENDMEMBERS:
+        return False  # even a prediction takes long
+    return deadline.affords(n_fits * predicted_seconds(lambda columns: nnls(U, columns), M))

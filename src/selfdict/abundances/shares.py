@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix
+from selfdict.abundances.blocks import column_residuals
 from selfdict.abundances.illumination import Illumination
 from selfdict.abundances.nnls import nnls
-from selfdict.abundances.residual import column_residuals
 from selfdict.abundances.uncertainty import Variability, standard_errors
 from selfdict.compute.scaling import times_powers_of_two, unusual_column_exponents
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.columns import squared_norms
 
 
 @overload

@@ -26,10 +26,9 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix, as_vector
-from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.scaling import times_power_of_two, unusual_exponent
-from selfdict.compute.threads import for_slices
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.compute.threads import for_slices, single_threaded_blas
+from selfdict.kernels.columns import squared_norms
 
 # r×r numbers of a chunk of columns: 2 MiB of float64
 _CHUNK_ENTRIES = 1 << 18
@@ -160,28 +159,13 @@ def standard_errors(
 
 @dataclass(frozen=True)
 class _ErrorModel:
-    """What the errors of all columns have in common.
-
-    Attributes
-    ----------
-    n_bands : int
-    kind : str
-        As in :func:`standard_errors`.
-    gram : (r, r) ndarray
-        UᵀU; for ``fcls``, with the mean of the endmembers taken off.
-    differences : (r, r, r) ndarray
-        For ``fcls``, DᵀD for the differences D of all endmembers to endmember k, at [k].
-    variability : Variability
-        In units of U.
-    stiffness, spread : float
-        As in :func:`standard_errors`.
-    """
+    """What the errors of all columns have in common."""
 
     n_bands: int
     kind: str
-    gram: Array
-    differences: Array
-    variability: Variability
+    gram: Array  # UᵀU; for fcls, with the mean of the endmembers taken off
+    differences: Array  # for fcls, DᵀD for the differences D to endmember k, at [k]
+    variability: Variability  # in units of U
     stiffness: float
     spread: float
 
@@ -243,11 +227,9 @@ class _ErrorModel:
         return np.asarray(is_same.sum(axis=0) > 1)
 
     def _constrained_rows(self, patterns: Array) -> Array:
-        """Return the rows that give coefficients of a fixed sum from Uᵀm.
-
-        The sum is fixed by one of the positive endmembers: m − u_k is a combination of differences
-        to u_k with free coefficients, which are those of the other endmembers.
-        """
+        """Return the rows that give coefficients of a fixed sum from Uᵀm."""
+        # The sum is fixed by one of the positive endmembers: m − u_k is a combination of
+        # differences to u_k with free coefficients, which are those of the other endmembers.
         every = np.arange(len(patterns))
         fixed = patterns.argmax(axis=1)
         others = patterns.copy()
@@ -275,11 +257,8 @@ class _ErrorModel:
 
 
 def _free_rows(grams: Array, patterns: Array) -> Array:
-    """Return, for each pattern of positive coefficients, the rows that give them from Uᵀm.
-
-    ``grams`` are UᵀU, one or as many as patterns. The row of a coefficient of zero is that which it
-    would have if it was free as well.
-    """
+    """Return the rows that give coefficients from Uᵀm, for patterns of positive ones."""
+    # The row of a coefficient of zero is that which it would have if it was free as well.
     normal = _regularised(grams)
     diagonal = np.diagonal(normal, axis1=1, axis2=2)
     identity = np.eye(patterns.shape[1])
@@ -293,10 +272,7 @@ def _free_rows(grams: Array, patterns: Array) -> Array:
 
 
 def inverses_of_patterns(grams: Array, patterns: Array) -> Array:
-    """Return (U_PᵀU_P)⁻¹ for patterns P (p, r) of columns of U, with zeros elsewhere, (p, r, r).
-
-    ``grams`` are UᵀU, one or as many as patterns.
-    """
+    """Return (U_PᵀU_P)⁻¹ for patterns P (p, r) of columns, zeros elsewhere, (p, r, r)."""
     normal = _regularised(grams)
     diagonal = normal * np.eye(patterns.shape[1])
     both = patterns[:, :, None] & patterns[:, None, :]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from selfdict import __version__
-from selfdict._text import plain
+from selfdict._display import plain
 from selfdict.cli.console import ProgressBars, handle_errors, print_json, print_line
 from selfdict.cli.identify import identify
 from selfdict.cli.options import (
@@ -171,7 +171,7 @@ def compare(
         result = run_unmix(source, scene, options, look, bars)
         if result.rank_advice is not None:
             bars.print_notes([result.rank_advice.reason])
-        bars.print_notes([*result.notes, *result.given_up])
+        bars.print_notes([*result.notes, *result.skipped])
     results = [*result.comparison, own_row(result)]
     # JSON has all digits, the table is for people.
     if json:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import typer
 
+from selfdict._display import plain
 from selfdict._errors import InputError, InputWarning
-from selfdict._text import plain
 
 if TYPE_CHECKING:
     from selfdict.model.solution import Progress as Snapshot

@@ -75,7 +75,7 @@ def run_record(
         "proof": _proof(result),
         "seconds": dict(result.seconds),
         "comparison": [method_record(other) for other in result.comparison],
-        "given_up": list(result.given_up),
+        "skipped": list(result.skipped),
         **_preflight(result),
         "rank_advice": advice,
     }
@@ -283,8 +283,8 @@ def parameter_table(
     time_limit = None
     if settings.time_limit is not None:
         time_limit = f"{settings.time_limit:g} s"
-        if record["given_up"]:
-            time_limit += f"; left out: {'; '.join(record['given_up'])}"
+        if record["skipped"]:
+            time_limit += f"; left out: {'; '.join(record['skipped'])}"
     rows = {
         "File": source.label,
         "Size": f"{shape['rows']} × {shape['columns']} pixels, {shape['bands']} bands",

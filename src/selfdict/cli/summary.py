@@ -44,7 +44,7 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
         print_line(", ".join(pixel["name"] for pixel in pixels))
     for k, match in enumerate(record["names"] or []):
         print_line(f"{k + 1}. {match['sentence']}")
-    for what in record["given_up"]:
+    for what in record["skipped"]:
         print_line(f"left out for lack of time: {what}")
     for note in record["notes"]:
         print_line(f"note: {note}")

@@ -21,8 +21,8 @@ from selfdict.columns.memory import MemoryColumns, MemoryFit
 from selfdict.columns.multipliers import DenseMultiplier
 from selfdict.columns.protocol import scaled_atoms
 from selfdict.columns.warm_starts import Place, warm_starts
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.compute.threads import single_threaded_blas
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.dense_rows import DenseSums, MemoryRows
 from selfdict.model.dual import DualTerms, scores_from_above
 from selfdict.model.score_bounds import ColumnSums, UnitRows
@@ -35,16 +35,7 @@ COLUMNS_PER_FIT = 16384
 class BlockColumns:
     """All columns of a block matrix; a sample of them is one in memory.
 
-    Parameters
-    ----------
-    M : BlockMatrix
-    squared_norms : (n,) ndarray of float64
-        ‖m_j‖².
-    rows : BlockRows
-    slack : float
-        The part of the dual value that bounds on scores may take, > 0.
-    search : str
-        A name that no other search has, for warm starts.
+    ``search`` is a name that no other search has, for warm starts.
     """
 
     is_tied = True

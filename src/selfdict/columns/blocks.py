@@ -20,7 +20,6 @@ class ColumnBlocks(Protocol):
     @property
     def sizes(self) -> Array:
         """Columns per block, (n_blocks,) of int. None of them is zero."""
-        ...
 
     def run(self, task: Callable[[Array, Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
         """Yield ``task(M, part)`` of each block M (m, n_b) with its part, in order.
@@ -28,11 +27,9 @@ class ColumnBlocks(Protocol):
         The task may run in another process: it is pickled, and so are parts and answers. It must
         give the same answer, up to rounding, if it runs twice.
         """
-        ...
 
     def everywhere(self, function: Callable[[], Any]) -> None:
         """Call a function in each process that runs tasks."""
-        ...
 
 
 class BlockMatrix:
@@ -107,15 +104,7 @@ def _positions(known: Array, indices: Array) -> tuple[Array, Array]:
 
 
 class BlockRows:
-    """The columns of blocks as rows of X, all of which are clustered.
-
-    Parameters
-    ----------
-    M : BlockMatrix
-    w, norms : (n,) ndarray of float64
-        Weights of Ω, and ‖m_i‖₂.
-    clusters : RowClusters
-    """
+    """The columns of blocks as rows of X, in clusters; w and norms (n,) are ℓ1 and ℓ2 norms."""
 
     fewest_for_clusters = 0
 

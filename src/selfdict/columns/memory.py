@@ -13,7 +13,7 @@ from selfdict._validation import Array
 from selfdict.columns.multipliers import DenseMultiplier, GramMultiplier, SparseMultiplier
 from selfdict.columns.protocol import ColumnFit, Multiplier, own_atoms, scaled_atoms
 from selfdict.compute.threads import even_slices, for_slices
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.columns import squared_norms
 from selfdict.kernels.curvature import curvature
 from selfdict.kernels.gates import GATE, ZERO, fit_columns
 from selfdict.model.dense_rows import MemoryRows
@@ -33,22 +33,10 @@ GRAM_FEATURES = 100
 
 
 class MemoryColumns:
-    """Columns in memory; those of sparse data stay sparse.
+    """Columns M (m, n) in memory; those of sparse data stay sparse.
 
-    Parameters
-    ----------
-    M : (m, n) ndarray or sparse array
-        The columns.
-    w, s : (n,) ndarray of float64
-        Positive weights of Ω; weights of the residual.
-    rows : Rows, optional
-        The atoms; by default the columns of M themselves.
-    is_tied : bool
-        Whether the atoms are the columns of M, or those that it is a sample of.
-    indices : (n,) ndarray of int, optional
-        Which of all columns these are, increasing, if they are a sample.
-    slack : float
-        As in :class:`selfdict.columns.protocol.Columns`.
+    ``w`` and ``s`` (n,) are the weights of Ω and of the residual. ``rows`` are by default the
+    columns themselves. ``indices`` (n,) tells which of all columns these are, if they are a sample.
     """
 
     def __init__(

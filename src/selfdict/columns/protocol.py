@@ -32,35 +32,28 @@ class Multiplier(Protocol):
     @property
     def inner(self) -> Array:
         """s_j m_jᵀr_j, (l,)."""
-        ...
 
     @property
     def quadratic(self) -> float:
         """Σ_j s_j ‖r_j‖²."""
-        ...
 
     @property
     def is_proof(self) -> bool:
         """Whether rounding is accounted for, so that the dual value is a bound."""
-        ...
 
     @property
     def is_formed(self) -> bool:
         """Whether residuals are formed; if not, their squares are differences of large sums."""
-        ...
 
     @property
     def sums(self) -> ColumnSums | None:
         """What bounds on scores are made of; None where all scores are taken."""
-        ...
 
     def scores(self, rows: Array | None, rough: bool) -> Array:
         """Return Σ_j max(0, (d_i/v_i)ᵀθ_j) of some rows (None: all); ``rough`` allows float32."""
-        ...
 
     def dual_terms(self, scores: Array, atom_lengths: Array) -> DualTerms:
         """Return the terms of the dual value for rows with these scores and ‖d_i‖₂/v_i."""
-        ...
 
 
 class ColumnFit(Protocol):
@@ -71,15 +64,12 @@ class ColumnFit(Protocol):
 
         The fit remains what it is if no open gate is left out; entries of new atoms are zero.
         """
-        ...
 
     def gradient_of_new(self, n_old: int, t: Array) -> Array:
         """Return the derivatives by the gates of the atoms from ``n_old`` on, which are closed."""
-        ...
 
     def start_from_zero(self) -> None:
         """Let the next fit start with all entries at zero."""
-        ...
 
     def evaluate(self, t: Array) -> Array:
         """Fit all columns at the gates t.
@@ -89,27 +79,21 @@ class ColumnFit(Protocol):
         (1 + k,) ndarray
             The fit ½Σ s‖m − Mx‖² less that of X = 0, and its derivatives by the gates.
         """
-        ...
 
     def hessian(self) -> Array:
         """Return the second derivatives by the gates evaluated last, (k, k)."""
-        ...
 
     def saved_state(self) -> Any:
         """Return where the entries are, for :meth:`restore_state`."""
-        ...
 
     def restore_state(self, state: Any) -> None:
         """Let the next fit start from a saved state."""
-        ...
 
     def multiplier(self, rough: bool) -> Multiplier:
         """Return the multiplier of the fit; ``rough`` allows one that proves nothing."""
-        ...
 
     def rows(self, index: Array) -> Array:
         """Return rows of X for some atoms of the working set, (k, l)."""
-        ...
 
 
 class Columns(Protocol):
@@ -118,37 +102,30 @@ class Columns(Protocol):
     @property
     def rows(self) -> Rows:
         """The atoms."""
-        ...
 
     @property
     def w(self) -> Array:
         """The positive weights of Ω, (l,)."""
-        ...
 
     @property
     def s(self) -> Array:
         """The weights of the residual, (l,)."""
-        ...
 
     @property
     def n_features(self) -> int:
         """M."""
-        ...
 
     @property
     def square(self) -> float:
         """Σ_j s_j ‖m_j‖²."""
-        ...
 
     @property
     def is_tied(self) -> bool:
         """Whether the atoms are the columns of M, each tied to its own gate."""
-        ...
 
     @property
     def is_sample(self) -> bool:
         """Whether these columns are a sample that stands for all."""
-        ...
 
     @property
     def slack(self) -> float:
@@ -156,22 +133,18 @@ class Columns(Protocol):
 
         0: none, where all scores can be taken when the bounds do not suffice.
         """
-        ...
 
     def take(self, indices: Array) -> "Columns":
         """Return a sample, by increasing indices, that stands for all columns."""
-        ...
 
     def fit(self, exact: bool = False) -> ColumnFit:
         """Return an empty working set.
 
         ``exact`` forbids products of all points, which lose digits.
         """
-        ...
 
     def first_atoms(self, count: int) -> Array:
         """Return up to ``count`` columns, by their indices, that a search may begin with."""
-        ...
 
 
 def scaled_atoms(rows: Rows, atoms: Array) -> Array:

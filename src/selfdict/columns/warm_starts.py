@@ -19,17 +19,10 @@ _MAX_BYTES = 2**28
 
 
 class Place(NamedTuple):
-    """Some columns of a search.
+    """Some columns of a search."""
 
-    Attributes
-    ----------
-    search : str
-        A name that no other search has.
-    block, first : int
-        The number of the block, and of the first of the columns in it.
-    """
-
-    search: str
+    search: str  # a name that no other search has
+    # the number of the block, and of the first of the columns in it
     block: int
     first: int
 

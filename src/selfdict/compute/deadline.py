@@ -1,6 +1,9 @@
-"""A time limit that several steps share, and what was given up because of it."""
+"""Computations that take long: a time limit that several steps share, and messages meanwhile."""
 
+import sys
 import time
+from threading import Timer
+from types import TracebackType
 from typing import Self
 
 from selfdict._validation import as_scalar
@@ -8,40 +11,18 @@ from selfdict._validation import as_scalar
 # part of a time limit by which one step may exceed it
 NEGLIGIBLE_PART = 0.05
 
+PATIENCE = 10.0  # seconds
+
 
 class Deadline:
-    """A time limit that steps check between pieces of their work.
+    """A time limit that steps check between pieces of their work; nothing is interrupted."""
 
-    Nothing is interrupted: a step that finds the deadline passed returns what it has, and says by
-    :meth:`give_up` what it has not done.
-
-    Parameters
-    ----------
-    seconds : float, optional
-        From now on; by default there is no limit.
-
-    Attributes
-    ----------
-    seconds : float or None
-        As given.
-    given_up : list of str
-        What was not done for lack of time, one phrase each.
-
-    Examples
-    --------
-    >>> from selfdict.compute.deadline import Deadline
-    >>> Deadline().left is None, Deadline().passed
-    (True, False)
-    >>> Deadline(0).passed
-    True
-    """
-
-    def __init__(self, seconds: float | None = None) -> None:
+    def __init__(self, seconds: float | None = None, name: str = "max_seconds") -> None:
         self.seconds = seconds
-        self.given_up: list[str] = []
+        self.skipped: list[str] = []
         self._end: float | None = None
         if seconds is not None:
-            self._end = time.perf_counter() + as_scalar(seconds, "max_seconds")
+            self._end = time.perf_counter() + as_scalar(seconds, name)
 
     @property
     def left(self) -> float | None:
@@ -63,43 +44,21 @@ class Deadline:
         return seconds < max(left, NEGLIGIBLE_PART * self.seconds)
 
     def part(self, share: float) -> Self:
-        """Return the deadline of one step: a share of the time that is left.
-
-        What the step gives up is recorded here as well.
-
-        Parameters
-        ----------
-        share : float
-            Between 0 and 1.
-
-        Returns
-        -------
-        Deadline
-        """
+        """Return a share of the time that is left, with the same record of what was skipped."""
         step = type(self)()
         if self.left is not None:
             step = type(self)(share * self.left)
-        step.given_up = self.given_up
+        step.skipped = self.skipped
         return step
 
-    def end(self) -> None:
-        """Let no time be left, as after an interruption."""
-        self._end = time.perf_counter()
-
-    def give_up(self, what: str) -> None:
+    def skip(self, what: str) -> None:
         """Record what was not done for lack of time; the same phrase once only."""
-        if what not in self.given_up:
-            self.given_up.append(what)
+        if what not in self.skipped:
+            self.skipped.append(what)
 
 
 def in_words(seconds: float) -> str:
-    """Return a predicted duration in words.
-
-    Examples
-    --------
-    >>> in_words(40.0), in_words(100.0), in_words(20_000.0)
-    ('40 s', '2 minutes', '6 hours')
-    """
+    """Return a predicted duration in words."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -108,3 +67,41 @@ def in_words(seconds: float) -> str:
     if minutes <= 120:
         return f"{minutes} minutes"
     return f"{round(minutes / 60)} hours"
+
+
+class Announcer:
+    """What ``verbose`` means: print every step, one line if it takes long (None), or nothing."""
+
+    def __init__(self, name: str, verbose: bool | None, patience: float = PATIENCE) -> None:
+        self._name = name
+        self._verbose = verbose
+        self._patience = patience
+        self._step = "starting"
+        self._timer = Timer(patience, self._announce)
+        self._timer.daemon = True
+
+    def step(self, text: str) -> None:
+        """Begin another step."""
+        if self._verbose and text != self._step:
+            print(f"[{self._name}] {text}")
+        self._step = text
+
+    def _announce(self) -> None:
+        print(
+            f"{self._name} has been running for {self._patience:.3g} s: {self._step}. "
+            "verbose=True prints the progress, verbose=False nothing.",
+            file=sys.stderr,
+        )
+
+    def __enter__(self) -> Self:
+        if self._verbose is None:
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()

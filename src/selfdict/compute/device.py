@@ -12,12 +12,9 @@ from selfdict._optional import optional
 
 
 def choose_device(device: Any, *arrays: Any) -> Any:
-    """Return the ``torch.device`` to compute on, or None for the compiled code of the CPU.
-
-    A torch tensor is computed by torch on its own device, unless ``device`` names another one;
-    anything else on the CPU, unless ``device`` is "cuda". Without torch or a GPU, "cuda" gives a
-    warning and the CPU.
-    """
+    """Return the ``torch.device`` to compute on, or None for the compiled code of the CPU."""
+    # A tensor is computed by torch on its own device, unless another one is named; anything else on
+    # the CPU, unless the device is "cuda".
     tensors = [array for array in arrays if is_tensor(array)]
     if device is None:
         if tensors:
@@ -68,10 +65,7 @@ def refuse_gradient(tensor: Any) -> None:
 
 
 def to_device(array: Any, device: Any, dtype: Any = None) -> Any:
-    """Return an array or a tensor as a contiguous tensor on ``device``.
-
-    ``dtype`` is a numpy dtype; None keeps that of the array.
-    """
+    """Return an array or a tensor as a contiguous tensor on ``device``, in a numpy dtype."""
     torch = optional("torch")
     if not is_tensor(array):
         # torch refuses negative strides, and warns of arrays that cannot be written.

@@ -22,22 +22,15 @@ def unusual_exponent(A: Array) -> int:
 
 
 def exponent_from_squares(A: Array, squares: Any) -> int:
-    """Return the exponent of the largest entry of A if sums of its squares are unusual, else 0.
-
-    ``squares`` are sums over columns, or over all of A, which the caller has computed anyway: A is
-    read only if the largest of them is not an ordinary one. The result is 0 if A is zero or not
-    finite.
-    """
+    """Return the exponent of the largest entry of A if sums of its squares are unusual, else 0."""
+    # ``squares`` are sums that the caller has computed anyway: A is read only if they are unusual.
     if ordinary_squares(squares, A.dtype):
         return 0
     return _exponent(largest_entry(A))
 
 
 def ordinary_squares(squares: Any, dtype: np.dtype[Any]) -> bool:
-    """Return whether the largest of some sums of squares is far from the ends of the range.
-
-    They were summed in float64; ``dtype`` is that of the data.
-    """
+    """Whether the largest of some sums of squares is far from the ends of the range."""
     # Sums over a whole scene of float32 are larger than the square of one entry, and 2**100 leaves
     # enough of the range to products in float32.
     limit = 2.0**100
@@ -76,11 +69,7 @@ def times_power_of_two(A: Array, exponent: int) -> Array:
 
 
 def times_powers_of_two(A: Array, exponents: Array) -> Array:
-    """Return A, dense or in CSC form, with column j multiplied by 2 to the power ``exponents[j]``.
-
-    For a dense A there may be one exponent per entry. What leaves the range becomes infinite or
-    zero, without a warning.
-    """
+    """Return A with each column, or each entry if dense, multiplied by a power of two."""
     if issparse(A):
         scaled: Any = A.copy()
         scaled.data = _ldexp(A.data, np.repeat(exponents, np.diff(scaled.indptr)))

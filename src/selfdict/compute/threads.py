@@ -1,23 +1,74 @@
-"""Threads for the compiled kernels.
+"""Threads, of the compiled kernels and of BLAS.
 
 A kernel is a serial function that has released the GIL and works on the slice ``[start, stop)`` of
 its items. This module distributes the slices over a few threads. The slices depend on the problem
 alone, never on the number of threads, so sums taken slice by slice give the same bits on one thread
-and on many.
+and on many. Products inside the slices use one thread of BLAS.
 """
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from numbers import Integral
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
+import threadpoolctl
+
 from selfdict._errors import InputError
-from selfdict.compute.blas import blas_limit
+
+_lock = Lock()
+# The limits in force, in the order in which they were set, by any thread.
+_limits: list[Any] = []
+
+if hasattr(os, "register_at_fork"):
+    # A forked child must not find the lock held by a thread that does not exist there.
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
+
+
+@cache
+def _controller() -> Any:
+    """Find the BLAS libraries that are loaded; once, since the search takes a millisecond."""
+    import scipy.linalg  # noqa: F401 (loads SciPy's BLAS, which could not be found otherwise)
+
+    return threadpoolctl.ThreadpoolController()
+
+
+@contextmanager
+def blas_limit(limit: int) -> Iterator[None]:
+    """Let BLAS use ``limit`` threads inside the ``with`` block."""
+    # The number of threads belongs to the process, and threads leave their blocks in any order. A
+    # thread that leaves takes back the limit that was set last, so that the last thread to leave
+    # restores what was in force before the first block.
+    with _lock:
+        _limits.append(_controller().limit(limits=limit, user_api="blas"))
+        _let_other_threads_change_the_limit()
+    try:
+        yield
+    finally:
+        with _lock:
+            _limits.pop().restore_original_limits()
+            _let_other_threads_change_the_limit()
+
+
+def _let_other_threads_change_the_limit() -> None:
+    """Allow what newer versions of threadpoolctl allow only to the thread that set a limit."""
+    openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
+    if hasattr(openblas, "clear_controlling_thread"):
+        openblas.clear_controlling_thread()
+
+
+def single_threaded_blas() -> AbstractContextManager[None]:
+    """Keep BLAS to one thread inside the ``with`` block."""
+    # The slices share the threads already, and BLAS would make each product wait for all of them.
+    # One thread also makes a product independent of the number of threads.
+    return blas_limit(1)
+
 
 _limit: ContextVar[int | None] = ContextVar("selfdict_threads", default=None)
 
@@ -75,10 +126,8 @@ _inside_slice = ContextVar("selfdict_inside_slice", default=False)
 
 @cache
 def _worker_queue(size: int) -> "SimpleQueue[Callable[[], None]]":
-    """Start ``size`` worker threads, which never end, and return the queue of their jobs.
-
-    A plain queue costs less than the futures of an executor.
-    """
+    """Start ``size`` worker threads, which never end, and return the queue of their jobs."""
+    # A plain queue costs less than the futures of an executor.
     jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def serve() -> None:
@@ -144,17 +193,8 @@ class _SharedSlices:
 
 
 def even_slices(n_items: int, at_most: int, uncut: int = 256) -> int:
-    """Return the length of slices that cut items into an even number of equal parts.
-
-    Two threads then end together. Up to ``uncut`` items are not cut: they are done before another
-    thread is awake.
-
-    Examples
-    --------
-    >>> from selfdict.compute.threads import even_slices
-    >>> even_slices(742, 250), even_slices(100, 50)
-    (186, 100)
-    """
+    """Return the length of slices that cut items into an even number of equal parts."""
+    # Two threads then end together. Few items are done before another thread is awake.
     if n_items <= uncut:
         return max(1, n_items)
     pairs = -(-n_items // (2 * at_most))
@@ -162,13 +202,10 @@ def even_slices(n_items: int, at_most: int, uncut: int = 256) -> int:
 
 
 def for_slices(task: Callable[[int, int], Any], n_items: int, slice_size: int) -> list[Any]:
-    """Call ``task(start, stop)`` for consecutive slices of ``range(n_items)``.
-
-    Return the results in the order of the slices. The calling thread takes slices like the workers.
-    On an interruption the running slices are waited for, so nothing writes into an array
-    afterwards. A task that calls this function again runs its slices itself: workers that all wait
-    for other workers would wait for ever.
-    """
+    """Call ``task(start, stop)`` for slices of ``range(n_items)``; return the results in order."""
+    # The calling thread takes slices like the workers. On an interruption the running slices are
+    # waited for, so that nothing writes into an array afterwards. A task that calls this function
+    # again runs its slices itself: workers that all wait for other workers would wait for ever.
     slices = [(start, min(start + slice_size, n_items)) for start in range(0, n_items, slice_size)]
     limit = n_threads()
     size = min(limit, len(slices))

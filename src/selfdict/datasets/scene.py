@@ -1,6 +1,8 @@
-"""A generated hyperspectral scene with georeference and ground truth."""
+"""Scenes: a generated one with georeference and ground truth, and the real Indian Pines."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -170,11 +172,9 @@ def _patches(shape: tuple[int, int], n: int, rng: np.random.Generator) -> Array:
 
 
 def _relative_changes(n_bands: int, shape: tuple[int, int], rng: np.random.Generator) -> Array:
-    """Return smooth relative changes (bands, rows, columns) of mean square about one.
-
-    They are a sum of three products of a spectrum and a map: one changes the brightness of all
-    bands alike, the other two change the shape of the spectrum.
-    """
+    """Return smooth relative changes (bands, rows, columns) of mean square about one."""
+    # A sum of three products of a spectrum and a map: one changes the brightness of all bands
+    # alike, the other two change the shape of the spectrum.
     modes = np.vstack(
         [
             np.ones(n_bands),
@@ -191,10 +191,8 @@ def _relative_changes(n_bands: int, shape: tuple[int, int], rng: np.random.Gener
 
 
 def _make_pure(abundances: Array, inside: Array) -> Array:
-    """Make one pixel per endmember pure, in place, and return the rows and columns.
-
-    It is the pixel with the largest abundance of the endmember, so that the map stays coherent.
-    """
+    """Make one pixel per endmember pure, in place, and return the rows and columns."""
+    # The pixel with the largest abundance of the endmember, so that the map stays coherent.
     # A pixel can be pure in one endmember only, also where two maps have their maximum.
     free = inside.copy()
     pixels = np.empty((len(abundances), 2), dtype=int)
@@ -228,3 +226,41 @@ def _georeferenced(values: Array, wavelength: Array, good: Array) -> "xr.DataArr
     )
     georeferenced: xr.DataArray = scene.rio.write_transform(transform).rio.write_crs("EPSG:32633")
     return georeferenced
+
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def load_indian_pines() -> "xr.DataArray":
+    """Return the Indian Pines scene: AVIRIS, June 1992, fields and forest in Indiana.
+
+    145 × 145 pixels and 200 bands of radiance; the bands of water vapour are removed. The file
+    comes with the package tensorly, which must be installed.
+
+    Returns
+    -------
+    xarray.DataArray (band, y, x)
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If tensorly is not installed.
+    FileNotFoundError
+        If its version carries no such file.
+    """
+    xarray = optional("xarray")
+    # found without importing tensorly, which takes seconds and is not needed
+    spec = find_spec("tensorly")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(
+            "the Indian Pines scene comes with tensorly: pip install tensorly"
+        )
+    path = Path(spec.origin).parent / "datasets" / "data" / "Indian_pines_corrected.npy"
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: this version of tensorly carries no Indian Pines scene")
+    values = np.load(path, allow_pickle=False)
+    # the providers multiplied the radiance by 500 and added 1000
+    radiance = (values.transpose(2, 0, 1).astype(np.float32) - 1000) / 500
+    scene: xr.DataArray = xarray.DataArray(radiance, dims=("band", "y", "x"), name="radiance")
+    return scene

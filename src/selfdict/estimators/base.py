@@ -1,6 +1,5 @@
 """What all estimators share: points come in as rows, and the components are some of these rows."""
 
-import re
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, overload
@@ -16,10 +15,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_vector
 from selfdict.abundances import Illumination, Variability, column_residuals, nnls, shares
-from selfdict.compute.device import to_numpy
-from selfdict.estimators.data_checks import warn_if_centred, warn_if_dependent, warn_of_too_many
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
+from selfdict.estimators.checks import (
+    as_plain,
+    float_dtypes,
+    in_estimator_words,
+    selected_rows,
+    warn_if_centred,
+    warn_if_dependent,
+    warn_of_too_many,
+)
+from selfdict.kernels.columns import squared_norms
 from selfdict.metrics import relative_error
 
 # of ``random_state=None``: the same data gives the same components in every process
@@ -332,25 +337,6 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return tags
 
 
-def selected_rows(atoms: Array, indices: Array, dtype: Any) -> Array:
-    """Return some rows of dense or sparse atoms, as a dense array."""
-    return np.ascontiguousarray(dense_columns(atoms.T, indices).T, dtype=dtype)
-
-
-def in_estimator_words(message: str) -> str:
-    """Return an error message about r columns of M in the words of an estimator's user.
-
-    Examples
-    --------
-    >>> in_estimator_words("r must be at most 3 for this M, got 4")
-    'n_components must be at most 3 for this X, got 4'
-    """
-    message = re.sub(r"\br must\b", "n_components must", message)
-    message = message.replace("rows of M", "features")
-    message = re.sub(r"\bcolumn (\d+) of M\b", r"point \1 of X", message)
-    return re.sub(r"\bM\b", "X", message)
-
-
 def _weighted_error(M: Array, U: Array, H: Array, weight: Array | None) -> float:
     """Return ‖M − UH‖_F / ‖M‖_F, each squared column times its weight."""
     if weight is None:
@@ -359,42 +345,3 @@ def _weighted_error(M: Array, U: Array, H: Array, weight: Array | None) -> float
     if whole == 0:
         return 0.0
     return float(np.sqrt(weight @ column_residuals(U, M, H) ** 2 / whole))
-
-
-def as_plain(X: Any) -> Any:
-    """Return a torch tensor, a list or a tuple as an array in the byte order of the machine.
-
-    scikit-learn takes float64 of another byte order for neither float32 nor float64. Anything else
-    is returned as it is.
-    """
-    X = to_numpy(X)
-    if isinstance(X, np.ma.MaskedArray):
-        raise TypeError(
-            "X is a masked array, and masked entries cannot be left out one by one: drop these "
-            "points or features, or fill them"
-        )
-    if isinstance(X, list | tuple):
-        X = np.asarray(X)
-    if isinstance(X, np.ndarray) and not X.dtype.isnative:
-        return X.astype(X.dtype.newbyteorder("="))
-    return X
-
-
-def float_dtypes(X: Any) -> list[type[np.floating[Any]]]:
-    """Return the dtypes that data may keep; scikit-learn converts all others to the first one.
-
-    Integers of all sizes and half precision become float32, as everywhere here. What else there is
-    (objects, extended precision, numbers of pandas) becomes float64.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> float_dtypes(np.ones((2, 3), dtype=np.int16))[0].__name__
-    'float32'
-    >>> float_dtypes(np.ones((2, 3), dtype=object))[0].__name__
-    'float64'
-    """
-    dtype = getattr(X, "dtype", None)
-    if isinstance(dtype, np.dtype) and (dtype.kind in "biu" or dtype == np.float16):
-        return [np.float32, np.float64]
-    return [np.float64, np.float32]

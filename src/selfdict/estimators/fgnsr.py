@@ -9,35 +9,26 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.abundances import Variability
-from selfdict.abundances.prediction import affords_fits
-from selfdict.compute.announcer import Announcer
-from selfdict.compute.deadline import Deadline
-from selfdict.estimators.base import SelfDictionaryEstimator, selected_rows
+from selfdict.compute.deadline import Announcer, Deadline
+from selfdict.estimators.base import SelfDictionaryEstimator
+from selfdict.estimators.checks import selected_rows
 from selfdict.estimators.readout import SolutionReadout
 from selfdict.estimators.settings import (
-    as_atoms,
-    as_candidates,
-    as_compression,
-    as_denoising,
+    ModelSettings,
     as_mu,
-    as_solver,
     clusters_of,
     in_words_of_solver,
     missed_tolerance,
     print_progress,
-    solver_class,
     warn_of_an_early_end,
 )
-from selfdict.model.features import Feature, UnsupportedError
-from selfdict.model.losses import Loss, Squared
+from selfdict.model.features import UnsupportedError
+from selfdict.model.losses import Loss
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution
 from selfdict.peers import Clusters
-from selfdict.readout import bundles, groups_of_present
 from selfdict.reductions import Candidates, Compression
-from selfdict.reductions.recipe import Recipe
 from selfdict.solvers import Solver
 
 # parts of a time limit: for the solver, and of what is left then, for the choice of points
@@ -45,7 +36,7 @@ SOLVER_SHARE = 0.5
 CHOICE_SHARE = 0.8
 
 
-class FGNSR(SolutionReadout, SelfDictionaryEstimator):
+class FGNSR(ModelSettings, SolutionReadout, SelfDictionaryEstimator):
     """Select the points whose cone contains all the others, by nonnegative sparse regression.
 
     Model (6) of the paper, min ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, is solved to a certified gap,
@@ -101,7 +92,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         1e-3.
     max_seconds : float, optional
         Time limit of the solver, which gets half of it, and of the choice of points. The best
-        solution so far is used, with its true gap, and the best choice so far; ``given_up_`` and a
+        solution so far is used, with its true gap, and the best choice so far; ``skipped_`` and a
         warning say what was left out. Clusters and abundances are always computed. By default the
         limit of the solver, which is none.
     random_state : int, Generator or None, default=None
@@ -150,7 +141,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         The gap of the compressed problem, with ``compress``.
     n_iter_ : int
         Iterations of the solver.
-    given_up_ : tuple of str
+    skipped_ : tuple of str
         What was left out because of ``max_seconds``.
     candidates_reason_ : str
         Which points were the candidates, and why.
@@ -201,12 +192,8 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
     gap_: float
     n_iter_: int
     clusters_: Clusters | None
-    groups_: tuple[Array, ...]
-    spread_: Array | None
-    group_counts_: Array | None
-    variability_: Variability | None
     compressed_gap_: float | None
-    given_up_: tuple[str, ...]
+    skipped_: tuple[str, ...]
     candidates_reason_: str
 
     def __init__(
@@ -284,11 +271,6 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         """
         return self._fit(X, sample_weight)
 
-    def _atoms(self, points: Array) -> Array:
-        if self.dictionary is None:
-            return points
-        return as_atoms(self.dictionary, points.shape[1])
-
     def _choose(self, points: Array, atoms: Array, sample_weight: Array | None) -> Array:
         """Solve the model, select the points and gather their groups; return the components."""
         if self.dictionary is not None and self.endmembers == "average":
@@ -302,8 +284,8 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
             pixels = selected_rows(atoms, self.indices_, points.dtype)
             announcer.step("gathering groups of nearly pure points")
             components = self._gather_groups(points, pixels, sample_weight, deadline)
-        self.given_up_ = tuple(deadline.given_up)
-        warn_of_an_early_end(ending, self.given_up_)
+        self.skipped_ = tuple(deadline.skipped)
+        warn_of_an_early_end(ending, self.skipped_)
         return components
 
     def _solve(
@@ -326,7 +308,7 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
             loss=self.loss,
             target=self.target,
         )
-        recipe = self._recipe(problem)
+        recipe, self.candidates_reason_ = self._recipe(problem)
         self.solver_ = recipe.solver
         try:
             recipe.check(problem)
@@ -351,82 +333,6 @@ class FGNSR(SolutionReadout, SelfDictionaryEstimator):
         self.gap_ = solution.gap
         self.n_iter_ = max(1, solution.n_iter)
         return ending
-
-    def _gather_groups(
-        self, points: Array, pixels: Array, sample_weight: Array | None, deadline: Deadline
-    ) -> Array:
-        """Store the groups of the selected pixels; return these pixels, or averages."""
-        self.spread_ = None
-        self.group_counts_ = None
-        self.variability_ = None
-        if self.dictionary is not None:
-            self.groups_ = bundles(self.solution_, self.indices_).members
-            return pixels
-        # two rounds of shares, and what follows from them
-        if not affords_fits(deadline, 3, pixels.T, points.T):
-            return self._without_groups(pixels, deadline)
-        groups = groups_of_present(points.T, self.indices_, sample_weight)
-        self.groups_ = groups.members
-        if self.endmembers == "pixels":
-            self.variability_ = groups.pixel_variability
-            return pixels
-        self.spread_ = np.ascontiguousarray(groups.spread.T)
-        self.group_counts_ = groups.counts
-        self.variability_ = groups.variability
-        return np.ascontiguousarray(groups.spectra.T)
-
-    def _without_groups(self, pixels: Array, deadline: Deadline) -> Array:
-        """Store groups of the selected points alone, for which there is no time."""
-        self.groups_ = tuple(self.indices_[:, None])
-        if self.endmembers == "pixels":
-            deadline.give_up("groups of nearly pure points were not gathered")
-            return pixels
-        deadline.give_up("components are single points, not averages over groups")
-        self.spread_ = np.zeros_like(pixels)
-        self.group_counts_ = np.ones(len(pixels), dtype=np.intp)
-        return pixels
-
-    def _variability(self) -> Variability | None:
-        return self.variability_
-
-    def _components_are_points(self) -> bool:
-        # averages have the brightness of their group, spectra of a dictionary their own
-        return self.dictionary is None and self.endmembers == "pixels"
-
-    def _recipe(self, problem: Problem) -> Recipe:
-        """Return the steps that the parameters describe."""
-        solver = as_solver(self.solver, self.loss, self.tol, self.max_seconds)
-        candidates, self.candidates_reason_ = as_candidates(
-            self.candidates, problem, self.n_components, solver
-        )
-        automatic_rank = None
-        if problem.D is not None and isinstance(problem.loss, Squared) and self.target is None:
-            automatic_rank = self.n_components
-        return Recipe(
-            solver=solver,
-            denoising=as_denoising(self.denoise, automatic_rank),
-            candidates=candidates,
-            compression=as_compression(self.compress),
-            mu=as_mu(self.mu),
-        )
-
-    def _takes_sparse(self) -> bool:
-        is_squared = isinstance(self.loss, Squared) or self.loss == "squared"
-        names = ("auto", *Solver.registered)
-        is_known = isinstance(self.solver, Solver) or self.solver in names
-        needs_dense = (
-            self.candidates not in (None, "auto")
-            or self.dictionary is not None
-            or self.denoise not in (None, "auto")
-            or not is_squared
-            or not is_known  # fit refuses it
-        )
-        if needs_dense:
-            return False
-        return (
-            self.compress is not None
-            or Feature.SPARSE in solver_class(self.solver, self.loss).takes
-        )
 
     def _report(self, progress: Progress) -> Any:
         if self.verbose:

@@ -1,4 +1,4 @@
-"""The parameters of FGNSR as objects: solver, reductions, and what to say at the end."""
+"""The parameters of FGNSR as objects: solver and reductions; and what to say at the end."""
 
 import re
 from dataclasses import replace
@@ -10,14 +10,66 @@ from sklearn.utils import check_array
 
 from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array
-from selfdict.estimators.base import as_plain, float_dtypes
+from selfdict.estimators.checks import as_plain, float_dtypes
+from selfdict.model.features import Feature
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Progress, Solution, Status
 from selfdict.peers import Clusters
-from selfdict.reductions import Candidates, Compression, Denoising
-from selfdict.reductions.automatic import choose_candidates
+from selfdict.reductions import Candidates, Compression, Denoising, Recipe
+from selfdict.reductions.recipe import choose_candidates
 from selfdict.solvers import FastGradient, Solver, WorkingSet
+
+
+class ModelSettings:
+    """The parameters of :class:`selfdict.FGNSR` that describe the model and how it is solved."""
+
+    n_components: int
+    dictionary: ArrayLike | None
+    solver: str | Solver
+    candidates: int | str | Candidates | None
+    loss: Loss | str
+    denoise: str | int | None
+    compress: int | Compression | None
+    mu: str | float
+    tol: float | None
+    max_seconds: float | None
+
+    def _recipe(self, problem: Problem) -> tuple[Recipe, str]:
+        """Return the steps that the parameters describe, and why these are the candidates."""
+        solver = as_solver(self.solver, self.loss, self.tol, self.max_seconds)
+        candidates, reason = _as_candidates(self.candidates, problem, self.n_components, solver)
+        recipe = Recipe(
+            solver=solver,
+            denoising=_as_denoising(self.denoise, problem, self.n_components),
+            candidates=candidates,
+            compression=_as_compression(self.compress),
+            mu=as_mu(self.mu),
+        )
+        return recipe, reason
+
+    def _atoms(self, points: Array) -> Array:
+        if self.dictionary is None:
+            return points
+        return _as_atoms(self.dictionary, points.shape[1])
+
+    def _takes_sparse(self) -> bool:
+        is_squared = isinstance(self.loss, Squared) or self.loss == "squared"
+        names = ("auto", *Solver.registered)
+        is_known = isinstance(self.solver, Solver) or self.solver in names
+        needs_dense = (
+            self.candidates not in (None, "auto")
+            or self.dictionary is not None
+            or self.denoise not in (None, "auto")
+            or not is_squared
+            or not is_known  # fit refuses it
+        )
+        if needs_dense:
+            return False
+        return (
+            self.compress is not None
+            or Feature.SPARSE in _solver_class(self.solver, self.loss).takes
+        )
 
 
 def as_solver(
@@ -25,7 +77,7 @@ def as_solver(
 ) -> Solver:
     """Return the solver object; ``tol`` and ``max_seconds`` replace its own if given."""
     if isinstance(solver, str):
-        solver = solver_class(solver, loss)()
+        solver = _solver_class(solver, loss)()
     for name, value in (("tol", tol), ("max_seconds", max_seconds)):
         if value is None:
             continue
@@ -35,7 +87,7 @@ def as_solver(
     return solver
 
 
-def solver_class(solver: str | Solver, loss: Loss | str) -> type[Solver]:
+def _solver_class(solver: str | Solver, loss: Loss | str) -> type[Solver]:
     """Return the class of a solver given by name or as an object; "auto" depends on the loss."""
     if not isinstance(solver, str):
         return type(solver)
@@ -50,20 +102,14 @@ def solver_class(solver: str | Solver, loss: Loss | str) -> type[Solver]:
 
 
 def in_words_of_solver(message: str) -> str:
-    """Return the refusal of a solver in the words of the argument ``solver``.
-
-    Examples
-    --------
-    >>> in_words_of_solver("working_set does not take losses; use fast_gradient or conic")
-    'solver="working_set" does not take losses; use solver="fast_gradient" or solver="conic"'
-    """
+    """Return the refusal of a solver in the words of the argument ``solver``."""
     refusal, separator, advice = message.partition("; use ")
     names = "|".join(Solver.registered)
     refusal = re.sub(rf"^({names})\b", r'solver="\1"', refusal)
     return refusal + separator + re.sub(rf"\b({names})\b", r'solver="\1"', advice)
 
 
-def as_candidates(
+def _as_candidates(
     candidates: int | str | Candidates | None, problem: Problem, n_components: int, solver: Solver
 ) -> tuple[Candidates | None, str]:
     """Return the reduction that a number of clusters, or "auto", stands for, and why."""
@@ -98,16 +144,19 @@ def as_mu(mu: str | float) -> float | None:
     return float(mu)
 
 
-def as_denoising(rank: str | int | None, automatic: int | None) -> Denoising | None:
-    """Return the denoising step to a rank; "auto" stands for the rank ``automatic``."""
+def _as_denoising(rank: str | int | None, problem: Problem, n_components: int) -> Denoising | None:
+    """Return the denoising step to a rank; "auto" denoises for a dictionary only."""
     if rank == "auto":
-        rank = automatic
+        rank = None
+        is_plain = isinstance(problem.loss, Squared) and problem.target is None
+        if problem.D is not None and is_plain:
+            rank = n_components
     if rank is None:
         return None
     return Denoising(int(rank))
 
 
-def as_atoms(dictionary: ArrayLike, n_features: int) -> Array:
+def _as_atoms(dictionary: ArrayLike, n_features: int) -> Array:
     """Return the rows of a dictionary, checked."""
     plain = as_plain(dictionary)
     try:
@@ -119,7 +168,7 @@ def as_atoms(dictionary: ArrayLike, n_features: int) -> Array:
     return atoms
 
 
-def as_compression(compression: int | Compression | None) -> Compression | None:
+def _as_compression(compression: int | Compression | None) -> Compression | None:
     """Return the reduction that a number of directions stands for."""
     if compression is None or isinstance(compression, Compression):
         return compression
@@ -136,13 +185,13 @@ def missed_tolerance(solution: Solution, solver: Solver, has_target: bool) -> st
     return ""
 
 
-def warn_of_an_early_end(ending: str, given_up: tuple[str, ...]) -> None:
+def warn_of_an_early_end(ending: str, skipped: tuple[str, ...]) -> None:
     """Warn if the solver ended early, or if a time limit left something out, and say what to do."""
     sentences = []
     if ending:
         sentences.append(ending)
-    if given_up:
-        sentences.append(f"The time limit left something out: {'; '.join(given_up)}.")
+    if skipped:
+        sentences.append(f"The time limit left something out: {'; '.join(skipped)}.")
     if sentences:
         warn_caller(" ".join(sentences), ConvergenceWarning)
 

@@ -28,7 +28,6 @@ class Session:
     """One open file. Where no process can be started, the parent has a session itself."""
 
     def __init__(self) -> None:
-        self.owner = os.getpid()
         self.cube: StoredCube | None = None
         self.path = Path()
 
@@ -40,7 +39,7 @@ class Session:
         held: int,
         max_bytes: int | None,
     ) -> dict[str, Any]:
-        """Open a file; return what is known about its cube, without the values."""
+        """Open a file; return what is known about its cube, without the values, or its spectra."""
         self.path = path
         with _failures_reported(path, f"cannot be read as {format.title}"):
             read = format.reader()
@@ -49,14 +48,17 @@ class Session:
                 raise SceneError(
                     path, f"{format.title} is read without the option {', '.join(sorted(unknown))}"
                 )
-            cube = read(path, **options)
-        if 0 in cube.shape:
-            raise SceneError(path, f"a scene must not be empty, got shape {cube.shape}")
-        check_declared(path, cube.shape, cube.dtype.itemsize, cube.held or held, max_bytes)
-        self.cube = cube
-        known = {field.name: getattr(cube, field.name) for field in fields(StoredCube)}
+            stored = read(path, **options)
+        known = {field.name: getattr(stored, field.name) for field in fields(stored)}
+        # Spectral libraries are small, and returned as a whole.
+        if not isinstance(stored, StoredCube):
+            return known
+        if 0 in stored.shape:
+            raise SceneError(path, f"a scene must not be empty, got shape {stored.shape}")
+        check_declared(path, stored.shape, stored.dtype.itemsize, stored.held or held, max_bytes)
+        self.cube = stored
         del known["load"]
-        known["dtype"] = cube.dtype.newbyteorder("=").str
+        known["dtype"] = stored.dtype.newbyteorder("=").str
         return known
 
     def read(self, ranges: list[list[int]]) -> Array:
@@ -99,13 +101,15 @@ def _answer(request: dict[str, Any], session: Session, memory: SharedMemory) -> 
     return {"shape": values.shape, "dtype": shared.dtype.str}
 
 
-def _failure(error: Exception) -> dict[str, Any]:
+def _failure(error: Exception, path: Path) -> dict[str, Any]:
     """Return an exception as its parent raises it again."""
     if isinstance(error, SceneError):
         return {"kind": "scene", "path": error.path, "reason": error.reason}
     if isinstance(error, ModuleNotFoundError):
         return {"kind": "module", "reason": error.name or str(error)}
-    return {"kind": "memory", "reason": ""}
+    if isinstance(error, MemoryError):
+        return {"kind": "memory", "reason": ""}
+    return {"kind": "scene", "path": str(path), "reason": first_line(error)}
 
 
 def _set_limits(n_bytes: int, seconds: int) -> None:
@@ -140,7 +144,7 @@ def main() -> None:
         try:
             reply = {"result": _answer(json.loads(line), session, memory)}
         except Exception as error:
-            reply = {"error": _failure(error)}
+            reply = {"error": _failure(error, session.path)}
         print(json.dumps(reply), file=replies, flush=True)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from selfdict._text import plain
+from selfdict._display import plain
 from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
 from selfdict.files.plain_files import read_bytes

@@ -67,14 +67,23 @@ def held_bytes(folder: Path) -> int:
     return held
 
 
+def size_of(path: Path) -> int:
+    """Return the size of a file, or of everything in a folder."""
+    if not path.is_dir():
+        return path.stat().st_size
+    return sum(entry.stat(follow_symlinks=False).st_size for entry in _walk(path))
+
+
 def _walk(folder: Path) -> "list[os.DirEntry[str]]":
     """Return everything in a folder and its subfolders."""
     found = []
     waiting = [os.fspath(folder)]
     while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                found.append(entry)
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                inside = list(entries)
+        except OSError as error:
+            raise SceneError(folder, f"cannot be read: {error.strerror}") from error
+        found += inside
+        waiting += [entry.path for entry in inside if entry.is_dir(follow_symlinks=False)]
     return found

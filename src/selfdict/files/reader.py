@@ -10,7 +10,6 @@ import json
 import os
 import select
 import signal
-import stat
 import subprocess
 import sys
 import threading
@@ -26,7 +25,7 @@ from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import FileFormat
 from selfdict.files.limits import memory_limit, time_limit
-from selfdict.files.plain_files import check_plain
+from selfdict.files.plain_files import check_plain, size_of
 from selfdict.files.product_table import REGISTERING_MODULES
 from selfdict.files.shared_memory import SharedMemory, create_memory, unpack
 
@@ -75,7 +74,8 @@ class Reader:
         self._start()
 
     def _start(self) -> None:
-        """Begin without a process."""
+        """Begin without a child."""
+        self._process = os.getpid()
         self.held = 0
         self._lock = threading.RLock()
         self._child: _Child | Session | None = None
@@ -93,22 +93,30 @@ class Reader:
         """Whether the file is read in this process, since no other could be started."""
         return isinstance(self._child, Session)
 
+    def _start_anew_after_fork(self) -> None:
+        """Leave the child to the process that this one was forked from, and its lock as well."""
+        if self._process == os.getpid():
+            return
+        if self._end_child is not None:
+            self._end_child()
+        self._start()
+
     def open(self) -> dict[str, Any]:
-        """Return the attributes of the :class:`StoredCube` without its values."""
+        """Return the attributes of the :class:`StoredCube` without its values, or of a library."""
+        self._start_anew_after_fork()
         with self._lock:
             self.close()
-            found = check_plain(self._full_path)
-            self.held = 0
-            if stat.S_ISREG(found.st_mode):
-                self.held = found.st_size
+            try:
+                check_plain(self._full_path)
+                self.held = size_of(self._full_path)
+            except SceneError as error:
+                raise SceneError(self.path, error.reason) from error
             child = self._new_child()
             try:
-                if isinstance(child, Session):
-                    known = child.open(
-                        self._full_path, self.format, self.options, self.held, self.max_bytes
-                    )
-                else:
-                    known = self._ask(child, self._opening(), 0)
+                known = self._open_in(child)
+            except SceneError as error:
+                _close(child)
+                raise SceneError(self._shown(error.path), error.reason) from error
             except BaseException:
                 _close(child)
                 raise
@@ -123,9 +131,9 @@ class Reader:
         """Return the values (band, y, x) of three ranges, each the first place and the end."""
         shape = tuple(last - first for first, last in ranges)
         n_bytes = dtype.itemsize * shape[0] * shape[1] * shape[2]
+        self._start_anew_after_fork()
         with self._lock:
-            # A process that was forked shares the child of its parent, and must not talk to it.
-            if self._child is None or self._child.owner != os.getpid():
+            if self._child is None:
                 known = self.open()
                 if known["dtype"] != dtype.str:
                     raise SceneError(self.path, "has changed since it was opened")
@@ -138,8 +146,8 @@ class Reader:
                     reply = self._ask(child, {"ranges": ranges}, n_bytes)
                     values = child.memory.array(tuple(reply["shape"]), np.dtype(reply["dtype"]))
                     values = values.copy()
-                except SceneError:
-                    raise
+                except SceneError as error:
+                    raise SceneError(self._shown(error.path), error.reason) from error
                 except BaseException:
                     # Interrupted: an answer may still come, and would be taken for the next one.
                     self.close()
@@ -165,9 +173,11 @@ class Reader:
         except (OSError, _DeadError):
             return Session()
 
-    def _opening(self) -> dict[str, Any]:
+    def _open_in(self, child: "_Child | Session") -> dict[str, Any]:
+        if isinstance(child, Session):
+            return child.open(self._full_path, self.format, self.options, self.held, self.max_bytes)
         format = self.format
-        return {
+        request = {
             "path": str(self._full_path),
             "format": [format.title, format.module, format.function],
             "modules": sorted(REGISTERING_MODULES),
@@ -175,6 +185,8 @@ class Reader:
             "held": self.held,
             "max_bytes": self.max_bytes,
         }
+        known: dict[str, Any] = self._ask(child, request, 0)
+        return known
 
     def _ask(self, child: "_Child", request: dict[str, Any], n_bytes: int) -> Any:
         """Return the answer to a request; a child that fails is one sentence."""
@@ -196,18 +208,21 @@ class Reader:
             raise ModuleNotFoundError(failure["reason"])
         if failure["kind"] == "memory":
             raise SceneError(self.path, f"the file is damaged: its reader {too_much}")
-        raise SceneError(self._shown(failure["path"]), failure["reason"])
+        raise SceneError(failure["path"], failure["reason"])
 
     def _shown(self, path: str) -> str:
         """Return the path of a file as the user would write it."""
-        folder, name = os.path.split(path)
-        if folder == str(self._full_path.parent):
-            return str(self.path.with_name(name))
+        for full, given in (
+            (self._full_path, self.path),
+            (self._full_path.parent, self.path.parent),
+        ):
+            if Path(path).is_relative_to(full):
+                return str(given / Path(path).relative_to(full))
         return path
 
 
 # Attributes of a Reader that are not pickled.
-_OF_THIS_PROCESS = {"held", "_lock", "_child", "_end_child"}
+_OF_THIS_PROCESS = {"held", "_process", "_lock", "_child", "_end_child"}
 _LIVE: list["weakref.ref[Reader]"] = []
 
 
@@ -236,6 +251,9 @@ class _Child:
         environment = dict(os.environ)
         # The same modules as here, wherever they were found, and no threads, which reserve memory.
         environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(place) for place in sys.path)
+        # Warnings of libraries are for nobody, and must not become errors.
+        environment["PYTHONWARNINGS"] = "ignore"
+        environment.pop("PYTHONINSPECT", None)
         for name in ("OPENBLAS", "OMP", "MKL", "BLOSC"):
             environment[f"{name}_NUM_THREADS"] = "1"
         descriptor = self.memory.descriptor

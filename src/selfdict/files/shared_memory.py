@@ -39,10 +39,10 @@ class SharedMemory:
         if self._map is None or len(self._map) < n_bytes:
             # An old map stays as long as arrays refer to it.
             self._map = None
-            held = os.fstat(self.descriptor).st_size
-            if held < n_bytes:
-                os.ftruncate(self.descriptor, n_bytes)
-            self._map = mmap.mmap(self.descriptor, max(n_bytes, held, 1))
+            # A map must not be empty.
+            n_mapped = max(n_bytes, os.fstat(self.descriptor).st_size, 1)
+            os.ftruncate(self.descriptor, n_mapped)
+            self._map = mmap.mmap(self.descriptor, n_mapped)
         return np.ndarray(shape, dtype, self._map, offset)
 
     def close(self) -> None:

@@ -46,17 +46,10 @@ def blocks(n_rows: int, width: int) -> Iterator[slice]:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """A partition of rows of unit length.
+    """A partition of rows of unit length."""
 
-    Attributes
-    ----------
-    labels : (d,) tensor of int64
-        The cluster of each row.
-    centres : (C, m) tensor of float64
-        Any centres give valid bounds: these are means, in the leading directions of the rows.
-    """
-
-    labels: Any
+    labels: Any  # (d,): the cluster of each row
+    # (C, m): any centres give valid bounds: these are means, in the leading directions of the rows
     centres: Any
 
     @classmethod

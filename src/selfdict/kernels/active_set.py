@@ -18,9 +18,15 @@ from collections.abc import Callable
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.aligned import aligned_zeros
+from selfdict.kernels.factors import (
+    affine,
+    aligned_zeros,
+    backward,
+    cholesky_row,
+    forward,
+    orthogonal_row,
+)
 from selfdict.kernels.jit import boolean, helper, inlined, int64, jit_without_allocation
-from selfdict.kernels.triangular import backward, cholesky_row, forward, orthogonal_row
 
 _EPSILON = 2.0**-52  # the machine epsilon of float64
 
@@ -39,43 +45,20 @@ _N_VECTORS = 9
 
 
 def active_set(
-    Rt: Array,
-    G: Array,
-    guess: Array,
-    shift: Array,
-    Y: Array,
-    X: Array,
-    simplex: bool,
-    stable: bool,
-    warm: bool,
+    Rt: Array,  # (r, q): Rᵀ, its rows zero or of norm about one
+    G: Array,  # (r, r): RᵀR
+    guess: Array,  # (r, q): without x ≥ 0 the solution is guess @ y + shift
+    shift: Array,  # (r,)
+    Y: Array,  # (q, n): one problem per column
+    X: Array,  # (n, r): one solution per row; with warm, the starts on entry
+    simplex: bool,  # whether Σx = 1 must hold; no row of Rt may then be zero
+    stable: bool,  # the stable form, not the Gram form
+    warm: bool,  # whether the first free set is where X is positive, not where the guess is
 ) -> None:
-    """Write argmin ‖y − R x‖ over x ≥ 0, for every column y of Y, into the rows of X.
-
-    Parameters
-    ----------
-    Rt : (r, q) ndarray of float64
-        Rᵀ, its rows zero or of norm about one.
-    G : (r, r) ndarray of float64
-        RᵀR.
-    guess, shift : (r, q) and (r,) ndarray of float64
-        The solution without x ≥ 0 is ``guess @ y + shift``. The stable form only starts there.
-    Y : (q, n) ndarray of float64
-        One problem per column.
-    X : (n, r) ndarray of float64
-        The solutions, one per row. With ``warm``, it holds the starts on entry.
-    simplex : bool
-        Whether Σx = 1 must hold. No row of Rt may then be zero.
-    stable : bool
-        Whether to use the stable form instead of the Gram form.
-    warm : bool
-        Whether the first free set is where X is positive, not where the guess is.
-
-    Notes
-    -----
-    Once x is feasible the objective falls with every change of the free set, so no set comes twice
-    and the loop ends. Rounding can break this only among sets whose objectives agree to the last
-    digits; a cap of 10 (r + 1) changes stops at one of them.
-    """
+    """Write argmin ‖y − R x‖ over x ≥ 0, for every column y of Y, into the rows of X."""
+    # Once x is feasible the objective falls with every change of the free set, so no set comes
+    # twice and the loop ends. Rounding can break this only among sets whose objectives agree to the
+    # last digits; a cap of 10 (r + 1) changes stops at one of them.
     r, q = Rt.shape
     # The memory is allocated here, so that the compiled function needs no reference counts.
     free = np.empty(r, dtype=np.int64)
@@ -89,11 +72,9 @@ def active_set(
 
 
 def _kernel(stable: bool) -> Callable[..., None]:
-    """Return the compiled function of one form.
-
-    The form is a constant of the function: numba leaves out the branches of the other one. So the
-    code of the stable form, which few problems need, is compiled only when one does.
-    """
+    """Return the compiled function of one form."""
+    # The form is a constant of the function: numba leaves out the branches of the other one. So the
+    # stable form, which few problems need, is compiled only when one does.
 
     @jit_without_allocation
     def solve_problems(
@@ -175,12 +156,12 @@ def _start(
         size = max(size, abs(y[i]))
     smallest = -1.0
     if not warm:
-        smallest = _affine(guess, y, shift, x)
+        smallest = affine(guess, y, shift, x)
     if stable:
         return size
     if smallest >= 0.0:
         return -1.0  # x ≥ 0 holds without being enforced
-    _affine(Rt, y, vectors[_ZERO], vectors[_PRODUCTS])
+    affine(Rt, y, vectors[_ZERO], vectors[_PRODUCTS])
     return size
 
 
@@ -216,10 +197,7 @@ def _extend_factor(
     rows: int,
     stable: bool,
 ) -> tuple[int, int]:
-    """Compute the missing rows of L and take dependent columns out of F.
-
-    Return the new size of F and the number of rows, which is the same.
-    """
+    """Compute the missing rows of L, take dependent columns out of F; return its size, twice."""
     inverse = vectors[_INVERSE]
     while rows < k:
         j = free[rows]
@@ -305,7 +283,7 @@ def _gradient(
         for t in range(k):
             for i in range(q):
                 residual[i] -= z[t] * Q[t, i]
-        _affine(Rt, residual, vectors[_ZERO], w)
+        affine(Rt, residual, vectors[_ZERO], w)
         tolerance = 4.0 * _EPSILON * size
     else:
         for i in range(r):
@@ -340,25 +318,9 @@ def _largest_gradient(x: Array, w: Array, r: int, tolerance: float) -> int:
 
 
 @helper
-def _affine(A: Array, y: Array, b: Array, out: Array) -> float:
-    """Write A y + b into ``out`` and return its smallest entry."""
-    smallest = np.inf
-    for i in range(A.shape[0]):
-        value = b[i]
-        for j in range(A.shape[1]):
-            value += A[i, j] * y[j]
-        out[i] = value
-        smallest = min(smallest, value)
-    return smallest
-
-
-@helper
 def _move(free: Array, s: Array, x: Array, k: int, feasible: bool) -> tuple[int, int]:
-    """Go from x towards s while x ≥ 0, and remove the indices from F that are zero there.
-
-    Return the new size of F and the rows of the factor that stay valid. If x is not feasible yet,
-    go to s at once: this mostly removes several wrong guesses together.
-    """
+    """Go from x towards s while x ≥ 0; return the size of F then, and the valid rows of L."""
+    # If x is not feasible yet, go to s at once: this mostly removes several wrong guesses together.
     step = 1.0
     blocking = -1
     if feasible:

@@ -6,8 +6,8 @@ The notation is that of :mod:`selfdict.kernels.gates`.
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.kernels.factors import factor_row
 from selfdict.kernels.gates import FREE, GATE
-from selfdict.kernels.gram_factor import factor_row
 from selfdict.kernels.jit import inlined, jit_without_allocation
 
 
@@ -32,11 +32,9 @@ def _add_curvature(
     entries: Array,
     hessian: Array,
 ) -> None:
-    """Add the lower triangle of the Hessian to ``hessian``, in memory of :func:`curvature`.
-
-    G_UF G_FF⁻¹ G_FU is Yᵀ diag(1/d) Y with Y = L⁻¹ G_FU. Four rows of Y at a time, so that each sum
-    is read and written a quarter as often.
-    """
+    """Add the lower triangle of the Hessian to ``hessian``, in memory of :func:`curvature`."""
+    # G_UF G_FF⁻¹ G_FU is Yᵀ diag(1/d) Y with Y = L⁻¹ G_FU. Four rows of Y at a time, so that each
+    # sum is read and written a quarter as often.
     k = G.shape[0]
     L = vectors[:k]
     Y = vectors[k : 2 * k + 3]

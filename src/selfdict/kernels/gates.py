@@ -16,8 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.aligned import aligned_zeros
-from selfdict.kernels.gram_factor import factor_row, solve_factored, subtract_row, subtract_rows
+from selfdict.kernels.factors import (
+    aligned_zeros,
+    factor_row,
+    solve_factored,
+    subtract_row,
+    subtract_rows,
+)
 from selfdict.kernels.jit import helper, inlined, int64, jit_without_allocation
 
 # Where an entry of z is: at 0, between its bounds, at its gate.
@@ -41,35 +46,17 @@ class _Memory(NamedTuple):
 
 
 def fit_columns(
-    G: Array,
-    C: Array,
-    weight: Array,
-    t: Array,
-    own: Array,
-    Z: Array,
-    state: Array,
+    G: Array,  # (k, k): DᵀD
+    C: Array,  # (n, k): row j is Dᵀy_j
+    weight: Array,  # (n,): ω_j ≥ 0
+    t: Array,  # (k,): the gates
+    own: Array,  # (n,): the atom that column j itself is, or −1
+    Z: Array,  # (n, k): the solution; on entry the warm start, like the state
+    state: Array,  # (n, k) int8: where the entries are
     start: int,
     stop: int,
 ) -> Array:
-    """Solve the columns ``start`` to ``stop`` and return Σ ω_j (φ_j − ½‖y_j‖²) and its gradient.
-
-    The value comes first, then the k entries of its gradient in t.
-
-    Parameters
-    ----------
-    G : (k, k) ndarray
-        DᵀD.
-    C : (n, k) ndarray
-        Row j is Dᵀy_j.
-    weight : (n,) ndarray
-        ω_j ≥ 0.
-    t : (k,) ndarray
-        The gates.
-    own : (n,) ndarray of int
-        The atom that column j itself is, or −1.
-    Z, state : (n, k) ndarray of float, of int8
-        The solution and where its entries are; on entry the warm start.
-    """
+    """Solve columns; return Σ ω_j (φ_j − ½‖y_j‖²), and the k entries of its gradient in t."""
     k = t.shape[0]
     sums = np.zeros(1 + k)
     # Allocated here: a kernel that allocates takes twice as long to compile.
@@ -230,10 +217,7 @@ def _set_bounds(t: Array, own: int, z: Array, state: Array, side: Array) -> None
 
 @inlined
 def _list_entries(memory: _Memory, t: Array, state: Array, own: int) -> int:
-    """List the free entries and those at an open gate, take the latter out of r; return |F|.
-
-    The own atom of a column has been taken out already.
-    """
+    """List the free entries and those at an open gate, take the latter out of r; return |F|."""
     free = memory.free
     gate = memory.gate
     s = memory.s
@@ -252,10 +236,7 @@ def _list_entries(memory: _Memory, t: Array, state: Array, own: int) -> int:
 def _extend_factor(
     memory: _Memory, t: Array, z: Array, state: Array, q: int, rows: int
 ) -> tuple[int, int]:
-    """Compute the missing rows of L and put entries of dependent atoms at a bound.
-
-    Return the new size of F and the number of rows, which is the same.
-    """
+    """Compute the missing rows of L, put dependent atoms at a bound; return |F|, twice."""
     free = memory.free
     while rows < q:
         if factor_row(memory.G, free, int64(rows), memory.L, memory.inverse):
@@ -327,10 +308,7 @@ def _entering(memory: _Memory, q: int, k: int, tolerance: float) -> int:
 def _put_at_bound(
     memory: _Memory, t: Array, position: int, q: int, at_gate: bool, z: Array, state: Array
 ) -> None:
-    """Put an entry at its gate, and take its part out of r, or at 0.
-
-    It is taken from its position in F, of which q entries are left.
-    """
+    """Take an entry from its position in F, of which q are left, and put it at its gate or at 0."""
     free = memory.free
     i = free[position]
     for a in range(position, q):

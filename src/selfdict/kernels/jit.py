@@ -28,49 +28,37 @@ boolean = cast(Callable[[bool], bool], np.bool_)
 
 
 def jit(function: F) -> F:
-    """Compile ``function`` without the GIL and cache the machine code on disk.
-
-    A function that Python calls must not return a tuple of arrays: numba would turn an interruption
-    that arrives at its end into a ``SystemError``.
-
-    The cache is renewed when the file of the function changes, but not when the file of a function
-    that it calls does: after a change in ``gram_factor.py`` or ``triangular.py``, delete the cache.
-    """
+    """Compile ``function`` without the GIL and cache the machine code on disk."""
+    # A function that Python calls must not return a tuple of arrays: numba would turn an
+    # interruption that arrives at its end into a SystemError. The cache is renewed when the file of
+    # the function changes, but not when the file of a function that it calls does: after a change
+    # in factors.py, delete the cache.
     return _compile(function, _OPTIONS)
 
 
 def jit_without_allocation(function: F) -> F:
-    """Do the same for a function that allocates no arrays, which most should be.
-
-    Such a function needs no reference counts of arrays, which would double the time of the smallest
-    solves. It also compiles in about half the time: numba compiles ``np.zeros``, the assignment to
-    a slice and the like as functions of their own.
-    """
+    """Do the same for a function that allocates no arrays, which most should be."""
+    # Such a function needs no reference counts of arrays, which would double the time of the
+    # smallest solves. It also compiles in about half the time: numba compiles np.zeros, the
+    # assignment to a slice and the like as functions of their own.
     return _compile(function, {**_OPTIONS, "_nrt": False})
 
 
 def helper(function: F) -> F:
-    """Compile ``function`` for kernels that call it several times, not for Python.
-
-    It is not cached, since it becomes a part of the kernels. So a kernel is made of the same code
-    whether its helpers were compiled before or not, and gives the same bits.
-
-    Counters and flags that start with a constant are passed as ``int64(counter)`` and
-    ``boolean(flag)``: numba would compile the function once for that constant and once for all
-    other values.
-    """
+    """Compile ``function`` for kernels that call it several times, not for Python."""
+    # It is not cached, since it becomes a part of the kernels. So a kernel is made of the same code
+    # whether its helpers were compiled before or not, and gives the same bits. Counters and flags
+    # that start with a constant are passed as int64(counter) and boolean(flag): numba would compile
+    # the function once for that constant and once for all other values.
     compiled: F = numba.njit(no_cpython_wrapper=True, _nrt=False, **_OPTIONS)(function)
     return compiled
 
 
 def inlined(function: F) -> F:
-    """Compile ``function`` as part of the kernel that calls it, as if its body stood there.
-
-    A call that passes a dozen arrays would take as long as a small solve. Sums are also rounded as
-    in one long function: separately compiled parts would be vectorised differently.
-
-    An inlined function that calls another one doubles the time that numba needs for it.
-    """
+    """Compile ``function`` as part of the kernel that calls it, as if its body stood there."""
+    # A call that passes a dozen arrays would take as long as a small solve. Sums are also rounded
+    # as in one long function: separately compiled parts would be vectorised differently. An inlined
+    # function that calls another one doubles the time that numba needs for it.
     compiled: F = numba.njit(inline="always", **_OPTIONS)(function)
     return compiled
 

@@ -1,4 +1,4 @@
-"""Euclidean projection of rows onto Ω (appendix B of the paper), by Newton's method.
+"""Projection of rows onto Ω (appendix B of the paper), and the passes of Algorithm 1 that use it.
 
 The optimal gate t of a row solves c'(t) = 0, where c' is increasing, piecewise linear and concave.
 A Newton step from any point therefore lands left of the root. From there the steps increase and
@@ -40,10 +40,7 @@ def _sums(z: Array, w: Array, ratio: float) -> tuple[float, float]:
 
 @jit
 def _clip(z: Array, w: Array, ratio: float, out: Array) -> tuple[float, float]:
-    """Write z clipped to [0, w_j·ratio] into ``out``, and return the sums of :func:`_sums`.
-
-    ``out`` may be ``z`` itself.
-    """
+    """Write z clipped to [0, w_j·ratio] into ``out``, which may be z; return :func:`_sums`."""
     zero = z.dtype.type(0.0)
     num = 0.0
     den = 0.0
@@ -73,10 +70,7 @@ def _newton(own: float, wi: float, num: float, den: float, upper: float) -> floa
 
 @jit
 def project_row(z: Array, w: Array, i: int, upper: float) -> None:
-    """Project the row ``z``, row i of X, in place.
-
-    A row with w_i = 0 becomes zero, and so does every entry with w_j = 0.
-    """
+    """Project the row ``z``, row i of X, in place; what has the weight zero becomes zero."""
     wi = w[i]
     if wi == 0.0:
         z[:] = 0.0
@@ -141,13 +135,11 @@ def gradient_step(
     first_row: int,
     gate: int,
 ) -> None:
-    """Take one step of Algorithm 1 on some rows: extrapolate, descend, project.
-
-    ``V`` holds Mᵀ(M − M X) for the extrapolated X, rows ``first_row`` onwards; it is overwritten.
-    ``Y_old`` receives the new rows. Rows that are zero now and were zero before (``open_``,
-    ``open_old``) are neither read nor written. The gate of row i is its entry ``gate``, or its own
-    entry i if ``gate`` is −1.
-    """
+    """Take one step of Algorithm 1 on some rows: extrapolate, descend, project."""
+    # V holds Mᵀ(M − M X) for the extrapolated X, rows ``first_row`` onwards; it is overwritten.
+    # Y_old receives the new rows. Rows that are zero now and were zero before (open_, open_old) are
+    # neither read nor written. The gate of row i is its entry ``gate``, or its own entry i if that
+    # is −1.
     real = V.dtype.type
     beta = real(beta)
     step = real(step)
@@ -194,3 +186,24 @@ def gradient_step(
         elif open_old[i]:
             out[:] = 0.0
         open_old[i] = t > 0.0
+
+
+@jit
+def subtract_and_extrapolate(
+    M: Array, MX: Array, R_old: Array, s: Array, beta: float, E: Array, start: int, stop: int
+) -> float:
+    """Turn MX into R = M − MX, E into (R + β(R − R_old)) diag(s); return Σ s_j R_ij² in float64."""
+    b = M.dtype.type(beta)  # a float64 β would turn the arithmetic of float32 rows into float64
+    weight = s[start:stop]
+    total = 0.0
+    for i in range(M.shape[0]):
+        data = M[i, start:stop]
+        residual = MX[i, start:stop]
+        residual_old = R_old[i, start:stop]
+        extrapolated = E[i, start:stop]
+        for j in range(len(residual)):
+            r = data[j] - residual[j]
+            residual[j] = r
+            extrapolated[j] = (r + b * (r - residual_old[j])) * weight[j]
+            total += weight[j] * float(r) * float(r)
+    return total

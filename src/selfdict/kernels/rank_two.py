@@ -1,21 +1,112 @@
 """The steps by which rank-two NMF divides some columns of a matrix in two.
 
+First the two leading eigenpairs of a Gram matrix, then shares of the columns in two directions.
 Negative entries count as zero.
 """
 
 import numpy as np
+from scipy.linalg.lapack import dstev
 
 from selfdict._validation import Array
 from selfdict.kernels.jit import inlined, jit_without_allocation
 
+_FIRST_TEST = 9  # Lanczos steps before the first test of convergence
+_TEST_INTERVAL = 3  # Lanczos steps between two tests: each decomposes the tridiagonal matrix
+_MAX_LANCZOS_STEPS = 60  # beyond these a dense decomposition costs less
+
 _TINY = float(np.finfo(np.float64).tiny)  # the smallest normal number, in place of a length of zero
 
 
-def gather(M: Array, columns: Array, rows: Array, scale: float) -> None:
-    """Set ``rows[t]`` to ``scale`` times max(M[:, columns[t]], 0).
+def leading_eigenpairs(G: Array) -> Array:
+    """Return two leading eigenpairs of G (m, m) ⪰ 0, (1 + m, 2): values, and vectors below them."""
+    # Lanczos steps with full reorthogonalisation, until both residuals ‖G u − λ u‖ are rounding
+    # errors of ‖G‖; a dense decomposition if that takes too many steps.
+    m = G.shape[0]
+    max_steps = min(m, _MAX_LANCZOS_STEPS)
+    V = np.empty((max_steps, m))
+    # The fractional parts of multiples of the golden ratio have no symmetry, which could make the
+    # start orthogonal to a leading eigenvector.
+    V[0] = 1.0 + (0.6180339887498949 * np.arange(m)) % 1.0
+    V[0] /= np.sqrt(V[0] @ V[0])
+    w = np.empty(m)
+    diagonal = np.zeros(max_steps)
+    betas = np.zeros(max_steps)
+    trace = float(np.trace(G))
+    size = 0
+    next_test = _FIRST_TEST
+    while size < max_steps:
+        stop = min(next_test, max_steps)
+        size = _lanczos_steps(G, V, w, diagonal, betas, size, stop, 1e-15 * trace)
+        beta = betas[size - 1]
+        # The Krylov space is exhausted. A multiple eigenvalue appears in it only once: if a part of
+        # the trace is missing, such an eigenvalue may be the second one, and only the dense
+        # decomposition finds it.
+        exhausted = beta <= 1e-15 * trace
+        if exhausted and trace - diagonal[:size].sum() > 1e-14 * trace:
+            break
+        theta, S, _ = dstev(diagonal[:size], betas[: max(size - 1, 1)])
+        # The residual of a Ritz pair is β times the last entry of its eigenvector.
+        error = beta * np.abs(S[-1, -2:]).max()
+        if size == m or exhausted or error <= 1e-15 * theta[-1]:
+            return _as_result(theta, V[:size].T @ S[:, -2:])
+        next_test = size + _TEST_INTERVAL
+    theta, S = np.linalg.eigh(G)
+    return _as_result(theta, S[:, -2:])
 
-    ``rows`` is (k, m). An entry that is not finite becomes NaN or infinity.
-    """
+
+def _as_result(values: Array, vectors: Array) -> Array:
+    """Return the last eigenvalues, in ascending order, and their vectors in the form above."""
+    count = vectors.shape[1]
+    pairs = np.zeros((1 + vectors.shape[0], 2))
+    pairs[0, :count] = values[: -1 - count : -1]
+    pairs[1:, :count] = vectors[:, ::-1]
+    return pairs
+
+
+@jit_without_allocation
+def _lanczos_steps(
+    G: Array,
+    V: Array,
+    w: Array,
+    diagonal: Array,
+    betas: Array,
+    done: int,
+    stop: int,
+    negligible: float,
+) -> int:
+    """Take Lanczos steps until ``stop``, or until β is negligible; return how many are done."""
+    # The rows of V are the basis, and w is what the last step has left of G V[j], with the norm
+    # betas[j]. ``diagonal`` and ``betas`` without its last entry are the tridiagonal matrix.
+    m = G.shape[0]
+    for j in range(done, stop):
+        if j > 0:
+            for i in range(m):
+                V[j, i] = w[i] / betas[j - 1]
+        for i in range(m):
+            total = 0.0
+            for k in range(m):
+                total += G[i, k] * V[j, k]
+            w[i] = total
+        for _ in range(2):  # a second time removes what rounding has left along V
+            for t in range(j, -1, -1):
+                overlap = 0.0
+                for i in range(m):
+                    overlap += V[t, i] * w[i]
+                for i in range(m):
+                    w[i] -= overlap * V[t, i]
+                if t == j:
+                    diagonal[j] += overlap
+        square = 0.0
+        for i in range(m):
+            square += w[i] * w[i]
+        betas[j] = np.sqrt(square)
+        if betas[j] <= negligible:
+            return j + 1
+    return stop
+
+
+def gather(M: Array, columns: Array, rows: Array, scale: float) -> None:
+    """Set ``rows[t]`` to ``scale`` times max(M[:, columns[t]], 0); NaN and infinity stay so."""
     if abs(M.strides[0]) < abs(M.strides[1]):
         _gather_rows(M.T, columns, rows, scale)
     else:
@@ -33,10 +124,8 @@ def _gather_rows(Mt: Array, columns: Array, rows: Array, scale: float) -> None:
 
 @jit_without_allocation
 def _gather_columns(M: Array, columns: Array, rows: Array, scale: float) -> None:
-    """Do the work of :func:`gather` for M, row-major.
-
-    Eight rows of M at a time, in loops of constant length, which are several times faster.
-    """
+    """Do the work of :func:`gather` for M, row-major."""
+    # Eight rows of M at a time, in loops of constant length, which are several times faster.
     m = M.shape[0]
     eights = m - m % 8
     for first in range(0, eights, 8):
@@ -57,11 +146,9 @@ def _positive_part(a: float) -> float:
 
 
 def deflate(rows: Array, R: Array) -> Array:
-    """Set R to ``rows`` without their parts along u, the direction of their mean.
-
-    Return u and v, (2, m), such that AᵀA = RᵀR + u vᵀ + v uᵀ for the rows A. If R is in single
-    precision, RᵀR has rounding errors of the spread of the rows, not of their size.
-    """
+    """Set R to ``rows`` without their parts along u; return u, v with AᵀA = RᵀR + u vᵀ + v uᵀ."""
+    # u is the direction of the mean: in single precision, RᵀR then has rounding errors of the
+    # spread of the rows, not of their size.
     out = np.zeros((2, rows.shape[1]))
     _deflate(rows, R, out[0], out[1])
     return out
@@ -111,10 +198,7 @@ def add_deflated(S: Array, u: Array, v: Array, G: Array) -> None:
 
 @jit_without_allocation
 def project(rows: Array, U: Array, out: Array) -> None:
-    """Set ``out[:, t]`` to (u₁ᵀa, u₂ᵀa) for row a = ``rows[t]``.
-
-    ``rows`` is (k, m), U is (2, m) and ``out`` is (2, k).
-    """
+    """Set ``out[:, t]`` (2, k) to (u₁ᵀa, u₂ᵀa) for row a = ``rows[t]`` (k, m) and U (2, m)."""
     for t in range(rows.shape[0]):
         first = second = 0.0
         for i in range(rows.shape[1]):
@@ -127,10 +211,7 @@ def project(rows: Array, U: Array, out: Array) -> None:
 
 @jit_without_allocation
 def correlate(rows: Array, direction: Array, out: Array) -> None:
-    """Set ``out[t]`` to the correlation of row t with ``direction``, times the latter's norm.
-
-    The direction has mean 0. A constant row has no correlation and gets −∞.
-    """
+    """Set ``out[t]`` to the correlation of row t with a direction of mean 0, times its norm."""
     k, m = rows.shape
     for t in range(k):
         along = total = square = 0.0
@@ -164,11 +245,7 @@ def swap_rows(
 
 @jit_without_allocation
 def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
-    """Return the two columns of Z (2, k) that SPA selects.
-
-    The residual norm in the plane is a cross product. Among squared residuals within ``tie``,
-    relative, the larger norm wins.
-    """
+    """Return the two columns of Z (2, k) that SPA selects; among ties the larger norm wins."""
     x = Z[0]
     y = Z[1]
     first = second = 0
@@ -223,11 +300,8 @@ def shares(left: Array, mix: Array, Z: Array, x: Array) -> None:
 
 
 def count_below(x: Array, edges: Array, first: Array) -> Array:
-    """Return how many entries of x ∈ [0, 1] are ≤ each of the increasing edges.
-
-    All edges lie within 1e-9 of a multiple of 0.01; ``first[i]`` is the position of the first edge
-    near i/100.
-    """
+    """Return how many entries of x ∈ [0, 1] are ≤ each of the increasing edges."""
+    # All edges lie within 1e-9 of a multiple of 0.01; first[i] is the first edge near i/100.
     counts = np.zeros(edges.size + 1, dtype=np.int64)
     _count_between(x, edges, first, counts)
     return np.cumsum(counts[:-1])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import inlined, jit_without_allocation
+from selfdict.kernels.jit import inlined, jit, jit_without_allocation
 
 # Columns of a packed block: twelve rows of a block and two of sums fill the first-level cache.
 _PACKED_COLUMNS = 256
@@ -42,10 +42,7 @@ def add_positive_differences(K: Array, V: Array, weight: Array, out: Array) -> N
 
 
 def pack(theta: Array, dtype: type[np.floating[Any]]) -> Array:
-    """Return θ (q, l) as blocks of b columns, (⌈l/b⌉, q', b), filled up with zeros.
-
-    q' ≥ 6 is even, as :func:`add_positive_products` needs it.
-    """
+    """Return θ (q, l) as blocks of b columns, (⌈l/b⌉, q', b) with an even q' ≥ 6."""
     q, n_columns = theta.shape
     n_blocks = -(-n_columns // _PACKED_COLUMNS)
     shape = (n_blocks, max(6, q + q % 2), _PACKED_COLUMNS)
@@ -62,10 +59,7 @@ def pack(theta: Array, dtype: type[np.floating[Any]]) -> Array:
 
 
 def add_positive_products(left: Array, packed: Array, out: Array) -> None:
-    """Add Σ_j max(0, (left θ)_ij) to ``out[i]``.
-
-    ``left`` is (2k, q') and θ is as :func:`pack` returns it.
-    """
+    """Add Σ_j max(0, (left θ)_ij) to ``out[i]`` for ``left`` (2k, q') and a packed θ."""
     u = np.empty(_PACKED_COLUMNS, packed.dtype)
     v = np.empty(_PACKED_COLUMNS, packed.dtype)
     _add_positive_products(left, packed, u, v, out)
@@ -73,11 +67,9 @@ def add_positive_products(left: Array, packed: Array, out: Array) -> None:
 
 @jit_without_allocation
 def _add_positive_products(left: Array, packed: Array, u: Array, v: Array, out: Array) -> None:
-    """Do the work of :func:`add_positive_products` in memory for the products of two rows.
-
-    Two rows at a time, so that each number loaded serves two products, and four products between a
-    load and a store of the sums; the last four are added up at once.
-    """
+    """Do the work of :func:`add_positive_products` in memory for the products of two rows."""
+    # Two rows at a time, so that each number loaded serves two products, and four products between
+    # a load and a store of the sums; the last four are added up at once.
     q = packed.shape[1]
     zero = packed.dtype.type(0)
     for b in range(packed.shape[0]):
@@ -127,3 +119,28 @@ def _two(a: Array, k: int) -> tuple[Any, Any]:
 def _four(a: Array, k: int) -> tuple[Any, Any, Any, Any]:
     """Return the entries k to k + 3 of a vector, or rows of a matrix."""
     return a[k], a[k + 1], a[k + 2], a[k + 3]
+
+
+@jit
+def add_gram_rows(
+    pointers: Array,
+    features: Array,
+    values: Array,
+    row_pointers: Array,
+    points: Array,
+    entries: Array,
+    rows: Array,
+    scale: Array,
+    out: Array,
+) -> None:
+    """Add scale_i m_iᵀY to ``out[i]`` for the columns i = ``rows`` of M."""
+    # M is in CSC form (pointers, features, values), Y in CSR form (row_pointers, points, entries):
+    # each feature of m_i adds a multiple of the row of Y that belongs to it.
+    for a in range(len(rows)):
+        i = rows[a]
+        products = out[a]
+        for k in range(pointers[i], pointers[i + 1]):
+            factor = scale[a] * values[k]
+            feature = features[k]
+            for e in range(row_pointers[feature], row_pointers[feature + 1]):
+                products[points[e]] += factor * entries[e]

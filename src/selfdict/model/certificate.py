@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import choose_device
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.model.dense_rows import DenseSums, MemoryRows
+from selfdict.compute.threads import single_threaded_blas
+from selfdict.kernels.columns import squared_norms
+from selfdict.model.dense_rows import row_scores
 from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.feasibility import check_residual, into_omega
 from selfdict.model.features import Feature, check_features, features_of
@@ -27,8 +27,8 @@ from selfdict.model.objective import (
 )
 from selfdict.model.problem import Problem
 from selfdict.model.rescaling import Rescaling
-from selfdict.model.score_bounds import DECIDED, ScoreBounds
-from selfdict.model.screening import row_scores, summation_depth
+from selfdict.model.score_bounds import DECIDED
+from selfdict.model.screening import summation_depth
 from selfdict.model.solution import Solution, consistent_bound
 from selfdict.model.sparse import SparseResidual
 
@@ -226,7 +226,7 @@ def residual_terms(
     return DualTerms.from_columns(
         np.einsum("ij,ij->j", theta, M, dtype=np.float64),
         np.einsum("ij,ij->j", theta, R, dtype=np.float64),
-        _scores(M, theta, w, D, v, device, penalty),
+        row_scores(M, theta, w, D, v, device, penalty),
         magnitudes=np.sqrt(squared_norms(theta)),
         data_norms=data_norms,
         atom_lengths=lengths(atom_norms, atom_weights),
@@ -237,32 +237,6 @@ def residual_terms(
         conjugate=conjugate,
         largest_scaling=largest_scaling,
     )
-
-
-def _scores(
-    M: Array,
-    theta: Array,
-    w: Array,
-    D: Array | None,
-    v: Array | None,
-    device: Any,
-    penalty: Array | None,
-) -> Array:
-    """Return the scores of all rows, or bounds on them where these are below the penalty."""
-    atoms = M
-    weights = w
-    if D is not None and v is not None:
-        atoms = D
-        weights = v
-    rows = MemoryRows(atoms, np.where(weights > 0, weights, 1.0))
-    if penalty is None or device is not None or not rows.pay(M.shape[1]):
-        return row_scores(M, theta, w, D, v, device)
-    own = np.zeros(1)
-    if D is None:
-        own = np.minimum(np.einsum("ij,ij->j", M, theta, dtype=np.float64), 0.0)
-    # rows without weight are zero in Ω
-    counted = np.where(weights > 0, penalty, np.inf)
-    return ScoreBounds(rows).scores(DenseSums(theta * w), counted, own, rough=False)
 
 
 def _conjugate_of(loss: Loss, psi: Array, s: Array) -> Callable[[float], float]:

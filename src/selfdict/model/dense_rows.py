@@ -9,12 +9,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import even_slices, for_slices
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
+from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
+from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.row_clusters import RowClusters
-from selfdict.model.score_bounds import ROWS_PER_SLICE, ColumnSums, Step, UnitRows
+from selfdict.model.score_bounds import ROWS_PER_SLICE, ColumnSums, ScoreBounds, Step, UnitRows
 from selfdict.model.score_metric import (
     Metric,
     MetricSums,
@@ -131,3 +129,39 @@ def bounds_by_clusters(
     with single_threaded_blas():
         for_slices(task, len(rows), even_slices(len(rows), ROWS_PER_SLICE))
     return bounds
+
+
+def row_scores(
+    M: Array,
+    theta: Array,
+    w: Array,
+    D: Array | None = None,
+    v: Array | None = None,
+    device: Any = None,
+    penalty: Array | None = None,
+) -> Array:
+    """Return σ_i(θ) of every row i in float64; 0 where the weight of the atom is 0.
+
+    M and θ are (m, n). The atoms D (m, d) and their weights v are by default M and w. With a
+    ``penalty`` (d,), a bound may be returned that shows that a score is below it.
+    """
+    atoms = M
+    weights = w
+    if D is not None and v is not None:
+        atoms = D
+        weights = v
+    own = np.zeros(1)
+    if D is None:
+        # the own column counts with its sign: the sum holds max(0, own), so min(0, own) is missing
+        own = np.minimum(np.einsum("ij,ij->j", M, theta, dtype=np.float64), 0.0)
+    counts = weights > 0
+    rows = MemoryRows(atoms, np.where(counts, weights, 1.0), device)
+    if penalty is not None and rows.pay(M.shape[1]):
+        slope = np.where(counts, penalty, np.inf)
+        return ScoreBounds(rows).scores(DenseSums(theta * w), slope, own, rough=False)
+    index = None
+    if not counts.all():
+        index = np.flatnonzero(counts)
+    scores = np.zeros(weights.size)
+    scores[counts] = rows.positive_sums(theta * w, index, np.float64)
+    return np.where(counts, scores + own, 0.0)

@@ -48,27 +48,14 @@ def dot_error(n_terms: int) -> float:
 
 @dataclass(frozen=True)
 class DualTerms:
-    """What D(cθ) is made of, for every c ≥ 0, with θ_j = s_j ψ(r_j).
+    """What D(cθ) is made of, for every c ≥ 0, with θ_j = s_j ψ(r_j)."""
 
-    Attributes
-    ----------
-    linear : float
-        ⟨θ, M⟩, from below.
-    quadratic : float
-        ⟨θ, R⟩, from above: Σ_j s_j ‖r_j‖² for the squared loss.
-    scores : (d,) ndarray of float64
-        σ_i(θ) of every row, or of those that count, from above.
-    conjugate : callable or None
-        c ↦ Σ_ij s_j ℓ*(c ψ_ij), for a loss that is not quadratic; None means ½c²·quadratic.
-    largest_scaling : float
-        The c beyond which that is infinite.
-    """
-
-    linear: float
-    quadratic: float
-    scores: Array
+    linear: float  # ⟨θ, M⟩, from below
+    quadratic: float  # ⟨θ, R⟩, from above: Σ_j s_j ‖r_j‖² for the squared loss
+    scores: Array  # (d,): σ_i(θ) of every row, or of those that count, from above
+    # c ↦ Σ_ij s_j ℓ*(c ψ_ij), for a loss that is not quadratic; None means ½c²·quadratic
     conjugate: Callable[[float], float] | None = None
-    largest_scaling: float = np.inf
+    largest_scaling: float = np.inf  # the c beyond which that is infinite
 
     def __add__(self, other: "DualTerms") -> "DualTerms":
         """Return the terms of two sets of columns together, for quadratic losses."""

@@ -6,10 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import for_slices
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
+from selfdict.compute.threads import for_slices, single_threaded_blas
+from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.dual import dot_error
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import for_slices
+from selfdict.compute.threads import for_slices, single_threaded_blas
 
 # leading directions in which distances are taken: the others are mostly noise
 N_COORDINATES = 12
@@ -18,20 +17,11 @@ ROWS_PER_CLUSTER = 8
 
 @dataclass(frozen=True)
 class RowClusters:
-    """A partition of unit vectors, with the mean of each part.
+    """A partition of unit vectors, with the mean of each part."""
 
-    Attributes
-    ----------
-    labels : (d,) ndarray of int32
-        The cluster of each vector.
-    centres : (m, C) ndarray of float64
-    directions : (m, q) ndarray
-        Orthonormal directions in which distances are taken.
-    """
-
-    labels: Array
-    centres: Array
-    directions: Array
+    labels: Array  # (d,): the cluster of each vector
+    centres: Array  # (m, C)
+    directions: Array  # (m, q): orthonormal directions in which distances are taken
 
     @classmethod
     def of(cls, D: Array, norms: Array, n_rows: int | None = None) -> "RowClusters":

@@ -20,8 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import even_slices, for_slices
+from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
 from selfdict.model.score_metric import (
     FEW_DIRECTIONS,
     MORE_DIRECTIONS,
@@ -78,27 +77,21 @@ class ColumnSums(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """(m, l)."""
-        ...
 
     def metric_sums(self) -> MetricSums:
         """Return what the metric of θ is made of."""
-        ...
 
     def sums_of_centres(self, centres: Array, reach: float) -> Array:
         """Return h(c) from above for the centres of clusters; ``reach`` is Σ_j ‖θ_j‖."""
-        ...
 
     def projected_sums(self, projection: Projection, coordinates: Array) -> Array:
         """Return h(P b) from above for the columns b of ``coordinates``."""
-        ...
 
     def rough_sums(self, rows: UnitRows, reach: float) -> Array:
         """Return h(x) computed in float32, from above unless the rows say otherwise."""
-        ...
 
     def exact_sums(self, rows: UnitRows) -> Array:
         """Return h(x) computed in float64."""
-        ...
 
 
 class Rows(Protocol):
@@ -107,48 +100,38 @@ class Rows(Protocol):
     @property
     def v(self) -> Array:
         """The positive weights of the atoms, (d,)."""
-        ...
 
     @property
     def lengths(self) -> Array:
         """‖d_i‖₂/v_i, (d,)."""
-        ...
 
     @property
     def fewest_for_clusters(self) -> int:
         """With fewer rows, bounds by clusters take more time than they save."""
-        ...
 
     def pay(self, n_columns: int) -> bool:
         """Whether bounds on all rows save time for this many columns of θ."""
-        ...
 
     def steps(self, rough: bool) -> Sequence[Step]:
         """Return the steps that save time here; ``rough``: float32 is enough."""
-        ...
 
     def values(self, rows: Array) -> Array:
         """Return some atoms as they are given, (m, k), as a dense array."""
-        ...
 
     def unit(self, rows: Array) -> UnitRows:
         """Return some atoms to be scaled to unit length."""
-        ...
 
     def positive_sums(self, theta: Array, rows: Array | None, dtype: type) -> Array:
         """Return Σ_j max(0, (d_i/v_i)ᵀθ_j) for some rows (None: all), multiplied in ``dtype``."""
-        ...
 
     def summation_depth(self, n_columns: int) -> int:
         """Return how many additions such a sum has gone through, at most."""
-        ...
 
     def cluster_bounds(self, theta: ColumnSums, metric: Metric, rows: Array, most: Array) -> Array:
         """Return h(c) + h(x − c) from above, with the centre c of the cluster of each row x.
 
         The values of rows whose bound exceeds ``most`` (k,) will be asked for next.
         """
-        ...
 
 
 class ScoreBounds:
@@ -169,19 +152,11 @@ class ScoreBounds:
         rough: bool,
         share: float = DECIDED,
     ) -> Array:
-        """Return scores of all rows, or upper bounds on them that are below their limit.
+        """Return scores of all rows, or upper bounds that are below ``share`` of the penalty.
 
-        Parameters
-        ----------
-        theta : ColumnSums
-        penalty : (d,) ndarray
-            μp of the rows; infinity for rows that do not count.
-        own : (d,) or (1,) ndarray
-            What the own column of each row adds to the sum of positive parts, ≤ 0.
-        rough : bool
-            Whether scores in float32 are enough.
-        share : float
-            The limit as a part of the penalty.
+        ``penalty`` (d,) are the slopes π_i'(0), infinite for rows that do not count. ``own`` (d,)
+        or (1,) is what the own column of each row adds to the sum of positive parts, ≤ 0.
+        ``rough``: scores in float32 are enough.
         """
         own = np.broadcast_to(own, penalty.shape)
         scores = np.zeros(len(penalty))

@@ -16,9 +16,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import for_slices
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.compute.threads import for_slices, single_threaded_blas
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.dual import dot_error
 from selfdict.model.screening import TILE_COLUMNS, positive_sums
 
@@ -32,24 +31,12 @@ MORE_DIRECTIONS = 32
 
 @dataclass(frozen=True)
 class MetricSums:
-    """What a metric is made of, as sums over columns of θ.
+    """What a metric is made of, as sums over columns of θ."""
 
-    Attributes
-    ----------
-    total : float
-        A.
-    mean : (m,) ndarray
-        Σ_j θ_j.
-    moments : (m, m) ndarray
-        S.
-    n_columns : int
-        How many columns were summed up.
-    """
-
-    total: float
-    mean: Array
-    moments: Array
-    n_columns: int
+    total: float  # A
+    mean: Array  # (m,): Σ_j θ_j
+    moments: Array  # (m, m): S
+    n_columns: int  # how many columns were summed up
 
     @classmethod
     def of(cls, theta: Array) -> "MetricSums":
@@ -85,23 +72,12 @@ class MetricSums:
 
 @dataclass(frozen=True)
 class Metric:
-    """What bounds h(d) for every d: A, Σθ_j, and L with LLᵀ ≥ S.
+    """What bounds h(d) for every d: A, Σθ_j, and L with LLᵀ ≥ S."""
 
-    Attributes
-    ----------
-    total : float
-        A, from above.
-    mean : (m,) ndarray
-        Σ_j θ_j.
-    factor : (m, m) ndarray
-        L, lower triangular.
-    rounding : float
-        Room for rounding, relative to A and to the lengths of the vectors a remainder comes from.
-    """
-
-    total: float
-    mean: Array
-    factor: Array
+    total: float  # A, from above
+    mean: Array  # (m,): Σ_j θ_j
+    factor: Array  # (m, m): L, lower triangular
+    # room for rounding, relative to A and to the lengths of the vectors a remainder comes from
     rounding: float
 
     @classmethod
@@ -141,19 +117,11 @@ class Projection:
     """Rows split into their part in a few directions and a remainder whose score is bounded.
 
     y = P b with b = WᵀLᵀx. Whatever P and b are as stored, x − P b is the remainder.
-
-    Attributes
-    ----------
-    metric : Metric
-    directions : (m, q) ndarray
-        W, orthonormal.
-    basis : (m, q) ndarray
-        P.
     """
 
     metric: Metric
-    directions: Array
-    basis: Array
+    directions: Array  # (m, q): W, orthonormal
+    basis: Array  # (m, q): P
 
     @classmethod
     def of(cls, X: Array, metric: Metric, n_directions: int = FEW_DIRECTIONS) -> "Projection":

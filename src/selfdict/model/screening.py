@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import even_slices, for_slices
+from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
 from selfdict.kernels.screening import (
     add_positive_differences,
     add_positive_products,
@@ -34,45 +33,6 @@ FUSED_FEATURES = 32
 
 # of θ, the rows to score (None: all), and the dtype of the product
 PositiveSums = Callable[[Array, Array | None, Any], Array]
-
-
-def row_scores(
-    M: Array,
-    theta: Array,
-    w: Array,
-    D: Array | None = None,
-    v: Array | None = None,
-    device: Any = None,
-) -> Array:
-    """Return σ_i(θ) of every row i in float64; 0 where the weight of the atom is 0.
-
-    Parameters
-    ----------
-    M : (m, n) ndarray
-    theta : (m, n) ndarray of float64
-    w : (n,) ndarray of float64
-    D, v : (m, d) and (d,) ndarray, optional
-        The atoms and their weights; by default the columns of M and w.
-    device : torch.device or None
-        Where to take the product; None for the CPU.
-    """
-    atoms = M
-    weights = w
-    if D is not None and v is not None:
-        atoms = D
-        weights = v
-    valid = np.flatnonzero(weights > 0)
-    rows = None
-    if valid.size < weights.size:
-        rows = valid
-    scores = np.zeros(weights.size)
-    positive_sums_of = screener(atoms, weights, device)
-    scores[valid] = positive_sums_of(theta * w, rows, np.float64)
-    if D is None:
-        # the own column counts with its sign: the sum holds max(0, own), so min(0, own) is missing
-        own = np.einsum("ij,ij->j", M, theta, dtype=np.float64)
-        scores[valid] += np.minimum(own[valid], 0.0)
-    return scores
 
 
 def summation_depth(n: int, device: Any) -> int:
@@ -95,18 +55,7 @@ def screener(D: Array, v: Array, device: Any) -> PositiveSums:
 def positive_sums(D: Array, v: Array, theta: Array, rows: Array | None, dtype: Any) -> Array:
     """Return Σ_j max(0, (d_i/v_i)ᵀθ_j) for the rows i.
 
-    The product is taken in ``dtype``, the sum in float64.
-
-    Parameters
-    ----------
-    D : (m, d) ndarray
-        The atoms: M itself, or another dictionary.
-    v : (d,) ndarray
-        Positive weights.
-    theta : (m, l) ndarray of float64
-    rows : (k,) ndarray of int or None
-        The rows to score; None for all d.
-    dtype : float32 or float64
+    D is (m, d), θ is (m, l). The product is taken in ``dtype``, the sum in float64.
     """
     count = D.shape[1]
     if rows is not None:

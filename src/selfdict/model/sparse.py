@@ -17,11 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.threads import for_slices
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.screening import add_positive_sums
-from selfdict.kernels.sparse import add_gram_rows, dense_columns
+from selfdict.compute.threads import for_slices, single_threaded_blas
+from selfdict.kernels.columns import dense_columns, squared_norms
+from selfdict.kernels.screening import add_gram_rows, add_positive_sums
 from selfdict.model.dual import DualTerms, dot_error
 
 # with ten thousand columns, a tile of this many rows fits into the second-level cache
@@ -30,29 +28,16 @@ _FORMED_ENTRIES = 1 << 23  # entries of the residuals formed at a time: 64 MiB
 
 
 class SparseResidual(NamedTuple):
-    """R = Y − D X for sparse Y (m, l): what is known of it without forming it.
+    """R = Y − D X for sparse Y (m, l): what is known of it without forming it."""
 
-    Attributes
-    ----------
-    Y : (m, l) sparse array
-    D : (m, k) ndarray of float64
-    Xt : (l, k) ndarray of float64
-        The coefficients, transposed.
-    inner, square : (l,) ndarray of float64
-        y_jᵀr_j and ‖r_j‖².
-    magnitudes : (l,) ndarray of float64
-        β_j, from which the errors of both follow.
-    square_error : (l,) ndarray of float64
-        By how much ``square`` may be too small.
-    """
-
-    Y: Any
-    D: Array
-    Xt: Array
+    Y: Any  # (m, l)
+    D: Array  # (m, k)
+    Xt: Array  # (l, k): the coefficients, transposed
+    # (l,): y_jᵀr_j and ‖r_j‖²
     inner: Array
     square: Array
-    magnitudes: Array
-    square_error: Array
+    magnitudes: Array  # (l,): β_j, from which the errors of both follow
+    square_error: Array  # (l,): by how much ``square`` may be too small
 
     @classmethod
     def of(cls, Y: Any, D: Array, Xt: Array, P: Array | None = None) -> "SparseResidual":
@@ -79,17 +64,7 @@ class SparseResidual(NamedTuple):
     def dual_terms(
         self, scores: Array, s: Array, w: Array, data_norms: Array, atom_lengths: Array
     ) -> DualTerms:
-        """Return the terms of the dual bound for θ_j = s_j r_j.
-
-        Parameters
-        ----------
-        scores : (d,) ndarray of float64
-            From :meth:`positive_sums`, with the own columns.
-        s, w, data_norms : (l,) ndarray of float64
-            Weights of the residual and of Ω, and ‖y_j‖.
-        atom_lengths : (d,) ndarray of float64
-            ‖m_i‖₂/w_i of the rows scored.
-        """
+        """Return the terms of the dual bound for θ_j = s_j r_j, as :class:`DualTerms` has them."""
         return DualTerms.from_columns(
             s * self.inner,
             s * self.square,

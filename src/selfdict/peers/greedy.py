@@ -12,23 +12,20 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.abundances import nnls
 from selfdict.compute.deadline import Deadline
+from selfdict.compute.linear_algebra import leading_directions, onto_common_span
 from selfdict.compute.scaling import (
     times_power_of_two,
     times_powers_of_two,
     unusual_column_exponents,
     unusual_exponent,
 )
-from selfdict.compute.span import leading_directions, onto_common_span
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.active_set import active_set
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How well chosen candidates explain some points, both rotated onto q leading directions.
-
-    ``points`` (q, k) have the weights ``sizes`` (k,); ``candidates`` (q, c) may be chosen.
-    """
+    """How well candidates (q, c) explain points (q, k) of weights ``sizes``, in q directions."""
 
     points: Array
     sizes: Array
@@ -39,10 +36,7 @@ class Fit:
 
     @classmethod
     def of(cls, points: Array, sizes: Array, candidates: Array, q: int) -> Self:
-        """Rotate points (m, k) and candidates (m, c) onto q leading directions of the points.
-
-        With q ≥ m nothing is left out.
-        """
+        """Rotate points (m, k) and candidates (m, c) onto q leading directions of the points."""
         points = points.astype(np.float64, copy=False)
         candidates = candidates.astype(np.float64, copy=False)
         # Errors are compared with one another only, and candidates by their directions: both may be
@@ -59,10 +53,8 @@ class Fit:
         return cls(basis.T @ points, sizes, basis.T @ candidates)
 
     def residual(self, K: Array) -> tuple[float, Array]:
-        """Return Σ_j s_j min_{h≥0} ‖d_j − D_K h‖² and the residuals (q, k), for candidates K.
-
-        This is what ``nnls`` computes, without its checks, which would take longer than the fit.
-        """
+        """Return Σ_j s_j min_{h≥0} ‖d_j − D_K h‖² and the residuals (q, k), for candidates K."""
+        # This is what nnls computes, without its checks, which would take longer than the fit.
         if K.size == 0:
             return self._weighted_square(self.points), self.points
         U = self.candidates[:, K]
@@ -101,12 +93,9 @@ class Fit:
         return float((values[r:] ** 2).sum())
 
     def promising(self, K: Array, trials: int) -> Array:
-        """Return the candidates likely to lower the error of K most: the best of two rankings.
-
-        The first ranks by the gain with the coefficients of K held fixed, which the true gain
-        exceeds. The second lets these coefficients take any value, also negative ones. Both are
-        remembered.
-        """
+        """Return the candidates likely to lower the error of K most: the best of two rankings."""
+        # The first ranks by the gain with the coefficients of K held fixed, which the true gain
+        # exceeds. The second lets these coefficients take any value, also negative ones.
         key = (trials, *_key(K))
         if key not in self._promising:
             self._promising[key] = self._rank(K, trials)
@@ -148,11 +137,10 @@ def _key(K: Array) -> tuple[int, ...]:
 
 @dataclass
 class Budget:
-    """How many more choices may be tried exactly, and until when.
+    """How many more choices may be tried exactly, and until when."""
 
-    The work is bounded by a count, not by time, so that results are the same on every machine. Only
-    a deadline that somebody asked for ends it before.
-    """
+    # The work is bounded by a count, not by time, so that results are the same on every machine.
+    # Only a deadline that somebody asked for ends it before.
 
     left: float = np.inf
     deadline: Deadline = field(default_factory=Deadline)
@@ -174,10 +162,7 @@ class Budget:
 
 
 def grow(fit: Fit, r: int, K: Array, trials: int, budget: Budget) -> Array:
-    """Add to K the candidate that lowers the error most until there are r, or none lowers it.
-
-    There are fewer than r as well if the time is up.
-    """
+    """Add the candidates that lower the error most, until there are r or the time is up."""
     while K.size < r and not budget.deadline.passed:
         choices = fit.promising(K, trials)
         squares = budget.squares(fit, K, choices)

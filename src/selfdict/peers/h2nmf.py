@@ -2,28 +2,25 @@
 
 from bisect import insort
 from dataclasses import dataclass
-from functools import cached_property
 from operator import attrgetter
 from threading import Lock
-from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix, as_rank
-from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.scaling import ordinary_squares
-from selfdict.compute.threads import for_slices, n_threads
-from selfdict.kernels.leading_eigen import leading_eigenpairs
+from selfdict.compute.threads import for_slices, n_threads, single_threaded_blas
 from selfdict.kernels.rank_two import correlate
-from selfdict.peers.leaf_columns import (
+from selfdict.peers.leaves import (
     COLUMNS_PER_LEAF_SLICE,
+    Leaf,
     LeafColumns,
     leaf_columns,
+    smaller_gram,
     unit_scale,
 )
-from selfdict.peers.rank_two import combined, first_part, gram, smaller_gram
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ def h2nmf(M: ArrayLike, n_clusters: int, *, previous: Clusters | None = None) ->
         return _describe(leaves, splits)
 
 
-def _first_leaves(M: Array, nodes: list[int], groups: list[Array]) -> "dict[int, _Leaf]":
+def _first_leaves(M: Array, nodes: list[int], groups: list[Array]) -> dict[int, Leaf]:
     """Return the leaves that the tree grows from, by their nodes."""
     leaves, total = _leaves(nodes, leaf_columns(M, groups))
     # Sums are taken in float64, whatever the dtype of M.
@@ -117,7 +114,7 @@ def _first_leaves(M: Array, nodes: list[int], groups: list[Array]) -> "dict[int,
     return leaves
 
 
-def _leaves(nodes: list[int], parts: list[LeafColumns]) -> "tuple[dict[int, _Leaf], float]":
+def _leaves(nodes: list[int], parts: list[LeafColumns]) -> tuple[dict[int, Leaf], float]:
     """Return leaves by their nodes, and the sum of all squares; no more leaves if it overflows."""
     leaves = {}
     total = 0.0
@@ -126,20 +123,19 @@ def _leaves(nodes: list[int], parts: list[LeafColumns]) -> "tuple[dict[int, _Lea
         total += float(np.trace(G))
         if not np.isfinite(total):
             break
-        leaves[node] = _Leaf.of(columns, G)
+        leaves[node] = Leaf.of(columns, G)
     return leaves, total
 
 
 class _Growth:
-    """The tree while it grows: leaves are tried, and the one with the largest gain is divided.
+    """The tree while it grows: leaves are tried, and the one with the largest gain is divided."""
 
-    To try a leaf means to compute the parts that a division would give. Each thread tries another
-    leaf: the one that is next or, if another thread is trying it, one that will probably be needed
-    later, which may be part of a leaf that is not divided yet. The result depends on the gains
-    alone, not on which thread has tried which leaf.
-    """
+    # To try a leaf means to compute the parts that a division would give. Each thread tries another
+    # leaf: the one that is next or, if another thread is trying it, one that will probably be
+    # needed later, which may be part of a leaf that is not divided yet. The result depends on the
+    # gains alone, not on which thread has tried which leaf.
 
-    def __init__(self, leaves: "dict[int, _Leaf]", splits: list[int], n_clusters: int) -> None:
+    def __init__(self, leaves: dict[int, Leaf], splits: list[int], n_clusters: int) -> None:
         self.leaves = leaves  # the leaves of the tree, by their node
         self.splits = splits
         self.n_clusters = n_clusters
@@ -147,7 +143,7 @@ class _Growth:
         # value is the gain or, before the leaf was tried, its bound. Sorted: the largest value
         # first; among equals, a bound before a gain, then the older node.
         self.queue: list[tuple[float, bool, int]] = []
-        self.untried: list[_Leaf] = []  # by priority, ascending
+        self.untried: list[Leaf] = []  # by priority, ascending
         # Bare locks instead of a condition: an interruption while a condition, which is Python
         # code, is entered or left would leave it locked.
         self.lock = Lock()
@@ -181,11 +177,8 @@ class _Growth:
                 self.wake_threads()
             raise
 
-    def next_leaf(self) -> "_Leaf | None":
-        """Divide the leaves that are first in the queue and tried; return the next leaf to try.
-
-        Return None if there are enough leaves or none can be divided.
-        """
+    def next_leaf(self) -> Leaf | None:
+        """Divide the leaves first in the queue that are tried; return the next to try, or None."""
         while True:
             with self.lock:
                 while self.queue and self.queue[0][1] and len(self.leaves) < self.n_clusters:
@@ -208,11 +201,8 @@ class _Growth:
             change.release()
         self.waiting.clear()
 
-    def choose_untried(self) -> "_Leaf | None":
-        """Return the leaf that is first in the queue; if a thread is trying it, another one.
-
-        The other one is the untried leaf of highest priority, if it will probably be needed.
-        """
+    def choose_untried(self) -> Leaf | None:
+        """Return the leaf that is first in the queue or, if a thread is trying it, another one."""
         first = self.leaves[self.queue[0][2]]
         if first in self.untried:
             return first
@@ -229,7 +219,7 @@ class _Growth:
             return candidate
         return None
 
-    def try_leaf(self, leaf: "_Leaf") -> None:
+    def try_leaf(self, leaf: Leaf) -> None:
         """Compute the parts of a leaf and record them; it may join the tree in the meantime."""
         children = leaf.parts()
         with self.lock:
@@ -241,11 +231,8 @@ class _Growth:
                 self.add_to_queue(leaf.node)
             self.wake_threads()
 
-    def add_untried(self, leaf: "_Leaf", limit: float = np.inf) -> None:
-        """Let a leaf be tried, if it can be divided.
-
-        ``limit`` is the smallest value among the leaves that must be divided before it.
-        """
+    def add_untried(self, leaf: Leaf, limit: float = np.inf) -> None:
+        """Let a leaf be tried; ``limit`` is the least value among those before it."""
         leaf.priority = min(leaf.bound, limit)
         if leaf.bound > 0:
             insort(self.untried, leaf, key=attrgetter("priority"))
@@ -268,86 +255,6 @@ class _Growth:
         self.splits.append(node)
 
 
-@dataclass(eq=False)
-class _Leaf:
-    """Some columns A of M, the two leading eigenpairs of A Aᵀ, and the parts of A."""
-
-    columns: LeafColumns
-    eigenvalues: Array
-    U: Array
-    gram: Array | None
-    # The trace of the Gram matrix that was summed over columns. That of this leaf, or that of the
-    # leaf from which this one's was obtained by subtraction.
-    summed_trace: float
-    children: "tuple[_Leaf, ...] | None" = None  # None before it was tried
-    node: int | None = None  # None before it joins the tree
-    priority: float = 0.0  # its bound, or the smallest gain of the leaves it is a part of
-
-    @classmethod
-    def of(cls, columns: LeafColumns, G: Array, summed_trace: float = 0.0) -> Self:
-        """Return the leaf of columns A with the Gram matrix G; 0 stands for the trace of G.
-
-        G is A Aᵀ, or AᵀA if that is smaller.
-        """
-        pairs = leading_eigenpairs(G)
-        U = pairs[1:]
-        if len(G) < columns.n_features:
-            U = combined(columns, U, pairs[0])
-        # A leaf of few columns takes less memory than its Gram matrix, which is soon recomputed.
-        gram = None
-        if columns.indices.size > columns.n_features:
-            gram = G
-        return cls(columns, pairs[0], U, gram, summed_trace or float(np.trace(G)))
-
-    @cached_property
-    def bound(self) -> float:
-        """The largest possible gain, rounded up; 0 if the columns are multiples of one another."""
-        first, second = self.eigenvalues
-        # Below this share of λ₁, λ₂ is rounding error.
-        if second > 1e-13 * first:
-            return float(second + 1e-14 * first)
-        return 0.0
-
-    @property
-    def gain(self) -> float:
-        """How much a division lowers the error."""
-        children = self.children or ()
-        return float(sum(child.eigenvalues[0] for child in children) - self.eigenvalues[0])
-
-    def parts(self) -> "tuple[_Leaf, ...]":
-        """Return the two parts; none if one of them would be empty."""
-        first = first_part(self.columns, self.U)
-        if first.all() or not first.any():
-            return ()
-        parts = self.columns.divide(first)
-        if self.gram is None:
-            return tuple(_Leaf.of(part, smaller_gram(part)) for part in parts)
-        smaller, larger = sorted(parts, key=lambda part: part.indices.size)
-        G = gram(smaller)
-        small = _Leaf.of(smaller, G)
-        large = self._without(G, self.gram, larger)
-        if large is None:
-            large = _Leaf.of(larger, smaller_gram(larger))
-        if smaller is parts[0]:
-            return small, large
-        return large, small
-
-    def _without(self, G: Array, whole: Array, columns: LeafColumns) -> "_Leaf | None":
-        """Return the leaf of the other columns, if G and ``whole`` are A Aᵀ of one part and of all.
-
-        Return None if the rounding errors of the subtraction could be too large.
-        """
-        remainder = _Leaf.of(columns, np.subtract(whole, G, out=whole), self.summed_trace)
-        self.gram = None  # it was overwritten
-        # The smallest λ₂, as a share of the trace, that the subtraction leaves accurate enough.
-        least = 1e-6
-        if columns.single_precision:
-            least = 1e-4
-        if remainder.eigenvalues[1] >= least * self.summed_trace:
-            return remainder
-        return None
-
-
 def _start(
     n: int, n_clusters: int, previous: Clusters | None
 ) -> tuple[list[int], list[int], list[Array]]:
@@ -366,7 +273,7 @@ def _start(
     return splits, nodes, np.split(order, np.cumsum(previous.sizes)[:-1])
 
 
-def _describe(leaves: dict[int, _Leaf], splits: list[int]) -> Clusters:
+def _describe(leaves: dict[int, Leaf], splits: list[int]) -> Clusters:
     """Return the result for the leaves, in the order of their nodes."""
     ordered = [leaves[node] for node in sorted(leaves)]
     sizes = np.array([leaf.columns.indices.size for leaf in ordered])
@@ -377,11 +284,8 @@ def _describe(leaves: dict[int, _Leaf], splits: list[int]) -> Clusters:
     return Clusters(labels, indices, sizes, np.array(splits, dtype=np.intp))
 
 
-def _most_typical(leaf: _Leaf) -> int:
-    """Return the column with the smallest mean-removed angle to the first singular vector.
-
-    Among ties, return the first one.
-    """
+def _most_typical(leaf: Leaf) -> int:
+    """Return the first column with the least mean-removed angle to the first singular vector."""
     direction = np.abs(leaf.U[:, 0])
     direction -= direction.mean()
     columns = leaf.columns

@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.abundances import column_residuals, fcls
-from selfdict.kernels.sparse import dense_columns
-from selfdict.peers._columns import enough, first_largest, negligible, with_squared_norms
+from selfdict.kernels.columns import dense_columns
+from selfdict.peers.spa import enough, first_largest, negligible, with_squared_norms
 
 
 def snpa(M: ArrayLike, r: int) -> Array:

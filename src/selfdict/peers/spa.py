@@ -1,4 +1,4 @@
-"""The successive projection algorithm."""
+"""The successive projection algorithm, with the rule for ties that all methods share."""
 
 from typing import Any, cast
 
@@ -6,18 +6,52 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
+from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.compute.device import choose_device
-from selfdict.kernels.candidates import possibly_larger, subtract_squares, surely_largest
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
-from selfdict.peers._columns import (
-    RESIDUAL_TIE,
-    enough,
-    first_largest,
-    negligible,
-    with_squared_norms,
+from selfdict.compute.scaling import exponent_from_squares, times_power_of_two
+from selfdict.kernels.columns import (
+    dense_columns,
+    possibly_larger,
+    squared_norms,
+    subtract_squares,
+    surely_largest,
 )
+
+# Squared residual norms that agree to this relative difference are ties.
+RESIDUAL_TIE = 1e-6
+
+
+def with_squared_norms(M: Array) -> tuple[Array, Array]:
+    """Return M, and ‖m_j‖² of every column in float64, in one pass; raise if M is not finite."""
+    # If squares leave the range of float64 or come near its ends, M is divided by a power of two,
+    # which changes no choice of columns.
+    norms = squared_norms(M)
+    exponent = exponent_from_squares(M, norms)
+    if exponent != 0:
+        M = times_power_of_two(M, -exponent)
+        norms = squared_norms(M)
+    if not np.isfinite(norms).all():
+        raise InputError("M contains NaN or infinity")
+    return M, norms
+
+
+def negligible(M: Array) -> float:
+    """Return the share of ‖m_j‖² below which a squared residual is rounding error in M's dtype."""
+    return float((16 * np.finfo(M.dtype).eps) ** 2 * M.shape[0])
+
+
+def first_largest(residuals: Array, norms: Array) -> int:
+    """Return the position of the largest residual; among ties, the larger norm, then the first."""
+    tied = np.flatnonzero(residuals >= (1 - RESIDUAL_TIE) * residuals.max())
+    return int(tied[np.argmax(norms[tied])])
+
+
+def enough(selected: list[int], r: int, reason: str) -> Array:
+    """Return the selected indices as an array; raise if there are fewer than r."""
+    if len(selected) < r:
+        raise InputError(f"r must be at most {len(selected)} for this M, got {r}: {reason}")
+    return np.array(selected, dtype=np.intp)
 
 
 def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) -> Array:
@@ -108,10 +142,7 @@ def _with_norms(M: ArrayLike, device: Any) -> tuple[Array, Array]:
 
 
 def _largest(M: Array, U: Array, residuals: Array, slack: Array) -> int:
-    """Return the column with the largest residual, or −1.
-
-    Both arrays are corrected for the columns whose residuals are computed explicitly.
-    """
+    """Return the column with the largest residual, or −1; correct what is computed explicitly."""
     while True:
         # Low enough that every column which may tie with the largest is a candidate.
         threshold = (1 - 2 * RESIDUAL_TIE) * surely_largest(residuals, slack)

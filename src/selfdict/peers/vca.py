@@ -7,9 +7,8 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_matrix, as_rank
-from selfdict.compute.span import onto_span
-from selfdict.compute.sums import second_moments
-from selfdict.peers._columns import enough, first_largest, negligible, with_squared_norms
+from selfdict.compute.linear_algebra import onto_span, second_moments
+from selfdict.peers.spa import enough, first_largest, negligible, with_squared_norms
 
 
 def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
@@ -112,11 +111,8 @@ def _multiply(U: Array, M: Array) -> Array:
 
 
 def _signal_to_noise(total: float, captured: float, share: float) -> float:
-    """Return the signal-to-noise ratio in decibels.
-
-    ``total`` is the power of the data, ``captured`` that of its mean and r leading components.
-    ``share`` = r / m is the part of white noise that these components capture.
-    """
+    """Return decibels from the power of the data and that of its mean and r leading components."""
+    # ``share`` = r / m is the part of white noise that these components capture.
     noise = total - captured
     if noise <= 1e-14 * total:
         return np.inf

@@ -6,9 +6,9 @@ from numpy.typing import ArrayLike
 from selfdict._validation import Array, as_matrix, as_rank, as_vector
 from selfdict.abundances import column_residuals, nnls
 from selfdict.compute.scaling import times_power_of_two, unusual_exponent
-from selfdict.kernels.sparse import dense_columns
+from selfdict.kernels.columns import dense_columns
 from selfdict.model.omega import column_norms
-from selfdict.peers._columns import enough, negligible, with_squared_norms
+from selfdict.peers.spa import enough, negligible, with_squared_norms
 
 
 def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:

@@ -10,7 +10,7 @@ from selfdict._display import line, shortened, table
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_indices, as_scalar
 from selfdict.abundances import fcls, nnls
-from selfdict.kernels.sparse import dense_columns
+from selfdict.kernels.columns import dense_columns
 from selfdict.metrics import mean_removed_angles
 from selfdict.model.objective import problem_of
 from selfdict.model.omega import column_norms

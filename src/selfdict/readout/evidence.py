@@ -1,54 +1,38 @@
-"""What a choice of columns is judged by: the data behind a solution, whatever it was reduced to."""
+"""What columns are chosen by: the data behind a solution, and three ways to read X alone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.cluster.hierarchy
+import scipy.spatial.distance
 from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
+from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.objective import problem_of
+from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution
 from selfdict.peers.h2nmf import Clusters
-from selfdict.reductions.candidates import Candidates
-from selfdict.reductions.columns import ColumnSubset
+from selfdict.peers.spa import spa
+from selfdict.reductions.columns import Candidates, ColumnSubset, weighted_columns
 from selfdict.reductions.compression import compress
-from selfdict.reductions.weighting import weighted_columns
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A solution with all the data it was found for.
+    """A solution with all the data it was found for."""
 
-    Attributes
-    ----------
-    solution : Solution
-        Of all points, or of some of them.
-    w : ndarray
-        The weights of Ω of its problem.
-    M : (m, n) ndarray or sparse array
-        All points; times the roots of their sample weights, if there are any.
-    A : (m, d) ndarray or sparse array
-        The columns to choose from: M, or the atoms of a dictionary.
-    tied : bool
-        Whether A is M.
-    points : (k,) ndarray of int
-        The columns of A that the rows of the solution belong to.
-    clusters : Clusters or None
-        The clusters that the solution's points represent.
-    """
-
-    solution: Solution
-    w: Array
-    M: Any
-    A: Any
-    tied: bool
-    points: Array
-    clusters: Clusters | None
+    solution: Solution  # of all points, or of some of them
+    w: Array  # the weights of Ω of its problem
+    M: Any  # (m, n) all points, times the roots of their sample weights
+    A: Any  # (m, d) the columns to choose from: M, or the atoms of a dictionary
+    tied: bool  # whether A is M
+    points: Array  # the columns of A that the rows of the solution belong to
+    clusters: Clusters | None  # that the solution's points represent
 
     @classmethod
     def of(cls, solution: Solution) -> "Evidence":
@@ -84,11 +68,9 @@ class Evidence:
 
 
 def groups_of_rows(solution: Solution, groups: tuple[Array, ...]) -> tuple[Array, ...]:
-    """Return groups of points as groups of rows of a solution, which may be one of representatives.
-
-    A group without a representative is represented by the one that points in the direction of its
-    first point most nearly.
-    """
+    """Return groups of points as groups of rows of a solution, maybe one of representatives."""
+    # A group without a representative is represented by the one that points in the direction of its
+    # first point most nearly.
     problem = problem_of(solution)
     points = Evidence.of(solution).points
     if points.size == problem.root.n_atoms:
@@ -130,3 +112,62 @@ def _in_units_of_representatives(clusters: Clusters, whole: Problem) -> Clusters
         return clusters
     own = whole.sample_weight[clusters.indices].astype(np.float64)
     return replace(clusters, sizes=clusters.sizes / np.where(own > 0, own, 1.0))
+
+
+def by_diagonal(evidence: Evidence, r: int) -> Array:
+    """Return the rows of the r largest diagonal entries of X, or of the r widest gates."""
+    diagonal = evidence.solution.diagonal
+    order = np.argsort(-diagonal, kind="stable")[:r]
+    return order[diagonal[order] > 0]
+
+
+def by_spa(evidence: Evidence, r: int) -> Array:
+    """Run SPA on the rows of X, in units where all columns have ℓ1 norm one (section 4.2)."""
+    solution = evidence.solution
+    w = evidence.w
+    v = w
+    if not evidence.tied:
+        v = column_norms(evidence.A)
+    inverse = np.zeros_like(w)
+    np.divide(1.0, w, out=inverse, where=w > 0)
+    Z = solution.coef * v[solution.support, None] * inverse
+    if len(Z) == 0:
+        return solution.support
+    rank = min(r, len(Z), int(np.linalg.matrix_rank(Z)))
+    if rank == 0:
+        return solution.support
+    return solution.support[spa(Z.T, rank)]
+
+
+def by_clusters(evidence: Evidence, r: int) -> Array:
+    """Merge near columns of the support until r groups have 1/(r+1) of the weight each."""
+    solution = evidence.solution
+    support = solution.support
+    weight = solution.diagonal[support].astype(np.float64)
+    if support.size <= r:
+        return support[np.argsort(-weight, kind="stable")]
+    columns = evidence.A[:, evidence.points[support]].astype(np.float64)
+    columns /= np.abs(columns).sum(axis=0)
+    distances = scipy.spatial.distance.pdist(columns.T, "cityblock")
+    tree = scipy.cluster.hierarchy.average(distances)
+    # by height: asked for a number of clusters, scipy before 1.15 may return fewer
+    heights = [0.0, *tree[: support.size - r, 2]]
+    for height in heights:
+        labels = scipy.cluster.hierarchy.fcluster(tree, height, criterion="distance")
+        total = np.bincount(labels, weights=weight)
+        heaviest = np.argsort(-total, kind="stable")[:r]
+        if total[heaviest].min() >= total.sum() / (r + 1):
+            break
+    chosen = []
+    for label in heaviest:
+        members = np.flatnonzero(labels == label)
+        if members.size:
+            chosen.append(members[np.argmax(weight[members])])
+    return support[chosen]
+
+
+READERS: dict[str, Callable[[Evidence, int], Array]] = {
+    "diagonal": by_diagonal,
+    "spa": by_spa,
+    "clusters": by_clusters,
+}

@@ -17,10 +17,9 @@ from selfdict._validation import Array, as_indices, as_matrix
 from selfdict.abundances.illumination import PURITY
 from selfdict.abundances.shares import unit_shares
 from selfdict.abundances.uncertainty import Variability
-from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.scaling import exponent_from_squares, times_power_of_two
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
+from selfdict.compute.threads import single_threaded_blas
+from selfdict.kernels.columns import dense_columns, squared_norms
 
 # where few pixels are that pure, the purest ones with this part of a material's shares are taken
 LEAST_PART = 0.05

@@ -19,28 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from selfdict._display import table
+from selfdict._display import at_least, at_most, share_of, table
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_indices, as_scalar
-from selfdict.compute.deadline import Deadline
-from selfdict.model.certificate import certify, with_certificate
+from selfdict.model.certificate import with_certificate
 from selfdict.model.feasibility import into_omega
 from selfdict.model.features import UnsupportedError
-from selfdict.model.objective import objective_value, problem_of
-from selfdict.model.problem import Problem
-from selfdict.model.solution import Solution, Status, consistent_bound
-from selfdict.readout.limits import closed_rows, rank_limit
-from selfdict.readout.wording import at_least, at_most, share_of
-from selfdict.solvers.working_set import WorkingSet
+from selfdict.model.objective import problem_of
+from selfdict.model.solution import Solution
+from selfdict.readout.bounds import LimitedSolver, Trials, closed_rows, rank_limit
 
-# relative gaps: bounds are percentages, and the last digits of a solve would prove nothing more
-FINE_TOLERANCE = 2e-4
-COARSE_TOLERANCE = 5e-3
 # Groups that may double the objective are not said to suffice.
 MOST_TO_SUFFICE = 1.0
-# Of more points the solver tries samples first, unless it has a start. That finds the rows that
-# take the place of others in half the time.
-FEW_POINTS = 2000
 
 
 @dataclass(frozen=True)
@@ -96,7 +86,7 @@ class Proof:
             closed = share_of(int(self.closed.sum()), self.closed.size)
             sentences.append(f"{closed} of the candidates are proven to play no part.")
         if not self.complete:
-            sentences.append("The time was up before everything was tried.")
+            sentences.append("The proof is incomplete: it was stopped early.")
         return " ".join(sentences)
 
     def _enough_in_words(self) -> str:
@@ -121,17 +111,16 @@ class Proof:
     def _needed_in_words(self) -> str:
         needed = self.needed[self.is_needed]
         if len(needed) == 0:
-            return "None of them is proven to be needed."
-        rise = f"{at_least(needed.min())} to {at_least(needed.max())}"
-        if len(needed) == 1:
-            rise = at_least(needed[0])
+            return "None is proven necessary."
+        cost = at_least(needed.min())
         if len(self.groups) == 1:
-            return f"Without it, it is at least {rise} worse."
+            return f"Leaving it out costs at least {cost}."
         if len(needed) == len(self.groups):
-            return f"Without one of them it is at least {rise} worse."
+            return f"Leaving any of them out costs at least {cost}."
+        if len(needed) == 1:
+            return f"One is proven necessary: leaving it out costs at least {cost}."
         return (
-            f"Proven to be needed: {len(needed)} of them. Without such a one it is at least {rise} "
-            "worse."
+            f"{len(needed)} are proven necessary: leaving any of these out costs at least {cost}."
         )
 
 
@@ -143,7 +132,7 @@ def prove_groups(
     max_seconds: float | None = None,
     budget: float | None = None,
 ) -> Proof:
-    """Prove how far some groups of rows suffice, and how far each of them is needed.
+    """Prove how close some groups of rows come to the optimum, and what leaving one out costs.
 
     Parameters
     ----------
@@ -179,11 +168,7 @@ def prove_groups(
     mu = problem.require_mu()
     tol = as_scalar(tol, "tol")
     checked = _checked_groups(groups, problem.n_atoms)
-    if budget is not None:
-        budget = as_scalar(budget, "budget")
-    if max_seconds is not None:
-        max_seconds = as_scalar(max_seconds, "max_seconds")
-    solver = _Solver(Deadline(budget), max_seconds)
+    solver = LimitedSolver(budget, max_seconds)
     # All solves are at this penalty, whatever it was steered to.
     problem = problem.with_mu(mu)
     solution = replace(into_omega(solution), problem=problem)
@@ -194,7 +179,7 @@ def prove_groups(
         refined = solver.solve(problem, tol, solution)
         if refined.gap <= solution.gap:
             solution = refined
-    trials = _Trials(solution, solver)
+    trials = Trials(solution, solver)
     enough = trials.enough(checked)
     needed = np.array([trials.needed(group) for group in checked])
     closed = np.zeros(problem.n_atoms, dtype=bool)
@@ -207,33 +192,8 @@ def prove_groups(
         closed=closed,
         solution=solution,
         groups=checked,
-        complete=not solver.deadline.given_up,
+        complete=solver.complete,
     )
-
-
-@dataclass(frozen=True)
-class _Solver:
-    """Solves within a time limit of all of them, and one of each."""
-
-    deadline: Deadline
-    max_seconds: float | None
-
-    def has_time(self) -> bool:
-        """Whether another solve may begin; it is given up if not."""
-        if self.deadline.passed:
-            self.deadline.give_up("a solve")
-            return False
-        return True
-
-    def solve(self, problem: Problem, tol: float, start: Solution | None) -> Solution:
-        """Return a solution; after one that was interrupted there is no time for others."""
-        limits = [limit for limit in (self.deadline.left, self.max_seconds) if limit is not None]
-        found = WorkingSet(tol=tol, max_seconds=min(limits, default=None)).solve(problem, start)
-        if found.status in (Status.MAX_SECONDS, Status.INTERRUPTED):
-            self.deadline.give_up("a solve")
-        if found.status is Status.INTERRUPTED:
-            self.deadline.end()
-        return found
 
 
 def _checked_groups(groups: Any, n_atoms: int) -> tuple[Array, ...]:
@@ -249,61 +209,3 @@ def _checked_groups(groups: Any, n_atoms: int) -> tuple[Array, ...]:
     if np.unique(together).size < together.size:
         raise InputError("groups must not overlap")
     return tuple(checked)
-
-
-@dataclass(frozen=True)
-class _Trials:
-    """The problem of a solution, solved again with some rows closed."""
-
-    solution: Solution
-    solver: _Solver
-
-    def enough(self, groups: tuple[Array, ...]) -> float:
-        """Return how much worse the groups alone are at most."""
-        bound = self.solution.dual_bound
-        others = np.setdiff1d(np.arange(self.solution.diagonal.size), np.concatenate(groups))
-        if not bound > 0 or not self.solver.has_time():
-            return np.inf
-        found = self._without(others, FINE_TOLERANCE)
-        attained = objective_value(found).from_above
-        # with fewer rows open the optimum is not lower
-        return attained / consistent_bound(bound, attained, 0.0) - 1
-
-    def needed(self, group: Array) -> float:
-        """Return by how much the objective rises at least if a group may not be used."""
-        reached = objective_value(self.solution).from_above
-        # without a weight in the group, the solution does without it already
-        is_idle = not self.solution.diagonal[group].any()
-        if not reached > 0 or is_idle or not self.solver.has_time():
-            return 0.0
-        found = self._without(group, COARSE_TOLERANCE)
-        rise = found.objective / reached - 1
-        known = found.dual_bound / reached - 1
-        # Two digits of a rise are enough; a small one needs a finer solve.
-        if rise - known > max(FINE_TOLERANCE, 0.05 * rise) and self.solver.has_time():
-            found = self._without(group, FINE_TOLERANCE, found)
-            known = max(known, found.dual_bound / reached - 1)
-        return max(0.0, known)
-
-    def _without(self, rows: Array, tol: float, start: Solution | None = None) -> Solution:
-        """Solve the problem with some rows closed, from a start if there is a good one."""
-        solution = self.solution
-        problem = problem_of(solution)
-        p = problem.p.copy()
-        p[rows] = np.inf  # an infinite price: never opened, and no part of the bound
-        if rows.size == problem.n_atoms:
-            # X = 0 is all that is left
-            return certify(_closed_at(solution, rows).for_problem(problem.changed(p=p)))
-        if start is None and problem.n_points <= FEW_POINTS:
-            start = _closed_at(solution, rows)
-        return self.solver.solve(problem.changed(p=p), tol, start)
-
-
-def _closed_at(solution: Solution, rows: Array) -> Solution:
-    """Return the diagonal of a solution without some rows, as a start."""
-    diagonal = solution.diagonal.copy()
-    diagonal[rows] = 0.0
-    support = np.flatnonzero(diagonal)
-    n_points = problem_of(solution).n_points
-    coef = np.zeros((support.size, n_points), dtype=solution.coef.dtype)
-    return replace(solution, support=support, coef=coef, diagonal=diagonal)

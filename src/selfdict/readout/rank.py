@@ -9,14 +9,11 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array, as_matrix, as_rank
-from selfdict.compute.span import smaller_moments
-from selfdict.compute.sums import second_moments
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
+from selfdict.compute.linear_algebra import second_moments, smaller_moments
+from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.metrics import relative_error
 from selfdict.model.solution import Solution
-from selfdict.peers._columns import with_squared_norms
-from selfdict.peers.spa import spa
+from selfdict.peers.spa import spa, with_squared_norms
 from selfdict.readout.evidence import Evidence
 from selfdict.readout.selection import select_from
 from selfdict.readout.signal import NEGLIGIBLE, signal_dimension

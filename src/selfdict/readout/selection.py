@@ -6,12 +6,11 @@ from scipy.sparse import issparse
 
 from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array, as_rank
-from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.deadline import Deadline
+from selfdict.compute.threads import single_threaded_blas
 from selfdict.model.solution import Solution
-from selfdict.readout.evidence import Evidence
-from selfdict.readout.readers import READERS
-from selfdict.readout.search import EXTRA_DIRECTIONS, by_exchange, complete
+from selfdict.readout.evidence import READERS, Evidence
+from selfdict.readout.exchange import EXTRA_DIRECTIONS, by_exchange, complete
 
 
 def select_indices(
@@ -73,9 +72,9 @@ def select_indices(
     evidence = Evidence.of(solution)
     deadline = Deadline(max_seconds)
     K = select_from(evidence, r, method, deadline)
-    if deadline.given_up:
+    if deadline.skipped:
         warn_caller(
-            f"The time limit left something out: {'; '.join(deadline.given_up)}.",
+            f"The time limit left something out: {'; '.join(deadline.skipped)}.",
         )
     return K
 
@@ -83,10 +82,7 @@ def select_indices(
 def select_from(
     evidence: Evidence, r: int, method: str = "auto", deadline: Deadline | None = None
 ) -> Array:
-    """Do what :func:`select_indices` does, for a solution with its data.
-
-    What is left out because of the deadline is recorded in it.
-    """
+    """Do what :func:`select_indices` does; what is skipped is recorded in the deadline."""
     if deadline is None:
         deadline = Deadline()
     of = "points"

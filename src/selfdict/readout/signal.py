@@ -6,11 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix
-from selfdict.compute.span import smaller_moments
-from selfdict.compute.sums import in_order
+from selfdict.compute.linear_algebra import in_order, smaller_moments
 from selfdict.metrics import relative_error
-from selfdict.peers._columns import with_squared_norms
-from selfdict.peers.spa import spa
+from selfdict.peers.spa import spa, with_squared_norms
 
 # A point with a larger share of the data's energy in some direction is alone in that direction.
 _ALONE = 0.5
@@ -27,51 +25,19 @@ NEGLIGIBLE = 1e-10
 
 @dataclass(frozen=True)
 class Signal:
-    """What the singular values and the noise of a matrix say about its number of materials.
+    """What the singular values and the noise of a matrix say about its number of materials."""
 
-    Attributes
-    ----------
-    dimension : int or None
-        The number of directions in which there is more signal than noise, by HySime; None if there
-        are too few points to estimate the noise.
-    noise : float or None
-        ‖noise‖_F / ‖M‖_F.
-    limits : (m,) ndarray
-        ``limits[r - 1]`` is the relative error that no r vectors are below.
-    clear_dimension : int or None
-        The dimension if only noise is left after it, much more before the last direction, and if
-        that many points explain all others up to noise. So it is for mixtures of a few constant
-        spectra. If spectra vary, the dimension counts their variations, and this is None.
-    alone : (n,) ndarray of bool
-        The points that were left out of all this, since each is alone in some direction: damaged
-        pixels, or materials of a single pixel.
-    """
-
-    dimension: int | None
-    noise: float | None
-    limits: Array
+    dimension: int | None  # by HySime; None for too few points to estimate the noise
+    noise: float | None  # ‖noise‖_F / ‖M‖_F
+    limits: Array  # limits[r - 1] is the relative error that no r vectors are below
+    # The dimension if only noise is left after it, and if that many points explain all others up to
+    # noise, as for mixtures of a few constant spectra. If spectra vary, this is None.
     clear_dimension: int | None
-    alone: Array
+    alone: Array  # (n,) bool: points left out of all this, each alone in some direction
 
 
 def measure_signal(M: ArrayLike, sample_weight: ArrayLike | None = None) -> Signal:
-    """Measure signal and noise of the columns of a matrix.
-
-    Parameters
-    ----------
-    M : (m, n) array_like
-        Data points are columns.
-    sample_weight : (n,) array_like, optional
-        How many points each column stands for; ones by default.
-
-    Examples
-    --------
-    >>> from selfdict.datasets import make_mixtures
-    >>> from selfdict.readout.signal import measure_signal
-    >>> signal = measure_signal(make_mixtures(30, 500, 4, noise=0.001, random_state=0)[0])
-    >>> signal.dimension, signal.clear_dimension, int(signal.alone.sum())
-    (4, 4, 0)
-    """
+    """Measure signal and noise of the columns of M (m, n), which may stand for several points."""
     points, _ = with_squared_norms(as_matrix(M, finite=False))  # what is measured has no unit
     weighted = points
     if sample_weight is not None:
@@ -121,17 +87,9 @@ def _points_suffice(points: Array, weighted: Array, dimension: int, limits: Arra
 
 
 def signal_dimension(R: Array, n_points: int | None = None) -> tuple[int, Array]:
-    """Return the dimension of the signal subspace by HySime, and the noise variance of each row.
-
-    Parameters
-    ----------
-    R : (m, m) ndarray
-        M Mᵀ, in any unit.
-    n_points : int, optional
-        Number of columns of M, more than m. With it the noise is corrected for the number of rows
-        that each regression fits, and noise counts as signal in none of the directions in which it
-        is largest by chance. By default it is assumed to be large.
-    """
+    """Return the signal dimension by HySime, and the noise variance of each row, from R = M Mᵀ."""
+    # With the number of points, more than m, the noise is corrected for the number of rows that
+    # each regression fits, and is not counted as signal where it is largest by chance.
     m = len(R)
     rows_per_point = 0.0
     if n_points is not None:
@@ -155,10 +113,8 @@ def signal_dimension(R: Array, n_points: int | None = None) -> tuple[int, Array]
 
 
 def _alone(M: Array, R: Array) -> Array:
-    """Return which columns hold most of the energy in some direction, as booleans.
-
-    The largest share of one column m over all directions u, (uᵀm)² / uᵀRu, is mᵀ R⁻¹ m.
-    """
+    """Return which columns hold most of the energy in some direction, as booleans."""
+    # The largest share of one column m over all directions u, (uᵀm)² / uᵀRu, is mᵀ R⁻¹ m.
     m, n = M.shape
     # With few points per row all shares are large: those of Gaussian data have the mean m / n and a
     # standard deviation of about √(2m) / n.

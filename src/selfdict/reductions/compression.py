@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_count, as_generator, as_matrix, as_rank
-from selfdict.compute.blas import single_threaded_blas
-from selfdict.compute.span import leading_directions
-from selfdict.compute.sums import transposed_product
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.compute.linear_algebra import leading_directions, transposed_product
+from selfdict.compute.threads import single_threaded_blas
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.certificate import residual_terms
 from selfdict.model.dual import dot_error
 from selfdict.model.features import UnsupportedError
@@ -29,7 +28,7 @@ from selfdict.model.objective import objective_value, residual
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.model.reduction import Reduction
 from selfdict.model.solution import Solution, consistent_bound
-from selfdict.reductions.weighting import weighted_columns
+from selfdict.reductions.columns import weighted_columns
 
 METHODS = ("svd", "gaussian", "srht")
 
@@ -124,11 +123,9 @@ class Compression(Reduction):
 
 
 def _bound(problem: Problem, basis: Array, solution: Solution) -> float:
-    """Return the dual bound of a problem for θ = Qϑ, with ϑ the residual seen in a basis.
-
-    The basis is orthonormalised and the data projected in double precision; what rounding is left
-    in that is taken off the bound.
-    """
+    """Return the dual bound of a problem for θ = Qϑ, with ϑ the residual seen in a basis."""
+    # The basis is orthonormalised and the data projected in double precision; what rounding is left
+    # in that is taken off the bound.
     M = problem.M
     with single_threaded_blas():
         Q = np.linalg.qr(basis.astype(np.float64))[0]
@@ -211,10 +208,8 @@ def _check_method(method: str) -> None:
 
 
 def _hadamard_columns(m: int, q: int, rng: np.random.Generator) -> Array:
-    """Return q random columns of the first m rows of a Hadamard matrix, with random signs of rows.
-
-    The entries of a Hadamard matrix are the signs (−1)^popcount(i & k).
-    """
+    """Return q random columns of the first m rows of a Hadamard matrix, with random signs."""
+    # The entries of a Hadamard matrix are the signs (−1)^popcount(i & k).
     size = 1 << (m - 1).bit_length()
     bits = np.arange(m)[:, None] & rng.choice(size, q, replace=False)
     for shift in (32, 16, 8, 4, 2, 1):

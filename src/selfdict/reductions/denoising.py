@@ -13,15 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_count, as_matrix, as_rank
+from selfdict.compute.linear_algebra import transposed_product
 from selfdict.compute.scaling import exponent_from_squares, squared_unit, times_power_of_two
-from selfdict.compute.sums import transposed_product
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.features import UnsupportedError
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, ReducedFrom
-from selfdict.reductions.columns import GateReduction
+from selfdict.reductions.columns import GateReduction, weighted_columns
 from selfdict.reductions.compression import compress
-from selfdict.reductions.weighting import weighted_columns
 from selfdict.solvers.penalty import RELATIVE_OFFSET
 
 

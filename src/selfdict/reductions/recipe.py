@@ -6,22 +6,38 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array, as_generator
-from selfdict.abundances.prediction import MANY_ENDMEMBERS, affords_fits
+from selfdict.abundances.nnls import MANY_ENDMEMBERS, affords_fits
 from selfdict.compute.deadline import Deadline
 from selfdict.model.features import Feature, UnsupportedError, features_of
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, jitter
 from selfdict.model.solution import Callback, Solution
 from selfdict.peers.h2nmf import Clusters
-from selfdict.reductions.candidates import Candidates
+from selfdict.reductions.columns import Candidates, weighted_columns
 from selfdict.reductions.compression import Compression
 from selfdict.reductions.denoising import Denoised, Denoising
-from selfdict.reductions.weighting import weighted_columns
 from selfdict.solvers.base import Solver
 from selfdict.solvers.conic import Conic
 from selfdict.solvers.penalty import mu_heuristic
 
 _PENALTY_SAMPLE = 1000  # points that the penalty is chosen by if the time is short
+
+# The certified solver takes SECONDS (n / POINTS)^EXPONENT (m / FEATURES) for n points of m features
+# on two cores: fitted to `python -m benchmarks working_set --growth`
+POINTS = 94_249
+FEATURES = 162
+SECONDS = 10.0
+EXPONENT = 1.4
+# more components mean a smaller penalty, which opens more rows: times (r / COMPONENTS)^0.75, from
+# runs with 6, 12, 20 and 40 components on 21,025 points of 200 features
+COMPONENTS = 6
+COMPONENTS_EXPONENT = 0.75
+# part of a time limit that the solver may be predicted to take; the rest is to choose and prove
+LIMIT_SHARE = 0.4
+# what a user waits for without being asked
+MODERATE_SECONDS = 60.0
+# clusters of the paper's FGNSR-500
+N_CLUSTERS = 500
 
 
 @dataclass(frozen=True)
@@ -143,7 +159,7 @@ class Recipe:
             # a point that counts s times is one that is √s times as long, for SPA as well
             data = weighted_columns(reduced)
             if deadline is not None and not _affords_penalty(deadline, data, rank):
-                deadline.give_up("the penalty was chosen by a sample of the points")
+                deadline.skip("the penalty was chosen by a sample of the points")
                 return self.mu_factor * _penalty_of_a_sample(data, rank, reduced.loss)
             return self.mu_factor * mu_heuristic(data, rank, reduced.p, loss=reduced.loss)
         heuristic = mu_heuristic(
@@ -198,10 +214,7 @@ def denoised_data(problem: Problem) -> Denoised | None:
 
 
 def denoise_again(solution: Solution, rank: int) -> Solution:
-    """Return a solution of denoised data as one of the data denoised to another rank.
-
-    A solution of data that was not denoised is returned as it is.
-    """
+    """Return a solution of denoised data as one of the data denoised to another rank."""
     problem = solution.problem
     if problem.reduced_from is None:
         return solution
@@ -216,3 +229,48 @@ def denoise_again(solution: Solution, rank: int) -> Solution:
     else:
         return solution
     return solution.for_problem(other.changed(mu=problem.mu, p=problem.p))
+
+
+@dataclass(frozen=True)
+class CandidateChoice:
+    """What ``candidates="auto"`` means for some data."""
+
+    n_clusters: int | None  # None: all points are candidates
+    reason: str  # a sentence for a person
+
+
+def predicted_seconds(n_points: int, n_features: int, n_components: int) -> float:
+    """Return about how long the certified solver takes with all points as candidates."""
+    seconds = SECONDS * (n_points / POINTS) ** EXPONENT * n_features / FEATURES
+    many = max(1.0, n_components / COMPONENTS)
+    return float(seconds * many**COMPONENTS_EXPONENT)
+
+
+def choose_candidates(
+    n_points: int, n_features: int, n_components: int, max_seconds: float | None = None
+) -> CandidateChoice:
+    """Take all points if that is predicted to take at most a minute, else representatives."""
+    seconds = predicted_seconds(n_points, n_features, n_components)
+    moderate = MODERATE_SECONDS
+    if max_seconds is not None:
+        moderate = min(moderate, LIMIT_SHARE * max_seconds)
+    if seconds <= moderate:
+        return CandidateChoice(
+            None, f"All {n_points:,} points are candidates: that takes about {_rounded(seconds)}."
+        )
+    return CandidateChoice(
+        N_CLUSTERS,
+        f"{N_CLUSTERS} cluster representatives are the candidates: all {n_points:,} points would "
+        f"take about {_rounded(seconds)}.",
+    )
+
+
+def _rounded(seconds: float) -> str:
+    """Return a duration in words, to one digit."""
+    if seconds < 1:
+        return "a second"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.0f} hours"

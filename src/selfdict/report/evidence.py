@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from selfdict._display import at_least, at_most
 from selfdict.model.solution import Solution
-from selfdict.readout.proof import Proof
-from selfdict.readout.wording import at_least, at_most
+from selfdict.readout.proof import MOST_TO_SUFFICE, Proof
 from selfdict.report.facts import candidates_reason, material_names, method_name, n_valid
 from selfdict.report.words import listed, percent
 
@@ -51,18 +51,18 @@ def proof_notes(result: "UnmixResult") -> list[str]:
     notes = []
     if result.proof is None:
         notes.append(
-            "Whether these groups suffice, and whether each of them is needed, was not proven in "
-            "this run; the option --prove does it."
+            "This run did not prove how close the groups alone come to the optimum, or what "
+            "leaving one out costs; use --prove for that."
         )
     else:
         notes.append(
-            "“Worse” is measured by the score that the choice was made by: how badly the pixels "
-            "are reproduced, plus a price for every pixel that is used to reproduce them."
+            "“Worse” and “costs” refer to the objective of the selection: the reconstruction error "
+            "plus a penalty for every pixel used."
         )
         if not result.proof.complete:
             notes.append(
-                "Not everything was tried: the proof may take as long as the choice itself did, "
-                "and the time was up. The option --prove lets it go on."
+                "The proof is incomplete: by default it stops when it has taken as long as the "
+                "selection. Use --prove to complete it."
             )
     n_candidates = len(result.solution.diagonal)
     if result.atoms is None and n_candidates < n_valid(result):
@@ -74,13 +74,13 @@ def _about_candidates(result: "UnmixResult", n_candidates: int) -> str:
     """Return which pixels the statements are about, if not about all."""
     subject = "These statements"
     if result.check is not None:
-        subject = "All statements but that about all pixels"
+        subject = "All statements except the one on all pixels"
     total = n_valid(result)
-    which = f"candidates, each of which stands for a cluster of similar pixels. All {total:,}"
+    which = f"candidates, each representing a cluster of similar pixels. All {total:,}"
     reason = candidates_reason(result)
     if reason:
         which = f"of {total:,} pixels. {reason} All"
-    return f"{subject} are about {n_candidates:,} {which} pixels were then unmixed."
+    return f"{subject} concern {n_candidates:,} {which} pixels were then unmixed."
 
 
 def _enough(result: "UnmixResult", proof: Proof) -> Statement:
@@ -91,18 +91,21 @@ def _enough(result: "UnmixResult", proof: Proof) -> Statement:
     if len(proof.groups) == 1:
         groups = f"this group of {what}"
     if not np.isfinite(proof.enough):
-        return Statement("Enough?", "not proven", f"Whether {groups} suffice is not known.")
+        text = f"How close {groups} alone come to the optimum is not known."
+        return Statement("Sufficient?", "not proven", text)
     pool = f"all {proof.closed.size:,} candidates"
     if result.atoms is not None:
         pool = f"all {proof.closed.size:,} spectra of the library"
     elif _is_about_all_pixels(result, proof):
         pool = f"all {proof.closed.size:,} pixels"
     bound = at_most(proof.enough)
+    title = "Sufficient"
+    if proof.enough > MOST_TO_SUFFICE:
+        title = "Sufficient?"
     return Statement(
-        "Enough",
+        title,
         f"within {bound}",
-        f"Using nothing but {groups} is at most {bound} worse than the best possible use of "
-        f"{pool}.",
+        f"Using only {groups} is at most {bound} worse than the best possible use of {pool}.",
     )
 
 
@@ -111,19 +114,18 @@ def _needed(result: "UnmixResult", proof: Proof) -> Statement:
     needed = np.flatnonzero(proof.is_needed)
     value = f"{len(needed)} of {len(names)}"
     if len(needed) == 0:
-        return Statement("Needed?", value, "For none of them it is proven that it is needed.")
+        return Statement("Necessary?", value, "None is proven necessary.")
     order = needed[np.argsort(proof.needed[needed])]
     least = int(order[0])
     most = int(order[-1])
-    text = f"Without {names[least]} the result is at least {at_least(proof.needed[least])}"
-    if most == least:
-        text += " worse."
-    else:
-        text += f" worse, without {names[most]} at least {at_least(proof.needed[most])}."
+    text = f"Leaving out {names[least]} costs at least {at_least(proof.needed[least])}"
+    if most != least:
+        text += f", {names[most]} at least {at_least(proof.needed[most])}"
+    text += "."
     idle = [names[k] for k in np.flatnonzero(~proof.is_needed)]
     if idle:
-        text += f" Not proven to be needed: {listed(idle)}."
-    return Statement("Needed", value, text)
+        text += f" Not proven necessary: {listed(idle)}."
+    return Statement("Necessary", value, text)
 
 
 def _weights(solution: Solution) -> Statement:
@@ -132,7 +134,7 @@ def _weights(solution: Solution) -> Statement:
     return Statement(
         "Weights",
         f"within {at_most(solution.gap)}",
-        "No other weights of the pixels are better by more than this.",
+        "No other weights are better by more than this.",
     )
 
 
@@ -143,19 +145,19 @@ def _check(result: "UnmixResult", check: "SceneCheck") -> Statement:
     return Statement(
         "All pixels",
         f"within {at_most(check.gap)}",
-        f"Counted over all {n_valid(result):,} pixels, no other weights of the candidates are "
-        "better by more than this.",
+        f"Over all {n_valid(result):,} pixels, no other weights of the candidates are better by "
+        "more than this.",
     )
 
 
 def _limit(result: "UnmixResult", proof: Proof) -> Statement:
-    spectra = f"No {len(proof.groups)} spectra whatsoever, measured or invented, describe"
+    spectra = f"No {len(proof.groups)} spectra, measured or synthetic, reproduce"
     if len(proof.groups) == 1:
-        spectra = "No single spectrum whatsoever, measured or invented, describes"
+        spectra = "No single spectrum, measured or synthetic, reproduces"
     return Statement(
-        "Limit of the error",
+        "Lower bound on the error",
         at_least(proof.limit),
-        f"{spectra} this scene with a smaller relative error. Those shown here reach "
+        f"{spectra} this scene with a smaller relative error. The error here is "
         f"{percent(result.relative_error)}.",
     )
 
@@ -169,10 +171,9 @@ def certificate_paragraphs(result: "UnmixResult") -> list[str]:
     """Return the paragraphs that explain the certificate."""
     if result.solution is None:
         return [
-            f"{method_name(result)} picks the pure pixels without proving anything about its "
-            "choice. Judge it by the error, the residual map and the comparison on this page; the "
-            "method FGNSR comes with a proof of how close its weights are to the best possible "
-            "ones."
+            f"{method_name(result)} selects pure pixels without proving anything about them. "
+            "Judge them by the error, the residual map and the comparison on this page. FGNSR "
+            "proves how close its weights are to the optimum."
         ]
     if result.atoms is not None:
         search = _search_in_library(result.solution, n_valid(result))
@@ -184,72 +185,63 @@ def certificate_paragraphs(result: "UnmixResult") -> list[str]:
 def _search_in_pixels(solution: Solution, n_pixels: int, reason: str) -> str:
     """Return what the weights of pixels mean, and how many are positive."""
     n_candidates = len(solution.diagonal)
-    pool = f"{n_candidates:,} candidates that stand for all {n_pixels:,} pixels"
+    pool = f"{n_candidates:,} candidates that represent all {n_pixels:,} pixels"
     which = ""
     if n_candidates >= n_pixels:
-        pool = f"all {n_pixels:,} pixels at once"
+        pool = f"all {n_pixels:,} pixels"
     elif reason:
-        pool = f"{n_candidates:,} of {n_pixels:,} pixels"
+        pool = f"{n_candidates:,} pixels (out of {n_pixels:,})"
         which = f" {reason}"
     return (
-        f"The program looked at {pool} and asked: which few of them can be mixed to give all the "
-        "others? It gives each of them a weight between 0 (not needed) and 1 (needed, cannot be "
-        "mixed from others), balancing a faithful reconstruction against using few pixels. "
-        f"{len(solution.support):,} of them received a weight.{which}"
+        f"The model asks which few of {pool} can be mixed to give all the others. Each gets a "
+        "weight between 0 (not needed) and 1 (cannot be mixed from others). The weights balance a "
+        "small reconstruction error against using few pixels. "
+        f"{len(solution.support):,} weights are positive.{which}"
     )
 
 
 def _search_in_library(solution: Solution, n_pixels: int) -> str:
     """Return what the weights of spectra of a library mean, and how many are positive."""
     return (
-        f"The program looked at all {len(solution.diagonal):,} spectra of the library and asked: "
-        f"which few of them can be mixed to give the {n_pixels:,} pixels? It gives each spectrum "
-        "a weight between 0 (not needed) and 1 (some pixel is made of it alone), balancing a "
-        "faithful reconstruction against using few spectra. "
-        f"{len(solution.support):,} of them received a weight."
+        f"The model asks which few of all {len(solution.diagonal):,} spectra of the library can "
+        f"be mixed to give the {n_pixels:,} pixels. Each gets a weight between 0 (not needed) and "
+        "1 (some pixel consists of it alone). The weights balance a small reconstruction error "
+        f"against using few spectra. {len(solution.support):,} weights are positive."
     )
 
 
 def _certificate(solution: Solution) -> str:
     """Return what the gap between objective and dual bound proves."""
     objective = (
-        "This balance is measured by one number, the objective; smaller is better. The weights "
-        f"found here reach {solution.objective:.6g}"
+        "The objective measures this balance; smaller is better. These weights reach "
+        f"{solution.objective:.6g}"
     )
     # A solver stopped before its first dual bound.
     if not math.isfinite(solution.gap):
-        return (
-            f"{objective}, but no bound on the best possible value was computed: nothing is "
-            "proved about them."
-        )
+        return f"{objective}, but no lower bound was computed: nothing is proven about them."
     bound = (
-        "The program also proved that no weights whatsoever can get below "
-        f"{solution.dual_bound:.6g}: the best possible value is at most "
-        f"{at_most(solution.gap)} smaller than the one reached."
+        f"No weights can get below {solution.dual_bound:.6g}, which is proven: the optimum is at "
+        f"most {at_most(solution.gap)} below the value reached."
     )
-    # 1 % is the largest gap at which the report calls the weights the best there are.
+    # 1 % is the largest gap at which the report calls the weights optimal.
     if solution.gap <= 0.01:
-        verdict = (
-            "So these weights are, for practical purposes, the best there are, and no lucky guess."
-        )
+        verdict = "For practical purposes these weights are optimal."
     else:
         verdict = (
-            "That leaves room: better weights may exist. Let the program run longer, or give it "
-            "fewer candidates, before you rely on them."
+            "Better weights may exist: allow more time, or use fewer candidates, before you rely "
+            "on these."
         )
     return f"{objective}. {bound} {verdict}"
 
 
 _UNPROVEN = (
-    "What is not proven: the pure pixels are chosen with the help of these weights so that the "
-    "whole scene is reconstructed with a small error, and around each of them a group of nearly "
-    "pure pixels is gathered. These two steps are a search. What is proven about its outcome "
-    "stands at the top of this page. And no calculation can prove that a pixel is physically "
-    "pure: a material that never fills a pixel on its own cannot be found in this way."
+    "Not proven: from these weights the pure pixels are selected so that the error of the whole "
+    "scene is small, and a group of nearly pure pixels is gathered around each. Both steps are "
+    "heuristic; what is proven about their outcome is at the top of this page. No calculation "
+    "proves that a pixel is physically pure: a material that never fills a pixel cannot be found."
 )
 _UNPROVEN_IN_LIBRARY = (
-    "What is not proven: the spectra shown are chosen with the help of these weights so that the "
-    "whole scene is reconstructed with a small error; that choice is a search. A library holds "
-    "spectra that are nearly alike, and noise can make one stand in for another: read a name as "
-    "“this one, or one that looks like it”."
+    "Not proven: from these weights the spectra are selected so that the error of the whole scene "
+    "is small, which is a heuristic. Libraries contain nearly identical spectra, and noise can "
+    "exchange one for another: read a name as “this one, or a similar one”."
 )

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from selfdict._colours import PALETTE, class_colours, line_styles
+from selfdict._display import at_least
 from selfdict._validation import Array
-from selfdict.readout.wording import at_least
 from selfdict.report import words
 from selfdict.report.charts import Axis, label_positions, nice_axis, svg_band, svg_path
 from selfdict.report.facts import are_shares, band_axis, material_names

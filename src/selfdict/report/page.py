@@ -20,8 +20,8 @@ from selfdict._colours import (
     RESIDUAL_MAP,
     UNCERTAINTY_MAP,
 )
+from selfdict._display import plain
 from selfdict._optional import optional
-from selfdict._text import plain
 from selfdict._validation import Array
 from selfdict.model.solution import Status
 from selfdict.report import facts, words
@@ -151,7 +151,7 @@ def _package_text(name: str) -> str:
 
 
 def _printable(value: Any) -> Any:
-    """Return text as :func:`selfdict._text.plain`, anything else as it is."""
+    """Return text as :func:`selfdict._display.plain`, anything else as it is."""
     # What has __html__ is the style sheet or the script of this package.
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return value
@@ -247,11 +247,11 @@ def _coloured(
 def _abundances(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
     """Return the abundance maps; their scale reaches a pure pixel, even if there is none."""
     if not facts.are_shares(result):
-        name = "Coefficient: 1 is as much as in the spectrum shown"
+        name = "Coefficient; 1 is the spectrum itself"
         return _coloured(maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=1.0)
     name = "Share of the material, in %"
     if facts.abundance_kind(result) == "shares":
-        name = "Part of the area, in %"
+        name = "Fraction of the area, in %"
     return _coloured(100 * maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=100.0)
 
 
@@ -263,10 +263,10 @@ def _uncertainty(result: "UnmixResult", maps: Maps) -> dict[str, Any] | None:
     if not known.any():
         return None
     unit = 1.0
-    name = "Largest standard error of a coefficient in the pixel"
+    name = "Largest standard error of a coefficient"
     if facts.are_shares(result):
         unit = 100.0
-        name = "Largest standard error of a share in the pixel, in percentage points"
+        name = "Largest standard error of a share, in percentage points"
     shown = _coloured(unit * maps.largest_error[None], known, UNCERTAINTY_MAP, name)
     return shown | {"text": words.uncertainty_sentence(result)}
 
@@ -283,12 +283,12 @@ def _brightness(maps: Maps) -> dict[str, Any] | None:
 def _residual(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
     """Return the map of the residual and the figures beside it."""
     inside = maps.residual[maps.valid]
-    name = "Residual of a pixel, in % of its own norm"
+    name = "Residual, in % of the norm of the pixel"
     return _coloured(100 * maps.residual[None], maps.valid, RESIDUAL_MAP, name) | {
         "text": words.residual_sentence(result),
         "rows": [
             ("Median pixel", words.percent(float(np.median(inside)))),
-            ("95 % of pixels below", words.percent(float(np.percentile(inside, 95)))),
+            ("95th percentile", words.percent(float(np.percentile(inside, 95)))),
             ("Worst pixel", words.percent(float(inside.max()))),
         ],
     }

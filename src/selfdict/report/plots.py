@@ -94,17 +94,9 @@ def plot_scene(result: "UnmixResult", scene: "xr.DataArray", ax: Any = None) -> 
     halo = [effects.withStroke(linewidth=2.5, foreground="white")]
     for k, style in enumerate(line_styles(len(result.pixels))):
         row, column = result.pixels[k] / maps.every
-        ax.plot(
-            column, row, "o", markersize=6, mfc="none", mec=style.colour, mew=1.5, path_effects=halo
-        )
-        ax.annotate(
-            str(k + 1),
-            (column, row),
-            (5, 5),
-            textcoords="offset points",
-            fontweight="bold",
-            path_effects=halo,
-        )
+        ax.plot(column, row, "o", mfc="none", mec=style.colour, mew=1.5, path_effects=halo)
+        number = ax.annotate(str(k + 1), (column, row), (5, 5), textcoords="offset points")
+        number.set(fontweight="bold", path_effects=halo)
     return _without_ticks(ax)
 
 
@@ -128,19 +120,12 @@ def plot_spectra(result: "UnmixResult", ax: Any = None) -> Any:
     x = _broken(positions, positions)
     for k, style in enumerate(line_styles(len(names))):
         spectrum = _broken(result.endmembers.values[k], positions)
-        ax.plot(
-            x,
-            spectrum,
-            color=style.colour,
-            linestyle=style.matplotlib_dash,
-            linewidth=1.3,
-            label=names[k],
-        )
+        (line,) = ax.plot(x, spectrum, color=style.colour, linewidth=1.3, label=names[k])
+        line.set_linestyle(style.matplotlib_dash)
         if result.spread is not None:
             spread = _broken(result.spread.values[k], positions)
-            ax.fill_between(
-                x, spectrum - spread, spectrum + spread, color=style.colour, alpha=0.16, linewidth=0
-            )
+            low = spectrum - spread
+            ax.fill_between(x, low, spectrum + spread, color=style.colour, alpha=0.16, linewidth=0)
     ax.set_xlabel(label)
     ax.margins(x=0.01)
     legend = ax.legend(frameon=False, fontsize="small")
@@ -203,12 +188,7 @@ def plot_uncertainty(result: "UnmixResult", ax: Any = None) -> Any:
     if maps.largest_error is None:
         raise InputError("there are no standard errors: the scene was unmixed without them")
     known = maps.valid & np.isfinite(maps.largest_error)
-    ax = _axes(ax)
-    image = _map(
-        ax, maps.largest_error, known, colour_limit(maps.largest_error, known), UNCERTAINTY_MAP
-    )
-    ax.figure.colorbar(image, ax=ax, label="largest standard error", shrink=0.8)
-    return ax
+    return _plot_map(ax, maps.largest_error, known, UNCERTAINTY_MAP, "largest standard error")
 
 
 def plot_dominant(result: "UnmixResult", ax: Any = None) -> Any:
@@ -231,12 +211,8 @@ def plot_dominant(result: "UnmixResult", ax: Any = None) -> Any:
     palette = np.array([NO_DATA_RGB, *colours], dtype=np.uint8)
     ax.imshow(palette[dominant_materials(Maps(result).abundances)], interpolation="nearest")
     patches = optional("matplotlib.patches")
-    handles = []
-    for name, colour in zip(names, colours, strict=True):
-        handles.append(patches.Patch(color=np.array(colour) / 255, label=name))
-    legend = ax.legend(
-        handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False
-    )
+    keys = [patches.Patch(color=np.array(colour) / 255) for colour in colours]
+    legend = ax.legend(keys, names, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
     _without_formulas(legend.get_texts())
     return _without_ticks(ax)
 
@@ -255,13 +231,8 @@ def plot_residual(result: "UnmixResult", ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
     """
-    ax = _axes(ax)
     maps = Maps(result)
-    top = colour_limit(maps.residual, maps.valid)
-    image = _map(ax, maps.residual, maps.valid, top, RESIDUAL_MAP)
-    # A few damaged pixels are above the scale.
-    ax.figure.colorbar(image, ax=ax, label="relative residual", shrink=0.8, extend="max")
-    return ax
+    return _plot_map(ax, maps.residual, maps.valid, RESIDUAL_MAP, "relative residual")
 
 
 def plot_weights(result: "UnmixResult", ax: Any = None) -> Any:
@@ -354,6 +325,14 @@ def _grid(fig: Any, count: int, columns: int, width: float, height: float) -> tu
 def _broken(values: Array, positions: Array) -> Array:
     """Return a spectrum with NaN at gaps between the bands, where matplotlib breaks the line."""
     return np.insert(values.astype(np.float64), band_gaps(positions), np.nan)
+
+
+def _plot_map(ax: Any, values: Array, known: Array, colours: str, label: str) -> Any:
+    """Draw a map with its colour bar; the few largest values are above the scale."""
+    ax = _axes(ax)
+    image = _map(ax, values, known, colour_limit(values, known), colours)
+    ax.figure.colorbar(image, ax=ax, label=label, shrink=0.8, extend="max")
+    return ax
 
 
 def _map(ax: Any, values: Array, known: Array, top: float, colours: str) -> Any:

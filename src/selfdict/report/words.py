@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from selfdict._display import at_most
 from selfdict._validation import Array
-from selfdict.readout.wording import at_most
 from selfdict.report.facts import (
     abundance_kind,
     abundance_word,
@@ -116,9 +116,9 @@ def lead(result: "UnmixResult") -> str:
     r = len(result.pixels)
     subject = f"Mixtures of {r} {_SPECTRA[kind]} reproduce"
     if abundance_kind(result) in ("shares", "unit"):
-        subject = f"Mixtures of {r} {_SPECTRA[kind]}, each pixel at its own brightness, reproduce"
+        subject = f"Mixtures of {r} {_SPECTRA[kind]}, scaled to each pixel's brightness, reproduce"
     if r == 1:
-        subject = f"1 {_SPECTRUM[kind]} reproduces"
+        subject = f"One {_SPECTRUM[kind]} reproduces"
     return f"{subject} this scene with a relative error of {percent(result.relative_error)}."
 
 
@@ -131,12 +131,12 @@ def key_figures(
     are.
     """
     n_rows, n_columns = result.residual.shape
-    of_what = "of the whole scene"
+    with_what = "over the whole scene"
     if spectrum_kind(result) == "average" and result.pixel_error is not None:
-        of_what = f"of the whole scene; of pure pixels {percent(result.pixel_error)}"
+        with_what = f"with group averages, {percent(result.pixel_error)} with single pixels"
     figures = [
         ("Materials", str(len(result.pixels)), f"chosen by {method_name(result)}"),
-        ("Relative error", percent(result.relative_error), of_what),
+        ("Relative error", percent(result.relative_error), with_what),
         ("Pixels", f"{n_valid(result):,}", f"with data, of {n_rows * n_columns:,}"),
         ("Bands", str(result.endmembers.sizes["band"]), bands),
         ("Time", seconds(result.seconds["total"]), "to unmix"),
@@ -164,24 +164,21 @@ def findings(result: "UnmixResult") -> list[str]:
     found += result.notes
     if result.rank_advice is not None:
         found += result.rank_advice.sentences
-    found += [f"left out for lack of time: {what}" for what in result.given_up]
+    found += [f"left out for lack of time: {what}" for what in result.skipped]
     return found
 
 
 def residual_sentence(result: "UnmixResult") -> str:
     """Return what the error and the residual map say, and of which mixtures they are."""
-    error = result.relative_error
-    compared = ""
+    error = percent(result.relative_error)
     if spectrum_kind(result) == "average" and result.pixel_error is not None:
-        compared = f" The pure pixels themselves reach {percent(result.pixel_error)}"
-        if result.pixel_error < error:
-            compared += ": they are chosen for a small error, averages for a typical spectrum"
-        compared += "."
+        error += f" with group averages, {percent(result.pixel_error)} with single pixels"
+        if result.pixel_error < result.relative_error:
+            error += " (pixels are chosen for a small error, averages for a typical spectrum)"
     return (
-        f"Mixing the {len(result.pixels)} spectra shown above reproduces the scene up to "
-        f"{percent(error)} of its norm.{compared} "
-        "Bright places on this map are not explained well: look there for a further material, for "
-        "shade and clouds, or for faulty pixels. An even grain means that mostly noise is left."
+        f"The relative error of the scene is {error}. Bright areas on the map are poorly "
+        "explained: they may contain another material, shade, clouds or faulty pixels. An even "
+        "grain means that mostly noise is left."
     )
 
 
@@ -189,28 +186,22 @@ def brightness_sentence(brightness: Array) -> str:
     """Return what the map of brightness shows; ``brightness`` is that of the pixels with data."""
     low, high = np.percentile(brightness, [5, 95])
     return (
-        "How bright each pixel is beside the spectra at their typical brightness: slopes towards "
-        f"the sun are above 1, shade is below. 90 % of the pixels are between {low:.2g} and "
-        f"{high:.2g}. Brightness does not change the parts of the area."
+        "Brightness of each pixel relative to the spectra at their typical brightness: slopes "
+        "facing the sun are above 1, shade is below 1. 90 % of the pixels are between "
+        f"{low:.3g} and {high:.3g}. Shares do not depend on brightness."
     )
 
 
 def uncertainty_sentence(result: "UnmixResult") -> str:
     """Return what the standard errors are made from."""
     word = abundance_word(result)
-    sources = "from what is left unexplained in the pixel"
+    text = f"The map shows the largest standard error among the {word}s of each pixel."
     if result.groups is not None:
-        sources += ", and from how much the pixels of one group differ"
-    text = (
-        f"How far a {word} may be off, as a standard error: it follows {sources}. The map shows "
-        f"the largest one among the {word}s of each pixel."
+        return f"{text} It is estimated from the residual and from the variation within groups."
+    return (
+        f"{text} It is estimated from the residual alone. How much a material varies from place "
+        "to place is not known here, so the errors are too small where it does."
     )
-    if result.groups is None:
-        text += (
-            " Nothing is known here of how much a material varies from place to place, so these "
-            "errors are too small where it does."
-        )
-    return text
 
 
 def weights_caption(result: "UnmixResult") -> str:
@@ -219,6 +210,6 @@ def weights_caption(result: "UnmixResult") -> str:
     if result.atoms is not None:
         what = "spectra"
     return (
-        f"Weights, summed over the {what} of each group: {what} that look alike share their "
-        f"weight. Grey: all {what} outside the groups together."
+        f"Weight of each group: the sum over its {what}, since similar {what} share their weight. "
+        f"Grey: all {what} outside the groups."
     )

@@ -22,16 +22,15 @@ from selfdict.scene.dominant import write_dominant  # noqa: E402
 from selfdict.scene.files import read_scene, write_scene, write_spectra  # noqa: E402
 from selfdict.scene.georef import crs_of, transform_of  # noqa: E402
 from selfdict.scene.identify import Identification, Match, identify  # noqa: E402
-from selfdict.scene.library import (  # noqa: E402
-    ResampledLibrary,
-    build_library,
-    match_wavelengths,
-    read_library,
-    resample_library,
-)
+from selfdict.scene.library import build_library, read_library  # noqa: E402
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
 from selfdict.scene.pixel_export import write_pixels  # noqa: E402
 from selfdict.scene.preflight import Preflight, preflight  # noqa: E402
+from selfdict.scene.resampling import (  # noqa: E402
+    ResampledLibrary,
+    match_wavelengths,
+    resample_library,
+)
 from selfdict.scene.result import Comparison, UnmixResult  # noqa: E402
 from selfdict.scene.unmix import unmix  # noqa: E402
 

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.abundances import column_residuals, nnls
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.columns import squared_norms
 from selfdict.readout.signal import Signal, measure_signal
-from selfdict.reductions.automatic import N_CLUSTERS
+from selfdict.reductions.recipe import N_CLUSTERS
 from selfdict.scene.blocks import stored_block
 from selfdict.scene.choose import choose
 from selfdict.scene.fitting import FitBlock, Totals

@@ -9,7 +9,7 @@ import numpy as np
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.abundances import Illumination, Variability
-from selfdict.abundances.prediction import affords_fits
+from selfdict.abundances.nnls import affords_fits
 from selfdict.model.solution import Solution, Status
 from selfdict.readout import Proof, robustness_report
 from selfdict.readout.evidence import groups_of_rows
@@ -109,7 +109,7 @@ def choose_others(
     notes = []
     for name, other, their_points in zip(plan.options.compare, others, points):
         if plan.deadline.passed:
-            plan.deadline.give_up(f"{_in_words(plan.options.compare)} were not run for comparison")
+            plan.deadline.skip(f"{_in_words(plan.options.compare)} were not run for comparison")
             return [], []
         try:
             choice = choose(replace(other, r=plan.r), their_points)
@@ -139,8 +139,8 @@ def _illumination(plan: Plan, U: Array, points: Points) -> Illumination | None:
 
 def _with_solution(choice: Choice, plan: Plan, points: Points, estimator: Any) -> Choice:
     """Return the choice with the solution of the model, and what is known about its columns."""
-    for what in estimator.given_up_:
-        plan.deadline.give_up(what)
+    for what in estimator.skipped_:
+        plan.deadline.skip(what)
     solution = estimator.solution_
     rows = groups_of_rows(solution, estimator.groups_)
     choice = replace(
@@ -178,7 +178,7 @@ def _guarantee(choice: Choice, plan: Plan, points: Points) -> Guarantee | None:
     """Return what the theorems promise, if there is time to find out."""
     # A fit of all points, and a small linear program per endmember.
     if not affords_fits(plan.deadline, 2, points.M[:, choice.chosen], points.M):
-        plan.deadline.give_up("what the theorems promise was not computed")
+        plan.deadline.skip("what the theorems promise was not computed")
         return None
     return robustness_report(points.M, choice.chosen)
 
@@ -197,5 +197,5 @@ def _with_proof(choice: Choice, plan: Plan, estimator: Any, fit_seconds: float) 
     started = time.perf_counter()
     proof = estimator.prove(budget=budget)
     if plan.deadline.passed and not proof.complete:
-        plan.deadline.give_up("not everything was tried for the proof")
+        plan.deadline.skip("not everything was tried for the proof")
     return replace(choice, proof=proof, proof_seconds=time.perf_counter() - started)

@@ -57,7 +57,7 @@ def _attributes(result: "UnmixResult") -> dict[str, Any]:
     for name, sentences in (
         ("preflight", findings),
         ("notes", result.notes),
-        ("given_up", result.given_up),
+        ("skipped", result.skipped),
     ):
         if sentences:
             attributes[name] = "; ".join(sentences)

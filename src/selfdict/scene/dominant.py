@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from selfdict._colours import class_colours
-from selfdict._text import plain
+from selfdict._display import plain
 from selfdict._validation import Array
 from selfdict.files.errors import SceneError
 from selfdict.scene.blocks import row_blocks

@@ -15,7 +15,7 @@ import xarray as xr
 from affine import Affine
 from numpy.typing import ArrayLike
 
-from selfdict._text import csv_cell, plain
+from selfdict._display import csv_cell, plain
 from selfdict._validation import Array
 from selfdict.files.dims import DIMS
 from selfdict.files.errors import SceneError
@@ -24,7 +24,6 @@ from selfdict.files.lazy import lazy_values
 from selfdict.files.plain_files import check_plain
 from selfdict.files.reader import Reader
 from selfdict.scene.blocks import with_mask
-from selfdict.scene.libraries.envi import write_envi_library
 from selfdict.scene.mask_file import mask_from_layer
 from selfdict.scene.model import as_scene, build_scene
 from selfdict.scene.nodata import nodata_of, with_nodata
@@ -32,7 +31,7 @@ from selfdict.scene.notes import add_notes, without_notes
 from selfdict.scene.numbering import band_numbers, with_band_numbers
 from selfdict.scene.staging import staged
 from selfdict.scene.write import write_geotiff, write_netcdf, write_zarr
-from selfdict.scene.write_envi import write_envi
+from selfdict.scene.write_envi import write_envi, write_envi_library
 
 # By the names of formats. The layouts of .mat and .npy keep no wavelengths, CRS or no-data value.
 _WRITERS = {

@@ -13,7 +13,7 @@ import xarray as xr
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.scene.libraries.model import material_names
+from selfdict.scene.library import material_names
 from selfdict.scene.notes import notes_of
 from selfdict.scene.resampling import ResampledLibrary, resample_library
 

@@ -12,7 +12,7 @@ import xarray as xr
 from selfdict._errors import warn_caller
 from selfdict._validation import Array
 from selfdict.abundances import nnls, shares
-from selfdict.abundances.prediction import MANY_ENDMEMBERS, predicted_seconds
+from selfdict.abundances.nnls import MANY_ENDMEMBERS, predicted_seconds
 from selfdict.compute.deadline import in_words
 from selfdict.scene.blocks import blocks, map_of
 from selfdict.scene.check import SceneCheck
@@ -240,7 +240,7 @@ def fit_in_time(plan: Plan, choice: Choice, points: Points, client: Any) -> Plan
     if plan.uncertainty and not is_late:
         is_late = not deadline.affords(_seconds_of_mapping(plan, choice, points))
     if plan.uncertainty and is_late:
-        deadline.give_up("standard errors of the abundances were not mapped")
+        deadline.skip("standard errors of the abundances were not mapped")
         plan = replace(plan, uncertainty=False)
     if is_late and client is None:
         _announce_if_late(plan, _seconds_of_mapping(plan, choice, points))

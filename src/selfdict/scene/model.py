@@ -23,12 +23,12 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.files.dims import DIMS
-from selfdict.scene.dims import rename_dims
+from selfdict.files.dims import DIMS, WAVELENGTH_DIMS, standard_name
+from selfdict.files.units import to_nanometres, unit_note, unit_of
 from selfdict.scene.georef import georeference
 from selfdict.scene.nodata import nodata_of, with_nodata
+from selfdict.scene.notes import add_notes
 from selfdict.scene.scaling import from_rioxarray, with_scaling
-from selfdict.scene.units import in_nanometres
 
 
 def build_scene(
@@ -160,7 +160,7 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
             f"a scene must have 3 dimensions (band, y, x), got {scene.ndim}: {scene.dims}"
         )
     if set(scene.dims) != set(DIMS):
-        scene = rename_dims(scene)
+        scene = _rename_dims(scene)
     if scene.size == 0:
         raise InputError(f"a scene must not be empty, got shape {scene.shape}")
     if scene.dtype.kind not in "biuf":
@@ -174,4 +174,100 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
         scene = scene.rename({mapping: "spatial_ref"})
         scene.attrs = {key: value for key, value in scene.attrs.items() if key != "grid_mapping"}
         scene.encoding = scene.encoding | {"grid_mapping": "spatial_ref"}
-    return in_nanometres(scene.transpose(*DIMS))
+    return _in_nanometres(scene.transpose(*DIMS))
+
+
+def _rename_dims(scene: xr.DataArray) -> xr.DataArray:
+    """Return the array with dims called band, y and x, in the order given.
+
+    The coordinate of a dim such as ``wavelength`` becomes the wavelengths of the bands, in the unit
+    that it has.
+    """
+    names = _recognised_dims(scene)
+    band = next(dim for dim, new in names.items() if new == "band")
+    wavelength = None
+    if band in scene.coords and band != "band":
+        if str(band).lower() in WAVELENGTH_DIMS:
+            wavelength = scene[band]
+        # Renamed with its dim it would become the labels of the bands, which a scene has not.
+        scene = scene.drop_vars([band])
+    for old, new in names.items():
+        if old != new:
+            scene = _renamed(scene, old, new)
+    if wavelength is None:
+        return scene
+    if wavelength.dtype.kind not in "iuf":
+        return add_notes(scene, f"the coordinate {str(band)!r} is not used: it holds no numbers")
+    return scene.assign_coords(wavelength=("band", wavelength.values, wavelength.attrs))
+
+
+def _renamed(scene: xr.DataArray, old: Hashable, new: str) -> xr.DataArray:
+    """Return the array with a dim renamed; a coordinate that has the new name gives way."""
+    if new not in scene.coords:
+        return scene.rename({old: new})
+    if new != "band" and scene[new].dims == (old,) and old not in scene.coords:
+        # The map coordinates of rows or columns that are only counted.
+        return scene.swap_dims({old: new})
+    note = f"the coordinate {new!r} is not used: the dim {str(old)!r} takes its name"
+    return add_notes(scene.drop_vars(new).rename({old: new}), note)
+
+
+def _recognised_dims(scene: xr.DataArray) -> dict[Hashable, str]:
+    """Return which of band, y and x each dim is, by its name."""
+    names: dict[Hashable, str] = {}
+    for dim in scene.dims:
+        name = standard_name(dim)
+        if name is not None:
+            names[dim] = name
+    if sorted(names.values()) != sorted(DIMS):
+        raise InputError(
+            f"cannot tell which of the dims {scene.dims} are band, y and x: rename them"
+        )
+    return names
+
+
+def _in_nanometres(scene: xr.DataArray) -> xr.DataArray:
+    """Return a scene (dim ``band``) with its wavelengths and their widths in nanometres.
+
+    Those in a unit that is none of length are left out, and a note says so. Coordinates that are no
+    numbers stay as they are.
+    """
+    unit = None
+    if _is_of_bands(scene, "wavelength"):
+        values = scene["wavelength"].values
+        named = _unit_named(scene["wavelength"])
+        unit = unit_of(values, named)
+        scene = _converted(scene, "wavelength", unit, unit_note(values, named))
+    if _is_of_bands(scene, "fwhm"):
+        # Widths in nanometres are below 100, too: only the unit of the wavelengths tells theirs.
+        of_widths = _unit_named(scene["fwhm"]) or unit
+        if of_widths is not None:
+            scene = _converted(scene, "fwhm", of_widths, unit_note([], of_widths))
+    return scene
+
+
+def _is_of_bands(scene: xr.DataArray, name: str) -> bool:
+    """Whether the scene has a coordinate of numbers of this name, one for each band."""
+    if name not in scene.coords:
+        return False
+    return scene[name].dims == ("band",) and scene[name].dtype.kind in "iuf"
+
+
+def _unit_named(coordinate: xr.DataArray) -> str | None:
+    """Return the unit that a coordinate names, or None."""
+    units: Any = coordinate.attrs.get("units")
+    if isinstance(units, str) and units.strip().lower() not in ("", "unknown"):
+        return units
+    return None
+
+
+def _converted(scene: xr.DataArray, name: str, unit: str, notes: list[str]) -> xr.DataArray:
+    """Return the scene with one coordinate in nanometres, or without it, and the notes."""
+    coordinate = scene[name]
+    if coordinate.attrs.get("units") == "nm":
+        return scene
+    scene = add_notes(scene, *notes)
+    values = to_nanometres(coordinate.values, unit)
+    if values is None:
+        return scene.drop_vars(name)
+    return scene.assign_coords({name: ("band", values, coordinate.attrs | {"units": "nm"})})

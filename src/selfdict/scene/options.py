@@ -20,7 +20,7 @@ from selfdict.estimators.settings import as_solver
 from selfdict.files.errors import SceneError
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.reductions import Candidates
-from selfdict.reductions.automatic import N_CLUSTERS
+from selfdict.reductions.recipe import N_CLUSTERS
 
 MOST_MATERIALS = 20  # that are recommended, unless another number is given
 # of ``random_state=None``: the same scene gives the same result in every process

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from selfdict._text import plain
+from selfdict._display import plain
 from selfdict._validation import Array
 from selfdict.files.errors import SceneError
 from selfdict.files.grid import to_map

@@ -11,7 +11,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.compute.deadline import Deadline
 from selfdict.compute.memory import physical_memory
-from selfdict.reductions.automatic import N_CLUSTERS, CandidateChoice, choose_candidates
+from selfdict.reductions.recipe import N_CLUSTERS, CandidateChoice, choose_candidates
 from selfdict.scene.blocks import blocks, float_dtype, stored_block, used_bands, with_mask
 from selfdict.scene.identify import check_names
 from selfdict.scene.notes import notes_of

@@ -9,7 +9,7 @@ import numpy as np
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.peers import h2nmf
-from selfdict.reductions.sampling import sample_columns
+from selfdict.reductions.columns import sample_columns
 from selfdict.scene.blocks import block_matrix, blocks, float_dtype
 from selfdict.scene.passes import Block, over_blocks
 from selfdict.scene.plan import Plan, is_solved_in_blocks

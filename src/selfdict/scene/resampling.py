@@ -8,7 +8,7 @@ from scipy.special import ndtr
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.scene.libraries.model import build_library, material_names
+from selfdict.scene.library import build_library, material_names
 
 # Full width of a Gaussian at half its maximum, in standard deviations: √(8 ln 2).
 _WIDTH_IN_SIGMAS = 2.3548200450309493

@@ -152,7 +152,7 @@ class UnmixResult:
         What was assumed about the scene, which bands were left out, and what seems wrong with it.
     rank_advice : RankAdvice or None
         Why this number of endmembers was taken, if it was not given.
-    given_up : tuple of str
+    skipped : tuple of str
         What was left out because of a time limit.
     comparison : tuple of Comparison
         What the methods to compare with found, if there are any.
@@ -187,7 +187,7 @@ class UnmixResult:
     negative: NegativeValues | None = None
     preflight: Preflight | None = None
     rank_advice: RankAdvice | None = None
-    given_up: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
     comparison: tuple[Comparison, ...] = ()
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from selfdict.scene.result import UnmixResult
 
 _WHAT_ABUNDANCES_ARE = {
-    "shares": "shares: parts of each pixel's area",
+    "shares": "shares: fractions of each pixel's area",
     "unit": "shares relative to spectra of unit length",
     "nnls": "nonnegative coefficients",
     "fcls": "nonnegative coefficients that sum to one",
@@ -23,7 +23,7 @@ def facts(result: "UnmixResult") -> dict[str, str]:
         "scene": f"{n_rows:,} × {n_columns:,} pixels, {result.endmembers.sizes['band']} bands used",
         "method": str(parameters.get("method")),
         "endmembers": _endmembers(result),
-        "relative error": percent(result.relative_error),
+        "relative error": _relative_error(result),
     }
     if result.gap is not None:
         described["certified gap"] = percent(result.gap)
@@ -34,8 +34,8 @@ def facts(result: "UnmixResult") -> dict[str, str]:
     described["pure pixels"] = f"{shortened(pixels)} (row, column)"
     if result.proof is not None:
         described["proof"] = result.proof.sentence
-    if result.given_up:
-        described["left out for lack of time"] = "; ".join(result.given_up)
+    if result.skipped:
+        described["left out for lack of time"] = "; ".join(result.skipped)
     if result.preflight is not None and result.preflight.findings:
         described["preflight"] = "; ".join(result.preflight.sentences)
     if result.notes:
@@ -54,6 +54,13 @@ def _endmembers(result: "UnmixResult") -> str:
         return f"{labels}; single pixels"
     counts = shortened([str(count) for count in result.counts])
     return f"{labels}; averages over {counts} pixels"
+
+
+def _relative_error(result: "UnmixResult") -> str:
+    error = percent(result.relative_error)
+    if result.counts is None or result.shows_single_pixels:
+        return error
+    return f"{error} with group averages, {percent(result.pixel_error)} with single pixels"
 
 
 def text(result: "UnmixResult") -> str:

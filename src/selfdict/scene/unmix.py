@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array
-from selfdict.compute.announcer import Announcer
+from selfdict.compute.deadline import Announcer
 from selfdict.files.grid import to_map
 from selfdict.scene.advice import advise
 from selfdict.scene.choose import Choice, choose, choose_others
@@ -154,7 +154,7 @@ def unmix(
         result is the same.
     max_seconds : float, optional
         For ``"fgnsr"``: the time limit of all that chooses and proves. What has been found by then
-        is used, and ``UnmixResult.given_up`` says what was left out. The scene is always read, and
+        is used, and ``UnmixResult.skipped`` says what was left out. The scene is always read, and
         the abundances are always mapped, but without standard errors if these take too long.
     random_state : None, int or numpy.random.Generator
         The same seed gives the same result; None is the seed 0.
@@ -366,7 +366,7 @@ def _result(plan: Plan, choice: Choice, maps: Maps, seconds: dict[str, float]) -
         pixel_error=pixel_error,
         negative=NegativeValues(totals.n_negative, totals.n_values, min(totals.lowest, 0.0)),
         preflight=plan.preflight,
-        given_up=tuple(plan.deadline.given_up),
+        skipped=tuple(plan.deadline.skipped),
     )
 
 

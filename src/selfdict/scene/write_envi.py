@@ -1,4 +1,4 @@
-"""Scenes written as ENVI: a text header and a plain binary file."""
+"""Scenes and spectra written as ENVI: a text header and a plain binary file."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from selfdict._errors import InputError
+from selfdict._validation import Array
 from selfdict.files.envi import AXES, DTYPES
 from selfdict.files.envi_header import format_header
 from selfdict.files.envi_map import map_fields
@@ -105,3 +106,31 @@ def scale_fields(scene: xr.DataArray) -> dict[str, object]:
         if 1 / divisor == gain[0]:
             return {"reflectance scale factor": divisor}
     return {"data gain values": gain.tolist(), "data offset values": offset.tolist()}
+
+
+def write_envi_library(spectra: xr.DataArray, names: list[str], path: Path) -> None:
+    """Write spectra (spectrum, band) as ``path`` with the suffixes ``.sli`` and ``.hdr``."""
+    values: Array = spectra.values
+    code = 4
+    dtype = "<f4"
+    if values.dtype.itemsize > 4:
+        code = 5
+        dtype = "<f8"
+    fields: dict[str, object] = {
+        "samples": values.shape[1],
+        "lines": values.shape[0],
+        "bands": 1,
+        "header offset": 0,
+        "file type": "ENVI Spectral Library",
+        "data type": code,
+        "interleave": "bsq",
+        "byte order": 0,
+    }
+    if "wavelength" in spectra.coords:
+        fields["wavelength units"] = "Nanometers"
+        fields["wavelength"] = spectra["wavelength"].values.tolist()
+        if "fwhm" in spectra.coords:
+            fields["fwhm"] = spectra["fwhm"].values.tolist()
+    fields["spectra names"] = names
+    path.with_suffix(".sli").write_bytes(values.astype(dtype).tobytes())
+    path.with_suffix(".hdr").write_text(format_header(fields), encoding="utf-8")

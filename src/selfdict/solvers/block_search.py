@@ -17,7 +17,7 @@ from selfdict.abundances import column_residuals, nnls
 from selfdict.columns.block_columns import BlockColumns
 from selfdict.columns.blocks import BlockMatrix, BlockRows, ColumnBlocks
 from selfdict.columns.warm_starts import forget
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.omega import column_norms
 from selfdict.model.penalties import Linear
 from selfdict.model.problem import Problem, check_smallest
@@ -37,21 +37,12 @@ SPENT = 0.3
 
 @dataclass(frozen=True)
 class BlockSolution:
-    """A certified solution whose coefficients are not held.
+    """A certified solution whose coefficients are not held."""
 
-    Attributes
-    ----------
-    support, t : (k,) ndarray
-        The open columns, increasing, and their diagonal entries.
-    sample : (l,) ndarray of int
-        The columns that were held in memory, increasing.
-    mu, objective, dual_bound : float
-    status : Status
-    """
-
+    # (k,): the open columns, increasing, and their diagonal entries
     support: Array
     t: Array
-    sample: Array
+    sample: Array  # (l,): the columns that were held in memory, increasing
     mu: float
     objective: float
     dual_bound: float
@@ -139,21 +130,13 @@ def solve_blocks(
 
 @dataclass(frozen=True)
 class _Survey:
-    """What one pass over all columns gives.
+    """What one pass over all columns gives."""
 
-    Attributes
-    ----------
-    M : BlockMatrix
-        With the sample kept in memory.
-    w, squares : (n,) ndarray of float64
-        ‖m_j‖₁ and ‖m_j‖₂².
-    sample : (l,) ndarray of int
-    """
-
-    M: BlockMatrix
+    M: BlockMatrix  # with the sample kept in memory
+    # (n,): ‖m_j‖₁ and ‖m_j‖₂²
     w: Array
     squares: Array
-    sample: Array
+    sample: Array  # (l,)
 
     @classmethod
     def of(cls, blocks: ColumnBlocks, sample_size: int) -> "_Survey":

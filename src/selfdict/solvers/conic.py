@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.compute.span import onto_common_span, onto_span
+from selfdict.compute.linear_algebra import onto_common_span, onto_span
 from selfdict.model.certificate import with_certificate
 from selfdict.model.feasibility import clip_to_gates
 from selfdict.model.features import Feature, UnsupportedError

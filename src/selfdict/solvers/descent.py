@@ -20,28 +20,13 @@ NEAR_END_ROWS = 30
 
 @dataclass(frozen=True)
 class Screened:
-    """What the screening of some rows has shown.
+    """What the screening of some rows has shown."""
 
-    Attributes
-    ----------
-    rows : (k,) ndarray of int or None
-        The rows; None for all.
-    is_exact : bool
-        Whether scores were taken in float64 from the residual.
-    found : RowScores
-        Scores, and the best dual value as far as these rows are concerned, for the columns of the
-        working set.
-    new : ndarray of int
-        Rows to open, the most violating first.
-    violation : float
-        By how much the first of them violates optimality.
-    """
-
-    rows: Array | None
-    is_exact: bool
+    rows: Array | None  # (k,): the rows; None for all
+    is_exact: bool  # whether scores were taken in float64 from the residual
     found: RowScores
-    new: Array
-    violation: float
+    new: Array  # rows to open, the most violating first
+    violation: float  # by how much the first of them violates optimality
 
     @property
     def covers_all_rows(self) -> bool:
@@ -54,22 +39,11 @@ class Screened:
 
 
 class Descent:
-    """The state of a descent; ``step`` is called until it returns a status.
+    """The state of a descent to the relative gap ``tol``; ``step`` until it returns a status.
 
     As long as a likely row violates optimality, only the likely rows are screened. When none does,
     all rows are (unless not ``thorough``), which gives a dual bound: on all columns of M, the
     certificate.
-
-    Parameters
-    ----------
-    search : Search
-        The search that this descent belongs to: its penalty, its history, its best point.
-    newton : Newton
-        The working set.
-    tol : float
-        The relative gap at which to stop.
-    thorough : bool
-        Whether the end needs a look at all rows.
     """
 
     def __init__(self, search: Search, newton: Newton, tol: float, thorough: bool) -> None:
@@ -255,14 +229,9 @@ class StallRule:
 
 
 def likely_rows(ratio: Array, small: int) -> Array | None:
-    """Return the rows nearest to opening, in order, an eighth of all; None if there are few.
+    """Return the rows nearest to opening, an eighth of all; None for all, up to ``small`` rows.
 
-    Parameters
-    ----------
-    ratio : (d,) ndarray
-        Scores over penalties.
-    small : int
-        Up to this many rows, all are screened at each step.
+    ``ratio`` (d,) are scores over penalties.
     """
     n = len(ratio)
     if n <= small:

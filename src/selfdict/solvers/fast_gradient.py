@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_count, as_scalar
-from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import choose_device
+from selfdict.compute.threads import single_threaded_blas
 from selfdict.model.certificate import with_certificate
 from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Loss

@@ -13,21 +13,9 @@ from selfdict.columns.protocol import Columns
 class Gates:
     """A working set: its atoms, their gates, and the columns fitted to them.
 
-    Parameters
-    ----------
-    columns : Columns
-        What is fitted.
-    exact : bool
-        Whether products of all points, which lose digits, must not be used.
-
-    Attributes
-    ----------
-    atoms, t : (k,) ndarray
-        Columns of the dictionary, and their gates: for D = M the diagonal of X.
-    fit, gradient : float, (k,) ndarray
-        ½Σ s‖m − Mx‖² of the columns, and its derivatives with respect to the gates.
-    fitted : ColumnFit
-        The columns as they are fitted.
+    ``atoms`` and ``t`` (k,) are columns of the dictionary and their gates: for D = M the diagonal
+    of X. ``fit`` is ½Σ s‖m − Mx‖² of the columns, ``gradient`` (k,) its derivatives by the gates.
+    ``exact`` forbids products of all points, which lose digits.
     """
 
     def __init__(self, columns: Columns, exact: bool = False) -> None:

@@ -10,8 +10,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.compute.threads import even_slices, for_slices
-from selfdict.kernels.projection import gradient_step
-from selfdict.kernels.residuals import subtract_and_extrapolate
+from selfdict.kernels.projection import gradient_step, subtract_and_extrapolate
 from selfdict.model.penalties import Penalty
 from selfdict.solvers.gradient_data import GradientData
 

@@ -8,7 +8,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.compute.span import onto_common_span, onto_span
+from selfdict.compute.linear_algebra import onto_common_span, onto_span
 from selfdict.model.losses import Loss
 from selfdict.model.omega import project_omega
 from selfdict.model.problem import Problem
@@ -22,36 +22,22 @@ class GradientData:
     With a dictionary the gates are a last column of X: a point m = 0 that no residual counts. With
     atoms scaled to the ℓ1 norm ω, the mean of w, the constraints read ω X_ij ≤ w_j t_i: those of Ω,
     for rows whose own entry is the last one and has the weight ω.
-
-    Attributes
-    ----------
-    M, D : (q, n) and (q, d) ndarray
-        Data and atoms; the same array without a dictionary. q ≤ m: a tall M is replaced by the
-        triangle of its QR factorisation where only products of columns enter.
-    w, s : (n,) ndarray
-        Weights of Ω and of the residual, with those of the gate column.
-    loss : Loss or None
-        None for the squared one.
-    gate_column : int or None
-        Where the gates are; None: on the diagonal.
-    atom_scale : (d,) ndarray or None
-        By how much the atoms of a dictionary were scaled.
-    column_scale : (n,) ndarray or None
-        By how much columns were scaled: the roots of their sample weights. A point that counts s
-        times is one that is √s times as long, and the step is longer in these coordinates.
-    step_size : float
-        1/L.
     """
 
+    # (q, n) and (q, d): data and atoms, the same array without a dictionary. q ≤ m: a tall M is
+    # replaced by the triangle of its QR factorisation where only products of columns enter
     M: Array
     D: Array
+    # (n,): weights of Ω and of the residual, with those of the gate column
     w: Array
     s: Array
-    loss: Loss | None
-    gate_column: int | None
-    atom_scale: Array | None
+    loss: Loss | None  # None for the squared one
+    gate_column: int | None  # where the gates are; None: on the diagonal
+    atom_scale: Array | None  # (d,): by how much the atoms of a dictionary were scaled
+    # (n,): by how much columns were scaled: the roots of their sample weights. A point that counts
+    # s times is one that is √s times as long, and the step is longer in these coordinates
     column_scale: Array | None
-    step_size: float
+    step_size: float  # 1/L
 
     @classmethod
     def of(cls, problem: Problem, lipschitz: float | None) -> "GradientData":

@@ -20,13 +20,7 @@ SHORTEST_STEP = 1e-9  # length at which the objective is taken to be flat in thi
 
 
 class Newton:
-    """Newton's method for one working set; it remembers how often rounding hid a step.
-
-    Parameters
-    ----------
-    gates : Gates
-        Its gates, fitted columns and derivatives change with each step.
-    """
+    """Newton's method for one working set; it remembers how often rounding hid a step."""
 
     # steps per working set that may be judged by derivatives, where the objective has too few
     # digits to show them; without a limit, rounding errors could be followed for ever

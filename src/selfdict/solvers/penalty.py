@@ -5,7 +5,6 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank, as_scalar, as_vector
 from selfdict.abundances import column_residuals, nnls
-from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import to_numpy
 from selfdict.compute.scaling import (
     exponent_from_squares,
@@ -13,8 +12,8 @@ from selfdict.compute.scaling import (
     times_power_of_two,
     unusual_exponent,
 )
-from selfdict.kernels.column_norms import squared_norms
-from selfdict.kernels.sparse import dense_columns
+from selfdict.compute.threads import single_threaded_blas
+from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.problem import as_dictionary
 from selfdict.peers.greedy import Budget, Fit, grow

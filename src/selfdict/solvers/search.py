@@ -42,68 +42,38 @@ class Point:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """What the user of the solver may set, and one size.
+    """What the user of the solver may set, and one size."""
 
-    Attributes
-    ----------
-    tol : float
-        Relative gap at which to stop.
-    max_seconds : float or None
-        Time limit.
-    callback : callable or None
-        Called after each step.
-    small : int
-        Up to this many columns need no sample, and up to this many rows are all screened each time.
-    """
-
-    tol: float
-    max_seconds: float | None = None
-    callback: Callback | None = None
+    tol: float  # relative gap at which to stop
+    max_seconds: float | None = None  # time limit
+    callback: Callback | None = None  # called after each step
+    # up to this many columns need no sample, and up to this many rows are all screened each time
     small: int = field(default_factory=lambda: SMALL)
 
 
 @dataclass
 class Search:
-    """The state of a search.
-
-    Attributes
-    ----------
-    data : SearchData
-    settings : SearchSettings
-    mu, penalty : float, Penalty
-        The current μ, and what rows cost; those that are proven to be closed, infinitely much.
-    bound : float
-        The best dual bound for this μ.
-    objective, residual, trace : float
-        Of the last fit: objective, ‖M − MX‖_F and the sum of the gates.
-    rounding : float
-        By how much rounding may have lowered that objective.
-    estimated_gap : float
-        The relative gap as far as the rows and columns screened last tell.
-    point : Point
-        The best point; replaced as one, so that an interruption finds it whole.
-    likely : ndarray of int or None
-        Rows that may open; None: any.
-    newton_tolerance : float
-        How small Newton's gradient becomes on the working set.
-    history : dict of str to list of float
-    """
+    """The state of a search: the penalty, the best point, what is known of it, and the history."""
 
     data: SearchData
     settings: SearchSettings
     mu: float
+    # the best point; replaced as one, so that an interruption finds it whole
     point: Point = field(default_factory=Point.empty)
-    likely: Array | None = None
+    likely: Array | None = None  # rows that may open; None: any
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
         self.deadline = np.inf
         if self.settings.max_seconds is not None:
             self.deadline = self.started + self.settings.max_seconds
+        # of the last fit: objective, by how much rounding may have lowered it, ‖M − MX‖_F and the
+        # sum of the gates
         self.objective = 0.5 * self.data.square
         self.rounding = dot_error(self.data.columns.n_features) * self.data.square
         self.residual = float(np.sqrt(self.data.square))
         self.trace = 0.0
+        # the relative gap as far as the rows and columns screened last tell
         self.estimated_gap = 1.0
         self.history: dict[str, list[float]] = {name: [] for name in HISTORY}
         self.set_mu(self.mu)
@@ -111,10 +81,10 @@ class Search:
     def set_mu(self, mu: float) -> None:
         """Take another μ; the bound starts anew from that of θ = 0."""
         self.mu = mu
-        self.penalty = self.data.penalty_at(mu)
+        self.penalty = self.data.penalty_at(mu)  # infinite for rows proven to be closed
         self.bound = self.data.constant
         self.estimated_gap = 1.0
-        self.newton_tolerance = 0.0
+        self.newton_tolerance = 0.0  # how small Newton's gradient becomes on the working set
         if self.data.n_rows > 0:
             slope = self.penalty.slope
             self.newton_tolerance = INNER_TOLERANCE * float(slope[np.isfinite(slope)].mean())

@@ -10,9 +10,9 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.columns.memory import MemoryColumns
 from selfdict.columns.protocol import Columns
-from selfdict.compute.blas import single_threaded_blas
 from selfdict.compute.device import runs_triton
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.compute.threads import single_threaded_blas
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.dense_rows import MemoryRows
 from selfdict.model.dual import dot_error
 from selfdict.model.feasibility import clip_to_gates
@@ -26,25 +26,15 @@ from selfdict.solvers.gates import Gates
 
 @dataclass(frozen=True, eq=False)
 class SearchData:
-    """A problem with the squared loss, restricted to columns and atoms that are not zero.
+    """A problem with the squared loss, restricted to columns and atoms that are not zero."""
 
-    Attributes
-    ----------
-    columns : Columns
-        All of them, with the atoms.
-    penalty_at : callable
-        Returns the penalty of these atoms at a given μ.
-    column_indices, row_indices : ndarray of int
-        Which columns and which atoms of the problem these are; the others are zero in X.
-    square, constant : float
-        Σ_j s_j ‖m_j‖² of the whole problem, and half of the part of it that lies in columns with
-        w = 0, which no X can explain.
-    """
-
-    columns: Columns
-    penalty_at: Callable[[float], Penalty]
+    columns: Columns  # all of them, with the atoms
+    penalty_at: Callable[[float], Penalty]  # returns the penalty of these atoms at a given μ
+    # which columns and which atoms of the problem these are; the others are zero in X
     column_indices: Array
     row_indices: Array
+    # Σ_j s_j ‖m_j‖² of the whole problem, and half of the part of it in columns with w = 0, which
+    # no X can explain
     square: float
     constant: float
 
@@ -136,21 +126,9 @@ def _columns(
 
 
 def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
-    """Return the X with the least objective whose diagonal, or gates, are given.
+    """Return the X with the least objective whose open rows have the gates t (k,) in [0, 1].
 
-    Parameters
-    ----------
-    problem : Problem
-        With a quadratic loss.
-    support : (k,) ndarray of int
-        The rows that are open; all others are zero.
-    t : (k,) ndarray
-        Their diagonal entries, between 0 and 1.
-
-    Returns
-    -------
-    Solution
-        With its objective; :func:`certify` adds a bound.
+    The loss must be quadratic. :func:`certify` adds a bound.
     """
     if not problem.loss.quadratic:
         raise UnsupportedError(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.column_norms import squared_norms
+from selfdict.kernels.columns import squared_norms
 from selfdict.model.dual import DualTerms
 from selfdict.model.penalties import Penalty
 from selfdict.model.score_bounds import DECIDED, ColumnSums, ScoreBounds
@@ -19,20 +19,11 @@ LEAST_ROUGH_SLACK = 3e-3
 
 @dataclass(frozen=True)
 class RowScores:
-    """What the screening of some rows gives.
+    """What the screening of some rows gives."""
 
-    Attributes
-    ----------
-    scores : (k,) ndarray
-        σ_i as computed, or upper bounds of rows that these decide.
-    terms : DualTerms
-        The terms of the dual value, with room for rounding.
-    scaling, dual_value : float
-        The c with the largest D(cθ), as far as these rows are concerned, and this value.
-    """
-
-    scores: Array
-    terms: DualTerms
+    scores: Array  # (k,): σ_i as computed, or upper bounds of rows that these decide
+    terms: DualTerms  # the terms of the dual value, with room for rounding
+    # the c with the largest D(cθ), as far as these rows are concerned, and this value
     scaling: float
     dual_value: float
 
@@ -123,19 +114,8 @@ def violating_rows(
     """Return the closed rows that violate optimality most, and the largest violation.
 
     Of rows that are multiples of each other only the first is taken: they would share its gate.
-
-    Parameters
-    ----------
-    scores : (k,) ndarray
-        σ_i of the screened rows.
-    slope : (d,) ndarray
-        That of the penalties of all rows: the score above which a row opens.
-    rows : (k,) ndarray of int or None
-        Which rows were screened; None for all.
-    gates : Gates
-        The working set; rows whose gates are open cannot join.
-    rounding : float
-        Violations below this part of the slope count as none.
+    ``scores`` (k,) are those of ``rows`` (None: all), ``slope`` (d,) is that of the penalties of
+    all rows, and violations below the part ``rounding`` of it count as none.
     """
     at_least = 30  # rows that join, unless half as many as are open is more
     if rows is None:

@@ -1,0 +1,146 @@
+"""Products, sums and bases of large matrices: any number of threads gives the same bits.
+
+Sums over blocks of columns are taken in a fixed order. Bases cost what the smaller side of a matrix
+costs: all products of columns, and so everything that depends on lengths and angles alone, are the
+same after a rotation, and a matrix with more rows than columns can be rotated into a square one.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.sparse import issparse
+
+from selfdict._validation import Array
+from selfdict.compute.scaling import exponent_from_squares, times_power_of_two, unusual_exponent
+from selfdict.compute.threads import for_slices, single_threaded_blas
+
+# the smaller side up to which all its eigenvectors are computed for the leading ones
+MAX_EIGENVECTORS = 2000
+# steps of subspace iteration beyond that, and the directions kept more than asked for
+ITERATIONS = 4
+EXTRA_DIRECTIONS = 10
+
+
+def second_moments(M: Array) -> Array:
+    """Return M Mᵀ (m, m) in float64, computed block by block."""
+    columns_per_block = 2048
+
+    def product(start: int, stop: int) -> Array:
+        block = np.asarray(M[:, start:stop], dtype=np.float64)
+        return np.asarray(block @ block.T)
+
+    with single_threaded_blas():
+        return sum_slices(product, M.shape[1], columns_per_block)
+
+
+def transposed_product(A: Array, M: Any) -> Array:
+    """Return Aᵀ M (q, n) for A (m, q) and a dense or sparse M (m, n), in slices of columns."""
+    if issparse(M):
+        return np.ascontiguousarray((M.T @ A).T)
+    product = np.empty((A.shape[1], M.shape[1]), dtype=np.result_type(A, M))
+    At = np.ascontiguousarray(A.T)
+
+    def task(start: int, stop: int) -> None:
+        np.matmul(At, M[:, start:stop], out=product[:, start:stop])
+
+    columns_per_slice = 4096
+    with single_threaded_blas():
+        for_slices(task, M.shape[1], columns_per_slice)
+    return product
+
+
+def sum_slices(term: Callable[[int, int], Array], n_items: int, slice_size: int) -> Array:
+    """Return the sum of ``term(start, stop)`` over all slices, in their order."""
+    total: Array = np.zeros(())
+    for part in in_order(term, n_items, slice_size):
+        total = total + part
+    return total
+
+
+def in_order(term: Callable[[int, int], Any], n_items: int, slice_size: int) -> Iterator[Any]:
+    """Yield ``term(start, stop)`` for all slices, in their order; 64 are held at most."""
+    items_per_group = 64 * slice_size
+    for first in range(0, n_items, items_per_group):
+
+        def shifted_term(start: int, stop: int, first: int = first) -> Any:
+            return term(first + start, first + stop)
+
+        count = min(items_per_group, n_items - first)
+        yield from for_slices(shifted_term, count, slice_size)
+
+
+def onto_span(M: Array) -> Array:
+    """Rotate M (m, n) into at most n rows, by QR; the products of its columns stay the same."""
+    m, n = M.shape
+    if m <= n:
+        return M
+    with single_threaded_blas():  # several threads would round in another order
+        triangle: Array = scipy.linalg.qr(M, mode="r", check_finite=False)[0]
+    return triangle[:n]
+
+
+def onto_common_span(M: Array, D: Array) -> tuple[Array, Array]:
+    """Rotate M (m, n) and D (m, d) in the same way into at most n + d rows."""
+    m, n = M.shape
+    if m <= n + D.shape[1]:
+        return M, D
+    triangle = onto_span(np.hstack([M, D]))
+    return triangle[:, :n], triangle[:, n:]
+
+
+def smaller_moments(M: Any) -> Array:
+    """Return M Mᵀ or MᵀM in float64, whichever is smaller: they share all eigenvalues but zero."""
+    if M.shape[0] > M.shape[1]:
+        M = M.T
+    with np.errstate(over="ignore", invalid="ignore"):
+        if issparse(M):
+            # products in single precision would be those of other data
+            M = M.astype(np.float64)
+            return np.asarray((M @ M.T).toarray())
+        return second_moments(M)
+
+
+def leading_directions(M: Any, q: int, max_eigenvectors: int = MAX_EIGENVECTORS) -> Array:
+    """Return an orthonormal basis (m, q) of the q leading left singular vectors of M, q ≤ m."""
+    m, n = M.shape
+    # several threads would round in another order
+    with single_threaded_blas():
+        if min(m, n) > max_eigenvectors:
+            M = times_power_of_two(M, -unusual_exponent(M)).astype(np.float64)
+            return _by_iteration(M, q)
+        moments = smaller_moments(M)
+        exponent = exponent_from_squares(M, np.trace(moments))
+        if exponent != 0:  # squares have left the range; directions have no unit
+            M = times_power_of_two(M, -exponent)
+            moments = smaller_moments(M)
+        vectors: Array = np.linalg.eigh(moments)[1][:, ::-1][:, :q]
+        if m <= n:
+            return vectors
+        return _orthonormal(_product(M, vectors), q)
+
+
+def _by_iteration(M: Any, q: int) -> Array:
+    m, n = M.shape
+    spread = np.random.default_rng(0).standard_normal((n, min(q + EXTRA_DIRECTIONS, m)))
+    for _ in range(ITERATIONS):
+        basis = np.linalg.qr(_product(M, spread))[0]
+        spread = transposed_product(basis, M).T
+    vectors = np.linalg.eigh(spread.T @ spread)[1][:, ::-1][:, :q]
+    return _orthonormal(basis @ vectors, q)
+
+
+def _orthonormal(vectors: Array, q: int) -> Array:
+    """Orthonormalise vectors (m, k) in their order; add any others if there are fewer than q."""
+    m, k = vectors.shape
+    if k < q:
+        vectors = np.hstack([vectors, np.eye(m, q)])
+    return np.linalg.qr(vectors)[0][:, :q]
+
+
+def _product(M: Any, vectors: Array) -> Array:
+    """Return M times ``vectors`` (n, k), in slices of the rows of M."""
+    if issparse(M):
+        return np.asarray(M @ vectors)
+    return transposed_product(vectors, M.T).T

@@ -1,0 +1,1 @@
+"""Spectral libraries, read in the reader process: a module a format."""

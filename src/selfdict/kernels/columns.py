@@ -1,0 +1,103 @@
+"""Columns of dense and sparse matrices: their squared norms, and the largest residual norm."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from selfdict._validation import Array
+from selfdict.compute.threads import for_slices
+from selfdict.kernels.jit import jit_without_allocation, unsigned
+
+# Columns that a thread sums at a time. Wide slices, because in a row-major matrix a narrow slice
+# jumps to another memory page at every row.
+_COLUMNS_PER_NORM_SLICE = 16384
+
+
+def squared_norms(M: Any) -> Array:
+    """Return ‖m_j‖² of every column of M (m, n), summed in float64, in one pass over M."""
+    if issparse(M):
+        # An overflow gives infinity without a warning, as in the compiled loop.
+        with np.errstate(over="ignore"):
+            return np.asarray(M.astype(np.float64).power(2).sum(axis=0))
+    M = np.asarray(M)
+    out = np.zeros(M.shape[1])
+    add_norms: Callable[[Array, Array, int, int], None] = _add_norms_of_columns
+    if abs(M.strides[0]) < abs(M.strides[1]):
+        add_norms = _add_norms_of_rows
+        M = M.T
+
+    def task(start: int, stop: int) -> None:
+        add_norms(M, out, unsigned(start), unsigned(stop))
+
+    for_slices(task, out.size, _COLUMNS_PER_NORM_SLICE)
+    return out
+
+
+@jit_without_allocation
+def _add_norms_of_rows(M: Array, out: Array, start: int, stop: int) -> None:
+    """Add the squared norm of row j of M to ``out[j]`` for j in [start, stop)."""
+    for j in range(start, stop):
+        row = M[j]
+        total = 0.0
+        for i in range(row.size):
+            a = np.float64(row[i])
+            total += a * a
+        out[j] += total
+
+
+@jit_without_allocation
+def _add_norms_of_columns(M: Array, out: Array, start: int, stop: int) -> None:
+    """Add the squared norm of column j of M to ``out[j]`` for j in [start, stop)."""
+    # Four rows at a time, so that ``out`` is read and written a quarter as often. The bounds must
+    # be unsigned: LLVM vectorises the loops only without the test for negative indices.
+    m = M.shape[0]
+    quads = m - m % 4
+    for i in range(0, quads, 4):
+        for j in range(start, stop):
+            a = np.float64(M[i, j])
+            b = np.float64(M[i + 1, j])
+            c = np.float64(M[i + 2, j])
+            d = np.float64(M[i + 3, j])
+            out[j] += a * a + b * b + c * c + d * d
+    for i in range(quads, m):
+        for j in range(start, stop):
+            a = np.float64(M[i, j])
+            out[j] += a * a
+
+
+@jit_without_allocation
+def subtract_squares(residuals: Array, slack: Array, change: Array, rounding: Array) -> None:
+    """Subtract squares from residuals; each change is known up to ``rounding``."""
+    for j in range(residuals.size):
+        c = np.float64(change[j])
+        residuals[j] -= c * c
+        # |(c + δ)² − c²| ≤ ρ (2 |c| + ρ) for every |δ| ≤ ρ.
+        slack[j] += rounding[j] * (2.0 * abs(c) + rounding[j])
+
+
+@jit_without_allocation
+def surely_largest(residuals: Array, slack: Array) -> float:
+    """Return the largest ``residuals[j] − slack[j]``, or zero if all are negative."""
+    largest = 0.0
+    for j in range(residuals.size):
+        lower = residuals[j] - slack[j]
+        if lower > largest:
+            largest = lower
+    return largest
+
+
+def possibly_larger(residuals: Array, slack: Array, threshold: float) -> Array:
+    """Return the columns whose ``residuals[j] + slack[j]`` is positive and ≥ ``threshold``."""
+    upper = residuals + slack
+    return np.flatnonzero((upper >= threshold) & (upper > 0.0))
+
+
+def dense_columns(M: Any, index: Any) -> Array:
+    """Return some columns of M as a dense array, whether M is sparse or not."""
+    if issparse(M):
+        dense: Array = M[:, index].toarray()
+        return dense
+    columns: Array = M[:, index]
+    return columns

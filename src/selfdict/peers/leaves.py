@@ -1,0 +1,332 @@
+"""Leaves of H2NMF: their columns, their Gram matrices, and how they are divided in two.
+
+A leaf is divided by rank-two NMF and a threshold on the shares. Its columns are copied if M is
+small enough, else read from M when needed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.compute.linear_algebra import in_order
+from selfdict.compute.threads import for_slices
+from selfdict.kernels.rank_two import (
+    add_deflated,
+    count_below,
+    deflate,
+    extreme_pair,
+    gather,
+    leading_eigenpairs,
+    project,
+    shares,
+    swap_rows,
+)
+from selfdict.peers.spa import RESIDUAL_TIE
+
+COLUMNS_PER_LEAF_SLICE = 4096  # columns that a thread works on at a time
+_MAX_COPIED_ENTRIES = 1 << 27  # a larger M is not copied
+_MAX_DOUBLE_ENTRIES = 1 << 22  # a larger M is read in single precision, which is enough
+
+_ENTRIES_PER_BLOCK = 1 << 22  # of the columns that are read in float64 at a time
+# The thresholds δ to choose from, and the window δ ± 0.05 in which the shares x are counted.
+_THRESHOLDS = 0.01 * np.arange(101)
+_WINDOW_START = np.maximum(_THRESHOLDS - 0.05, 0.0)
+_WINDOW_STOP = np.minimum(_THRESHOLDS + 0.05, 1.0)
+# All counts come from one pass that counts x ≤ edge; x < start is x ≤ the next smaller number.
+_BELOW_WINDOW = np.nextafter(_WINDOW_START, -1.0)
+_EDGES = np.unique(np.concatenate([_THRESHOLDS, _WINDOW_STOP, _BELOW_WINDOW]))
+_FIRST_NEAR_EDGE = np.searchsorted(_EDGES, _THRESHOLDS - 1e-9)  # the first edge near each threshold
+_AT_THRESHOLD = np.searchsorted(_EDGES, _THRESHOLDS)
+_AT_WINDOW_STOP = np.searchsorted(_EDGES, _WINDOW_STOP)
+_AT_BELOW_WINDOW = np.searchsorted(_EDGES, _BELOW_WINDOW)
+
+
+class LeafColumns(Protocol):
+    """Some columns of M, as rows; negative entries count as zero."""
+
+    indices: Array  # which columns of M
+    n_features: int  # the rows of M
+    single_precision: bool  # whether they and their Gram matrix are in single precision
+
+    def rows(self, start: int, stop: int) -> Array:
+        """Return the columns ``start`` to ``stop`` of these as a (stop − start, m) array."""
+
+    def divide(self, first: Array) -> tuple[Self, Self]:
+        """Return the columns where ``first`` is true, and the others; may reorder the whole."""
+
+
+def leaf_columns(
+    M: Array, groups: Sequence[Array], scale: float | None = None
+) -> "list[LeafColumns]":
+    """Return the columns of M in groups of indices, multiplied by ``scale``."""
+    single_precision = M.size > _MAX_DOUBLE_ENTRIES
+    dtype = M.dtype
+    if single_precision:
+        dtype = np.dtype(np.float32)
+    if scale is None:
+        scale = 1.0
+        if single_precision:
+            scale = unit_scale(M[:, :: -(-M.shape[1] // 64)])  # some columns are enough
+    if M.size > _MAX_COPIED_ENTRIES:
+        return [ScatteredColumns(M, group, dtype, scale) for group in groups]
+    indices = np.concatenate(groups)
+    rows = np.empty((indices.size, M.shape[0]), dtype=dtype)
+
+    def copy(start: int, stop: int) -> None:
+        gather(M, indices[start:stop], rows[start:stop], scale)
+
+    # As many columns at a time as fit into a cache, since a row-major M is read across its rows.
+    for_slices(copy, indices.size, 1024)
+    parts: list[LeafColumns] = []
+    start = 0
+    for group in groups:
+        stop = start + group.size
+        parts.append(HeldColumns(rows[start:stop], indices[start:stop], single_precision))
+        start = stop
+    return parts
+
+
+def unit_scale(M: Array) -> float:
+    """Return the power of two that brings the largest entry near 1; 1 if none is positive."""
+    # Otherwise squares could leave the range, in single precision above all.
+    largest = float(np.max(M))
+    if not 0 < largest < np.inf:
+        return 1.0
+    return float(2.0 ** min(-np.frexp(largest)[1], 1000))
+
+
+class HeldColumns:
+    """A copy of columns, ordered so that each part is a contiguous piece of the whole."""
+
+    def __init__(self, rows: Array, indices: Array, single_precision: bool) -> None:
+        # Both are reordered together.
+        self._rows = rows
+        self.indices = indices
+        self.n_features = rows.shape[1]
+        self.single_precision = single_precision
+
+    def rows(self, start: int, stop: int) -> Array:
+        return self._rows[start:stop]
+
+    def divide(self, first: Array) -> "tuple[HeldColumns, HeldColumns]":
+        size = int(np.count_nonzero(first))
+        # The rows to exchange so that the first part comes first.
+        left = np.flatnonzero(~first[:size])
+        right = size + np.flatnonzero(first[size:])
+
+        def swap(start: int, stop: int) -> None:
+            swap_rows(self._rows, self.indices, left, right, start, stop)
+
+        for_slices(swap, left.size, COLUMNS_PER_LEAF_SLICE)
+        return self._part(slice(0, size)), self._part(slice(size, None))
+
+    def _part(self, which: slice) -> "HeldColumns":
+        return HeldColumns(self._rows[which], self.indices[which], self.single_precision)
+
+
+class ScatteredColumns:
+    """Columns of a matrix too large to copy; fast only if the matrix is column-major."""
+
+    def __init__(self, M: Array, indices: Array, dtype: np.dtype[Any], scale: float) -> None:
+        self._M = M
+        self.indices = indices
+        self.n_features = M.shape[0]
+        self._dtype = dtype
+        self._scale = scale
+        self.single_precision = M.size > _MAX_DOUBLE_ENTRIES
+
+    def rows(self, start: int, stop: int) -> Array:
+        rows = np.empty((stop - start, self._M.shape[0]), dtype=self._dtype)
+        gather(self._M, self.indices[start:stop], rows, self._scale)
+        return rows
+
+    def divide(self, first: Array) -> "tuple[ScatteredColumns, ScatteredColumns]":
+        return self._part(first), self._part(~first)
+
+    def _part(self, which: Array) -> "ScatteredColumns":
+        return ScatteredColumns(self._M, self.indices[which], self._dtype, self._scale)
+
+
+def gram(columns: LeafColumns) -> Array:
+    """Return A Aᵀ (m, m) for the columns A, computed block by block."""
+    G = np.zeros((columns.n_features, columns.n_features))
+    columns_per_block = 2048
+
+    def block_product(start: int, stop: int) -> tuple[Array, Array, Array]:
+        return _deflated_product(columns.rows(start, stop), columns.single_precision)
+
+    for S, u, v in in_order(block_product, columns.indices.size, columns_per_block):
+        add_deflated(S, u, v, G)
+    return G
+
+
+def smaller_gram(columns: LeafColumns) -> Array:
+    """Return AᵀA if A has fewer columns than rows, else A Aᵀ: the eigenvalues are the same."""
+    k = columns.indices.size
+    if k >= columns.n_features:
+        return gram(columns)
+    G = np.empty((k, k))
+    columns_per_block = max(1, _ENTRIES_PER_BLOCK // columns.n_features)
+
+    def task(start: int, stop: int) -> None:
+        left = _in_double(columns, start, stop)
+        for first in range(0, start, columns_per_block):
+            right = _in_double(columns, first, first + columns_per_block)
+            tile = left @ right.T
+            G[start:stop, first : first + columns_per_block] = tile
+            G[first : first + columns_per_block, start:stop] = tile.T
+        G[start:stop, start:stop] = left @ left.T
+
+    # NaN and infinity raise an error later: no warnings on the way.
+    with np.errstate(invalid="ignore", over="ignore"):
+        for_slices(task, k, columns_per_block)
+    return G
+
+
+def combined(columns: LeafColumns, V: Array, eigenvalues: Array) -> Array:
+    """Return the eigenvectors A v/√λ (m, 2) of A Aᵀ for those of AᵀA, V (k, 2); zero for λ = 0."""
+    U = np.zeros((columns.n_features, V.shape[1]))
+    columns_per_block = max(1, _ENTRIES_PER_BLOCK // columns.n_features)
+    for start in range(0, len(V), columns_per_block):
+        stop = min(start + columns_per_block, len(V))
+        U += _in_double(columns, start, stop).T @ V[start:stop]
+    lengths = np.sqrt(np.maximum(eigenvalues, 0.0))
+    return np.divide(U, lengths, out=np.zeros_like(U), where=lengths > 0)
+
+
+def _in_double(columns: LeafColumns, start: int, stop: int) -> Array:
+    return np.asarray(columns.rows(start, stop), dtype=np.float64)
+
+
+def _deflated_product(rows: Array, single_precision: bool) -> tuple[Array, Array, Array]:
+    """Return S, u, v such that the product of the rows with themselves is S + u vᵀ + v uᵀ."""
+    if single_precision:
+        # Without the part along the mean, the rounding errors are those of the spread of the rows.
+        R = np.empty_like(rows)
+        u, v = deflate(rows, R)
+    else:
+        R = np.asarray(rows, dtype=np.float64)
+        u = np.zeros(rows.shape[1])
+        v = np.zeros(rows.shape[1])
+    # NaN and infinity raise an error later: no warnings on the way.
+    with np.errstate(invalid="ignore", over="ignore"):
+        return R.T @ R, u, v
+
+
+def products(columns: LeafColumns, U: Array) -> Array:
+    """Return u₁ᵀa and u₂ᵀa as the rows of a (2, k) array, for all columns a; U is (m, 2)."""
+    vectors = np.ascontiguousarray(U.T)
+    out = np.empty((2, columns.indices.size))
+
+    def task(start: int, stop: int) -> None:
+        project(columns.rows(start, stop), vectors, out[:, start:stop])
+
+    for_slices(task, columns.indices.size, COLUMNS_PER_LEAF_SLICE)
+    return out
+
+
+def first_part(columns: LeafColumns, U: Array) -> Array:
+    """Return which columns are in the first part; U (m, 2) are their leading singular vectors."""
+    Z = products(columns, U)
+    pair = Z[:, extreme_pair(Z, RESIDUAL_TIE)]
+    W = U @ pair
+    mix = np.ascontiguousarray(pair.T)
+    # If no entry is negative, clipping changes nothing, and WᵀA follows from Z.
+    if (W < 0).any():
+        W = np.maximum(W, 0)
+        mix = np.eye(2)
+        Z = products(columns, W)
+    x = np.empty(columns.indices.size)
+    shares(W.T @ W, mix, Z, x)
+    return np.asarray(x >= _threshold(x))
+
+
+def _threshold(x: Array) -> float:
+    """Return the threshold δ that balances the two parts and has few x near it."""
+    counts = count_below(x, _EDGES, _FIRST_NEAR_EDGE)
+    below = counts[_AT_THRESHOLD] / x.size
+    # Thresholds with equal counts are common. The order of operations of the authors' code decides
+    # between them.
+    inside = counts[_AT_WINDOW_STOP] - counts[_AT_BELOW_WINDOW]
+    density = inside / x.size / (_WINDOW_STOP - _WINDOW_START)
+    with np.errstate(divide="ignore"):
+        cost = -np.log(below * (1 - below)) + np.exp(density)
+    return float(_THRESHOLDS[np.argmin(cost)])
+
+
+@dataclass(eq=False)
+class Leaf:
+    """Some columns A of M, the two leading eigenpairs of A Aᵀ, and the parts of A."""
+
+    columns: LeafColumns
+    eigenvalues: Array
+    U: Array
+    gram: Array | None
+    # The trace of the Gram matrix that was summed over columns. That of this leaf, or that of the
+    # leaf from which this one's was obtained by subtraction.
+    summed_trace: float
+    children: "tuple[Leaf, ...] | None" = None  # None before it was tried
+    node: int | None = None  # None before it joins the tree
+    priority: float = 0.0  # its bound, or the smallest gain of the leaves it is a part of
+
+    @classmethod
+    def of(cls, columns: LeafColumns, G: Array, summed_trace: float = 0.0) -> Self:
+        """Return the leaf of columns A with the Gram matrix G, which is A Aᵀ or the smaller AᵀA."""
+        pairs = leading_eigenpairs(G)
+        U = pairs[1:]
+        if len(G) < columns.n_features:
+            U = combined(columns, U, pairs[0])
+        # A leaf of few columns takes less memory than its Gram matrix, which is soon recomputed.
+        gram = None
+        if columns.indices.size > columns.n_features:
+            gram = G
+        return cls(columns, pairs[0], U, gram, summed_trace or float(np.trace(G)))
+
+    @cached_property
+    def bound(self) -> float:
+        """The largest possible gain, rounded up; 0 if the columns are multiples of one another."""
+        first, second = self.eigenvalues
+        # Below this share of λ₁, λ₂ is rounding error.
+        if second > 1e-13 * first:
+            return float(second + 1e-14 * first)
+        return 0.0
+
+    @property
+    def gain(self) -> float:
+        """How much a division lowers the error."""
+        children = self.children or ()
+        return float(sum(child.eigenvalues[0] for child in children) - self.eigenvalues[0])
+
+    def parts(self) -> "tuple[Leaf, ...]":
+        """Return the two parts; none if one of them would be empty."""
+        first = first_part(self.columns, self.U)
+        if first.all() or not first.any():
+            return ()
+        parts = self.columns.divide(first)
+        if self.gram is None:
+            return tuple(Leaf.of(part, smaller_gram(part)) for part in parts)
+        smaller, larger = sorted(parts, key=lambda part: part.indices.size)
+        G = gram(smaller)
+        small = Leaf.of(smaller, G)
+        large = self._without(G, self.gram, larger)
+        if large is None:
+            large = Leaf.of(larger, smaller_gram(larger))
+        if smaller is parts[0]:
+            return small, large
+        return large, small
+
+    def _without(self, G: Array, whole: Array, columns: LeafColumns) -> "Leaf | None":
+        """Return the leaf of the columns that are left, or None if its G could be too inexact."""
+        remainder = Leaf.of(columns, np.subtract(whole, G, out=whole), self.summed_trace)
+        self.gram = None  # it was overwritten
+        # The smallest λ₂, as a share of the trace, that the subtraction leaves accurate enough.
+        least = 1e-6
+        if columns.single_precision:
+            least = 1e-4
+        if remainder.eigenvalues[1] >= least * self.summed_trace:
+            return remainder
+        return None

@@ -1,1 +1,0 @@
-"""Spectral libraries: one file per format, and what they have in common."""
