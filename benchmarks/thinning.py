@@ -15,7 +15,7 @@ from selfdict.datasets import make_scene
 from selfdict.metrics import relative_error
 from selfdict.scene import blocks, matrix, read_scene
 from selfdict.scene.passes import over_blocks
-from selfdict.scene.thinning import AllPixels, Representatives, Sample, gather
+from selfdict.scene.points import AllPixels, Representatives, Sample, ThinBlock, gather
 
 REAL = {"samson": 3, "jasper_ridge": 4, "urban_sub4": 6}
 N_BLOCKS, SHARE = 16, 25  # one pixel in 25 is kept, 100 of a block at least
@@ -38,21 +38,21 @@ def compare(name: str, scene: xr.DataArray, r: int) -> None:
     M = matrix(scene, clip=True)
     bands, n = np.ones(len(M), dtype=bool), M.shape[1]
     few = max(100, n // SHARE // N_BLOCKS)
-    tasks = {
-        "all pixels": AllPixels(bands),
-        "representatives of blocks": Representatives(bands, few),
-        "sample of blocks": Sample(bands, few * N_BLOCKS / n, 3 * r, 0),
+    rules = {
+        "all pixels": AllPixels(),
+        "representatives of blocks": Representatives(few),
+        "sample of blocks": Sample(few * N_BLOCKS / n, 3 * r, 0),
     }
+    task = ThinBlock(bands, tuple(rules.values()))
     whole, blocks.BLOCK_BYTES = blocks.BLOCK_BYTES, scene.nbytes // N_BLOCKS
     words = []
-    for task, thin in tasks.items():
-        points = gather([part for _, part in over_blocks(scene, thin)])
-        model = FGNSR(r, candidates=500, random_state=0).fit(
-            points.values, sample_weight=points.sizes
-        )
+    parts = [found for _, found in over_blocks(scene, task)]
+    for name_of_rule, found in zip(rules, zip(*parts)):
+        points = gather(found)
+        model = FGNSR(r, candidates=500, random_state=0).fit(points.M.T, sample_weight=points.sizes)
         U = model.components_.T
         words.append(
-            f"{task} {100 * relative_error(M, U, nnls(U, M)):.3f} % ({len(points.values)})"
+            f"{name_of_rule} {100 * relative_error(M, U, nnls(U, M)):.3f} % ({len(points)})"
         )
     blocks.BLOCK_BYTES = whole
     print(f"thinning: {name}, {n} pixels: " + ", ".join(words), flush=True)

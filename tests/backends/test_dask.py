@@ -141,9 +141,9 @@ def test_every_pixel_a_candidate_though_a_worker_is_killed(
 ):
     scene = read_scene(write_scene(truth.scene, tmp_path / "cube.zarr"))
     options = {"candidates": None, "tol": 1e-2, "random_state": 0, "prove": False}
-    monkeypatch.setattr("selfdict.scene.whole._physical_memory", lambda: 0.0)
+    monkeypatch.setattr("selfdict.scene.plan.physical_memory", lambda: 0.0)
     expected = unmix(scene, 4, **options)
-    monkeypatch.setattr("selfdict.scene.whole._MAX_CLIENT_BYTES", 0)
+    monkeypatch.setattr("selfdict.scene.plan._MAX_CLIENT_BYTES", 0)
     killed = []
     run = SceneBlocks.run
 

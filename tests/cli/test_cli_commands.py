@@ -120,7 +120,7 @@ def test_rank_recommends_the_number_of_materials(cube, tmp_path):
         done = run("unmix", cube, "-r", rank, "-o", tmp_path / rank, "--no-compare", "--json")
         record = json.loads(done.stdout)
         assert record["relative_error"] == ranks["errors"][2]
-        assert "-r 3 " in record["command"]
+        assert "--rank 3 " in record["command"]
     assert record["rank_advice"]["r"] == 3
     assert record["rank_advice"]["sentences"][0] == shown[2]
     assert run("unmix", cube, "-r", "many", "-o", tmp_path / "out").exit_code == 2
@@ -171,7 +171,7 @@ def test_demo(tmp_path):
 
 
 def test_real_demo_reads_the_cube_of_tensorly():
-    from selfdict.cli.demo import demo_scene
+    from selfdict.cli.app import demo_scene
 
     scene, r, title = demo_scene(real=True)
     assert scene.shape == (200, 145, 145)

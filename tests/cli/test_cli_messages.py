@@ -12,7 +12,7 @@ from affine import Affine
 from typer.testing import CliRunner
 
 from selfdict.cli.app import app
-from selfdict.cli.map_format import map_format
+from selfdict.cli.outputs import map_format
 from selfdict.cli.source import Source, parse_bands
 from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, build_scene, write_scene

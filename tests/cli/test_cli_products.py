@@ -82,7 +82,7 @@ def test_a_run_records_the_options_and_the_files(tmp_path):
     )
     assert result.exit_code == 0, result.output
     record = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert set(record["input"]["sha256"]) == {image.name, sidecar.name}
+    assert set(record["input"]["files"]) == {image.name, sidecar.name}
     assert record["parameters"]["overlap"] == "swir"
     assert "--overlap swir" in record["command"]
     # Maps are GeoTIFFs, as the image of the product.

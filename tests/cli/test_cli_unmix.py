@@ -4,6 +4,7 @@ import csv
 import hashlib
 import html
 import json
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 
 from selfdict import nnls
 from selfdict.cli.app import app
-from selfdict.cli.exports import EXPORT_NAMES
+from selfdict.cli.outputs import EXPORT_NAMES
 from selfdict.datasets import make_scene
 from selfdict.scene import build_library, read_scene, unmix, write_scene, write_spectra
 
@@ -63,9 +64,11 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
     assert {path.name for path in out.iterdir()} == WHOLE | MAPS
     assert json.loads((out / "run.json").read_text()) == record
     assert record["seed"] == 5
-    for name, digest in record["input"]["sha256"].items():
-        assert hashlib.sha256((cube.parent / name).read_bytes()).hexdigest() == digest
-    assert set(record["input"]["sha256"]) == {"cube.hdr", "cube.img"}
+    for name, file in record["input"]["files"].items():
+        stored = (cube.parent / name).read_bytes()
+        assert file["bytes"] == len(stored)
+        assert file["sha256"] == hashlib.sha256(stored).hexdigest()
+    assert set(record["input"]["files"]) == {"cube.hdr", "cube.img"}
     assert record["objective"] >= record["dual_bound"]
     assert 0 <= record["gap"] < 0.05
     assert 0 < record["guarantee"]["kappa"] < 1
@@ -273,7 +276,7 @@ def test_more_materials_than_bands_leave_the_comparison_out(cube, tmp_path):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["-r", "1000"], "r must lie between 1"),
+        (["-r", "1000"], "--rank must"),
         (["-r", "3", "--roi", "rows"], "--roi must be"),
         (["-r", "3", "--roi", "50:60,:"], "holds no pixel"),
         (["-r", "3", "--bands", "0-5"], "--bands must be"),
@@ -308,15 +311,19 @@ def test_bad_usage(cube, tmp_path, words):
 
 
 def test_options_of_the_model_are_refused_with_other_methods(cube, tmp_path):
-    for words in (["--library", tmp_path / "library.csv"], ["--check"]):
+    (tmp_path / "library.csv").write_text("a\n0.5\n")
+    libraries = ["--library", tmp_path / "library.csv"]
+    for words in (libraries, ["--check"], ["--prove"], ["--time-limit", 5]):
         result = run("unmix", cube, "-r", 1, "-o", tmp_path / "out", "--method", "spa", *words)
         assert result.exit_code == 2
         assert words[0] in result.output
-        assert "goes with --method fgnsr, got spa" in result.output
+        assert "needs --method fgnsr; got --method spa" in result.output
 
 
 def test_a_defect_of_the_program_is_not_blamed_on_the_file(cube, tmp_path, monkeypatch):
-    monkeypatch.setattr("selfdict.scene.unmix", lambda *args, **options: [].remove(0))
+    # the function hides the module of the same name
+    module = import_module("selfdict.scene.unmix")
+    monkeypatch.setattr(module, "unmix_scene", lambda *args, **options: [].remove(0))
     result = run("unmix", cube, "-r", 3, "-o", tmp_path / "out")
     assert result.exit_code == 1
     assert type(result.exception) is ValueError

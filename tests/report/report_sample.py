@@ -8,8 +8,8 @@ import xarray as xr
 
 from selfdict import Problem, Proof, Solution
 from selfdict.model.solution import Status
-from selfdict.report import MethodResult
 from selfdict.scene import UnmixResult, build_scene
+from selfdict.scene.result import Comparison
 
 
 def pattern(*shape: int, seed: int = 1) -> np.ndarray:
@@ -121,8 +121,8 @@ def make_pixel_result(**changes: Any) -> UnmixResult:
     return make_result(parameters=parameters, **changes)
 
 
-def make_comparison(r: int = 3) -> list[MethodResult]:
-    return [MethodResult("SPA", 0.05, 0.01, np.zeros((r, 2), dtype=int))]
+def make_comparison(r: int = 3) -> tuple[Comparison, ...]:
+    return (Comparison("SPA", 0.05, 0.01, np.zeros((r, 2), dtype=int)),)
 
 
 def _map(values: np.ndarray) -> xr.DataArray:

@@ -17,8 +17,9 @@ from report_sample import (
 from selfdict._colours import line_styles
 from selfdict.datasets import make_scene
 from selfdict.readout import Guarantee
-from selfdict.report import method_result, render_report, write_report
+from selfdict.report import render_report, write_report
 from selfdict.report.charts import label_positions, nice_axis, svg_band, svg_path
+from selfdict.report.comparison import own_row
 from selfdict.report.facts import (
     band_axis,
     band_labels,
@@ -27,7 +28,7 @@ from selfdict.report.facts import (
     weight_elsewhere,
 )
 from selfdict.report.pictures import Maps
-from selfdict.scene import SceneError, unmix, whole
+from selfdict.scene import SceneError, unmix
 
 HOSTILE = (
     "</script></style><script>window.hacked = 1</script><img src=x onerror='hacked=1'>\"'&{{7*7}}"
@@ -94,9 +95,9 @@ def test_maps_in_files_are_read_thinned():
 
 
 def test_the_comparison_is_of_pure_pixels_and_of_the_seconds_of_the_choice():
-    row = method_result(make_result())
+    row = own_row(make_result())
     assert (row.method, row.error, row.seconds) == ("FGNSR-100", 0.0275, 0.75)
-    page = page_of(make_result(), comparison=[row])
+    page = page_of(make_result(comparison=(row,)))
     assert page.count('<td class="num">0.75</td>') == 2
     assert "3 of 3" in page
 
@@ -143,8 +144,8 @@ def test_a_report_of_a_scene(prove):
 
 
 def test_a_report_of_a_scene_solved_in_blocks(monkeypatch):
-    monkeypatch.setattr(whole, "_physical_memory", lambda: 0.0)
-    monkeypatch.setattr("selfdict.scene.selection.SAMPLE_SIZE", 150)
+    monkeypatch.setattr("selfdict.scene.plan.physical_memory", lambda: 0.0)
+    monkeypatch.setattr("selfdict.scene.points.SAMPLE_SIZE", 150)
     scene = make_scene(shape=(20, 20), n_bands=30, n_endmembers=3, random_state=0).scene
     result = unmix(scene, 3, candidates=None, random_state=0)
     page = render_report(result, scene)
@@ -167,10 +168,9 @@ def test_names_are_data():
     scene = make_scene_of(result, band_name=("band", [HOSTILE] * 40))
     row = replace(make_comparison()[0], method=HOSTILE)
     page = render_report(
-        result,
+        replace(result, comparison=(row,)),
         scene,
         title=HOSTILE,
-        comparison=[row],
         parameters={HOSTILE: HOSTILE},
         command=HOSTILE,
     )
@@ -212,7 +212,7 @@ def test_method_without_proof_shows_no_weights():
     page = page_of(make_pixel_result())
     for part in ('<div class="plot bars"', 'id="comparison"', 'class="statements"', ">Weight<"):
         assert part not in page
-        assert part in page_of(make_result(), comparison=make_comparison())
+        assert part in page_of(make_result(comparison=make_comparison()))
 
 
 def test_the_guarantee_is_shown_where_it_applies():

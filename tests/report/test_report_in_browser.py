@@ -51,7 +51,7 @@ def visit(browser, tmp_path):
 
 
 def test_everything_is_visible(visit):
-    page = visit(make_result(), title="cube.hdr", comparison=make_comparison())
+    page = visit(make_result(comparison=make_comparison()), title="cube.hdr")
     assert page.title() == "cube.hdr · unmixing report"
     assert page.locator("path.line").count() == 3
     for line in page.locator("path.line").all():
@@ -188,7 +188,8 @@ def test_print_keeps_the_figures_and_drops_the_controls(visit):
 
 def test_names_are_data(visit):
     bands = {"band_name": ("band", [HOSTILE] * 40)}
-    result = make_result(crs=HOSTILE, notes=(HOSTILE,))
+    rows = (replace(make_comparison()[0], method=HOSTILE),)
+    result = make_result(crs=HOSTILE, notes=(HOSTILE,), comparison=rows)
     result = replace(result, endmembers=result.endmembers.assign_coords(bands))
     page = visit(
         result,
@@ -196,7 +197,6 @@ def test_names_are_data(visit):
         title=HOSTILE,
         parameters={HOSTILE: HOSTILE},
         command=HOSTILE,
-        comparison=[replace(make_comparison()[0], method=HOSTILE)],
     )
     assert page.evaluate("typeof window.hacked") == "undefined"
     assert page.locator("h1").inner_text() == HOSTILE

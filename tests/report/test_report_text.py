@@ -122,7 +122,8 @@ def report_text(make) -> str:
     result = make()
     options = {}
     if make is averages:
-        options = {"comparison": make_comparison(), "command": "selfdict unmix cube.hdr -r 3"}
+        result = replace(result, comparison=make_comparison())
+        options = {"command": "selfdict unmix cube.hdr -r 3"}
     page = render_report(
         result, make_scene_of(result), title="cube.hdr", parameters={"Seed": 0}, **options
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from selfdict import Huber, Squared, certify, working_set
+from selfdict import Huber, InputError, Squared, certify, working_set
 from selfdict.datasets import make_scene
 from selfdict.scene import matrix, unmix
 from selfdict.scene.check import Dictionary
@@ -55,7 +55,5 @@ def test_pixels_and_atoms_of_zeros(case):
 )
 def test_what_cannot_be_checked(options):
     scene = make_scene((10, 10), n_bands=10, n_endmembers=2, random_state=0).scene
-    with pytest.raises(
-        ValueError, match="check needs the method 'fgnsr' with candidates or a library"
-    ):
+    with pytest.raises(InputError, match="check=True needs"):
         unmix(scene, 2, check=True, **options)

@@ -122,13 +122,13 @@ def test_a_long_time_limit_changes_nothing(cube):
 
 
 def test_a_time_limit_is_for_the_method_that_has_one(cube):
-    with pytest.raises(InputError, match="a time limit needs the method 'fgnsr', got 'spa'"):
+    with pytest.raises(InputError, match="max_seconds=5 needs method='fgnsr'"):
         unmix(cube[0], 3, method="spa", max_seconds=5)
 
 
 def test_a_long_pass_over_many_endmembers_is_announced(cube, monkeypatch):
     values, wavelengths = cube
-    monkeypatch.setattr("selfdict.scene.time_limit._LONG", 0.0)
+    monkeypatch.setattr("selfdict.scene.mapping._LONG", 0.0)
     with pytest.warns(InputWarning, match="mapping 30 endmembers takes about .*uncertainty=False"):
         unmix(values, 30, wavelengths=wavelengths, method="spa")
     unmix(values, 29, wavelengths=wavelengths, method="spa")
@@ -136,7 +136,7 @@ def test_a_long_pass_over_many_endmembers_is_announced(cube, monkeypatch):
 
 def test_maps_that_end_after_a_time_limit_are_announced(cube, monkeypatch):
     values, wavelengths = cube
-    monkeypatch.setattr("selfdict.scene.time_limit._LATE", -1.0)
+    monkeypatch.setattr("selfdict.scene.mapping._LATE", -1.0)
     with pytest.warns() as caught:
         unmix(values, 30, wavelengths=wavelengths, max_seconds=0)
     (late,) = [each for each in caught if "mapping" in str(each.message)]

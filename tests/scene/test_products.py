@@ -170,7 +170,7 @@ def test_the_record_of_a_run_has_all_files(product):
     _, paths = product
     names = {paths["image"].name, paths["sidecar"].name}
     for path in paths.values():
-        assert set(Source(path).hashes()) == names
+        assert set(Source(path).fingerprints(hashed=True)) == names
 
 
 OVERLAP = {

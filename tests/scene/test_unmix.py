@@ -12,7 +12,7 @@ from selfdict._errors import InputError
 from selfdict.datasets import make_scene
 from selfdict.peers import spa
 from selfdict.scene import build_scene, matrix, read_scene, unmix, valid_mask, write_scene
-from selfdict.scene.thinning import Sample
+from selfdict.scene.points import Sample
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def expected(truth):
 
 def test_each_block_has_a_sample_of_its_own():
     M = np.random.default_rng(0).random((5, 200))
-    sample = Sample(np.ones(5, dtype=bool), 0.1, 2, seed=3)
+    sample = Sample(0.1, 2, seed=3)
     first, again, other = (sample.choose(M, number)[0] for number in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert set(spa(M, 2)) <= set(first) & set(other)
@@ -131,7 +131,8 @@ def test_thinning_keeps_the_extreme_pixels(small_blocks):
     assert result.relative_error < 1e-5
 
 
-def test_a_file_is_not_loaded(tmp_path, monkeypatch):
+def test_a_file_that_does_not_fit_in_memory_is_not_loaded(tmp_path, monkeypatch):
+    monkeypatch.setattr("selfdict.scene.plan.physical_memory", lambda: 64e6)
     monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 2**18)
     monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 2**18)
     values = np.random.default_rng(0).random((50, 400, 200), dtype=np.float32)  # 16 MB

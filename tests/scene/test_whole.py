@@ -10,13 +10,13 @@ from selfdict.model.problem import jitter
 from selfdict.model.solution import Progress
 from selfdict.scene import blocks as blocks_module
 from selfdict.scene import unmix, whole
-from selfdict.scene.request import UnmixRequest
+from selfdict.scene.plan import Plan
 from selfdict.solvers.working_set import working_set
 
 
 @pytest.fixture
 def in_small_blocks(monkeypatch):
-    monkeypatch.setattr(whole, "_physical_memory", lambda: 0.0)
+    monkeypatch.setattr("selfdict.scene.plan.physical_memory", lambda: 0.0)
     monkeypatch.setattr(blocks_module, "BLOCK_BYTES", 20_000)
 
 
@@ -36,9 +36,9 @@ def test_blocks_give_the_optimum_of_all_pixels(monkeypatch):
         penalties.append(solution.mu)
         return solution
 
-    def spy(request: UnmixRequest, seed, client, report):
-        found = solve_scene(request, seed, client, report)
-        solved.append((request, seed, found))
+    def spy(plan: Plan, client, report):
+        found = solve_scene(plan, client, report)
+        solved.append((plan, found))
         return found
 
     monkeypatch.setattr(whole, "solve_blocks", spy_on_penalty)
@@ -47,10 +47,10 @@ def test_blocks_give_the_optimum_of_all_pixels(monkeypatch):
     # single precision cannot hold an X with such a gap
     double = scene().astype(np.float64)
     result = unmix(double, 3, candidates=None, tol=1e-8, random_state=0)
-    ((request, seed, found),) = solved
-    M = request.scene.values[request.bands].reshape(int(request.bands.sum()), -1)
+    ((plan, found),) = solved
+    M = plan.scene.values[plan.bands].reshape(int(plan.bands.sum()), -1)
     M = M[:, result.valid.values.ravel()]
-    exact = working_set(M, penalties[0], p=jitter(M.shape[1], seed), tol=1e-8)
+    exact = working_set(M, penalties[0], p=jitter(M.shape[1], plan.seed), tol=1e-8)
     assert result.check.objective == pytest.approx(exact.objective, rel=1e-6)
     assert result.check.gap <= 1e-8
     positions = np.flatnonzero(result.valid.values.ravel())[exact.support]

@@ -1,58 +1,39 @@
 """The commands: their names, their options, and what they print."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from selfdict import __version__
-from selfdict.cli.console import (
-    ProgressBars,
-    handle_errors,
-    print_json,
-    print_line,
-    print_table,
-)
-from selfdict.cli.convert import convert
+from selfdict._display import plain
+from selfdict.cli.console import ProgressBars, handle_errors, print_json, print_line
 from selfdict.cli.identify import identify
-from selfdict.cli.info import info
 from selfdict.cli.options import (
-    Abundances,
-    Bands,
-    Candidates,
-    DropBad,
-    Endmembers,
-    File,
     Force,
-    Format,
     Json,
     KeepBands,
-    KeptDetector,
-    Layout,
-    Mask,
-    MaxBytes,
-    Method,
-    Names,
-    NoData,
     Output,
+    OutputFormat,
     OutputOrDefault,
     Quiet,
     Rank,
-    Roi,
     Seed,
-    Shape,
+    Settings,
     Threads,
     TimeLimit,
-    Variable,
     default_output,
-    format_name,
-    parse_candidates,
-    parse_mu,
     parse_rank,
+    with_groups,
 )
-from selfdict.cli.rank import rank
-from selfdict.cli.source import Source
-from selfdict.cli.summary import print_run
+from selfdict.cli.source import Source, library_files
+from selfdict.cli.summary import print_advice, print_comparison, print_facts, print_run
+from selfdict.compute.threads import thread_limit
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 # What the commands need is imported inside them: --help and errors in the usage would otherwise
 # wait for numpy, xarray and numba.
@@ -77,8 +58,12 @@ def _version(
         raise typer.Exit
 
 
-@app.command()
-@handle_errors
+def _command(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a function a command, in which groups of options are objects."""
+    return app.command()(handle_errors(with_groups(function)))
+
+
+@_command
 def demo(
     output: Output = Path("selfdict-demo"),
     real: Annotated[
@@ -89,9 +74,8 @@ def demo(
     json: Json = False,
 ) -> None:
     """Unmix a scene that comes with the program, and write a report."""
-    from selfdict.cli.demo import demo_scene
     from selfdict.cli.folder import output_folder
-    from selfdict.cli.run import Request, unmix_into
+    from selfdict.cli.run import unmix_into
     from selfdict.scene import write_scene
 
     with output_folder(output, force=force) as folder, ProgressBars(quiet or json) as bars:
@@ -100,170 +84,62 @@ def demo(
         # The record and the report name the final path, not that of the temporary folder.
         source = Source(path, drop_bad_bands=True, name=str(output / path.name))
         # Fewer candidates than by default, so that the demo takes seconds.
-        request = Request(source, r, candidates=100)
-        record = unmix_into(folder, source.read(), request, bars, title=title)
+        settings = Settings(str(r), candidates="100")
+        options = settings.unmix_options()
+        record = unmix_into(folder, source, source.read(), settings, options, bars, title=title)
     print_run(record, output, quiet, json)
 
 
-@app.command()
-@handle_errors
+def demo_scene(real: bool) -> "tuple[xr.DataArray, int, str]":
+    """Return a scene, its number of materials, and its title."""
+    if real:
+        from selfdict.datasets import load_indian_pines
+
+        return load_indian_pines(), 8, "Indian Pines (AVIRIS, 1992)"
+    from selfdict.datasets import make_scene
+
+    scene = make_scene(shape=(100, 100), n_endmembers=6, random_state=1).scene
+    return scene, 6, "A generated scene"
+
+
+@_command
 def unmix(
-    file: File,
-    rank: Rank,
+    settings: Settings,
+    source: Source,
     output: OutputOrDefault = None,
-    method: Annotated[Method, typer.Option(help="How pure pixels are chosen.")] = Method.FGNSR,
-    candidates: Candidates = "auto",
-    mu: Annotated[str, typer.Option(help="fgnsr: the penalty, a number or 'auto'.")] = "auto",
-    library: Annotated[
-        Path | None,
-        typer.Option(
-            help="fgnsr: find spectra of this library instead of pure pixels.",
-            show_default=False,
-        ),
-    ] = None,
-    names: Names = None,
-    endmembers: Annotated[
-        Endmembers,
-        typer.Option(
-            help="Pure pixels, or (fgnsr) averages over groups of nearly pure ones; auto: averages "
-            "where there are groups."
-        ),
-    ] = Endmembers.AUTO,
-    abundances: Annotated[
-        Abundances,
-        typer.Option(
-            help="Parts of each pixel's area (shares); shares relative to spectra of unit length, "
-            "as in many published tables (unit); non-negative coefficients (nnls); or the same "
-            "summing to one (fcls)."
-        ),
-    ] = Abundances.SHARES,
-    bands: Bands = None,
-    drop_bad_bands: DropBad = False,
-    keep_bands: KeepBands = False,
-    mask: Mask = None,
-    no_data: NoData = None,
-    roi: Roi = None,
-    variable: Variable = None,
-    overlap: KeptDetector = None,
-    shape: Shape = None,
-    layout: Layout = None,
-    max_bytes: MaxBytes = None,
-    format: Annotated[
-        Format | None,
-        typer.Option(help="Format of the maps; default: that of the input.", show_default=False),
-    ] = None,
-    time_limit: TimeLimit = None,
-    seed: Seed = 0,
-    threads: Threads = None,
-    compare: Annotated[bool, typer.Option(help="Compare with SPA and VCA in the report.")] = True,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="fgnsr: bound how far the choice is from optimal for all pixels."
-        ),
-    ] = False,
-    uncertainty: Annotated[
-        bool, typer.Option(help="Map the standard errors of the abundances, too.")
-    ] = True,
-    prove: Annotated[
-        bool | None,
-        typer.Option(
-            help="fgnsr: prove how far the groups suffice and are needed, however long it takes, "
-            "or not at all; default: as long as the fit took, at least 5 s.",
-            show_default=False,
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            help="Address of a dask scheduler whose workers do it, such as tcp://host:8786.",
-            show_default=False,
-        ),
-    ] = None,
     force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Find pure pixels and abundances; write maps, spectra and a report."""
     from selfdict.cli.folder import output_folder
-    from selfdict.cli.run import Request, unmix_into
+    from selfdict.cli.run import unmix_into
 
-    if library is not None:
-        _require_fgnsr(method, "--library")
-    if check:
-        _require_fgnsr(method, "--check")
-    if prove:
-        _require_fgnsr(method, "--prove")
-    if endmembers is Endmembers.AVERAGE:
-        _require_fgnsr(method, "--endmembers average")
-    proof: bool | str = "auto"
-    if prove is not None:
-        proof = prove
+    options = settings.unmix_options()
+    title = source.file.name
     if output is None:
-        output = default_output(file)
-    path = file
+        output = default_output(source.file)
     # The workers of a cluster may have another working directory.
-    if scheduler is not None:
-        path = file.absolute()
-    request = Request(
-        # The record names the file as it was given.
-        source=Source(
-            path,
-            bands=bands,
-            drop_bad_bands=drop_bad_bands,
-            mask=mask,
-            roi=roi,
-            variable=variable,
-            overlap=overlap,
-            shape=shape,
-            layout=layout,
-            max_bytes=max_bytes,
-            name=str(file),
-            nodata=no_data,
-        ),
-        r=parse_rank(rank),
-        method=method.value,
-        candidates=parse_candidates(candidates),
-        mu=parse_mu(mu),
-        library=library,
-        names=names,
-        endmembers=endmembers.value,
-        abundances=abundances.value,
-        format=format_name(format),
-        time_limit=time_limit,
-        seed=seed,
-        threads=threads,
-        compare=compare,
-        check=check,
-        uncertainty=uncertainty,
-        prove=proof,
-        scheduler=scheduler,
-        keep_bands=keep_bands,
-    )
+    if settings.scheduler is not None:
+        source = replace(source, file=source.file.absolute(), name=str(source.file))
     # Before the output folder is made: a file that cannot be read leaves no trace.
-    scene = request.source.read()
-    outputs = output_folder(output, force=force, inputs=request.inputs())
+    scene = source.read()
+    inputs = [
+        *source.files(),
+        *library_files(settings.library),
+        *library_files(settings.names),
+    ]
+    outputs = output_folder(output, force=force, inputs=inputs)
     with outputs as folder, ProgressBars(quiet or json) as bars:
-        record = unmix_into(folder, scene, request, bars, title=file.name)
+        record = unmix_into(folder, source, scene, settings, options, bars, title=title)
     print_run(record, output, quiet, json)
 
 
-@app.command()
-@handle_errors
+@_command
 def compare(
-    file: File,
     rank: Rank,
-    bands: Bands = None,
-    drop_bad_bands: DropBad = False,
+    source: Source,
     keep_bands: KeepBands = False,
-    mask: Mask = None,
-    no_data: NoData = None,
-    roi: Roi = None,
-    variable: Variable = None,
-    overlap: KeptDetector = None,
-    shape: Shape = None,
-    layout: Layout = None,
-    max_bytes: MaxBytes = None,
     time_limit: TimeLimit = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -272,52 +148,109 @@ def compare(
 ) -> None:
     """Run every method on a scene, side by side."""
     from selfdict.cli.record import method_record
-    from selfdict.cli.run import Request, compare_methods
+    from selfdict.cli.run import look_at, run_unmix
+    from selfdict.report.comparison import own_row
+    from selfdict.scene.options import METHODS, UnmixOptions
 
-    request = Request(
-        source=Source(
-            file,
-            bands=bands,
-            drop_bad_bands=drop_bad_bands,
-            mask=mask,
-            roi=roi,
-            variable=variable,
-            overlap=overlap,
-            shape=shape,
-            layout=layout,
-            max_bytes=max_bytes,
-            nodata=no_data,
-        ),
+    # The paper's two variants of FGNSR, and all other methods. Pure pixels and nonnegative
+    # coefficients have the errors that can be compared.
+    others = [name for name in METHODS if name != "fgnsr"]
+    options = UnmixOptions(
         r=parse_rank(rank),
-        time_limit=time_limit,
-        seed=seed,
-        threads=threads,
+        candidates=500,
+        endmembers="pixels",
+        abundances="nnls",
         keep_bands=keep_bands,
+        uncertainty=False,
+        compare=(*others, "fgnsr-100"),
+        max_seconds=time_limit,
+        random_state=seed,
     )
-    with ProgressBars(quiet or json) as bars:
-        results = compare_methods(request.source.read(), request, bars)
-    # JSON has all digits, the table below is for people.
+    with ProgressBars(quiet or json) as bars, thread_limit(threads):
+        scene, look = look_at(source.read(), keep_bands, bars)
+        result = run_unmix(source, scene, options, look, bars)
+        if result.rank_advice is not None:
+            bars.print_notes([result.rank_advice.reason])
+        bars.print_notes([*result.notes, *result.skipped])
+    results = [*result.comparison, own_row(result)]
+    # JSON has all digits, the table is for people.
     if json:
-        methods = [method_record(result) for result in results]
-        r = len(results[0].pixels)
-        print_json({"input": str(file), "r": r, "methods": methods})
+        methods = [method_record(each) for each in results]
+        print_json({"input": str(source.file), "r": len(result.pixels), "methods": methods})
         return
-    smallest_error = min(result.error for result in results)
-    rows = []
-    for result in results:
-        mark = ""
-        if result.error == smallest_error:
-            mark = "best"
-        rows.append((result.method, f"{100 * result.error:.2f}", mark, f"{result.seconds:.2f}"))
-    print_table(("method", "relative error, %", "", "seconds"), rows, right=(1, 3))
+    print_comparison(results)
 
 
-app.command()(rank)
-app.command()(info)
-app.command()(convert)
+@_command
+def rank(
+    source: Source,
+    maximum: Annotated[
+        int, typer.Option("--max", min=1, help="Largest number of materials to recommend.")
+    ] = 20,
+    keep_bands: KeepBands = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Recommend how many materials to look for, and show what each further one explains."""
+    from selfdict.cli.record import rank_record
+    from selfdict.cli.run import look_at, naming_the_file
+    from selfdict.scene import advise_rank
+
+    with ProgressBars(quiet or json) as bars, thread_limit(threads):
+        scene, look = look_at(source.read(), keep_bands, bars)
+        with naming_the_file(source):
+            advice = advise_rank(
+                scene,
+                maximum,
+                keep_bands=keep_bands,
+                preflight=look,
+                random_state=seed,
+                progress=bars.steps(),
+            )
+    if json:
+        print_json({"file": source.label, "preflight": look.sentences} | rank_record(advice))
+        return
+    print_advice(advice)
+
+
+@_command
+def info(source: Source, json: Json = False) -> None:
+    """Say what a file holds, what is assumed about it, and what seems wrong with it."""
+    from selfdict.cli.describe import describe
+
+    facts = describe(source)
+    if json:
+        print_json(facts)
+        return
+    print_facts(facts)
+
+
+@_command
+def convert(
+    source: Source,
+    output: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
+    format: OutputFormat = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a scene in another format; the name of the output says which."""
+    from selfdict.scene import write_scene
+    from selfdict.scene.files import files_of
+    from selfdict.scene.notes import notes_of
+    from selfdict.scene.staging import check_free
+
+    scene = source.read()
+    targets = files_of(output, format)
+    check_free(targets, overwrite=force, inputs=source.files(), option="--force")
+    write_scene(scene, output, format, overwrite=force)
+    if quiet:
+        return
+    for note in notes_of(scene):
+        # Not to standard output: scripts take the name of the file from there.
+        typer.echo(f"note: {plain(note)}", err=True)
+    print_line(str(output))
+
+
 app.command()(identify)
-
-
-def _require_fgnsr(method: Method, option: str) -> None:
-    if method is not Method.FGNSR:
-        raise typer.BadParameter(f"goes with --method fgnsr, got {method.value}", param_hint=option)

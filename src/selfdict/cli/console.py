@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,24 @@ if TYPE_CHECKING:
     from selfdict.model.solution import Progress as Snapshot
 
 Params = ParamSpec("Params")
+
+# Arguments of Python whose options have other names.
+_RENAMED = {
+    "r": "--rank",
+    "n_components": "--rank",
+    "max_seconds": "--time-limit",
+    "random_state": "--seed",
+    "nodata": "--no-data",
+}
+_ARGUMENTS = (
+    *_RENAMED,
+    *("method", "candidates", "mu", "library", "names", "endmembers", "abundances"),
+    *("keep_bands", "check", "uncertainty", "prove", "compare"),
+)
+_ARGUMENT = re.compile(
+    rf"(?<![\w-])(?P<name>{'|'.join(_ARGUMENTS)})"
+    r"(?:=(?P<value>'[^']*'|…|[\w.]*\w)|(?= must\b)|(?= is about\b))"
+)
 
 # Names of the steps of ``unmix`` on the progress bars.
 _STEP_NAMES = {
@@ -100,7 +119,7 @@ def handle_errors(command: Callable[Params, None]) -> Callable[Params, None]:
             raise typer.Exit(141) from None
         except (InputError, OSError, ModuleNotFoundError, MemoryError) as error:
             # Cut off, since a message may quote a damaged file.
-            typer.echo(f"error: {plain(_one_line(error))[:1000]}", err=True)
+            typer.echo(f"error: {plain(in_command_words(_one_line(error)))[:1000]}", err=True)
             raise typer.Exit(2) from error
 
     return guarded
@@ -115,7 +134,7 @@ def _warnings_in_one_line() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, InputWarning):
-            typer.echo(f"warning: {plain(message)}", err=True)
+            typer.echo(f"warning: {in_command_words(plain(message))}", err=True)
         else:
             show_as_before(message, category, *where)
 
@@ -130,6 +149,33 @@ def _one_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     # A MemoryError of Python itself has no message.
     return " ".join(lines) or type(error).__name__
+
+
+def in_command_words(message: str) -> str:
+    """Return a message about arguments of Python with the options of the command.
+
+    Arguments are named as ``name=value``, or at the beginning of a sentence as ``name must``.
+
+    Examples
+    --------
+    >>> in_command_words("library=… needs method='fgnsr'; got method='spa'")
+    '--library needs --method fgnsr; got --method spa'
+    >>> in_command_words("cube.hdr: r must be at least 1; raise max_seconds or tol.")
+    'cube.hdr: --rank must be at least 1; raise --time-limit.'
+    """
+    message = message.replace("max_seconds or tol", "max_seconds=…")
+    return _ARGUMENT.sub(_as_option, message)
+
+
+def _as_option(match: re.Match[str]) -> str:
+    name = match["name"]
+    option = _RENAMED.get(name, f"--{name.replace('_', '-')}")
+    value = (match["value"] or "").strip("'\"")
+    if value in ("", "…", "True"):
+        return option
+    if value == "False":
+        return f"--no-{option[2:]}"
+    return f"{option} {value}"
 
 
 class _LogLines(logging.Handler):

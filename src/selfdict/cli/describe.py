@@ -11,19 +11,20 @@ if TYPE_CHECKING:
 def describe(source: Source) -> dict[str, Any]:
     """Return the facts about a scene.
 
-    All pixels are read twice, block by block: to look at the bands, and to count the pixels that
-    are valid in those that are used.
+    A scene that fits in memory is read once. All pixels of a larger one are read twice, block by
+    block: to look at the bands, and to count the pixels that are valid in those that are used.
     """
     from selfdict.files.formats import format_of
     from selfdict.scene import preflight, valid_mask
+    from selfdict.scene.plan import held_in_memory
 
-    scene = source.read()
+    scene = held_in_memory(source.read())
     n_bands, n_rows, n_columns = scene.shape
     look = preflight(scene)
     n_valid = int(valid_mask(scene.isel(band=look.used)).sum())
     return {
         "file": source.label,
-        "format": format_of(source.path),
+        "format": format_of(source.file),
         "bands": n_bands,
         "rows": n_rows,
         "columns": n_columns,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from selfdict.cli.exports import EXPORT_NAMES
+from selfdict.cli.outputs import EXPORT_NAMES
 from selfdict.scene import SceneError
 from selfdict.scene.staging import check_free, publish, temporary_folder
 

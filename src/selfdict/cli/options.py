@@ -1,12 +1,20 @@
-"""Arguments and options that several commands share, and the parsers of their values."""
+"""The options of the commands, declared once: groups of them, and their way back into words."""
 
 import math
 import re
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from typer.models import ArgumentInfo, OptionInfo
+
+if TYPE_CHECKING:
+    from selfdict.scene.options import UnmixOptions
 
 # Enumerations, since typer shows their values in --help and refuses any other value.
 
@@ -56,19 +64,13 @@ class Format(StrEnum):
     ZARR = "zarr"
 
 
-def _check_finite(value: float | None) -> float | None:
-    # ``float`` also reads nan and inf, and nan is in every range.
+def check_finite(value: float | None) -> float | None:
+    """Refuse nan and inf, which ``float`` also reads: nan is in every range."""
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter(f"must be a finite number, got {value}")
     return value
 
 
-File = Annotated[
-    Path,
-    typer.Argument(
-        help="ENVI, GeoTIFF, MATLAB, NetCDF, HDF5, zarr or NumPy file.", show_default=False
-    ),
-]
 # Text, since 'auto' is allowed besides a number.
 Rank = Annotated[
     str,
@@ -79,93 +81,11 @@ Rank = Annotated[
         show_default=False,
     ),
 ]
-Bands = Annotated[
-    str | None,
-    typer.Option(help="Bands to use, such as 1-103,109-149 (counted from 1).", show_default=False),
-]
-# A flag is given by its full name: typer would otherwise add a second one with --no-.
-DropBad = Annotated[
-    bool, typer.Option("--drop-bad-bands", help="Leave out bands the file marks as bad.")
-]
 KeepBands = Annotated[
     bool,
     typer.Option(
         "--keep-bands",
         help="Use all bands, also those marked as bad and those with one value in all pixels.",
-    ),
-]
-NoData = Annotated[
-    float | None,
-    typer.Option(
-        "--no-data",
-        callback=_check_finite,
-        help="The value that marks missing data; default: as the file says.",
-        show_default=False,
-    ),
-]
-Mask = Annotated[
-    Path | None,
-    typer.Option(help="File with one band; pixels not 0 are left out.", show_default=False),
-]
-Roi = Annotated[
-    str | None,
-    typer.Option(
-        help="Rows and columns to use, such as 10:60,20:80 (counted from 0).", show_default=False
-    ),
-]
-Names = Annotated[
-    Path | None,
-    typer.Option(
-        help="Look up what the materials are in this library: a USGS, ECOSTRESS or ASTER folder or "
-        ".txt, .sli, .npz or .csv.",
-        show_default=False,
-    ),
-]
-Variable = Annotated[
-    str | None,
-    typer.Option(
-        help="Which array of a .mat, .npz, NetCDF, HDF5 or zarr file.", show_default=False
-    ),
-]
-Layout = Annotated[
-    str | None,
-    typer.Option(
-        help="Axes of a plain array (.mat, .npy, .npz, HDF5): bands-first, bands-last, or their "
-        "order, such as 'y band x'; default: by the values.",
-        show_default=False,
-    ),
-]
-# More bytes than any machine has; typer refuses a negative number.
-MaxBytes = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        max=2**62,
-        help="Most bytes of one block or loaded array; default: what the file's size makes likely.",
-        show_default=False,
-    ),
-]
-KeptDetector = Annotated[
-    Overlap | None,
-    typer.Option(
-        "--overlap",
-        help="PRISMA, EnMAP: the detector to keep where both see the same; default: vnir.",
-        show_default=False,
-    ),
-]
-Shape = Annotated[
-    str | None,
-    typer.Option(
-        help="Rows and columns, such as 100,150, of a matrix of bands and pixels (.mat, .npz).",
-        show_default=False,
-    ),
-]
-# Text, since 'all' is allowed besides a number.
-Candidates = Annotated[
-    str,
-    typer.Option(
-        help="fgnsr: number of cluster representatives to choose among, or 'all' pixels. 'auto': "
-        "all if that is predicted to take at most a minute, or 0.4 of a time limit, else 500."
     ),
 ]
 # numpy's generators take no negative seed.
@@ -182,7 +102,7 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(
         min=0.0,
-        callback=_check_finite,
+        callback=check_finite,
         help="fgnsr: seconds for choosing, proving and comparing, after which the best choice so "
         "far is taken; reading and mapping are always done.",
         show_default=False,
@@ -203,6 +123,226 @@ OutputOrDefault = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace older output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+OutputFormat = Annotated[
+    Format | None,
+    typer.Option(help="Default: by the name of the output.", show_default=False),
+]
+
+# Settings that the command of a record always names, so that it also repeats the run with a later
+# version; the second group only goes with FGNSR.
+_ALWAYS = ("method", "abundances", "seed")
+_ALWAYS_WITH_FGNSR = ("candidates", "mu", "endmembers")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of ``selfdict unmix`` beside those of reading and writing."""
+
+    rank: Rank
+    method: Annotated[Method, typer.Option(help="How pure pixels are chosen.")] = Method.FGNSR
+    # Text, since 'all' is allowed besides a number.
+    candidates: Annotated[
+        str,
+        typer.Option(
+            help="fgnsr: number of cluster representatives to choose among, or 'all' pixels. "
+            "'auto': all if that is predicted to take at most a minute, or 0.4 of a time limit, "
+            "else 500."
+        ),
+    ] = "auto"
+    mu: Annotated[str, typer.Option(help="fgnsr: the penalty, a number or 'auto'.")] = "auto"
+    library: Annotated[
+        Path | None,
+        typer.Option(
+            help="fgnsr: find spectra of this library instead of pure pixels.",
+            show_default=False,
+        ),
+    ] = None
+    names: Annotated[
+        Path | None,
+        typer.Option(
+            help="Look up what the materials are in this library: a USGS, ECOSTRESS or ASTER "
+            "folder or .txt, .sli, .npz or .csv.",
+            show_default=False,
+        ),
+    ] = None
+    endmembers: Annotated[
+        Endmembers,
+        typer.Option(
+            help="Pure pixels, or (fgnsr) averages over groups of nearly pure ones; auto: averages "
+            "where there are groups."
+        ),
+    ] = Endmembers.AUTO
+    abundances: Annotated[
+        Abundances,
+        typer.Option(
+            help="Parts of each pixel's area (shares); shares relative to spectra of unit length, "
+            "as in many published tables (unit); non-negative coefficients (nnls); or the same "
+            "summing to one (fcls)."
+        ),
+    ] = Abundances.SHARES
+    keep_bands: KeepBands = False
+    format: Annotated[
+        Format | None,
+        typer.Option(help="Format of the maps; default: that of the input.", show_default=False),
+    ] = None
+    time_limit: TimeLimit = None
+    seed: Seed = 0
+    threads: Threads = None
+    compare: Annotated[bool, typer.Option(help="Compare with SPA and VCA in the report.")] = True
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="fgnsr: bound how far the choice is from optimal for all pixels."
+        ),
+    ] = False
+    uncertainty: Annotated[
+        bool, typer.Option(help="Map the standard errors of the abundances, too.")
+    ] = True
+    prove: Annotated[
+        bool | None,
+        typer.Option(
+            help="fgnsr: prove how far the groups suffice and are needed, however long it takes, "
+            "or not at all; default: as long as the fit took, at least 5 s.",
+            show_default=False,
+        ),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a dask scheduler whose workers do it, such as tcp://host:8786.",
+            show_default=False,
+        ),
+    ] = None
+
+    def unmix_options(self) -> "UnmixOptions":
+        """Return the same settings as Python has them; libraries are read."""
+        from selfdict.scene import read_library
+        from selfdict.scene.options import UnmixOptions
+
+        prove: bool | str = "auto"
+        if self.prove is not None:
+            prove = self.prove
+        library = None
+        if self.library is not None:
+            library = read_library(self.library)
+        names = None
+        if self.names is not None:
+            names = read_library(self.names)
+        compare: tuple[str, ...] = ()
+        # Pure pixels cannot be compared with the spectra of a library.
+        if self.compare and library is None:
+            compare = tuple(name for name in ("spa", "vca") if name != self.method)
+        return UnmixOptions(
+            r=parse_rank(self.rank),
+            method=self.method.value,
+            candidates=parse_candidates(self.candidates),
+            mu=parse_mu(self.mu),
+            library=library,
+            names=names,
+            endmembers=self.endmembers.value,
+            abundances=self.abundances.value,
+            keep_bands=self.keep_bands,
+            check=self.check,
+            uncertainty=self.uncertainty,
+            prove=prove,
+            compare=compare,
+            max_seconds=self.time_limit,
+            random_state=self.seed,
+        )
+
+    def words(self) -> list[str]:
+        """Return the words that give these settings on a command line."""
+        always: tuple[str, ...] = _ALWAYS
+        if self.method is Method.FGNSR:
+            always += _ALWAYS_WITH_FGNSR
+        return words_of(self, always)
+
+
+def words_of(group: Any, always: tuple[str, ...] = ()) -> list[str]:
+    """Return the words that give a group of options on a command line.
+
+    Options with their default values are left out, unless ``always`` names them.
+    """
+    words = []
+    infos = _infos(type(group))
+    for each in fields(group):
+        value = getattr(group, each.name)
+        info = infos.get(each.name)
+        if isinstance(info, ArgumentInfo):
+            words.append(str(value))
+        if not isinstance(info, OptionInfo):
+            continue
+        if value is None or (value == each.default and each.name not in always):
+            continue
+        option = _option_name(each.name, info)
+        if value is True:
+            words.append(option)
+        elif value is False:
+            words.append(f"--no-{option[2:]}")
+        else:
+            words += [option, str(value)]
+    return words
+
+
+def _option_name(name: str, info: OptionInfo) -> str:
+    """Return the long name of an option."""
+    # typer keeps the first name that an annotation gives as the default.
+    for given in (info.default, *(info.param_decls or ())):
+        if isinstance(given, str) and given.startswith("--"):
+            return given
+    return f"--{name.replace('_', '-')}"
+
+
+def _infos(group: type) -> dict[str, ArgumentInfo | OptionInfo]:
+    """Return what typer needs to know of the fields of a group that are options."""
+    found = {}
+    for name, hint in get_type_hints(group, include_extras=True).items():
+        for info in getattr(hint, "__metadata__", ()):
+            if isinstance(info, ArgumentInfo | OptionInfo):
+                found[name] = info
+    return found
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take dataclasses, whose fields become options of the command."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters = []
+    for parameter in signature(command).parameters.values():
+        if parameter.name not in groups:
+            kind = Parameter.KEYWORD_ONLY
+            parameters.append(parameter.replace(kind=kind, annotation=hints[parameter.name]))
+            continue
+        parameters += _parameters(groups[parameter.name])
+
+    @wraps(command)
+    def flat(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{each: values.pop(each) for each in _infos(group)})
+        command(**values)
+
+    flat.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer looks for it
+    flat.__annotations__ = {each.name: each.annotation for each in parameters}
+    return flat
+
+
+def _parameters(group: Any) -> list[Parameter]:
+    """Return the fields of a group that are options, as parameters of a function."""
+    hints = get_type_hints(group, include_extras=True)
+    infos = _infos(group)
+    parameters = []
+    for each in fields(group):
+        if each.name not in infos:
+            continue
+        default = each.default
+        if default is MISSING:
+            default = Parameter.empty
+        parameters.append(
+            Parameter(
+                each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[each.name]
+            )
+        )
+    return parameters
 
 
 def default_output(file: Path) -> Path:
@@ -215,12 +355,6 @@ def default_output(file: Path) -> Path:
     """
     # Absolute, since a path such as "." has no name.
     return Path(f"{file.absolute().stem}-unmixed")
-
-
-def format_name(format: Format | None) -> str | None:
-    if format is None:
-        return None
-    return format.value
 
 
 def parse_rank(text: str) -> int | str:

@@ -8,23 +8,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from selfdict import __version__
+from selfdict.cli.console import in_command_words
 from selfdict.cli.identify import match_records
-from selfdict.cli.source import fingerprint
+from selfdict.cli.options import Settings
+from selfdict.cli.source import Source, fingerprint
 
 if TYPE_CHECKING:
-    from selfdict.cli.run import Request
-    from selfdict.report import MethodResult
+    import xarray as xr
+
     from selfdict.scene import RankAdvice, UnmixResult
+    from selfdict.scene.result import Comparison
 
 
 def run_record(
-    request: "Request",
+    source: Source,
+    settings: Settings,
     result: "UnmixResult",
-    comparison: "list[MethodResult]",
-    shape: tuple[int, ...],
+    scene: "xr.DataArray",
+    command: str,
 ) -> dict[str, Any]:
     """Return everything needed to judge and to repeat the run."""
-    first_row, first_column = request.source.first_pixel()
+    from selfdict.scene.plan import fits_in_memory
+
+    first_row, first_column = source.first_pixel()
+    n_bands, n_rows, n_columns = scene.shape
     names = None
     if result.identification is not None:
         names = match_records(result.identification, result.labels)
@@ -39,23 +46,24 @@ def run_record(
         "versions": {"python": platform.python_version()} | _versions(),
         # In UTC, so that records of several machines can be put in order.
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": request.command(),
+        "command": command,
         "input": {
-            "path": request.source.label,
-            "sha256": request.source.hashes(),
-            "bands": shape[0],
-            "rows": shape[1],
-            "columns": shape[2],
+            "path": source.label,
+            # Without hashes if the scene is too large to be kept: they would read it once more.
+            "files": source.fingerprints(hashed=fits_in_memory(scene)),
+            "bands": n_bands,
+            "rows": n_rows,
+            "columns": n_columns,
             "first_row": first_row,
             "first_column": first_column,
         },
-        "library": _library(request.library),
-        "names_library": _library(request.names),
-        "parameters": _settings(request, result),
-        "seed": request.seed,
-        "threads": request.threads,
+        "library": _library(settings.library),
+        "names_library": _library(settings.names),
+        "parameters": _parameters(source, result),
+        "seed": settings.seed,
+        "threads": settings.threads,
         "crs": result.crs,
-        "pure_pixels": _pure_pixels(result, n_columns=shape[2]),
+        "pure_pixels": _pure_pixels(result, n_columns),
         "names": names,
         "relative_error": result.relative_error,
         "pixel_error": result.pixel_error,
@@ -66,7 +74,8 @@ def run_record(
         "check": check,
         "proof": _proof(result),
         "seconds": dict(result.seconds),
-        "comparison": [method_record(other) for other in comparison],
+        "comparison": [method_record(other) for other in result.comparison],
+        "skipped": list(result.skipped),
         **_preflight(result),
         "rank_advice": advice,
     }
@@ -106,7 +115,7 @@ def _library(path: Path | None) -> dict[str, str] | None:
     return {"path": str(path), "sha256": fingerprint(path)}
 
 
-def method_record(result: "MethodResult") -> dict[str, Any]:
+def method_record(result: "Comparison") -> dict[str, Any]:
     """Return one row of a comparison."""
     return {"method": result.method, "relative_error": result.error, "seconds": result.seconds}
 
@@ -187,8 +196,7 @@ def _solution(result: "UnmixResult") -> dict[str, Any]:
         "gap": result.gap,
         "mu": float(solution.mu),
         "status": solution.status.name.lower(),
-        # The sentence names the parameters of Python.
-        "status_in_words": str(solution.status).replace("max_seconds or tol", "--time-limit"),
+        "status_in_words": in_command_words(str(solution.status)),
         "candidates": len(solution.diagonal),
         "support": len(solution.support),
     }
@@ -231,28 +239,13 @@ def _proof(result: "UnmixResult") -> dict[str, Any] | None:
     }
 
 
-def _settings(request: "Request", result: "UnmixResult") -> dict[str, Any]:
+def _parameters(source: Source, result: "UnmixResult") -> dict[str, Any]:
     """Return the settings of the method and of the reading."""
-    source = request.source
-    mask = None
-    if source.mask is not None:
-        mask = str(source.mask)
-    # The callback is the progress bar. If the scene was read without its bad bands, the settings of
-    # the method do not know whether there were any.
-    settings = {key: value for key, value in result.parameters.items() if key != "callback"}
-    return settings | {
-        "drop_bad_bands": source.drop_bad_bands or result.parameters["drop_bad_bands"],
-        "bands": source.bands,
-        "nodata": source.nodata,
-        "roi": source.roi,
-        "mask": mask,
-        "variable": source.variable,
-        "overlap": source.overlap,
-        "shape": source.shape,
-        "layout": source.layout,
-        "max_bytes": source.max_bytes,
-        "time_limit": request.time_limit,
-    }
+    reading = source.record()
+    # If the scene was read without its bad bands, the settings of the method do not know whether
+    # there were any.
+    reading["drop_bad_bands"] = source.drop_bad_bands or result.parameters["drop_bad_bands"]
+    return {**result.parameters, **reading}
 
 
 def _versions() -> dict[str, str]:
@@ -268,7 +261,7 @@ def _versions() -> dict[str, str]:
 
 
 def parameter_table(
-    request: "Request", result: "UnmixResult", record: dict[str, Any]
+    source: Source, settings: Settings, result: "UnmixResult", record: dict[str, Any]
 ) -> dict[str, str]:
     """Return the rows of the report's table of parameters."""
     shape = record["input"]
@@ -280,50 +273,50 @@ def parameter_table(
         "unit": "shares relative to spectra of unit length (unit)",
         "nnls": "non-negative coefficients (nnls)",
         "fcls": "non-negative coefficients that sum to one (fcls)",
-    }[request.abundances]
+    }[settings.abundances]
     endmembers = "pure pixels"
-    if request.library is not None:
+    if settings.library is not None:
         endmembers = "spectra of the library"
     elif result.parameters["endmembers"] == "average":
         endmembers = "averages over groups of nearly pure pixels"
     versions = (f"{name} {version}" for name, version in record["versions"].items())
     time_limit = None
-    if request.time_limit is not None:
-        time_limit = f"{request.time_limit:g} s"
+    if settings.time_limit is not None:
+        time_limit = f"{settings.time_limit:g} s"
         if record["skipped"]:
             time_limit += f"; left out: {'; '.join(record['skipped'])}"
     rows = {
-        "File": request.source.label,
+        "File": source.label,
         "Size": f"{shape['rows']} × {shape['columns']} pixels, {shape['bands']} bands",
-        "Region": request.source.roi,
-        "Bands": request.source.bands,
-        "Mask": request.source.mask,
+        "Region": source.roi,
+        "Bands": source.bands,
+        "Mask": source.mask,
         "Bands left out": left_out,
-        "Method": request.method,
-        "Number of materials": request.r,
-        **_model_rows(request, result),
+        "Method": settings.method,
+        "Number of materials": result.parameters["r"],
+        **_model_rows(settings, result),
         "Spectra": endmembers,
         "Abundances": abundances,
         "Time limit": time_limit,
-        "Seed": request.seed,
+        "Seed": settings.seed,
         "Made": record["created"],
         "Versions": ", ".join(versions),
     }
-    # A zarr store has thousands of files; run.json has the hashes of all of them.
-    for name, digest in list(record["input"]["sha256"].items())[:4]:
-        rows[f"SHA-256 of {name}"] = digest
+    # A zarr store has thousands of files; run.json has the hashes of all of them, if any.
+    for name, file in list(record["input"]["files"].items())[:4]:
+        rows[f"SHA-256 of {name}"] = file["sha256"]
     return {name: str(value) for name, value in rows.items() if value is not None}
 
 
-def _model_rows(request: "Request", result: "UnmixResult") -> dict[str, str]:
+def _model_rows(settings: Settings, result: "UnmixResult") -> dict[str, str]:
     """Return the rows about the convex model, for methods that solve one."""
     solution = result.solution
     if solution is None:
         return {}
     rows = {}
     n_candidates = len(solution.diagonal)
-    if request.library is not None:
-        rows["Library"] = f"{request.library}, {n_candidates} spectra"
+    if settings.library is not None:
+        rows["Library"] = f"{settings.library}, {n_candidates} spectra"
         # Then the diagonal belongs to the spectra, and the columns of the solution to the pixels.
         n_candidates = solution.coef.shape[1]
     asked = result.parameters.get("candidates")
@@ -331,6 +324,6 @@ def _model_rows(request: "Request", result: "UnmixResult") -> dict[str, str]:
     if asked:
         rows["Candidates"] = f"{n_candidates} cluster representatives ({asked} asked for)"
     rows["Penalty μ"] = f"{solution.mu:.4g}"
-    if request.mu == "auto":
+    if settings.mu == "auto":
         rows["Penalty μ"] += " (chosen by the program)"
     return rows

@@ -2,11 +2,15 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from selfdict._errors import InputError
+from selfdict.cli.options import Overlap, check_finite, words_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -14,46 +18,86 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """A file, and which bands, rows, columns and pixels of it are used.
+    """The options of reading a scene: a file, and which bands, rows, columns and pixels of it."""
 
-    Attributes
-    ----------
-    path : pathlib.Path
-        The file.
-    bands, roi : str or None
-        As on the command line, see :func:`parse_bands` and :func:`parse_roi`; None: all.
-    drop_bad_bands : bool
-        Leave out the bands that the file marks as bad.
-    mask : pathlib.Path or None
-        A file with one band; pixels that are not 0 are left out.
-    variable : str or None
-        Which array of the file.
-    overlap : str or None
-        The detector whose bands are kept where two see the same wavelengths.
-    shape : str or None
-        As on the command line, see :func:`parse_shape`; None: as the file says.
-    layout : str or None
-        The axes of the array in order; None: as the file says.
-    max_bytes : int or None
-        The most bytes of one allocation, see :func:`selfdict.scene.read_scene`.
-    name : str or None
-        The name of the file in records; None: its path.
-    nodata : float or None
-        The value that marks missing data; None: as the file says.
-    """
-
-    path: Path
-    bands: str | None = None
-    drop_bad_bands: bool = False
-    mask: Path | None = None
-    roi: str | None = None
-    variable: str | None = None
-    overlap: str | None = None
-    shape: str | None = None
-    layout: str | None = None
-    max_bytes: int | None = None
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="ENVI, GeoTIFF, MATLAB, NetCDF, HDF5, zarr or NumPy file.", show_default=False
+        ),
+    ]
+    bands: Annotated[
+        str | None,
+        typer.Option(
+            help="Bands to use, such as 1-103,109-149 (counted from 1).", show_default=False
+        ),
+    ] = None
+    # By its full name: typer would otherwise add a second flag with --no-.
+    drop_bad_bands: Annotated[
+        bool, typer.Option("--drop-bad-bands", help="Leave out bands the file marks as bad.")
+    ] = False
+    mask: Annotated[
+        Path | None,
+        typer.Option(help="File with one band; pixels not 0 are left out.", show_default=False),
+    ] = None
+    no_data: Annotated[
+        float | None,
+        typer.Option(
+            "--no-data",
+            callback=check_finite,
+            help="The value that marks missing data; default: as the file says.",
+            show_default=False,
+        ),
+    ] = None
+    roi: Annotated[
+        str | None,
+        typer.Option(
+            help="Rows and columns to use, such as 10:60,20:80 (counted from 0).",
+            show_default=False,
+        ),
+    ] = None
+    variable: Annotated[
+        str | None,
+        typer.Option(
+            help="Which array of a .mat, .npz, NetCDF, HDF5 or zarr file.", show_default=False
+        ),
+    ] = None
+    overlap: Annotated[
+        Overlap | None,
+        typer.Option(
+            "--overlap",
+            help="PRISMA, EnMAP: the detector to keep where both see the same; default: vnir.",
+            show_default=False,
+        ),
+    ] = None
+    shape: Annotated[
+        str | None,
+        typer.Option(
+            help="Rows and columns, such as 100,150, of a matrix of bands and pixels (.mat, .npz).",
+            show_default=False,
+        ),
+    ] = None
+    layout: Annotated[
+        str | None,
+        typer.Option(
+            help="Axes of a plain array (.mat, .npy, .npz, HDF5): bands-first, bands-last, or "
+            "their order, such as 'y band x'; default: by the values.",
+            show_default=False,
+        ),
+    ] = None
+    # More bytes than any machine has; typer refuses a negative number.
+    max_bytes: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=2**62,
+            help="Most bytes of one block or loaded array; default: what the file's size makes "
+            "likely.",
+            show_default=False,
+        ),
+    ] = None
+    # Not an option: the name of the file in records, if it is not its path.
     name: str | None = None
-    nodata: float | None = None
 
     def read(self) -> "xr.DataArray":
         """Return the scene."""
@@ -75,10 +119,10 @@ class Source:
             options["layout"] = self.layout
         try:
             return read_scene(
-                self.path,
+                self.file,
                 drop_bad_bands=self.drop_bad_bands,
                 mask=self.mask,
-                nodata=self.nodata,
+                nodata=self.no_data,
                 max_bytes=self.max_bytes,
                 **options,
             )
@@ -86,12 +130,12 @@ class Source:
             if self.bands is None:
                 raise
             highest = options.pop("bands")[-1] + 1
-            n_bands = read_scene(self.path, max_bytes=self.max_bytes, **options).sizes["band"]
+            n_bands = read_scene(self.file, max_bytes=self.max_bytes, **options).sizes["band"]
             if highest <= n_bands:
                 raise
             # The reader counts bands from 0, the command from 1.
             raise SceneError(
-                self.path, f"--bands must lie between 1 and {n_bands}, got {highest}"
+                self.file, f"--bands must lie between 1 and {n_bands}, got {highest}"
             ) from None
 
     @property
@@ -99,28 +143,16 @@ class Source:
         """The name of the file in records and messages."""
         if self.name is not None:
             return self.name
-        return str(self.path)
+        return str(self.file)
 
-    def arguments(self) -> list[str]:
-        """Return the arguments that give this source on a command line."""
-        arguments = [self.label]
-        options = {
-            "--bands": self.bands,
-            "--mask": self.mask,
-            "--roi": self.roi,
-            "--variable": self.variable,
-            "--overlap": self.overlap,
-            "--shape": self.shape,
-            "--layout": self.layout,
-            "--max-bytes": self.max_bytes,
-            "--no-data": self.nodata,
-        }
-        for option, value in options.items():
-            if value is not None:
-                arguments += [option, str(value)]
-        if self.drop_bad_bands:
-            arguments.append("--drop-bad-bands")
-        return arguments
+    def words(self) -> list[str]:
+        """Return the words that give this source on a command line."""
+        return words_of(replace(self, file=Path(self.label)))
+
+    def record(self) -> dict[str, Any]:
+        """Return the options of reading for the record of a run."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if name not in ("file", "name")}
 
     def first_pixel(self) -> tuple[int, int]:
         """Return the row and column in the file of the first pixel of the scene."""
@@ -129,16 +161,31 @@ class Source:
         rows, columns = parse_roi(self.roi)
         return rows.start or 0, columns.start or 0
 
-    def hashes(self) -> dict[str, str]:
-        """Return the SHA-256 of each file in which the scene is stored, by name."""
+    def fingerprints(self, *, hashed: bool) -> dict[str, dict[str, Any]]:
+        """Return size, time of change and SHA-256 of each file of the scene, by name.
+
+        A hash reads the whole file once more: ``hashed`` says whether to.
+        """
+        found = {}
         # Sorted, since the order of the files in a folder depends on the file system.
-        return {name: sha256(path) for name, path in sorted(self._files().items())}
+        for name, path in sorted(self._files().items()):
+            status = path.stat()
+            changed = datetime.fromtimestamp(status.st_mtime, UTC)
+            digest = None
+            if hashed:
+                digest = sha256(path)
+            found[name] = {
+                "bytes": status.st_size,
+                "modified": changed.isoformat(timespec="seconds"),
+                "sha256": digest,
+            }
+        return found
 
     def files(self) -> list[Path]:
         """Return the files and folders that are read."""
-        files = [self.path]
+        files = [self.file]
         # A folder stands for all files inside.
-        if not self.path.is_dir():
+        if not self.file.is_dir():
             files += self._files().values()
         if self.mask is not None:
             files += Source(self.mask).files()
@@ -148,21 +195,21 @@ class Source:
         from selfdict.files.formats import format_of
         from selfdict.files.image_names import find_product
 
-        format = format_of(self.path)
+        format = format_of(self.file)
         if format in ("enmap", "desis"):
-            product = find_product(self.path)
+            product = find_product(self.file)
             if product is not None:
                 return {path.name: path for path in product.files()}
         # A zarr store is a folder of many files, which have the same names in every subfolder.
-        if self.path.is_dir():
-            parts = (path for path in self.path.rglob("*") if path.is_file())
-            return {path.relative_to(self.path.parent).as_posix(): path for path in parts}
-        files = [self.path]
+        if self.file.is_dir():
+            parts = (path for path in self.file.rglob("*") if path.is_file())
+            return {path.relative_to(self.file.parent).as_posix(): path for path in parts}
+        files = [self.file]
         if format == "envi":
             from selfdict.files import envi
 
             # The header and the data, whichever of them was given.
-            files = list(envi.find_files(self.path))
+            files = list(envi.find_files(self.file))
         return {path.name: path for path in files}
 
 

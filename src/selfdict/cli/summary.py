@@ -1,9 +1,13 @@
-"""What ``unmix`` and ``demo`` print at their end."""
+"""What the commands print at their end."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from selfdict.cli.console import print_json, print_line
+from selfdict.cli.console import print_json, print_line, print_table
+
+if TYPE_CHECKING:
+    from selfdict.scene import RankAdvice
+    from selfdict.scene.result import Comparison
 
 
 def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> None:
@@ -56,3 +60,50 @@ def _found(record: dict[str, Any]) -> str:
     if record["parameters"]["endmembers"] == "average":
         return f"{count} pure pixels with their groups"
     return f"{count} pure pixels"
+
+
+def print_comparison(results: "list[Comparison]") -> None:
+    """Print the error of each method, and which is the smallest."""
+    smallest_error = min(result.error for result in results)
+    rows = []
+    for result in results:
+        mark = ""
+        if result.error == smallest_error:
+            mark = "best"
+        rows.append((result.method, f"{100 * result.error:.2f}", mark, f"{result.seconds:.2f}"))
+    print_table(("method", "relative error, %", "", "seconds"), rows, right=(1, 3))
+
+
+def print_advice(advice: "RankAdvice") -> None:
+    """Print the recommendation, its reasons, and the errors it rests on."""
+    for sentence in advice.sentences:
+        print_line(sentence)
+    rows = []
+    for k, error in enumerate(advice.errors):
+        mark = ""
+        if k + 1 == advice.r:
+            mark = "recommended"
+        pixel_error = f"{100 * advice.pixel_errors[k]:.2f}"
+        limit = f"{100 * advice.limits[k]:.2f}"
+        rows.append((str(k + 1), f"{100 * error:.2f}", pixel_error, limit, mark))
+    headings = ("materials", "relative error, %", "of pure pixels", "none is below", "")
+    print_table(headings, rows, right=(0, 1, 2, 3))
+
+
+def print_facts(facts: dict[str, Any]) -> None:
+    """Print what ``selfdict info`` says about a file."""
+    findings = facts.pop("findings")
+    left_out = facts.pop("bands_left_out")
+    rows = [(name.replace("_", " "), _in_words(value)) for name, value in facts.items()]
+    rows.append(("bands left out", str(len(left_out))))
+    print_table(("", ""), rows)
+    for sentence in findings:
+        print_line(sentence)
+
+
+def _in_words(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)

@@ -1,6 +1,5 @@
 """The report of an unmixed scene, and the same plots for papers."""
 
-from selfdict.report.comparison import MethodResult, method_result
 from selfdict.report.page import render_report, write_report
 from selfdict.report.plots import (
     plot_abundances,
@@ -14,8 +13,6 @@ from selfdict.report.plots import (
 )
 
 __all__ = [
-    "MethodResult",
-    "method_result",
     "plot_abundances",
     "plot_dominant",
     "plot_matches",

@@ -1,72 +1,22 @@
-"""The same scene unmixed by several methods, and the rows of the table that compares them."""
+"""The rows of the table that compares the methods."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from selfdict._validation import Array
 from selfdict.report.facts import method_name
 from selfdict.report.words import percent
 
 # For annotations only.
 if TYPE_CHECKING:
     from selfdict.scene import UnmixResult
+    from selfdict.scene.result import Comparison
 
 
-@dataclass(frozen=True)
-class MethodResult:
-    """What a comparison shows of a method.
-
-    Attributes
-    ----------
-    method : str
-        Its name.
-    error : float
-        The relative error of mixtures of the pure pixels with nonnegative coefficients, whatever
-        the endmembers and abundances are: other errors cannot be compared.
-    seconds : float
-        The time of the selection: abundances are computed alike for all methods.
-    pixels : (r, 2) ndarray of int
-        Row and column of the pure pixels.
-    """
-
-    method: str
-    error: float
-    seconds: float
-    pixels: Array
-
-
-def method_result(result: "UnmixResult") -> MethodResult:
-    """Return what a comparison shows of a result, without its maps.
-
-    Parameters
-    ----------
-    result : UnmixResult
-
-    Returns
-    -------
-    MethodResult
-
-    Examples
-    --------
-    >>> from selfdict.datasets import make_scene
-    >>> from selfdict.report import method_result
-    >>> from selfdict.scene import unmix
-    >>> scene = make_scene(shape=(20, 20), n_endmembers=3, random_state=0).scene
-    >>> method_result(unmix(scene, 3, method="spa")).method
-    'SPA'
-    """
-    error = result.relative_error
-    if result.pixel_error is not None:
-        error = result.pixel_error
-    return MethodResult(method_name(result), error, result.seconds["select"], result.pixels)
-
-
-def comparison_rows(result: "UnmixResult", others: Sequence[MethodResult]) -> list[dict[str, Any]]:
+def comparison_rows(result: "UnmixResult") -> list[dict[str, Any]]:
     """Return the rows of the comparison, this run first; none without other methods."""
+    others = result.comparison
     if not others:
         return []
-    own = method_result(result)
+    own = own_row(result)
     # The bars are relative to the largest error, which is zero if all methods are exact.
     largest_error = max(own.error, *(other.error for other in others)) or 1.0
     # As tuples, since pixels are compared as a pair of row and column.
@@ -85,3 +35,17 @@ def comparison_rows(result: "UnmixResult", others: Sequence[MethodResult]) -> li
         )
     rows[0]["shared"] = ""
     return rows
+
+
+def own_row(result: "UnmixResult") -> "Comparison":
+    """Return what a comparison shows of the result itself.
+
+    The error is that of its pure pixels with nonnegative coefficients, whatever the endmembers and
+    abundances are: other errors cannot be compared.
+    """
+    from selfdict.scene.result import Comparison
+
+    error = result.relative_error
+    if result.pixel_error is not None:
+        error = result.pixel_error
+    return Comparison(method_name(result), error, result.seconds["select"], result.pixels)

@@ -5,7 +5,7 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from selfdict._validation import Array
 from selfdict.model.solution import Status
 from selfdict.report import facts, words
 from selfdict.report.charts import Axis, nice_axis, svg_bars
-from selfdict.report.comparison import MethodResult, comparison_rows
+from selfdict.report.comparison import comparison_rows
 from selfdict.report.evidence import certificate_paragraphs, proof_notes, statements
 from selfdict.report.materials import dominant, match_rows, material_rows
 from selfdict.report.pictures import (
@@ -52,7 +52,6 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     title: str = "Scene",
-    comparison: Sequence[MethodResult] = (),
     parameters: Mapping[str, Any] | None = None,
     command: str = "",
     overwrite: bool = False,
@@ -61,7 +60,7 @@ def write_report(
 
     Parameters
     ----------
-    result, scene, title, comparison, parameters, command
+    result, scene, title, parameters, command
         As in :func:`render_report`.
     path : str or path-like
         The file.
@@ -73,9 +72,7 @@ def write_report(
     pathlib.Path
     """
     path = Path(path)
-    page = render_report(
-        result, scene, title=title, comparison=comparison, parameters=parameters, command=command
-    )
+    page = render_report(result, scene, title=title, parameters=parameters, command=command)
     with staged(path, overwrite=overwrite) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
@@ -86,7 +83,6 @@ def render_report(
     scene: "xr.DataArray",
     *,
     title: str = "Scene",
-    comparison: Sequence[MethodResult] = (),
     parameters: Mapping[str, Any] | None = None,
     command: str = "",
 ) -> str:
@@ -100,8 +96,6 @@ def render_report(
         The scene that was unmixed; three of its bands are read for the image.
     title : str
         The name of the scene.
-    comparison : sequence of MethodResult
-        The same scene unmixed by other methods, see :func:`method_result`.
     parameters : mapping, optional
         The table of parameters; by default ``result.parameters``.
     command : str
@@ -141,7 +135,7 @@ def render_report(
     page: str = environment.from_string(_package_text("report.html.j2")).render(
         _variables(result, scene),
         title=title,
-        comparison=comparison_rows(result, comparison),
+        comparison=comparison_rows(result),
         parameters=parameters,
         command=command,
         css=jinja2.utils.markupsafe.Markup(_package_text("report.css")),

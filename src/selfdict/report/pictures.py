@@ -88,7 +88,9 @@ class Maps:
         if known is not None:
             known = known[sound]
         bands = [int(sound[k]) for k in false_colour_bands(known, sound.size)]
-        image = self.thinned(scene.isel(band=bands)).astype(np.float32)
+        # By slices, since dask reads whole chunks, with all their bands, for a list of bands.
+        parts = [self.thinned(scene.isel(band=slice(k, k + 1))) for k in bands]
+        image = np.concatenate(parts).astype(np.float32)
         labels = band_labels(scene)
         return stretch(image, self.valid), [labels[k] for k in bands]
 

@@ -15,7 +15,7 @@ if find_spec("rioxarray") is None:
 
 from selfdict.files.errors import SceneError  # noqa: E402
 from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402
-from selfdict.scene.advice import RankAdvice  # noqa: E402
+from selfdict.scene.advice import RankAdvice, advise_rank  # noqa: E402
 from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402
 from selfdict.scene.check import SceneCheck  # noqa: E402
 from selfdict.scene.dominant import write_dominant  # noqa: E402
@@ -26,16 +26,16 @@ from selfdict.scene.library import build_library, read_library  # noqa: E402
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
 from selfdict.scene.pixel_export import write_pixels  # noqa: E402
 from selfdict.scene.preflight import Preflight, preflight  # noqa: E402
-from selfdict.scene.rank import advise_rank  # noqa: E402
 from selfdict.scene.resampling import (  # noqa: E402
     ResampledLibrary,
     match_wavelengths,
     resample_library,
 )
-from selfdict.scene.result import UnmixResult  # noqa: E402
+from selfdict.scene.result import Comparison, UnmixResult  # noqa: E402
 from selfdict.scene.unmix import unmix  # noqa: E402
 
 __all__ = [
+    "Comparison",
     "Identification",
     "Match",
     "Preflight",

@@ -48,7 +48,7 @@ class SelfdictAccessor:
 
     def unmix(self, r: int | str, **options: Any) -> UnmixResult:
         """See :func:`selfdict.scene.unmix`."""
-        return unmix(self._scene, r, **options)
+        return unmix(self._data, r, **options)
 
     def write(self, path: str | PathLike[str], format: str | None = None, **options: Any) -> Path:
         """See :func:`selfdict.scene.write_scene`."""

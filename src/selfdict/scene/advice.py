@@ -2,29 +2,37 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
-from selfdict._validation import Array
+from selfdict._validation import Array, as_rank
 from selfdict.abundances import column_residuals, nnls
 from selfdict.kernels.columns import squared_norms
 from selfdict.readout.signal import Signal, measure_signal
 from selfdict.reductions.recipe import N_CLUSTERS
 from selfdict.scene.blocks import stored_block
+from selfdict.scene.choose import choose
 from selfdict.scene.fitting import FitBlock, Totals
 from selfdict.scene.mapping import fit_task
+from selfdict.scene.options import MOST_MATERIALS, UnmixOptions
 from selfdict.scene.passes import Block, over_blocks
-from selfdict.scene.request import UnmixRequest
-from selfdict.scene.selection import choose_endmembers
-from selfdict.scene.thinning import Points
+from selfdict.scene.plain import scene_of
+from selfdict.scene.plan import Plan, held_in_memory
+from selfdict.scene.points import Points, read_points
+from selfdict.scene.preflight import Preflight
 
 # A further material must lower the error by this share of what one material leaves.
 _LEAST_GAIN = 0.05
 # With more pixels each number of materials is tried on cluster representatives instead: a fit of
 # all pixels may take a minute.
 _MOST_CANDIDATES = 20_000
+# Settings of ``unmix`` that the errors depend on.
+_SETTINGS = ("method", "candidates", "mu", "endmembers", "abundances", "max_pixels")
 
 
 @dataclass(frozen=True)
@@ -96,43 +104,90 @@ class RankAdvice:
         return sentences
 
 
-def advise(
-    request: UnmixRequest,
-    points: Points,
-    seed: int,
-    client: Any,
-    report: Callable[[float], Any],
+def advise_rank(
+    scene: xr.DataArray | ArrayLike,
+    r_max: int = MOST_MATERIALS,
     *,
-    curve: bool,
+    mask: ArrayLike | None = None,
+    keep_bands: bool = False,
+    drop_bad_bands: bool | None = None,
+    preflight: Preflight | None = None,
+    client: Any = None,
+    random_state: Any = None,
+    progress: Callable[[str, float], Any] | None = None,
+    **settings: Any,
 ) -> RankAdvice:
-    """Recommend a number of materials, at most ``request.r``.
-
-    If only noise is left after a number of directions, and much more before the last of them, that
-    number is recommended. Otherwise the scene is unmixed with 1, 2, … materials, until a further
-    one lowers the error by less than a twentieth of what one material leaves.
+    """Recommend how many materials to look for in a scene, and say why.
 
     Parameters
     ----------
-    request : UnmixRequest
-        The settings with which the scene is unmixed.
-    points : Points
-        The pixels that the method chooses from.
-    seed : int
-        Of the method.
-    client : distributed.Client or None
-        See :func:`selfdict.scene.unmix`.
-    report : callable
-        Called with the share done.
-    curve : bool
-        Compute the errors also if the recommendation does not need them.
+    scene : xarray.DataArray (band, y, x), or a plain array
+        See :func:`unmix`.
+    r_max : int
+        The largest number to recommend.
+    mask, keep_bands, drop_bad_bands, preflight, client, random_state
+        See :func:`unmix`.
+    progress : callable, optional
+        Called with the step (``"preflight"``, ``"read"``, ``"rank"``) and its share done.
+    **settings
+        ``method``, ``candidates``, ``mu``, ``endmembers``, ``abundances`` and ``max_pixels`` of
+        :func:`unmix`, with the same defaults.
+
+    Returns
+    -------
+    RankAdvice
+        ``errors`` are those that :func:`unmix` reports for 1, 2, … materials.
+
+    Examples
+    --------
+    >>> from selfdict.datasets import make_scene
+    >>> from selfdict.scene import advise_rank
+    >>> scene = make_scene(shape=(24, 24), n_endmembers=3, random_state=0).scene
+    >>> advice = advise_rank(scene, random_state=0, method="spa")
+    >>> advice.r, advice.n_alone
+    (3, 3)
     """
-    signal = measure_signal(points.values.T, points.sizes)
-    r_max = min(request.r, len(points.values), signal.limits.size)
+    unknown = settings.keys() - set(_SETTINGS)
+    if unknown:
+        raise TypeError(f"advise_rank takes no setting {', '.join(sorted(unknown))}")
+    options = UnmixOptions(
+        r="auto",
+        mask=mask,
+        keep_bands=keep_bands,
+        drop_bad_bands=drop_bad_bands,
+        random_state=random_state,
+        **settings,
+    )
+
+    def report(step: str, share: float) -> None:
+        if progress is not None:
+            progress(step, share)
+
+    plan = Plan.of(options, held_in_memory(scene_of(scene), client))
+    r_max = as_rank(r_max, max(plan.n_pixels, MOST_MATERIALS), "r_max")
+    plan = plan.examined(preflight, client, partial(report, "preflight"))
+    plan = replace(plan, r=min(r_max, plan.n_pixels))
+    (points,) = read_points([plan], client, partial(report, "read"))
+    return advise(plan, points, client, partial(report, "rank"), curve=True)
+
+
+def advise(
+    plan: Plan, points: Points, client: Any, report: Callable[[float], Any], *, curve: bool
+) -> RankAdvice:
+    """Recommend a number of materials, at most ``plan.r``.
+
+    If only noise is left after a number of directions, and much more before the last of them, that
+    number is recommended. Otherwise the scene is unmixed with 1, 2, … materials, until a further
+    one lowers the error by less than a twentieth of what one material leaves. With ``curve`` the
+    errors are computed also if the recommendation does not need them.
+    """
+    signal = measure_signal(points.M, points.sizes)
+    r_max = min(plan.r, len(points), signal.limits.size)
     clear = signal.clear_dimension
     if clear is not None and clear > r_max:
         clear = None
-    alone = np.ascontiguousarray(points.values[signal.alone].T)
-    trials = _Trials(request, points, seed, client, report, alone)
+    alone = np.ascontiguousarray(points.M[:, signal.alone])
+    trials = _Trials(plan, points, client, report, alone)
     if clear is not None and not curve:
         return _advice(clear, _clear_reason(clear, signal), signal, trials, None)
     # One more than any recommendation that the limits make likely.
@@ -195,26 +250,15 @@ def _advice(
 
 @dataclass
 class _Trials:
-    """The scene unmixed with several numbers of materials.
+    """The scene unmixed with several numbers of materials."""
 
-    Attributes
-    ----------
-    request, points, seed, client, report
-        See :func:`advise`.
-    alone : (m, k) ndarray
-        The pixels that do not count.
-    errors : list of float
-        The relative errors that :func:`selfdict.scene.unmix` reports.
-    pixel_errors : list of float
-        Those of the pure pixels, or of spectra of a library, over the pixels that count.
-    """
-
-    request: UnmixRequest
+    plan: Plan
     points: Points
-    seed: int
     client: Any
     report: Callable[[float], Any]
-    alone: Array
+    alone: Array  # (m, k), the pixels that do not count
+    # The relative errors that ``unmix`` reports, and those of the pure pixels, or of spectra of a
+    # library, over the pixels that count.
     errors: list[float] = field(default_factory=list)
     pixel_errors: list[float] = field(default_factory=list)
 
@@ -235,14 +279,14 @@ class _Trials:
         ranks = list(ranks)
         for r in ranks:
             self.report(len(tasks) / (len(ranks) + 1))
-            trial = replace(self._quick_request(), r=r)
+            trial = replace(self._quick_plan(), r=r)
             try:
-                selection = choose_endmembers(trial, self.points, self.seed)
+                choice = choose(trial, self.points)
             except InputError:
                 if r == 1:
                     raise
                 break  # fewer materials explain all points exactly
-            tasks.append(replace(fit_task(trial, selection), dictionary=None))
+            tasks.append(replace(fit_task(trial, choice), dictionary=None))
         if not tasks:
             return False
         self._measure(tasks)
@@ -251,23 +295,23 @@ class _Trials:
 
     @property
     def n_candidates(self) -> int | None:
-        """Number of representatives that stand for all pixels in the trials; None: as requested."""
-        takes_all = self.request.method == "fgnsr" and self.request.candidates is None
-        if takes_all and len(self.points.values) > _MOST_CANDIDATES:
+        """Number of representatives that stand for all pixels in the trials; None: as planned."""
+        if self.plan.takes_all and len(self.points) > _MOST_CANDIDATES:
             return N_CLUSTERS
         return None
 
-    def _quick_request(self) -> UnmixRequest:
-        """Return the request without what the errors do not need."""
-        request = replace(self.request, prove=False, uncertainty=False)
+    def _quick_plan(self) -> Plan:
+        """Return the plan without what the errors do not need."""
+        options = replace(self.plan.options, prove=False, maps=None)
+        plan = replace(self.plan, options=options, uncertainty=False)
         if self.n_candidates is not None:
-            request = replace(request, candidates=self.n_candidates)
-        return request
+            plan = replace(plan, candidates=self.n_candidates)
+        return plan
 
     def _measure(self, tasks: list[FitBlock]) -> None:
         """Add the errors over all pixels, which one pass over the scene gives."""
-        sums = [Totals() for _ in tasks]
-        for _, answers in over_blocks(self.request.scene, _FitAll(tuple(tasks)), self.client):
+        sums = [task.no_totals() for task in tasks]
+        for _, answers in over_blocks(self.plan.scene, _FitAll(tuple(tasks)), self.client):
             sums = [total + answer for total, answer in zip(sums, answers)]
         for task, totals in zip(tasks, sums):
             self.errors.append(totals.relative_error)
@@ -277,9 +321,9 @@ class _Trials:
         """Return the error of the pure pixels without that of the pixels that do not count."""
         U = task.U
         squared_error = totals.squared_error
-        if task.pixel_spectra is not None:
-            U = task.pixel_spectra
-            squared_error = totals.squared_pixel_error
+        if task.measures_pixels:
+            U = task.others[0]
+            squared_error = float(totals.squared_other_errors[0])
         squared_norm = totals.squared_norm
         if self.alone.size:
             residuals = column_residuals(U, self.alone, nnls(U, self.alone))

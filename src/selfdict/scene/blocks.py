@@ -34,6 +34,10 @@ def blocks(scene: xr.DataArray) -> list[tuple[slice, slice]]:
     if scene.chunks is not None:
         chunk_rows = max(scene.chunks[1])
         chunk_columns = max(scene.chunks[2])
+    elif "preferred_chunks" in scene.encoding:
+        # It was loaded from a file in such chunks.
+        chunk_rows = scene.encoding["preferred_chunks"].get("y", 1)
+        chunk_columns = scene.encoding["preferred_chunks"].get("x", n_columns)
     pixels = BLOCK_BYTES // (n_bands * scene.dtype.itemsize)
     columns = n_columns
     if chunk_rows * n_columns > pixels:

@@ -1,4 +1,4 @@
-"""The second pass over a scene: the pixels of one block, fitted by the endmembers."""
+"""The last pass over a scene: the pixels of one block, fitted by the endmembers."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,32 +44,17 @@ class MapArrays:
 
 @dataclass(frozen=True)
 class Totals:
-    """What is summed over all pixels.
+    """What is summed over all pixels."""
 
-    Attributes
-    ----------
-    n_valid : int
-        Number of pixels with data.
-    squared_norm, squared_error : float
-        ‖M‖² and ‖M − U H‖².
-    squared_pixel_error : float
-        ‖M − U H‖² with the pure pixels as endmembers, and nonnegative coefficients.
-    n_values, n_negative : int
-        Number of values of these pixels in the used bands, and of those below zero.
-    lowest : float
-        The lowest of these values.
-    check : (k,) ndarray
-        The sums of the check over all pixels; empty if there is none.
-    """
-
-    n_valid: int = 0
-    squared_norm: float = 0.0
-    squared_error: float = 0.0
-    squared_pixel_error: float = 0.0
-    n_values: int = 0
+    n_valid: int = 0  # pixels with data
+    squared_norm: float = 0.0  # ‖M‖²
+    squared_error: float = 0.0  # ‖M − U H‖²
+    n_values: int = 0  # of these pixels in the used bands
     n_negative: int = 0
     lowest: float = np.inf
-    check: Array = field(default_factory=lambda: np.zeros(0))
+    # ‖M − U H‖² of the other sets of spectra U with the best H ≥ 0
+    squared_other_errors: Array = field(default_factory=lambda: np.zeros(0))
+    check: Array = field(default_factory=lambda: np.zeros(0))  # the sums of the check, if any
 
     def __add__(self, other: "Totals") -> "Totals":
         """Return the totals of two sets of pixels together."""
@@ -77,10 +62,10 @@ class Totals:
             n_valid=self.n_valid + other.n_valid,
             squared_norm=self.squared_norm + other.squared_norm,
             squared_error=self.squared_error + other.squared_error,
-            squared_pixel_error=self.squared_pixel_error + other.squared_pixel_error,
             n_values=self.n_values + other.n_values,
             n_negative=self.n_negative + other.n_negative,
             lowest=min(self.lowest, other.lowest),
+            squared_other_errors=self.squared_other_errors + other.squared_other_errors,
             check=self.check + other.check,
         )
 
@@ -90,9 +75,9 @@ class Totals:
         return self._relative(self.squared_error)
 
     @property
-    def pixel_error(self) -> float:
-        """The same for the pure pixels."""
-        return self._relative(self.squared_pixel_error)
+    def other_errors(self) -> list[float]:
+        """The same for the other sets of spectra."""
+        return [self._relative(error) for error in self.squared_other_errors]
 
     def _relative(self, squared_error: float) -> float:
         if self.squared_norm == 0:
@@ -102,67 +87,35 @@ class Totals:
 
 @dataclass(frozen=True)
 class FittedBlock:
-    """What :class:`FitBlock` returns for a block.
+    """What :class:`FitBlock` returns for a block."""
 
-    Attributes
-    ----------
-    maps : MapArrays or None
-        None if they have been written to the folder.
-    totals : Totals
-        Of the pixels of the block.
-    peaks : (r, 2) ndarray
-        For each endmember the highest abundance, and the position in the scene of its pixel.
-    """
-
-    maps: MapArrays | None
+    maps: MapArrays | None  # None if they have been written to the folder
     totals: Totals
-    peaks: Array
+    peaks: Array  # (r, 2), the highest abundance of each endmember, and the position of its pixel
 
 
 @dataclass(frozen=True)
 class FitBlock:
-    """The task that fits the pixels of a block by the endmembers.
+    """The task that fits the pixels of a block by the endmembers."""
 
-    Attributes
-    ----------
-    bands : (n_bands,) ndarray of bool
-        The used ones.
-    U : (m, r) ndarray
-        The endmembers.
-    method : {"shares", "unit", "nnls", "fcls"}
-        How abundances are fitted.
-    illumination : Illumination or None
-        The brightness of endmembers and pixels, for shares.
-    pixel_spectra : (m, r) ndarray or None
-        Pure pixels whose error is measured as well; None if it is that of the endmembers.
-    with_uncertainty : bool
-        Whether the standard errors of the abundances are computed.
-    variability : Variability or None
-        How the pixels of each material differ, for these errors.
-    dictionary : Dictionary or None
-        Of the check over all pixels.
-    folder : Path or None
-        Where the stores are that each block is written to.
-    names : (r,) ndarray of str or None
-        Of the endmembers.
-    """
-
-    bands: Array
-    U: Array
-    method: str
-    illumination: Illumination | None = None
-    pixel_spectra: Array | None = None
+    bands: Array  # the used ones, booleans
+    U: Array  # (m, r), the endmembers
+    method: str  # "shares", "unit", "nnls" or "fcls"
+    illumination: Illumination | None = None  # for shares
+    others: tuple[Array, ...] = ()  # (m, k) each, spectra whose errors are measured as well
+    measures_pixels: bool = False  # whether the first of these are the pure pixels of U
     with_uncertainty: bool = False
-    variability: Variability | None = None
-    dictionary: Dictionary | None = None
-    folder: Path | None = None
-    names: Array | None = None
+    variability: Variability | None = None  # how the pixels of each material differ
+    dictionary: Dictionary | None = None  # of the check over all pixels
+    folder: Path | None = None  # with the stores that each block is written to
+    names: Array | None = None  # of the endmembers
 
     def no_totals(self) -> Totals:
         """Return the totals of no pixels."""
+        no_errors = np.zeros(len(self.others))
         if self.dictionary is None:
-            return Totals()
-        return Totals(check=self.dictionary.no_sums())
+            return Totals(squared_other_errors=no_errors)
+        return Totals(squared_other_errors=no_errors, check=self.dictionary.no_sums())
 
     def __call__(self, block: Block) -> FittedBlock:
         """Fit the pixels of the block; write the maps if there is a folder for them."""
@@ -205,7 +158,7 @@ class FitBlock:
         n_values = M.size
         n_negative = int(np.count_nonzero(M < 0))
         lowest = float(M.min())
-        pixel_error = self._squared_pixel_error(M)
+        other_errors = np.array([_squared_error(U, M) for U in self.others])
         H, U = self._coefficients(M)
         # Summed in float64: the sum over many float32 pixels would lose digits.
         norms = np.einsum("ij,ij->j", M, M, dtype=np.float64)
@@ -224,10 +177,10 @@ class FitBlock:
             n_valid=M.shape[1],
             squared_norm=float(norms.sum()),
             squared_error=float(errors.sum()),
-            squared_pixel_error=pixel_error,
             n_values=n_values,
             n_negative=n_negative,
             lowest=lowest,
+            squared_other_errors=other_errors,
             check=check,
         )
         return totals, H
@@ -262,12 +215,11 @@ class FitBlock:
             spread=spread,
         )
 
-    def _squared_pixel_error(self, M: Array) -> float:
-        """Return ‖M − U H‖² for the pure pixels U and the best H ≥ 0."""
-        if self.pixel_spectra is None:
-            return 0.0
-        residuals = column_residuals(self.pixel_spectra, M, nnls(self.pixel_spectra, M))
-        return float(residuals @ residuals)
+
+def _squared_error(U: Array, M: Array) -> float:
+    """Return ‖M − U H‖² for the best H ≥ 0."""
+    residuals = column_residuals(U, M, nnls(U, M))
+    return float(residuals @ residuals)
 
 
 def _write_block(folder: Path, block: Block, maps: MapArrays) -> None:

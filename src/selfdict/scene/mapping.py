@@ -1,6 +1,6 @@
 """Abundances and residuals of every pixel, block by block, in memory or written to zarr stores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,15 +9,23 @@ import dask.array
 import numpy as np
 import xarray as xr
 
+from selfdict._errors import warn_caller
 from selfdict._validation import Array
+from selfdict.abundances import nnls, shares
+from selfdict.abundances.nnls import MANY_ENDMEMBERS, predicted_seconds
+from selfdict.compute.deadline import in_words
 from selfdict.scene.blocks import blocks, map_of
 from selfdict.scene.check import SceneCheck
+from selfdict.scene.choose import Choice
 from selfdict.scene.files import as_bands, read_scene
 from selfdict.scene.fitting import FitBlock, MapArrays, Totals
 from selfdict.scene.passes import over_blocks
-from selfdict.scene.request import UnmixRequest
-from selfdict.scene.selection import Selection
+from selfdict.scene.plan import Plan
+from selfdict.scene.points import Points
 from selfdict.scene.staging import staged
+
+_LONG = 60.0  # seconds of mapping that are announced
+_LATE = 5.0  # seconds of mapping after a time limit that are announced
 
 
 @dataclass(frozen=True)
@@ -30,31 +38,38 @@ class Maps:
     residual: xr.DataArray
     valid: xr.DataArray
     totals: Totals
-    pixel_error: float | None  # of the pure pixels, if they are not the endmembers
+    pixel_error: float | None  # of the pure pixels with nonnegative coefficients; None: as mapped
+    other_errors: list[float]  # the same of the methods to compare with
     peaks: Array  # for each endmember, the pixel that holds most of it
     check: SceneCheck | None
 
 
-def fit_task(request: UnmixRequest, selection: Selection) -> FitBlock:
-    """Return the task that fits the pixels of a block by the chosen endmembers."""
+def fit_task(plan: Plan, choice: Choice, others: Sequence[Choice] = ()) -> FitBlock:
+    """Return the task that fits the pixels of a block by the chosen endmembers.
+
+    The errors of the pure pixels are measured, too, those of the choice itself first: with
+    nonnegative coefficients they can be compared between methods.
+    """
     names = None
-    if request.library is not None:
-        names = request.library["name"].values[selection.chosen]
-    pixel_spectra = None
-    # Errors of pure pixels with nonnegative coefficients can be compared between methods.
-    pixel_spectra = selection.pixel_spectra
-    is_free = request.abundances in ("nnls", "unit")
-    if is_free and pixel_spectra is not None and np.array_equal(selection.U, pixel_spectra):
-        pixel_spectra = None  # the error is that of the endmembers
+    if plan.library is not None:
+        names = plan.library["name"].values[choice.chosen]
+    spectra = [each.pixel_spectra for each in others if each.pixel_spectra is not None]
+    pixels = choice.pixel_spectra
+    # Else the error of the maps is that of the pure pixels already.
+    is_free = plan.options.abundances in ("nnls", "unit")
+    measures_pixels = pixels is not None and not (is_free and np.array_equal(choice.U, pixels))
+    if pixels is not None and measures_pixels:
+        spectra = [pixels, *spectra]
     return FitBlock(
-        request.bands,
-        selection.U,
-        request.abundances,
-        illumination=selection.illumination,
-        pixel_spectra=pixel_spectra,
-        with_uncertainty=request.uncertainty,
-        variability=selection.variability,
-        dictionary=selection.dictionary,
+        plan.bands,
+        choice.U,
+        plan.options.abundances,
+        illumination=choice.illumination,
+        others=tuple(spectra),
+        measures_pixels=measures_pixels,
+        with_uncertainty=plan.uncertainty,
+        variability=choice.variability,
+        dictionary=choice.dictionary,
         names=names,
     )
 
@@ -180,9 +195,10 @@ def _describe(
     brightness = None
     if maps.brightness is not None:
         brightness = map_of(scene, maps.brightness, "brightness")
+    other_errors = totals.other_errors
     pixel_error = None
-    if task.pixel_spectra is not None:
-        pixel_error = totals.pixel_error
+    if task.measures_pixels:
+        pixel_error = other_errors.pop(0)
     return Maps(
         abundances=_endmember_maps(scene, maps.abundances, "abundance", task.names),
         uncertainty=uncertainty,
@@ -191,6 +207,7 @@ def _describe(
         valid=map_of(scene, maps.valid, "valid"),
         totals=totals,
         pixel_error=pixel_error,
+        other_errors=other_errors,
         peaks=peaks,
         check=check,
     )
@@ -204,3 +221,64 @@ def _endmember_maps(
     if names is None:
         return maps
     return maps.assign_coords(name=("endmember", names))
+
+
+def fit_in_time(plan: Plan, choice: Choice, points: Points, client: Any) -> Plan:
+    """Return the plan without standard errors if the time limit does not suffice for them.
+
+    Maps that end after the limit, and without a limit maps of many endmembers that take long, are
+    announced.
+    """
+    deadline = plan.deadline
+    # Maps of fewer endmembers take long for the number of pixels alone, which a user expects.
+    has_many = plan.r >= MANY_ENDMEMBERS
+    if deadline.left is None:
+        if has_many and client is None:
+            _announce_if_long(plan, _seconds_of_mapping(plan, choice, points))
+        return plan
+    is_late = has_many and deadline.passed  # even a prediction with standard errors takes long
+    if plan.uncertainty and not is_late:
+        is_late = not deadline.affords(_seconds_of_mapping(plan, choice, points))
+    if plan.uncertainty and is_late:
+        deadline.skip("standard errors of the abundances were not mapped")
+        plan = replace(plan, uncertainty=False)
+    if is_late and client is None:
+        _announce_if_late(plan, _seconds_of_mapping(plan, choice, points))
+    return plan
+
+
+def _seconds_of_mapping(plan: Plan, choice: Choice, points: Points) -> float:
+    def work(columns: Array) -> None:
+        if plan.uncertainty:
+            shares(
+                choice.U,
+                columns,
+                illumination=choice.illumination,
+                return_std=True,
+                variability=choice.variability,
+            )
+        else:
+            nnls(choice.U, columns)
+
+    seconds = predicted_seconds(work, points.M)
+    # The points may be a sample of the pixels.
+    return seconds * plan.n_pixels / len(points)
+
+
+def _announce_if_long(plan: Plan, seconds: float) -> None:
+    if seconds <= _LONG:
+        return
+    advice = ""
+    if plan.uncertainty:
+        advice = "; without their standard errors (uncertainty=False) it is quicker"
+    warn_caller(f"mapping {plan.r} endmembers takes about {in_words(seconds)} here{advice}")
+
+
+def _announce_if_late(plan: Plan, seconds: float) -> None:
+    left = plan.deadline.left or 0.0
+    if seconds <= left + _LATE:
+        return
+    warn_caller(
+        f"mapping {plan.r} endmembers takes about {in_words(seconds)} here, which the time "
+        "limit does not cover: every pixel is mapped"
+    )

@@ -114,7 +114,17 @@ def preflight(
     >>> look.used
     array([ True,  True, False,  True])
     """
-    scene = with_mask(as_scene(scene), mask)
+    return examine(with_mask(as_scene(scene), mask), keep_bands, drop_bad_bands, client, progress)
+
+
+def examine(
+    scene: xr.DataArray,
+    keep_bands: bool,
+    drop_bad_bands: bool | None,
+    client: Any,
+    progress: Callable[[float], Any] | None,
+) -> Preflight:
+    """Look at a scene (band, y, x) that has its mask; see :func:`preflight`."""
     parts = [part for _, part in over_blocks(scene, examine_block, client, progress)]
     statistics = reduce(add, parts)
     marked = np.zeros(scene.sizes["band"], dtype=bool)

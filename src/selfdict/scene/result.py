@@ -45,6 +45,29 @@ class NegativeValues:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """What another method found in the same scene.
+
+    Attributes
+    ----------
+    method : str
+        Its name, such as ``"SPA"`` or ``"FGNSR-500"``.
+    error : float
+        The relative error with its pure pixels as endmembers and nonnegative coefficients, as
+        ``UnmixResult.pixel_error``.
+    seconds : float
+        How long it took to choose them.
+    pixels : (r, 2) ndarray of int
+        Row and column of its pure pixels, counted from 0.
+    """
+
+    method: str
+    error: float
+    seconds: float
+    pixels: Array
+
+
+@dataclass(frozen=True)
 class UnmixResult:
     """What :func:`unmix` found.
 
@@ -85,8 +108,8 @@ class UnmixResult:
     parameters : mapping
         Method and settings as they were used.
     seconds : mapping of str to float
-        Time of the steps ``preflight``, ``read``, ``rank``, ``select``, ``prove``, ``abundances``,
-        and of all, ``total``.
+        Time of the steps ``preflight``, ``read``, ``rank``, ``select``, ``prove``, ``compare``,
+        ``abundances``, and of all, ``total``.
     atoms : (r,) ndarray of int or None
         Which spectra of the library the endmembers are, counted without those that ``notes`` says
         are left out; None without a library.
@@ -131,6 +154,8 @@ class UnmixResult:
         Why this number of endmembers was taken, if it was not given.
     skipped : tuple of str
         What was left out because of a time limit.
+    comparison : tuple of Comparison
+        What the methods to compare with found, if there are any.
     """
 
     endmembers: xr.DataArray
@@ -163,6 +188,7 @@ class UnmixResult:
     preflight: Preflight | None = None
     rank_advice: RankAdvice | None = None
     skipped: tuple[str, ...] = ()
+    comparison: tuple[Comparison, ...] = ()
 
     def __repr__(self) -> str:
         return text(self)

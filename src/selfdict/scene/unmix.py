@@ -1,7 +1,7 @@
 """From a scene to endmembers and abundance maps, one block at a time."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -11,27 +11,22 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from selfdict._validation import Array
 from selfdict.compute.deadline import Announcer
-from selfdict.model.solution import Status
+from selfdict.files.grid import to_map
 from selfdict.scene.advice import advise
-from selfdict.scene.assemble import assemble_result
-from selfdict.scene.early_checks import check_before_reading
+from selfdict.scene.choose import Choice, choose, choose_others
+from selfdict.scene.georef import crs_of, transform_of
 from selfdict.scene.identify import identify
-from selfdict.scene.mapping import Maps, fit_task, map_scene
+from selfdict.scene.mapping import Maps, fit_in_time, fit_task, map_scene
+from selfdict.scene.numbering import band_numbers
+from selfdict.scene.options import METHODS, UnmixOptions
 from selfdict.scene.plain import scene_of
+from selfdict.scene.plan import Plan, held_in_memory, is_solved_in_blocks
+from selfdict.scene.points import read_points, with_pixels
 from selfdict.scene.preflight import Preflight
-from selfdict.scene.request import (
-    METHODS,
-    UnmixRequest,
-    check_request,
-    generator_of,
-    use_sound_bands,
-)
-from selfdict.scene.result import UnmixResult
-from selfdict.scene.selection import Selection, choose_endmembers, read_points
-from selfdict.scene.thinning import with_pixels
-from selfdict.scene.time_limit import fit_mapping_in_time
-from selfdict.scene.whole import IN_BLOCKS, is_solved_in_blocks, solve_scene
+from selfdict.scene.result import Comparison, NegativeValues, UnmixResult
+from selfdict.scene.whole import IN_BLOCKS, solve_scene
 
 __all__ = ["METHODS", "unmix"]
 
@@ -65,6 +60,7 @@ def unmix(
     check: bool = False,
     uncertainty: bool = True,
     prove: bool | str = False,
+    compare: Sequence[str] = (),
     maps: str | PathLike[str] | None = None,
     client: Any = None,
     max_seconds: float | None = None,
@@ -76,11 +72,14 @@ def unmix(
     """Find r pure pixels in a scene and how much of each every pixel holds.
 
     The scene is read three times, block by block: once to look at its bands
-    (:func:`selfdict.scene.preflight`), once for the pixels the method chooses from, once for the
-    abundances. With all pixels as candidates, ``"fgnsr"`` gets all of them, unless ``max_pixels``
-    is given. In all other cases a scene larger than ``max_pixels`` is thinned in the second pass.
-    For ``"fgnsr"`` with representatives as candidates and the squared loss, each block is clustered
-    by H2NMF, and the method gets the representatives with the sizes of their clusters. Otherwise a
+    (:func:`selfdict.scene.preflight`), once for the pixels the methods choose from, once for the
+    abundances. A scene of a file that takes at most an eighth of the memory is read once and kept.
+    (``r="auto"`` may need further passes, and so does a model of more pixels than fit in memory.)
+
+    With all pixels as candidates, ``"fgnsr"`` gets all of them, unless ``max_pixels`` is given. In
+    all other cases a scene larger than ``max_pixels`` is thinned in the second pass. For
+    ``"fgnsr"`` with representatives as candidates and the squared loss, each block is clustered by
+    H2NMF, and the method gets the representatives with the sizes of their clusters. Otherwise a
     method gets a random share of each block, and always its extreme pixels, found by SPA.
 
     Parameters
@@ -142,6 +141,9 @@ def unmix(
         needed; see :func:`selfdict.prove_groups`. With ``candidates`` it speaks of the
         representatives. "auto" gives the proof as long as the fit took, and at least five seconds,
         and leaves out what needs longer; it is False where no proof is possible.
+    compare : sequence of str
+        Methods to compare with, such as ``"spa"`` or ``"fgnsr-500"``. The errors of their pure
+        pixels are measured in the same passes, without maps: see ``UnmixResult.comparison``.
     maps : str or path-like, optional
         A new folder to write the maps to, block by block, as ``abundances.zarr``,
         ``residual.zarr`` and ``uncertainty.zarr``; the maps of the result then read them lazily. By
@@ -184,10 +186,8 @@ def unmix(
     >>> result.abundances.dims, result.pixels.shape
     (('endmember', 'y', 'x'), (3, 2))
     """
-    started = time.perf_counter()
-    request = check_request(
-        scene_of(scene, wavelengths),
-        r,
+    unmixing = UnmixOptions(
+        r=r,
         method=method,
         candidates=candidates,
         mu=mu,
@@ -202,86 +202,97 @@ def unmix(
         check=check,
         uncertainty=uncertainty,
         prove=prove,
+        compare=tuple(compare),
         maps=maps,
-        random_state=random_state,
-        options=options,
         max_seconds=max_seconds,
+        random_state=random_state,
+        verbose=verbose,
+        estimator=options,
     )
-    request = replace(request, verbose=bool(verbose))
-    check_before_reading(request)
+    return unmix_scene(scene_of(scene, wavelengths), unmixing, preflight, client, progress)
+
+
+def unmix_scene(
+    scene: xr.DataArray,
+    options: UnmixOptions,
+    look: Preflight | None = None,
+    client: Any = None,
+    progress: Callable[[str, float], Any] | None = None,
+) -> UnmixResult:
+    """Unmix a scene (band, y, x); see :func:`unmix`."""
+    times = _Times()
+    plan = Plan.of(options, scene)
+    verbose = options.verbose
     if verbose is None and progress is not None:
         verbose = False
     with Announcer("unmix", verbose) as announcer:
         report = _reporter(progress, announcer)
-        request = use_sound_bands(request, preflight, client, partial(report, "preflight"))
-        result = _run(request, generator_of(random_state), client, report, started)
-    if request.names is None:
-        return replace(result, notes=request.notes)
-    identification = identify(result.endmembers, request.names)
-    notes = (*request.notes, *identification.notes)
-    return replace(result, identification=identification, notes=notes)
+        plan = replace(plan, scene=held_in_memory(plan.scene, client))
+        plan = plan.examined(look, client, partial(report, "preflight"))
+        times.end("preflight")
 
+        others = plan.compared()
+        points, *others_points = read_points([plan, *others], client, partial(report, "read"))
+        times.end("read")
 
-def _run(
-    request: UnmixRequest,
-    generator: np.random.Generator,
-    client: Any,
-    report: Callable[[str, float], Any],
-    started: float,
-) -> UnmixResult:
-    """Choose endmembers and map abundances; ``started`` is when the request came in."""
-    looked = time.perf_counter()
-    points = read_points(request, generator, client, partial(report, "read"))
-    read = time.perf_counter()
+        advice = None
+        if options.r == "auto":
+            half = replace(plan, deadline=plan.deadline.part(0.5))
+            advice = advise(half, points, client, partial(report, "rank"), curve=False)
+            plan = replace(plan, r=advice.r)
+        times.end("rank")
 
-    seed = int(generator.integers(2**31))
-    advice = None
-    if request.auto_rank:
-        half = replace(request, deadline=request.deadline.part(0.5))
-        advice = advise(half, points, seed, client, partial(report, "rank"), curve=False)
-        request = replace(request, r=advice.r)
-    advised = time.perf_counter()
+        report("select", 0.0)
+        whole = None
+        if is_solved_in_blocks(plan, client):
+            plan = replace(plan, candidates_reason=IN_BLOCKS)
+            whole = solve_scene(plan, client, partial(report, "select"))
+            points = with_pixels(points, whole.open_pixels)
+        choice = choose(plan, points)
+        times.end("select")
+        compared, notes = choose_others(plan, others, others_points)
+        times.end("compare")
+        plan = fit_in_time(plan, choice, points, client)
+        report("select", 1.0)
+        # Up to 128 MiB, which the last pass does not need; a solution keeps its own data.
+        del points, others_points
 
-    report("select", 0.0)
-    whole = None
-    if is_solved_in_blocks(request, client):
-        request = replace(request, candidates_reason=IN_BLOCKS)
-        whole = solve_scene(request, seed, client, partial(report, "select"))
-        points = with_pixels(points, whole.open_pixels)
-    selection = choose_endmembers(request, points, seed)
-    # A solver returns the best point it has after Ctrl-C. Nobody waits for maps of that.
-    if selection.solution is not None and selection.solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    request = fit_mapping_in_time(request, selection, points, client)
-    report("select", 1.0)
-    # Up to 128 MiB, which the second pass does not need; a solution keeps its own data.
-    del points
-    selected = time.perf_counter()
-
-    mapped = map_abundances(request, selection, client, partial(report, "abundances"))
-    ended = time.perf_counter()
-
-    seconds = {
-        "preflight": looked - started,
-        "read": read - looked,
-        "rank": advised - read,
-        "select": selected - advised - selection.proof_seconds,
-        "prove": selection.proof_seconds,
-        "abundances": ended - selected,
-        "total": ended - started,
-    }
-    result = replace(assemble_result(request, selection, mapped, seconds), rank_advice=advice)
+        task = fit_task(plan, choice, [other for _, other in compared])
+        maps = map_scene(plan.scene, task, options.folder, client, partial(report, "abundances"))
+        times.end("abundances")
+    result = _result(plan, choice, maps, times.record(choice.proof_seconds))
+    result = replace(
+        result,
+        comparison=_comparison(plan.scene, compared, maps),
+        rank_advice=advice,
+        notes=(*plan.notes, *notes),
+    )
     if whole is not None:
         result = replace(result, check=whole.check)
-    return result
+    if options.names is None:
+        return result
+    found = identify(result.endmembers, options.names)
+    return replace(result, identification=found, notes=(*result.notes, *found.notes))
 
 
-def map_abundances(
-    request: UnmixRequest, selection: Selection, client: Any, report: Callable[[float], Any]
-) -> Maps:
-    """Read the scene again and fit every pixel by the chosen endmembers."""
-    task = fit_task(request, selection)
-    return map_scene(request.scene, task, request.folder, client, report)
+class _Times:
+    """How long the steps take, one after the other."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def end(self, step: str) -> None:
+        """Record the time since the step before."""
+        now = time.perf_counter()
+        self._seconds[step] = now - self._last
+        self._last = now
+
+    def record(self, proof_seconds: float) -> dict[str, float]:
+        """Return the times of the steps, the proof apart from the choice, and of all."""
+        seconds = self._seconds | {"prove": proof_seconds}
+        seconds["select"] -= proof_seconds
+        return seconds | {"total": sum(self._seconds.values())}
 
 
 def _reporter(
@@ -295,3 +306,139 @@ def _reporter(
             progress(step, share)
 
     return report
+
+
+def _comparison(
+    scene: xr.DataArray, choices: list[tuple[str, Choice]], maps: Maps
+) -> tuple[Comparison, ...]:
+    """Return what the other methods found."""
+    rows = []
+    for (name, choice), error in zip(choices, maps.other_errors):
+        rows.append(Comparison(name, error, choice.seconds, _pixels(choice, maps, scene)))
+    return tuple(rows)
+
+
+def _result(plan: Plan, choice: Choice, maps: Maps, seconds: dict[str, float]) -> UnmixResult:
+    """Return the result of the steps."""
+    scene = plan.scene
+    pixels = _pixels(choice, maps, scene)
+    solution_pixels = None
+    if choice.solution_pixels is not None:
+        solution_pixels = _rows_and_columns(choice.solution_pixels, scene)
+    atoms = None
+    if plan.library is not None:
+        atoms = choice.chosen
+    groups = None
+    if choice.groups is not None:
+        groups = tuple(_rows_and_columns(group, scene) for group in choice.groups)
+    endmembers = _endmembers(plan, choice, maps)
+    spread = None
+    if choice.spread is not None:
+        spread = endmembers.copy(data=choice.spread.T).rename("spread")
+    totals = maps.totals
+    pixel_error = maps.pixel_error
+    if plan.library is None and pixel_error is None:
+        pixel_error = totals.relative_error
+    return UnmixResult(
+        endmembers=endmembers,
+        pixels=pixels,
+        coordinates=_coordinates(scene, pixels),
+        crs=_crs_text(scene),
+        abundances=maps.abundances,
+        residual=maps.residual,
+        valid=maps.valid,
+        relative_error=totals.relative_error,
+        solution=choice.solution,
+        solution_pixels=solution_pixels,
+        guarantee=choice.guarantee,
+        parameters=_parameters(plan, choice, maps),
+        seconds=seconds,
+        atoms=atoms,
+        check=maps.check,
+        groups=groups,
+        group_weights=choice.group_weights,
+        spread=spread,
+        counts=choice.counts,
+        proof=choice.proof,
+        uncertainty=maps.uncertainty,
+        brightness=maps.brightness,
+        illumination=choice.illumination,
+        pixel_error=pixel_error,
+        negative=NegativeValues(totals.n_negative, totals.n_values, min(totals.lowest, 0.0)),
+        preflight=plan.preflight,
+        skipped=tuple(plan.deadline.skipped),
+    )
+
+
+def _parameters(plan: Plan, choice: Choice, maps: Maps) -> dict[str, Any]:
+    """Return method and settings as they were used."""
+    used: dict[str, Any] = {
+        "r": plan.r,
+        "endmembers": plan.options.endmember_kind,
+        "drop_bad_bands": plan.drop_bad_bands,
+        "uncertainty": plan.uncertainty,
+        "n_bands": int(plan.bands.sum()),
+        "n_valid": maps.totals.n_valid,
+        "n_fitted": choice.n_fitted,
+    }
+    if plan.options.is_fgnsr:
+        used["candidates"] = choice.candidates
+        used["candidates_reason"] = plan.candidates_reason
+    return plan.options.record() | used
+
+
+def _pixels(choice: Choice, maps: Maps, scene: xr.DataArray) -> Array:
+    """Return row and column of the pure pixels, (r, 2)."""
+    if choice.pixels is None:
+        # The spectra of a library are no pixels: show the pixel that holds most of each.
+        return _rows_and_columns(maps.peaks, scene)
+    return _rows_and_columns(choice.pixels, scene)
+
+
+def _endmembers(plan: Plan, choice: Choice, maps: Maps) -> xr.DataArray:
+    """Return the spectra with the labels of the maps and what is known about the used bands."""
+    coords: dict[Any, Any] = {}
+    for key, coordinate in maps.abundances.coords.items():
+        if coordinate.dims == ("endmember",):
+            coords[key] = coordinate
+    for key, coordinate in plan.scene.coords.items():
+        if coordinate.dims == ("band",):
+            coords[key] = coordinate.isel(band=plan.bands)
+    # Bands may have been left out: a spectrum must say which ones it has.
+    numbers = band_numbers(plan.scene)[plan.bands]
+    coords["band_number"] = ("band", numbers)
+    return xr.DataArray(choice.U.T, dims=("endmember", "band"), coords=coords, name="endmembers")
+
+
+def _rows_and_columns(positions: Array, scene: xr.DataArray) -> Array:
+    """Return positions counted row by row as (row, column), shape (k, 2)."""
+    return np.stack(np.unravel_index(positions, scene.shape[1:]), axis=1)
+
+
+def _coordinates(scene: xr.DataArray, pixels: Array) -> Array | None:
+    """Return the map coordinates x, y of the centres of pixels, or None if they are not known."""
+    rows, columns = pixels.T
+    transform = transform_of(scene)
+    if transform is not None:
+        # Whole numbers are the corners of pixels.
+        x, y = to_map(transform, columns + 0.5, rows + 0.5)
+        return np.stack([x, y], axis=1)
+    if _in_sensor_geometry(scene):
+        longitude = scene["lon"].values[rows, columns]
+        latitude = scene["lat"].values[rows, columns]
+        return np.stack([longitude, latitude], axis=1)
+    return None
+
+
+def _crs_text(scene: xr.DataArray) -> str | None:
+    """Return the CRS of these coordinates as text, or None."""
+    if transform_of(scene) is None and _in_sensor_geometry(scene):
+        return "EPSG:4326"
+    crs = crs_of(scene)
+    if crs is None:
+        return None
+    return str(crs.to_string())
+
+
+def _in_sensor_geometry(scene: xr.DataArray) -> bool:
+    return "lat" in scene.coords and "lon" in scene.coords

@@ -1,4 +1,4 @@
-"""The format that the maps of a run are written in."""
+"""What ``unmix`` writes beside its record and report: maps, and files for other software."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,14 @@ if TYPE_CHECKING:
 
     from selfdict.scene import UnmixResult
 
+# The files of ``write_exports``, in the order in which they are written.
+EXPORT_NAMES = (
+    "endmembers.sli",
+    "endmembers.hdr",
+    "pixels.geojson",
+    "dominant.tif",
+    "dominant.tif.aux.xml",
+)
 # Suffixes of the formats that maps can be written in.
 _SUFFIXES = {"envi": ".hdr", "geotiff": ".tif", "netcdf": ".nc", "zarr": ".zarr"}
 
@@ -25,20 +33,10 @@ class MapFormat:
 
 
 def map_format(asked: str | None, source: Source, scene: "xr.DataArray") -> MapFormat:
-    """Return the format of the maps: the one asked for, else that of the input if possible.
-
-    Parameters
-    ----------
-    asked : str or None
-        The format asked for.
-    source : Source
-        Where the scene comes from.
-    scene : xarray.DataArray
-        Whose grid the maps have.
-    """
+    """Return the format of the maps: the one asked for, else that of the input if possible."""
     from selfdict.scene import SceneError
 
-    name = asked or _format_of_input(source.path)
+    name = asked or _format_of_input(source.file)
     if name != "envi" or _fits_envi(scene):
         return MapFormat(name)
     grid = "an ENVI header cannot hold the grid of this scene, which is mirrored or sheared"
@@ -83,3 +81,19 @@ def write_maps(result: "UnmixResult", folder: Path, format: MapFormat) -> None:
     if result.brightness is not None:
         write_scene(result.brightness, folder / f"brightness{suffix}", format.name)
     write_scene(result.residual, folder / f"residual{suffix}", format.name)
+
+
+def write_exports(result: "UnmixResult", folder: Path) -> list[str]:
+    """Write the exports into a folder, and return what is to be said about them."""
+    from selfdict.scene import write_dominant, write_pixels, write_spectra
+    from selfdict.scene.pixel_export import has_positions
+
+    named = result.endmembers.assign_coords(name=("endmember", result.labels))
+    write_spectra(named, folder / "endmembers.sli")
+    write_pixels(result, folder / "pixels.geojson")
+    write_dominant(result, folder / "dominant.tif")
+    if has_positions(result):
+        return []
+    return [
+        "pixels.geojson has rows and columns only: the place of the scene on Earth is not known"
+    ]

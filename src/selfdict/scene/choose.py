@@ -1,0 +1,201 @@
+"""Endmembers chosen among the points, and what is known about the choice."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from selfdict._errors import InputError
+from selfdict._validation import Array
+from selfdict.abundances import Illumination, Variability
+from selfdict.abundances.nnls import affords_fits
+from selfdict.model.solution import Solution, Status
+from selfdict.readout import Proof, robustness_report
+from selfdict.readout.evidence import groups_of_rows
+from selfdict.readout.guarantee import Guarantee
+from selfdict.scene.check import Dictionary
+from selfdict.scene.options import method_name
+from selfdict.scene.plan import Plan
+from selfdict.scene.points import Points
+
+FIT_SHARE = 0.8  # part of a time limit for the estimator; the rest is for guarantees and proofs
+_LEAST_PROOF_SECONDS = 5.0  # that a proof may always take, however quick the fit was
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the estimator chose. A solution refers to the points it was found for."""
+
+    U: Array  # (m, r), the endmembers
+    pixel_spectra: Array | None  # (m, r), the pure pixels; None with a library
+    chosen: Array  # (r,), their numbers among the points, or among the spectra of the library
+    pixels: Array | None  # (r,), their positions in the scene; None with a library
+    n_fitted: int  # number of points
+    candidates: int | None  # number of clusters that was used
+    seconds: float  # without the proof
+    solution: Solution | None = None  # of model (6)
+    solution_pixels: Array | None = None  # positions of its columns; None with a library
+    guarantee: Guarantee | None = None
+    dictionary: Dictionary | None = None  # what the check over all pixels needs
+    groups: tuple[Array, ...] | None = None  # positions of the nearly pure pixels
+    group_weights: Array | None = None  # on the diagonal of the solution
+    spread: Array | None = None  # (m, r), standard deviations of averaged endmembers
+    counts: Array | None = None  # how many pixels were averaged
+    illumination: Illumination | None = None  # for shares
+    variability: Variability | None = None  # for the errors of shares
+    proof: Proof | None = None
+    proof_seconds: float = 0.0
+
+
+def choose(plan: Plan, points: Points) -> Choice:
+    """Fit the estimator to the points and return what it chose."""
+    candidates = plan.candidates
+    if candidates is not None and candidates >= len(points):
+        # Every point would be a cluster of its own.
+        candidates = None
+    dictionary = None
+    if plan.library is not None:
+        dictionary = plan.library.values
+    max_seconds = None
+    if plan.deadline.left is not None:
+        max_seconds = FIT_SHARE * plan.deadline.left
+    started = time.perf_counter()
+    estimator = plan.options.new_estimator(
+        plan.r,
+        candidates=candidates,
+        dictionary=dictionary,
+        max_seconds=max_seconds,
+        seed=plan.seed,
+    )
+    weights = None
+    # The other methods take no weights, and have none but ones.
+    if (points.sizes > 1).any():
+        weights = points.sizes
+    # Without abundances: those of all pixels are computed later.
+    estimator.fit_components(points.M.T, weights)
+    chosen = np.asarray(estimator.indices_)
+    U = estimator.components_.T
+    pixels = None
+    pixel_spectra = None
+    if plan.library is None:
+        pixels = points.pixels[chosen]
+        pixel_spectra = np.ascontiguousarray(points.M[:, chosen])
+    choice = Choice(
+        U=U,
+        pixel_spectra=pixel_spectra,
+        chosen=chosen,
+        pixels=pixels,
+        n_fitted=len(points),
+        candidates=candidates,
+        seconds=0.0,
+        illumination=_illumination(plan, U, points),
+    )
+    fit_seconds = time.perf_counter() - started
+    if plan.options.is_fgnsr:
+        # A solver returns the best point it has after Ctrl-C. Nobody waits for maps of that.
+        if estimator.solution_.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        choice = _with_solution(choice, plan, points, estimator)
+    choice = replace(choice, seconds=time.perf_counter() - started)
+    return _with_proof(choice, plan, estimator, fit_seconds)
+
+
+def choose_others(
+    plan: Plan, others: list[Plan], points: list[Points]
+) -> tuple[list[tuple[str, Choice]], list[str]]:
+    """Return what the methods to compare with choose, with their names, and notes of failures."""
+    choices = []
+    notes = []
+    for name, other, their_points in zip(plan.options.compare, others, points):
+        if plan.deadline.passed:
+            plan.deadline.skip(f"{_in_words(plan.options.compare)} were not run for comparison")
+            return [], []
+        try:
+            choice = choose(replace(other, r=plan.r), their_points)
+        except InputError as error:
+            # Such as SPA, which finds no more pixels than there are bands.
+            notes.append(f"{name.upper()} is left out of the comparison: {error}")
+            continue
+        choices.append((method_name(other.options.method, choice.candidates), choice))
+    return choices, notes
+
+
+def _in_words(names: tuple[str, ...]) -> str:
+    *first, last = (name.upper() for name in names)
+    if not first:
+        return last
+    return f"{', '.join(first)} and {last}"
+
+
+def _illumination(plan: Plan, U: Array, points: Points) -> Illumination | None:
+    """Return the brightness of endmembers and pixels, if shares are wanted."""
+    if plan.options.abundances != "shares":
+        return None
+    # a single pixel has any brightness; spectra of a library, and averages, have their own
+    is_single_pixel = plan.library is None and plan.options.endmember_kind == "pixels"
+    return Illumination.of(U, points.M, rescale=is_single_pixel, sample_weight=points.sizes)
+
+
+def _with_solution(choice: Choice, plan: Plan, points: Points, estimator: Any) -> Choice:
+    """Return the choice with the solution of the model, and what is known about its columns."""
+    for what in estimator.skipped_:
+        plan.deadline.skip(what)
+    solution = estimator.solution_
+    rows = groups_of_rows(solution, estimator.groups_)
+    choice = replace(
+        choice,
+        solution=solution,
+        group_weights=np.array([solution.diagonal[group].sum() for group in rows]),
+    )
+    dictionary = None
+    if plan.library is not None:
+        # The columns are atoms of the library, and the theorems are about pure pixels.
+        if plan.options.check:
+            dictionary = Dictionary.of(plan.library.values.T, solution)
+        return replace(choice, dictionary=dictionary)
+    columns: Any = slice(None)
+    if estimator.clusters_ is not None:
+        columns = estimator.clusters_.indices
+    if plan.options.check:
+        dictionary = Dictionary.of(points.M[:, columns], solution)
+    spread = None
+    if estimator.spread_ is not None:
+        spread = estimator.spread_.T
+    return replace(
+        choice,
+        groups=tuple(points.pixels[group] for group in estimator.groups_),
+        spread=spread,
+        counts=estimator.group_counts_,
+        variability=estimator.variability_,
+        solution_pixels=points.pixels[columns],
+        guarantee=_guarantee(choice, plan, points),
+        dictionary=dictionary,
+    )
+
+
+def _guarantee(choice: Choice, plan: Plan, points: Points) -> Guarantee | None:
+    """Return what the theorems promise, if there is time to find out."""
+    # A fit of all points, and a small linear program per endmember.
+    if not affords_fits(plan.deadline, 2, points.M[:, choice.chosen], points.M):
+        plan.deadline.skip("what the theorems promise was not computed")
+        return None
+    return robustness_report(points.M, choice.chosen)
+
+
+def _with_proof(choice: Choice, plan: Plan, estimator: Any, fit_seconds: float) -> Choice:
+    """Return the choice with a proof about its groups, if one is wanted."""
+    if plan.options.proof is False:
+        return choice
+    budget = plan.deadline.left
+    if plan.options.proof == "auto":
+        # Nobody waits longer for the proof than for what it is about.
+        moderate = max(fit_seconds, _LEAST_PROOF_SECONDS)
+        if budget is None:
+            budget = moderate
+        budget = min(budget, moderate)
+    started = time.perf_counter()
+    proof = estimator.prove(budget=budget)
+    if plan.deadline.passed and not proof.complete:
+        plan.deadline.skip("not everything was tried for the proof")
+    return replace(choice, proof=proof, proof_seconds=time.perf_counter() - started)

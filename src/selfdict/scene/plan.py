@@ -1,0 +1,232 @@
+"""The settings of an unmixing applied to one scene: its bands, its candidates, its library."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from selfdict._errors import InputError
+from selfdict._validation import Array, as_rank
+from selfdict.compute.deadline import Deadline
+from selfdict.compute.memory import physical_memory
+from selfdict.reductions.recipe import N_CLUSTERS, CandidateChoice, choose_candidates
+from selfdict.scene.blocks import blocks, float_dtype, stored_block, used_bands, with_mask
+from selfdict.scene.identify import check_names
+from selfdict.scene.notes import notes_of
+from selfdict.scene.options import MOST_MATERIALS, UnmixOptions, parse_method
+from selfdict.scene.preflight import Preflight, examine
+from selfdict.scene.resampling import resample_library
+
+# a lazy scene that takes at most this part of the memory is read once, and kept
+_HELD_SHARE = 1 / 8
+# the solver in memory needs about four times the data, beside the data itself
+_MEMORY_FACTOR = 5
+# pixels that a cluster shares among its workers are more than this
+_MAX_CLIENT_BYTES = 128 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Options and what follows from them for a scene."""
+
+    options: UnmixOptions
+    scene: xr.DataArray  # with the user's mask in its ``valid`` coordinate
+    bands: Array  # the used ones, (n_bands,) booleans
+    drop_bad_bands: bool
+    r: int  # the largest number to consider if it is to be found
+    candidates: int | None  # number of clusters; None: all pixels, or another method
+    candidates_reason: str
+    library: xr.DataArray | None  # at the used bands, without spectra that do not cover them
+    notes: tuple[str, ...]
+    seed: int  # of the method
+    sample_seed: int
+    uncertainty: bool
+    deadline: Deadline
+    preflight: Preflight | None = None  # None before the scene is read
+
+    @classmethod
+    def of(cls, options: UnmixOptions, scene: xr.DataArray) -> "Plan":
+        """Check the options against a scene, of which no value is read."""
+        scene = with_mask(scene, options.mask)
+        drop_bad_bands = _marks_count(scene, options)
+        bands = used_bands(scene, drop_bad_bands)
+        library = options.library
+        notes: tuple[str, ...] = ()
+        if library is not None:
+            resampled = resample_library(library, scene.isel(band=bands))
+            notes = (*notes_of(library), *resampled.notes)
+            library = resampled.library
+            bands = bands.copy()
+            bands[np.flatnonzero(bands)[~resampled.bands]] = False
+        if options.names is not None:
+            # Before hours of work, not after them.
+            check_names(scene.isel(band=bands), options.names)
+        n_pixels = scene.sizes["y"] * scene.sizes["x"]
+        n_choices = n_pixels
+        if library is not None:
+            n_choices = library.sizes["spectrum"]
+        r = min(MOST_MATERIALS, n_choices)
+        if options.r != "auto":
+            r = as_rank(options.r, n_choices)
+        choice = _candidates(options, n_pixels, int(bands.sum()), r)
+        seed, sample_seed = options.generator().integers(2**31, size=2)
+        return cls(
+            options=options,
+            scene=scene,
+            bands=bands,
+            drop_bad_bands=drop_bad_bands,
+            r=r,
+            candidates=choice.n_clusters,
+            candidates_reason=choice.reason,
+            library=library,
+            notes=notes,
+            seed=int(seed),
+            sample_seed=int(sample_seed),
+            uncertainty=options.uncertainty,
+            deadline=Deadline(options.max_seconds),
+        )
+
+    @property
+    def n_pixels(self) -> int:
+        """Number of pixels of the scene."""
+        return int(self.scene.sizes["y"] * self.scene.sizes["x"])
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether all pixels are candidates of the model."""
+        return self.options.is_fgnsr and self.candidates is None
+
+    def examined(
+        self, look: Preflight | None, client: Any, report: Callable[[float], Any]
+    ) -> "Plan":
+        """Return the plan without the bands that a look at the scene leaves out.
+
+        The scene is read for that, unless what was seen in it is given.
+        """
+        if look is None:
+            look = examine(self.scene, self.options.keep_bands, self.drop_bad_bands, client, report)
+        if look.used.shape != self.bands.shape:
+            raise InputError(
+                f"the preflight is of a scene with {look.used.size} bands, "
+                f"this one has {self.bands.size}"
+            )
+        bands = self.bands & look.used
+        if not bands.any():
+            raise InputError("no band is left: keep_bands=True uses all of them")
+        library = self.library
+        if library is not None:
+            library = library.isel(band=look.used[self.bands])
+        return replace(self, bands=bands, library=library, preflight=look)
+
+    def compared(self) -> "list[Plan]":
+        """Return the plans of the methods to compare with: pure pixels, and nothing else."""
+        return [self._compared(name) for name in self.options.compare]
+
+    def _compared(self, name: str) -> "Plan":
+        method, n_clusters = parse_method(name)
+        further = {}
+        if method == self.options.method:
+            further = dict(self.options.estimator)
+        options = UnmixOptions(
+            r=self.options.r,
+            method=method,
+            candidates=n_clusters or "auto",
+            endmembers="pixels",
+            abundances="nnls",
+            max_pixels=self.options.max_pixels,
+            estimator=further,
+        )
+        choice = _candidates(options, self.n_pixels, int(self.bands.sum()), self.r)
+        return replace(
+            self,
+            options=options,
+            candidates=choice.n_clusters,
+            candidates_reason=choice.reason,
+        )
+
+
+def fits_in_memory(scene: xr.DataArray) -> bool:
+    """Whether the values of a scene take little of the memory."""
+    return bool(scene.nbytes <= _HELD_SHARE * physical_memory())
+
+
+def held_in_memory(scene: xr.DataArray, client: Any = None) -> xr.DataArray:
+    """Return the scene with its values loaded, if they are not and take little of the memory.
+
+    Without that each pass reads the file again. The workers of a cluster read for themselves.
+    """
+    if scene.chunks is None or client is not None:
+        return scene
+    if not fits_in_memory(scene):
+        return scene
+    values = np.empty(scene.shape, scene.dtype)
+    for rows, columns in blocks(scene):
+        block = stored_block(scene, rows, columns)
+        values[:, rows, columns] = block.reshape(values[:, rows, columns].shape)
+    held = scene.copy(data=values)
+    # The same blocks as without loading: what a block is thinned to depends on its pixels.
+    held.encoding = scene.encoding | {
+        "preferred_chunks": {"y": max(scene.chunks[1]), "x": max(scene.chunks[2])}
+    }
+    return held
+
+
+def is_solved_in_blocks(plan: Plan, client: Any) -> bool:
+    """Whether all pixels are the candidates and do not fit in the memory of this process."""
+    if not plan.takes_all or plan.options.max_pixels is not None:
+        return False
+    if plan.library is not None or not plan.options.has_squared_loss:
+        return False
+    n_bytes = plan.n_pixels * int(plan.bands.sum()) * float_dtype(plan.scene).itemsize
+    if client is not None:
+        return n_bytes > _MAX_CLIENT_BYTES
+    return _MEMORY_FACTOR * n_bytes > physical_memory()
+
+
+def _marks_count(scene: xr.DataArray, options: UnmixOptions) -> bool:
+    """Whether bands marked as bad are left out, as :func:`preflight` decides it."""
+    if options.drop_bad_bands is not None:
+        return options.drop_bad_bands
+    if options.keep_bands or "good_band" not in scene.coords:
+        return False
+    # Marks on all bands tell nothing.
+    return bool(scene["good_band"].values.any())
+
+
+def _candidates(options: UnmixOptions, n_pixels: int, n_bands: int, r: int) -> CandidateChoice:
+    """Return which pixels are the candidates, and why."""
+    candidates = options.n_clusters
+    max_pixels = options.max_pixels
+    if not options.is_fgnsr:
+        return CandidateChoice(None, "")
+    if candidates is None:
+        reason = "All pixels are candidates, as asked for."
+        return CandidateChoice(None, _sample_of(n_pixels, max_pixels) or reason)
+    if candidates != "auto":
+        reason = f"{candidates} cluster representatives, as asked for."
+        return CandidateChoice(int(candidates), reason)
+    if options.library is not None or not options.has_squared_loss:
+        return CandidateChoice(
+            N_CLUSTERS,
+            f"{N_CLUSTERS} cluster representatives, as always with a library or another loss.",
+        )
+    choice = choose_candidates(n_pixels, n_bands, r, options.max_seconds)
+    if max_pixels is None or max_pixels >= n_pixels:
+        return choice
+    seen = choose_candidates(max_pixels, n_bands, r, options.max_seconds)
+    if seen.n_clusters is None:
+        return CandidateChoice(None, _sample_of(n_pixels, max_pixels))
+    # Clusters are those of all pixels, whose number the reason names.
+    return choice
+
+
+def _sample_of(n_pixels: int, max_pixels: int | None) -> str:
+    """Return a sentence about the sample that the candidates are; empty if all pixels are."""
+    if max_pixels is None or max_pixels >= n_pixels:
+        return ""
+    return (
+        f"A random sample of about {max_pixels:,} of {n_pixels:,} pixels, and extreme ones, are "
+        "the candidates, as max_pixels asks for."
+    )
