@@ -25,6 +25,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
+from scipy.sparse import issparse
 from scipy.stats import chi2
 
 from selfdict._errors import InputError
@@ -106,9 +107,9 @@ class Illumination:
             sample_weight = np.ones(M.shape[1])
         if H is None and not rescale:
             # more pixels would not tell more
-            some = _evenly(np.arange(M.shape[1]), _SAMPLE)
-            M = M[:, some]
-            sample_weight = sample_weight[some]
+            step = max(1, M.shape[1] // _SAMPLE)
+            M = M[:, ::step]
+            sample_weight = sample_weight[::step]
         if H is None:
             H = nnls(U, M)
         if rescale:
@@ -135,11 +136,18 @@ class Illumination:
         """
         M = as_matrix(M, finite=False, sparse=True)
         H = soft_sum(self.spectra, M, self.stiffness)
-        # squares may be zero for very small numbers, too
-        suspects = np.flatnonzero(squared_norms(M) == 0)
-        zeros = suspects[~dense_columns(M, suspects).any(axis=0)]
-        H[:, zeros] = 0.0
+        H[:, _zero_columns(M)] = 0.0
         return H
+
+
+def _zero_columns(M: Any) -> Array:
+    """Return which columns are zero."""
+    if issparse(M):
+        return np.flatnonzero(abs(M).max(axis=0).toarray() == 0)
+    # the first band tells of most pixels that they are not zero
+    if M[0].all():
+        return np.zeros(0, dtype=np.intp)
+    return np.flatnonzero(~M.any(axis=0))
 
 
 def _typical_factors(U: Array, H: Array, weight: Array) -> Array:
