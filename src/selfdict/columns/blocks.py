@@ -115,7 +115,7 @@ class BlockRows:
         self.lengths: Array = norms / w
         self.clusters = clusters
 
-    def pay(self, n_columns: int) -> bool:
+    def worthwhile(self, n_columns: int) -> bool:
         return True  # there is no other way to look at rows that are not in memory
 
     def steps(self, rough: bool) -> Sequence[Step]:

@@ -72,7 +72,7 @@ class DeviceRows(MemoryRows):
     def fewest_for_clusters(self) -> int:
         return 0
 
-    def pay(self, n_columns: int) -> bool:
+    def worthwhile(self, n_columns: int) -> bool:
         return len(self.v) * n_columns >= FEWEST_PAIRS
 
     def steps(self, rough: bool) -> Sequence[Step]:

@@ -88,7 +88,7 @@ class MemoryRows:
     def fewest_for_clusters(self) -> int:
         return FEWEST_ROWS_FOR_CLUSTERS
 
-    def pay(self, n_columns: int) -> bool:
+    def worthwhile(self, n_columns: int) -> bool:
         if self.device is not None or issparse(self.D):
             return False
         return len(self.v) >= FEWEST_ROWS and n_columns >= COLUMNS_PER_FEATURE * len(self.D)
@@ -156,7 +156,7 @@ def row_scores(
         own = np.minimum(np.einsum("ij,ij->j", M, theta, dtype=np.float64), 0.0)
     counts = weights > 0
     rows = MemoryRows(atoms, np.where(counts, weights, 1.0), device)
-    if penalty is not None and rows.pay(M.shape[1]):
+    if penalty is not None and rows.worthwhile(M.shape[1]):
         slope = np.where(counts, penalty, np.inf)
         return ScoreBounds(rows).scores(DenseSums(theta * w), slope, own, rough=False)
     index = None

@@ -109,7 +109,7 @@ class Rows(Protocol):
     def fewest_for_clusters(self) -> int:
         """With fewer rows, bounds by clusters take more time than they save."""
 
-    def pay(self, n_columns: int) -> bool:
+    def worthwhile(self, n_columns: int) -> bool:
         """Whether bounds on all rows save time for this many columns of θ."""
 
     def steps(self, rough: bool) -> Sequence[Step]:

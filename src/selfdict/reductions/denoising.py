@@ -21,7 +21,7 @@ from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.reductions.columns import GateReduction, weighted_columns
 from selfdict.reductions.compression import compress
-from selfdict.solvers.penalty import RELATIVE_OFFSET
+from selfdict.solvers.heuristic import RELATIVE_OFFSET
 
 
 class Denoised(NamedTuple):

@@ -18,7 +18,7 @@ from selfdict.reductions.compression import Compression
 from selfdict.reductions.denoising import Denoised, Denoising
 from selfdict.solvers.base import Solver
 from selfdict.solvers.conic import Conic
-from selfdict.solvers.penalty import mu_heuristic
+from selfdict.solvers.heuristic import mu_heuristic
 
 _PENALTY_SAMPLE = 1000  # points that the penalty is chosen by if the time is short
 

@@ -3,7 +3,7 @@
 from selfdict.solvers.base import Solver, capability_table
 from selfdict.solvers.conic import Conic, conic
 from selfdict.solvers.fast_gradient import FastGradient, fast_gradient
-from selfdict.solvers.penalty import mu_heuristic
+from selfdict.solvers.heuristic import mu_heuristic
 from selfdict.solvers.working_set import WorkingSet, working_set
 
 __all__ = [

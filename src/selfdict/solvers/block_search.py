@@ -24,7 +24,7 @@ from selfdict.model.problem import Problem, check_smallest
 from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_metric import positive_norms
 from selfdict.model.solution import Callback, Status, consistent_bound, relative_gap
-from selfdict.solvers.penalty import RELATIVE_OFFSET
+from selfdict.solvers.heuristic import RELATIVE_OFFSET
 from selfdict.solvers.search import Point, Search, SearchSettings, Stop
 from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.working_set import SAMPLE_TOL, WorkingSet, solve_columns

@@ -123,7 +123,7 @@ class Descent:
         is_rough = self.on_all_columns and self.estimated_gap > 1e-2
         rows = search.likely
         is_short = rows is not None and len(rows) <= search.settings.small
-        if columns.rows.pay(len(columns.w)) and not is_short:
+        if columns.rows.worthwhile(len(columns.w)) and not is_short:
             rows = None  # most of the time goes into the rows that are likely in any case
         self.view = search.view(self.gates, is_rough)
         return self.screen(self.view, rows, is_rough)

@@ -105,10 +105,11 @@ class FastGradient(Solver):
         iteration_device = device
         if problem.D is not None or not (problem.loss.quadratic or problem.loss.takes_tensors):
             iteration_device = None  # a tensor in the memory of the CPU: nothing moves
-        data = GradientData.of(problem, self.lipschitz)
-        first = first_point(start, problem, data)
-        # products are taken inside slices, which share the threads already
+        # products are taken inside slices, which share the threads already; and BLAS on several
+        # threads does not always return the same bits
         with single_threaded_blas():
+            data = GradientData.of(problem, self.lipschitz)
+            first = first_point(start, problem, data)
             arrays: GradientArrays
             if iteration_device is None:
                 arrays = HostArrays(data, first)

@@ -50,7 +50,7 @@ class View:
         columns = self.columns
         is_rough = rough or columns.is_sample  # a sample proves nothing anyway
         sums = self.multiplier.sums
-        if rows is None and sums is not None and columns.rows.pay(len(columns.w)):
+        if rows is None and sums is not None and columns.rows.worthwhile(len(columns.w)):
             found = self._bounded(sums, is_rough)
             # at a larger c the rows that bounds have decided would count: take them exactly then
             if is_rough or columns.slack > 0 or DECIDED * found.scaling <= 1:
