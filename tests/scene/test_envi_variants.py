@@ -8,7 +8,7 @@ from scene_sample import TRANSFORM
 
 from selfdict.files.envi_header import parse_fields
 from selfdict.scene import build_scene, crs_of, read_scene, transform_of, write_scene
-from selfdict.scene.notes import notes_of
+from selfdict.scene.metadata import notes_of
 
 START = "ENVI\nsamples = 2\nlines = 2\nbands = 3\ndata type = 1\ninterleave = bsq\n"
 PLACE = "1, 1, 500000, 4000000, 30, 30"

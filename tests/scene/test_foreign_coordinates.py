@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from selfdict.scene import as_scene, build_scene, valid_mask
-from selfdict.scene.notes import notes_of
+from selfdict.scene.metadata import notes_of
 
 MICROMETRES = [0.45, 0.55, 0.65]
 

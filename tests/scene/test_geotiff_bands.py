@@ -7,8 +7,7 @@ from affine import Affine
 from rasterio.control import GroundControlPoint
 
 from selfdict.scene import SceneError, matrix, read_scene, transform_of, valid_mask
-from selfdict.scene.notes import notes_of
-from selfdict.scene.scaling import scaling_of
+from selfdict.scene.metadata import notes_of, scaling_of
 
 VALUES = np.arange(1, 25, dtype="int16").reshape(3, 2, 4)
 

@@ -6,7 +6,7 @@ import xarray as xr
 from scene_sample import TRANSFORM, full_scene
 
 from selfdict.scene import SceneError, build_scene, read_scene, transform_of, write_scene
-from selfdict.scene.notes import notes_of
+from selfdict.scene.metadata import notes_of
 
 STEP = 0.000542232520256367  # of EMIT, in degrees
 SPACING = "x and y are not equally spaced"

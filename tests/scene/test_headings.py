@@ -13,7 +13,7 @@ from selfdict.scene import (
     read_scene,
     resample_library,
 )
-from selfdict.scene.notes import notes_of
+from selfdict.scene.metadata import notes_of
 
 GUESSED = "the file names no unit of its wavelengths: 500 to 600 are taken as nm"
 

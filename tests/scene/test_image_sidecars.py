@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from selfdict.scene import SceneError, read_scene, valid_mask
-from selfdict.scene.notes import notes_of
+from selfdict.scene.metadata import notes_of
 from sensor_files import (
     DESIS,
     ENMAP,

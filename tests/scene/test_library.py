@@ -16,7 +16,7 @@ from selfdict.scene import (
     write_scene,
     write_spectra,
 )
-from selfdict.scene.notes import notes_of
+from selfdict.scene.metadata import notes_of
 
 NAMES = ["Alunite GDS84", "Kaolinite", "dry grass"]
 WAVELENGTH = np.array([400.0, 500.0, 700.0, 1000.0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from selfdict.scene import SceneError, read_library
-from selfdict.scene.notes import notes_of
+from selfdict.scene.metadata import notes_of
 
 spectral = pytest.importorskip("spectral")
 # Three spectra of the ECOSTRESS library, and files in the form of the USGS library.

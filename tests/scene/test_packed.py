@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 from selfdict.scene import SceneError, read_scene, transform_of
-from selfdict.scene.notes import notes_of
+from selfdict.scene.metadata import notes_of
 
 
 def packed_dataset():

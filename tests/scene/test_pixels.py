@@ -6,7 +6,7 @@ import pytest
 from scipy.io import savemat
 
 from selfdict.scene import SceneError, read_scene
-from selfdict.scene.notes import notes_of
+from selfdict.scene.metadata import notes_of
 
 CUBE = np.random.default_rng(0).uniform(1, 100, (3, 4, 5))  # rows, columns, bands
 Y = CUBE.reshape(12, 5, order="F").T  # as MATLAB's reshape(cube, [], 5)'

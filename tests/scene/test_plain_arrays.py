@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from selfdict import InputError, InputWarning
 from selfdict.datasets import make_scene
 from selfdict.scene import matrix, unmix
-from selfdict.scene.plain import scene_of
+from selfdict.scene.model import scene_of
 
 
 @pytest.fixture(scope="module")

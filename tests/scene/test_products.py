@@ -21,8 +21,7 @@ from selfdict.scene import (
     valid_mask,
     write_scene,
 )
-from selfdict.scene.notes import notes_of
-from selfdict.scene.scaling import scaling_of
+from selfdict.scene.metadata import notes_of, scaling_of
 from sensor_files import (
     DESIS,
     EMPTY,

@@ -21,8 +21,7 @@ from selfdict.scene import (
     valid_mask,
     write_scene,
 )
-from selfdict.scene.notes import add_notes, notes_of
-from selfdict.scene.scaling import scaling_of, with_scaling
+from selfdict.scene.metadata import add_notes, notes_of, scaling_of, with_scaling
 
 GAIN = np.array([1e-4, 2e-4, 0.5, 1 / 3, 1.0])
 OFFSET = np.array([0.0, 0.01, -2.0, 0.1, 0.0])

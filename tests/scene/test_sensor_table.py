@@ -7,7 +7,7 @@ import pytest
 from table_files import WRITERS
 
 from selfdict.scene import crs_of, read_scene, transform_of, valid_mask
-from selfdict.scene.scaling import scaling_of
+from selfdict.scene.metadata import scaling_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "sensors.md"
 

@@ -8,8 +8,7 @@ import pytest
 import rasterio
 
 from selfdict.scene import SceneError, crs_of, preflight, read_scene, transform_of
-from selfdict.scene.notes import notes_of
-from selfdict.scene.scaling import scaling_of
+from selfdict.scene.metadata import notes_of, scaling_of
 from sensor_files import (
     AVIRIS_WAVELENGTH,
     FWHM,

@@ -238,7 +238,7 @@ def convert(
     """Write a scene in another format; the name of the output says which."""
     from selfdict.scene import write_scene
     from selfdict.scene.files import files_of
-    from selfdict.scene.notes import notes_of
+    from selfdict.scene.metadata import notes_of
     from selfdict.scene.staging import check_free
 
     scene = source.read()

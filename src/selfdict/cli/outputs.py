@@ -61,7 +61,7 @@ def _format_of_input(path: Path) -> str:
 def _fits_envi(scene: "xr.DataArray") -> bool:
     """Whether an ENVI header can hold the grid of a scene."""
     from selfdict.files.envi_map import map_fields
-    from selfdict.scene.georef import crs_of, transform_of
+    from selfdict.scene.metadata import crs_of, transform_of
 
     try:
         map_fields(crs_of(scene), transform_of(scene))

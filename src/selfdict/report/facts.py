@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.scene.numbering import band_numbers
+from selfdict.scene.metadata import band_numbers
 
 # For annotations only: numbers and bands need no xarray.
 if TYPE_CHECKING:

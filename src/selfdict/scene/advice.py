@@ -19,9 +19,9 @@ from selfdict.scene.blocks import stored_block
 from selfdict.scene.choose import choose
 from selfdict.scene.fitting import FitBlock, Totals
 from selfdict.scene.mapping import fit_task
+from selfdict.scene.model import scene_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions
 from selfdict.scene.passes import Block, over_blocks
-from selfdict.scene.plain import scene_of
 from selfdict.scene.plan import Plan, held_in_memory
 from selfdict.scene.points import Points, read_points
 from selfdict.scene.preflight import Preflight

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.scene.blocks import FEWEST_BANDS, is_all_zero, is_impossible, stored_block
+from selfdict.scene.metadata import declared_nodata, scaling_of
 from selfdict.scene.passes import Block
-from selfdict.scene.scaling import scaling_of
 
 # Share of the bands in which a pixel with data has a value. Outside the image a few faulty bands
 # may hold a number, and inside it one of two detectors may be missing.
@@ -158,15 +157,6 @@ def _examine_bands(
         "n_negative": n_negative,
         "squares": squares,
     }
-
-
-def declared_nodata(scene: xr.DataArray) -> float | None:
-    """Return the value that marks missing data as a number of Python, or None."""
-    nodata = scene.attrs.get("_FillValue")
-    if nodata is None:
-        return None
-    value: float = np.asarray(nodata).item()
-    return value
 
 
 def _is_present(values: Array, nodata: float | None) -> Array:

@@ -12,8 +12,8 @@ from selfdict._validation import Array
 from selfdict.compute.threads import n_threads
 from selfdict.files.dims import standard_name
 from selfdict.files.lazy import BLOCK_BYTES
+from selfdict.scene.metadata import scaling_of
 from selfdict.scene.model import as_scene
-from selfdict.scene.scaling import scaling_of
 
 # From this number of bands on, the same value in all of them is no coincidence.
 FEWEST_BANDS = 4

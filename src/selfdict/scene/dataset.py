@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from selfdict.scene.notes import without_notes
+from selfdict.scene.metadata import without_notes
 
 if TYPE_CHECKING:
     from selfdict.scene.result import UnmixResult

@@ -16,7 +16,7 @@ from selfdict._display import plain
 from selfdict._validation import Array
 from selfdict.files.errors import SceneError
 from selfdict.scene.blocks import row_blocks
-from selfdict.scene.georef import crs_of, transform_of
+from selfdict.scene.metadata import crs_of, transform_of
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import staged
 from selfdict.scene.write import silence_libtiff

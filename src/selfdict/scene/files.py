@@ -25,10 +25,15 @@ from selfdict.files.plain_files import check_plain
 from selfdict.files.reader import Reader
 from selfdict.scene.blocks import with_mask
 from selfdict.scene.mask_file import mask_from_layer
+from selfdict.scene.metadata import (
+    add_notes,
+    band_numbers,
+    nodata_of,
+    with_band_numbers,
+    with_nodata,
+    without_notes,
+)
 from selfdict.scene.model import as_scene, build_scene
-from selfdict.scene.nodata import nodata_of, with_nodata
-from selfdict.scene.notes import add_notes, without_notes
-from selfdict.scene.numbering import band_numbers, with_band_numbers
 from selfdict.scene.staging import staged
 from selfdict.scene.write import write_geotiff, write_netcdf, write_zarr
 from selfdict.scene.write_envi import write_envi, write_envi_library

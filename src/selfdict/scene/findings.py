@@ -7,10 +7,8 @@ import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
-from selfdict.scene.band_statistics import BandStatistics, declared_nodata
-from selfdict.scene.notes import notes_of
-from selfdict.scene.numbering import band_numbers
-from selfdict.scene.scaling import scaling_of
+from selfdict.scene.band_statistics import BandStatistics
+from selfdict.scene.metadata import band_numbers, declared_nodata, notes_of, scaling_of
 
 
 @dataclass(frozen=True)

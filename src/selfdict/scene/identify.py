@@ -14,7 +14,7 @@ import xarray as xr
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.library import material_names
-from selfdict.scene.notes import notes_of
+from selfdict.scene.metadata import notes_of
 from selfdict.scene.resampling import ResampledLibrary, resample_library
 
 # Standard deviation, in nm, of the Gaussian weights of a slope. Features of minerals are 20 to 200

@@ -15,8 +15,8 @@ from selfdict.files.errors import SceneError
 from selfdict.files.formats import FileFormat
 from selfdict.files.libraries.record import DELETED_BELOW
 from selfdict.files.reader import Reader
+from selfdict.scene.metadata import add_notes
 from selfdict.scene.model import check_text
-from selfdict.scene.notes import add_notes
 
 _FORMAT = FileFormat("a spectral library", "selfdict.files.libraries.read")
 # Words that are numbered where nothing is known about materials.

@@ -8,7 +8,7 @@ import xarray as xr
 from selfdict._validation import Array
 from selfdict.files.errors import SceneError
 from selfdict.files.grid import GRID_TOLERANCE, to_map
-from selfdict.scene.georef import crs_of, transform_of
+from selfdict.scene.metadata import crs_of, transform_of
 
 
 def mask_from_layer(path: str | PathLike[str], layer: xr.DataArray, scene: xr.DataArray) -> Array:

@@ -13,7 +13,7 @@ from selfdict._display import plain
 from selfdict._validation import Array
 from selfdict.files.errors import SceneError
 from selfdict.files.grid import to_map
-from selfdict.scene.georef import crs_of, transform_of
+from selfdict.scene.metadata import crs_of, transform_of
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import staged
 

@@ -14,7 +14,7 @@ from selfdict.compute.memory import physical_memory
 from selfdict.reductions.recipe import N_CLUSTERS, CandidateChoice, choose_candidates
 from selfdict.scene.blocks import blocks, float_dtype, stored_block, used_bands, with_mask
 from selfdict.scene.identify import check_names
-from selfdict.scene.notes import notes_of
+from selfdict.scene.metadata import notes_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions, parse_method
 from selfdict.scene.preflight import Preflight, examine
 from selfdict.scene.resampling import resample_library

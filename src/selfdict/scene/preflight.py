@@ -15,8 +15,8 @@ from selfdict._validation import Array
 from selfdict.scene.band_statistics import BandStatistics, examine_block
 from selfdict.scene.blocks import with_mask
 from selfdict.scene.findings import Finding, Look, findings_of
+from selfdict.scene.metadata import band_numbers
 from selfdict.scene.model import as_scene
-from selfdict.scene.numbering import band_numbers
 from selfdict.scene.passes import over_blocks
 
 # In fewer pixels the values of a band may agree by chance.

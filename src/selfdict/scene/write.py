@@ -13,9 +13,8 @@ import xarray as xr
 from selfdict._validation import Array
 from selfdict.files.errors import SceneError
 from selfdict.scene.blocks import in_row_chunks, row_blocks
-from selfdict.scene.georef import crs_of, transform_of
+from selfdict.scene.metadata import crs_of, scaling_of, transform_of
 from selfdict.scene.patient_file import PatientFile
-from selfdict.scene.scaling import scaling_of
 
 
 def silence_libtiff() -> None:

@@ -13,8 +13,7 @@ from selfdict.files.envi_header import format_header
 from selfdict.files.envi_map import map_fields
 from selfdict.files.errors import SceneError
 from selfdict.scene.blocks import row_blocks
-from selfdict.scene.georef import crs_of, transform_of
-from selfdict.scene.scaling import scaling_of
+from selfdict.scene.metadata import crs_of, scaling_of, transform_of
 from selfdict.scene.write import fill_masked
 
 

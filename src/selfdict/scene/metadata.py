@@ -1,0 +1,286 @@
+"""What a scene carries beside its values: scale, no-data value, grid, band numbers and notes.
+
+Physical value = stored value · gain + offset. Numbers that all bands share are the attributes
+``scale_factor`` and ``add_offset``, which other software knows. Numbers that differ are the
+coordinates ``band_gain`` and ``band_offset``, which follow any selection of bands.
+"""
+
+import sys
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from affine import Affine
+from numpy.typing import ArrayLike
+
+from selfdict._errors import InputError
+from selfdict._validation import Array
+from selfdict.files.grid import place_grid
+
+# The coordinate (band) and the attribute (all bands) of each of the two, and its neutral value.
+_GAIN = ("band_gain", "scale_factor", 1.0)
+_OFFSET = ("band_offset", "add_offset", 0.0)
+# Written to NetCDF and zarr, whose conventions have no gain per band.
+_MEANING = "physical value = stored value * band_gain + band_offset"
+# Sentences about what a reader assumed, a list of str. They speak about the file that was read:
+# files that are written do not have them.
+_NOTES = "selfdict_notes"
+
+
+def with_scaling(
+    scene: xr.DataArray, gain: ArrayLike | None, offset: ArrayLike | None
+) -> xr.DataArray:
+    """Return the scene with this gain and offset, for all bands or for each, instead of its own."""
+    scene = scene.drop_vars(["band_gain", "band_offset"], errors="ignore")
+    scene = scene.copy(deep=False)
+    scene.attrs.pop("scale_factor", None)
+    scene.attrs.pop("add_offset", None)
+    scene = _with_one(scene, gain, *_GAIN)
+    return _with_one(scene, offset, *_OFFSET)
+
+
+def scaling_of(scene: xr.DataArray) -> tuple[Array, Array]:
+    """Return the gain and the offset of each band, two (n_bands,) arrays of float64."""
+    return _one_of(scene, *_GAIN), _one_of(scene, *_OFFSET)
+
+
+def from_rioxarray(scene: xr.DataArray) -> xr.DataArray:
+    """Return the scene with the scales per band that rioxarray has put into its attributes.
+
+    ``rioxarray.open_rasterio`` stores them as ``scales`` and ``offsets`` if bands differ.
+    """
+    n_bands = scene.sizes["band"]
+    if "scales" not in scene.attrs and "offsets" not in scene.attrs:
+        return scene
+    gain, offset = scaling_of(scene)
+    gain = np.asarray(scene.attrs.get("scales", gain))
+    offset = np.asarray(scene.attrs.get("offsets", offset))
+    # After a selection of bands it cannot be told which of the numbers belong to those left.
+    if gain.shape != (n_bands,) or offset.shape != (n_bands,):
+        raise InputError(
+            f"the attributes scales and offsets must have one entry for each of the {n_bands} "
+            f"bands; got {gain.shape} and {offset.shape}; select bands after read_scene instead"
+        )
+    scene = with_scaling(scene, gain, offset)
+    scene.attrs.pop("scales", None)
+    scene.attrs.pop("offsets", None)
+    return scene
+
+
+def _with_one(
+    scene: xr.DataArray, given: Any, coordinate: str, attribute: str, neutral: float
+) -> xr.DataArray:
+    """Return the scene with its gains or its offsets."""
+    if given is None:
+        return scene
+    n_bands = scene.sizes["band"]
+    values = np.asarray(given, dtype=np.float64)
+    if values.shape not in ((), (n_bands,)):
+        raise InputError(
+            f"{coordinate} must be a number, or one for each of the {n_bands} bands; "
+            f"got shape {values.shape}"
+        )
+    if not np.isfinite(values).all():
+        raise InputError(f"{coordinate} must be finite; got {values[~np.isfinite(values)]}")
+    first = values.ravel()[0].item()
+    if (values != first).any():
+        attrs = {"long_name": _MEANING}
+        return scene.assign_coords({coordinate: ("band", values, attrs)})
+    if first != neutral:
+        scene.attrs[attribute] = first
+    return scene
+
+
+def _one_of(scene: xr.DataArray, coordinate: str, attribute: str, neutral: float) -> Array:
+    """Return the gains or the offsets of all bands."""
+    n_bands = scene.sizes["band"]
+    if coordinate not in scene.coords:
+        return np.full(n_bands, float(scene.attrs.get(attribute, neutral)))
+    # Two statements about the same number: it cannot be told which one is meant.
+    if scene.attrs.get(attribute, neutral) != neutral:
+        raise InputError(
+            f"a scene has either the coordinate {coordinate} or the attribute {attribute}; "
+            "this one has both"
+        )
+    values = np.asarray(scene[coordinate].values, dtype=np.float64)
+    if values.shape != (n_bands,):
+        raise InputError(f"the coordinate {coordinate} must have the dim band")
+    return values
+
+
+def nodata_of(data: xr.DataArray) -> Any:
+    """Return the value that marks missing data, or None.
+
+    The attribute ``_FillValue`` comes first. Without it, the value that rioxarray knows is used:
+    set by ``rio.set_nodata``, stored in the encoding, or under another attribute such as
+    ``missing_value``. ``rio.set_nodata`` stores the value for this very object, so pass the object
+    that the user has, not a copy of it.
+    """
+    if "_FillValue" in data.attrs:
+        return data.attrs["_FillValue"]
+    if not _may_hold(data, "_FillValue", "missing_value", "fill_value", "nodata"):
+        return None
+    try:
+        # Files of float32 values may declare the lowest float64 as no-data.
+        with np.errstate(over="ignore"):
+            # A value in the encoding says that missing data have become NaN, which rio.nodata then
+            # returns. Integers cannot be NaN: they still hold the encoded value.
+            if data.dtype.kind != "f" and data.rio.encoded_nodata is not None:
+                return data.rio.encoded_nodata
+            return data.rio.nodata
+    except (OverflowError, TypeError, ValueError):
+        # The attribute is no number, or none that the dtype can hold: no value equals it.
+        return None
+    except OSError:
+        # rioxarray asks the file that the array was opened from, which is gone.
+        return None
+
+
+def with_nodata(scene: xr.DataArray, nodata: Any) -> xr.DataArray:
+    """Return the scene with this no-data value as ``_FillValue``, unless it has one already."""
+    if nodata is None or "_FillValue" in scene.attrs:
+        return scene
+    scene = scene.copy(deep=False)
+    scene.attrs["_FillValue"] = np.asarray(nodata).item()
+    # xarray refuses to write an array that has the key in its attributes and in its encoding.
+    scene.encoding = {key: value for key, value in scene.encoding.items() if key != "_FillValue"}
+    return scene
+
+
+def declared_nodata(scene: xr.DataArray) -> float | None:
+    """Return the ``_FillValue`` of a scene as a number of Python, or None."""
+    nodata = scene.attrs.get("_FillValue")
+    if nodata is None:
+        return None
+    value: float = np.asarray(nodata).item()
+    return value
+
+
+def _may_hold(data: xr.DataArray, *names: str) -> bool:
+    """Whether rioxarray may know something about an array; imports it if so.
+
+    It takes a second to import. As long as nobody has imported it, an array has nothing but
+    attributes and encodings of these names.
+    """
+    known = data.attrs.keys() | data.encoding.keys()
+    if "rioxarray" not in sys.modules and not known & set(names):
+        return False
+    import rioxarray  # noqa: F401  (registers DataArray.rio)
+
+    return True
+
+
+def georeference(scene: xr.DataArray, crs: Any, transform: Affine | None) -> xr.DataArray:
+    """Return the scene with a CRS, a transform and the coordinates of its pixel centres.
+
+    CRS (a WKT, or what rioxarray takes) and transform may be None. For a rotated transform the map
+    coordinates vary along both axes of the grid, so no 1-D coordinate can hold them: ``x`` and
+    ``y`` then count pixels.
+    """
+    # Changed in place below: the functions of rioxarray that return a new array copy all values,
+    # also those of a mapped file.
+    scene = scene.copy(deep=False)
+    if transform is not None:
+        columns = np.arange(scene.sizes["x"]) + 0.5
+        rows = np.arange(scene.sizes["y"]) + 0.5
+        if transform.b or transform.d:
+            scene = scene.assign_coords(x=columns, y=rows)
+        else:
+            x = transform.c + transform.a * columns
+            y = transform.f + transform.e * rows
+            scene = scene.assign_coords(x=x, y=y)
+    # A WKT of a reader is stored as it is, which takes neither rioxarray nor PROJ.
+    attrs: dict[Hashable, Any] = {}
+    if isinstance(crs, str) and "[" in crs:
+        attrs |= {"crs_wkt": crs, "spatial_ref": crs}
+    elif crs is not None:
+        import rioxarray  # noqa: F401  (registers DataArray.rio)
+
+        scene.rio.write_crs(crs, inplace=True)
+        attrs |= scene["spatial_ref"].attrs
+    if transform is not None:
+        attrs["GeoTransform"] = " ".join(str(number) for number in transform.to_gdal())
+    if not attrs:
+        return scene
+    scene = scene.assign_coords(spatial_ref=((), 0, attrs))
+    scene.encoding = scene.encoding | {"grid_mapping": "spatial_ref"}
+    return scene
+
+
+def crs_of(scene: xr.DataArray) -> Any:
+    """Return the ``rasterio.crs.CRS`` of the scene, or None."""
+    if "spatial_ref" in scene.coords and "crs_wkt" in scene["spatial_ref"].attrs:
+        from rasterio.crs import CRS
+
+        return CRS.from_wkt(scene["spatial_ref"].attrs["crs_wkt"])
+    if not _may_hold(scene, "crs", "grid_mapping"):
+        return None
+    return scene.rio.crs
+
+
+def transform_of(scene: xr.DataArray) -> Affine | None:
+    """Return the affine transform from (column, row) to the map, or None.
+
+    It follows ``isel``: the stored transform is shifted and scaled to the ``x`` and ``y`` that are
+    left. Without a stored transform, equally spaced ``x`` and ``y`` give it; they may be a tenth of
+    a pixel away from equal spacing, since files round them.
+    """
+    stored = None
+    if "spatial_ref" in scene.coords and "GeoTransform" in scene["spatial_ref"].attrs:
+        text = str(scene["spatial_ref"].attrs["GeoTransform"])
+        stored = Affine.from_gdal(*map(float, text.split()))
+    x = None
+    if "x" in scene.coords:
+        x = scene["x"].values
+    y = None
+    if "y" in scene.coords:
+        y = scene["y"].values
+    return place_grid(stored, x, y)
+
+
+def band_numbers(data: xr.DataArray) -> Array:
+    """Return the number of each band in its file, counted from 1, (n_bands,).
+
+    It is the coordinate ``band_number``, or by default the position.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict.scene import build_scene
+    >>> from selfdict.scene.metadata import band_numbers, with_band_numbers
+    >>> scene = build_scene(np.ones((4, 2, 2)))
+    >>> band_numbers(with_band_numbers(scene).isel(band=[0, 3]))
+    array([1, 4])
+    """
+    if "band_number" in data.coords:
+        return np.asarray(data["band_number"].values)
+    return np.arange(1, data.sizes["band"] + 1)
+
+
+def with_band_numbers(data: xr.DataArray) -> xr.DataArray:
+    """Return the data with the coordinate ``band_number``, before bands are selected."""
+    return data.assign_coords(band_number=("band", band_numbers(data)))
+
+
+def notes_of(scene: xr.DataArray) -> list[str]:
+    """Return what the reader assumed about the file, in sentences."""
+    return list(scene.attrs.get(_NOTES, []))
+
+
+def add_notes(scene: xr.DataArray, *notes: str) -> xr.DataArray:
+    """Return the scene with further notes; one that it has already is not repeated."""
+    together = list(dict.fromkeys([*notes_of(scene), *notes]))
+    # An empty list would be an attribute without a meaning.
+    if not together:
+        return scene
+    scene = scene.copy(deep=False)
+    scene.attrs[_NOTES] = together
+    return scene
+
+
+def without_notes(scene: xr.DataArray) -> xr.DataArray:
+    """Return the scene without its notes."""
+    scene = scene.copy(deep=False)
+    scene.attrs.pop(_NOTES, None)
+    return scene
