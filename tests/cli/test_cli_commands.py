@@ -100,6 +100,14 @@ def test_compare_runs_every_method(cube):
     assert errors["FGNSR"] <= errors["VCA"] + 1e-3
 
 
+def test_progress_as_json(cube):
+    done = run("rank", cube, "--json", "--progress-json")
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    shares = {line["step"]: line["share"] for line in lines}
+    assert shares == {"preflight": 1, "read": 1, "rank": 1}
+    assert json.loads(done.stdout)["r"] == 3
+
+
 def test_rank_recommends_the_number_of_materials(cube, tmp_path):
     ranks = json.loads(run("rank", cube, "--json").stdout)
     assert (ranks["r"], ranks["hysime"], ranks["elbow"]) == (3, 3, 3)

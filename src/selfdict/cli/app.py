@@ -18,6 +18,7 @@ from selfdict.cli.options import (
     Output,
     OutputFormat,
     OutputOrDefault,
+    ProgressJson,
     Quiet,
     Rank,
     Seed,
@@ -110,6 +111,7 @@ def unmix(
     force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
+    progress_json: ProgressJson = False,
 ) -> None:
     """Find pure pixels and abundances; write maps, spectra and a report."""
     from selfdict.cli.folder import output_folder
@@ -130,7 +132,7 @@ def unmix(
         *library_files(settings.names),
     ]
     outputs = output_folder(output, force=force, inputs=inputs)
-    with outputs as folder, ProgressBars(quiet or json) as bars:
+    with outputs as folder, ProgressBars(quiet or json, lines=progress_json) as bars:
         record = unmix_into(folder, source, scene, settings, options, bars, title=title)
     print_run(record, output, quiet, json)
 
@@ -192,13 +194,15 @@ def rank(
     threads: Threads = None,
     quiet: Quiet = False,
     json: Json = False,
+    progress_json: ProgressJson = False,
 ) -> None:
     """Recommend how many materials to look for, and show what each further one explains."""
     from selfdict.cli.record import rank_record
     from selfdict.cli.run import look_at, naming_the_file
     from selfdict.scene import advise_rank
 
-    with ProgressBars(quiet or json) as bars, thread_limit(threads):
+    bars = ProgressBars(quiet or json, lines=progress_json)
+    with bars, thread_limit(threads):
         scene, look = look_at(source.read(), keep_bands, bars)
         with naming_the_file(source):
             advice = advise_rank(

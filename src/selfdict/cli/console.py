@@ -208,10 +208,11 @@ def _show_log(console: Any) -> Iterator[None]:
 class ProgressBars:
     """Progress bars on standard error, one per step.
 
-    Nothing is shown if ``quiet``. If standard error is not a terminal, there are no bars.
+    Nothing is shown if ``quiet``. If standard error is not a terminal, there are no bars. With
+    ``lines``, other programs get lines of JSON there instead.
     """
 
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self, quiet: bool, *, lines: bool = False) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -224,8 +225,10 @@ class ProgressBars:
             TimeElapsedColumn(),
             TextColumn("{task.fields[note]}", markup=False),
             console=console,
-            disable=quiet or not console.is_terminal,
+            disable=quiet or lines or not console.is_terminal,
         )
+        self._lines = lines
+        self._last_line = ""
         self._tasks: dict[str, Any] = {}
         self._stack = ExitStack()
 
@@ -260,6 +263,7 @@ class ProgressBars:
             if step == "select" and share < 1:
                 total = None
             self._progress.update(self._task(name), completed=share, total=total)
+            self._print_progress(step=step, share=round(share, 2))
 
         return report
 
@@ -272,9 +276,17 @@ class ProgressBars:
             if math.isfinite(snapshot.gap):
                 note = f"certified gap {100 * snapshot.gap:.3g} %, {note}"
             self._progress.update(self._task(prefix + _STEP_NAMES["select"]), note=note)
+            self._print_progress(step="select", gap=snapshot.gap, pixels=snapshot.n_active)
             return False  # the solver goes on
 
         return report
+
+    def _print_progress(self, **values: Any) -> None:
+        """Write one line of JSON, unless it repeats the last one."""
+        line = json.dumps(json_value(values))
+        if self._lines and line != self._last_line:
+            typer.echo(line, err=True)
+        self._last_line = line
 
     def _task(self, name: str) -> Any:
         if name not in self._tasks:

@@ -123,6 +123,10 @@ OutputOrDefault = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace older output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+ProgressJson = Annotated[
+    bool,
+    typer.Option("--progress-json", help="Progress as lines of JSON on standard error."),
+]
 OutputFormat = Annotated[
     Format | None,
     typer.Option(help="Default: by the name of the output.", show_default=False),
