@@ -122,8 +122,6 @@ CHOICES = {
     "basis": lambda M: selfdict.compress(M, 4).basis,
     "shares": lambda M: selfdict.shares(M[:, :4], M),
     "groups": lambda M: np.concatenate(selfdict.pure_groups(M, [3, 40, 77]).members),
-    "kappa": lambda M: selfdict.robustness_report(M, [3, 40, 77]).kappa,
-    "epsilon": lambda M: selfdict.robustness_report(M, [3, 40, 77]).epsilon_observed,
     "relative_error": lambda M: metrics.relative_error(M, [3, 40, 77]),
     "relative_error with columns": lambda M: metrics.relative_error(M, U),
     "mrsa": lambda M: metrics.mrsa(M[:, :3], M[:, 3:6]),
@@ -159,8 +157,6 @@ def test_results_with_the_unit_of_the_data(exponent):
     expected = selfdict.pure_groups(M, [3, 40, 77])
     np.testing.assert_array_equal(groups.spectra, np.ldexp(expected.spectra, exponent))
     np.testing.assert_array_equal(groups.spread, np.ldexp(expected.spread, exponent))
-    kappa = selfdict.conical_robustness(scaled(U, exponent))
-    assert kappa == np.ldexp(selfdict.conical_robustness(U), exponent)
     for method in ("svd", "gaussian", "srht"):
         found = selfdict.compress(data, 4, method, random_state=0).data
         np.testing.assert_array_equal(

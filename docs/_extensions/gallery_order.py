@@ -6,11 +6,9 @@ ORDER = (
     "plot_indian_pines_rank.py",
     "plot_matrix.py",
     "plot_certificate.py",
-    "plot_bundles.py",
     "plot_dictionary.py",
     "plot_losses.py",
     "plot_midpoints.py",
-    "plot_guarantee.py",
     "plot_anchor_words.py",
     "plot_sources.py",
 )

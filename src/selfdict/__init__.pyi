@@ -37,7 +37,6 @@ from selfdict.model import Status as Status
 from selfdict.model import UnsupportedError as UnsupportedError
 from selfdict.model import Weighted as Weighted
 from selfdict.model import certify as certify
-from selfdict.model import conical_robustness as conical_robustness
 from selfdict.model import lift as lift
 from selfdict.model import project_omega as project_omega
 from selfdict.peers import Clusters as Clusters
@@ -46,18 +45,14 @@ from selfdict.peers import snpa as snpa
 from selfdict.peers import spa as spa
 from selfdict.peers import vca as vca
 from selfdict.peers import xray as xray
-from selfdict.readout import Bundles as Bundles
 from selfdict.readout import ErrorCurve as ErrorCurve
 from selfdict.readout import Groups as Groups
-from selfdict.readout import Guarantee as Guarantee
 from selfdict.readout import Proof as Proof
-from selfdict.readout import bundles as bundles
 from selfdict.readout import elbow as elbow
 from selfdict.readout import error_curve as error_curve
 from selfdict.readout import hysime as hysime
 from selfdict.readout import prove_groups as prove_groups
 from selfdict.readout import pure_groups as pure_groups
-from selfdict.readout import robustness_report as robustness_report
 from selfdict.readout import select_indices as select_indices
 from selfdict.readout import suggest_rank as suggest_rank
 from selfdict.reductions import Candidates as Candidates

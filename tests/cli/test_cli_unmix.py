@@ -71,7 +71,6 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
     assert set(record["input"]["files"]) == {"cube.hdr", "cube.img"}
     assert record["objective"] >= record["dual_bound"]
     assert 0 <= record["gap"] < 0.05
-    assert 0 < record["guarantee"]["kappa"] < 1
     for pixel in record["pure_pixels"]:
         assert pixel["index"] == pixel["row"] * 22 + pixel["column"]
         assert pixel["x"] == 500_000 + 30 * (pixel["column"] + 0.5)
@@ -220,9 +219,7 @@ def test_a_time_limit_is_one_for_all_steps(cube, tmp_path):
     assert result.exit_code == 0, result.output
     record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert record["comparison"] == []
-    assert record["guarantee"] is None
     assert "SPA and VCA were not run for comparison" in record["skipped"]
-    assert "what the theorems promise was not computed" in record["skipped"]
     report = html.unescape((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
     for what in record["skipped"]:
         assert f"left out for lack of time: {what}" in result.stdout

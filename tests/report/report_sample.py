@@ -91,7 +91,6 @@ def make_result(
         "relative_error": 0.0314,
         "solution": make_solution(),
         "solution_pixels": None,
-        "guarantee": None,
         "parameters": settings | (parameters or {}),
         "seconds": {"select": 0.75, "total": 1.5},
         "groups": tuple(np.zeros((40 + k, 2), dtype=int) for k in range(r)),

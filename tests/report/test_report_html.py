@@ -16,7 +16,6 @@ from report_sample import (
 
 from selfdict._colours import line_styles
 from selfdict.datasets import make_scene
-from selfdict.readout import Guarantee
 from selfdict.report import render_report, write_report
 from selfdict.report.charts import label_positions, nice_axis, svg_band, svg_path
 from selfdict.report.comparison import own_row
@@ -213,13 +212,6 @@ def test_method_without_proof_shows_no_weights():
     for part in ('<div class="plot bars"', 'id="comparison"', 'class="statements"', ">Weight<"):
         assert part not in page
         assert part in page_of(make_result(comparison=make_comparison()))
-
-
-def test_the_guarantee_is_shown_where_it_applies():
-    missed = Guarantee(rank=3, kappa=0.05, beta=0.9, epsilon_observed=0.8, nonnegative=True)
-    held = Guarantee(rank=3, kappa=0.5, beta=0.2, epsilon_observed=0.001, nonnegative=True)
-    assert "κ = 0.5" in page_of(make_result(guarantee=held))
-    assert "κ =" not in page_of(make_result(guarantee=missed))
 
 
 def test_gaps_and_constant_data():

@@ -20,7 +20,6 @@ from report_sample import (
     make_solution,
 )
 
-from selfdict.readout import Guarantee
 from selfdict.report import render_report
 from selfdict.report.evidence import certificate_paragraphs, statements
 from selfdict.report.words import percent
@@ -43,9 +42,8 @@ def text_of(page: str) -> str:
 
 def averages():
     check = SceneCheck(2.0, 1.9875, 0.00625)
-    guarantee = Guarantee(rank=3, kappa=0.5, beta=0.2, epsilon_observed=0.001, nonnegative=True)
     coordinates = np.array([[5e5, 4.1e6], [500010.0, 4.1e6], [5e5, 4100010.0]])
-    return make_result(check=check, guarantee=guarantee, coordinates=coordinates, crs="EPSG:32611")
+    return make_result(check=check, coordinates=coordinates, crs="EPSG:32611")
 
 
 def named():

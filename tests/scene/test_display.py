@@ -16,7 +16,7 @@ import xarray as xr
 from matplotlib import pyplot
 from PIL import Image
 
-from selfdict import FGNSR, Problem, Solution, bundles, prove_groups, working_set
+from selfdict import FGNSR, Problem, Solution, prove_groups, working_set
 from selfdict.datasets import make_mixtures, make_scene
 from selfdict.scene import build_library, unmix
 
@@ -272,11 +272,8 @@ def test_small_results_are_one_line():
     assert "The certified gap is below the tolerance." in solution._repr_html_()
     unknown = Solution.from_matrix(np.eye(2), Problem(np.eye(2)))
     assert "objective not known; certified gap not certified; status given" in repr(unknown)
-    gathered = bundles(solution, pure)
-    assert repr(gathered).startswith("Bundles(around columns " + ", ".join(map(str, pure)))
-    assert "3 bundles" in gathered._repr_html_()
     proof = prove_groups(solution, [[k] for k in pure])
     assert repr(proof) == f"Proof: {proof.sentence}"
     assert proof.sentence[:20] in proof._repr_html_()
-    assert "\n" not in repr(solution) + repr(gathered) + repr(proof)
+    assert "\n" not in repr(solution) + repr(proof)
     assert len(repr(FGNSR(3).fit(M.T).solution_)) < 200

@@ -69,7 +69,6 @@ def test_the_parts_put_together(truth, small_blocks, abundances):
     assert np.isnan(result.residual.values[~valid]).all()
     assert result.solution is None
     assert result.gap is None
-    assert result.guarantee is None
 
 
 def test_the_truth_is_found(truth):

@@ -70,7 +70,6 @@ def run_record(
         "negative_values": _negative_values(result),
         "groups": _groups(result),
         **_solution(result),
-        "guarantee": _guarantee(result),
         "check": check,
         "proof": _proof(result),
         "seconds": dict(result.seconds),
@@ -200,14 +199,6 @@ def _solution(result: "UnmixResult") -> dict[str, Any]:
         "candidates": len(solution.diagonal),
         "support": len(solution.support),
     }
-
-
-def _guarantee(result: "UnmixResult") -> dict[str, Any] | None:
-    if result.guarantee is None:
-        return None
-    # Attributes and properties: ``asdict`` would leave out what is computed.
-    names = ("kappa", "beta", "epsilon_observed", "epsilon_guaranteed", "applies", "sentence")
-    return {name: getattr(result.guarantee, name) for name in names}
 
 
 def _proof(result: "UnmixResult") -> dict[str, Any] | None:

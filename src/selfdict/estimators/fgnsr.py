@@ -117,7 +117,7 @@ class FGNSR(ModelSettings, SolutionReadout, SelfDictionaryEstimator):
         These rows, ``X[indices_]`` or ``dictionary[indices_]``; or the averages of their groups.
     groups_ : tuple of n_components ndarrays of int
         Disjoint groups of nearly pure rows of the training data, each with the selected one first;
-        with a ``dictionary``, groups of its atoms: see :meth:`bundles`.
+        with a ``dictionary``, the atoms of the support that look like each selected one.
     spread_ : (n_components, n_features) ndarray or None
         The standard deviation of the points averaged, with ``endmembers="average"``.
     group_counts_ : (n_components,) ndarray of int or None

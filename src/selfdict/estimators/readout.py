@@ -1,4 +1,4 @@
-"""What FGNSR reads out of its solution: points, groups, proofs, bundles."""
+"""What FGNSR reads out of its solution: points, groups, proofs."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from selfdict.abundances import Variability
 from selfdict.abundances.nnls import affords_fits
 from selfdict.compute.deadline import Deadline
 from selfdict.model.solution import Solution
-from selfdict.readout import Bundles, Proof, bundles, groups_of_present, prove_groups
-from selfdict.readout.evidence import Evidence, groups_of_rows
+from selfdict.readout import Proof, groups_of_present, prove_groups
+from selfdict.readout.evidence import Evidence, atoms_alike, groups_of_rows
 from selfdict.readout.selection import select_from
 from selfdict.reductions.recipe import denoise_again
 
@@ -60,7 +60,7 @@ class SolutionReadout:
         self.group_counts_ = None
         self.variability_ = None
         if self.dictionary is not None:
-            self.groups_ = bundles(self.solution_, self.indices_).members
+            self.groups_ = atoms_alike(self.solution_, self.indices_)
             return pixels
         # two rounds of shares, and what follows from them
         if not affords_fits(deadline, 3, pixels.T, points.T):
@@ -118,24 +118,3 @@ class SolutionReadout:
         check_is_fitted(self)
         groups = groups_of_rows(self.solution_, self.groups_)
         return prove_groups(self.solution_, groups, tol=tol, max_seconds=max_seconds, budget=budget)
-
-    def bundles(self, r: int | None = None, *, radius: float = 0.5) -> Bundles:
-        """Return the points, or atoms, of the support around each selected one.
-
-        Parameters
-        ----------
-        r : int, optional
-            For another rank; by default around ``indices_``.
-        radius : float
-            How near a point must be: see :func:`selfdict.bundles`.
-
-        Returns
-        -------
-        Bundles
-            Points are columns there: the abundances of ``X`` are ``bundles.abundances(X.T).T``.
-        """
-        check_is_fitted(self)
-        K = self.indices_
-        if r is not None:
-            K = self.select(r)
-        return bundles(self.solution_, K, radius=radius)

@@ -1,4 +1,4 @@
-"""The model: problem, losses, the set Ω, the solution, its dual bound, and the robustness κ."""
+"""The model: problem, losses, the set Ω, the solution, and its dual bound."""
 
 from selfdict.model.certificate import certify
 from selfdict.model.features import Feature, UnsupportedError
@@ -6,7 +6,6 @@ from selfdict.model.losses import Huber, Loss, PseudoHuber, Squared, Weighted
 from selfdict.model.omega import project_omega
 from selfdict.model.problem import Problem
 from selfdict.model.reduction import Reduction, lift
-from selfdict.model.robustness import conical_robustness
 from selfdict.model.solution import Callback, Progress, Solution, Status
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "UnsupportedError",
     "Weighted",
     "certify",
-    "conical_robustness",
     "lift",
     "project_omega",
 ]

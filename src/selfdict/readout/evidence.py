@@ -94,6 +94,32 @@ def groups_of_rows(solution: Solution, groups: tuple[Array, ...]) -> tuple[Array
     return tuple(found)
 
 
+def atoms_alike(solution: Solution, K: Array) -> tuple[Array, ...]:
+    """Return the atoms of the support that look like each selected one, which comes first."""
+    # An atom joins the nearest selected one if it is nearer than half of the distance from there
+    # to the next selected one; distances are in ℓ1, between columns of ℓ1 norm one.
+    atoms = problem_of(solution).root.atoms
+    diagonal = solution.diagonal
+    centres = _rows_of_norm_one(dense_columns(atoms, K))
+    between = scipy.spatial.distance.cdist(centres, centres, "cityblock")
+    np.fill_diagonal(between, np.finfo(between.dtype).max)
+    others = np.setdiff1d(solution.support, K)
+    others = others[np.argsort(-diagonal[others], kind="stable")]
+    candidates = _rows_of_norm_one(dense_columns(atoms, others))
+    distance = scipy.spatial.distance.cdist(candidates, centres, "cityblock")
+    nearest = distance.argmin(axis=1)
+    joins = distance.min(axis=1) < 0.5 * between.min(axis=1)[nearest]
+    groups = []
+    for k, selected in enumerate(K):
+        groups.append(np.append(selected, others[joins & (nearest == k)]))
+    return tuple(groups)
+
+
+def _rows_of_norm_one(columns: Array) -> Array:
+    norms = column_norms(columns)
+    return np.ascontiguousarray((columns / np.where(norms > 0, norms, 1.0)).T, dtype=np.float64)
+
+
 def _refuse_hidden_subset(problem: Problem) -> None:
     """Refuse a subset of the points behind another reduction: its data is not at hand."""
     link = problem.reduced_from

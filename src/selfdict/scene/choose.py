@@ -9,17 +9,15 @@ import numpy as np
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.abundances import Illumination, Variability
-from selfdict.abundances.nnls import affords_fits
 from selfdict.model.solution import Solution, Status
-from selfdict.readout import Proof, robustness_report
+from selfdict.readout import Proof
 from selfdict.readout.evidence import groups_of_rows
-from selfdict.readout.guarantee import Guarantee
 from selfdict.scene.check import Dictionary
 from selfdict.scene.options import method_name
 from selfdict.scene.plan import Plan
 from selfdict.scene.points import Points
 
-FIT_SHARE = 0.8  # part of a time limit for the estimator; the rest is for guarantees and proofs
+FIT_SHARE = 0.8  # part of a time limit for the estimator; the rest is for proofs
 _LEAST_PROOF_SECONDS = 5.0  # that a proof may always take, however quick the fit was
 
 
@@ -36,7 +34,6 @@ class Choice:
     seconds: float  # without the proof
     solution: Solution | None = None  # of model (6)
     solution_pixels: Array | None = None  # positions of its columns; None with a library
-    guarantee: Guarantee | None = None
     dictionary: Dictionary | None = None  # what the check over all pixels needs
     groups: tuple[Array, ...] | None = None  # positions of the nearly pure pixels
     group_weights: Array | None = None  # on the diagonal of the solution
@@ -150,7 +147,6 @@ def _with_solution(choice: Choice, plan: Plan, points: Points, estimator: Any) -
     )
     dictionary = None
     if plan.library is not None:
-        # The columns are atoms of the library, and the theorems are about pure pixels.
         if plan.options.check:
             dictionary = Dictionary.of(plan.library.values.T, solution)
         return replace(choice, dictionary=dictionary)
@@ -169,18 +165,8 @@ def _with_solution(choice: Choice, plan: Plan, points: Points, estimator: Any) -
         counts=estimator.group_counts_,
         variability=estimator.variability_,
         solution_pixels=points.pixels[columns],
-        guarantee=_guarantee(choice, plan, points),
         dictionary=dictionary,
     )
-
-
-def _guarantee(choice: Choice, plan: Plan, points: Points) -> Guarantee | None:
-    """Return what the theorems promise, if there is time to find out."""
-    # A fit of all points, and a small linear program per endmember.
-    if not affords_fits(plan.deadline, 2, points.M[:, choice.chosen], points.M):
-        plan.deadline.skip("what the theorems promise was not computed")
-        return None
-    return robustness_report(points.M, choice.chosen)
 
 
 def _with_proof(choice: Choice, plan: Plan, estimator: Any, fit_seconds: float) -> Choice:

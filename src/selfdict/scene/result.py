@@ -10,7 +10,6 @@ import xarray as xr
 from selfdict._validation import Array
 from selfdict.abundances import Illumination
 from selfdict.model.solution import Solution
-from selfdict.readout.guarantee import Guarantee
 from selfdict.readout.proof import Proof
 from selfdict.scene.advice import RankAdvice
 from selfdict.scene.check import SceneCheck
@@ -102,9 +101,6 @@ class UnmixResult:
     solution_pixels : (k, 2) ndarray of int or None
         Row and column of the pixel behind each column of ``solution`` (the candidates, or all
         pixels fitted); None with a library.
-    guarantee : Guarantee or None
-        What the theorems of the paper promise for the pixels fitted; None for the methods they are
-        not about, and with a library.
     parameters : mapping
         Method and settings as they were used.
     seconds : mapping of str to float
@@ -168,7 +164,6 @@ class UnmixResult:
     relative_error: float
     solution: Solution | None
     solution_pixels: Array | None
-    guarantee: Guarantee | None
     parameters: Mapping[str, Any]
     seconds: Mapping[str, float]
     atoms: Array | None = None

@@ -349,7 +349,6 @@ def _result(plan: Plan, choice: Choice, maps: Maps, seconds: dict[str, float]) -
         relative_error=totals.relative_error,
         solution=choice.solution,
         solution_pixels=solution_pixels,
-        guarantee=choice.guarantee,
         parameters=_parameters(plan, choice, maps),
         seconds=seconds,
         atoms=atoms,
