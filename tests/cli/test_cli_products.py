@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 from scipy.io import savemat
+from sensor_files import GAIN, NODATA, write_desis, write_enmap
 from typer.testing import CliRunner
 
 from selfdict.cli.app import app
 from selfdict.cli.source import parse_shape
 from selfdict.scene import read_scene
-from sensor_files import GAIN, NODATA, write_desis, write_enmap
 
 
 def run(*arguments):

@@ -16,9 +16,6 @@ import rasterio
 import zarr
 from affine import Affine
 from scipy.io import savemat
-from zarr.codecs import BloscCodec, BytesCodec, ShardingCodec
-
-from selfdict.scene import build_scene, write_scene
 from sensor_files import (
     metadata,
     write_aviris,
@@ -28,6 +25,9 @@ from sensor_files import (
     write_prisma,
     write_tanager,
 )
+from zarr.codecs import BloscCodec, BytesCodec, ShardingCodec
+
+from selfdict.scene import build_scene, write_scene
 
 REFUSED = []
 EITHER = []

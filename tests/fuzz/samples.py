@@ -10,8 +10,6 @@ import xarray as xr
 import zarr
 from affine import Affine
 from scipy.io import netcdf_file, savemat
-
-from selfdict.scene import build_scene, write_scene
 from sensor_files import (
     write_aviris,
     write_desis,
@@ -21,6 +19,8 @@ from sensor_files import (
     write_prisma,
     write_tanager,
 )
+
+from selfdict.scene import build_scene, write_scene
 
 CUBE = np.random.default_rng(0).uniform(1, 100, (3, 4, 5))
 WAVELENGTH = np.array([400.0, 500.0, 600.0])

@@ -3,9 +3,9 @@
 import h5py
 import numpy as np
 import pytest
+from sensor_files import UTM_33_NORTH, write_prisma, write_tanager
 
 from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of
-from sensor_files import UTM_33_NORTH, write_prisma, write_tanager
 
 CUBE = np.random.default_rng(0).uniform(1, 100, (4, 5, 3)).astype(np.float32)
 WAVELENGTH = np.array([0.45, 0.55, 0.65])

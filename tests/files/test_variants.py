@@ -6,9 +6,6 @@ import h5py
 import numpy as np
 import pytest
 import rasterio
-
-from selfdict.scene import SceneError, crs_of, preflight, read_scene, transform_of
-from selfdict.scene.metadata import notes_of, scaling_of
 from sensor_files import (
     AVIRIS_WAVELENGTH,
     FWHM,
@@ -28,6 +25,9 @@ from sensor_files import (
     write_prisma,
     write_tanager,
 )
+
+from selfdict.scene import SceneError, crs_of, preflight, read_scene, transform_of
+from selfdict.scene.metadata import notes_of, scaling_of
 
 CUBES = {
     "aviris": "reflectance/reflectance",

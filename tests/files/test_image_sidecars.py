@@ -7,9 +7,6 @@ import time
 
 import numpy as np
 import pytest
-
-from selfdict.scene import SceneError, read_scene, valid_mask
-from selfdict.scene.metadata import notes_of
 from sensor_files import (
     DESIS,
     ENMAP,
@@ -20,6 +17,9 @@ from sensor_files import (
     write_desis,
     write_enmap,
 )
+
+from selfdict.scene import SceneError, read_scene, valid_mask
+from selfdict.scene.metadata import notes_of
 
 
 def refused(path, reason):

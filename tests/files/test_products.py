@@ -8,20 +8,6 @@ import pytest
 import rasterio
 import spectral.io.envi as independent
 import xarray as xr
-
-from selfdict.cli.source import Source
-from selfdict.files.formats import format_of
-from selfdict.scene import (
-    SceneError,
-    crs_of,
-    matrix,
-    read_scene,
-    transform_of,
-    unmix,
-    valid_mask,
-    write_scene,
-)
-from selfdict.scene.metadata import notes_of, scaling_of
 from sensor_files import (
     DESIS,
     EMPTY,
@@ -40,6 +26,20 @@ from sensor_files import (
     write_enmap,
     write_image,
 )
+
+from selfdict.cli.source import Source
+from selfdict.files.formats import format_of
+from selfdict.scene import (
+    SceneError,
+    crs_of,
+    matrix,
+    read_scene,
+    transform_of,
+    unmix,
+    valid_mask,
+    write_scene,
+)
+from selfdict.scene.metadata import notes_of, scaling_of
 
 WRITERS = {"enmap": write_enmap, "desis": write_desis}
 # The bands of each product as they are read, by default: EnMAP without SWIR where VNIR sees, too.

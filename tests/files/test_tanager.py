@@ -3,8 +3,6 @@
 import h5py
 import numpy as np
 import pytest
-
-from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
 from sensor_files import (
     TANAGER_GRID,
     TANAGER_SWATH,
@@ -12,6 +10,8 @@ from sensor_files import (
     tanager_values,
     write_tanager,
 )
+
+from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
 
 FIELDS = f"{TANAGER_GRID}/Data Fields"
 STRUCTURE = "HDFEOS INFORMATION/StructMetadata.0"

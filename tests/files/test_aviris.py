@@ -3,9 +3,9 @@
 import h5py
 import numpy as np
 import pytest
+from sensor_files import AVIRIS_WAVELENGTH, aviris_values, write_aviris
 
 from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
-from sensor_files import AVIRIS_WAVELENGTH, aviris_values, write_aviris
 
 
 @pytest.mark.parametrize("mapping", ["transverse_mercator", "projection"])

@@ -4,9 +4,9 @@ import h5py
 import numpy as np
 import pytest
 from scene_sample import full_scene
+from sensor_files import FILL, GLT_X, GLT_Y, write_emit
 
 from selfdict.scene import SceneError, crs_of, read_scene, transform_of, unmix, write_scene
-from sensor_files import FILL, GLT_X, GLT_Y, write_emit
 
 
 @pytest.fixture

@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-
-from selfdict import InputError
-from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
 from sensor_files import (
     PRISMA_FIELDS,
     PRISMA_SCALES,
@@ -13,6 +10,9 @@ from sensor_files import (
     prisma_numbers,
     write_prisma,
 )
+
+from selfdict import InputError
+from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
 
 OTHER_LEVEL = "HDFEOS/SWATHS/PRS_L1_HCO/Data Fields/VNIR_Cube"
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from sensor_files import NEON_WAVELENGTH, write_neon
 
 from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
-from sensor_files import NEON_WAVELENGTH, write_neon
 
 SPECTRAL = "SERC/Reflectance/Metadata/Spectral_Data"
 COORDINATES = "SERC/Reflectance/Metadata/Coordinate_System"

@@ -9,7 +9,6 @@ import numpy as np
 import rasterio
 from affine import Affine
 from scipy.io import savemat
-
 from sensor_files import (
     AVIRIS_WAVELENGTH,
     EMPTY,
