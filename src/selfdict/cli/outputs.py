@@ -86,7 +86,7 @@ def write_maps(result: "UnmixResult", folder: Path, format: MapFormat) -> None:
 def write_exports(result: "UnmixResult", folder: Path) -> list[str]:
     """Write the exports into a folder, and return what is to be said about them."""
     from selfdict.scene import write_dominant, write_pixels, write_spectra
-    from selfdict.scene.pixel_export import has_positions
+    from selfdict.scene.exports import has_positions
 
     named = result.endmembers.assign_coords(name=("endmember", result.labels))
     write_spectra(named, folder / "endmembers.sli")

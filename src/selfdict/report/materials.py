@@ -11,7 +11,7 @@ from selfdict.report import words
 from selfdict.report.charts import Axis, label_positions, nice_axis, svg_band, svg_path
 from selfdict.report.facts import are_shares, band_axis, material_names
 from selfdict.report.pictures import Maps, class_png, image_step, pale
-from selfdict.scene.dominant import dominant_materials
+from selfdict.scene.exports import dominant_materials
 
 # For annotations only.
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from selfdict.report.facts import (
     weight_elsewhere,
 )
 from selfdict.report.pictures import Maps, colour_limit
-from selfdict.scene.dominant import dominant_materials
+from selfdict.scene.exports import dominant_materials
 
 # For annotations only.
 if TYPE_CHECKING:

@@ -18,13 +18,12 @@ from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402
 from selfdict.scene.advice import RankAdvice, advise_rank  # noqa: E402
 from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402
 from selfdict.scene.check import SceneCheck  # noqa: E402
-from selfdict.scene.dominant import write_dominant  # noqa: E402
+from selfdict.scene.exports import write_dominant, write_pixels  # noqa: E402
 from selfdict.scene.files import read_scene, write_scene, write_spectra  # noqa: E402
 from selfdict.scene.identify import Identification, Match, identify  # noqa: E402
 from selfdict.scene.library import build_library, read_library  # noqa: E402
 from selfdict.scene.metadata import crs_of, transform_of  # noqa: E402
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
-from selfdict.scene.pixel_export import write_pixels  # noqa: E402
 from selfdict.scene.preflight import Preflight, preflight  # noqa: E402
 from selfdict.scene.resampling import (  # noqa: E402
     ResampledLibrary,

@@ -35,8 +35,13 @@ from selfdict.scene.metadata import (
 )
 from selfdict.scene.model import as_scene, build_scene
 from selfdict.scene.staging import staged
-from selfdict.scene.write import write_geotiff, write_netcdf, write_zarr
-from selfdict.scene.write_envi import write_envi, write_envi_library
+from selfdict.scene.write import (
+    write_envi,
+    write_envi_library,
+    write_geotiff,
+    write_netcdf,
+    write_zarr,
+)
 
 # By the names of formats. The layouts of .mat and .npy keep no wavelengths, CRS or no-data value.
 _WRITERS = {
