@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from selfdict._colours import class_colours, line_styles
 from selfdict._display import (

@@ -19,8 +19,7 @@ _EXTRA = {
     "matplotlib": "report",
     "jinja2": "report",
     "PIL": "report",
-    "typer": "cli",
-    "rich": "cli",
+    "click": "cli",
     "torch": "gpu",
     "triton": "gpu",
 }

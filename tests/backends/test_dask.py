@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from distributed import Client, LocalCluster
-from typer.testing import CliRunner
 
 from selfdict.backends.dask_ import connected, map_blocks
 from selfdict.cli.app import app

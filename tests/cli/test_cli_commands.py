@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import selfdict
 from selfdict.cli.app import app

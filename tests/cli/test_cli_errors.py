@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from selfdict import InputError
 from selfdict.cli.app import app

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import rasterio
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from scene.mineral_library import mineral_library, mineral_scene
 from selfdict.cli.app import app

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from affine import Affine
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from selfdict.cli.app import app
 from selfdict.cli.outputs import map_format

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from test_preflight import FAULTS, clean_scene, clean_values
-from typer.testing import CliRunner
 
 from selfdict.cli.app import app
 from selfdict.scene import write_scene

@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.io import savemat
 from sensor_files import GAIN, NODATA, write_desis, write_enmap
-from typer.testing import CliRunner
 
 from selfdict.cli.app import app
 from selfdict.cli.source import parse_shape

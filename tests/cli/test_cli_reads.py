@@ -4,8 +4,8 @@ import json
 import shlex
 
 import pytest
+from click.testing import CliRunner
 from counting_scene import counted
-from typer.testing import CliRunner
 
 from selfdict.cli.app import app
 from selfdict.cli.source import Source

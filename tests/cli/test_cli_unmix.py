@@ -9,7 +9,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import scipy.io
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from selfdict import nnls
 from selfdict.cli.app import app

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from selfdict.cli.app import app
-from selfdict.cli.folder import output_folder
+from selfdict.cli.outputs import output_folder
 from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, write_scene, write_spectra
 from selfdict.scene.staging import check_free, staged

@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 from hostile import EITHER, REFUSED
-from typer.testing import CliRunner
 
 from selfdict.cli.app import app
 

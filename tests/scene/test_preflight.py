@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from selfdict import InputError
 from selfdict.cli.app import app

@@ -13,10 +13,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from selfdict._optional import optional
 
     _replace_unencodable_characters()
-    # Both are optional packages: checked before a module imports them, to name the extra.
+    # An optional package: checked before a module imports it, to name the extra.
     try:
-        optional("typer")
-        optional("rich")
+        optional("click")
         from selfdict.cli.app import app
     except ModuleNotFoundError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -1,37 +1,17 @@
 """The commands: their names, their options, and what they print."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from selfdict import __version__
 from selfdict._display import plain
-from selfdict.cli.console import ProgressBars, handle_errors, print_json, print_line
-from selfdict.cli.identify import identify
-from selfdict.cli.options import (
-    Force,
-    Json,
-    KeepBands,
-    Output,
-    OutputFormat,
-    OutputOrDefault,
-    ProgressJson,
-    Quiet,
-    Rank,
-    Seed,
-    Settings,
-    Threads,
-    TimeLimit,
-    default_output,
-    parse_rank,
-    with_groups,
-)
+from selfdict.cli import options
+from selfdict.cli.console import Command, print_json, print_line
+from selfdict.cli.progress import ProgressLine
 from selfdict.cli.source import Source, library_files
-from selfdict.cli.summary import print_advice, print_comparison, print_facts, print_run
-from selfdict.compute.threads import thread_limit
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,55 +19,51 @@ if TYPE_CHECKING:
 # What the commands need is imported inside them: --help and errors in the usage would otherwise
 # wait for numpy, xarray and numba.
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    # A defect is shown as Python shows it, so that a bug report contains the plain traceback.
-    pretty_exceptions_enable=False,
-    help="Find the pure pixels of a hyperspectral scene, and how much of each every pixel holds.",
+
+@click.group(
+    context_settings={"max_content_width": 100, "help_option_names": ["--help", "-h"]},
     epilog="Exit codes: 0 fine, 1 a defect of the program, 2 bad input or usage, 130 interrupted.",
 )
+@click.version_option(__version__, message="selfdict %(version)s")
+def app() -> None:
+    """Find the pure pixels of a hyperspectral scene, and how much of each every pixel holds."""
 
 
-# Without a command, so that ``selfdict --version`` is complete.
-@app.callback(invoke_without_command=True)
-def _version(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
-) -> None:
-    if version:
-        print_line(f"selfdict {__version__}")
-        raise typer.Exit
-
-
-def _command(function: Callable[..., None]) -> Callable[..., None]:
-    """Make a function a command, in which groups of options are objects."""
-    return app.command()(handle_errors(with_groups(function)))
-
-
-@_command
+@app.command(cls=Command)
+@options.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    default=Path("selfdict-demo"),
+    help="Folder to write; default: selfdict-demo.",
+)
+@options.option("--real", panel="Input", is_flag=True, help="Unmix Indian Pines (needs tensorly).")
+@options.force
+@options.quiet
+@options.json
+@click.pass_context
 def demo(
-    output: Output = Path("selfdict-demo"),
-    real: Annotated[
-        bool, typer.Option("--real", help="The real Indian Pines scene (needs tensorly).")
-    ] = False,
-    force: Force = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    ctx: click.Context, output: Path, real: bool, force: bool, quiet: bool, json: bool
 ) -> None:
     """Unmix a scene that comes with the program, and write a report."""
-    from selfdict.cli.folder import output_folder
-    from selfdict.cli.run import unmix_into
-    from selfdict.scene import write_scene
+    from selfdict.cli.outputs import output_folder
+    from selfdict.cli.run import Run, unmix_into
+    from selfdict.cli.summary import print_run
+    from selfdict.scene.files import write_scene
+    from selfdict.scene.options import UnmixOptions
 
-    with output_folder(output, force=force) as folder, ProgressBars(quiet or json) as bars:
+    with output_folder(output, force=force) as folder, ProgressLine(quiet or json) as line:
         scene, r, title = demo_scene(real)
         path = write_scene(scene, folder / "scene.hdr")
         # The record and the report name the final path, not that of the temporary folder.
         source = Source(path, drop_bad_bands=True, name=str(output / path.name))
         # Fewer candidates than by default, so that the demo takes seconds.
-        settings = Settings(str(r), candidates="100")
-        options = settings.unmix_options()
-        record = unmix_into(folder, source, source.read(), settings, options, bars, title=title)
+        settings = UnmixOptions(
+            r=r, candidates=100, prove="auto", compare=("spa", "vca"), random_state=0
+        )
+        command = options.repeated_command(ctx)
+        run = Run(source, settings, title=title, command=command)
+        record = unmix_into(folder, run, source.read(), line)
     print_run(record, output, quiet, json)
 
 
@@ -103,62 +79,138 @@ def demo_scene(real: bool) -> "tuple[xr.DataArray, int, str]":
     return scene, 6, "A generated scene"
 
 
-@_command
+@app.command(cls=Command)
+@options.reading
+@options.model
+@options.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="Folder to write; default: the name of the file and '-unmixed', in the current folder.",
+)
+@options.force
+@options.quiet
+@options.json
+@options.progress_json
+@click.pass_context
 def unmix(
-    settings: Settings,
-    source: Source,
-    output: OutputOrDefault = None,
-    force: Force = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    progress_json: ProgressJson = False,
+    ctx: click.Context,
+    rank: str,
+    method: str,
+    candidates: str,
+    mu: str,
+    endmembers: str,
+    abundances: str,
+    library: Path | None,
+    names: Path | None,
+    prove: bool | None,
+    check: bool,
+    seed: int,
+    keep_bands: bool,
+    compare: bool,
+    uncertainty: bool,
+    format: str | None,
+    time_limit: float | None,
+    threads: int | None,
+    scheduler: str | None,
+    output: Path | None,
+    force: bool,
+    quiet: bool,
+    json: bool,
+    progress_json: bool,
+    **reading: Any,
 ) -> None:
     """Find pure pixels and abundances; write maps, spectra and a report."""
-    from selfdict.cli.folder import output_folder
-    from selfdict.cli.run import unmix_into
+    from selfdict.cli.outputs import output_folder
+    from selfdict.cli.run import Run, read_optional_library, unmix_into
+    from selfdict.cli.summary import print_run
+    from selfdict.scene.options import UnmixOptions
 
-    options = settings.unmix_options()
-    title = source.file.name
+    others: tuple[str, ...] = ()
+    # Pure pixels cannot be compared with the spectra of a library.
+    if compare and library is None:
+        others = tuple(name for name in ("spa", "vca") if name != method)
+    proof: bool | str = "auto"
+    if prove is not None:
+        proof = prove
+    settings = UnmixOptions(
+        r=options.parse_rank(rank),
+        method=method,
+        candidates=options.parse_candidates(candidates),
+        mu=options.parse_mu(mu),
+        library=read_optional_library(library),
+        names=read_optional_library(names),
+        endmembers=endmembers,
+        abundances=abundances,
+        keep_bands=keep_bands,
+        check=check,
+        uncertainty=uncertainty,
+        prove=proof,
+        compare=others,
+        max_seconds=time_limit,
+        random_state=seed,
+    )
+    source = Source(**reading)
+    run = Run(
+        source,
+        settings,
+        title=source.file.name,
+        command=options.repeated_command(ctx),
+        format=format,
+        library=library,
+        names=names,
+        threads=threads,
+        scheduler=scheduler,
+    )
     if output is None:
-        output = default_output(source.file)
+        # Absolute, since a path such as "." has no name.
+        output = Path(f"{source.file.absolute().stem}-unmixed")
     # The workers of a cluster may have another working directory.
-    if settings.scheduler is not None:
-        source = replace(source, file=source.file.absolute(), name=str(source.file))
+    if scheduler is not None:
+        run = replace(
+            run, source=replace(source, file=source.file.absolute(), name=str(source.file))
+        )
     # Before the output folder is made: a file that cannot be read leaves no trace.
-    scene = source.read()
-    inputs = [
-        *source.files(),
-        *library_files(settings.library),
-        *library_files(settings.names),
-    ]
+    scene = run.source.read()
+    inputs = [*source.files(), *library_files(library), *library_files(names)]
     outputs = output_folder(output, force=force, inputs=inputs)
-    with outputs as folder, ProgressBars(quiet or json, lines=progress_json) as bars:
-        record = unmix_into(folder, source, scene, settings, options, bars, title=title)
+    with outputs as folder, ProgressLine(quiet or json, as_json=progress_json) as line:
+        record = unmix_into(folder, run, scene, line)
     print_run(record, output, quiet, json)
 
 
-@_command
+@app.command(cls=Command)
+@options.reading
+@options.rank
+@options.keep_bands
+@options.time_limit
+@options.seed
+@options.threads
+@options.quiet
+@options.json
 def compare(
-    rank: Rank,
-    source: Source,
-    keep_bands: KeepBands = False,
-    time_limit: TimeLimit = None,
-    seed: Seed = 0,
-    threads: Threads = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    rank: str,
+    keep_bands: bool,
+    time_limit: float | None,
+    seed: int,
+    threads: int | None,
+    quiet: bool,
+    json: bool,
+    **reading: Any,
 ) -> None:
     """Run every method on a scene, side by side."""
     from selfdict.cli.record import method_record
     from selfdict.cli.run import look_at, run_unmix
+    from selfdict.cli.summary import print_comparison
+    from selfdict.compute.threads import thread_limit
     from selfdict.report.comparison import own_row
     from selfdict.scene.options import METHODS, UnmixOptions
 
     # The paper's two variants of FGNSR, and all other methods. Pure pixels and nonnegative
     # coefficients have the errors that can be compared.
     others = [name for name in METHODS if name != "fgnsr"]
-    options = UnmixOptions(
-        r=parse_rank(rank),
+    settings = UnmixOptions(
+        r=options.parse_rank(rank),
         candidates=500,
         endmembers="pixels",
         abundances="nnls",
@@ -168,12 +220,13 @@ def compare(
         max_seconds=time_limit,
         random_state=seed,
     )
-    with ProgressBars(quiet or json) as bars, thread_limit(threads):
-        scene, look = look_at(source.read(), keep_bands, bars)
-        result = run_unmix(source, scene, options, look, bars)
+    source = Source(**reading)
+    with ProgressLine(quiet or json) as line, thread_limit(threads):
+        scene, look = look_at(source.read(), keep_bands, line)
+        result = run_unmix(source, scene, settings, look, line)
         if result.rank_advice is not None:
-            bars.print_notes([result.rank_advice.reason])
-        bars.print_notes([*result.notes, *result.skipped])
+            line.print_notes([result.rank_advice.reason])
+        line.print_notes([*result.notes, *result.skipped])
     results = [*result.comparison, own_row(result)]
     # JSON has all digits, the table is for people.
     if json:
@@ -183,27 +236,42 @@ def compare(
     print_comparison(results)
 
 
-@_command
+@app.command(cls=Command)
+@options.reading
+@options.option(
+    "--max",
+    "maximum",
+    panel="Model",
+    type=click.IntRange(1),
+    default=20,
+    help="Largest number of materials to recommend; default: 20.",
+)
+@options.keep_bands
+@options.seed
+@options.threads
+@options.quiet
+@options.json
+@options.progress_json
 def rank(
-    source: Source,
-    maximum: Annotated[
-        int, typer.Option("--max", min=1, help="Largest number of materials to recommend.")
-    ] = 20,
-    keep_bands: KeepBands = False,
-    seed: Seed = 0,
-    threads: Threads = None,
-    quiet: Quiet = False,
-    json: Json = False,
-    progress_json: ProgressJson = False,
+    maximum: int,
+    keep_bands: bool,
+    seed: int,
+    threads: int | None,
+    quiet: bool,
+    json: bool,
+    progress_json: bool,
+    **reading: Any,
 ) -> None:
     """Recommend how many materials to look for, and show what each further one explains."""
     from selfdict.cli.record import rank_record
     from selfdict.cli.run import look_at, naming_the_file
-    from selfdict.scene import advise_rank
+    from selfdict.cli.summary import print_advice
+    from selfdict.compute.threads import thread_limit
+    from selfdict.scene.advice import advise_rank
 
-    bars = ProgressBars(quiet or json, lines=progress_json)
-    with bars, thread_limit(threads):
-        scene, look = look_at(source.read(), keep_bands, bars)
+    source = Source(**reading)
+    with ProgressLine(quiet or json, as_json=progress_json) as line, thread_limit(threads):
+        scene, look = look_at(source.read(), keep_bands, line)
         with naming_the_file(source):
             advice = advise_rank(
                 scene,
@@ -211,7 +279,7 @@ def rank(
                 keep_bands=keep_bands,
                 preflight=look,
                 random_state=seed,
-                progress=bars.steps(),
+                progress=line.step,
             )
     if json:
         print_json({"file": source.label, "preflight": look.sentences} | rank_record(advice))
@@ -219,32 +287,36 @@ def rank(
     print_advice(advice)
 
 
-@_command
-def info(source: Source, json: Json = False) -> None:
+@app.command(cls=Command)
+@options.reading
+@options.json
+def info(json: bool, **reading: Any) -> None:
     """Say what a file holds, what is assumed about it, and what seems wrong with it."""
     from selfdict.cli.describe import describe
+    from selfdict.cli.summary import print_facts
 
-    facts = describe(source)
+    facts = describe(Source(**reading))
     if json:
         print_json(facts)
         return
     print_facts(facts)
 
 
-@_command
-def convert(
-    source: Source,
-    output: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
-    format: OutputFormat = None,
-    force: Force = False,
-    quiet: Quiet = False,
-) -> None:
+@app.command(cls=Command)
+@options.reading
+@options.argument("output", "File to write.")
+@options.option(
+    "--format", type=click.Choice(options.FORMATS), help="Default: by the name of the output."
+)
+@options.force
+@options.quiet
+def convert(output: Path, format: str | None, force: bool, quiet: bool, **reading: Any) -> None:
     """Write a scene in another format; the name of the output says which."""
-    from selfdict.scene import write_scene
-    from selfdict.scene.files import files_of
+    from selfdict.scene.files import files_of, write_scene
     from selfdict.scene.metadata import notes_of
     from selfdict.scene.staging import check_free
 
+    source = Source(**reading)
     scene = source.read()
     targets = files_of(output, format)
     check_free(targets, overwrite=force, inputs=source.files(), option="--force")
@@ -253,8 +325,53 @@ def convert(
         return
     for note in notes_of(scene):
         # Not to standard output: scripts take the name of the file from there.
-        typer.echo(f"note: {plain(note)}", err=True)
+        click.echo(f"note: {plain(note)}", err=True)
     print_line(str(output))
 
 
-app.command()(identify)
+@app.command(cls=Command)
+@options.argument(
+    "result", "Output folder of 'selfdict unmix', or a file of spectra such as endmembers.csv."
+)
+@options.option(
+    "--library",
+    panel="Input",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Library: a USGS, ECOSTRESS or ASTER folder or .txt, .sli, .npz or .csv.",
+)
+@options.option(
+    "--figure",
+    type=click.Path(path_type=Path),
+    help="Draw each spectrum beside the nearest one to this file (.png, .pdf, .svg).",
+)
+@options.force
+@options.json
+def identify(result: Path, library: Path, figure: Path | None, force: bool, json: bool) -> None:
+    """Look up in a spectral library what the materials of a result are."""
+    from selfdict.cli.identify import draw_matches, identified, match_records
+    from selfdict.cli.summary import print_matches
+    from selfdict.scene.staging import check_free
+
+    if result.is_dir():
+        result = result / "endmembers.csv"
+    if figure is not None:
+        inputs = [*library_files(result), *library_files(library)]
+        check_free([figure], overwrite=force, inputs=inputs, option="--force")
+    endmembers, found = identified(result, library)
+    if figure is not None:
+        draw_matches(endmembers, found, figure, force)
+    names = [str(name) for name in endmembers["name"].values]
+    if json:
+        print_json(
+            {
+                "endmembers": str(result),
+                "library": str(library),
+                "notes": found.notes,
+                "matches": match_records(found, names),
+            }
+        )
+        return
+    print_matches(names, found)
+    if figure is not None:
+        print_line(str(figure))

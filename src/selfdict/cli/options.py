@@ -1,388 +1,341 @@
-"""The options of the commands, declared once: groups of them, and their way back into words."""
+"""The options of the commands: each is declared once, with its panel in the help."""
 
 import math
 import re
+import shlex
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from enum import StrEnum
-from functools import wraps
-from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Any
 
-import typer
-from typer.models import ArgumentInfo, OptionInfo
+import click
+from click.core import ParameterSource
 
-if TYPE_CHECKING:
-    from selfdict.scene.options import UnmixOptions
-
-# Enumerations, since typer shows their values in --help and refuses any other value.
-
-
-class Method(StrEnum):
-    """The method that selects the pure pixels."""
-
-    FGNSR = "fgnsr"
-    SPA = "spa"
-    SNPA = "snpa"
-    XRAY = "xray"
-    VCA = "vca"
-    H2NMF = "h2nmf"
+FORMATS = ("envi", "geotiff", "netcdf", "zarr")
+# Where to write and how much to print does not change the result.
+_NOT_REPEATED = ("output", "force", "quiet", "json", "progress_json", "profile")
+_FILE = click.Path(path_type=Path)
 
 
-class Abundances(StrEnum):
-    """How abundances are computed."""
+class Argument(click.Argument):
+    """An argument that the help describes as it describes an option."""
 
-    SHARES = "shares"
-    UNIT = "unit"
-    NNLS = "nnls"
-    FCLS = "fcls"
+    panel = "Input"
+    rare = False
 
+    def __init__(self, names: list[str], help: str, **settings: Any) -> None:
+        super().__init__(names, **settings)
+        self._help = help
 
-class Endmembers(StrEnum):
-    """What the endmembers are."""
-
-    AUTO = "auto"
-    PIXELS = "pixels"
-    AVERAGE = "average"
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Return the row of the help."""
+        return self.make_metavar(ctx), self._help
 
 
-class Overlap(StrEnum):
-    """The detector whose bands are kept where two see the same wavelengths."""
+class Option(click.Option):
+    """An option with its panel in the help; only ``--help-all`` shows the rare ones."""
 
-    VNIR = "vnir"
-    SWIR = "swir"
-    BOTH = "both"
-
-
-class Format(StrEnum):
-    """The file format of the maps."""
-
-    ENVI = "envi"
-    GEOTIFF = "geotiff"
-    NETCDF = "netcdf"
-    ZARR = "zarr"
+    def __init__(
+        self, names: list[str], panel: str = "Output", rare: bool = False, **settings: Any
+    ) -> None:
+        super().__init__(names, **settings)
+        self.panel = panel
+        self.rare = rare
 
 
-def check_finite(value: float | None) -> float | None:
+def argument(name: str, help: str) -> Callable[..., Any]:
+    """Return the decorator for a path that has to be given."""
+    return click.argument(name, cls=Argument, type=_FILE, help=help)
+
+
+def option(*names: str, **settings: Any) -> Callable[..., Any]:
+    """Return the decorator for an option."""
+    return click.option(*names, cls=Option, **settings)
+
+
+def options(*decorators: Callable[..., Any]) -> Callable[..., Any]:
+    """Return one decorator for several options, which the help shows in this order."""
+
+    def decorate(command: Any) -> Any:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def _finite(ctx: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
     """Refuse nan and inf, which ``float`` also reads: nan is in every range."""
     if value is not None and not math.isfinite(value):
-        raise typer.BadParameter(f"must be a finite number, got {value}")
+        raise click.BadParameter(f"must be a finite number, got {value}")
     return value
 
 
+reading = options(
+    argument("file", "ENVI, GeoTIFF, MATLAB, NetCDF, HDF5, zarr or NumPy file."),
+    option(
+        "--bands",
+        panel="Input",
+        metavar="LIST",
+        help="Bands to use, such as 1-103,109-149 (counted from 1).",
+    ),
+    option(
+        "--roi",
+        panel="Input",
+        metavar="ROWS,COLUMNS",
+        help="Rows and columns to use, such as 10:60,20:80 (counted from 0).",
+    ),
+    option(
+        "--mask", panel="Input", type=_FILE, help="File with one band; pixels not 0 are left out."
+    ),
+    option(
+        "--no-data",
+        panel="Input",
+        metavar="VALUE",
+        type=float,
+        callback=_finite,
+        help="The value that marks missing data; default: as the file says.",
+    ),
+    option(
+        "--variable",
+        panel="Input",
+        metavar="NAME",
+        help="Which array of a .mat, .npz, NetCDF, HDF5 or zarr file.",
+    ),
+    option(
+        "--drop-bad-bands",
+        panel="Input",
+        is_flag=True,
+        rare=True,
+        help="Leave out bands the file marks as bad.",
+    ),
+    option(
+        "--overlap",
+        panel="Input",
+        type=click.Choice(["vnir", "swir", "both"]),
+        rare=True,
+        help="PRISMA, EnMAP: the detector to keep where both see the same; default: vnir.",
+    ),
+    option(
+        "--shape",
+        panel="Input",
+        metavar="ROWS,COLUMNS",
+        rare=True,
+        help="Size of the image, such as 100,150, for a matrix of bands and pixels (.mat, .npz).",
+    ),
+    option(
+        "--layout",
+        panel="Input",
+        metavar="AXES",
+        rare=True,
+        help="Axes of a plain array (.mat, .npy, .npz, HDF5): bands-first, bands-last, or their "
+        "order, such as 'y band x'; default: by the values.",
+    ),
+    # The maximum is more bytes than any machine has.
+    option(
+        "--max-bytes",
+        panel="Limits",
+        metavar="NUMBER",
+        type=click.IntRange(0, 2**62),
+        rare=True,
+        help="Most bytes of one block or loaded array; default: what the file's size makes likely.",
+    ),
+)
+
 # Text, since 'auto' is allowed besides a number.
-Rank = Annotated[
-    str,
-    typer.Option(
-        "--rank",
-        "-r",
-        help="Number of materials; 'auto': the number that 'selfdict rank' recommends.",
-        show_default=False,
-    ),
-]
-KeepBands = Annotated[
-    bool,
-    typer.Option(
-        "--keep-bands",
-        help="Use all bands, also those marked as bad and those with one value in all pixels.",
-    ),
-]
+rank = option(
+    "--rank",
+    "-r",
+    panel="Model",
+    required=True,
+    metavar="NUMBER",
+    help="Number of materials; 'auto': the number that 'selfdict rank' recommends.",
+)
+keep_bands = option(
+    "--keep-bands",
+    panel="Input",
+    is_flag=True,
+    rare=True,
+    help="Use all bands, also those marked as bad and those with one value in all pixels.",
+)
 # numpy's generators take no negative seed.
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
-# The maximum is more than any machine has: the threads are really started, up to the limits of the
-# operating system.
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        min=1, max=4096, help="Largest number of threads; default: all cores.", show_default=False
+seed = option(
+    "--seed",
+    panel="Model",
+    metavar="NUMBER",
+    type=click.IntRange(0),
+    default=0,
+    rare=True,
+    help="Seed of everything random; default: 0.",
+)
+# The threads are really started, up to the limits of the operating system.
+threads = option(
+    "--threads",
+    panel="Limits",
+    metavar="NUMBER",
+    type=click.IntRange(1, 4096),
+    help="Largest number of threads; default: all cores.",
+)
+time_limit = option(
+    "--time-limit",
+    panel="Limits",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    callback=_finite,
+    help="fgnsr: for choosing, proving and comparing, after which the best choice so far is taken; "
+    "reading and mapping are always done.",
+)
+force = option("--force", is_flag=True, help="Replace older output.")
+quiet = option("--quiet", "-q", is_flag=True, help="No progress, no summary.")
+progress_json = option(
+    "--progress-json",
+    is_flag=True,
+    rare=True,
+    help="Progress as lines of JSON on standard error.",
+)
+json = option("--json", is_flag=True, help="Print the results as JSON.")
+
+model = options(
+    rank,
+    option(
+        "--method",
+        panel="Model",
+        type=click.Choice(["fgnsr", "spa", "snpa", "xray", "vca", "h2nmf"]),
+        default="fgnsr",
+        help="How pure pixels are chosen; default: fgnsr.",
     ),
-]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0,
-        callback=check_finite,
-        help="fgnsr: seconds for choosing, proving and comparing, after which the best choice so "
-        "far is taken; reading and mapping are always done.",
-        show_default=False,
+    option(
+        "--candidates",
+        panel="Model",
+        metavar="NUMBER",
+        default="auto",
+        help="fgnsr: number of cluster representatives to choose among, or 'all' pixels. 'auto', "
+        "the default: all if that is predicted to take at most a minute, or 0.4 of a time limit, "
+        "else 500.",
     ),
-]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")]
-# None: see default_output
-OutputOrDefault = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Folder to write; default: the name of the file and '-unmixed', in the current "
-        "folder.",
-        show_default=False,
+    option(
+        "--mu",
+        panel="Model",
+        metavar="NUMBER",
+        default="auto",
+        rare=True,
+        help="fgnsr: the penalty; default: chosen by the program.",
     ),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace older output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
-ProgressJson = Annotated[
-    bool,
-    typer.Option("--progress-json", help="Progress as lines of JSON on standard error."),
-]
-OutputFormat = Annotated[
-    Format | None,
-    typer.Option(help="Default: by the name of the output.", show_default=False),
-]
-
-# Settings that the command of a record always names, so that it also repeats the run with a later
-# version; the second group only goes with FGNSR.
-_ALWAYS = ("method", "abundances", "seed")
-_ALWAYS_WITH_FGNSR = ("candidates", "mu", "endmembers")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The options of ``selfdict unmix`` beside those of reading and writing."""
-
-    rank: Rank
-    method: Annotated[Method, typer.Option(help="How pure pixels are chosen.")] = Method.FGNSR
-    # Text, since 'all' is allowed besides a number.
-    candidates: Annotated[
-        str,
-        typer.Option(
-            help="fgnsr: number of cluster representatives to choose among, or 'all' pixels. "
-            "'auto': all if that is predicted to take at most a minute, or 0.4 of a time limit, "
-            "else 500."
-        ),
-    ] = "auto"
-    mu: Annotated[str, typer.Option(help="fgnsr: the penalty, a number or 'auto'.")] = "auto"
-    library: Annotated[
-        Path | None,
-        typer.Option(
-            help="fgnsr: find spectra of this library instead of pure pixels.",
-            show_default=False,
-        ),
-    ] = None
-    names: Annotated[
-        Path | None,
-        typer.Option(
-            help="Look up what the materials are in this library: a USGS, ECOSTRESS or ASTER "
-            "folder or .txt, .sli, .npz or .csv.",
-            show_default=False,
-        ),
-    ] = None
-    endmembers: Annotated[
-        Endmembers,
-        typer.Option(
-            help="Pure pixels, or (fgnsr) averages over groups of nearly pure ones; auto: averages "
-            "where there are groups."
-        ),
-    ] = Endmembers.AUTO
-    abundances: Annotated[
-        Abundances,
-        typer.Option(
-            help="Parts of each pixel's area (shares); shares relative to spectra of unit length, "
-            "as in many published tables (unit); non-negative coefficients (nnls); or the same "
-            "summing to one (fcls)."
-        ),
-    ] = Abundances.SHARES
-    keep_bands: KeepBands = False
-    format: Annotated[
-        Format | None,
-        typer.Option(help="Format of the maps; default: that of the input.", show_default=False),
-    ] = None
-    time_limit: TimeLimit = None
-    seed: Seed = 0
-    threads: Threads = None
-    compare: Annotated[bool, typer.Option(help="Compare with SPA and VCA in the report.")] = True
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="fgnsr: bound how far the choice is from optimal for all pixels."
-        ),
-    ] = False
-    uncertainty: Annotated[
-        bool, typer.Option(help="Map the standard errors of the abundances, too.")
-    ] = True
-    prove: Annotated[
-        bool | None,
-        typer.Option(
-            help="fgnsr: prove how far the groups suffice and are needed, however long it takes, "
-            "or not at all; default: as long as the fit took, at least 5 s.",
-            show_default=False,
-        ),
-    ] = None
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            help="Address of a dask scheduler whose workers do it, such as tcp://host:8786.",
-            show_default=False,
-        ),
-    ] = None
-
-    def unmix_options(self) -> "UnmixOptions":
-        """Return the same settings as Python has them; libraries are read."""
-        from selfdict.scene import read_library
-        from selfdict.scene.options import UnmixOptions
-
-        prove: bool | str = "auto"
-        if self.prove is not None:
-            prove = self.prove
-        library = None
-        if self.library is not None:
-            library = read_library(self.library)
-        names = None
-        if self.names is not None:
-            names = read_library(self.names)
-        compare: tuple[str, ...] = ()
-        # Pure pixels cannot be compared with the spectra of a library.
-        if self.compare and library is None:
-            compare = tuple(name for name in ("spa", "vca") if name != self.method)
-        return UnmixOptions(
-            r=parse_rank(self.rank),
-            method=self.method.value,
-            candidates=parse_candidates(self.candidates),
-            mu=parse_mu(self.mu),
-            library=library,
-            names=names,
-            endmembers=self.endmembers.value,
-            abundances=self.abundances.value,
-            keep_bands=self.keep_bands,
-            check=self.check,
-            uncertainty=self.uncertainty,
-            prove=prove,
-            compare=compare,
-            max_seconds=self.time_limit,
-            random_state=self.seed,
-        )
-
-    def words(self) -> list[str]:
-        """Return the words that give these settings on a command line."""
-        always: tuple[str, ...] = _ALWAYS
-        if self.method is Method.FGNSR:
-            always += _ALWAYS_WITH_FGNSR
-        return words_of(self, always)
+    option(
+        "--endmembers",
+        panel="Model",
+        type=click.Choice(["auto", "pixels", "average"]),
+        default="auto",
+        help="Pure pixels, or (fgnsr) averages over groups of nearly pure ones; default: averages "
+        "where there are groups.",
+    ),
+    option(
+        "--abundances",
+        panel="Model",
+        type=click.Choice(["shares", "unit", "nnls", "fcls"]),
+        default="shares",
+        help="Parts of each pixel's area (shares, the default); shares relative to spectra of unit "
+        "length, as in many published tables (unit); nonnegative coefficients (nnls); or the same "
+        "summing to one (fcls).",
+    ),
+    option(
+        "--library",
+        panel="Model",
+        type=_FILE,
+        help="fgnsr: find spectra of this library instead of pure pixels.",
+    ),
+    option(
+        "--names",
+        panel="Output",
+        type=_FILE,
+        help="Look up what the materials are in this library: a USGS, ECOSTRESS or ASTER folder or "
+        ".txt, .sli, .npz or .csv.",
+    ),
+    option(
+        "--prove/--no-prove",
+        panel="Model",
+        default=None,
+        help="fgnsr: prove how close the groups alone come to the optimum and what leaving one out "
+        "costs, however long it takes, or not at all; default: as long as the fit took, at least "
+        "5 s.",
+    ),
+    option(
+        "--check",
+        panel="Model",
+        is_flag=True,
+        rare=True,
+        help="fgnsr: bound how far the choice is from optimal for all pixels.",
+    ),
+    seed,
+    keep_bands,
+    option(
+        "--compare/--no-compare",
+        default=True,
+        help="Compare with SPA and VCA in the report; default: compare.",
+    ),
+    option(
+        "--uncertainty/--no-uncertainty",
+        default=True,
+        rare=True,
+        help="Map the standard errors of the abundances, too; default: map them.",
+    ),
+    option(
+        "--format",
+        type=click.Choice(FORMATS),
+        help="Format of the maps; default: that of the input.",
+    ),
+    time_limit,
+    threads,
+    option(
+        "--scheduler",
+        panel="Limits",
+        metavar="ADDRESS",
+        rare=True,
+        help="A dask scheduler whose workers do it, such as tcp://host:8786.",
+    ),
+)
 
 
-def words_of(group: Any, always: tuple[str, ...] = ()) -> list[str]:
-    """Return the words that give a group of options on a command line.
-
-    Options with their default values are left out, unless ``always`` names them.
-    """
-    words = []
-    infos = _infos(type(group))
-    for each in fields(group):
-        value = getattr(group, each.name)
-        info = infos.get(each.name)
-        if isinstance(info, ArgumentInfo):
+def repeated_command(ctx: click.Context) -> str:
+    """Return the command that repeats this run, with a placeholder for its output."""
+    words = ["selfdict", str(ctx.info_name)]
+    for parameter in ctx.command.params:
+        name = str(parameter.name)
+        is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not is_given or name in _NOT_REPEATED:
+            continue
+        value = ctx.params[name]
+        if isinstance(parameter, click.Argument):
             words.append(str(value))
-        if not isinstance(info, OptionInfo):
-            continue
-        if value is None or (value == each.default and each.name not in always):
-            continue
-        option = _option_name(each.name, info)
-        if value is True:
-            words.append(option)
+        elif value is True:
+            words.append(parameter.opts[0])
         elif value is False:
-            words.append(f"--no-{option[2:]}")
+            words.append(parameter.secondary_opts[0])
         else:
-            words += [option, str(value)]
-    return words
-
-
-def _option_name(name: str, info: OptionInfo) -> str:
-    """Return the long name of an option."""
-    # typer keeps the first name that an annotation gives as the default.
-    for given in (info.default, *(info.param_decls or ())):
-        if isinstance(given, str) and given.startswith("--"):
-            return given
-    return f"--{name.replace('_', '-')}"
-
-
-def _infos(group: type) -> dict[str, ArgumentInfo | OptionInfo]:
-    """Return what typer needs to know of the fields of a group that are options."""
-    found = {}
-    for name, hint in get_type_hints(group, include_extras=True).items():
-        for info in getattr(hint, "__metadata__", ()):
-            if isinstance(info, ArgumentInfo | OptionInfo):
-                found[name] = info
-    return found
-
-
-def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take dataclasses, whose fields become options of the command."""
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    parameters = []
-    for parameter in signature(command).parameters.values():
-        if parameter.name not in groups:
-            kind = Parameter.KEYWORD_ONLY
-            parameters.append(parameter.replace(kind=kind, annotation=hints[parameter.name]))
-            continue
-        parameters += _parameters(groups[parameter.name])
-
-    @wraps(command)
-    def flat(**values: Any) -> None:
-        for name, group in groups.items():
-            values[name] = group(**{each: values.pop(each) for each in _infos(group)})
-        command(**values)
-
-    flat.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer looks for it
-    flat.__annotations__ = {each.name: each.annotation for each in parameters}
-    return flat
-
-
-def _parameters(group: Any) -> list[Parameter]:
-    """Return the fields of a group that are options, as parameters of a function."""
-    hints = get_type_hints(group, include_extras=True)
-    infos = _infos(group)
-    parameters = []
-    for each in fields(group):
-        if each.name not in infos:
-            continue
-        default = each.default
-        if default is MISSING:
-            default = Parameter.empty
-        parameters.append(
-            Parameter(
-                each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[each.name]
-            )
-        )
-    return parameters
-
-
-def default_output(file: Path) -> Path:
-    """Return the folder that the outputs for a file are written to by default.
-
-    Examples
-    --------
-    >>> default_output(Path("flights/scene.hdr")).name
-    'scene-unmixed'
-    """
-    # Absolute, since a path such as "." has no name.
-    return Path(f"{file.absolute().stem}-unmixed")
+            words += [parameter.opts[0], str(value)]
+    return shlex.join([*words, "--output", "OUTPUT"])
 
 
 def parse_rank(text: str) -> int | str:
     """Return the number of materials, or "auto"."""
-    if text == "auto":
-        return text
-    # At most 18 digits: more than there are pixels, and Python refuses to convert thousands.
-    if re.fullmatch("[0-9]{1,18}", text) is None or int(text) < 1:
-        raise typer.BadParameter(
-            f"must be a positive number or 'auto', got {text!r}", param_hint="--rank"
-        )
-    return int(text)
+    return _number_or_word(text, "--rank", ("auto",))
 
 
 def parse_candidates(text: str) -> int | str | None:
     """Return the number of candidates; None: all pixels; "auto": as many as take a minute."""
-    if text == "auto":
-        return text
-    if text == "all":
+    value = _number_or_word(text, "--candidates", ("all", "auto"))
+    if value == "all":
         return None
+    return value
+
+
+def _number_or_word(text: str, name: str, words: tuple[str, ...]) -> int | str:
+    if text in words:
+        return text
     # At most 18 digits: more than there are pixels, and Python refuses to convert thousands.
     if re.fullmatch("[0-9]{1,18}", text) is None or int(text) < 1:
-        raise typer.BadParameter(
-            f"must be a positive number, 'all' or 'auto', got {text!r}", param_hint="--candidates"
+        choices = " or ".join(repr(word) for word in words)
+        raise click.BadParameter(
+            f"must be a positive number or {choices}, got {text!r}", param_hint=name
         )
     return int(text)
 
@@ -397,7 +350,7 @@ def parse_mu(text: str) -> float | str:
         mu = math.nan
     # False for NaN, too, which ``float`` also reads from a text.
     if not 0 <= mu < math.inf:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"must be a number that is not negative, or 'auto', got {text!r}", param_hint="--mu"
         )
     return mu

@@ -1,4 +1,4 @@
-"""What ``run.json`` and the table of parameters in the report say about a run."""
+"""What ``run.json`` says about a run: the settings of Python, and what was found."""
 
 import platform
 from dataclasses import asdict
@@ -10,83 +10,78 @@ from typing import TYPE_CHECKING, Any
 from selfdict import __version__
 from selfdict.cli.console import in_command_words
 from selfdict.cli.identify import match_records
-from selfdict.cli.options import Settings
 from selfdict.cli.source import Source, fingerprint
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from selfdict.model.solution import Solution
     from selfdict.scene import RankAdvice, UnmixResult
     from selfdict.scene.result import Comparison
 
 
 def run_record(
     source: Source,
-    settings: Settings,
     result: "UnmixResult",
     scene: "xr.DataArray",
-    command: str,
+    library: Path | None,
+    names: Path | None,
 ) -> dict[str, Any]:
-    """Return everything needed to judge and to repeat the run."""
-    from selfdict.scene.plan import fits_in_memory
-
-    first_row, first_column = source.first_pixel()
-    n_bands, n_rows, n_columns = scene.shape
-    names = None
-    if result.identification is not None:
-        names = match_records(result.identification, result.labels)
-    check = None
-    if result.check is not None:
-        check = asdict(result.check)
-    advice = None
-    if result.rank_advice is not None:
-        advice = rank_record(result.rank_advice)
-    return {
+    """Return what is needed to judge and to repeat the run."""
+    record: dict[str, Any] = {
         "selfdict": __version__,
-        "versions": {"python": platform.python_version()} | _versions(),
+        "versions": _versions(),
         # In UTC, so that records of several machines can be put in order.
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": command,
-        "input": {
-            "path": source.label,
-            # Without hashes if the scene is too large to be kept: they would read it once more.
-            "files": source.fingerprints(hashed=fits_in_memory(scene)),
-            "bands": n_bands,
-            "rows": n_rows,
-            "columns": n_columns,
-            "first_row": first_row,
-            "first_column": first_column,
-        },
-        "library": _library(settings.library),
-        "names_library": _library(settings.names),
+        "input": _input(source, scene),
+        "library": _library(library),
+        "names_library": _library(names),
         "parameters": _parameters(source, result),
-        "seed": settings.seed,
-        "threads": settings.threads,
         "crs": result.crs,
-        "pure_pixels": _pure_pixels(result, n_columns),
-        "names": names,
+        "pure_pixels": _pure_pixels(result, scene.sizes["x"]),
+        "names": None,
         "relative_error": result.relative_error,
         "pixel_error": result.pixel_error,
-        "negative_values": _negative_values(result),
+        "negative_values": None,
         "groups": _groups(result),
-        **_solution(result),
-        "check": check,
+        **_solution(result.solution),
+        "check": None,
         "proof": _proof(result),
         "seconds": dict(result.seconds),
         "comparison": [method_record(other) for other in result.comparison],
         "skipped": list(result.skipped),
-        **_preflight(result),
-        "rank_advice": advice,
+        "preflight": [],
+        "bands_left_out": [],
+        "rank_advice": None,
     }
+    if result.identification is not None:
+        record["names"] = match_records(result.identification, result.labels)
+    if result.negative is not None:
+        record["negative_values"] = asdict(result.negative) | {"treatment": "used as they are"}
+    if result.check is not None:
+        record["check"] = asdict(result.check)
+    if result.preflight is not None:
+        record["preflight"] = result.preflight.sentences
+        record["bands_left_out"] = result.preflight.left_out.tolist()
+    if result.rank_advice is not None:
+        record["rank_advice"] = rank_record(result.rank_advice)
+    return record
 
 
-def _preflight(result: "UnmixResult") -> dict[str, Any]:
-    """Return what was said about the scene, and the bands that were left out of it."""
-    if result.preflight is None:
-        return {"preflight": [], "bands_left_out": []}
+def _input(source: Source, scene: "xr.DataArray") -> dict[str, Any]:
+    from selfdict.scene.plan import fits_in_memory
+
+    n_bands, n_rows, n_columns = scene.shape
+    first_row, first_column = source.first_pixel()
     return {
-        "preflight": result.preflight.sentences,
-        "bands_left_out": result.preflight.left_out.tolist(),
+        "path": source.label,
+        # Without hashes if the scene is too large to be kept: they would read it once more.
+        "files": source.fingerprints(hashed=fits_in_memory(scene)),
+        "bands": n_bands,
+        "rows": n_rows,
+        "columns": n_columns,
+        "first_row": first_row,
+        "first_column": first_column,
     }
 
 
@@ -144,19 +139,6 @@ def _pure_pixels(result: "UnmixResult", n_columns: int) -> list[dict[str, Any]]:
     return pixels
 
 
-def _negative_values(result: "UnmixResult") -> dict[str, Any] | None:
-    """Return how many values are negative, and what is done with them."""
-    negative = result.negative
-    if negative is None:
-        return None
-    return {
-        "count": negative.count,
-        "values": negative.n_values,
-        "lowest": negative.lowest,
-        "treatment": "used as they are",
-    }
-
-
 def _groups(result: "UnmixResult") -> list[dict[str, Any]] | None:
     """Return size, weight and proof of the group of each material; None for other methods."""
     if result.group_weights is None:
@@ -174,25 +156,14 @@ def _groups(result: "UnmixResult") -> list[dict[str, Any]] | None:
     return groups
 
 
-def _solution(result: "UnmixResult") -> dict[str, Any]:
+def _solution(solution: "Solution | None") -> dict[str, Any]:
     """Return the facts about the solution of the model; None for methods without one."""
-    solution = result.solution
     if solution is None:
-        names = (
-            "objective",
-            "dual_bound",
-            "gap",
-            "mu",
-            "status",
-            "status_in_words",
-            "candidates",
-            "support",
-        )
-        return dict.fromkeys(names)
+        return dict.fromkeys(("objective", "dual_bound", "gap", "mu", "status", "candidates"))
     return {
         "objective": float(solution.objective),
         "dual_bound": float(solution.dual_bound),
-        "gap": result.gap,
+        "gap": float(solution.gap),
         "mu": float(solution.mu),
         "status": solution.status.name.lower(),
         "status_in_words": in_command_words(str(solution.status)),
@@ -240,8 +211,8 @@ def _parameters(source: Source, result: "UnmixResult") -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of the packages that influence the numbers."""
-    versions = {}
+    """Return the versions of Python and of the packages that influence the numbers."""
+    versions = {"python": platform.python_version()}
     for package in ("numpy", "scipy", "scikit-learn", "numba", "xarray", "rasterio"):
         try:
             versions[package] = metadata.version(package)
@@ -251,70 +222,31 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def parameter_table(
-    source: Source, settings: Settings, result: "UnmixResult", record: dict[str, Any]
-) -> dict[str, str]:
-    """Return the rows of the report's table of parameters."""
+def parameter_table(record: dict[str, Any]) -> dict[str, str]:
+    """Return the rows of the report's table of parameters: what is known of a record."""
     shape = record["input"]
-    left_out = "none"
-    if record["bands_left_out"]:
-        left_out = f"{len(record['bands_left_out'])} (the findings say which)"
-    abundances = {
-        "shares": "parts of each pixel's area (shares)",
-        "unit": "shares relative to spectra of unit length (unit)",
-        "nnls": "non-negative coefficients (nnls)",
-        "fcls": "non-negative coefficients that sum to one (fcls)",
-    }[settings.abundances]
-    endmembers = "pure pixels"
-    if settings.library is not None:
-        endmembers = "spectra of the library"
-    elif result.parameters["endmembers"] == "average":
-        endmembers = "averages over groups of nearly pure pixels"
     versions = (f"{name} {version}" for name, version in record["versions"].items())
-    time_limit = None
-    if settings.time_limit is not None:
-        time_limit = f"{settings.time_limit:g} s"
-        if record["skipped"]:
-            time_limit += f"; left out: {'; '.join(record['skipped'])}"
     rows = {
-        "File": source.label,
-        "Size": f"{shape['rows']} × {shape['columns']} pixels, {shape['bands']} bands",
-        "Region": source.roi,
-        "Bands": source.bands,
-        "Mask": source.mask,
-        "Bands left out": left_out,
-        "Method": settings.method,
-        "Number of materials": result.parameters["r"],
-        **_model_rows(settings, result),
-        "Spectra": endmembers,
-        "Abundances": abundances,
-        "Time limit": time_limit,
-        "Seed": settings.seed,
-        "Made": record["created"],
-        "Versions": ", ".join(versions),
+        "file": shape["path"],
+        "size": f"{shape['rows']} × {shape['columns']} pixels, {shape['bands']} bands",
+        **record["parameters"],
+        "created": record["created"],
+        "versions": ", ".join(versions),
     }
+    if record["mu"] is not None:
+        rows["mu"] = f"{record['mu']:.4g}"
+    for name in ("library", "names_library"):
+        if record[name] is not None:
+            rows[name] = record[name]["path"]
     # A zarr store has thousands of files; run.json has the hashes of all of them, if any.
-    for name, file in list(record["input"]["files"].items())[:4]:
+    for name, file in list(shape["files"].items())[:4]:
         rows[f"SHA-256 of {name}"] = file["sha256"]
-    return {name: str(value) for name, value in rows.items() if value is not None}
+    return {name.replace("_", " "): _in_words(value) for name, value in rows.items() if value}
 
 
-def _model_rows(settings: Settings, result: "UnmixResult") -> dict[str, str]:
-    """Return the rows about the convex model, for methods that solve one."""
-    solution = result.solution
-    if solution is None:
-        return {}
-    rows = {}
-    n_candidates = len(solution.diagonal)
-    if settings.library is not None:
-        rows["Library"] = f"{settings.library}, {n_candidates} spectra"
-        # Then the diagonal belongs to the spectra, and the columns of the solution to the pixels.
-        n_candidates = solution.coef.shape[1]
-    asked = result.parameters.get("candidates")
-    rows["Candidates"] = result.parameters.get("candidates_reason", "all pixels")
-    if asked:
-        rows["Candidates"] = f"{n_candidates} cluster representatives ({asked} asked for)"
-    rows["Penalty μ"] = f"{solution.mu:.4g}"
-    if settings.mu == "auto":
-        rows["Penalty μ"] += " (chosen by the program)"
-    return rows
+def _in_words(value: Any) -> str:
+    if value is True:
+        return "yes"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(item) for item in value)
+    return str(value)

@@ -1,23 +1,23 @@
 """One run of ``unmix``: from a source to a folder of outputs."""
 
 import json
-import shlex
 import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from selfdict._errors import InputError
-from selfdict.cli.console import ProgressBars, json_value
-from selfdict.cli.options import Settings
+from selfdict.cli.console import json_value
 from selfdict.cli.outputs import map_format, write_exports, write_maps
+from selfdict.cli.progress import ProgressLine
 from selfdict.cli.record import parameter_table, run_record
 from selfdict.cli.source import Source
 from selfdict.compute.threads import thread_limit
+from selfdict.files.errors import SceneError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,17 +28,41 @@ if TYPE_CHECKING:
 _MAX_MAP_BYTES = 2**28  # of maps that are held in memory
 
 
+@dataclass(frozen=True)
+class Run:
+    """What ``unmix`` was asked for: the file, the settings of Python, and those of the command."""
+
+    source: Source
+    options: "UnmixOptions"
+    title: str
+    command: str  # that repeats the run
+    format: str | None = None
+    library: Path | None = None
+    names: Path | None = None
+    threads: int | None = None
+    scheduler: str | None = None
+
+
+def read_optional_library(path: Path | None) -> "xr.DataArray | None":
+    """Return a library, if one is given."""
+    if path is None:
+        return None
+    from selfdict.scene.library import read_library
+
+    return read_library(path)
+
+
 def look_at(
-    scene: "xr.DataArray", keep_bands: bool, bars: ProgressBars, client: Any = None
+    scene: "xr.DataArray", keep_bands: bool, line: ProgressLine, client: Any = None
 ) -> "tuple[xr.DataArray, Preflight]":
     """Read the scene, keep it if it fits in memory, and print what there is to know about it."""
-    from selfdict.scene import preflight
     from selfdict.scene.plan import held_in_memory
+    from selfdict.scene.preflight import preflight
 
     scene = held_in_memory(scene, client)
-    progress = partial(bars.steps(), "preflight")
+    progress = partial(line.step, "preflight")
     look = preflight(scene, keep_bands=keep_bands, client=client, progress=progress)
-    bars.print_notes(look.sentences)
+    line.print_notes(look.sentences)
     return scene, look
 
 
@@ -47,7 +71,7 @@ def run_unmix(
     scene: "xr.DataArray",
     options: "UnmixOptions",
     look: "Preflight",
-    bars: ProgressBars,
+    line: ProgressLine,
     client: Any = None,
 ) -> "UnmixResult":
     """Unmix the scene that was read from a source."""
@@ -56,18 +80,16 @@ def run_unmix(
     from selfdict.scene.unmix import unmix_scene
 
     if options.is_fgnsr:
-        options = replace(options, estimator={"callback": bars.solver()})
+        options = replace(options, estimator={"callback": line.solver()})
     with naming_the_file(source), warnings.catch_warnings():
         # Record, report and summary say how the solver ended and how large the gap is.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return unmix_scene(scene, options, look, client, bars.steps())
+        return unmix_scene(scene, options, look, client, line.step)
 
 
 @contextmanager
 def naming_the_file(source: Source) -> Iterator[None]:
     """Let errors about the matrix, such as more materials than pixels, name the file."""
-    from selfdict.scene import SceneError
-
     try:
         yield
     except SceneError:
@@ -77,29 +99,21 @@ def naming_the_file(source: Source) -> Iterator[None]:
         raise SceneError(source.label, str(error)) from error
 
 
-def unmix_into(
-    folder: Path,
-    source: Source,
-    scene: "xr.DataArray",
-    settings: Settings,
-    options: "UnmixOptions",
-    bars: ProgressBars,
-    *,
-    title: str,
-) -> dict[str, Any]:
+def unmix_into(folder: Path, run: Run, scene: "xr.DataArray", line: ProgressLine) -> dict[str, Any]:
     """Unmix a scene, write all outputs into ``folder``, and return the contents of ``run.json``."""
-    from selfdict.report import write_report
-    from selfdict.scene import write_spectra
+    from selfdict.report.page import write_report
+    from selfdict.scene.files import write_spectra
 
     # Before the work, since not every format has room for every grid.
-    format = map_format(settings.format, source, scene)
-    bars.print_notes(format.notes)
+    format = map_format(run.format, run.source, scene)
+    line.print_notes(format.notes)
     maps = None
-    if _stream_maps(scene, settings, options):
+    if _stream_maps(scene, run):
         maps = folder / "maps"
-    with thread_limit(settings.threads), _cluster(settings.scheduler) as client:
-        scene, look = look_at(scene, settings.keep_bands, bars, client)
-        result = run_unmix(source, scene, replace(options, maps=maps), look, bars, client)
+    with thread_limit(run.threads), _cluster(run.scheduler) as client:
+        scene, look = look_at(scene, run.options.keep_bands, line, client)
+        options = replace(run.options, maps=maps)
+        result = run_unmix(run.source, scene, options, look, line, client)
 
     # Maps that are streamed are zarr stores already: they move once the report has read them.
     already_written = maps is not None and format.name == "zarr"
@@ -107,15 +121,15 @@ def unmix_into(
     notes = [*format.notes, *result.notes, *write_exports(result, folder)]
     if not already_written:
         write_maps(result, folder, format)
-    command = command_line(source, replace(settings, rank=str(result.parameters["r"])))
-    record = run_record(source, settings, result, scene, command) | {"notes": notes}
+    record = run_record(run.source, result, scene, run.library, run.names)
+    record |= {"command": run.command, "threads": run.threads, "notes": notes}
     write_report(
         result,
         scene,
         folder / "report.html",
-        title=title,
-        parameters=parameter_table(source, settings, result, record),
-        command=command,
+        title=run.title,
+        parameters=parameter_table(record),
+        command=run.command,
     )
     if maps is not None:
         if already_written:
@@ -128,13 +142,6 @@ def unmix_into(
     return record
 
 
-def command_line(source: Source, settings: Settings) -> str:
-    """Return the command that repeats a run."""
-    # A placeholder: the output of this run exists already.
-    words = ["selfdict", "unmix", *source.words(), *settings.words(), "--output", "OUTPUT"]
-    return shlex.join(words)
-
-
 def _cluster(scheduler: str | None) -> AbstractContextManager[Any]:
     """Return the client of a scheduler as a context manager; without one, None."""
     if scheduler is None:
@@ -144,7 +151,7 @@ def _cluster(scheduler: str | None) -> AbstractContextManager[Any]:
     return connected(scheduler)
 
 
-def _stream_maps(scene: "xr.DataArray", settings: Settings, options: "UnmixOptions") -> bool:
+def _stream_maps(scene: "xr.DataArray", run: Run) -> bool:
     """Whether the maps are written block by block, as zarr stores, instead of held in memory.
 
     The workers of a cluster always write them, so that they need not be sent to this process.
@@ -152,11 +159,11 @@ def _stream_maps(scene: "xr.DataArray", settings: Settings, options: "UnmixOptio
     from selfdict.scene.options import MOST_MATERIALS
 
     r = MOST_MATERIALS
-    if isinstance(options.r, int):
-        r = options.r
+    if isinstance(run.options.r, int):
+        r = run.options.r
     # Two float32 maps per endmember, the residual and the brightness.
     n_maps = r + 2
-    if options.uncertainty:
+    if run.options.uncertainty:
         n_maps += r
     n_bytes = 4 * n_maps * scene[0].size
-    return settings.scheduler is not None or n_bytes > _MAX_MAP_BYTES
+    return run.scheduler is not None or n_bytes > _MAX_MAP_BYTES

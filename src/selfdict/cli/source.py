@@ -2,15 +2,12 @@
 
 import hashlib
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from selfdict._errors import InputError
-from selfdict.cli.options import Overlap, check_finite, words_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,82 +17,17 @@ if TYPE_CHECKING:
 class Source:
     """The options of reading a scene: a file, and which bands, rows, columns and pixels of it."""
 
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="ENVI, GeoTIFF, MATLAB, NetCDF, HDF5, zarr or NumPy file.", show_default=False
-        ),
-    ]
-    bands: Annotated[
-        str | None,
-        typer.Option(
-            help="Bands to use, such as 1-103,109-149 (counted from 1).", show_default=False
-        ),
-    ] = None
-    # By its full name: typer would otherwise add a second flag with --no-.
-    drop_bad_bands: Annotated[
-        bool, typer.Option("--drop-bad-bands", help="Leave out bands the file marks as bad.")
-    ] = False
-    mask: Annotated[
-        Path | None,
-        typer.Option(help="File with one band; pixels not 0 are left out.", show_default=False),
-    ] = None
-    no_data: Annotated[
-        float | None,
-        typer.Option(
-            "--no-data",
-            callback=check_finite,
-            help="The value that marks missing data; default: as the file says.",
-            show_default=False,
-        ),
-    ] = None
-    roi: Annotated[
-        str | None,
-        typer.Option(
-            help="Rows and columns to use, such as 10:60,20:80 (counted from 0).",
-            show_default=False,
-        ),
-    ] = None
-    variable: Annotated[
-        str | None,
-        typer.Option(
-            help="Which array of a .mat, .npz, NetCDF, HDF5 or zarr file.", show_default=False
-        ),
-    ] = None
-    overlap: Annotated[
-        Overlap | None,
-        typer.Option(
-            "--overlap",
-            help="PRISMA, EnMAP: the detector to keep where both see the same; default: vnir.",
-            show_default=False,
-        ),
-    ] = None
-    shape: Annotated[
-        str | None,
-        typer.Option(
-            help="Rows and columns, such as 100,150, of a matrix of bands and pixels (.mat, .npz).",
-            show_default=False,
-        ),
-    ] = None
-    layout: Annotated[
-        str | None,
-        typer.Option(
-            help="Axes of a plain array (.mat, .npy, .npz, HDF5): bands-first, bands-last, or "
-            "their order, such as 'y band x'; default: by the values.",
-            show_default=False,
-        ),
-    ] = None
-    # More bytes than any machine has; typer refuses a negative number.
-    max_bytes: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=2**62,
-            help="Most bytes of one block or loaded array; default: what the file's size makes "
-            "likely.",
-            show_default=False,
-        ),
-    ] = None
+    file: Path
+    bands: str | None = None
+    drop_bad_bands: bool = False
+    mask: Path | None = None
+    no_data: float | None = None
+    roi: str | None = None
+    variable: str | None = None
+    overlap: str | None = None
+    shape: str | None = None
+    layout: str | None = None
+    max_bytes: int | None = None
     # Not an option: the name of the file in records, if it is not its path.
     name: str | None = None
 
@@ -111,12 +43,9 @@ class Source:
         if self.shape is not None:
             options["shape"] = parse_shape(self.shape)
         # Not every format has these options.
-        if self.variable is not None:
-            options["variable"] = self.variable
-        if self.overlap is not None:
-            options["overlap"] = str(self.overlap)
-        if self.layout is not None:
-            options["layout"] = self.layout
+        for name in ("variable", "overlap", "layout"):
+            if getattr(self, name) is not None:
+                options[name] = getattr(self, name)
         try:
             return read_scene(
                 self.file,
@@ -144,10 +73,6 @@ class Source:
         if self.name is not None:
             return self.name
         return str(self.file)
-
-    def words(self) -> list[str]:
-        """Return the words that give this source on a command line."""
-        return words_of(replace(self, file=Path(self.label)))
 
     def record(self) -> dict[str, Any]:
         """Return the options of reading for the record of a run."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from selfdict.cli.console import print_json, print_line, print_table
 
 if TYPE_CHECKING:
-    from selfdict.scene import RankAdvice
+    from selfdict.scene import Identification, RankAdvice
     from selfdict.scene.result import Comparison
 
 
@@ -26,7 +26,7 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
         f"relative error {percent(record['relative_error'])}"
     )
     if record["parameters"]["endmembers"] == "average":
-        sentence += f" (of the pure pixels themselves {percent(record['pixel_error'])})"
+        sentence += f" with group averages, {percent(record['pixel_error'])} with single pixels"
     if record["gap"] is not None:
         sentence += f", certified gap {within(record['gap'])}"
     if record["rank_advice"] is not None:
@@ -65,20 +65,20 @@ def _found(record: dict[str, Any]) -> str:
 def print_comparison(results: "list[Comparison]") -> None:
     """Print the error of each method, and which is the smallest."""
     smallest_error = min(result.error for result in results)
-    rows = []
+    rows = [("method", "relative error, %", "", "seconds")]
     for result in results:
         mark = ""
         if result.error == smallest_error:
             mark = "best"
         rows.append((result.method, f"{100 * result.error:.2f}", mark, f"{result.seconds:.2f}"))
-    print_table(("method", "relative error, %", "", "seconds"), rows, right=(1, 3))
+    print_table(rows, right=(1, 3))
 
 
 def print_advice(advice: "RankAdvice") -> None:
     """Print the recommendation, its reasons, and the errors it rests on."""
     for sentence in advice.sentences:
         print_line(sentence)
-    rows = []
+    rows = [("materials", "relative error, %", "of pure pixels", "none is below", "")]
     for k, error in enumerate(advice.errors):
         mark = ""
         if k + 1 == advice.r:
@@ -86,24 +86,40 @@ def print_advice(advice: "RankAdvice") -> None:
         pixel_error = f"{100 * advice.pixel_errors[k]:.2f}"
         limit = f"{100 * advice.limits[k]:.2f}"
         rows.append((str(k + 1), f"{100 * error:.2f}", pixel_error, limit, mark))
-    headings = ("materials", "relative error, %", "of pure pixels", "none is below", "")
-    print_table(headings, rows, right=(0, 1, 2, 3))
+    print_table(rows, right=(0, 1, 2, 3))
+
+
+def print_matches(names: list[str], found: "Identification") -> None:
+    """Print which materials of a library the endmembers are."""
+    for note in found.notes:
+        print_line(note)
+    rows = [
+        ("endmember", "material", "nearest spectrum", "angle, °", "next material", "angle, °"),
+    ]
+    for name, match in zip(names, found.matches):
+        first = match.nearest[0]
+        second = ("–", "–")
+        if len(match.nearest) > 1:
+            second = (match.nearest[1].material, f"{match.nearest[1].angle:.1f}")
+        material = match.material or "no match"
+        rows.append((name, material, first.name, f"{first.angle:.1f}", *second))
+    print_table(rows, right=(3, 5))
 
 
 def print_facts(facts: dict[str, Any]) -> None:
-    """Print what ``selfdict info`` says about a file."""
-    findings = facts.pop("findings")
-    left_out = facts.pop("bands_left_out")
-    rows = [(name.replace("_", " "), _in_words(value)) for name, value in facts.items()]
-    rows.append(("bands left out", str(len(left_out))))
-    print_table(("", ""), rows)
-    for sentence in findings:
+    """Print what ``selfdict info`` says about a file: what is known, and its findings."""
+    rows = []
+    for name, value in facts.items():
+        if value is not None and name not in ("findings", "bands_left_out"):
+            rows.append((name.replace("_", " "), _in_words(value)))
+    print_table(rows)
+    for sentence in facts["findings"]:
         print_line(sentence)
 
 
 def _in_words(value: Any) -> str:
-    if value is None:
-        return "–"
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(_in_words(item) for item in value)
     return str(value)

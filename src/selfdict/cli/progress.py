@@ -1,0 +1,123 @@
+"""One line on standard error that says what is being done."""
+
+import json
+import logging
+import math
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from selfdict._display import plain
+from selfdict.cli.console import json_value, print_line
+
+if TYPE_CHECKING:
+    from selfdict.model.solution import Progress as Snapshot
+
+_STEP_NAMES = {
+    "preflight": "Looking at the bands",
+    "read": "Reading",
+    "rank": "Counting materials",
+    "select": "Choosing pure pixels",
+    "abundances": "Mapping abundances",
+}
+_BETWEEN = 0.1  # seconds between two changes of the line
+
+
+class ProgressLine(logging.Handler):
+    """The step, the share that is done, and the time so far; the steps stay above one another.
+
+    Nothing is shown if ``quiet``, or if standard error is not a terminal. What the library logs is
+    shown in lines of its own. With ``as_json``, other programs get lines of JSON instead.
+    """
+
+    def __init__(self, quiet: bool, *, as_json: bool = False) -> None:
+        super().__init__(logging.INFO)
+        self._quiet = quiet
+        self._as_json = as_json
+        self._last_json = ""
+        self._is_shown = not quiet and not as_json and sys.stderr.isatty()
+        self._step = ""
+        self._note = ""
+        self._share = 0.0
+        self._began = 0.0
+        self._drawn = 0.0
+
+    def __enter__(self) -> "ProgressLine":
+        self._logger = logging.getLogger("selfdict")
+        self._level = self._logger.level
+        if self._is_shown:
+            self._logger.addHandler(self)
+            self._logger.setLevel(logging.INFO)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._end_line()
+        self._logger.removeHandler(self)
+        self._logger.setLevel(self._level)
+
+    def print_notes(self, notes: Sequence[str]) -> None:
+        """Write sentences about the input to standard output, one line each."""
+        if self._quiet:
+            return
+        self._end_line()
+        for note in notes:
+            print_line(f"note: {note}")
+
+    def step(self, step: str, share: float) -> None:
+        """Show a step of :func:`selfdict.scene.unmix` and the share of it that is done."""
+        if step != self._step:
+            self._end_line()
+            self._step = step
+            self._note = ""
+            self._began = time.monotonic()
+        self._share = share
+        self._draw(force=share in (0.0, 1.0))
+        self._print_json(step=step, share=round(share, 2))
+
+    def solver(self) -> "Callable[[Snapshot], bool]":
+        """Return the callback of a solver, which shows the certified gap."""
+
+        def report(snapshot: "Snapshot") -> bool:
+            self._note = f"{snapshot.n_active} pixels"
+            # The first bound on the optimum takes a while.
+            if math.isfinite(snapshot.gap):
+                self._note = f"certified gap {100 * snapshot.gap:.3g} %, {self._note}"
+            self._draw()
+            self._print_json(step="select", gap=snapshot.gap, pixels=snapshot.n_active)
+            return False  # the solver goes on
+
+        return report
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a line of the log."""
+        self._end_line()
+        print(plain(record.getMessage()), file=sys.stderr)
+
+    def _print_json(self, **values: Any) -> None:
+        """Write one line of JSON, unless it repeats the last one."""
+        line = json.dumps(json_value(values))
+        if self._as_json and line != self._last_json:
+            print(line, file=sys.stderr, flush=True)
+        self._last_json = line
+
+    def _draw(self, force: bool = False) -> None:
+        now = time.monotonic()
+        if not self._is_shown or not self._step or (now - self._drawn < _BETWEEN and not force):
+            return
+        self._drawn = now
+        name = _STEP_NAMES.get(self._step, self._step)
+        # The duration of the selection is not known before it ends.
+        share = f"{100 * self._share:3.0f} %"
+        if self._step == "select" and self._share < 1:
+            share = "     "
+        line = f"{name:<22} {share} {now - self._began:6.1f} s  {self._note}"
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r\x1b[K{line[:width]}", end="", file=sys.stderr, flush=True)
+
+    def _end_line(self) -> None:
+        if self._is_shown and self._step:
+            self._draw(force=True)
+            print(file=sys.stderr)
+        self._step = ""
