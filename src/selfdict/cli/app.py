@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.group(
+    name="selfdict",
     context_settings={"max_content_width": 100, "help_option_names": ["--help", "-h"]},
     epilog="Exit codes: 0 fine, 1 a defect of the program, 2 bad input or usage, 130 interrupted.",
 )
@@ -95,6 +96,7 @@ def demo_scene(real: bool) -> "tuple[xr.DataArray, int, str]":
 @click.pass_context
 def unmix(
     ctx: click.Context,
+    /,
     rank: str,
     method: str,
     candidates: str,
