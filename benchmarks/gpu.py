@@ -175,8 +175,8 @@ def equal_results(torch: Any) -> None:
 
 def device_iteration(torch: Any, problem: Problem) -> Any:
     """Return the state of Algorithm 1 with its arrays on the GPU."""
-    from selfdict.gpu.gradient import DeviceArrays
     from selfdict.solvers.gradient_data import GradientData
+    from selfdict.solvers.gradient_device import DeviceArrays
     from selfdict.solvers.iteration import Iteration
 
     device = torch.device("cuda")
@@ -300,14 +300,14 @@ def solve(torch: Any, problem: Problem, device: str) -> Solution:
 def parts(torch: Any, timer: Timer, problem: Problem, solution: Solution) -> None:
     """Time the parts of a step of working_set on all columns, at a solution."""
     from selfdict.model.score_bounds import ScoreBounds
-    from selfdict.solvers.gates import Gates
+    from selfdict.solvers.newton import Gates
     from selfdict.solvers.search_data import SearchData
 
     columns = SearchData.of(problem, torch.device("cuda")).columns
     gates = Gates(columns)
     t = solution.diagonal[solution.support].astype(np.float64)
     gates.open(solution.support, t)
-    theta = gates.fitted.multiplier(rough=False)
+    theta = gates.fitted.multiplier()
     bounds = ScoreBounds(columns.rows)
     penalty = problem.require_mu() * problem.p
     nothing = np.zeros(1)
@@ -315,7 +315,7 @@ def parts(torch: Any, timer: Timer, problem: Problem, solution: Solution) -> Non
         ("all columns fitted, from zero", lambda: gates.open(solution.support, t)),
         ("all columns fitted, from the solution", lambda: gates.evaluate(t)),
         ("second derivatives", gates.hessian),
-        ("residual and its sums", lambda: gates.fitted.multiplier(rough=False)),
+        ("residual and its sums", lambda: gates.fitted.multiplier()),
         (
             "all rows bounded or scored",
             lambda: bounds.scores(theta.sums, penalty, nothing, False),

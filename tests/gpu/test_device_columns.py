@@ -20,7 +20,7 @@ from selfdict.gpu.matrix import long_gram  # noqa: E402
 from selfdict.kernels import gates as cpu  # noqa: E402
 from selfdict.kernels.curvature import curvature  # noqa: E402
 from selfdict.model.dense_rows import MemoryRows  # noqa: E402
-from selfdict.solvers.gates import Gates  # noqa: E402
+from selfdict.solvers.newton import Gates  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 pytestmark = pytest.mark.usefixtures("one_torch_thread")

@@ -12,7 +12,7 @@ from selfdict.model.penalties import Linear
 from selfdict.model.problem import jitter
 from selfdict.model.solution import Status
 from selfdict.solvers.block_search import SPENT, _columns, _Survey, solve_blocks
-from selfdict.solvers.gates import Gates
+from selfdict.solvers.newton import Gates
 from selfdict.solvers.view import View
 
 
@@ -87,8 +87,8 @@ def test_multipliers_of_blocks_are_multipliers(rows, rough):
     blocks = Gates(_columns(_Survey.of(ArrayBlocks(M, 23), 100), 1e-2))
     for gates in (whole, blocks):
         gates.open(np.array([70, 3, 41]), np.array([0.5, 0.2, 0.7]))
-    expected = whole.fitted.multiplier(rough=False)
-    found = blocks.fitted.multiplier(rough=False)
+    expected = whole.fitted.multiplier()
+    found = blocks.fitted.multiplier()
     assert found.quadratic == pytest.approx(expected.quadratic, rel=1e-12)
     np.testing.assert_allclose(found.inner, expected.inner, rtol=1e-9, atol=1e-12)
     scores = found.scores(rows, rough)

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -25,8 +25,11 @@ from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.dense_rows import DenseSums, MemoryRows
 from selfdict.model.dual import DualTerms, scores_from_above
-from selfdict.model.score_bounds import ColumnSums, UnitRows
+from selfdict.model.score_bounds import UnitRows
 from selfdict.model.score_metric import MetricSums, Projection
+
+# what a pass returns for some columns: numbers, arrays and tuples, which are added
+Sums = TypeVar("Sums", bound=tuple[object, ...])
 
 # columns that are fitted at a time, which bounds the memory of a task
 COLUMNS_PER_FIT = 16384
@@ -67,7 +70,7 @@ class BlockColumns:
             slack=self.slack,
         )
 
-    def fit(self, exact: bool = False) -> "BlockFit":
+    def fit(self) -> "BlockFit":
         return BlockFit(self)
 
     def first_atoms(self, count: int) -> Array:
@@ -94,10 +97,10 @@ class BlockFit:
     def start_from_zero(self) -> None:
         """Do nothing: columns that have not been fitted before start from zero."""
 
-    def saved_state(self) -> None:
-        """Return nothing: states are kept where the columns are fitted."""
+    def save_state(self) -> None:
+        """Do nothing: states are kept where the columns are fitted."""
 
-    def restore_state(self, state: None) -> None:
+    def restore_state(self) -> None:
         """Do nothing: the next fit starts where the last one ended."""
 
     def evaluate(self, t: Array) -> Array:
@@ -109,14 +112,14 @@ class BlockFit:
     def hessian(self) -> Array:
         return self._hessian
 
-    def multiplier(self, rough: bool = False) -> "BlockMultiplier":
+    def multiplier(self) -> "BlockMultiplier":
         return BlockMultiplier(self)
 
     def rows(self, index: Array) -> Array:
         (entries,) = self.total(partial(_entries, index))
         return np.concatenate(entries, axis=1) / self.columns.w[self.atoms[index], None]
 
-    def total(self, function: Callable[[MemoryFit], tuple[Any, ...]]) -> tuple[Any, ...]:
+    def total(self, function: Callable[[MemoryFit], Sums]) -> Sums:
         """Return the sums, over all columns, of what a function returns for fitted ones."""
         task = _Pass(self.columns.search, self.atoms, self.D, self.t, function)
         answers = self.columns.M.blocks.run(task, self._parts())
@@ -145,7 +148,7 @@ class BlockPart(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Pass:
+class _Pass(Generic[Sums]):
     """The task of a pass: sums over the columns of a block, fitted to gates t.
 
     ``atoms`` (k,) are the indices of the atoms among all columns, ``D`` (m, k) their values, scaled
@@ -156,9 +159,9 @@ class _Pass:
     atoms: Array
     D: Array
     t: Array
-    function: Callable[[MemoryFit], tuple[Any, ...]]
+    function: Callable[[MemoryFit], Sums]
 
-    def __call__(self, M: Array, part: BlockPart) -> tuple[Any, ...]:
+    def __call__(self, M: Array, part: BlockPart) -> Sums:
         # products are taken inside slices
         with single_threaded_blas():
             return reduce(_add, map(self.function, self.fits(M, part)))
@@ -179,15 +182,15 @@ class _Pass:
             place = Place(self.search, part.number, first)
             state = warm_starts.state(place, self.atoms)
             if state is not None:
-                fit.restore_state(state)
+                fit.state[:] = state
             fit.evaluate(self.t)
             warm_starts.keep(place, self.atoms, fit.state)
             yield fit
 
 
-def _add(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
+def _add(first: Sums, second: Sums) -> Sums:
     """Add what two passes return, entry by entry: numbers are added, tuples joined."""
-    return tuple(map(operator.add, first, second))
+    return cast(Sums, tuple(map(operator.add, first, second)))
 
 
 def _derivatives(fit: MemoryFit) -> tuple[Array, Array]:
@@ -203,7 +206,6 @@ def _entries(index: Array, fit: MemoryFit) -> tuple[tuple[Array]]:
 class BlockMultiplier:
     """θ of all columns of blocks: every sum over it is a pass that fits the columns anew."""
 
-    is_proof = True
     is_formed = True
 
     def __init__(self, fit: BlockFit) -> None:
@@ -218,7 +220,7 @@ class BlockMultiplier:
         self.quadratic = math.fsum(quadratic)
 
     @property
-    def sums(self) -> ColumnSums:
+    def sums(self) -> "BlockMultiplier":
         return self
 
     @property
@@ -226,12 +228,10 @@ class BlockMultiplier:
         return self.fit.columns.M.shape
 
     def metric_sums(self) -> MetricSums:
-        metric: MetricSums = self._metric
-        return metric
+        return self._metric
 
     def sums_of_centres(self, centres: Array, reach: float) -> Array:
-        of_centres: Array = self._of_centres  # those of the clusters of all rows
-        return of_centres
+        return self._of_centres  # those of the clusters of all rows
 
     def projected_sums(self, projection: Projection, coordinates: Array) -> Array:
         (sums,) = self.fit.total(partial(_projected_sums, projection, coordinates))
@@ -261,7 +261,10 @@ class BlockMultiplier:
         return DualTerms(self.linear, self.quadratic, above)
 
 
-def _first_sums(centres: Array, fit: MemoryFit) -> tuple[Any, ...]:
+FirstSums = tuple[tuple[Array], tuple[float], tuple[float], MetricSums, Array]
+
+
+def _first_sums(centres: Array, fit: MemoryFit) -> FirstSums:
     """Return all sums over θ that do not depend on the rows but on their clusters.
 
     They are s_j m_jᵀr_j, ⟨θ, M⟩ from below, ⟨θ, R⟩ from above, the sums of the metric, and the sums

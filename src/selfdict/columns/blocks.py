@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from selfdict._validation import Array
-from selfdict.model.dense_rows import bounds_by_clusters
-from selfdict.model.row_clusters import RowClusters
+from selfdict.model.dense_rows import RowClusters, bounds_by_clusters
 from selfdict.model.score_bounds import ColumnSums, Step, UnitRows
 from selfdict.model.score_metric import Metric
 from selfdict.model.screening import positive_sums, summation_depth
+
+Part = TypeVar("Part")
+Answer = TypeVar("Answer")
 
 
 class ColumnBlocks(Protocol):
@@ -21,14 +24,14 @@ class ColumnBlocks(Protocol):
     def sizes(self) -> Array:
         """Columns per block, (n_blocks,) of int. None of them is zero."""
 
-    def run(self, task: Callable[[Array, Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
+    def run(self, task: Callable[[Array, Part], Answer], parts: Iterable[Part]) -> Iterator[Answer]:
         """Yield ``task(M, part)`` of each block M (m, n_b) with its part, in order.
 
         The task may run in another process: it is pickled, and so are parts and answers. It must
         give the same answer, up to rounding, if it runs twice.
         """
 
-    def everywhere(self, function: Callable[[], Any]) -> None:
+    def everywhere(self, function: Callable[[], None]) -> None:
         """Call a function in each process that runs tasks."""
 
 
@@ -38,7 +41,7 @@ class BlockMatrix:
     Columns that a search needs again are remembered.
     """
 
-    def __init__(self, blocks: ColumnBlocks, n_features: int, dtype: Any) -> None:
+    def __init__(self, blocks: ColumnBlocks, n_features: int, dtype: DTypeLike) -> None:
         self.blocks = blocks
         self.dtype = np.dtype(dtype)
         self.edges = np.append(0, np.cumsum(blocks.sizes))
@@ -91,7 +94,7 @@ class BlockMatrix:
             yield indices[part] - first, *(vector[part] for vector in vectors)
 
 
-def _take(M: Array, part: tuple[Array]) -> Array:
+def _take(M: Array, part: tuple[Array, ...]) -> Array:
     return M[:, part[0]]
 
 

@@ -7,7 +7,6 @@ feature and column, lies on the device. :mod:`selfdict.gpu` holds the kernels.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from selfdict._validation import Array
 from selfdict.columns.memory import MemoryColumns
 from selfdict.columns.multipliers import DenseMultiplier
 from selfdict.columns.protocol import own_atoms
-from selfdict.compute.device import to_device
+from selfdict.compute.device import Device, Tensor, to_device
 from selfdict.gpu.bounded_fit import curvature, fit_columns
 from selfdict.gpu.score_bounds import Clusters, cluster_bounds, metric_sums
 from selfdict.gpu.screening import Screen, plain_sums
@@ -40,14 +39,14 @@ class DeviceRows(MemoryRows):
     undecided is scored at once.
     """
 
-    def __init__(self, D: Array, v: Array, device: Any) -> None:
+    def __init__(self, D: Array, v: Array, device: Device) -> None:
         super().__init__(D, v)
         self.device = device
         self.screen = Screen(D, v, device)
         self.positive_sums = self.screen.positive_sums
 
     @property
-    def atoms(self) -> Any:
+    def atoms(self) -> Tensor:
         """The atoms scaled to v = 1, (d, m), on the device."""
         return self.screen.left
 
@@ -57,7 +56,7 @@ class DeviceRows(MemoryRows):
         return lengths
 
     @cached_property
-    def positive_lengths(self) -> Any:
+    def positive_lengths(self) -> Tensor:
         """‖d_i‖₂/v_i on the device, where zero counts as one."""
         torch = optional("torch")
         lengths = _norms(self.atoms)
@@ -112,7 +111,7 @@ class DeviceColumns(MemoryColumns):
         w: Array,
         s: Array,
         rows: DeviceRows,
-        values: Any,
+        values: Tensor,
         is_tied: bool,
         indices: Array | None = None,
     ) -> None:
@@ -121,7 +120,7 @@ class DeviceColumns(MemoryColumns):
 
     @classmethod
     def of(
-        cls, M: Array, w: Array, s: Array, atoms: Array, v: Array, is_tied: bool, device: Any
+        cls, M: Array, w: Array, s: Array, atoms: Array, v: Array, is_tied: bool, device: Device
     ) -> "DeviceColumns":
         """Put all columns M (m, n) and their atoms (m, d) on a device."""
         rows = DeviceRows(atoms, v, device)
@@ -147,7 +146,7 @@ class DeviceColumns(MemoryColumns):
             indices,
         )
 
-    def fit(self, exact: bool = False) -> "DeviceFit":
+    def fit(self) -> "DeviceFit":
         return DeviceFit(self)
 
 
@@ -197,13 +196,13 @@ class DeviceFit:
     def start_from_zero(self) -> None:
         self.state.zero_()
 
-    def saved_state(self) -> Any:
-        return self.state.clone()
+    def save_state(self) -> None:
+        self._saved_state = self.state.clone()
 
-    def restore_state(self, state: Any) -> None:
-        self.state.copy_(state)
+    def restore_state(self) -> None:
+        self.state.copy_(self._saved_state)
 
-    def _residual(self, part: slice, n_atoms: int) -> Any:
+    def _residual(self, part: slice, n_atoms: int) -> Tensor:
         """Return y_j − D z_j of some columns and the first atoms, (p, m)."""
         torch = optional("torch")
         return torch.addmm(self.values[part], self.Z[part, :n_atoms], self.D[:n_atoms], alpha=-1.0)
@@ -236,7 +235,7 @@ class DeviceFit:
         H: Array = curvature(self.G, self.weight, self.state).cpu().numpy()
         return H
 
-    def multiplier(self, rough: bool = False) -> DenseMultiplier:
+    def multiplier(self) -> DenseMultiplier:
         torch = optional("torch")
         theta = torch.empty_like(self.values)
         inner = torch.empty_like(self.weight)
@@ -267,7 +266,7 @@ class DeviceSums:
     """The sums over the columns of θ (m, l), float64, on a device."""
 
     rows: DeviceRows
-    theta: Any
+    theta: Tensor
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -277,7 +276,7 @@ class DeviceSums:
     def metric_sums(self) -> MetricSums:
         return MetricSums(*metric_sums(self.theta), self.theta.shape[1])
 
-    def sums_of_centres(self, centres: Any, reach: float) -> Array:
+    def sums_of_centres(self, centres: Tensor, reach: float) -> Array:
         sums = plain_sums(centres, self.theta, np.float64)
         sums += 2 * dot_error(sum(self.shape)) * reach * _norms(centres)
         on_host: Array = sums.cpu().numpy()
@@ -298,12 +297,12 @@ class DeviceSums:
         return np.asarray(sums / rows.norms[rows.index])
 
 
-def _norms(A: Any) -> Any:
+def _norms(A: Tensor) -> Tensor:
     """Return the norms of the rows."""
     return optional("torch").linalg.vector_norm(A, dim=1)
 
 
-def _replace_columns(A: Any, kept: Array, added: int) -> Any:
+def _replace_columns(A: Tensor, kept: Array, added: int) -> Tensor:
     """Keep some columns of A and append zeros (the value of ZERO, for a state)."""
     index = to_device(np.flatnonzero(kept), A.device)
     out = A.new_zeros((len(A), len(index) + added))

@@ -10,16 +10,15 @@ import numpy as np
 from scipy.sparse import issparse
 
 from selfdict._validation import Array
-from selfdict.columns.multipliers import DenseMultiplier, GramMultiplier, SparseMultiplier
+from selfdict.columns.multipliers import DenseMultiplier, SparseMultiplier
 from selfdict.columns.protocol import ColumnFit, Multiplier, own_atoms, scaled_atoms
 from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.columns import squared_norms
 from selfdict.kernels.curvature import curvature
 from selfdict.kernels.gates import GATE, ZERO, fit_columns
 from selfdict.model.dense_rows import MemoryRows
+from selfdict.model.objective import SparseResidual
 from selfdict.model.score_bounds import Rows
-from selfdict.model.screening import gram
-from selfdict.model.sparse import SparseResidual
 from selfdict.peers.spa import spa
 
 # up to this many columns, their products with the atoms are held; beyond they are taken anew each
@@ -27,9 +26,6 @@ from selfdict.peers.spa import spa
 HELD_COLUMNS = 200_000
 # times the median weight: beyond, second derivatives are not updated but computed anew
 LONG_COLUMN = 1e4
-# up to this many points with at least this many features, all n×n products are held
-GRAM_POINTS = 2000
-GRAM_FEATURES = 100
 
 
 class MemoryColumns:
@@ -96,19 +92,8 @@ class MemoryColumns:
             slack=self.slack,
         )
 
-    @cached_property
-    def gram(self) -> Array | None:
-        """The products of all points, where these are few and of many features, else None."""
-        if not self.is_tied or self.is_sample or issparse(self.M):
-            return None
-        if len(self.w) > GRAM_POINTS or self.M.shape[0] < GRAM_FEATURES:
-            return None
-        return gram(self.M, self.w)
-
-    def fit(self, exact: bool = False) -> ColumnFit:
-        if exact:
-            return MemoryFit(self)
-        return MemoryFit(self, self.gram)
+    def fit(self) -> ColumnFit:
+        return MemoryFit(self)
 
     def first_atoms(self, count: int) -> Array:
         if not self.is_tied:
@@ -123,12 +108,11 @@ class MemoryFit:
     """Columns in memory fitted within the gates of a working set.
 
     ``Z`` and ``state`` (l, k) are the fitted columns, and whether each entry is at zero, at its
-    gate or free in between. ``gram`` (n, n) are the products of all points, if they are held.
+    gate or free in between.
     """
 
-    def __init__(self, columns: MemoryColumns, gram: Array | None = None) -> None:
+    def __init__(self, columns: MemoryColumns) -> None:
         self.columns = columns
-        self.gram = gram
         self.weight = columns.weight
         n = len(columns.w)
         self.atoms = np.empty(0, np.int64)
@@ -136,10 +120,11 @@ class MemoryFit:
         self.G = np.empty((0, 0))  # products of the atoms with each other
         # products of the columns with the atoms; of sparse columns they take long
         self.C: Array | None = None
-        if n <= HELD_COLUMNS or gram is not None or issparse(columns.M):
+        if n <= HELD_COLUMNS or issparse(columns.M):
             self.C = np.empty((n, 0))
         self.Z = np.empty((n, 0))
         self.state = np.empty((n, 0), np.int8)
+        self._saved_state = self.state
         self.own = np.full(n, -1)
         self.sums = np.zeros(1)  # what the last fit has returned
         # the states for which second derivatives were computed last, and these derivatives
@@ -153,10 +138,7 @@ class MemoryFit:
         added = len(atoms) - old
         self.atoms = atoms
         self.D = scaled_atoms(columns.rows, atoms)
-        if self.gram is None:
-            self.G = self.D.T @ self.D
-        else:
-            self.G = self.gram[np.ix_(atoms, atoms)]
+        self.G = self.D.T @ self.D
         # one after the other, so that each old array is freed before the next new one is made
         if self.C is not None:
             self.C = _replace_columns(self.C, kept, added)
@@ -170,10 +152,7 @@ class MemoryFit:
             return
 
         def task(start: int, stop: int) -> None:
-            if self.gram is None:
-                held[start:stop, old:] = self._products(old, start, stop)
-            else:
-                held[start:stop, old:] = self.gram[atoms[old:], start:stop].T
+            held[start:stop, old:] = self._products(old, start, stop)
 
         for_slices(task, len(columns.w), self.columns_per_slice)
 
@@ -206,11 +185,11 @@ class MemoryFit:
     def start_from_zero(self) -> None:
         self.state[:] = ZERO
 
-    def saved_state(self) -> Array:
-        return self.state.copy()
+    def save_state(self) -> None:
+        self._saved_state = self.state.copy()
 
-    def restore_state(self, state: Array) -> None:
-        self.state[:] = state
+    def restore_state(self) -> None:
+        self.state[:] = self._saved_state
 
     def evaluate(self, t: Array) -> Array:
         def task(start: int, stop: int) -> Array:
@@ -286,11 +265,8 @@ class MemoryFit:
         for_slices(task, len(w), self.columns_per_slice)
         return R
 
-    def multiplier(self, rough: bool = False) -> Multiplier:
+    def multiplier(self) -> Multiplier:
         columns = self.columns
-        if self.C is not None and rough and self.gram is not None:
-            quadratic = max(columns.square + 2 * float(self.sums[0]), 0.0)
-            return GramMultiplier(columns, self.gram, self.C, self.Z, quadratic)
         if self.C is not None and issparse(columns.M):
             w = columns.w[:, None]
             sparse = SparseResidual.of(columns.M, self.D, self.Z * w, self.C * w)

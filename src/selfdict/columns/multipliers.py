@@ -1,21 +1,16 @@
-"""The multiplier θ of a fit in one of three forms.
+"""The multiplier θ of a fit: dense data has a residual, that of sparse data is not formed."""
 
-Dense data has a residual. That of sparse data would be dense, and is not formed. And where the
-products of all points are held, scores follow from them, for the search only: they are differences
-of large numbers.
-"""
-
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.compute.device import Tensor
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.dense_rows import DenseSums, MemoryRows
 from selfdict.model.dual import DualTerms
+from selfdict.model.objective import SparseResidual
 from selfdict.model.score_bounds import ColumnSums
-from selfdict.model.screening import gram_sums
-from selfdict.model.sparse import SparseResidual
 
 if TYPE_CHECKING:
     from selfdict.columns.memory import MemoryColumns
@@ -27,11 +22,15 @@ class DenseMultiplier:
     ``inner`` and ``square`` (l,) are s_j m_jᵀr_j and s_j ‖r_j‖².
     """
 
-    is_proof = True
     is_formed = True
 
     def __init__(
-        self, columns: "MemoryColumns", inner: Array, square: Array, theta: Any, sums: ColumnSums
+        self,
+        columns: "MemoryColumns",
+        inner: Array,
+        square: Array,
+        theta: "Array | Tensor",
+        sums: ColumnSums,
     ) -> None:
         self.columns = columns
         self.inner = inner
@@ -72,7 +71,6 @@ class DenseMultiplier:
 class SparseMultiplier:
     """θ of sparse data, through products with the atoms."""
 
-    is_proof = True
     is_formed = False
     sums = None
 
@@ -92,30 +90,3 @@ class SparseMultiplier:
         columns = self.columns
         data_norms = np.sqrt(columns.squared_norms)
         return self.residual.dual_terms(scores, columns.s, columns.w, data_norms, atom_lengths)
-
-
-class GramMultiplier:
-    """θ through products: K (n, n) of all points, C (n, k) with the atoms; and the fit Z (n, k)."""
-
-    is_proof = False
-    is_formed = False
-    sums = None
-
-    def __init__(
-        self, columns: "MemoryColumns", K: Array, C: Array, Z: Array, quadratic: float
-    ) -> None:
-        self.columns = columns
-        self.K = K
-        self.C = C
-        self.Z = Z
-        self.inner: Array = columns.squares - columns.weight * np.einsum("jk,jk->j", C, Z)
-        self.quadratic = quadratic
-
-    def scores(self, rows: Array | None, rough: bool) -> Array:
-        every = gram_sums(self.K, self.C, self.Z, self.columns.weight)
-        if rows is None:
-            return every
-        return np.asarray(every[rows])
-
-    def dual_terms(self, scores: Array, atom_lengths: Array) -> DualTerms:
-        return DualTerms(float(self.inner.sum()), self.quadratic, scores)

@@ -17,7 +17,7 @@ Everything is scaled to w = 1: atoms and columns are those of M/w, and column j 
 s_j w_j². Atoms of another dictionary are scaled to v = 1.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -36,10 +36,6 @@ class Multiplier(Protocol):
     @property
     def quadratic(self) -> float:
         """Σ_j s_j ‖r_j‖²."""
-
-    @property
-    def is_proof(self) -> bool:
-        """Whether rounding is accounted for, so that the dual value is a bound."""
 
     @property
     def is_formed(self) -> bool:
@@ -83,14 +79,14 @@ class ColumnFit(Protocol):
     def hessian(self) -> Array:
         """Return the second derivatives by the gates evaluated last, (k, k)."""
 
-    def saved_state(self) -> Any:
-        """Return where the entries are, for :meth:`restore_state`."""
+    def save_state(self) -> None:
+        """Remember where the entries are."""
 
-    def restore_state(self, state: Any) -> None:
-        """Let the next fit start from a saved state."""
+    def restore_state(self) -> None:
+        """Let the next fit start where the entries were when they were remembered last."""
 
-    def multiplier(self, rough: bool) -> Multiplier:
-        """Return the multiplier of the fit; ``rough`` allows one that proves nothing."""
+    def multiplier(self) -> Multiplier:
+        """Return the multiplier of the fit."""
 
     def rows(self, index: Array) -> Array:
         """Return rows of X for some atoms of the working set, (k, l)."""
@@ -137,11 +133,8 @@ class Columns(Protocol):
     def take(self, indices: Array) -> "Columns":
         """Return a sample, by increasing indices, that stands for all columns."""
 
-    def fit(self, exact: bool = False) -> ColumnFit:
-        """Return an empty working set.
-
-        ``exact`` forbids products of all points, which lose digits.
-        """
+    def fit(self) -> ColumnFit:
+        """Return an empty working set."""
 
     def first_atoms(self, count: int) -> Array:
         """Return up to ``count`` columns, by their indices, that a search may begin with."""

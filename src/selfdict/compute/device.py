@@ -1,8 +1,9 @@
 """Where to compute: with the compiled code of the CPU, or with torch on a device."""
 
+import os
 import sys
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
@@ -10,8 +11,15 @@ from scipy.sparse import issparse
 from selfdict._errors import InputError
 from selfdict._optional import optional
 
+if TYPE_CHECKING:
+    import torch
 
-def choose_device(device: Any, *arrays: Any) -> Any:
+# of torch, which is imported when it is used
+Tensor: TypeAlias = "torch.Tensor"
+Device: TypeAlias = "torch.device | str | None"
+
+
+def choose_device(device: Device, *arrays: Any) -> "torch.device | None":
     """Return the ``torch.device`` to compute on, or None for the compiled code of the CPU."""
     # A tensor is computed by torch on its own device, unless another one is named; anything else on
     # the CPU, unless the device is "cuda".
@@ -55,7 +63,7 @@ def to_numpy(array: Any) -> Any:
     return array
 
 
-def refuse_gradient(tensor: Any) -> None:
+def refuse_gradient(tensor: Tensor) -> None:
     """Raise an error for a tensor whose gradient is recorded, which would end here in silence."""
     if tensor.requires_grad:
         raise InputError(
@@ -64,7 +72,7 @@ def refuse_gradient(tensor: Any) -> None:
         )
 
 
-def to_device(array: Any, device: Any, dtype: Any = None) -> Any:
+def to_device(array: Any, device: Device, dtype: Any = None) -> Tensor:
     """Return an array or a tensor as a contiguous tensor on ``device``, in a numpy dtype."""
     torch = optional("torch")
     if not is_tensor(array):
@@ -77,12 +85,12 @@ def to_device(array: Any, device: Any, dtype: Any = None) -> Any:
     return array.to(device=device, dtype=torch_dtype).contiguous()
 
 
-def has_triton(tensor: Any) -> bool:
+def has_triton(tensor: Tensor) -> bool:
     """Whether Triton kernels can work on this tensor."""
     return runs_triton(tensor.device)
 
 
-def runs_triton(device: Any) -> bool:
+def runs_triton(device: "torch.device | None") -> bool:
     """Whether Triton kernels run on this device; None stands for the compiled code of the CPU."""
     if device is None or device.type != "cuda":
         return False
@@ -98,3 +106,11 @@ def array_functions(array: Any) -> Any:
     if is_tensor(array):
         return sys.modules["torch"]
     return np
+
+
+def physical_memory() -> float:
+    """Return the memory of this machine in bytes; infinity where it is not known."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return np.inf

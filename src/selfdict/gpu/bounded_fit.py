@@ -7,13 +7,12 @@ each run.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.compute.device import to_device
+from selfdict.compute.device import Tensor, to_device
 from selfdict.compute.threads import for_slices
 from selfdict.gpu.matrix import long_gram
 from selfdict.kernels.curvature import curvature as curvature_on_cpu
@@ -32,29 +31,16 @@ _COLUMNS_PER_STEP = 1024
 _COLUMNS_PER_SLICE = 250
 
 
-def fit_columns(G: Any, C: Any, weight: Any, t: Any, own: Any, Z: Any, state: Any) -> Any:
-    """Solve all columns and return Σ ω_j (φ_j − ½‖y_j‖²) and its gradient.
-
-    Parameters
-    ----------
-    G : (k, k) tensor of float64
-        DᵀD.
-    C : (n, k) tensor of float64
-        Row j is Dᵀy_j.
-    weight : (n,) tensor of float64
-        ω_j ≥ 0.
-    t : (k,) tensor of float64
-        The gates.
-    own : (n,) tensor of int64
-        The atom that column j itself is, or −1.
-    Z, state : (n, k) tensor of float64, of int8
-        The solution and where its entries are; on entry the warm start.
-
-    Returns
-    -------
-    (1 + k,) tensor of float64
-        The value comes first, then the k entries of its gradient in t.
-    """
+def fit_columns(
+    G: Tensor,  # (k, k): DᵀD
+    C: Tensor,  # (n, k): row j is Dᵀy_j
+    weight: Tensor,  # (n,): ω_j ≥ 0
+    t: Tensor,  # (k,): the gates
+    own: Tensor,  # (n,): the atom that column j itself is, or −1
+    Z: Tensor,  # (n, k): the solution; on entry the warm start, like the state
+    state: Tensor,  # (n, k) of int8: where the entries are
+) -> Tensor:
+    """Solve all columns; return Σ ω_j (φ_j − ½‖y_j‖²), and the k entries of its gradient in t."""
     torch = optional("torch")
     _bring_within_bounds(t, own, Z, state)
     g = torch.addmm(C, Z, G, alpha=-1.0)
@@ -67,7 +53,7 @@ def fit_columns(G: Any, C: Any, weight: Any, t: Any, own: Any, Z: Any, state: An
     return torch.cat([value[None], gradient])
 
 
-def _bring_within_bounds(t: Any, own: Any, Z: Any, state: Any) -> None:
+def _bring_within_bounds(t: Tensor, own: Tensor, Z: Tensor, state: Tensor) -> None:
     """Bring a warm start within its bounds."""
     torch = optional("torch")
     state.masked_fill_((state == FREE) & (t <= 0.0), ZERO)
@@ -78,7 +64,9 @@ def _bring_within_bounds(t: Any, own: Any, Z: Any, state: Any) -> None:
     Z.copy_(torch.where(state == FREE, within, at_bound))
 
 
-def _exchange(G: Any, C: Any, t: Any, own: Any, Z: Any, state: Any, g: Any) -> Any:
+def _exchange(
+    G: Tensor, C: Tensor, t: Tensor, own: Tensor, Z: Tensor, state: Tensor, g: Tensor
+) -> Tensor:
     """Solve the columns by Triton kernels; return the indices of those that are not solved."""
     torch = optional("torch")
     left = torch.arange(len(C), device=C.device)
@@ -97,7 +85,9 @@ def _exchange(G: Any, C: Any, t: Any, own: Any, Z: Any, state: Any, g: Any) -> A
     return left
 
 
-def _fit_on_cpu(G: Any, C: Any, t: Any, own: Any, Z: Any, state: Any, columns: Any) -> None:
+def _fit_on_cpu(
+    G: Tensor, C: Tensor, t: Tensor, own: Tensor, Z: Tensor, state: Tensor, columns: Tensor
+) -> None:
     """Solve some columns by the compiled code of the CPU."""
     gram = G.cpu().numpy()
     products = C[columns].cpu().numpy()
@@ -115,7 +105,7 @@ def _fit_on_cpu(G: Any, C: Any, t: Any, own: Any, Z: Any, state: Any, columns: A
     state[columns] = to_device(states, Z.device)
 
 
-def curvature(G: Any, weight: Any, state: Any) -> Any:
+def curvature(G: Tensor, weight: Tensor, state: Tensor) -> Tensor:
     """Return the Hessian (k, k) of the value of :func:`fit_columns`, from where the entries are.
 
     Σ ω_j G_UU is the product of G, entry by entry, with the weight that two atoms share at their
@@ -143,7 +133,7 @@ def curvature(G: Any, weight: Any, state: Any) -> Any:
     return H
 
 
-def _shared_weight(weight: Any, state: Any) -> Any:
+def _shared_weight(weight: Tensor, state: Tensor) -> Tensor:
     """Return Σ ω_j over the columns in which two atoms are both at their gates, (k, k)."""
     torch = optional("torch")
     n, k = state.shape
@@ -156,7 +146,9 @@ def _shared_weight(weight: Any, state: Any) -> Any:
     return shared
 
 
-def _explained(G: Any, weight: Any, state: Any, columns: Any, n_free: Any, slots: int) -> Any:
+def _explained(
+    G: Tensor, weight: Tensor, state: Tensor, columns: Tensor, n_free: Tensor, slots: int
+) -> Tensor:
     """Return Σ ω_j G_UF G_FF⁻¹ G_FU over columns with at most ``slots`` free entries."""
     from selfdict.gpu.triton_gates import curvature_rows
 
@@ -171,20 +163,11 @@ def _explained(G: Any, weight: Any, state: Any, columns: Any, n_free: Any, slots
     return explained
 
 
-def portions(ends: Any, most: int) -> Iterator[tuple[int, int, int, int]]:
-    """Divide columns into portions with at most ``most`` rows, if possible.
+def portions(ends: Tensor, most: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield start and stop of columns that have at most ``most`` rows, and those of their rows.
 
-    Parameters
-    ----------
-    ends : (n,) tensor of int64
-        Sums of the numbers of rows of the columns up to each one.
-    most : int
-        A step of 1,024 columns is not divided.
-
-    Yields
-    ------
-    (start, stop, first, last)
-        The columns of a portion, and their rows.
+    ``ends`` (n,) are sums of the numbers of rows of the columns up to each one. A step of 1,024
+    columns is not divided.
     """
     n = len(ends)
     stops = np.append(np.arange(_COLUMNS_PER_STEP, n, _COLUMNS_PER_STEP), n)
@@ -204,7 +187,7 @@ def portions(ends: Any, most: int) -> Iterator[tuple[int, int, int, int]]:
     yield start, stop, first, last
 
 
-def _curvature_on_cpu(G: Any, weight: Any, state: Any) -> Any:
+def _curvature_on_cpu(G: Tensor, weight: Tensor, state: Tensor) -> Tensor:
     """Return the contribution of some columns by the compiled code of the CPU."""
     products = G.cpu().numpy()
     weights = weight.cpu().numpy()

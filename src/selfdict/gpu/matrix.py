@@ -3,18 +3,19 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array, as_matrix
-from selfdict.compute.device import is_tensor, to_device
+from selfdict.compute.device import Device, Tensor, is_tensor, to_device
 from selfdict.compute.scaling import ordinary_squares
 
 # Entries of a block of rows that is copied to the device at a time: 512 MiB of float64.
 _PRODUCT_BLOCK_ENTRIES = 1 << 26
 
 
-def as_tensor(M: Any, device: Any, name: str = "M") -> Any:
+def as_tensor(M: Any, device: Device, name: str = "M") -> Tensor:
     """Check a matrix, as :func:`selfdict._validation.as_matrix` does, and copy it to ``device``.
 
     M may be an array or a tensor. float32 and float64 stay, other tensors become float32.
@@ -40,7 +41,7 @@ def as_tensor(M: Any, device: Any, name: str = "M") -> Any:
     return M
 
 
-def multiply(A: Array, B: Array, device: Any) -> Array:
+def multiply(A: Array, B: Array, device: Device) -> Array:
     """Return A B in float64, computed on the device; B is copied there block by block."""
     torch = optional("torch")
     out = torch.zeros((A.shape[0], B.shape[1]), dtype=torch.float64, device=device)
@@ -54,7 +55,7 @@ def multiply(A: Array, B: Array, device: Any) -> Array:
     return product
 
 
-def long_gram(A: Any) -> Any:
+def long_gram(A: Tensor) -> Tensor:
     """Return AᵀA (k, k) of a long tensor A (n, k), as a sum over portions of its rows.
 
     One product would have too few entries to keep a GPU busy. The order of the sum is the same in
@@ -75,12 +76,12 @@ class DeviceMatrix:
 
     __array_ufunc__ = None  # so that numpy leaves u @ M to __rmatmul__
 
-    def __init__(self, M: Any, device: Any) -> None:
+    def __init__(self, M: "ArrayLike | Tensor", device: Device) -> None:
         self.tensor = as_tensor(M, device)
         self.shape = tuple(self.tensor.shape)
         self.dtype = np.dtype(str(self.tensor.dtype).removeprefix("torch."))
 
-    def __getitem__(self, index: tuple[slice, Any]) -> Array:
+    def __getitem__(self, index: tuple[slice, ArrayLike]) -> Array:
         """Return M[:, columns] as an array, for a list of columns."""
         columns = to_device(np.asarray(index[1]), self.tensor.device)
         selected: Array = self.tensor[:, columns].cpu().numpy()

@@ -1,8 +1,7 @@
 """Nonnegative least squares for many columns at once, by block principal pivoting on batches."""
 
-from typing import Any
-
 from selfdict._optional import optional
+from selfdict.compute.device import Tensor
 
 # Entries of the normal matrices that are factored at a time: 512 MiB of float64.
 _BATCH_ENTRIES = 1 << 26
@@ -11,20 +10,11 @@ _BATCH_ENTRIES = 1 << 26
 _FULL_EXCHANGES = 3
 
 
-def solve_columns(G: Any, C: Any) -> tuple[Any, Any]:
-    """Minimise ½xᵀGx − cᵀx over x ≥ 0 for every column c of C.
+def solve_columns(G: Tensor, C: Tensor) -> tuple[Tensor, Tensor]:
+    """Minimise ½xᵀGx − cᵀx over x ≥ 0 for every column c of C (r, n).
 
-    Parameters
-    ----------
-    G : (r, r) tensor of float64
-        Positive definite, with a diagonal of about one.
-    C : (r, n) tensor of float64
-
-    Returns
-    -------
-    X : (r, n) tensor of float64
-    solved : (n,) tensor of bool
-        Whether the signs of x and of c − Gx are those of the solution. If not, X is only near it.
+    G (r, r) is positive definite, with a diagonal of about one. The second result (n,) tells
+    whether the signs of x and of c − Gx are those of the solution; if not, X is only near it.
     """
     torch = optional("torch")
     r, n = C.shape
@@ -37,7 +27,7 @@ def solve_columns(G: Any, C: Any) -> tuple[Any, Any]:
     return X.clamp_(min=0.0), solved
 
 
-def _pivot(G: Any, C: Any, free: Any) -> tuple[Any, Any]:
+def _pivot(G: Tensor, C: Tensor, free: Tensor) -> tuple[Tensor, Tensor]:
     """Exchange wrong signs until there are none.
 
     A column exchanges all of them at once, or only the last one if that does not lower their number

@@ -1,35 +1,21 @@
 """A step of Algorithm 1 for rows on a device: extrapolate, descend, project onto Ω."""
 
-from typing import Any
-
 from selfdict._optional import optional
-from selfdict.compute.device import has_triton
+from selfdict.compute.device import Tensor, has_triton
 
 
 def gradient_step(
-    V: Any, Y: Any, Y_old: Any, t: Any, t_old: Any, beta: Any, penalty: Any, w: Any, start: int
+    V: Tensor,  # (k, n): Mᵀ(M − M X) at the extrapolated X times the step length; overwritten
+    Y: Tensor,  # (n, n): the last point
+    Y_old: Tensor,  # (n, n): the point before; the new rows are written here
+    t: Tensor,  # (n,): the diagonal of Y; where it is zero, so is the row, which is not read
+    t_old: Tensor,  # (n,): that of Y_old; the new one is written here
+    beta: Tensor,  # (): the weight of the extrapolation
+    penalty: Tensor,  # (n,): μ p times the step length
+    w: Tensor,  # (n,): the weights of Ω
+    start: int,  # the row of X that V[0] belongs to
 ) -> None:
-    """Do for tensors what :func:`selfdict.kernels.projection.gradient_step` does for arrays.
-
-    Parameters
-    ----------
-    V : (k, n) tensor
-        Mᵀ(M − M X) at the extrapolated X times the step length, rows ``start`` onwards;
-        overwritten.
-    Y, Y_old : (n, n) tensor
-        The last two points; the new rows are written to ``Y_old``.
-    t, t_old : (n,) tensor
-        Their diagonals; the new one is written to ``t_old``. If an entry is zero, so is the row,
-        which is not read.
-    beta : () tensor
-        The weight of the extrapolation.
-    penalty : (n,) tensor
-        μ p times the step length.
-    w : (n,) tensor
-        The weights of Ω.
-    start : int
-        The row of X that ``V[0]`` belongs to.
-    """
+    """Do for tensors what :func:`selfdict.kernels.projection.gradient_step` does for arrays."""
     if has_triton(V):
         from selfdict.gpu.triton_projection import gradient_step as fused
 
@@ -39,7 +25,15 @@ def gradient_step(
 
 
 def plain_step(
-    V: Any, Y: Any, Y_old: Any, t: Any, t_old: Any, beta: Any, penalty: Any, w: Any, start: int
+    V: Tensor,
+    Y: Tensor,
+    Y_old: Tensor,
+    t: Tensor,
+    t_old: Tensor,
+    beta: Tensor,
+    penalty: Tensor,
+    w: Tensor,
+    start: int,
 ) -> None:
     """Take the step in plain torch, without Triton."""
     torch = optional("torch")
@@ -51,7 +45,7 @@ def plain_step(
     t_old[rows] = Y_old[start + local, start + local]
 
 
-def project(X: Any, w: Any, start: int, guess: Any) -> Any:
+def project(X: Tensor, w: Tensor, start: int, guess: Tensor) -> Tensor:
     """Project rows ``start`` onwards of X onto Ω, with Newton's method for all gates at once.
 
     Notation and method are those of :mod:`selfdict.kernels.projection`. ``guess`` holds the gates
@@ -65,7 +59,7 @@ def project(X: Any, w: Any, start: int, guess: Any) -> Any:
     X[local, start + local] = 0.0
     lowest = torch.where(wi > 0, own.clamp(0.0, 1.0), 0.0)
 
-    def newton(t: Any) -> Any:
+    def newton(t: Tensor) -> Tensor:
         active = torch.where(w * (t * inverse) < X, w, 0.0)
         num = (active * X).sum(dim=1, keepdim=True)
         den = (active * w).sum(dim=1, keepdim=True)

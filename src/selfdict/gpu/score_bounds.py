@@ -7,13 +7,12 @@ prefers: the room for rounding allows for any.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.compute.device import to_device
+from selfdict.compute.device import Tensor, to_device
 from selfdict.gpu.matrix import long_gram
 
 # Entries that are computed at a time: 256 MiB of float64.
@@ -22,7 +21,7 @@ _BLOCK_ENTRIES = 1 << 25
 _N_COORDINATES = 12
 
 
-def metric_sums(theta: Any) -> tuple[float, Array, Array]:
+def metric_sums(theta: Tensor) -> tuple[float, Array, Array]:
     """Return A = Σ_j ‖θ_j‖, Σ_j θ_j and S = Σ_j θ_jθ_jᵀ/‖θ_j‖ for θ (m, l)."""
     torch = optional("torch")
     columns = theta.T
@@ -48,12 +47,12 @@ def blocks(n_rows: int, width: int) -> Iterator[slice]:
 class Clusters:
     """A partition of rows of unit length."""
 
-    labels: Any  # (d,): the cluster of each row
+    labels: Tensor  # (d,): the cluster of each row
     # (C, m): any centres give valid bounds: these are means, in the leading directions of the rows
-    centres: Any
+    centres: Tensor
 
     @classmethod
-    def of(cls, rows: Any, lengths: Any) -> "Clusters":
+    def of(cls, rows: Tensor, lengths: Tensor) -> "Clusters":
         """Cluster the rows (d, m) divided by their lengths: two rounds of k-means.
 
         There are about 16√d clusters: the time for their scores and that for the rows they leave
@@ -72,12 +71,12 @@ class Clusters:
         return cls(labels, centres.double() @ directions.T)
 
     @cached_property
-    def norms(self) -> Any:
+    def norms(self) -> Tensor:
         """‖c‖ of the centres, (C,)."""
         return optional("torch").linalg.vector_norm(self.centres, dim=1)
 
 
-def _leading_directions(rows: Any, lengths: Any) -> Any:
+def _leading_directions(rows: Tensor, lengths: Tensor) -> Tensor:
     """Return the leading directions of rows of unit length, (m, q)."""
     m = rows.shape[1]
     moments = rows.new_zeros((m, m))
@@ -87,7 +86,7 @@ def _leading_directions(rows: Any, lengths: Any) -> Any:
     return to_device(vectors[:, ::-1][:, : min(m, _N_COORDINATES)], rows.device)
 
 
-def _nearest(coordinates: Any, centres: Any) -> Any:
+def _nearest(coordinates: Tensor, centres: Tensor) -> Tensor:
     """Return the nearest centre of each point, (d,)."""
     torch = optional("torch")
     labels = torch.empty(len(coordinates), dtype=torch.int64, device=coordinates.device)
@@ -97,7 +96,7 @@ def _nearest(coordinates: Any, centres: Any) -> Any:
     return labels
 
 
-def _means(coordinates: Any, labels: Any, centres: Any) -> Any:
+def _means(coordinates: Tensor, labels: Tensor, centres: Tensor) -> Tensor:
     """Return the mean of each cluster; that of an empty one stays where it was."""
     # In memory: sums of floating-point numbers by label have no fixed order on a device.
     points = coordinates.cpu().numpy()
@@ -112,32 +111,19 @@ def _means(coordinates: Any, labels: Any, centres: Any) -> Any:
 
 
 def cluster_bounds(
-    rows: Any,
-    lengths: Any,
+    rows: Tensor,  # (d, m): x times its length
+    lengths: Tensor,  # (d,)
     clusters: Clusters,
-    of_centres: Any,
+    of_centres: Tensor,  # (C,): h(c), from above
     *,
     total: float,
     mean: Array,
     factor: Array,
     rounding: float,
-) -> Any:
-    """Return h(c) + h(x − c) from above for rows x of unit length and the centres c of clusters.
+) -> Tensor:
+    """Return h(c) + h(x − c) from above, (d,), for the centres c of the clusters of rows x.
 
-    Parameters
-    ----------
-    rows, lengths : (d, m) and (d,) tensor of float64
-        x times its length, and the length.
-    clusters : Clusters
-        Of these rows.
-    of_centres : (C,) tensor of float64
-        h(c), from above.
-    total, mean, factor, rounding
-        Attributes of :class:`selfdict.model.score_metric.Metric`.
-
-    Returns
-    -------
-    (d,) tensor of float64
+    The keyword arguments are attributes of :class:`selfdict.model.score_metric.Metric`.
     """
     torch = optional("torch")
     device = rows.device

@@ -8,13 +8,12 @@ entries lie near 2¹⁵, the top of the range. The error is below 2⁻²¹ of |m
 the float32 accumulation. In float64, torch computes the product, a block of rows at a time.
 """
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import DTypeLike
 
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.compute.device import has_triton, is_tensor, to_device
+from selfdict.compute.device import Device, Tensor, has_triton, is_tensor, to_device
 
 # Entries of the product that are computed at a time: 1 GiB of float64.
 _SCREENING_BLOCK_ENTRIES = 1 << 27
@@ -26,41 +25,23 @@ RIGHT = (0, 1, 0)
 
 
 class Screen:
-    """The rows of (M/w)ᵀ on a device, ready to be multiplied.
+    """The rows of (M/w)ᵀ on a device, ready to be multiplied."""
 
-    Parameters
-    ----------
-    M : (m, n) ndarray or tensor
-    w : (n,) ndarray of float64
-        Positive weights.
-    device : torch.device
-    """
-
-    def __init__(self, M: Any, w: Array, device: Any) -> None:
+    def __init__(self, M: "Array | Tensor", w: Array, device: Device) -> None:
         self.device = device
         left = to_device(M, device, np.float64)
         left = left / to_device(w, device)
         self.left = left.T.contiguous()
-        self._halves: tuple[Any, Any] | None = None
+        self._halves: tuple[Tensor, Tensor] | None = None
 
-    def positive_sums(self, theta: Any, rows: Array | None, dtype: Any) -> Array:
-        """Return Σ_j max(0, (m_i/w_i)ᵀθ_j) for the rows i.
+    def positive_sums(self, theta: "Array | Tensor", rows: Array | None, dtype: DTypeLike) -> Array:
+        """Return Σ_j max(0, (m_i/w_i)ᵀθ_j) for the rows i (None: all), multiplied in ``dtype``.
 
-        Parameters
-        ----------
-        theta : (m, l) ndarray, or tensor on the device, of float64
-        rows : (k,) ndarray of int or None
-            The rows i; None for all n.
-        dtype : float32 or float64
-            Of the product; sums are taken in float64.
-
-        Returns
-        -------
-        (k,) ndarray of float64
+        θ (m, l) is an array, or a tensor on the device. Sums are taken in float64.
         """
         if not is_tensor(theta):
             theta = to_device(theta, self.device)
-        index: Any = slice(None)
+        index: slice | Tensor = slice(None)
         if rows is not None:
             index = to_device(rows, self.device)
         if dtype == np.float32 and has_triton(theta):
@@ -74,7 +55,7 @@ class Screen:
         return scores
 
 
-def plain_sums(left: Any, theta: Any, dtype: Any) -> Any:
+def plain_sums(left: Tensor, theta: Tensor, dtype: DTypeLike) -> Tensor:
     """Return Σ_j max(0, left_iᵀθ_j) in plain torch, a block of rows of the product at a time."""
     torch = optional("torch")
     unit = 1.0
@@ -97,13 +78,11 @@ def plain_sums(left: Any, theta: Any, dtype: Any) -> Any:
     return unit * sums
 
 
-def split(A: Any, order: tuple[int, int, int]) -> tuple[Any, Any]:
+def split(A: Tensor, order: tuple[int, int, int]) -> tuple[Tensor, Tensor]:
     """Scale the rows of A (k, m) by powers of two and split each entry into high and low half.
 
-    Returns
-    -------
-    (k, 3m) tensor of float16, (k,) tensor of float64
-        The halves of a row, one after the other in the given order, and the scales.
+    The results are the halves of a row, one after the other in the given order, (k, 3m) of float16,
+    and the scales (k,).
     """
     torch = optional("torch")
     # The largest entry of a row is scaled to below 2¹⁵.
@@ -115,7 +94,7 @@ def split(A: Any, order: tuple[int, int, int]) -> tuple[Any, Any]:
     return torch.cat([halves[half] for half in order], dim=1), scale
 
 
-def fused_sums(left: tuple[Any, Any], theta: Any) -> Any:
+def fused_sums(left: tuple[Tensor, Tensor], theta: Tensor) -> Tensor:
     """Return Σ_j max(0, a_iᵀθ_j) by a Triton kernel, for rows a_i that are split as in ``LEFT``."""
     from selfdict.gpu.triton_screening import positive_sums
 

@@ -12,9 +12,8 @@ has lost by rounding, the next step corrects, and g_F says whether that has work
 which it has not is to be started again from where it is, with a new P.
 """
 
-from typing import Any
-
 from selfdict._optional import optional
+from selfdict.compute.device import Tensor
 
 triton = optional("triton")
 tl = optional("triton.language")
@@ -36,33 +35,19 @@ _GATE = tl.constexpr(2)
 
 
 def exchange(
-    G: Any, t: Any, C: Any, own: Any, Z: Any, state: Any, g: Any, columns: Any, slots: int
-) -> Any:
-    """Exchange free entries of some columns until these are solved.
+    G: Tensor,  # (k, k): products of the atoms
+    t: Tensor,  # (k,): the gates
+    C: Tensor,  # (n, k): products of the columns with the atoms
+    own: Tensor,  # (n,): the atom that a column itself is, or −1
+    Z: Tensor,  # (n, k): the entries, within their bounds; overwritten
+    state: Tensor,  # (n, k) of int8: where they are; overwritten
+    g: Tensor,  # (n, k): C − Z G; overwritten
+    columns: Tensor,  # (l,): which columns to solve
+    slots: int,  # how many entries of a column may be free, a power of two
+) -> Tensor:
+    """Exchange free entries of some columns until these are solved; return what became of each.
 
-    Parameters
-    ----------
-    G : (k, k) tensor of float64
-        Products of the atoms.
-    t : (k,) tensor of float64
-        The gates.
-    C : (n, k) tensor of float64
-        Products of the columns with the atoms.
-    own : (n,) tensor of int64
-        The atom that a column itself is, or −1.
-    Z, state : (n, k) tensor of float64, of int8
-        The entries, within their bounds, and where they are; overwritten.
-    g : (n, k) tensor of float64
-        C − Z G; overwritten.
-    columns : (l,) tensor of int64
-        Which columns to solve.
-    slots : int
-        How many entries of a column may be free, a power of two.
-
-    Returns
-    -------
-    (l,) tensor of int8
-        What has become of each column. Z, state and g belong together in any case.
+    Z, state and g belong together in any case.
     """
     k = len(t)
     outcome = state.new_empty(len(columns))
@@ -86,20 +71,12 @@ def exchange(
 
 
 def curvature_rows(
-    G: Any, weight: Any, state: Any, columns: Any, first: Any, W: Any, slots: int
+    G: Tensor, weight: Tensor, state: Tensor, columns: Tensor, first: Tensor, W: Tensor, slots: int
 ) -> None:
-    """Write W with WᵀW = Σ_j ω_j G_UF G_FF⁻¹ G_FU, summed over some columns j.
+    """Write W (r, k) with WᵀW = Σ_j ω_j G_UF G_FF⁻¹ G_FU, summed over some columns j.
 
-    Parameters
-    ----------
-    G, state, columns, slots
-        As in :func:`exchange`.
-    weight : (n,) tensor of float64
-        ω.
-    first : (l,) tensor of int64
-        The first row of W that belongs to each column, which has one for each of its free entries.
-    W : (r, k) tensor of float64
-        Overwritten; zero for entries that are not at their gate.
+    ``first`` (l,) is the first row of W that belongs to each column, which has one for each of its
+    free entries.
     """
     k = len(G)
     _curvature_rows[(len(columns),)](

@@ -9,9 +9,8 @@ row is kept in ``V`` and read chunk by chunk in every Newton step.
 Notation and method are those of :mod:`selfdict.kernels.projection`.
 """
 
-from typing import Any
-
 from selfdict._optional import optional
+from selfdict.compute.device import Tensor
 
 triton = optional("triton")
 tl = optional("triton.language")
@@ -21,7 +20,15 @@ _CHUNK_ENTRIES = 4096  # entries of a longer row that are read at a time
 
 
 def gradient_step(
-    V: Any, Y: Any, Y_old: Any, t: Any, t_old: Any, beta: Any, penalty: Any, w: Any, start: int
+    V: Tensor,
+    Y: Tensor,
+    Y_old: Tensor,
+    t: Tensor,
+    t_old: Tensor,
+    beta: Tensor,
+    penalty: Tensor,
+    w: Tensor,
+    start: int,
 ) -> None:
     """See :func:`selfdict.gpu.projection.gradient_step`."""
     n = V.shape[1]

@@ -5,9 +5,8 @@
 The tiles of the product are reduced where they are computed, and never written to memory.
 """
 
-from typing import Any
-
 from selfdict._optional import optional
+from selfdict.compute.device import Tensor
 
 triton = optional("triton")
 tl = optional("triton.language")
@@ -18,20 +17,11 @@ _TILE_COLUMNS = 256
 _TILE_DEPTH = 64  # the step along the inner dimension
 
 
-def positive_sums(left: Any, right: Any, factor: Any) -> Any:
-    """Return Σ_j factor_j max(0, left_iᵀright_j) in float64.
+def positive_sums(left: Tensor, right: Tensor, factor: Tensor) -> Tensor:
+    """Return Σ_j factor_j max(0, left_iᵀright_j), (k,), for halves (k, d) and (l, d) of float16.
 
-    Parameters
-    ----------
-    left : (k, d) tensor of float16
-    right : (l, d) tensor of float16
-    factor : (l,) tensor of float32
-
-    Returns
-    -------
-    (k,) tensor of float64
-        Products are accumulated in float32, so are the sums inside a tile; tiles are added up in
-        float64.
+    Products are accumulated in float32, so are the sums inside a tile; tiles are added up in
+    float64.
     """
     count = len(left)
     left = _padded(left, _TILE_ROWS)
@@ -60,7 +50,7 @@ def positive_sums(left: Any, right: Any, factor: Any) -> Any:
     return sums.sum(dim=0)[:count]
 
 
-def _padded(A: Any, multiple: int) -> Any:
+def _padded(A: Tensor, multiple: int) -> Tensor:
     """Add zero rows and columns up to whole tiles: they add nothing to the sums."""
     return torch.nn.functional.pad(A, (0, -A.shape[1] % _TILE_DEPTH, 0, -A.shape[0] % multiple))
 

@@ -28,19 +28,6 @@ def add_positive_sums(V: Array, out: Array) -> None:
         out[i] += total
 
 
-@jit_without_allocation
-def add_positive_differences(K: Array, V: Array, weight: Array, out: Array) -> None:
-    """Add Σ_j ω_j max(0, K_ij − V_ij) to ``out[i]``."""
-    zero = V.dtype.type(0)
-    for i in range(V.shape[0]):
-        k = K[i]
-        v = V[i]
-        total = zero
-        for j in range(v.shape[0]):
-            total += weight[j] * max(k[j] - v[j], zero)
-        out[i] += total
-
-
 def pack(theta: Array, dtype: type[np.floating[Any]]) -> Array:
     """Return θ (q, l) as blocks of b columns, (⌈l/b⌉, q', b) with an even q' ≥ 6."""
     q, n_columns = theta.shape

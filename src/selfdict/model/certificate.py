@@ -3,12 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.compute.device import choose_device
+from selfdict.compute.device import Device, choose_device
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.dense_rows import row_scores
@@ -17,6 +16,7 @@ from selfdict.model.feasibility import check_residual, into_omega
 from selfdict.model.features import Feature, check_features, features_of
 from selfdict.model.losses import Loss, Squared
 from selfdict.model.objective import (
+    SparseResidual,
     dense_objective,
     problem_of,
     residual,
@@ -30,7 +30,6 @@ from selfdict.model.rescaling import Rescaling
 from selfdict.model.score_bounds import DECIDED
 from selfdict.model.screening import summation_depth
 from selfdict.model.solution import Solution, consistent_bound
-from selfdict.model.sparse import SparseResidual
 
 CERTIFY_TAKES = frozenset(Feature)
 CERTIFY_EXCLUDES = (
@@ -42,7 +41,7 @@ CERTIFY_EXCLUDES = (
 )
 
 
-def certify(solution: Solution, /, *, device: Any = None) -> Solution:
+def certify(solution: Solution, /, *, device: Device = None) -> Solution:
     """Return ``solution`` with its objective and a dual bound, both computed in float64.
 
     The cost is one product MᵀR, taken in blocks; n×n numbers are never held. The bound is a proof:
@@ -81,7 +80,7 @@ def certify(solution: Solution, /, *, device: Any = None) -> Solution:
     return with_certificate(solution, device)
 
 
-def with_certificate(solution: Solution, device: Any = None) -> Solution:
+def with_certificate(solution: Solution, device: Device = None) -> Solution:
     """Return a solution with its objective and bound, as :func:`certify`, without any check."""
     problem = problem_of(solution)
     where = choose_device(device)
@@ -96,7 +95,7 @@ def with_certificate(solution: Solution, device: Any = None) -> Solution:
     return _certified(solution, problem, where)
 
 
-def _certified(solution: Solution, problem: Problem, device: Any) -> Solution:
+def _certified(solution: Solution, problem: Problem, device: Device) -> Solution:
     """Return a solution with its objective and bound, for a problem in an ordinary unit."""
     # everything below is float64, whatever the dtype of the data: a bound that rounding could
     # lift above the optimum would prove nothing; BLAS on several threads rounds in another order
@@ -134,7 +133,7 @@ def _constrained(solution: Solution, problem: Problem, terms: DualTerms) -> Solu
 
 
 def dense_terms(
-    problem: Problem, R: Array, device: Any = None, use_bounds: bool = False
+    problem: Problem, R: Array, device: Device = None, use_bounds: bool = False
 ) -> DualTerms:
     """Return the terms of the dual bound for the residual R (m, n), float64, of a dense problem.
 
@@ -177,28 +176,16 @@ def residual_terms(
     loss: Loss | None = None,
     D: Array | None = None,
     v: Array | None = None,
+    # norms of the errors of the columns of M, where they were computed from others
     data_error: Array | None = None,
-    device: Any = None,
+    device: Device = None,
+    # (d,): slopes of the penalties; a bound that shows that a score is below may be returned
     penalty: Array | None = None,
 ) -> DualTerms:
     """Return the terms of the dual bound for any columns M (m, n) with their residuals R.
 
-    Parameters
-    ----------
-    M : (m, n) ndarray
-    R : (m, n) ndarray of float64
-    w, s : (n,) ndarray of float64
-        Weights of Ω, and of the residual.
-    loss : Loss, optional
-        By default the squared one.
-    D, v : (m, d) ndarray and (d,) ndarray of float64, optional
-        The atoms and their weights; by default M and w.
-    data_error : (n,) ndarray of float64, optional
-        Norms of the errors of the columns of M, where they were computed from others.
-    device : torch.device or None
-        Where to take the products.
-    penalty : (d,) ndarray of float64, optional
-        μp of the rows: where a bound shows that a score is below it, the bound may be returned.
+    Everything but M and D is of float64. The loss is by default the squared one, the atoms D (m, d)
+    and their weights v are by default M and w.
     """
     if loss is None:
         loss = Squared()

@@ -1,17 +1,19 @@
-"""Rows and multipliers in memory, for bounds on scores (:mod:`selfdict.model.score_bounds`)."""
+"""Rows and multipliers in memory, for bounds on scores (:mod:`selfdict.model.score_bounds`).
+
+Clusters of the rows are part of it: the score of a centre tells of many rows.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from selfdict._validation import Array
+from selfdict.compute.device import Device
 from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
-from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_bounds import ROWS_PER_SLICE, ColumnSums, ScoreBounds, Step, UnitRows
 from selfdict.model.score_metric import (
     Metric,
@@ -28,6 +30,120 @@ FEWEST_ROWS = 4000
 COLUMNS_PER_FEATURE = 16
 # with fewer rows a projection takes less time than their clusters
 FEWEST_ROWS_FOR_CLUSTERS = 20_000
+# leading directions in which distances are taken: the others are mostly noise
+N_COORDINATES = 12
+ROWS_PER_MOMENT = 1024
+# centres are found with every fourth row, or more where there would be few rows per cluster
+LARGEST_STEP = 4
+ROWS_PER_CLUSTER = 8
+
+
+@dataclass(frozen=True)
+class RowClusters:
+    """A partition of unit vectors, with the mean of each part."""
+
+    labels: Array  # (d,): the cluster of each vector
+    centres: Array  # (m, C)
+    directions: Array  # (m, q): orthonormal directions in which distances are taken
+
+    @classmethod
+    def of(cls, D: Array, norms: Array, n_rows: int | None = None) -> "RowClusters":
+        """Cluster the columns of D (m, d) divided by their norms: two rounds of k-means.
+
+        About 4√d clusters: the time for their scores and that for the rows they leave undecided are
+        then of the same order. If D is a sample, ``n_rows`` counts all rows. Any partition and any
+        centres give valid bounds: the centres are those of a part of the rows.
+        """
+        d = D.shape[1]
+        count = min(d, int(4 * np.sqrt(n_rows or d)))
+        every = min(LARGEST_STEP, max(1, d // (ROWS_PER_CLUSTER * count)))
+        some = np.ascontiguousarray(D[:, ::every])
+        some_norms = norms[::every]
+        directions = _leading_directions(some, some_norms)
+        coordinates = _coordinates(some, some_norms, directions)
+        start = np.random.default_rng(0).choice(len(some_norms), count, replace=False)
+        centres = coordinates[:, start]
+        labels = _nearest(coordinates, centres)
+        for _ in range(2):
+            centres = _means(coordinates, labels, centres)
+            labels = _nearest(coordinates, centres)
+        clusters = cls(labels, _full_means(some, some_norms, labels, count), directions)
+        if every == 1:
+            return clusters
+        return cls(clusters.nearest(D, norms), clusters.centres, directions)
+
+    def nearest(self, D: Array, norms: Array) -> Array:
+        """Return the cluster with the nearest centre for each column of D (m, k)/norms."""
+        centres = (self.directions.T @ self.centres).astype(np.float32)
+        return _nearest(_coordinates(D, norms, self.directions), centres)
+
+
+def _leading_directions(D: Array, norms: Array) -> Array:
+    """Return the leading directions of the unit vectors, (m, q)."""
+    m, d = D.shape
+
+    def moments(start: int, stop: int) -> Array:
+        part = np.asarray(D[:, start:stop] / norms[start:stop], dtype=np.float64)
+        return np.asarray(part @ part.T)
+
+    with single_threaded_blas():
+        total = np.sum(for_slices(moments, d, ROWS_PER_MOMENT), axis=0)
+    vectors: Array = np.linalg.eigh(total)[1]
+    return np.ascontiguousarray(vectors[:, ::-1][:, : min(m, N_COORDINATES)])
+
+
+def _coordinates(D: Array, norms: Array, directions: Array) -> Array:
+    """Return the unit vectors in some directions, (q, d), in float32."""
+    d = D.shape[1]
+    coordinates = np.empty((directions.shape[1], d), np.float32)
+
+    def project(start: int, stop: int) -> None:
+        part = np.asarray(D[:, start:stop] / norms[start:stop], dtype=np.float64)
+        coordinates[:, start:stop] = directions.T @ part
+
+    with single_threaded_blas():
+        for_slices(project, d, ROWS_PER_MOMENT)
+    return coordinates
+
+
+def _nearest(coordinates: Array, centres: Array) -> Array:
+    """Return the nearest centre of each point, (d,) of int32."""
+    d = coordinates.shape[1]
+    labels = np.empty(d, np.int32)
+    half_squares = 0.5 * (centres**2).sum(axis=0)
+
+    def task(start: int, stop: int) -> None:
+        closeness = coordinates[:, start:stop].T @ centres
+        closeness -= half_squares
+        labels[start:stop] = closeness.argmax(axis=1)
+
+    with single_threaded_blas():
+        for_slices(task, d, 512)
+    return labels
+
+
+def _means(coordinates: Array, labels: Array, centres: Array) -> Array:
+    """Return the mean of each cluster; that of an empty one stays where it was."""
+    count = centres.shape[1]
+    sizes = np.bincount(labels, minlength=count)
+    means = centres.copy()
+    for k in range(len(coordinates)):
+        sums = np.bincount(labels, weights=coordinates[k], minlength=count)
+        means[k, sizes > 0] = sums[sizes > 0] / sizes[sizes > 0]
+    return means
+
+
+def _full_means(D: Array, norms: Array, labels: Array, count: int) -> Array:
+    """Return the mean of the unit vectors of each cluster, (m, C)."""
+    sizes = np.maximum(np.bincount(labels, minlength=count), 1)
+    means = np.empty((D.shape[0], count))
+
+    def task(start: int, stop: int) -> None:
+        for k in range(start, stop):
+            means[k] = np.bincount(labels, weights=D[k] / norms, minlength=count) / sizes
+
+    for_slices(task, D.shape[0], 8)
+    return means
 
 
 @dataclass(frozen=True)
@@ -64,7 +180,7 @@ class MemoryRows:
     ``device`` (a torch.device) is where sums are taken, if it is given; no bounds are used then.
     """
 
-    def __init__(self, D: Array, v: Array, device: Any = None) -> None:
+    def __init__(self, D: Array, v: Array, device: Device = None) -> None:
         self.D = D
         self.v = v
         self.device = device
@@ -137,7 +253,7 @@ def row_scores(
     w: Array,
     D: Array | None = None,
     v: Array | None = None,
-    device: Any = None,
+    device: Device = None,
     penalty: Array | None = None,
 ) -> Array:
     """Return σ_i(θ) of every row i in float64; 0 where the weight of the atom is 0.

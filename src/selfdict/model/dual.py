@@ -86,48 +86,28 @@ class DualTerms:
     @classmethod
     def from_columns(
         cls,
+        # θ_jᵀm_j and θ_jᵀr_j of the columns, σ_i of the rows, as computed
         inner: Array,
         square: Array,
         scores: Array,
         *,
+        # ‖θ_j‖; where θ is not stored, a bound on the norms of what was summed up for it
         magnitudes: Array,
-        data_norms: Array,
-        atom_lengths: Array,
-        w: Array,
+        data_norms: Array,  # ‖m_j‖
+        atom_lengths: Array,  # ‖d_i‖₂/v_i of the rows scored
+        w: Array,  # weights of Ω
+        # products in a sum: the number of features, and of atoms where θ is not stored
         n_terms: int,
+        # additions that a score has gone through; fewer than columns if tiles are summed first
         n_summed: int,
+        # absolute errors of ``square``; by default relative ones of sums of squares
         square_error: Array | None = None,
+        # norms of the errors of the columns themselves, where they were computed from others
         data_error: Array | None = None,
         conjugate: Callable[[float], float] | None = None,
         largest_scaling: float = np.inf,
     ) -> "DualTerms":
-        """Put the terms together from what was computed for each column, with room for rounding.
-
-        Parameters
-        ----------
-        inner, square : (n,) ndarray of float64
-            θ_jᵀm_j and θ_jᵀr_j.
-        scores : (d,) ndarray of float64
-            σ_i as computed.
-        magnitudes : (n,) ndarray of float64
-            ‖θ_j‖; where θ is not stored, a bound on the norms of what was summed up for it.
-        data_norms : (n,) ndarray of float64
-            ‖m_j‖.
-        atom_lengths : (d,) ndarray of float64
-            ‖d_i‖₂/v_i of the rows scored.
-        w : (n,) ndarray of float64
-            Weights of Ω.
-        n_terms : int
-            Products in a sum: the number of features, and of atoms where θ is not stored.
-        n_summed : int
-            Additions that a score has gone through; fewer than columns if tiles are summed first.
-        square_error : (n,) ndarray of float64, optional
-            Absolute errors of ``square``; by default these are relative ones of sums of squares.
-        data_error : (n,) ndarray of float64, optional
-            Norms of the errors of the columns themselves, where they were computed from others.
-        conjugate, largest_scaling
-            As in the class.
-        """
+        """Put the terms together from what was computed for each column, with room for rounding."""
         linear = linear_from_below(inner, magnitudes, data_norms, n_terms)
         quadratic = quadratic_from_above(square, n_terms)
         if square_error is not None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any
 
 from selfdict._errors import InputError
+from selfdict.compute.device import Device
 from selfdict.model.losses import Squared
 from selfdict.model.problem import Problem
 
@@ -30,15 +30,8 @@ class UnsupportedError(InputError):
     """Data, model and solver that do not go together; raised before any work starts."""
 
 
-def features_of(problem: Problem, device: Any = None) -> frozenset[Feature]:
-    """Return the features that a problem asks of a solver.
-
-    Parameters
-    ----------
-    problem : Problem
-    device : str, torch.device or None
-        Where it shall be solved; None: where the data lies.
-    """
+def features_of(problem: Problem, device: Device = None) -> frozenset[Feature]:
+    """Return the features that a problem asks of a solver; it is solved where its data lies."""
     if device is None:
         device = problem.data_device
     present = {
@@ -82,16 +75,7 @@ def check_features(
 ) -> None:
     """Raise :class:`UnsupportedError` if something is asked that is not offered.
 
-    Parameters
-    ----------
-    name : str
-        Of the function or solver.
-    takes, excludes : set of Feature, list of sets of two
-        What it declares: the features it takes, and which of them do not go together.
-    asked : set of Feature
-        From :func:`features_of`.
-    others : list of str
-        Names of solvers that take all of it, for the message.
+    ``others`` are the solvers that take all of it, for the message.
     """
     sentence = refusal(name, takes, excludes, asked)
     if sentence is None:

@@ -1,4 +1,17 @@
-"""The residual of a solution and its objective, in float64 whatever the dtype of the data."""
+"""The residual of a solution and its objective, in float64 whatever the dtype of the data.
+
+The residual of sparse data would be dense: products with the atoms take its place. With the open
+atoms D (m, k), P = YᵀD (l, k), G = DᵀD and the coefficients X (k, l), R = Y − D X has
+
+    y_jᵀr_j = ‖y_j‖² − p_jᵀx_j,
+    ‖r_j‖² = ‖y_j‖² − 2 p_jᵀx_j + x_jᵀG x_j,
+    m_iᵀr_j = m_iᵀy_j − (m_iᵀD) x_j,
+
+and m_iᵀy_j costs as many operations as features the two share. Near an exact fit the differences
+lose digits. What rounding may have done is known, by the norms β_j = ‖y_j‖ + Σ_k ‖d_k‖ |x_kj| of
+what is summed up: it is taken off the dual bound. Where ‖r_j‖² would have no digit left, r_j is
+formed for a moment.
+"""
 
 import math
 from typing import Any, NamedTuple
@@ -6,12 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.compute.device import Device
 from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
-from selfdict.model.dual import dot_error
+from selfdict.kernels.screening import add_gram_rows, add_positive_sums
+from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution
-from selfdict.model.sparse import SparseResidual
+
+# with ten thousand columns, a tile of this many rows fits into the second-level cache
+SPARSE_TILE_ROWS = 16
+_FORMED_ENTRIES = 1 << 23  # entries of the residuals formed at a time: 64 MiB
 
 
 def problem_of(solution: Solution) -> Problem:
@@ -58,7 +76,7 @@ def dense_objective(solution: Solution, R: Array) -> Objective:
     return _with_price(solution, fit, rounding)
 
 
-def sparse_objective(solution: Solution, sparse: SparseResidual) -> Objective:
+def sparse_objective(solution: Solution, sparse: "SparseResidual") -> Objective:
     """Return the objective of a solution of sparse data."""
     s = problem_of(solution).s
     fit = 0.5 * math.fsum(s * sparse.square)
@@ -118,7 +136,7 @@ def residual_norm(solution: Solution) -> tuple[float, float]:
     return norm, residual_error(solution) + dot_error(len(R)) * norm
 
 
-def residual(M: Array, solution: Solution, D: Array | None = None, device: Any = None) -> Array:
+def residual(M: Array, solution: Solution, D: Array | None = None, device: Device = None) -> Array:
     """Return R = M − D X in float64, from the non-zero rows of X.
 
     ``D`` is by default M; ``device`` (None for the CPU) is where the product is taken.
@@ -153,7 +171,89 @@ def residual(M: Array, solution: Solution, D: Array | None = None, device: Any =
     return R
 
 
-def sparse_residual(M: Any, solution: Solution) -> SparseResidual:
+def sparse_residual(M: Any, solution: Solution) -> "SparseResidual":
     """Return the residual of sparse M, which is not formed."""
     D = dense_columns(M, solution.support).astype(np.float64)
     return SparseResidual.of(M, D, solution.coef.T.astype(np.float64))
+
+
+class SparseResidual(NamedTuple):
+    """R = Y − D X for sparse Y (m, l): what is known of it without forming it."""
+
+    Y: Any  # (m, l)
+    D: Array  # (m, k)
+    Xt: Array  # (l, k): the coefficients, transposed
+    # (l,): y_jᵀr_j and ‖r_j‖²
+    inner: Array
+    square: Array
+    magnitudes: Array  # (l,): β_j, from which the errors of both follow
+    square_error: Array  # (l,): by how much ``square`` may be too small
+
+    @classmethod
+    def of(cls, Y: Any, D: Array, Xt: Array, P: Array | None = None) -> "SparseResidual":
+        """Compute the two products; ``P`` is YᵀD, if it is at hand."""
+        if P is None:
+            P = Y.T @ D
+        norms = squared_norms(Y)
+        fitted = np.einsum("jk,jk->j", P, Xt)
+        square = norms - 2 * fitted + np.einsum("jk,jk->j", Xt @ (D.T @ D), Xt)
+        magnitudes = np.sqrt(norms) + np.abs(Xt) @ np.sqrt(squared_norms(D))
+        error = dot_error(sum(D.shape))
+        square_error = 4 * error * magnitudes**2
+        # the difference of large sums has hardly a digit left: form the residual itself
+        few_digits = np.flatnonzero(square < 1e6 * square_error)
+        at_a_time = max(1, _FORMED_ENTRIES // len(D))
+        for start in range(0, few_digits.size, at_a_time):
+            columns = few_digits[start : start + at_a_time]
+            R = dense_columns(Y, columns).astype(np.float64) - D @ Xt[columns].T
+            square[columns] = squared_norms(R)
+            formed = error * magnitudes[columns]
+            square_error[columns] = formed * (2 * np.sqrt(square[columns]) + formed)
+        return cls(Y, D, Xt, norms - fitted, np.maximum(square, 0.0), magnitudes, square_error)
+
+    def dual_terms(
+        self, scores: Array, s: Array, w: Array, data_norms: Array, atom_lengths: Array
+    ) -> DualTerms:
+        """Return the terms of the dual bound for θ_j = s_j r_j, as :class:`DualTerms` has them."""
+        return DualTerms.from_columns(
+            s * self.inner,
+            s * self.square,
+            scores,
+            magnitudes=s * self.magnitudes,
+            data_norms=data_norms,
+            atom_lengths=atom_lengths,
+            w=w,
+            n_terms=sum(self.D.shape),
+            n_summed=len(w),
+            square_error=s * self.square_error,
+        )
+
+    def positive_sums(self, M: Any, w: Array, factor: Array, rows: Array | None) -> Array:
+        """Return Σ_j max(0, factor_j (m_i/w_i)ᵀr_j) for the rows i (None: all), in float64."""
+        if rows is None:
+            rows = np.arange(M.shape[1])
+        Y = self.Y.tocsr().astype(np.float64)
+        Y.data *= factor[Y.indices]
+        atoms = (M.T @ self.D)[rows] / w[rows, None]
+        weighted = np.ascontiguousarray((self.Xt * -factor[:, None]).T)
+        sums = np.zeros(len(rows))
+
+        def task(start: int, stop: int) -> None:
+            tile = atoms[start:stop] @ weighted
+            these = rows[start:stop]
+            add_gram_rows(
+                M.indptr,
+                M.indices,
+                M.data,
+                Y.indptr,
+                Y.indices,
+                Y.data,
+                these,
+                1.0 / w[these],
+                tile,
+            )
+            add_positive_sums(tile, sums[start:stop])
+
+        with single_threaded_blas():
+            for_slices(task, len(rows), SPARSE_TILE_ROWS)
+        return sums

@@ -20,7 +20,7 @@ from selfdict._validation import (
     check_factors,
     largest_entry,
 )
-from selfdict.compute.device import is_tensor, to_numpy
+from selfdict.compute.device import Device, is_tensor, to_numpy
 from selfdict.model.losses import Loss, as_loss
 from selfdict.model.omega import column_norms
 from selfdict.model.penalties import Linear, Penalty
@@ -236,9 +236,9 @@ class Problem:
         return self.sample_weight
 
     @property
-    def data_device(self) -> Any:
+    def data_device(self) -> Device:
         """The device that the tensor M came from; None if M is no tensor."""
-        device: Any = getattr(self, "_tensor_device", None)
+        device: Device = getattr(self, "_tensor_device", None)
         return device
 
     @cached_property
@@ -285,21 +285,11 @@ class Problem:
 
 
 class ReducedFrom(NamedTuple):
-    """Where a reduced problem comes from.
-
-    Attributes
-    ----------
-    problem : Problem
-        The problem that was reduced.
-    step : Reduction
-        The reduction.
-    memory : object
-        What the reduction remembers of that problem, such as clusters or a basis.
-    """
+    """Where a reduced problem comes from."""
 
     problem: Problem
     step: "Reduction"
-    memory: Any
+    memory: Any  # what the step remembers of the problem, such as clusters or a basis
 
 
 def _check_range(A: Array, name: str) -> None:

@@ -21,14 +21,9 @@ from selfdict.model.solution import Callback, Progress, Solution
 
 @dataclass(frozen=True)
 class Rescaling:
-    """The powers of two by which data and dictionary are divided.
+    """The powers of two by which data and dictionary are divided."""
 
-    Attributes
-    ----------
-    data, atoms : int
-        The exponents e and f; the same without a dictionary.
-    """
-
+    # the exponents e and f; the same without a dictionary
     data: int
     atoms: int
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.compute.device import Device
 from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
 from selfdict.kernels.screening import (
-    add_positive_differences,
     add_positive_products,
     add_positive_sums,
     pack,
@@ -35,7 +35,7 @@ FUSED_FEATURES = 32
 PositiveSums = Callable[[Array, Array | None, Any], Array]
 
 
-def summation_depth(n: int, device: Any) -> int:
+def summation_depth(n: int, device: Device) -> int:
     """Return how many additions a score over n columns has gone through, at most."""
     if device is not None:
         return n  # in whatever order the device takes
@@ -43,7 +43,7 @@ def summation_depth(n: int, device: Any) -> int:
     return TILE_COLUMNS + n // 256
 
 
-def screener(D: Array, v: Array, device: Any) -> PositiveSums:
+def screener(D: Array, v: Array, device: Device) -> PositiveSums:
     """Return :func:`positive_sums` for some atoms and weights, on the CPU or on a device."""
     if device is None:
         return partial(positive_sums, D, v)
@@ -105,41 +105,8 @@ def _fused_sums(
     for_slices(task, len(sums), even_slices(len(sums), TILE_ROWS, FEWEST_TILE_ROWS))
 
 
-def _part(rows: Array | None, start: int, stop: int) -> Any:
+def _part(rows: Array | None, start: int, stop: int) -> slice | Array:
     """Return an index of the rows start to stop; a slice, if all rows are meant, copies nothing."""
     if rows is None:
         return slice(start, stop)
     return rows[start:stop]
-
-
-def gram(M: Array, w: Array) -> Array:
-    """Return the products ŷ_iᵀŷ_j of all points ŷ = m/w, (n, n), for M (m, n) and w (n,)."""
-    Y = M / w
-    K = np.empty((w.size, w.size))
-
-    def task(start: int, stop: int) -> None:
-        # the matrix is symmetric: half of the products are enough
-        np.matmul(Y[:, start:stop].T, Y[:, start:], out=K[start:stop, start:])
-        K[stop:, start:stop] = K[start:stop, stop:].T
-
-    with single_threaded_blas():
-        for_slices(task, w.size, TILE_ROWS)
-    return K
-
-
-def gram_sums(K: Array, C: Array, Z: Array, weight: Array) -> Array:
-    """Return Σ_j ω_j max(0, ŷ_iᵀŷ_j − c_iᵀz_j) for all i.
-
-    K is :func:`gram`, C and Z are (n, k), ω = ``weight`` is (n,). With the atoms D of a working set
-    and C = ŶᵀD this is Σ_j ω_j max(0, ŷ_iᵀ(ŷ_j − D z_j)): k operations per column for a score,
-    where the residual takes as many as there are features.
-    """
-    sums = np.zeros(len(C))
-
-    def task(start: int, stop: int) -> None:
-        fitted = C[start:stop] @ Z.T
-        add_positive_differences(K[start:stop], fitted, weight, sums[start:stop])
-
-    with single_threaded_blas():
-        for_slices(task, len(C), TILE_ROWS)
-    return sums

@@ -10,7 +10,7 @@ import xarray as xr
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.compute.deadline import Deadline
-from selfdict.compute.memory import physical_memory
+from selfdict.compute.device import physical_memory
 from selfdict.reductions.recipe import N_CLUSTERS, CandidateChoice, choose_candidates
 from selfdict.scene.blocks import blocks, float_dtype, stored_block, used_bands, with_mask
 from selfdict.scene.identify import check_names

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
+from selfdict.compute.device import Device
 from selfdict.model.features import Feature, check_features, features_of, refusal
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem
@@ -47,9 +48,10 @@ class Solver(ABC):
         Solver.registered[cls.name] = cls
 
     @property
-    def wanted_device(self) -> Any:
+    def wanted_device(self) -> Device:
         """The device that the settings ask for; None: where the data lies."""
-        return getattr(self, "device", None)
+        device: Device = getattr(self, "device", None)
+        return device
 
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if the problem is none for this solver."""

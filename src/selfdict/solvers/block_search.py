@@ -18,16 +18,17 @@ from selfdict.columns.block_columns import BlockColumns
 from selfdict.columns.blocks import BlockMatrix, BlockRows, ColumnBlocks
 from selfdict.columns.warm_starts import forget
 from selfdict.kernels.columns import squared_norms
+from selfdict.model.dense_rows import RowClusters
 from selfdict.model.omega import column_norms
 from selfdict.model.penalties import Linear
 from selfdict.model.problem import Problem, check_smallest
-from selfdict.model.row_clusters import RowClusters
 from selfdict.model.score_metric import positive_norms
 from selfdict.model.solution import Callback, Status, consistent_bound, relative_gap
 from selfdict.solvers.heuristic import RELATIVE_OFFSET
 from selfdict.solvers.search import Point, Search, SearchSettings, Stop
 from selfdict.solvers.search_data import SearchData
-from selfdict.solvers.working_set import SAMPLE_TOL, WorkingSet, solve_columns
+from selfdict.solvers.steering import SAMPLE_TOL
+from selfdict.solvers.working_set import WorkingSet, solve_columns
 
 # columns of the sample that carries the search
 SAMPLE_SIZE = 50_000
@@ -157,7 +158,7 @@ class _Survey:
         return cls(M, w, squares, sample)
 
 
-def _survey_block(M: Array, part: tuple[Array]) -> tuple[Array, Array, Array]:
+def _survey_block(M: Array, part: tuple[Array, ...]) -> tuple[Array, Array, Array]:
     """Return ℓ1 norms, squared norms and the columns of the sample of a block."""
     return column_norms(M, np.float64), squared_norms(M), M[:, part[0]]
 

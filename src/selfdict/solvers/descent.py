@@ -125,12 +125,12 @@ class Descent:
         is_short = rows is not None and len(rows) <= search.settings.small
         if columns.rows.worthwhile(len(columns.w)) and not is_short:
             rows = None  # most of the time goes into the rows that are likely in any case
-        self.view = search.view(self.gates, is_rough)
+        self.view = search.view(self.gates)
         return self.screen(self.view, rows, is_rough)
 
     def screen_all(self) -> Screened:
-        """Screen all rows in float64, from the residual itself: the dual value is a bound."""
-        if self.view is None or not self.view.multiplier.is_proof:
+        """Screen all rows in float64: the dual value is a bound."""
+        if self.view is None:
             self.view = self.search.view(self.gates)
         return self.screen(self.view, None, False)
 

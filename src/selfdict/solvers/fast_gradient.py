@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_count, as_scalar
-from selfdict.compute.device import choose_device
+from selfdict.compute.device import Device, choose_device
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.model.certificate import with_certificate
 from selfdict.model.features import Feature, UnsupportedError
@@ -61,7 +61,7 @@ class FastGradient(Solver):
     max_seconds: float | None = None
     target_every: int | None = 10
     lipschitz: float | None = None
-    device: Any = None
+    device: Device = None
 
     name: ClassVar[str] = "fast_gradient"
     takes: ClassVar[frozenset[Feature]] = frozenset(Feature) - {
@@ -114,7 +114,7 @@ class FastGradient(Solver):
             if iteration_device is None:
                 arrays = HostArrays(data, first)
             else:
-                from selfdict.gpu.gradient import DeviceArrays
+                from selfdict.solvers.gradient_device import DeviceArrays
 
                 arrays = DeviceArrays(data, first, iteration_device)
             iteration = Iteration(problem, data, arrays, iteration_device)
@@ -166,7 +166,7 @@ def fast_gradient(
     tol: float = 1e-3,
     random_state: Any = None,
     callback: Callback | None = None,
-    device: Any = None,
+    device: Device = None,
 ) -> Solution:
     """Minimise ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, model (6), by Algorithm 1 of the paper.
 

@@ -1,7 +1,7 @@
 """The arrays of Algorithm 1 in memory: the last two projected points and their residuals.
 
 :class:`GradientArrays` is the protocol that :mod:`selfdict.solvers.iteration` iterates with. The
-class for a device is :class:`selfdict.gpu.gradient.DeviceArrays`.
+class for a device is :class:`selfdict.solvers.gradient_device.DeviceArrays`.
 """
 
 from typing import Protocol
@@ -46,14 +46,7 @@ class GradientArrays(Protocol):
 
 
 class HostArrays:
-    """The arrays in memory, with compiled kernels on slices of them.
-
-    Parameters
-    ----------
-    data : GradientData
-    start : (d, n) ndarray or None
-        The first point; None for zero.
-    """
+    """The arrays in memory, with compiled kernels on slices of them; None starts at zero."""
 
     def __init__(self, data: GradientData, start: Array | None) -> None:
         self.data = data

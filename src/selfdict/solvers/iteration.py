@@ -1,9 +1,8 @@
 """The iteration of Algorithm 1: what it carries along, a step, and when to stop."""
 
-from typing import Any
-
 import numpy as np
 
+from selfdict.compute.device import Device
 from selfdict.model.certificate import residual_terms
 from selfdict.model.feasibility import clip_to_gates
 from selfdict.model.problem import Problem, Target
@@ -18,21 +17,13 @@ CHECK_EVERY = 25
 class Iteration:
     """The state of Algorithm 1: its arrays, the extrapolation, the penalty, and the history.
 
-    Parameters
-    ----------
-    problem : Problem
-    data : GradientData
-        The same problem as arrays.
-    arrays : GradientArrays
-        Points and residuals, in memory or on a device.
-    device : torch.device or None
-        Where the gap is computed.
+    ``data`` is the problem as arrays; ``device`` is where the gap is computed.
     """
 
     FIRST_ALPHA = 0.05  # that of the authors' program
 
     def __init__(
-        self, problem: Problem, data: GradientData, arrays: GradientArrays, device: Any = None
+        self, problem: Problem, data: GradientData, arrays: GradientArrays, device: Device = None
     ) -> None:
         self.problem = problem
         self.data = data

@@ -1,8 +1,9 @@
-"""Projected Newton on the gates of a working set.
+"""A working set of model (6), and projected Newton on its gates.
 
-f(t) = ½Σ s‖m − Mx(t)‖² + Σ_i π_i(t_i), with the penalties π of the gates, is convex and piecewise
-quadratic, so Newton's method on the box [0, 1]^k ends in a few steps. Each step solves a quadratic
-program in k variables, with the same bounded solver as a column.
+The sum of the fits of all columns is convex, continuously differentiable and piecewise quadratic in
+the gates t, as many variables as there are atoms. So is f(t) = ½Σ s‖m − Mx(t)‖² + Σ_i π_i(t_i),
+with the penalties π of the gates, and Newton's method on the box [0, 1]^k ends in a few steps. Each
+step solves a quadratic program in k variables, with the same bounded solver as a column.
 """
 
 from collections.abc import Callable
@@ -10,13 +11,59 @@ from collections.abc import Callable
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.columns.protocol import Columns
 from selfdict.kernels.gates import FREE, GATE, ZERO, fit_columns
 from selfdict.model.penalties import Penalty
-from selfdict.solvers.gates import Gates
 
 MAX_STEPS = 100  # per call: then rows are screened, and it may go on
 SUFFICIENT_DECREASE = 1e-4  # share of the linear prediction (Armijo's rule)
 SHORTEST_STEP = 1e-9  # length at which the objective is taken to be flat in this precision
+
+
+class Gates:
+    """A working set: its atoms, their gates, and the columns fitted to them.
+
+    ``atoms`` and ``t`` (k,) are columns of the dictionary and their gates: for D = M the diagonal
+    of X. ``fit`` is ½Σ s‖m − Mx‖² of the columns, ``gradient`` (k,) its derivatives by the gates.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self.fitted = columns.fit()
+        self.atoms = np.empty(0, np.int64)
+        self.t = np.empty(0)
+        self.fit = 0.5 * columns.square
+        self.gradient = np.empty(0)
+
+    def open(self, atoms: Array, t: Array) -> None:
+        """Start with these atoms at these gates: fit all columns."""
+        self.fitted.set_atoms(atoms, np.zeros(len(self.atoms), bool))
+        # most entries end at zero: from there a column needs fewer exchanges than from its gates
+        self.fitted.start_from_zero()
+        self.atoms = atoms
+        self.t = t
+        self.evaluate(t)
+
+    def change(self, kept: Array, new: Array) -> None:
+        """Keep the atoms of a mask, which includes all open ones, and add new ones, closed.
+
+        The fit remains what it is, and so does its gradient at the atoms kept.
+        """
+        self.atoms = np.concatenate([self.atoms[kept], new])
+        self.t = np.concatenate([self.t[kept], np.zeros(len(new))])
+        self.fitted.set_atoms(self.atoms, kept)
+        of_new = self.fitted.gradient_of_new(int(kept.sum()), self.t)
+        self.gradient = np.concatenate([self.gradient[kept], of_new])
+
+    def evaluate(self, t: Array) -> None:
+        """Fit all columns at the gates t."""
+        sums = self.fitted.evaluate(t)
+        self.fit = 0.5 * self.columns.square + float(sums[0])
+        self.gradient = sums[1:]
+
+    def hessian(self) -> Array:
+        """Return the second derivatives at the gates evaluated last."""
+        return self.fitted.hessian()
 
 
 class Newton:
@@ -65,7 +112,7 @@ class Newton:
     ) -> tuple[float, float] | None:
         """Shorten the step until f falls enough; return f and the decrease, None if never."""
         gates = self.gates
-        state = gates.fitted.saved_state()
+        gates.fitted.save_state()
         length = 1.0
         while length >= SHORTEST_STEP:
             t = np.clip(gates.t + length * step, 0.0, 1.0)
@@ -82,7 +129,7 @@ class Newton:
                 gates.t = t
                 return f_new, -change
             # the old state is a better start for the columns than where this step has led
-            gates.fitted.restore_state(state)
+            gates.fitted.restore_state()
             length /= 3
         gates.evaluate(gates.t)
         return None

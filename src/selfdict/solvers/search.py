@@ -9,7 +9,7 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.model.dual import dot_error
 from selfdict.model.solution import Callback, Progress, Status, consistent_bound, relative_gap
-from selfdict.solvers.gates import Gates
+from selfdict.solvers.newton import Gates
 from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.view import RowScores, View
 
@@ -95,9 +95,9 @@ class Search:
         bound = consistent_bound(self.bound, self.objective, self.rounding)
         return relative_gap(self.objective, bound)
 
-    def view(self, gates: Gates, rough: bool = False) -> View:
+    def view(self, gates: Gates) -> View:
         """Return the view of a working set, and take over what it tells of the point."""
-        view = View(gates, self.penalty, rough)
+        view = View(gates, self.penalty)
         self.residual = float(np.sqrt(view.quadratic))
         self.trace = float(gates.t.sum())
         # the objective of a sample says nothing about that of all columns
@@ -187,8 +187,7 @@ class Search:
     def certify(self) -> Gates:
         """Fit all columns to the saved point and bound it, in whatever state the search is."""
         for point in (self.point, Point.empty()):
-            # from the residual itself: products of all points prove nothing
-            gates = Gates(self.data.columns, exact=True)
+            gates = Gates(self.data.columns)
             gates.open(point.atoms, point.t)
             view = View(gates, self.penalty)
             self.point = point

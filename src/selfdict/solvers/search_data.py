@@ -3,14 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from selfdict._validation import Array
 from selfdict.columns.memory import MemoryColumns
 from selfdict.columns.protocol import Columns
-from selfdict.compute.device import runs_triton
+from selfdict.compute.device import Device, runs_triton
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.dense_rows import MemoryRows
@@ -21,7 +20,7 @@ from selfdict.model.objective import objective_value
 from selfdict.model.penalties import Penalty
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status
-from selfdict.solvers.gates import Gates
+from selfdict.solvers.newton import Gates
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class SearchData:
     constant: float
 
     @classmethod
-    def of(cls, problem: Problem, device: Any = None) -> "SearchData":
+    def of(cls, problem: Problem, device: Device = None) -> "SearchData":
         """Take what counts out of a problem with a quadratic loss."""
         form = problem.squared_form
         column_indices = np.flatnonzero(problem.w > 0)
@@ -115,7 +114,7 @@ class SearchData:
 
 
 def _columns(
-    M: Array, w: Array, s: Array, atoms: Array, v: Array, is_tied: bool, device: Any
+    M: Array, w: Array, s: Array, atoms: Array, v: Array, is_tied: bool, device: Device
 ) -> Columns:
     """Return the columns where they are computed with; a GPU without Triton takes scores alone."""
     if runs_triton(device):
@@ -139,7 +138,7 @@ def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
     position = np.full(problem.n_atoms, -1)
     position[data.row_indices] = np.arange(len(data.row_indices))
     is_atom = position[support] >= 0
-    gates = Gates(data.columns, exact=True)
+    gates = Gates(data.columns)
     with single_threaded_blas():  # products are taken inside slices
         gates.open(position[support][is_atom], np.clip(t[is_atom].astype(np.float64), 0.0, 1.0))
         point, _ = data.solution(problem, *data.open_rows(gates))

@@ -4,6 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from selfdict.model.problem import Target
+from selfdict.model.solution import Status
+from selfdict.solvers.descent import Descent
+from selfdict.solvers.newton import Newton
+from selfdict.solvers.search import INNER_TOLERANCE, Search
+
+# relative gap, or accuracy of a target, to which a sample is solved: its optimum is not the scene's
+SAMPLE_TOL = 2e-3
 MAX_EVALUATIONS = 40
 LONGEST_STEP = 3.0  # in log μ
 LARGEST_DISTANCE = 15.0  # of log μ from its start
@@ -59,3 +67,57 @@ def _step(x: float, value: float, last: tuple[float, float] | None) -> float:
     if value_last == value:  # flat
         return float(np.copysign(LONGEST_STEP, value))
     return value * (x - x_last) / (value_last - value)
+
+
+class TargetSearch:
+    """The search for the μ at which the residual or the trace has a given value."""
+
+    def __init__(self, search: Search, newton: Newton, target: Target) -> None:
+        self.search = search
+        self.newton = newton
+        self.kind, self.value = target
+        self.on_all_columns = not newton.gates.columns.is_sample
+        self.accuracy = SAMPLE_TOL  # relative, of the target
+        self.tol = max(search.settings.tol, SAMPLE_TOL)
+        if self.on_all_columns:
+            self.accuracy = 1e-3
+            self.tol = search.settings.tol
+        self.status = Status.TARGET_MISSED
+
+    def run(self) -> Status:
+        """Change μ until the target is met; return how the last descent ended."""
+        search = self.search
+        first = search.mu
+        is_met = find_penalty(self.excess(thorough=False), first, 0.5 * self.accuracy)
+        if not self.on_all_columns:
+            if not is_met:  # a sample may be too small for the target
+                search.set_mu(first)
+            return self.status
+        thorough = self.excess(thorough=True)
+        # a look at all rows may open more of them, which changes residual and trace
+        if abs(thorough(search.mu)) > self.accuracy and is_met:
+            is_met = find_penalty(thorough, search.mu, self.accuracy)
+        if not is_met:
+            return Status.TARGET_MISSED
+        return self.status
+
+    def excess(self, thorough: bool) -> Callable[[float], float]:
+        """Return the function of μ that is positive where μ is too small, and 0 at the target."""
+
+        def excess_at(mu: float) -> float:
+            search = self.search
+            if mu != search.mu:
+                if abs(np.log(mu / search.mu)) > 0.1:
+                    search.likely = None  # other rows become likely
+                search.set_mu(mu)
+            # the quantity itself is wanted, not only the objective
+            search.newton_tolerance = 0.01 * INNER_TOLERANCE * self.accuracy * mu
+            descent = Descent(search, self.newton, min(self.tol, 0.1 * self.accuracy), thorough)
+            self.status = descent.run()
+            if self.kind == "trace":
+                attained = search.trace / self.value
+            else:
+                attained = self.value / max(search.residual, 1e-300)
+            return float(np.log(max(attained, 1e-300)))
+
+        return excess_at

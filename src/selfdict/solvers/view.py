@@ -9,7 +9,7 @@ from selfdict.kernels.columns import squared_norms
 from selfdict.model.dual import DualTerms
 from selfdict.model.penalties import Penalty
 from selfdict.model.score_bounds import DECIDED, ColumnSums, ScoreBounds
-from selfdict.solvers.gates import Gates
+from selfdict.solvers.newton import Gates
 
 # a search far from its end lets rows join that are this far above their penalty
 LARGEST_SHARE = 1.05
@@ -31,14 +31,14 @@ class RowScores:
 class View:
     """The fit of a working set at the penalty of all rows, ready for screening.
 
-    ``objective`` is that of the fitted columns. ``rough`` allows a view that proves nothing.
+    ``objective`` is that of the fitted columns.
     """
 
-    def __init__(self, gates: Gates, penalty: Penalty, rough: bool = False) -> None:
+    def __init__(self, gates: Gates, penalty: Penalty) -> None:
         self.gates = gates
         self.columns = gates.columns
         self.penalty = penalty
-        self.multiplier = gates.fitted.multiplier(rough)
+        self.multiplier = gates.fitted.multiplier()
         self.quadratic = self.multiplier.quadratic
         self.objective = 0.5 * self.quadratic + penalty.take(gates.atoms).value(gates.t)
 

@@ -1,6 +1,5 @@
 """Model (6) for whole scenes, certified: a working set of rows, Newton's method on their gates."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -9,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_scalar
-from selfdict.compute.device import choose_device
+from selfdict.compute.device import Device, choose_device
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.model.features import Feature
 from selfdict.model.losses import Loss
@@ -17,11 +16,10 @@ from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Solution, Status, consistent_bound, relative_gap
 from selfdict.solvers.base import Solver
 from selfdict.solvers.descent import Descent
-from selfdict.solvers.gates import Gates
-from selfdict.solvers.newton import Newton
-from selfdict.solvers.search import INNER_TOLERANCE, Point, Search, SearchSettings, Stop
+from selfdict.solvers.newton import Gates, Newton
+from selfdict.solvers.search import Point, Search, SearchSettings, Stop
 from selfdict.solvers.search_data import SearchData
-from selfdict.solvers.steering import find_penalty
+from selfdict.solvers.steering import SAMPLE_TOL, TargetSearch
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class WorkingSet(Solver):
 
     tol: float = 1e-3
     max_seconds: float | None = None
-    device: Any = None
+    device: Device = None
 
     name: ClassVar[str] = "working_set"
     takes: ClassVar[frozenset[Feature]] = frozenset(Feature) - {
@@ -110,7 +108,7 @@ def working_set(
     max_seconds: float | None = None,
     random_state: Any = None,
     callback: Callback | None = None,
-    device: Any = None,
+    device: Device = None,
 ) -> Solution:
     """Minimise ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, model (6), with a certificate.
 
@@ -237,10 +235,6 @@ def solve_columns(
     return gates, Descent(search, newton, tol, thorough=True).run()
 
 
-# relative gap, or accuracy of a target, to which a sample is solved: its optimum is not the scene's
-SAMPLE_TOL = 2e-3
-
-
 def _open_gates(search: Search, columns: Array | None) -> Gates:
     """Return the working set at the current point for the given columns.
 
@@ -259,60 +253,6 @@ def _open_gates(search: Search, columns: Array | None) -> Gates:
     is_open = point.t > 0  # those that the search has closed would only take memory
     gates.open(point.atoms[is_open], point.t[is_open])
     return gates
-
-
-class TargetSearch:
-    """The search for the μ at which the residual or the trace has a given value."""
-
-    def __init__(self, search: Search, newton: Newton, target: Target) -> None:
-        self.search = search
-        self.newton = newton
-        self.kind, self.value = target
-        self.on_all_columns = not newton.gates.columns.is_sample
-        self.accuracy = SAMPLE_TOL  # relative, of the target
-        self.tol = max(search.settings.tol, SAMPLE_TOL)
-        if self.on_all_columns:
-            self.accuracy = 1e-3
-            self.tol = search.settings.tol
-        self.status = Status.TARGET_MISSED
-
-    def run(self) -> Status:
-        """Change μ until the target is met; return how the last descent ended."""
-        search = self.search
-        first = search.mu
-        is_met = find_penalty(self.excess(thorough=False), first, 0.5 * self.accuracy)
-        if not self.on_all_columns:
-            if not is_met:  # a sample may be too small for the target
-                search.set_mu(first)
-            return self.status
-        thorough = self.excess(thorough=True)
-        # a look at all rows may open more of them, which changes residual and trace
-        if abs(thorough(search.mu)) > self.accuracy and is_met:
-            is_met = find_penalty(thorough, search.mu, self.accuracy)
-        if not is_met:
-            return Status.TARGET_MISSED
-        return self.status
-
-    def excess(self, thorough: bool) -> Callable[[float], float]:
-        """Return the function of μ that is positive where μ is too small, and 0 at the target."""
-
-        def excess_at(mu: float) -> float:
-            search = self.search
-            if mu != search.mu:
-                if abs(np.log(mu / search.mu)) > 0.1:
-                    search.likely = None  # other rows become likely
-                search.set_mu(mu)
-            # the quantity itself is wanted, not only the objective
-            search.newton_tolerance = 0.01 * INNER_TOLERANCE * self.accuracy * mu
-            descent = Descent(search, self.newton, min(self.tol, 0.1 * self.accuracy), thorough)
-            self.status = descent.run()
-            if self.kind == "trace":
-                attained = search.trace / self.value
-            else:
-                attained = self.value / max(search.residual, 1e-300)
-            return float(np.log(max(attained, 1e-300)))
-
-        return excess_at
 
 
 def _start_point(start: ArrayLike | Solution, rows: Array, problem: Problem) -> Point:

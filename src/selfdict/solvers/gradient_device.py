@@ -1,13 +1,13 @@
 """Algorithm 1 with its arrays on a device: the two products and the projection are taken there."""
 
-from typing import Any
-
 import numpy as np
 
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.compute.device import to_device
+from selfdict.compute.device import Device, Tensor, to_device
 from selfdict.gpu.projection import gradient_step
+from selfdict.model.penalties import Penalty
+from selfdict.solvers.gradient_data import GradientData
 
 # entries of the rows of V made at a time: enough to fill the GPU, little beside the n×n arrays
 _V_ENTRIES = 1 << 26
@@ -16,20 +16,9 @@ _Y_ENTRIES = 1 << 27  # entries of the open rows of Y gathered at a time
 
 
 class DeviceArrays:
-    """The arrays of Algorithm 1 on a device: two of them are n×n, and no others.
+    """:class:`GradientArrays` on a device, for problems without a dictionary: two are n×n."""
 
-    It has the methods of :class:`selfdict.solvers.gradient_arrays.GradientArrays`, for problems
-    without a dictionary.
-
-    Parameters
-    ----------
-    data : GradientData
-    start : (n, n) ndarray or None
-        The first point; None for zero.
-    device : torch.device
-    """
-
-    def __init__(self, data: Any, start: Array | None, device: Any) -> None:
+    def __init__(self, data: GradientData, start: Array | None, device: Device) -> None:
         torch = optional("torch")
         self.data = data
         self.device = device
@@ -54,11 +43,9 @@ class DeviceArrays:
 
     @property
     def diagonal(self) -> Array:
-        """The diagonal of the current point."""
         return self._diagonal
 
     def update_residual(self, beta: float) -> float:
-        """Compute the residual of Y; return its weighted square, or twice the loss."""
         torch = optional("torch")
         n = self.M.shape[1]
         is_open = np.flatnonzero(self._diagonal)
@@ -70,13 +57,12 @@ class DeviceArrays:
             for rows in to_device(is_open, self.device).split(max(1, _Y_ENTRIES // n)):
                 self.R.addmm_(self.M[:, rows], self.Y[rows], alpha=-1)
         if self.data.loss is not None:
-            value = self.data.loss.value(self.R).double()
-            return 2 * float((value @ self.s.double()).sum())
+            value: Tensor = self.data.loss.value(self.R)
+            return 2 * float((value.double() @ self.s.double()).sum())
         squares = torch.linalg.vector_norm(self.R, dim=0, dtype=torch.float64).square()
         return float(squares @ self.s.double())
 
-    def project(self, penalty: Any, beta: float) -> None:
-        """Take a projected gradient step from the point extrapolated by β."""
+    def project(self, penalty: Penalty, beta: float) -> None:
         torch = optional("torch")
         n = self.M.shape[1]
         torch.sub(self.R, self.R_old, out=self.E)
@@ -101,11 +87,9 @@ class DeviceArrays:
         """Do nothing: the residual is extrapolated when a step is taken."""
 
     def residual(self) -> Array:
-        """Return R in float64, as a numpy array."""
         R: Array = self.R.double().cpu().numpy()
         return R
 
     def rows(self, support: Array) -> Array:
-        """Return some rows of Y as a numpy array."""
         rows: Array = self.Y[to_device(support, self.device)].cpu().numpy()
         return rows
