@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.working_set import SCENES
-from selfdict import FGNSR, Compression, compress
+from selfdict import FGNSR, Compression
 from selfdict.datasets import make_mixtures
 from selfdict.model.omega import column_norms
 from selfdict.model.screening import positive_sums
+from selfdict.reductions.compression import compress
 
 REPEATS = 7
 

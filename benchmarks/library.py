@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from selfdict import FGNSR, Problem, Solution, denoise, mu_heuristic, select_indices, working_set
+from selfdict import FGNSR, Problem, Solution, mu_heuristic, select_indices, working_set
+from selfdict.reductions.denoising import denoise
 
 N = 1000
 SNR = 30.0

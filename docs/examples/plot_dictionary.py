@@ -35,8 +35,8 @@ print(f"certified gap {model.gap_:.1e}, relative error {model.reconstruction_err
 
 # %%
 # Each atom has a gate between 0 (not needed) and 1 (some pixel is made of it alone). The model is
-# solved for the pixels without most of their noise, :func:`selfdict.denoise`; an exchange among the
-# atoms then confirms the choice.
+# solved for the pixels without most of their noise, :class:`selfdict.Denoising`; an exchange among
+# the atoms then confirms the choice.
 
 gates = model.solution_.diagonal
 order = np.argsort(-gates)[:12]

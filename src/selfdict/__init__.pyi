@@ -56,13 +56,8 @@ from selfdict.readout import pure_groups as pure_groups
 from selfdict.readout import select_indices as select_indices
 from selfdict.readout import suggest_rank as suggest_rank
 from selfdict.reductions import Candidates as Candidates
-from selfdict.reductions import Compressed as Compressed
 from selfdict.reductions import Compression as Compression
-from selfdict.reductions import Denoised as Denoised
 from selfdict.reductions import Denoising as Denoising
-from selfdict.reductions import Sampling as Sampling
-from selfdict.reductions import compress as compress
-from selfdict.reductions import denoise as denoise
 from selfdict.scene import advise_rank as advise_rank
 from selfdict.scene import read_library as read_library
 from selfdict.scene import read_scene as read_scene

@@ -19,7 +19,6 @@ from selfdict import (
     Problem,
     Solution,
     certify,
-    compress,
     mu_heuristic,
     nnls,
     thread_limit,
@@ -33,6 +32,7 @@ from selfdict.compute.threads import (
     single_threaded_blas,
 )
 from selfdict.datasets import make_mixtures
+from selfdict.reductions.compression import compress
 
 
 def test_slices_cover_everything_once_in_order():

@@ -53,17 +53,6 @@ def test_masked_arrays_are_refused(X, estimator):
         estimator.fit(masked)
 
 
-@pytest.mark.parametrize("candidates", ["auto", None, 20])
-@pytest.mark.parametrize("postprocess", ["auto", "clusters", "spa"])
-def test_denoising_with_points_without_weight(X, candidates, postprocess):
-    weight = np.ones(len(X))
-    weight[::4] = 0
-    model = FGNSR(3, denoise=3, candidates=candidates, postprocess=postprocess, random_state=0)
-    model.fit(X, sample_weight=weight)
-    assert np.isfinite(model.reconstruction_err_)
-    assert (weight[model.indices_] > 0).all()
-
-
 @pytest.mark.parametrize("endmembers", ["pixels", "average"])
 def test_points_without_weight_are_in_no_group(X, endmembers):
     model = FGNSR(3, endmembers=endmembers, random_state=0)

@@ -162,7 +162,7 @@ def test_a_warning_of_single_precision_that_does_not_get_further(X):
 
 
 def test_a_warning_also_of_fit_transform_and_of_reduced_problems(X):
-    for options in (dict(candidates=30), dict(compress=4), dict(dictionary=X[:20], denoise=4)):
+    for options in (dict(candidates=30), dict(compress=4), dict(dictionary=X[:20])):
         model = FGNSR(3, max_seconds=0, random_state=0, **options)
         with pytest.warns(ConvergenceWarning, match="time limit") as caught:
             model.fit_transform(X)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from selfdict import InputError, denoise
+from selfdict.reductions.denoising import denoise
 
 
 @pytest.fixture
@@ -53,12 +53,3 @@ def test_without_noise_nothing_changes_and_the_penalty_stays_positive(noisy):
     np.testing.assert_allclose(whole.data, clean[:, :2], rtol=1e-10)
     assert whole.variance == pytest.approx(0.0, abs=1e-12)
     assert denoise(np.zeros((4, 5)), 2).mu == 0.0
-
-
-@pytest.mark.parametrize(
-    ("M", "r", "message"),
-    [(np.ones((3, 4)), 4, "3"), (np.full((3, 4), np.nan), 1, "NaN")],
-)
-def test_invalid_input(M, r, message):
-    with pytest.raises(InputError, match=message):
-        denoise(M, r)

@@ -15,7 +15,6 @@ from selfdict import (
     Huber,
     InputError,
     Problem,
-    Sampling,
     Solution,
     UnsupportedError,
     Weighted,
@@ -34,8 +33,6 @@ ROWS, COLUMNS = 8, 40
 STEPS = {
     "scaled candidates": Candidates(12),
     "candidates": Candidates(12, "residual"),
-    "sample": Sampling(12, random_state=0),
-    "sample with extremes": Sampling(8, n_extreme=4, random_state=0),
     "denoising": Denoising(3),
     "directions": Compression(4),
     "random directions": Compression(5, "gaussian", random_state=0),
@@ -288,11 +285,9 @@ def test_a_loss_that_is_not_quadratic_is_refused_on_the_way_back_or_before(step)
         step.lift(solution)
 
 
-def test_sparse_data_is_sampled_and_compressed_and_not_made_dense_otherwise():
+def test_sparse_data_is_compressed_and_not_made_dense_otherwise():
     M = data()
     problem = Problem(sp.csc_array(np.where(M > 0.3, M, 0.0)), MU)
-    for step in (STEPS["sample"], STEPS["sample with extremes"]):
-        assert step.reduce(problem).is_sparse
     for step in STEPS.values():
         if isinstance(step, Candidates | Denoising):
             with pytest.raises(UnsupportedError, match="toarray"):
@@ -370,27 +365,6 @@ def test_more_clusters_than_points_change_nothing(n_clusters):
     assert_lifted(lift(WorkingSet(tol=1e-8).solve(Candidates(n_clusters).reduce(problem))), problem)
 
 
-# samples
-
-
-def test_a_sample_of_all_points_is_the_problem_itself():
-    problem = Problem(data(), MU, sample_weight=WEIGHTS)
-    for n_points in (COLUMNS, 10 * COLUMNS):
-        small = Sampling(n_points, random_state=0).reduce(problem)
-        np.testing.assert_array_equal(small.M, problem.M)
-        np.testing.assert_allclose(small.s, problem.s)
-
-
-def test_a_sample_has_the_extreme_points_and_stands_for_all():
-    problem = Problem(data(), MU)
-    for seed in range(3):
-        small = Sampling(5, n_extreme=3, random_state=seed).reduce(problem)
-        columns = small.reduced_from.memory
-        assert 5 <= columns.size <= 8
-        assert small.sample_weight.sum() == pytest.approx(COLUMNS)
-        np.testing.assert_array_equal(small.M, problem.M[:, columns])
-
-
 # directions
 
 
@@ -413,7 +387,6 @@ def test_invalid_settings():
         (lambda: Compression(5, "pca"), "method"),
         (lambda: Candidates(0).reduce(problem), "n_clusters"),
         (lambda: Compression(0).reduce(problem), "q"),
-        (lambda: Sampling(0).reduce(problem), "n_points"),
     ]:
         with pytest.raises(InputError, match=message):
             given()

@@ -17,7 +17,6 @@ from selfdict import (
     Solution,
     UnsupportedError,
     certify,
-    compress,
     conic,
     fast_gradient,
     fcls,
@@ -34,6 +33,7 @@ from selfdict.abundances import column_residuals
 from selfdict.kernels.columns import squared_norms
 from selfdict.metrics import relative_error
 from selfdict.model.omega import column_norms
+from selfdict.reductions.compression import compress
 
 
 def counts(m, n, r, seed, density=0.3):

@@ -6,29 +6,37 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
+from selfdict.abundances import Variability
+from selfdict.abundances.nnls import affords_fits
 from selfdict.compute.deadline import Announcer, Deadline
 from selfdict.estimators.base import SelfDictionaryEstimator
 from selfdict.estimators.checks import selected_rows
-from selfdict.estimators.readout import SolutionReadout
 from selfdict.estimators.settings import (
-    ModelSettings,
+    as_atoms,
+    as_candidates,
+    as_compression,
     as_mu,
+    as_solver,
     clusters_of,
     in_words_of_solver,
     missed_tolerance,
-    print_progress,
+    solver_class,
     warn_of_an_early_end,
 )
-from selfdict.model.features import UnsupportedError
-from selfdict.model.losses import Loss
+from selfdict.model.features import Feature, UnsupportedError
+from selfdict.model.losses import Loss, Squared
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution
 from selfdict.peers import Clusters
-from selfdict.reductions import Candidates, Compression
+from selfdict.readout import Proof, groups_of_present, prove_groups
+from selfdict.readout.evidence import Evidence, atoms_alike, groups_of_rows
+from selfdict.readout.selection import select_from
+from selfdict.reductions import Candidates, Compression, Denoising, Recipe
 from selfdict.solvers import Solver
 
 # parts of a time limit: for the solver, and of what is left then, for the choice of points
@@ -36,7 +44,7 @@ SOLVER_SHARE = 0.5
 CHOICE_SHARE = 0.8
 
 
-class FGNSR(ModelSettings, SolutionReadout, SelfDictionaryEstimator):
+class FGNSR(SelfDictionaryEstimator):
     """Select the points whose cone contains all the others, by nonnegative sparse regression.
 
     Model (6) of the paper, min ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, is solved to a certified gap,
@@ -70,18 +78,17 @@ class FGNSR(ModelSettings, SolutionReadout, SelfDictionaryEstimator):
         What replaces ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) goes with every
         solver; :class:`selfdict.Huber`, other losses and those of your own are solved by
         "fast_gradient", which holds a matrix of all points times all points.
-    denoise : "auto", int or None, default="auto"
-        Solve the model for the best approximation of the data of this rank, and select by the fit
-        to that: see :func:`selfdict.denoise`. "auto" is the number of atoms sought where there are
-        a ``dictionary``, the squared loss and no ``target``, and None, the data as they are,
-        otherwise.
+    denoise : bool, default=True
+        With a ``dictionary``, the squared loss and no ``target``: solve the model for the best
+        approximation of the data whose rank is the number of atoms sought, which has less noise
+        (:class:`selfdict.Denoising`). Without a dictionary the data are taken as they are.
     compress : int, Compression or None, default=None
         Solve the model on this many directions of the features (or on all, if these are fewer): see
-        :func:`selfdict.compress`. :class:`selfdict.Compression` also says how they are chosen. The
-        weights of Ω, the points, abundances and errors are those of the whole data.
+        :class:`selfdict.Compression`, which also says how they are chosen. The weights of Ω, the
+        points, abundances and errors are those of the whole data.
     mu : "auto" or float, default="auto"
         The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`, or for a
-        ``dictionary`` and denoised data the noise left, :func:`selfdict.denoise`.
+        ``dictionary`` and denoised data the noise left, see :class:`selfdict.Denoising`.
     target : ("residual", eps) or ("trace", value), optional
         Steer the penalty until ‖M − MX‖_F is ``eps``, or the trace of X (the sum of the gates) is
         ``value``.
@@ -174,7 +181,7 @@ class FGNSR(ModelSettings, SolutionReadout, SelfDictionaryEstimator):
             Candidates,
         ],
         "loss": [StrOptions({"squared"}), Loss],
-        "denoise": [None, StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "denoise": ["boolean"],
         "compress": [None, Interval(Integral, 1, None, closed="left"), Compression],
         "mu": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "target": [None, tuple, list],
@@ -195,6 +202,10 @@ class FGNSR(ModelSettings, SolutionReadout, SelfDictionaryEstimator):
     compressed_gap_: float | None
     skipped_: tuple[str, ...]
     candidates_reason_: str
+    groups_: tuple[Array, ...]
+    spread_: Array | None
+    group_counts_: Array | None
+    variability_: Variability | None
 
     def __init__(
         self,
@@ -204,7 +215,7 @@ class FGNSR(ModelSettings, SolutionReadout, SelfDictionaryEstimator):
         solver: str | Solver = "auto",
         candidates: int | str | Candidates | None = "auto",
         loss: Loss | str = "squared",
-        denoise: str | int | None = "auto",
+        denoise: bool = True,
         compress: int | Compression | None = None,
         mu: str | float = "auto",
         target: Target | None = None,
@@ -271,6 +282,47 @@ class FGNSR(ModelSettings, SolutionReadout, SelfDictionaryEstimator):
         """
         return self._fit(X, sample_weight)
 
+    def select(self, r: int) -> Array:
+        """Return the indices of r points, or atoms, read out of the solution that ``fit`` found.
+
+        Parameters
+        ----------
+        r : int
+            Any rank; the model does not depend on it but through the heuristic for μ.
+
+        Returns
+        -------
+        (r,) ndarray of int
+        """
+        check_is_fitted(self)
+        return select_from(Evidence.of(self.solution_), r, self.postprocess)
+
+    def prove(
+        self, *, tol: float = 1e-6, max_seconds: float | None = None, budget: float | None = None
+    ) -> Proof:
+        """Prove how close ``groups_`` alone come to the optimum, and what leaving one out costs.
+
+        With ``candidates`` the statements are about the representatives: each group stands for
+        those of its rows that are representatives, or for the nearest one.
+
+        Parameters
+        ----------
+        tol : float
+            The gap to which the model is solved for this; a smaller one closes more rows.
+        max_seconds : float, optional
+            Time limit of each solve.
+        budget : float, optional
+            Seconds for all of it; what needs longer is left unproven.
+
+        Returns
+        -------
+        Proof
+            See :func:`selfdict.prove_groups`.
+        """
+        check_is_fitted(self)
+        groups = groups_of_rows(self.solution_, self.groups_)
+        return prove_groups(self.solution_, groups, tol=tol, max_seconds=max_seconds, budget=budget)
+
     def _choose(self, points: Array, atoms: Array, sample_weight: Array | None) -> Array:
         """Solve the model, select the points and gather their groups; return the components."""
         if self.dictionary is not None and self.endmembers == "average":
@@ -280,7 +332,12 @@ class FGNSR(ModelSettings, SolutionReadout, SelfDictionaryEstimator):
             announcer.step("solving the model")
             ending = self._solve(points.T, atoms.T, sample_weight, deadline)
             announcer.step("choosing the points")
-            self.indices_ = self._selected(self.n_components, deadline.part(CHOICE_SHARE))
+            self.indices_ = select_from(
+                Evidence.of(self.solution_),
+                self.n_components,
+                self.postprocess,
+                deadline.part(CHOICE_SHARE),
+            )
             pixels = selected_rows(atoms, self.indices_, points.dtype)
             announcer.step("gathering groups of nearly pure points")
             components = self._gather_groups(points, pixels, sample_weight, deadline)
@@ -334,9 +391,88 @@ class FGNSR(ModelSettings, SolutionReadout, SelfDictionaryEstimator):
         self.n_iter_ = max(1, solution.n_iter)
         return ending
 
+    def _recipe(self, problem: Problem) -> tuple[Recipe, str]:
+        """Return the steps that the parameters describe, and why these are the candidates."""
+        solver = as_solver(self.solver, self.loss, self.tol, self.max_seconds)
+        candidates, reason = as_candidates(self.candidates, problem, self.n_components, solver)
+        denoising = None
+        is_plain = isinstance(problem.loss, Squared) and problem.target is None
+        if self.denoise and problem.D is not None and is_plain:
+            denoising = Denoising(int(self.n_components))
+        recipe = Recipe(
+            solver=solver,
+            denoising=denoising,
+            candidates=candidates,
+            compression=as_compression(self.compress),
+            mu=as_mu(self.mu),
+        )
+        return recipe, reason
+
+    def _gather_groups(
+        self, points: Array, pixels: Array, sample_weight: Array | None, deadline: Deadline
+    ) -> Array:
+        """Store the groups of the selected pixels; return these pixels, or averages."""
+        self.spread_ = None
+        self.group_counts_ = None
+        self.variability_ = None
+        if self.dictionary is not None:
+            self.groups_ = atoms_alike(self.solution_, self.indices_)
+            return pixels
+        # two rounds of shares, and what follows from them
+        if not affords_fits(deadline, 3, pixels.T, points.T):
+            return self._without_groups(pixels, deadline)
+        groups = groups_of_present(points.T, self.indices_, sample_weight)
+        self.groups_ = groups.members
+        if self.endmembers == "pixels":
+            self.variability_ = groups.pixel_variability
+            return pixels
+        self.spread_ = np.ascontiguousarray(groups.spread.T)
+        self.group_counts_ = groups.counts
+        self.variability_ = groups.variability
+        return np.ascontiguousarray(groups.spectra.T)
+
+    def _without_groups(self, pixels: Array, deadline: Deadline) -> Array:
+        """Store groups of the selected points alone, for which there is no time."""
+        self.groups_ = tuple(self.indices_[:, None])
+        if self.endmembers == "pixels":
+            deadline.skip("groups of nearly pure points were not gathered")
+            return pixels
+        deadline.skip("components are single points, not averages over groups")
+        self.spread_ = np.zeros_like(pixels)
+        self.group_counts_ = np.ones(len(pixels), dtype=np.intp)
+        return pixels
+
+    def _variability(self) -> Variability | None:
+        return self.variability_
+
+    def _components_are_points(self) -> bool:
+        # averages have the brightness of their group, spectra of a dictionary their own
+        return self.dictionary is None and self.endmembers == "pixels"
+
+    def _atoms(self, points: Array) -> Array:
+        if self.dictionary is None:
+            return points
+        return as_atoms(self.dictionary, points.shape[1])
+
+    def _takes_sparse(self) -> bool:
+        is_squared = isinstance(self.loss, Squared) or self.loss == "squared"
+        is_known = isinstance(self.solver, Solver) or self.solver in ("auto", *Solver.registered)
+        is_whole = self.candidates in (None, "auto") and self.dictionary is None
+        # fit refuses a solver that is not known
+        if not (is_squared and is_known and is_whole):
+            return False
+        return (
+            self.compress is not None
+            or Feature.SPARSE in solver_class(self.solver, self.loss).takes
+        )
+
     def _report(self, progress: Progress) -> Any:
         if self.verbose:
-            print_progress(type(self).__name__, progress)
+            print(
+                f"[{type(self).__name__}] {progress.iteration:5d}: "
+                f"objective {progress.objective:.6g}, gap {progress.gap:.1e}, "
+                f"{progress.n_active} active, {progress.seconds:.1f} s"
+            )
         if self.callback is None:
             return None
         return self.callback(progress)

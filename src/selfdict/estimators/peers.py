@@ -24,8 +24,6 @@ class SPA(SelfDictionaryEstimator):
         These rows, ``X[indices_]``.
     reconstruction_err_ : float
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------
@@ -59,8 +57,6 @@ class SNPA(SelfDictionaryEstimator):
         These rows, ``X[indices_]``.
     reconstruction_err_ : float
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------
@@ -92,8 +88,6 @@ class XRAY(SelfDictionaryEstimator):
         These rows, ``X[indices_]``.
     reconstruction_err_ : float
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------
@@ -126,8 +120,6 @@ class VCA(SelfDictionaryEstimator):
         These rows, ``X[indices_]``.
     reconstruction_err_ : float
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------
@@ -168,8 +160,6 @@ class H2NMF(SelfDictionaryEstimator):
         All of it: labels, representatives, sizes and tree.
     reconstruction_err_ : float
         ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
@@ -11,65 +10,13 @@ from sklearn.utils import check_array
 from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array
 from selfdict.estimators.checks import as_plain, float_dtypes
-from selfdict.model.features import Feature
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.problem import Problem
-from selfdict.model.solution import Progress, Solution, Status
+from selfdict.model.solution import Solution, Status
 from selfdict.peers import Clusters
-from selfdict.reductions import Candidates, Compression, Denoising, Recipe
+from selfdict.reductions import Candidates, Compression
 from selfdict.reductions.recipe import choose_candidates
 from selfdict.solvers import FastGradient, Solver, WorkingSet
-
-
-class ModelSettings:
-    """The parameters of :class:`selfdict.FGNSR` that describe the model and how it is solved."""
-
-    n_components: int
-    dictionary: ArrayLike | None
-    solver: str | Solver
-    candidates: int | str | Candidates | None
-    loss: Loss | str
-    denoise: str | int | None
-    compress: int | Compression | None
-    mu: str | float
-    tol: float | None
-    max_seconds: float | None
-
-    def _recipe(self, problem: Problem) -> tuple[Recipe, str]:
-        """Return the steps that the parameters describe, and why these are the candidates."""
-        solver = as_solver(self.solver, self.loss, self.tol, self.max_seconds)
-        candidates, reason = _as_candidates(self.candidates, problem, self.n_components, solver)
-        recipe = Recipe(
-            solver=solver,
-            denoising=_as_denoising(self.denoise, problem, self.n_components),
-            candidates=candidates,
-            compression=_as_compression(self.compress),
-            mu=as_mu(self.mu),
-        )
-        return recipe, reason
-
-    def _atoms(self, points: Array) -> Array:
-        if self.dictionary is None:
-            return points
-        return _as_atoms(self.dictionary, points.shape[1])
-
-    def _takes_sparse(self) -> bool:
-        is_squared = isinstance(self.loss, Squared) or self.loss == "squared"
-        names = ("auto", *Solver.registered)
-        is_known = isinstance(self.solver, Solver) or self.solver in names
-        needs_dense = (
-            self.candidates not in (None, "auto")
-            or self.dictionary is not None
-            or self.denoise not in (None, "auto")
-            or not is_squared
-            or not is_known  # fit refuses it
-        )
-        if needs_dense:
-            return False
-        return (
-            self.compress is not None
-            or Feature.SPARSE in _solver_class(self.solver, self.loss).takes
-        )
 
 
 def as_solver(
@@ -77,7 +24,7 @@ def as_solver(
 ) -> Solver:
     """Return the solver object; ``tol`` and ``max_seconds`` replace its own if given."""
     if isinstance(solver, str):
-        solver = _solver_class(solver, loss)()
+        solver = solver_class(solver, loss)()
     for name, value in (("tol", tol), ("max_seconds", max_seconds)):
         if value is None:
             continue
@@ -87,7 +34,7 @@ def as_solver(
     return solver
 
 
-def _solver_class(solver: str | Solver, loss: Loss | str) -> type[Solver]:
+def solver_class(solver: str | Solver, loss: Loss | str) -> type[Solver]:
     """Return the class of a solver given by name or as an object; "auto" depends on the loss."""
     if not isinstance(solver, str):
         return type(solver)
@@ -109,16 +56,17 @@ def in_words_of_solver(message: str) -> str:
     return refusal + separator + re.sub(rf"\b({names})\b", r'solver="\1"', advice)
 
 
-def _as_candidates(
+def as_candidates(
     candidates: int | str | Candidates | None, problem: Problem, n_components: int, solver: Solver
 ) -> tuple[Candidates | None, str]:
     """Return the reduction that a number of clusters, or "auto", stands for, and why."""
     if candidates is None:
         return None, "All points are candidates, as asked for."
-    if isinstance(candidates, Candidates):
-        return candidates, _as_asked_for(candidates.n_clusters)
     if candidates != "auto":
-        return Candidates(int(candidates)), _as_asked_for(int(candidates))
+        if not isinstance(candidates, Candidates):
+            candidates = Candidates(int(candidates))
+        n_clusters = candidates.n_clusters
+        return candidates, f"{n_clusters} cluster representatives are the candidates, as asked for."
     is_plain = problem.D is None and not problem.is_sparse and isinstance(problem.loss, Squared)
     if not is_plain or not isinstance(solver, WorkingSet):
         return None, (
@@ -133,8 +81,11 @@ def _as_candidates(
     return Candidates(choice.n_clusters), choice.reason
 
 
-def _as_asked_for(n_clusters: int) -> str:
-    return f"{n_clusters} cluster representatives are the candidates, as asked for."
+def as_compression(compression: int | Compression | None) -> Compression | None:
+    """Return the reduction that a number of directions stands for."""
+    if compression is None or isinstance(compression, Compression):
+        return compression
+    return Compression(int(compression))
 
 
 def as_mu(mu: str | float) -> float | None:
@@ -144,19 +95,7 @@ def as_mu(mu: str | float) -> float | None:
     return float(mu)
 
 
-def _as_denoising(rank: str | int | None, problem: Problem, n_components: int) -> Denoising | None:
-    """Return the denoising step to a rank; "auto" denoises for a dictionary only."""
-    if rank == "auto":
-        rank = None
-        is_plain = isinstance(problem.loss, Squared) and problem.target is None
-        if problem.D is not None and is_plain:
-            rank = n_components
-    if rank is None:
-        return None
-    return Denoising(int(rank))
-
-
-def _as_atoms(dictionary: ArrayLike, n_features: int) -> Array:
+def as_atoms(dictionary: ArrayLike, n_features: int) -> Array:
     """Return the rows of a dictionary, checked."""
     plain = as_plain(dictionary)
     try:
@@ -166,13 +105,6 @@ def _as_atoms(dictionary: ArrayLike, n_features: int) -> Array:
     if atoms.shape[1] != n_features:
         raise InputError(f"the dictionary has {atoms.shape[1]} features, X has {n_features}")
     return atoms
-
-
-def _as_compression(compression: int | Compression | None) -> Compression | None:
-    """Return the reduction that a number of directions stands for."""
-    if compression is None or isinstance(compression, Compression):
-        return compression
-    return Compression(int(compression))
 
 
 def missed_tolerance(solution: Solution, solver: Solver, has_target: bool) -> str:
@@ -206,11 +138,3 @@ def clusters_of(solution: Solution) -> Clusters | None:
             return clusters
         problem = link.problem
     return None
-
-
-def print_progress(name: str, progress: Progress) -> Any:
-    """Print one line about a running solver."""
-    print(
-        f"[{name}] {progress.iteration:5d}: objective {progress.objective:.6g}, "
-        f"gap {progress.gap:.1e}, {progress.n_active} active, {progress.seconds:.1f} s"
-    )

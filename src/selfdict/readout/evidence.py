@@ -20,6 +20,7 @@ from selfdict.peers.h2nmf import Clusters
 from selfdict.peers.spa import spa
 from selfdict.reductions.columns import Candidates, ColumnSubset, weighted_columns
 from selfdict.reductions.compression import compress
+from selfdict.reductions.denoising import Denoising
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +42,15 @@ class Evidence:
         whole = problem
         points = np.arange(problem.n_atoms)
         clusters = None
-        # back to all points; data that was denoised or compressed stays as it is
-        while whole.reduced_from is not None and isinstance(whole.reduced_from.step, ColumnSubset):
+        # back to all points, with their noise; data that was compressed stays as it is
+        while whole.reduced_from is not None:
             link = whole.reduced_from
-            step = whole.reduced_from.step
+            step = link.step
+            if isinstance(step, Denoising):
+                whole = link.problem
+                continue
+            if not isinstance(step, ColumnSubset):
+                break
             whole = link.problem
             if problem.D is None:
                 points = step.columns_of(link)[points]

@@ -1,4 +1,4 @@
-"""Fewer columns: cluster representatives (FGNSR-100 and FGNSR-500 of the paper), or a sample.
+"""Fewer columns: cluster representatives (FGNSR-100 and FGNSR-500 of the paper).
 
 After such a reduction the gates are kept, and every column is fitted anew.
 """
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import diags_array
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_count, as_generator
+from selfdict._validation import Array, as_count
 from selfdict.model.features import UnsupportedError
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.model.reduction import Reduction
@@ -150,52 +150,6 @@ class Candidates(ColumnSubset):
         """Return the representatives."""
         clusters: Clusters = link.memory
         return clusters.indices
-
-
-@dataclass(frozen=True)
-class Sampling(ColumnSubset):
-    """Solve for a random sample of the points, and for the extreme points, found by SPA.
-
-    Parameters
-    ----------
-    n_points : int
-        The size of the random sample; all points, if there are fewer.
-    n_extreme : int
-        How many extreme points are kept whatever the sample.
-    random_state : int, Generator or None
-        Seed of the sample.
-
-    Examples
-    --------
-    >>> import selfdict
-    >>> from selfdict.datasets import make_mixtures
-    >>> M = make_mixtures(30, 200, 4, noise=0.01, random_state=0)[0]
-    >>> problem = selfdict.Problem(M, mu=0.1)
-    >>> small = selfdict.Sampling(40, n_extreme=4, random_state=0).reduce(problem)
-    >>> 40 <= small.n_points <= 44
-    True
-    """
-
-    n_points: int
-    n_extreme: int = 0
-    random_state: Any = None
-
-    def __post_init__(self) -> None:
-        as_count(self.n_points, "n_points")
-        as_count(self.n_extreme, "n_extreme", minimum=0)
-
-    def reduce(self, problem: Problem) -> Problem:
-        """Draw the sample; each of its points stands for as many as there are to one of them."""
-        n_points = min(self.n_points, problem.n_points)
-        rng = as_generator(self.random_state)
-        columns = sample_columns(problem.M, n_points, self.n_extreme, rng)
-        stands_for = problem.n_points / columns.size
-        return self._restricted(problem, columns, stands_for * problem.s[columns], columns)
-
-    def columns_of(self, link: ReducedFrom) -> Array:
-        """Return the sample."""
-        columns: Array = link.memory
-        return columns
 
 
 def sample_columns(

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_count, as_generator, as_matrix, as_rank
+from selfdict._validation import Array, as_count, as_generator
 from selfdict.compute.linear_algebra import leading_directions, transposed_product
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
@@ -34,21 +33,11 @@ METHODS = ("svd", "gaussian", "srht")
 
 
 class Compressed(NamedTuple):
-    """What :func:`compress` returns: ``data = scale · basisᵀ M``.
+    """Data in q directions: ``data = scale · basisᵀ M``."""
 
-    Attributes
-    ----------
-    data : (q, n) ndarray
-    basis : (m, q) ndarray
-        Orthonormal columns, in M's dtype.
-    scale : float
-        1 for the SVD; √(m/q) for a random basis, which sees that part of the norm of a vector on
-        average.
-    """
-
-    data: Array
-    basis: Array
-    scale: float
+    data: Array  # (q, n)
+    basis: Array  # (m, q), orthonormal columns in M's dtype
+    scale: float  # 1, or √(m/q) for a random basis, which sees q/m of a squared norm on average
 
 
 @dataclass(frozen=True)
@@ -60,9 +49,14 @@ class Compression(Reduction):
     q : int
         The number of directions; all, if there are fewer features.
     method : {"svd", "gaussian", "srht"}
-        How they are chosen: see :func:`compress`.
+        - ``"svd"``: the q leading left singular vectors of M: the least residual that q directions
+          can leave. If both sides of M exceed 2000, as good as four steps of subspace iteration
+          find them.
+        - ``"gaussian"``: a random subspace, uniform among all of its dimension.
+        - ``"srht"``: q random columns of a Hadamard matrix with random signs of its rows
+          (subsampled randomised Hadamard transform), orthonormalised where m is no power of two.
     random_state : int, Generator or None
-        Seed of the random methods.
+        Seed of the random methods; ``"svd"`` is deterministic.
 
     Examples
     --------
@@ -84,7 +78,9 @@ class Compression(Reduction):
 
     def __post_init__(self) -> None:
         as_count(self.q, "q")
-        _check_method(self.method)
+        if self.method not in METHODS:
+            names = ", ".join(map(repr, METHODS))
+            raise InputError(f"method must be one of {names}; got {self.method!r}")
 
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if the problem cannot be compressed."""
@@ -140,49 +136,9 @@ def _bound(problem: Problem, basis: Array, solution: Solution) -> float:
     return terms.bound(problem.penalty)
 
 
-def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None) -> Compressed:
-    """Reduce the features of M (m, n) to q, by an orthonormal basis.
-
-    Parameters
-    ----------
-    M : (m, n) array_like or sparse array
-    q : int
-        The number of directions, at most m.
-    method : {"svd", "gaussian", "srht"}
-        - ``"svd"``: the q leading left singular vectors of M: the least residual that q directions
-          can leave. If both sides of M exceed 2000, as good as four steps of subspace iteration
-          find them.
-        - ``"gaussian"``: a random subspace, uniform among all of its dimension.
-        - ``"srht"``: q random columns of a Hadamard matrix with random signs of its rows
-          (subsampled randomised Hadamard transform), orthonormalised where m is no power of two.
-          The q columns are multiplied out: for few columns that takes less time than a fast
-          transform of all of M.
-    random_state : int, numpy.random.Generator or None
-        Seed of the random methods; ``"svd"`` is deterministic.
-
-    Returns
-    -------
-    Compressed
-        ``data`` (q, n), ``basis`` (m, q) and ``scale``. Their bits do not depend on the number of
-        threads.
-
-    Raises
-    ------
-    InputError
-        If entries of ``data``, which may be √m times as large as those of M, overflow.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from selfdict import compress
-    >>> M = np.outer([1.0, 2.0, 2.0], [1.0, 0.5])
-    >>> np.abs(compress(M, 1).data).round(3)
-    array([[3. , 1.5]])
-    """
-    M = as_matrix(M, sparse=True)
+def compress(M: Array, q: int, method: str = "svd", random_state: Any = None) -> Compressed:
+    """Return M in q directions; the bits do not depend on the number of threads."""
     m = M.shape[0]
-    q = as_rank(q, m, "q", of="rows of M")
-    _check_method(method)
     rng = as_generator(random_state)
     scale = float(np.sqrt(m / q))
     # BLAS and LAPACK on several threads round in another order.
@@ -202,14 +158,10 @@ def compress(M: ArrayLike, q: int, method: str = "svd", random_state: Any = None
     return Compressed(data, basis, scale)
 
 
-def _check_method(method: str) -> None:
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
-
-
 def _hadamard_columns(m: int, q: int, rng: np.random.Generator) -> Array:
     """Return q random columns of the first m rows of a Hadamard matrix, with random signs."""
-    # The entries of a Hadamard matrix are the signs (−1)^popcount(i & k).
+    # All q columns are multiplied out: for few of them that takes less time than a fast transform
+    # of all of M. The entries of a Hadamard matrix are the signs (−1)^popcount(i & k).
     size = 1 << (m - 1).bit_length()
     bits = np.arange(m)[:, None] & rng.choice(size, q, replace=False)
     for shift in (32, 16, 8, 4, 2, 1):

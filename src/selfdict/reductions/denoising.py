@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from selfdict._validation import Array, as_count, as_matrix, as_rank
+from selfdict._validation import Array, as_count
 from selfdict.compute.linear_algebra import transposed_product
 from selfdict.compute.scaling import exponent_from_squares, squared_unit, times_power_of_two
 from selfdict.kernels.columns import squared_norms
@@ -25,23 +24,11 @@ from selfdict.solvers.heuristic import RELATIVE_OFFSET
 
 
 class Denoised(NamedTuple):
-    """What :func:`denoise` returns.
+    """Data of rank r, and what was dropped."""
 
-    Attributes
-    ----------
-    data : (m, n) ndarray
-        The best approximation of M of rank r, in M's dtype.
-    variance : float
-        That of the noise in one entry of M, if all that was dropped is noise.
-    mu : float
-        The energy of the noise left in one direction of m, r·variance, about what an atom explains
-        that fits noise alone: a penalty for the gates of a dictionary. A millionth of the mean
-        energy in one direction is added, which keeps it positive on data without noise.
-    """
-
-    data: Array
-    variance: float
-    mu: float
+    data: Array  # (m, n)
+    variance: float  # of the noise in one entry of M, if all that was dropped is noise
+    mu: float  # a penalty for the gates of a dictionary: r variances, what fitting noise explains
 
 
 @dataclass(frozen=True)
@@ -75,7 +62,11 @@ class Denoising(GateReduction):
             raise UnsupportedError("denoising makes data dense; pass M.toarray() if it fits")
 
     def reduce(self, problem: Problem) -> Problem:
-        """Return the problem for the denoised data; its ``reduced_from.memory`` is a Denoised."""
+        """Return the problem for the denoised data; its ``reduced_from.memory`` has the noise.
+
+        ``memory.variance`` is that of the noise in one entry of M, ``memory.mu`` a penalty for the
+        gates of a dictionary: r variances, about what an atom explains that fits noise alone.
+        """
         self.check(problem)
         found = denoise(weighted_columns(problem), min(int(self.rank), *problem.M.shape))
         data = found.data
@@ -95,42 +86,9 @@ class Denoising(GateReduction):
         return np.arange(link.problem.n_atoms)
 
 
-def denoise(M: ArrayLike, r: int) -> Denoised:
-    """Replace M by its best approximation of rank r, and estimate the noise from what that drops.
-
-    Parameters
-    ----------
-    M : (m, n) array_like
-        Points as columns.
-    r : int
-        How many atoms the points are mixed from, at most min(m, n).
-
-    Returns
-    -------
-    Denoised
-        ``data`` (m, n), ``variance`` and ``mu``.
-
-    Raises
-    ------
-    InputError
-        If the variance or μ, which are squares, leave the range of float64.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from selfdict import denoise
-    >>> rng = np.random.default_rng(0)
-    >>> clean = rng.random((50, 3)) @ rng.random((3, 400))
-    >>> M = clean + 0.1 * rng.standard_normal(clean.shape)
-    >>> data, variance, mu = denoise(M, 3)
-    >>> round(variance, 3)
-    0.01
-    >>> np.linalg.norm(data - clean) < 0.3 * np.linalg.norm(M - clean)
-    np.True_
-    """
-    M = as_matrix(M)
+def denoise(M: Array, r: int) -> Denoised:
+    """Return the best approximation of M of rank r, and the noise estimated from the rest."""
     m, n = M.shape
-    r = as_rank(r, min(m, n), of="rows and of columns")
     leading = compress(M, r)
     data = transposed_product(leading.basis.T, leading.data)
     energy = squared_norms(M).sum()
@@ -141,6 +99,18 @@ def denoise(M: ArrayLike, r: int) -> Denoised:
         dropped = times_power_of_two(dropped, -exponent)
     # of m n degrees of freedom, a matrix of rank r takes r(m + n − r)
     variance = float(squared_norms(dropped).sum()) / max(1, (m - r) * (n - r))
+    # a millionth of the mean energy in one direction keeps μ positive on data without noise
     offset = RELATIVE_OFFSET * float(energy) / m
     mu = squared_unit(r * variance + offset, exponent)
     return Denoised(data, squared_unit(variance, exponent), mu)
+
+
+def denoised_data(problem: Problem) -> Denoised | None:
+    """Return what denoising has remembered, if the problem was denoised on its way."""
+    link = problem.reduced_from
+    while link is not None:
+        if isinstance(link.step, Denoising):
+            found: Denoised = link.memory
+            return found
+        link = link.problem.reduced_from
+    return None

@@ -15,7 +15,7 @@ from selfdict.model.solution import Callback, Solution
 from selfdict.peers.h2nmf import Clusters
 from selfdict.reductions.columns import Candidates, weighted_columns
 from selfdict.reductions.compression import Compression
-from selfdict.reductions.denoising import Denoised, Denoising
+from selfdict.reductions.denoising import Denoising, denoised_data
 from selfdict.solvers.base import Solver
 from selfdict.solvers.conic import Conic
 from selfdict.solvers.heuristic import mu_heuristic
@@ -42,26 +42,14 @@ N_CLUSTERS = 500
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a problem is reduced and solved.
-
-    Attributes
-    ----------
-    solver : Solver
-    denoising, candidates, compression : reductions or None
-        Applied in this order. Clusters are those of the data before denoising.
-    mu : float or None
-        The penalty; None: the heuristic for the reduced problem, or for a dictionary and denoised
-        data the noise left.
-    mu_factor : float
-        Multiplies the heuristic.
-    """
+    """How a problem is reduced and solved; the reductions are applied in this order."""
 
     solver: Solver
     denoising: Denoising | None = None
-    candidates: Candidates | None = None
+    candidates: Candidates | None = None  # clusters are those of the data before denoising
     compression: Compression | None = None
-    mu: float | None = None
-    mu_factor: float = 1.0
+    mu: float | None = None  # the penalty; None: a heuristic, see ``penalty``
+    mu_factor: float = 1.0  # multiplies the heuristic
 
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if a step does not take the problem."""
@@ -97,27 +85,7 @@ class Recipe:
         callback: Callback | None = None,
         deadline: Deadline | None = None,
     ) -> Solution:
-        """Solve a problem, whose penalty is still open.
-
-        Parameters
-        ----------
-        problem : Problem
-        n_components : int
-            The number of columns sought, for the heuristic.
-        random_state : int, Generator or None
-            Seed of the weights p of the reduced problem; None keeps those of the problem.
-        clusters : Clusters, optional
-            Those of ``candidates``, if they are known already.
-        callback : callable, optional
-            See :meth:`Solver.solve`.
-        deadline : Deadline, optional
-            The solver stops then, or at its own ``max_seconds``, if that is earlier.
-
-        Returns
-        -------
-        Solution
-            Of the reduced problem; :func:`selfdict.lift` makes it one of the problem.
-        """
+        """Return the solution of the reduced problem; the seed is that of its weights p."""
         self.check(problem)
         rng = None
         if random_state is not None:
@@ -200,35 +168,6 @@ def _within(solver: Solver, deadline: Deadline | None) -> Solver:
         seconds = min(seconds, solver.max_seconds)
     limited: Solver = replace(solver, max_seconds=seconds)  # type: ignore[type-var]  # all are dataclasses
     return limited
-
-
-def denoised_data(problem: Problem) -> Denoised | None:
-    """Return what denoising has remembered, if the problem was denoised on its way."""
-    link = problem.reduced_from
-    while link is not None:
-        if isinstance(link.step, Denoising):
-            found: Denoised = link.memory
-            return found
-        link = link.problem.reduced_from
-    return None
-
-
-def denoise_again(solution: Solution, rank: int) -> Solution:
-    """Return a solution of denoised data as one of the data denoised to another rank."""
-    problem = solution.problem
-    if problem.reduced_from is None:
-        return solution
-    link = problem.reduced_from
-    if isinstance(link.step, Candidates):
-        inner = link.problem.reduced_from
-        if inner is None or not isinstance(inner.step, Denoising) or inner.step.rank == rank:
-            return solution
-        other = link.step.reduce_to(Denoising(rank).reduce(inner.problem), link.memory)
-    elif isinstance(link.step, Denoising) and link.step.rank != rank:
-        other = Denoising(rank).reduce(link.problem)
-    else:
-        return solution
-    return solution.for_problem(other.changed(mu=problem.mu, p=problem.p))
 
 
 @dataclass(frozen=True)
