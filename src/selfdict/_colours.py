@@ -15,8 +15,6 @@ UNCERTAINTY_MAP = "cividis"
 BRIGHTNESS_MAP = "inferno"
 # RGB of pixels without data: a light grey that no colour map contains.
 NO_DATA_RGB = (225, 225, 222)
-# The weight outside all groups: pale, so that the groups stand out.
-NOT_CHOSEN = "#b9c4c6"
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,10 @@ from selfdict._colours import class_colours
 from selfdict.report import (
     plot_abundances,
     plot_dominant,
+    plot_map,
     plot_matches,
-    plot_residual,
     plot_scene,
     plot_spectra,
-    plot_uncertainty,
-    plot_weights,
 )
 from selfdict.scene import Match, build_library
 from selfdict.scene.identify import Candidate
@@ -55,24 +53,23 @@ def test_abundance_maps_share_one_scale(r):
     assert images[0].get_array().mask[:2].all()
 
 
-def test_residual_and_weights_draw_into_given_axes():
+@pytest.mark.parametrize("name", ["residual", "brightness", "uncertainty"])
+def test_maps_are_drawn_into_given_axes(name):
     result = make_result()
-    figure, (left, right) = pyplot.subplots(1, 2)
-    assert plot_residual(result, left) is left
-    assert plot_weights(result, right) is right
-    heights = [bar.get_height() for bar in right.patches]
-    together = result.solution.diagonal.sum()
-    np.testing.assert_allclose(
-        heights, [*result.group_weights, together - result.group_weights.sum()]
-    )
-    figure.canvas.draw()
+    ax = pyplot.subplots()[1]
+    assert plot_map(result, name, ax) is ax
+    expected = getattr(result, name).values
+    if name == "uncertainty":
+        expected = expected.max(axis=0)
+    valid = result.valid.values
+    np.testing.assert_allclose(ax.images[0].get_array()[valid], expected[valid])
 
 
 def test_what_a_method_does_not_give_is_not_drawn():
-    with pytest.raises(InputError, match="spa"):
-        plot_weights(make_pixel_result())
     with pytest.raises(InputError):
-        plot_uncertainty(make_pixel_result())
+        plot_map(make_pixel_result(), "uncertainty")
+    with pytest.raises(InputError):
+        plot_map(make_result(), "weights")
 
 
 def test_spectra_have_the_band_of_their_spread():
@@ -84,17 +81,12 @@ def test_spectra_have_the_band_of_their_spread():
     assert not plot_spectra(make_pixel_result()).collections
 
 
-def test_uncertainty_is_the_largest_of_a_pixel():
-    result = make_result()
-    shown = plot_uncertainty(result).images[0].get_array()
-    valid = result.valid.values
-    np.testing.assert_allclose(shown[valid], result.uncertainty.values.max(axis=0)[valid])
-
-
 def test_errors_that_are_not_known_have_no_colour():
     result = make_result()
     unknown = result.uncertainty.copy(data=np.full((3, 20, 30), np.nan))
-    assert plot_uncertainty(make_result(uncertainty=unknown)).images[0].get_array().mask.all()
+    assert (
+        plot_map(make_result(uncertainty=unknown), "uncertainty").images[0].get_array().mask.all()
+    )
 
 
 def test_the_dominant_material_has_its_colour():

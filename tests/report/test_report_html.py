@@ -17,16 +17,15 @@ from report_sample import (
 from selfdict._colours import line_styles
 from selfdict.datasets import make_scene
 from selfdict.report import render_report, write_report
-from selfdict.report.charts import label_positions, nice_axis, svg_band, svg_path
-from selfdict.report.comparison import own_row
+from selfdict.report.charts import label_positions, nice_axis
 from selfdict.report.facts import (
     band_axis,
     band_labels,
     method_name,
     spectrum_kind,
-    weight_elsewhere,
 )
 from selfdict.report.pictures import Maps
+from selfdict.report.tables import own_row
 from selfdict.scene import SceneError, unmix
 
 HOSTILE = (
@@ -42,10 +41,6 @@ def shows_nan(page):
     """Whether a number of the page, outside its images, is not a number."""
     body = re.sub(r'data:image/png;base64,[^"]*', "", page.split("</style>")[1])
     return re.search(r"(?<![a-z])nan(?![a-z])", body, re.IGNORECASE) is not None
-
-
-def test_nan_would_be_seen():
-    assert shows_nan(page_of(make_result(relative_error=np.nan), parameters={"x": np.nan}))
 
 
 def test_stays_small_even_for_noise():
@@ -106,17 +101,6 @@ def test_without_time_for_groups_nothing_is_an_average():
     assert spectrum_kind(make_result(counts=np.ones(3, dtype=int))) == "pixels"
 
 
-def test_the_weight_outside_the_groups():
-    result = make_result()
-    elsewhere = result.solution.diagonal.sum() - result.group_weights.sum()
-    assert weight_elsewhere(result) == pytest.approx(elsewhere)
-    all_inside = np.array([result.solution.diagonal.sum() * (1 - 1e-7)])
-    assert weight_elsewhere(replace(result, group_weights=all_inside)) == 0
-    bars = re.findall(r"<rect [^>]*><title>([^<]*)</title>", page_of(result))
-    assert bars[-1].endswith(f"{elsewhere:.3g}")
-    assert len(bars) == 4
-
-
 @pytest.mark.parametrize("unknown", [slice(None), slice(3, 5)])
 def test_bands_without_wavelength_are_numbered(unknown):
     scene = make_scene(shape=(12, 12), n_bands=30, n_endmembers=3, random_state=0).scene
@@ -140,16 +124,6 @@ def test_a_report_of_a_scene(prove):
     for k, group in enumerate(result.groups):
         row = rf"Material {k + 1} +{len(group)} +{result.group_weights[k]:.2f}"
         assert re.search(row, page)
-
-
-def test_a_report_of_a_scene_solved_in_blocks(monkeypatch):
-    monkeypatch.setattr("selfdict.scene.plan.physical_memory", lambda: 0.0)
-    monkeypatch.setattr("selfdict.scene.points.SAMPLE_SIZE", 150)
-    scene = make_scene(shape=(20, 20), n_bands=30, n_endmembers=3, random_state=0).scene
-    result = unmix(scene, 3, candidates=None, random_state=0)
-    page = render_report(result, scene)
-    assert "a random sample" in page
-    assert "cluster" not in page
 
 
 def test_refers_to_nothing_outside():
@@ -209,7 +183,7 @@ def test_a_file_is_replaced_only_on_request(tmp_path):
 
 def test_method_without_proof_shows_no_weights():
     page = page_of(make_pixel_result())
-    for part in ('<div class="plot bars"', 'id="comparison"', 'class="statements"', ">Weight<"):
+    for part in ('id="comparison"', 'class="statements"', ">Weight<"):
         assert part not in page
         assert part in page_of(make_result(comparison=make_comparison()))
 
@@ -274,17 +248,6 @@ def test_ticks_are_round_and_inside(low, high):
     assert axis.position(np.array(values)) == pytest.approx(
         [tick.position for tick in axis.ticks], abs=1e-3
     )
-
-
-def test_dropped_bands_are_not_bridged():
-    x = np.array([0.0, 1, 2, 3, 50, 51, 52])
-    assert svg_path(x, np.zeros(7)).count("M") == 2
-
-
-def test_a_band_breaks_where_the_line_does():
-    x = np.array([0.0, 1, 2, 3, 50, 51, 52])
-    low = np.array([0.0, 1, np.nan, 1, 1, 1, 1])
-    assert svg_band(x, low, low + 1).count("Z") == 3
 
 
 def test_labels_keep_clear_of_points_and_edges():

@@ -21,7 +21,7 @@ from report_sample import (
 )
 
 from selfdict.report import render_report
-from selfdict.report.evidence import certificate_paragraphs, statements
+from selfdict.report.evidence import statements
 from selfdict.report.words import percent
 from selfdict.scene import Identification, Match, SceneCheck
 from selfdict.scene.identify import Candidate
@@ -169,14 +169,6 @@ def test_what_is_not_proven_is_not_claimed():
     assert values(twice_as_bad)["Sufficient?"] == "within 150 %"
     assert values(twice_as_bad)["Necessary?"] == "0 of 3"
     assert values(make_pixel_result()) == {}
-
-
-def test_only_a_small_gap_is_called_the_best():
-    close = certificate_paragraphs(make_result())[1]
-    far = certificate_paragraphs(make_result(solution=make_solution(dual_bound=11.0)))[1]
-    assert "at most 12 %" in far
-    assert "are optimal" in close
-    assert "are optimal" not in far
 
 
 def test_only_shares_are_written_in_percent():

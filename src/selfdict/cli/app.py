@@ -205,7 +205,7 @@ def compare(
     from selfdict.cli.run import look_at, run_unmix
     from selfdict.cli.summary import print_comparison
     from selfdict.compute.threads import thread_limit
-    from selfdict.report.comparison import own_row
+    from selfdict.report.tables import own_row
     from selfdict.scene.options import METHODS, UnmixOptions
 
     # The paper's two variants of FGNSR, and all other methods. Pure pixels and nonnegative

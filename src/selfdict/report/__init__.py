@@ -4,23 +4,19 @@ from selfdict.report.page import render_report, write_report
 from selfdict.report.plots import (
     plot_abundances,
     plot_dominant,
+    plot_map,
     plot_matches,
-    plot_residual,
     plot_scene,
     plot_spectra,
-    plot_uncertainty,
-    plot_weights,
 )
 
 __all__ = [
     "plot_abundances",
     "plot_dominant",
+    "plot_map",
     "plot_matches",
-    "plot_residual",
     "plot_scene",
     "plot_spectra",
-    "plot_uncertainty",
-    "plot_weights",
     "render_report",
     "write_report",
 ]

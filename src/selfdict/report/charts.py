@@ -127,27 +127,6 @@ def _line(x: Array, y: Array) -> str:
     return "".join(path)
 
 
-def svg_bars(heights: Array, n_numbered: int, axis: Axis) -> list[dict[str, float]]:
-    """Return position, width and height of bars, in percent; a gap follows the numbered ones."""
-    n_bars = len(heights)
-    # A bar is two units wide, and one unit is left empty after the numbered ones. At least 24
-    # units, so that few bars do not become as wide as the page.
-    unit = 100 / max(2 * n_bars + 1, 24)
-    bars = []
-    for k, height in enumerate(heights):
-        start = 2 * k
-        if k >= n_numbered:
-            start += 1
-        bars.append(
-            {
-                "x": round(unit * (start + 0.2), 3),
-                "width": round(1.6 * unit, 3),
-                "height": round(float(axis.position(height)), 3),
-            }
-        )
-    return bars
-
-
 def label_positions(points: Array, width: int, height: int, distance: float) -> Array:
     """Return the position of a label beside each point (r, 2) (x, y) of an image.
 

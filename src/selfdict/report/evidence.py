@@ -1,20 +1,30 @@
 """What is proven about a result, and what is not, for readers without optimisation."""
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from selfdict._display import at_least, at_most
-from selfdict.model.solution import Solution
+from selfdict.model.solution import Solution, Status
 from selfdict.readout.proof import MOST_TO_SUFFICE, Proof
-from selfdict.report.facts import candidates_reason, material_names, method_name, n_valid
+from selfdict.report.facts import candidates_reason, material_names, n_valid
 from selfdict.report.words import listed, percent
 
 # For annotations only.
 if TYPE_CHECKING:
     from selfdict.scene import SceneCheck, UnmixResult
+
+_UNPROVEN = (
+    "Not proven: which pixels are selected by the weights, and which pixels form a group, is "
+    "decided by heuristics. No calculation proves that a pixel is physically pure: a material that "
+    "never fills a pixel cannot be found."
+)
+_UNPROVEN_IN_LIBRARY = (
+    "Not proven: which spectra are selected by the weights is decided by a heuristic. Libraries "
+    "contain nearly identical spectra, and noise can exchange one for another: read a name as "
+    "“this one, or a similar one”."
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,8 @@ def proof_notes(result: "UnmixResult") -> list[str]:
     if result.solution is None:
         return []
     notes = []
+    if result.solution.status not in (Status.CONVERGED, Status.EXACT):
+        notes.append(f"Solver: {result.solution.status}")
     if result.proof is None:
         notes.append(
             "This run did not prove how close the groups alone come to the optimum, or what "
@@ -67,6 +79,10 @@ def proof_notes(result: "UnmixResult") -> list[str]:
     n_candidates = len(result.solution.diagonal)
     if result.atoms is None and n_candidates < n_valid(result):
         notes.append(_about_candidates(result, n_candidates))
+    if result.atoms is None:
+        notes.append(_UNPROVEN)
+    else:
+        notes.append(_UNPROVEN_IN_LIBRARY)
     return notes
 
 
@@ -165,83 +181,3 @@ def _limit(result: "UnmixResult", proof: Proof) -> Statement:
 def _is_about_all_pixels(result: "UnmixResult", proof: Proof) -> bool:
     """Whether the candidates are all pixels with data."""
     return result.atoms is None and proof.closed.size >= n_valid(result)
-
-
-def certificate_paragraphs(result: "UnmixResult") -> list[str]:
-    """Return the paragraphs that explain the certificate."""
-    if result.solution is None:
-        return [
-            f"{method_name(result)} selects pure pixels without proving anything about them. "
-            "Judge them by the error, the residual map and the comparison on this page. FGNSR "
-            "proves how close its weights are to the optimum."
-        ]
-    if result.atoms is not None:
-        search = _search_in_library(result.solution, n_valid(result))
-        return [search, _certificate(result.solution), _UNPROVEN_IN_LIBRARY]
-    search = _search_in_pixels(result.solution, n_valid(result), candidates_reason(result))
-    return [search, _certificate(result.solution), _UNPROVEN]
-
-
-def _search_in_pixels(solution: Solution, n_pixels: int, reason: str) -> str:
-    """Return what the weights of pixels mean, and how many are positive."""
-    n_candidates = len(solution.diagonal)
-    pool = f"{n_candidates:,} candidates that represent all {n_pixels:,} pixels"
-    which = ""
-    if n_candidates >= n_pixels:
-        pool = f"all {n_pixels:,} pixels"
-    elif reason:
-        pool = f"{n_candidates:,} pixels (out of {n_pixels:,})"
-        which = f" {reason}"
-    return (
-        f"The model asks which few of {pool} can be mixed to give all the others. Each gets a "
-        "weight between 0 (not needed) and 1 (cannot be mixed from others). The weights balance a "
-        "small reconstruction error against using few pixels. "
-        f"{len(solution.support):,} weights are positive.{which}"
-    )
-
-
-def _search_in_library(solution: Solution, n_pixels: int) -> str:
-    """Return what the weights of spectra of a library mean, and how many are positive."""
-    return (
-        f"The model asks which few of all {len(solution.diagonal):,} spectra of the library can "
-        f"be mixed to give the {n_pixels:,} pixels. Each gets a weight between 0 (not needed) and "
-        "1 (some pixel consists of it alone). The weights balance a small reconstruction error "
-        f"against using few spectra. {len(solution.support):,} weights are positive."
-    )
-
-
-def _certificate(solution: Solution) -> str:
-    """Return what the gap between objective and dual bound proves."""
-    objective = (
-        "The objective measures this balance; smaller is better. These weights reach "
-        f"{solution.objective:.6g}"
-    )
-    # A solver stopped before its first dual bound.
-    if not math.isfinite(solution.gap):
-        return f"{objective}, but no lower bound was computed: nothing is proven about them."
-    bound = (
-        f"No weights can get below {solution.dual_bound:.6g}, which is proven: the optimum is at "
-        f"most {at_most(solution.gap)} below the value reached."
-    )
-    # 1 % is the largest gap at which the report calls the weights optimal.
-    if solution.gap <= 0.01:
-        verdict = "For practical purposes these weights are optimal."
-    else:
-        verdict = (
-            "Better weights may exist: allow more time, or use fewer candidates, before you rely "
-            "on these."
-        )
-    return f"{objective}. {bound} {verdict}"
-
-
-_UNPROVEN = (
-    "Not proven: from these weights the pure pixels are selected so that the error of the whole "
-    "scene is small, and a group of nearly pure pixels is gathered around each. Both steps are "
-    "heuristic; what is proven about their outcome is at the top of this page. No calculation "
-    "proves that a pixel is physically pure: a material that never fills a pixel cannot be found."
-)
-_UNPROVEN_IN_LIBRARY = (
-    "Not proven: from these weights the spectra are selected so that the error of the whole scene "
-    "is small, which is a heuristic. Libraries contain nearly identical spectra, and noise can "
-    "exchange one for another: read a name as “this one, or a similar one”."
-)

@@ -72,18 +72,6 @@ def candidates_reason(result: "UnmixResult") -> str:
     return str(result.parameters.get("candidates_reason", ""))
 
 
-def weight_elsewhere(result: "UnmixResult") -> float:
-    """Return the weight of everything outside the groups."""
-    if result.solution is None or result.group_weights is None:
-        return 0.0
-    total = float(result.solution.diagonal.sum())
-    elsewhere = total - float(result.group_weights.sum())
-    # What the rounding of the sums leaves is no weight.
-    if elsewhere < 1e-6 * total:
-        return 0.0
-    return elsewhere
-
-
 def wavelengths(data: "xr.DataArray") -> Array | None:
     """Return the wavelengths of the bands in nm, NaN where one is not known; None without any."""
     if "wavelength" not in data.coords:

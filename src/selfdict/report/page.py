@@ -16,19 +16,15 @@ from selfdict import __version__
 from selfdict._colours import (
     ABUNDANCE_MAP,
     BRIGHTNESS_MAP,
-    NOT_CHOSEN,
     RESIDUAL_MAP,
     UNCERTAINTY_MAP,
 )
 from selfdict._display import plain
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.model.solution import Status
 from selfdict.report import facts, words
-from selfdict.report.charts import Axis, nice_axis, svg_bars
-from selfdict.report.comparison import comparison_rows
-from selfdict.report.evidence import certificate_paragraphs, proof_notes, statements
-from selfdict.report.materials import dominant, match_rows, material_rows
+from selfdict.report.charts import Axis, nice_axis
+from selfdict.report.evidence import proof_notes, statements
 from selfdict.report.pictures import (
     Maps,
     colour_limit,
@@ -37,6 +33,7 @@ from selfdict.report.pictures import (
     map_png,
     rgb_png,
 )
+from selfdict.report.tables import comparison_rows, dominant, match_rows, material_rows
 from selfdict.scene.staging import staged
 
 # For annotations only: the page itself needs no xarray.
@@ -176,7 +173,6 @@ def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
     if maps.uncertainty is not None:
         errors = maps.uncertainty[:, maps.valid]
     bands = f"{axis_label}: {x_axis.low:.5g} to {x_axis.high:.5g}"
-    materials = material_rows(result, maps, x_axis, y_axis, radius)
     return {
         "result": result,
         "r": len(result.pixels),
@@ -193,7 +189,7 @@ def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
         "height": height,
         "thinned": maps.every * step,
         "mark": radius,
-        "materials": materials,
+        "materials": material_rows(result, maps, x_axis, y_axis, radius),
         "scene_png": rgb_png(image, maps.valid),
         "image_labels": image_labels,
         "axis_label": axis_label,
@@ -206,10 +202,6 @@ def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
         "uncertainty": _uncertainty(result, maps),
         "brightness": _brightness(maps),
         "residual": _residual(result, maps),
-        "paragraphs": certificate_paragraphs(result),
-        "is_solved": result.solution is None
-        or result.solution.status in (Status.CONVERGED, Status.EXACT),
-        **_weights(result, materials),
         "data": _script_data(result, x_axis.position(positions), y_axis),
     }
 
@@ -292,23 +284,6 @@ def _residual(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
             ("Worst pixel", words.percent(float(inside.max()))),
         ],
     }
-
-
-def _weights(result: "UnmixResult", materials: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the bars of the weights and their axis; no bars for methods without weights."""
-    if result.group_weights is None:
-        return {"bars": [], "bar_axis": nice_axis(0.0, 1.0, 4), "bars_caption": ""}
-    heights = np.append(result.group_weights, facts.weight_elsewhere(result))
-    # All weights are zero if the penalty is so large that no pixel is worth it.
-    axis = nice_axis(0.0, float(heights.max()) or 1.0, 4, widen=True)
-    labels = [str(k + 1) for k in range(len(materials))] + ["other"]
-    names = [material["name"] for material in materials] + ["Outside the groups"]
-    colours = [material["colour"] for material in materials] + [NOT_CHOSEN]
-    bars = []
-    for k, bar in enumerate(svg_bars(heights, len(materials), axis)):
-        title = f"{names[k]}: {heights[k]:.3g}"
-        bars.append(bar | {"label": labels[k], "title": title, "colour": colours[k]})
-    return {"bars": bars, "bar_axis": axis, "bars_caption": words.weights_caption(result)}
 
 
 def _script_data(result: "UnmixResult", x: Array, y_axis: Axis) -> dict[str, Any]:

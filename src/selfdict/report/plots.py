@@ -11,8 +11,8 @@ import numpy as np
 
 from selfdict._colours import (
     ABUNDANCE_MAP,
+    BRIGHTNESS_MAP,
     NO_DATA_RGB,
-    NOT_CHOSEN,
     RESIDUAL_MAP,
     UNCERTAINTY_MAP,
     class_colours,
@@ -26,7 +26,6 @@ from selfdict.report.facts import (
     band_axis,
     band_gaps,
     material_names,
-    weight_elsewhere,
 )
 from selfdict.report.pictures import Maps, colour_limit
 from selfdict.scene.exports import dominant_materials
@@ -62,7 +61,7 @@ def plot_result(result: "UnmixResult", fig: Any = None) -> Any:
         row, column = result.pixels[k] / maps.every
         axes[k].plot(column, row, "o", mfc="none", mec=style.colour)
         fig.colorbar(images[k], ax=axes[k], shrink=0.8)
-    plot_residual(result, axes[-1])
+    plot_map(result, "residual", axes[-1])
     axes[-1].set_title("residual", fontsize="small")
     return fig
 
@@ -170,27 +169,6 @@ def _draw_abundances(axes: Sequence[Any], result: "UnmixResult", maps: Maps) -> 
     return images
 
 
-def plot_uncertainty(result: "UnmixResult", ax: Any = None) -> Any:
-    """Draw the largest standard error among the abundances of every pixel.
-
-    Parameters
-    ----------
-    result : UnmixResult
-        What was found.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
-    maps = Maps(result)
-    if maps.largest_error is None:
-        raise InputError("there are no standard errors: the scene was unmixed without them")
-    known = maps.valid & np.isfinite(maps.largest_error)
-    return _plot_map(ax, maps.largest_error, known, UNCERTAINTY_MAP, "largest standard error")
-
-
 def plot_dominant(result: "UnmixResult", ax: Any = None) -> Any:
     """Draw the material that every pixel holds most of, with a legend.
 
@@ -217,13 +195,16 @@ def plot_dominant(result: "UnmixResult", ax: Any = None) -> Any:
     return _without_ticks(ax)
 
 
-def plot_residual(result: "UnmixResult", ax: Any = None) -> Any:
-    """Draw the relative residual of every pixel.
+def plot_map(result: "UnmixResult", name: str = "residual", ax: Any = None) -> Any:
+    """Draw a map that has one number per pixel.
 
     Parameters
     ----------
     result : UnmixResult
         What was found.
+    name : {"residual", "brightness", "uncertainty"}
+        The relative residual, the brightness beside spectra at their typical brightness, or the
+        largest standard error among the abundances.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -232,33 +213,21 @@ def plot_residual(result: "UnmixResult", ax: Any = None) -> Any:
     matplotlib.axes.Axes
     """
     maps = Maps(result)
-    return _plot_map(ax, maps.residual, maps.valid, RESIDUAL_MAP, "relative residual")
-
-
-def plot_weights(result: "UnmixResult", ax: Any = None) -> Any:
-    """Draw the weight of each group, and in grey the weight outside all groups.
-
-    Parameters
-    ----------
-    result : UnmixResult
-        What was found by FGNSR; the other methods have no weights.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
-    if result.group_weights is None:
-        raise InputError(f"the method {result.parameters['method']!r} gives no weights")
+    shown = {
+        "residual": (maps.residual, RESIDUAL_MAP, "relative residual"),
+        "brightness": (maps.brightness, BRIGHTNESS_MAP, "brightness"),
+        "uncertainty": (maps.largest_error, UNCERTAINTY_MAP, "largest standard error"),
+    }
+    if name not in shown:
+        raise InputError(f"name must be one of {', '.join(shown)}; got {name!r}")
+    values, colours, label = shown[name]
+    if values is None:
+        raise InputError(f"there is no map of the {name}: the scene was unmixed without it")
+    known = maps.valid & np.isfinite(values)
     ax = _axes(ax)
-    r = len(result.group_weights)
-    ax.bar(np.arange(r), result.group_weights, color=[s.colour for s in line_styles(r)])
-    # One bar's width stays empty between the two.
-    ax.bar(r + 1, weight_elsewhere(result), color=NOT_CHOSEN)
-    ax.set_xticks([*range(r), r + 1], [*(str(k + 1) for k in range(r)), "other"])
-    ax.set_ylabel("weight (diagonal of X)")
-    ax.spines[["top", "right"]].set_visible(False)
+    image = _map(ax, values, known, colour_limit(values, known), colours)
+    # The few largest values are above the scale.
+    ax.figure.colorbar(image, ax=ax, label=label, shrink=0.8, extend="max")
     return ax
 
 
@@ -325,14 +294,6 @@ def _grid(fig: Any, count: int, columns: int, width: float, height: float) -> tu
 def _broken(values: Array, positions: Array) -> Array:
     """Return a spectrum with NaN at gaps between the bands, where matplotlib breaks the line."""
     return np.insert(values.astype(np.float64), band_gaps(positions), np.nan)
-
-
-def _plot_map(ax: Any, values: Array, known: Array, colours: str, label: str) -> Any:
-    """Draw a map with its colour bar; the few largest values are above the scale."""
-    ax = _axes(ax)
-    image = _map(ax, values, known, colour_limit(values, known), colours)
-    ax.figure.colorbar(image, ax=ax, label=label, shrink=0.8, extend="max")
-    return ax
 
 
 def _map(ax: Any, values: Array, known: Array, top: float, colours: str) -> Any:

@@ -202,14 +202,3 @@ def uncertainty_sentence(result: "UnmixResult") -> str:
         f"{text} It is estimated from the residual alone. How much a material varies from place "
         "to place is not known here, so the errors are too small where it does."
     )
-
-
-def weights_caption(result: "UnmixResult") -> str:
-    """Return what the bars of the weights show."""
-    what = "pixels"
-    if result.atoms is not None:
-        what = "spectra"
-    return (
-        f"Weight of each group: the sum over its {what}, since similar {what} share their weight. "
-        f"Grey: all {what} outside the groups."
-    )

@@ -1,4 +1,4 @@
-"""What the page shows of each material: its mark, its spectrum, its map, its group, its name."""
+"""The rows of the tables: what is shown of each material, and of each method compared."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +9,14 @@ from selfdict._display import at_least
 from selfdict._validation import Array
 from selfdict.report import words
 from selfdict.report.charts import Axis, label_positions, nice_axis, svg_band, svg_path
-from selfdict.report.facts import are_shares, band_axis, material_names
+from selfdict.report.facts import are_shares, band_axis, material_names, method_name
 from selfdict.report.pictures import Maps, class_png, image_step, pale
 from selfdict.scene.exports import dominant_materials
 
 # For annotations only.
 if TYPE_CHECKING:
     from selfdict.scene import UnmixResult
+    from selfdict.scene.result import Comparison
 
 
 def material_rows(
@@ -131,3 +132,43 @@ def dominant(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
         part = float(np.count_nonzero(classes == k + 1)) / n_shown
         legend.append((names[k], f"rgb({red} {green} {blue})", words.percent(part)))
     return {"png": class_png(shown, shades), "legend": legend, "has_pale": has_pale}
+
+
+def comparison_rows(result: "UnmixResult") -> list[dict[str, Any]]:
+    """Return the rows of the comparison, this run first; none without other methods."""
+    others = result.comparison
+    if not others:
+        return []
+    own = own_row(result)
+    # The bars are relative to the largest error, which is zero if all methods are exact.
+    largest_error = max(own.error, *(other.error for other in others)) or 1.0
+    # As tuples, since pixels are compared as a pair of row and column.
+    own_pixels = {tuple(pixel) for pixel in own.pixels.tolist()}
+    rows = []
+    for line in (own, *others):
+        n_shared = sum(tuple(pixel) in own_pixels for pixel in line.pixels.tolist())
+        rows.append(
+            {
+                "method": line.method,
+                "error": words.percent(line.error),
+                "width": round(100 * line.error / largest_error, 1),
+                "seconds": f"{line.seconds:.2f}",
+                "shared": f"{n_shared} of {len(line.pixels)}",
+            }
+        )
+    rows[0]["shared"] = ""
+    return rows
+
+
+def own_row(result: "UnmixResult") -> "Comparison":
+    """Return what a comparison shows of the result itself.
+
+    The error is that of its pure pixels with nonnegative coefficients, whatever the endmembers and
+    abundances are: other errors cannot be compared.
+    """
+    from selfdict.scene.result import Comparison
+
+    error = result.relative_error
+    if result.pixel_error is not None:
+        error = result.pixel_error
+    return Comparison(method_name(result), error, result.seconds["select"], result.pixels)
