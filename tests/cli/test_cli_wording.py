@@ -19,7 +19,7 @@ GOLDEN = Path(__file__).parent / "golden"
 QUICK = "--method spa --no-compare"
 COMMANDS = {
     "unmix": [
-        "unmix cube.hdr -r 3 --candidates 40 --check -o out",
+        "unmix cube.hdr -r 3 --candidates 40 -o out",
         "unmix cube.hdr -r 3 --candidates 40 -o out",
         "unmix cube.hdr -r auto --time-limit 0 --prove -o late",
         f"unmix cube.hdr -r 2 {QUICK} --names minerals.csv -o named",
@@ -37,7 +37,6 @@ COMMANDS = {
         "unmix cube.hdr -r 3 --library far.csv",
         "unmix cube.hdr -r 3 --library none.csv",
         "unmix cube.hdr -r 3 --method spa --library far.csv",
-        "unmix cube.hdr -r 3 --method spa --check",
         "unmix cube.hdr -r 3 --method spa --prove",
         "unmix cube.hdr -r 3 --method spa --time-limit 5",
         "unmix cube.hdr -r 3 --method spa --endmembers average",

@@ -87,7 +87,7 @@ def test_the_cube_may_be_named(tmp_path):
 
 def test_unmixing(tmp_path):
     scene = read_scene(write_neon(tmp_path / "neon.h5"))
-    result = unmix(scene, 2, method="spa", drop_bad_bands=True)
+    result = unmix(scene, 2, method="spa")
     assert result.n_valid == 19
     assert result.endmembers.wavelength.values.tolist() == [400.5, 800.0, 2400.0]
 

@@ -137,7 +137,7 @@ def test_without_its_sidecar(product):
 
 def test_unmixing(product, tmp_path):
     _, paths = product
-    result = unmix(read_scene(paths["folder"]), 2, method="spa", drop_bad_bands=True)
+    result = unmix(read_scene(paths["folder"]), 2, method="spa")
     assert result.n_valid == 25
     assert result.endmembers.values.max() < 5
 

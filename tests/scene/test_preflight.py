@@ -223,12 +223,6 @@ def test_kept_bands():
         "2 bands are marked as bad and are used all the same: 9, 10",
         "1 band holds one value in all pixels and is used all the same: 3",
     ]
-    dropped = preflight(scene, keep_bands=True, drop_bad_bands=True)
-    assert dropped.left_out.tolist() == [9, 10]
-    used = preflight(scene, drop_bad_bands=False)
-    assert used.left_out.tolist() == [3]
-    with pytest.raises(InputError, match="all bands are marked as bad"):
-        preflight(clean_scene(good_band=[False] * 10), drop_bad_bands=True)
 
 
 def test_an_undeclared_value_can_be_declared(tmp_path):

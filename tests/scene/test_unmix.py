@@ -72,7 +72,7 @@ def test_the_parts_put_together(truth, small_blocks, abundances):
 
 
 def test_the_truth_is_found(truth):
-    result = unmix(truth.scene, 3, method="spa", abundances="fcls", drop_bad_bands=True)
+    result = unmix(truth.scene, 3, method="spa", abundances="fcls")
     good = truth.scene.good_band.values
     np.testing.assert_array_equal(
         result.endmembers.wavelength.values, truth.scene.wavelength.values[good]
@@ -212,12 +212,6 @@ def test_bad_requests(truth, options, reason):
 def test_more_endmembers_than_pixels(truth):
     with pytest.raises(ValueError, match="between 1 and the number of points, 4, got 5"):
         unmix(truth.scene.isel(y=slice(5, 7), x=slice(5, 7)), 5, method="spa")
-
-
-def test_all_bands_bad(truth):
-    scene = truth.scene.assign_coords(good_band=("band", np.zeros(30, dtype=bool)))
-    with pytest.raises(ValueError, match="all bands are marked as bad"):
-        unmix(scene, 3, method="spa", drop_bad_bands=True)
 
 
 def test_a_dictionary_is_no_option():

@@ -54,7 +54,7 @@ def test_blocks_give_the_optimum_of_all_pixels(monkeypatch):
     assert result.check.objective == pytest.approx(exact.objective, rel=1e-6)
     assert result.check.gap <= 1e-8
     positions = np.flatnonzero(result.valid.values.ravel())[exact.support]
-    np.testing.assert_array_equal(found.open_pixels.pixels, positions)
+    np.testing.assert_array_equal(found[0].pixels, positions)
     assert "block by block" in result.parameters["candidates_reason"]
 
 

@@ -26,7 +26,7 @@ _RENAMED = {
 _ARGUMENTS = (
     *_RENAMED,
     *("method", "candidates", "mu", "library", "names", "endmembers", "abundances"),
-    *("keep_bands", "check", "uncertainty", "prove", "compare", "layout", "variable", "shape"),
+    *("keep_bands", "uncertainty", "prove", "compare", "layout", "variable", "shape"),
 )
 _ARGUMENT = re.compile(
     rf"(?<![\w-])(?P<name>{'|'.join(_ARGUMENTS)})"

@@ -258,13 +258,6 @@ model = options(
         "costs, however long it takes, or not at all; default: as long as the fit took, at least "
         "5 s.",
     ),
-    option(
-        "--check",
-        panel="Model",
-        is_flag=True,
-        rare=True,
-        help="fgnsr: bound how far the choice is from optimal for all pixels.",
-    ),
     seed,
     keep_bands,
     option(

@@ -203,11 +203,7 @@ def _proof(result: "UnmixResult") -> dict[str, Any] | None:
 
 def _parameters(source: Source, result: "UnmixResult") -> dict[str, Any]:
     """Return the settings of the method and of the reading."""
-    reading = source.record()
-    # If the scene was read without its bad bands, the settings of the method do not know whether
-    # there were any.
-    reading["drop_bad_bands"] = source.drop_bad_bands or result.parameters["drop_bad_bands"]
-    return {**result.parameters, **reading}
+    return {**result.parameters, **source.record()}
 
 
 def _versions() -> dict[str, str]:

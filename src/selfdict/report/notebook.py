@@ -8,7 +8,7 @@ from selfdict._display import table
 from selfdict._optional import optional
 from selfdict.report.pictures import MOST_PIXELS
 from selfdict.report.plots import plot_result
-from selfdict.scene.summary import facts
+from selfdict.scene.result import facts
 
 # For annotations only.
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from selfdict.files.errors import SceneError  # noqa: E402
 from selfdict.scene.accessor import SelfdictAccessor  # noqa: E402
 from selfdict.scene.advice import RankAdvice, advise_rank  # noqa: E402
 from selfdict.scene.blocks import matrix, valid_mask  # noqa: E402
-from selfdict.scene.check import SceneCheck  # noqa: E402
 from selfdict.scene.exports import write_dominant, write_pixels  # noqa: E402
 from selfdict.scene.files import read_scene, write_scene, write_spectra  # noqa: E402
 from selfdict.scene.identify import Identification, Match, identify  # noqa: E402
 from selfdict.scene.library import build_library, read_library  # noqa: E402
 from selfdict.scene.metadata import crs_of, transform_of  # noqa: E402
 from selfdict.scene.model import as_scene, build_scene  # noqa: E402
+from selfdict.scene.options import UnmixOptions  # noqa: E402
 from selfdict.scene.preflight import Preflight, preflight  # noqa: E402
 from selfdict.scene.resampling import (  # noqa: E402
     ResampledLibrary,
@@ -32,6 +32,7 @@ from selfdict.scene.resampling import (  # noqa: E402
 )
 from selfdict.scene.result import Comparison, UnmixResult  # noqa: E402
 from selfdict.scene.unmix import unmix  # noqa: E402
+from selfdict.scene.whole import SceneCheck  # noqa: E402
 
 __all__ = [
     "Comparison",
@@ -43,6 +44,7 @@ __all__ = [
     "SceneCheck",
     "SceneError",
     "SelfdictAccessor",
+    "UnmixOptions",
     "UnmixResult",
     "advise_rank",
     "as_scene",

@@ -17,8 +17,7 @@ from selfdict.readout.signal import Signal, measure_signal
 from selfdict.reductions.recipe import N_CLUSTERS
 from selfdict.scene.blocks import stored_block
 from selfdict.scene.choose import choose
-from selfdict.scene.fitting import FitBlock, Totals
-from selfdict.scene.mapping import fit_task
+from selfdict.scene.maps import FitBlock, Totals, fit_task
 from selfdict.scene.model import scene_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions
 from selfdict.scene.passes import Block, over_blocks
@@ -110,7 +109,6 @@ def advise_rank(
     *,
     mask: ArrayLike | None = None,
     keep_bands: bool = False,
-    drop_bad_bands: bool | None = None,
     preflight: Preflight | None = None,
     client: Any = None,
     random_state: Any = None,
@@ -125,7 +123,7 @@ def advise_rank(
         See :func:`unmix`.
     r_max : int
         The largest number to recommend.
-    mask, keep_bands, drop_bad_bands, preflight, client, random_state
+    mask, keep_bands, preflight, client, random_state
         See :func:`unmix`.
     progress : callable, optional
         Called with the step (``"preflight"``, ``"read"``, ``"rank"``) and its share done.
@@ -154,7 +152,6 @@ def advise_rank(
         r="auto",
         mask=mask,
         keep_bands=keep_bands,
-        drop_bad_bands=drop_bad_bands,
         random_state=random_state,
         **settings,
     )
@@ -286,7 +283,7 @@ class _Trials:
                 if r == 1:
                     raise
                 break  # fewer materials explain all points exactly
-            tasks.append(replace(fit_task(trial, choice), dictionary=None))
+            tasks.append(fit_task(trial, choice))
         if not tasks:
             return False
         self._measure(tasks)

@@ -21,49 +21,21 @@ class BandStatistics:
     A *uniform* pixel has one value other than zero in all its bands, as no spectrum has. Such
     pixels, those that a mask leaves out and those without data are counted; the numbers per band
     are about all other pixels. Uniform pixels whose value is no measurement hold no data.
-
-    Attributes
-    ----------
-    n_masked : int
-        Number of pixels that a mask leaves out.
-    n_empty : int
-        Number of other pixels that are zero in all bands, or without a value in three quarters of
-        them.
-    n_impossible : int
-        Number of pixels with one value in all bands that is no measurement, such as −9999.
-    impossible_value : float
-        The lowest of these values; infinite if there is none.
-    n_uniform : int
-        Number of other uniform pixels.
-    uniform_value : float
-        The lowest value stored in uniform pixels; infinite if there is none.
-    n_pixels : int
-        Number of all other pixels.
-    n_values : (n_bands,) ndarray of int
-        How many of these have a value in a band.
-    lowest, highest : (n_bands,) ndarray
-        Range of the stored values; infinite in a band without values.
-    n_highest : (n_bands,) ndarray of int
-        How often the highest value occurs.
-    n_negative : (n_bands,) ndarray of int
-        Number of physical values below zero.
-    squares : (n_bands,) ndarray
-        Sum of the squares of the physical values.
     """
 
-    n_masked: int
-    n_empty: int
-    n_impossible: int
-    impossible_value: float
-    n_uniform: int
-    uniform_value: float
-    n_pixels: int
-    n_values: Array
-    lowest: Array
+    n_masked: int  # pixels that a mask leaves out
+    n_empty: int  # other pixels: zero in all bands, or without a value in three quarters of them
+    n_impossible: int  # pixels with one value in all bands that is no measurement, such as −9999
+    impossible_value: float  # the lowest of these values; infinite if there is none
+    n_uniform: int  # other uniform pixels
+    uniform_value: float  # the lowest value stored in them; infinite if there is none
+    n_pixels: int  # all other pixels
+    n_values: Array  # (n_bands,), how many of these have a value in a band
+    lowest: Array  # (n_bands,), of the stored values; infinite in a band without values
     highest: Array
-    n_highest: Array
-    n_negative: Array
-    squares: Array
+    n_highest: Array  # (n_bands,), how often the highest value occurs
+    n_negative: Array  # (n_bands,), physical values below zero
+    squares: Array  # (n_bands,), sum of the squares of the physical values
 
     def __add__(self, other: "BandStatistics") -> "BandStatistics":
         """Return the statistics of two sets of pixels together."""

@@ -1,6 +1,7 @@
 """Endmembers chosen among the points, and what is known about the choice."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +13,6 @@ from selfdict.abundances import Illumination, Variability
 from selfdict.model.solution import Solution, Status
 from selfdict.readout import Proof
 from selfdict.readout.evidence import groups_of_rows
-from selfdict.scene.check import Dictionary
 from selfdict.scene.options import method_name
 from selfdict.scene.plan import Plan
 from selfdict.scene.points import Points
@@ -34,7 +34,6 @@ class Choice:
     seconds: float  # without the proof
     solution: Solution | None = None  # of model (6)
     solution_pixels: Array | None = None  # positions of its columns; None with a library
-    dictionary: Dictionary | None = None  # what the check over all pixels needs
     groups: tuple[Array, ...] | None = None  # positions of the nearly pure pixels
     group_weights: Array | None = None  # on the diagonal of the solution
     spread: Array | None = None  # (m, r), standard deviations of averaged endmembers
@@ -118,7 +117,7 @@ def choose_others(
     return choices, notes
 
 
-def _in_words(names: tuple[str, ...]) -> str:
+def _in_words(names: Sequence[str]) -> str:
     *first, last = (name.upper() for name in names)
     if not first:
         return last
@@ -145,16 +144,11 @@ def _with_solution(choice: Choice, plan: Plan, points: Points, estimator: Any) -
         solution=solution,
         group_weights=np.array([solution.diagonal[group].sum() for group in rows]),
     )
-    dictionary = None
     if plan.library is not None:
-        if plan.options.check:
-            dictionary = Dictionary.of(plan.library.values.T, solution)
-        return replace(choice, dictionary=dictionary)
+        return choice
     columns: Any = slice(None)
     if estimator.clusters_ is not None:
         columns = estimator.clusters_.indices
-    if plan.options.check:
-        dictionary = Dictionary.of(points.M[:, columns], solution)
     spread = None
     if estimator.spread_ is not None:
         spread = estimator.spread_.T
@@ -165,7 +159,6 @@ def _with_solution(choice: Choice, plan: Plan, points: Points, estimator: Any) -
         counts=estimator.group_counts_,
         variability=estimator.variability_,
         solution_pixels=points.pixels[columns],
-        dictionary=dictionary,
     )
 
 

@@ -1,6 +1,6 @@
 """The settings of an unmixing: one object for Python, the command and ``run.json``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from inspect import signature
 from numbers import Integral
@@ -19,8 +19,6 @@ from selfdict.estimators import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
 from selfdict.estimators.settings import as_solver
 from selfdict.files.errors import SceneError
 from selfdict.model.losses import Loss, Squared, as_loss
-from selfdict.reductions import Candidates
-from selfdict.reductions.recipe import N_CLUSTERS
 
 MOST_MATERIALS = 20  # that are recommended, unless another number is given
 # of ``random_state=None``: the same scene gives the same result in every process
@@ -37,14 +35,78 @@ METHODS: dict[str, Any] = {
 }
 # Settings that are no plain values, or that other methods than FGNSR do not have.
 _NOT_RECORDED = ("library", "names", "mask", "maps", "estimator", "verbose", "random_state")
-_OF_FGNSR = ("candidates", "mu", "check", "prove", "max_seconds")
+_OF_FGNSR = ("candidates", "mu", "prove", "max_seconds")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UnmixOptions:
-    """All settings of an unmixing, checked when they are made; :func:`unmix` describes them.
+    """All settings of an unmixing, checked when they are made.
 
     Messages name a setting as Python does, ``name`` or ``name=value``; the command translates.
+
+    Parameters
+    ----------
+    r : int or "auto"
+        Number of endmembers. "auto" takes the number that :func:`advise_rank` recommends for these
+        settings, which can mean to choose pixels for several numbers.
+    method : {"fgnsr", "spa", "snpa", "xray", "vca", "h2nmf"}
+        How pure pixels are chosen.
+    candidates : "auto", int or None
+        For ``"fgnsr"``: the number of H2NMF clusters whose representatives are the dictionary;
+        None: all pixels, however many. "auto": all pixels if that is predicted to take at most a
+        minute on two cores (about 340,000 pixels of 162 bands for six materials), or 0.4 of a time
+        limit, else 500 representatives; with a library or another loss always 500.
+        ``result.parameters["candidates_reason"]`` says why.
+    mu : float or "auto"
+        For ``"fgnsr"``: the penalty μ of model (6).
+    library : xarray.DataArray (spectrum, band), optional
+        For ``"fgnsr"``: find r spectra of this library instead of pure pixels; see
+        :func:`read_library`. It is resampled to the bands of the scene
+        (:func:`resample_library`), which must hold the same quantity in the same unit.
+    names : xarray.DataArray (spectrum, band), optional
+        Look up what the endmembers are in this library, see :func:`identify`.
+    endmembers : {"auto", "pixels", "average"}
+        Whether the endmembers are the pure pixels themselves, or averages over groups of nearly
+        pure pixels, which carry less noise; see :func:`selfdict.pure_groups`. "auto" are averages
+        for ``"fgnsr"`` without a library. The other methods have pixels only.
+    abundances : {"shares", "unit", "nnls", "fcls"}
+        What the maps show. "shares": the part of each pixel's area that each material covers, see
+        :func:`selfdict.shares`; the brightness of pixels is a map of its own. "unit": shares
+        relative to spectra of unit length, as in many published tables. "nnls": coefficients of
+        nonnegative least squares. "fcls": the same with coefficients that sum to one.
+    mask : (n_rows, n_columns) array-like of bool, optional
+        True for pixels to leave out.
+    keep_bands : bool
+        Use all bands. By default :func:`preflight` leaves out those that hold one value in all
+        pixels, and those that the scene marks as bad.
+    max_pixels : int, optional
+        About the most pixels the method chooses from. By default all where all are candidates,
+        else as many as fill 128 MiB.
+    uncertainty : bool
+        Map the standard error of each abundance, too: see :doc:`/answer`.
+    prove : bool or "auto"
+        For ``"fgnsr"``: prove how close the groups of nearly pure pixels alone come to the optimum,
+        and what leaving one out costs; see :func:`selfdict.prove_groups`. With ``candidates`` it
+        speaks of the representatives. "auto" gives the proof as long as the fit took, and at least
+        five seconds, and leaves out what needs longer; it is False where no proof is possible.
+    compare : sequence of str
+        Methods to compare with, such as ``"spa"`` or ``"fgnsr-500"``. The errors of their pure
+        pixels are measured in the same passes, without maps: see ``UnmixResult.comparison``.
+    maps : str or path-like, optional
+        A new folder to write the maps to, block by block, as zarr stores (``abundances.zarr``,
+        ``residual.zarr``, …); the maps of the result then read them lazily. By default they are
+        held in memory.
+    max_seconds : float, optional
+        For ``"fgnsr"``: the time limit of all that chooses and proves. What has been found by then
+        is used, and ``UnmixResult.skipped`` says what was left out. The scene is always read, and
+        the abundances are always mapped, but without standard errors if these take too long.
+    random_state : None, int or numpy.random.Generator
+        The same seed gives the same result; None is the seed 0.
+    verbose : bool, optional
+        Print every step and the solver's progress. By default one line on stderr says what is
+        being done, after ten seconds, unless there is a ``progress`` callback. False: nothing.
+    estimator : mapping
+        Further parameters of the estimator (``solver``, ``postprocess``, ``callback``, …).
     """
 
     r: int | str
@@ -57,17 +119,23 @@ class UnmixOptions:
     abundances: str = "shares"
     mask: ArrayLike | None = None
     keep_bands: bool = False
-    drop_bad_bands: bool | None = None
     max_pixels: int | None = None
-    check: bool = False
     uncertainty: bool = True
     prove: bool | str = False
-    compare: tuple[str, ...] = ()
+    compare: Sequence[str] = ()
     maps: str | PathLike[str] | None = None
     max_seconds: float | None = None
     random_state: Any = None
     verbose: bool | None = None
-    estimator: Mapping[str, Any] = field(default_factory=dict)  # its further parameters
+    estimator: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, r: int | str, **settings: Any) -> "UnmixOptions":
+        """Return the options; settings that are none of them are parameters of the estimator."""
+        names = {each.name for each in fields(cls)} - {"estimator"}
+        own = {name: value for name, value in settings.items() if name in names}
+        further = {name: value for name, value in settings.items() if name not in names}
+        return cls(r=r, **own, estimator=further)
 
     def __post_init__(self) -> None:
         _check_choice("method", self.method, METHODS)
@@ -104,7 +172,6 @@ class UnmixOptions:
         given = {
             f"max_seconds={self.max_seconds}": self.max_seconds is not None,
             "library=…": self.library is not None,
-            "check=True": self.check,
             "prove=True": self.prove is True,
             "endmembers='average'": self.endmembers == "average",
         }
@@ -114,15 +181,11 @@ class UnmixOptions:
 
     def _check_library(self) -> None:
         if self.library is None:
-            if self.check and (self.candidates is None or not self.has_squared_loss):
-                raise InputError("check=True needs candidates or a library, and the loss 'squared'")
             return
         if self.endmembers == "average":
             raise InputError("averages are of pixels: they do not go with library=…")
         if self.compare:
             raise InputError("compare is about pure pixels: it does not go with library=…")
-        if self.check and not self.has_squared_loss:
-            raise InputError("check=True needs the loss 'squared'")
 
     def _check_estimator(self) -> None:
         """Refuse parameters that the estimator would refuse, once the scene had been read."""
@@ -181,13 +244,6 @@ class UnmixOptions:
         return self.prove
 
     @property
-    def n_clusters(self) -> int | str | None:
-        """The candidates; with all pixels as candidates there is nothing to check."""
-        if self.check and self.candidates == "auto":
-            return N_CLUSTERS
-        return self.candidates
-
-    @property
     def folder(self) -> Path | None:
         """Where the maps are written; absolute, since workers may be in another folder."""
         if self.maps is None:
@@ -222,15 +278,10 @@ class UnmixOptions:
         """Return the estimator of these settings, not fitted yet."""
         if not self.is_fgnsr:
             return METHODS[self.method](r, random_state=seed, **self.estimator)
-        reduction: int | Candidates | None = candidates
-        if candidates is not None and self.check:
-            # The check bounds the model in which cluster sizes weigh the residuals; gates solved
-            # with sizes that scale the points instead would belong to another model.
-            reduction = Candidates(candidates, weighting="residual")
         return FGNSR(
             r,
             max_seconds=max_seconds,
-            candidates=reduction,
+            candidates=candidates,
             mu=self.mu,
             dictionary=dictionary,
             endmembers=self.endmember_kind,

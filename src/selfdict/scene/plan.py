@@ -34,7 +34,6 @@ class Plan:
     options: UnmixOptions
     scene: xr.DataArray  # with the user's mask in its ``valid`` coordinate
     bands: Array  # the used ones, (n_bands,) booleans
-    drop_bad_bands: bool
     r: int  # the largest number to consider if it is to be found
     candidates: int | None  # number of clusters; None: all pixels, or another method
     candidates_reason: str
@@ -50,8 +49,7 @@ class Plan:
     def of(cls, options: UnmixOptions, scene: xr.DataArray) -> "Plan":
         """Check the options against a scene, of which no value is read."""
         scene = with_mask(scene, options.mask)
-        drop_bad_bands = _marks_count(scene, options)
-        bands = used_bands(scene, drop_bad_bands)
+        bands = used_bands(scene, _marks_count(scene, options))
         library = options.library
         notes: tuple[str, ...] = ()
         if library is not None:
@@ -76,7 +74,6 @@ class Plan:
             options=options,
             scene=scene,
             bands=bands,
-            drop_bad_bands=drop_bad_bands,
             r=r,
             candidates=choice.n_clusters,
             candidates_reason=choice.reason,
@@ -106,7 +103,7 @@ class Plan:
         The scene is read for that, unless what was seen in it is given.
         """
         if look is None:
-            look = examine(self.scene, self.options.keep_bands, self.drop_bad_bands, client, report)
+            look = examine(self.scene, self.options.keep_bands, client, report)
         if look.used.shape != self.bands.shape:
             raise InputError(
                 f"the preflight is of a scene with {look.used.size} bands, "
@@ -187,8 +184,6 @@ def is_solved_in_blocks(plan: Plan, client: Any) -> bool:
 
 def _marks_count(scene: xr.DataArray, options: UnmixOptions) -> bool:
     """Whether bands marked as bad are left out, as :func:`preflight` decides it."""
-    if options.drop_bad_bands is not None:
-        return options.drop_bad_bands
     if options.keep_bands or "good_band" not in scene.coords:
         return False
     # Marks on all bands tell nothing.
@@ -197,7 +192,7 @@ def _marks_count(scene: xr.DataArray, options: UnmixOptions) -> bool:
 
 def _candidates(options: UnmixOptions, n_pixels: int, n_bands: int, r: int) -> CandidateChoice:
     """Return which pixels are the candidates, and why."""
-    candidates = options.n_clusters
+    candidates = options.candidates
     max_pixels = options.max_pixels
     if not options.is_fgnsr:
         return CandidateChoice(None, "")

@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.band_statistics import BandStatistics, examine_block
 from selfdict.scene.blocks import with_mask
@@ -73,7 +72,6 @@ def preflight(
     scene: xr.DataArray,
     *,
     keep_bands: bool = False,
-    drop_bad_bands: bool | None = None,
     mask: ArrayLike | None = None,
     client: Any = None,
     progress: Callable[[float], Any] | None = None,
@@ -89,8 +87,6 @@ def preflight(
         Dims are recognised as in :func:`as_scene`.
     keep_bands : bool
         Use all bands.
-    drop_bad_bands : bool, optional
-        Whether to leave out the bands marked as bad; by default they are unless ``keep_bands``.
     mask : (n_rows, n_columns) array-like of bool, optional
         True for pixels to leave out.
     client : distributed.Client, optional
@@ -114,13 +110,12 @@ def preflight(
     >>> look.used
     array([ True,  True, False,  True])
     """
-    return examine(with_mask(as_scene(scene), mask), keep_bands, drop_bad_bands, client, progress)
+    return examine(with_mask(as_scene(scene), mask), keep_bands, client, progress)
 
 
 def examine(
     scene: xr.DataArray,
     keep_bands: bool,
-    drop_bad_bands: bool | None,
     client: Any,
     progress: Callable[[float], Any] | None,
 ) -> Preflight:
@@ -131,7 +126,7 @@ def examine(
     if "good_band" in scene.coords:
         marked = ~scene["good_band"].values.astype(bool)
     dead = _dead_bands(statistics)
-    used = _used_bands(dead, marked, keep_bands, drop_bad_bands)
+    used = _used_bands(dead, marked, keep_bands)
     look = Look(scene, statistics, used, dead, marked)
     return Preflight(
         findings=tuple(findings_of(look)),
@@ -151,18 +146,14 @@ def _dead_bands(statistics: BandStatistics) -> Array:
     return np.asarray(is_constant | (statistics.n_values == 0))
 
 
-def _used_bands(dead: Array, marked: Array, keep_bands: bool, drop_bad_bands: bool | None) -> Array:
+def _used_bands(dead: Array, marked: Array, keep_bands: bool) -> Array:
     """Return which bands are used, as booleans; at least one is."""
-    if drop_bad_bands and marked.all():
-        raise InputError(
-            "all bands are marked as bad; pass drop_bad_bands=False to use them all the same"
-        )
-    if drop_bad_bands is None:
-        drop_bad_bands = not keep_bands
     used = np.ones_like(dead)
+    if keep_bands:
+        return used
     # Marks on all bands, or one value in each, tell no band from another.
-    if drop_bad_bands and not marked.all():
+    if not marked.all():
         used &= ~marked
-    if not keep_bands and not dead[used].all():
+    if not dead[used].all():
         used &= ~dead
     return used

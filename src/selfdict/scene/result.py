@@ -7,40 +7,24 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from selfdict._display import percent, shortened
 from selfdict._validation import Array
 from selfdict.abundances import Illumination
 from selfdict.model.solution import Solution
 from selfdict.readout.proof import Proof
 from selfdict.scene.advice import RankAdvice
-from selfdict.scene.check import SceneCheck
-from selfdict.scene.dataset import as_dataset
 from selfdict.scene.identify import Identification
+from selfdict.scene.maps import NegativeValues
+from selfdict.scene.metadata import without_notes
 from selfdict.scene.preflight import Preflight
-from selfdict.scene.summary import text
+from selfdict.scene.whole import SceneCheck
 
-
-@dataclass(frozen=True)
-class NegativeValues:
-    """How many values of the used pixels and bands are below zero; they are used as they are.
-
-    Attributes
-    ----------
-    count, n_values : int
-        Number of negative values, and of all values.
-    lowest : float
-        The lowest of them; 0 if there is none.
-    """
-
-    count: int
-    n_values: int
-    lowest: float
-
-    @property
-    def share(self) -> float:
-        """The part of all values that is negative."""
-        if self.n_values == 0:
-            return 0.0
-        return self.count / self.n_values
+_WHAT_ABUNDANCES_ARE = {
+    "shares": "shares: fractions of each pixel's area",
+    "unit": "shares relative to spectra of unit length",
+    "nnls": "nonnegative coefficients",
+    "fcls": "nonnegative coefficients that sum to one",
+}
 
 
 @dataclass(frozen=True)
@@ -110,7 +94,7 @@ class UnmixResult:
         Which spectra of the library the endmembers are, counted without those that ``notes`` says
         are left out; None without a library.
     check : SceneCheck or None
-        How far the solution can be from optimal for all pixels, if requested.
+        The bound over all pixels of a scene that was solved block by block.
     groups : tuple of r (k, 2) ndarrays of int or None
         Row and column of the nearly pure pixels of each material among those fitted, the pure pixel
         first; None with a library, and for other methods than FGNSR.
@@ -186,7 +170,7 @@ class UnmixResult:
     comparison: tuple[Comparison, ...] = ()
 
     def __repr__(self) -> str:
-        return text(self)
+        return _text(self)
 
     def _repr_html_(self) -> str:
         # The report draws results; it is imported on first use, since it comes after this package.
@@ -224,7 +208,7 @@ class UnmixResult:
             Wavelengths, labels, pure pixels and the georeference are coordinates. Attributes hold
             the method, the relative error, the certified gap, and what was left out.
         """
-        return as_dataset(self)
+        return _dataset(self)
 
     @property
     def indices(self) -> Array:
@@ -263,3 +247,104 @@ class UnmixResult:
         if self.solution is None:
             return None
         return float(self.solution.gap)
+
+
+def facts(result: UnmixResult) -> dict[str, str]:
+    """Return what there is to say about a result; no map is read."""
+    n_rows, n_columns = result.residual.shape
+    parameters = result.parameters
+    described = {
+        "scene": f"{n_rows:,} × {n_columns:,} pixels, {result.endmembers.sizes['band']} bands used",
+        "method": str(parameters.get("method")),
+        "endmembers": _endmembers_in_words(result),
+        "relative error": _relative_error(result),
+    }
+    if result.gap is not None:
+        described["certified gap"] = percent(result.gap)
+    described["abundances"] = _WHAT_ABUNDANCES_ARE.get(
+        str(parameters.get("abundances")), "coefficients"
+    )
+    pixels = [f"({row}, {column})" for row, column in result.pixels.tolist()]
+    described["pure pixels"] = f"{shortened(pixels)} (row, column)"
+    if result.proof is not None:
+        described["proof"] = result.proof.sentence
+    if result.skipped:
+        described["left out for lack of time"] = "; ".join(result.skipped)
+    if result.preflight is not None and result.preflight.findings:
+        described["preflight"] = "; ".join(result.preflight.sentences)
+    if result.notes:
+        described["notes"] = "; ".join(result.notes)
+    seconds = result.seconds.get("total")
+    if seconds is not None:
+        described["time"] = f"{seconds:.1f} s"
+    return described
+
+
+def _endmembers_in_words(result: UnmixResult) -> str:
+    labels = shortened(result.labels)
+    if result.counts is None:
+        return labels
+    if result.shows_single_pixels:
+        return f"{labels}; single pixels"
+    counts = shortened([str(count) for count in result.counts])
+    return f"{labels}; averages over {counts} pixels"
+
+
+def _relative_error(result: UnmixResult) -> str:
+    error = percent(result.relative_error)
+    if result.counts is None or result.shows_single_pixels:
+        return error
+    return f"{error} with group averages, {percent(result.pixel_error)} with single pixels"
+
+
+def _text(result: UnmixResult) -> str:
+    """Return the facts about a result as lines."""
+    described = facts(result)
+    width = max(len(name) for name in described)
+    lines = [f"UnmixResult: {len(result.pixels)} materials"]
+    lines += [f"  {name:<{width}}  {value}" for name, value in described.items()]
+    return "\n".join(lines)
+
+
+def _dataset(result: UnmixResult) -> xr.Dataset:
+    """Return maps, spectra and the facts about them in one Dataset."""
+    variables: dict[str, Any] = {
+        "abundance": result.abundances,
+        "residual": result.residual,
+        "valid": result.valid,
+        "spectrum": result.endmembers,
+    }
+    if result.uncertainty is not None:
+        variables["uncertainty"] = result.uncertainty
+    if result.brightness is not None:
+        variables["brightness"] = result.brightness
+    if result.spread is not None:
+        variables["spread"] = result.spread
+    dataset = xr.Dataset({name: without_notes(array) for name, array in variables.items()})
+    labels = xr.Variable("endmember", result.labels)
+    rows = xr.Variable("endmember", result.pixels[:, 0])
+    columns = xr.Variable("endmember", result.pixels[:, 1])
+    dataset = dataset.assign_coords(label=labels, pixel_row=rows, pixel_column=columns)
+    return dataset.assign_attrs(_attributes(result))
+
+
+def _attributes(result: UnmixResult) -> dict[str, Any]:
+    """Return the facts that a file can hold: text and numbers."""
+    attributes: dict[str, Any] = {"relative_error": result.relative_error}
+    if result.gap is not None:
+        attributes["certified_gap"] = result.gap
+    if result.proof is not None:
+        attributes["proof"] = result.proof.sentence
+    for name in ("method", "endmembers", "abundances"):
+        attributes[name] = str(result.parameters[name])
+    findings: list[str] = []
+    if result.preflight is not None:
+        findings = result.preflight.sentences
+    for name, sentences in (
+        ("preflight", findings),
+        ("notes", result.notes),
+        ("skipped", result.skipped),
+    ):
+        if sentences:
+            attributes[name] = "; ".join(sentences)
+    return attributes

@@ -12,7 +12,6 @@ from selfdict.columns.blocks import BlockMatrix
 from selfdict.model.problem import jitter
 from selfdict.model.solution import Progress
 from selfdict.scene.blocks import block_matrix, blocks, float_dtype
-from selfdict.scene.check import SceneCheck
 from selfdict.scene.passes import Block, run_on_blocks
 from selfdict.scene.plan import Plan
 from selfdict.scene.points import Points
@@ -29,23 +28,31 @@ _SOLVER_SHARE = 0.5  # part of a time limit
 
 
 @dataclass(frozen=True)
-class WholeScene:
-    """What was found with every pixel as a candidate.
+class SceneCheck:
+    """How far weights can be from optimal with every pixel of a scene as a candidate.
 
     Attributes
     ----------
-    open_pixels : Points
-        The pixels whose weights are not zero.
-    check : SceneCheck
-        Objective and dual bound, for all pixels.
+    objective : float
+        The value of model (6) that was reached for all pixels.
+    dual_bound : float
+        No weights have a lower objective.
+    gap : float
+        (objective − dual_bound) / objective.
     """
 
-    open_pixels: Points
-    check: SceneCheck
+    objective: float
+    dual_bound: float
+    gap: float
 
 
-def solve_scene(plan: Plan, client: Any, report: Callable[[float], Any]) -> WholeScene:
-    """Solve the model for all pixels, block by block, here or on the workers of a cluster."""
+def solve_scene(
+    plan: Plan, client: Any, report: Callable[[float], Any]
+) -> tuple[Points, SceneCheck]:
+    """Solve the model for all pixels, block by block, here or on the workers of a cluster.
+
+    Return the pixels whose weights are not zero, and the bound for all pixels.
+    """
     pixels = SceneBlocks.of(plan, client)
     tol = plan.options.estimator.get("tol")
     if tol is None:
@@ -65,10 +72,8 @@ def solve_scene(plan: Plan, client: Any, report: Callable[[float], Any]) -> Whol
     columns = BlockMatrix(pixels, int(plan.bands.sum()), float_dtype(plan.scene))
     M = np.asfortranarray(columns[:, solution.support])
     ones = np.ones(len(solution.support), np.intp)
-    return WholeScene(
-        Points(M, pixels.positions[solution.support], ones),
-        SceneCheck(solution.objective, solution.dual_bound, solution.gap),
-    )
+    open_pixels = Points(M, pixels.positions[solution.support], ones)
+    return open_pixels, SceneCheck(solution.objective, solution.dual_bound, solution.gap)
 
 
 def _report_progress(report: Callable[[float], Any], tol: float, progress: Progress) -> None:
@@ -81,26 +86,13 @@ def _report_progress(report: Callable[[float], Any], tol: float, progress: Progr
 
 @dataclass(frozen=True, eq=False)
 class SceneBlocks:
-    """The valid pixels of a scene as blocks of columns.
-
-    Attributes
-    ----------
-    plan : Plan
-    client : distributed.Client or None
-        Where passes run.
-    numbers : (n_blocks,) ndarray of int
-        The blocks of the scene that have a valid pixel.
-    sizes : (n_blocks,) ndarray of int
-        How many valid pixels they have.
-    positions : (n,) ndarray of int
-        Where the valid pixels are in the scene, counted row by row.
-    """
+    """The valid pixels of a scene as blocks of columns."""
 
     plan: Plan
-    client: Any
-    numbers: Array
-    sizes: Array
-    positions: Array
+    client: Any  # where passes run
+    numbers: Array  # (n_blocks,), the blocks of the scene that have a valid pixel
+    sizes: Array  # (n_blocks,), how many valid pixels they have
+    positions: Array  # (n,), where the valid pixels are in the scene, counted row by row
 
     @classmethod
     def of(cls, plan: Plan, client: Any) -> "SceneBlocks":

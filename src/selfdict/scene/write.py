@@ -4,7 +4,7 @@ import io
 import warnings
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import numpy as np
@@ -18,6 +18,8 @@ from selfdict.files.envi_map import map_fields
 from selfdict.files.errors import SceneError
 from selfdict.scene.blocks import in_row_chunks, row_blocks
 from selfdict.scene.metadata import crs_of, scaling_of, transform_of
+
+Order = Literal["little", "big"]
 
 
 def write_geotiff(scene: xr.DataArray, path: Path) -> None:
@@ -241,7 +243,7 @@ def fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
 
 
 def write_envi(
-    scene: xr.DataArray, path: Path, *, interleave: str = "bsq", byte_order: str = "little"
+    scene: xr.DataArray, path: Path, *, interleave: str = "bsq", byte_order: Order = "little"
 ) -> None:
     """Write header and data; ``path`` names either (the data of a header ``.hdr`` are ``.img``)."""
     if interleave not in AXES:
@@ -270,7 +272,7 @@ def write_envi(
     header.write_text(format_header(fields | _description(scene)), encoding="utf-8")
 
 
-def _stored_type(scene: xr.DataArray, path: Path, byte_order: str) -> tuple[int, np.dtype[Any]]:
+def _stored_type(scene: xr.DataArray, path: Path, byte_order: Order) -> tuple[int, np.dtype[Any]]:
     """Return the number of the data type, and the dtype, that the values are written in."""
     # ENVI has no booleans, int8 and float16: the next type that holds them without loss.
     wider = {"?": "u1", "b": "i2", "e": "f4"}
