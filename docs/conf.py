@@ -52,12 +52,14 @@ smartquotes = False  # text such as device="cuda" is code
 html_theme = "pydata_sphinx_theme"
 html_title = "selfdict"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
+html_sidebars = {"**": ["contents"]}
 html_css_files = ["pages.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
-    "header_links_before_dropdown": 8,
+    "navbar_center": [],  # the pages are listed beside the text
 }
 
 

@@ -17,7 +17,6 @@ PAGES = [
     DOCS / "answer.md",
     DOCS / "solvers.md",
     DOCS / "neighbours.md",
-    DOCS / "coming-from.md",
     *sorted(DOCS.glob("extending/add-*.md")),
 ]
 # What a page needs beside selfdict[all]; without it the page is skipped.

@@ -1,4 +1,4 @@
-"""pysptools: the lines of docs/coming-from.md that claim the same result."""
+"""pysptools: the lines of docs/neighbours.md that claim the same result."""
 
 import numpy as np
 import pytest

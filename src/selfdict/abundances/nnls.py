@@ -79,7 +79,7 @@ def nnls(
     return_kkt : bool
         Whether to return the KKT residuals too.
     device : {None, "cpu", "cuda"}, optional
-        Where to solve; see :doc:`/gpu`. ``H0`` and ``block`` are not used on a GPU.
+        Where to solve; see :doc:`/large-data`. ``H0`` and ``block`` are not used on a GPU.
 
     Returns
     -------

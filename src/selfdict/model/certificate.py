@@ -55,7 +55,7 @@ def certify(solution: Solution, /, *, device: Device = None) -> Solution:
         is refused: its objective says nothing about the optimum. Smaller violations of Ω are
         clipped.
     device : {None, "cpu", "cuda"}, optional
-        Where to take the products; see :doc:`/gpu`.
+        Where to take the products; see :doc:`/large-data`.
 
     Returns
     -------

@@ -41,7 +41,7 @@ class WorkingSet(Solver):
         Time limit; what has been found then is certified, which takes another pass over MᵀM.
     device : {None, "cpu", "cuda"}, optional
         Where rows are screened and columns fitted, which is nearly all of the work; see
-        :doc:`/gpu`. By default where the data lies.
+        :doc:`/large-data`. By default where the data lies.
 
     Examples
     --------
