@@ -41,7 +41,7 @@ plt.axis("off")
 plt.show()
 
 # %%
-# Before anything is computed, :doc:`the preflight </preflight>` says what is assumed about the file
+# Before anything is computed, :doc:`the preflight </scenes>` says what is assumed about the file
 # and what seems wrong with it.
 
 for sentence in preflight(scene).sentences:

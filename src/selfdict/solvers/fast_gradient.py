@@ -45,8 +45,8 @@ class FastGradient(Solver):
         The constant L; by default σ_max(M)² max_j s_j times that of the loss. With D, σ_max is that
         of the atoms scaled to the mean of w.
     device : {None, "cpu", "cuda"}, optional
-        Where the two n×n arrays lie and the iterations are taken; see :doc:`/large-data`. By default where
-        the data lies.
+        The device of the two n×n arrays and the iterations; see :doc:`/large-data`. By default that
+        of the data.
 
     Examples
     --------
