@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from selfdict.datasets import make_scene
-from selfdict.files.envi_header import format_header
+from selfdict.files.envi import format_header
 from selfdict.scene import read_scene, unmix
 
 TILE, N_BANDS, RANK = 400, 200, 6

@@ -188,7 +188,9 @@ def aviris_values(seed=0):
     return values
 
 
-def write_aviris(path, values=None, mapping="transverse_mercator", shift=0.5, **storage):
+def write_aviris(
+    path, values=None, mapping="transverse_mercator", shift=0.5, change=None, **storage
+):
     """Write AVIRIS-3 L2A (wavelength, northing, easting) with netCDF4.
 
     The coordinates lie ``shift`` pixels from the upper left corner of their pixels.
@@ -223,6 +225,9 @@ def write_aviris(path, values=None, mapping="transverse_mercator", shift=0.5, **
         # The real product has such groups, too.
         group = file.createGroup("water_vapor")
         group.createVariable("water_vapor", "f4", ("northing", "easting"))[:] = 1.5
+    if change:
+        with h5py.File(path, "r+") as file:
+            change_nodes(file, change)
     return path
 
 
@@ -256,11 +261,7 @@ def write_emit(path, values, glt_x=GLT_X, glt_y=GLT_Y, **change):
         location = file.create_group("location")
         location["glt_x"], location["glt_y"] = glt_x, glt_y
         location["lat"], location["lon"] = np.ones(values.shape[:2]), np.full(values.shape[:2], 2.0)
-        for name, value in change.items():
-            if name in file:
-                del file[name]
-            if value is not None:
-                file[name] = value
+        change_nodes(file, change)
     return path
 
 

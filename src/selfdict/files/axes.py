@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from selfdict._errors import InputError
-from selfdict.files.cube import Array
-from selfdict.files.dims import DIMS
+from selfdict.files.cube import DIMS, Array
 from selfdict.files.errors import SceneError
 
 # Values that are examined along each axis, in the middle of the array.
@@ -22,13 +21,7 @@ _SHORT_NAMES = {"bands-first": "band y x", "bands-last": "y x band"}
 
 
 def parse_layout(layout: str) -> tuple[str, ...]:
-    """Return the names of the axes in order, from them or from a short name.
-
-    Examples
-    --------
-    >>> parse_layout("bands-first")
-    ('band', 'y', 'x')
-    """
+    """Return the names of the axes in order, from them or from a short name."""
     names = tuple(_SHORT_NAMES.get(layout, layout).split())
     if sorted(names) != sorted(DIMS):
         raise InputError(
@@ -43,16 +36,7 @@ def order_axes(
 ) -> tuple[Array, str]:
     """Return a cube as (band, y, x), and a sentence that says how its axes are known.
 
-    Parameters
-    ----------
-    path : Path
-        For messages.
-    values : ndarray of three axes
-        In memory or mapped.
-    layout : str or None
-        See :func:`parse_layout`; None: see :func:`guess_layout`.
-    n_wavelengths : int or None
-        How many wavelengths the file lists.
+    ``layout`` is for :func:`parse_layout`; None: see :func:`guess_layout`.
     """
     if values.ndim != 3:
         raise SceneError(path, f"a scene must have 3 axes, got shape {values.shape}")

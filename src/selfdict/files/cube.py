@@ -1,6 +1,6 @@
-"""What a reader returns: a cube in a file, and what the file says about it."""
+"""What a reader returns: a cube in a file, and what the file says about it; names of dims."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,38 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Load = Callable[[slice, slice, slice], Array]
+
+DIMS = ("band", "y", "x")
+# Names of dims in lower case that are recognised, by what they become.
+_DIM_NAMES = {
+    "band": {
+        "band",
+        "bands",
+        "wavelength",
+        "wavelengths",
+        "wl",
+        "lambda",
+        "spectral",
+        "channel",
+        "channels",
+    },
+    "y": {"y", "lat", "latitude", "row", "rows", "line", "lines", "northing", "downtrack"},
+    "x": {
+        "x",
+        "lon",
+        "longitude",
+        "col",
+        "cols",
+        "column",
+        "columns",
+        "sample",
+        "samples",
+        "easting",
+        "crosstrack",
+    },
+}
+# Those of them whose coordinate holds wavelengths; ``band`` or ``channel`` may just be counted.
+WAVELENGTH_DIMS = {"wavelength", "wavelengths", "wl", "lambda"}
 
 
 @dataclass
@@ -86,6 +118,24 @@ class StoredCube:
         native = values.dtype.newbyteorder("=")
         return cls(load, (n_bands, n_rows, n_columns), native, **known)
 
+    @classmethod
+    def from_stored(
+        cls, stored: Any, axes: tuple[int, int, int], chunks: tuple[int, ...] | None = None
+    ) -> "StoredCube":
+        """Return a cube of an array that is indexed on use; ``axes`` are those of band, y and x."""
+
+        def load(bands: slice, rows: slice, columns: slice) -> Array:
+            key = [slice(None)] * 3
+            for axis, part in zip(axes, (bands, rows, columns)):
+                key[axis] = part
+            return np.asarray(stored[tuple(key)]).transpose(axes)
+
+        shape = (stored.shape[axes[0]], stored.shape[axes[1]], stored.shape[axes[2]])
+        cube = cls(load, shape, np.dtype(stored.dtype).newbyteorder("="))
+        if chunks is not None:
+            cube.chunk = (chunks[axes[1]], chunks[axes[2]])
+        return cube
+
     def gains(self) -> Array:
         """Return the scale of each band, (n_bands,)."""
         gain = 1.0 if self.scale_factor is None else self.scale_factor
@@ -134,3 +184,11 @@ def whole_nodata(value: float | None, dtype: np.dtype[Any]) -> float | None:
     if value is not None and dtype.kind in "iu" and float(value).is_integer():
         return int(value)
     return value
+
+
+def standard_name(dim: Hashable) -> str | None:
+    """Return which of band, y and x a dim is by its name, or None."""
+    for name, known in _DIM_NAMES.items():
+        if str(dim).lower() in known:
+            return name
+    return None

@@ -1,25 +1,19 @@
 """ENVI: a text header and a plain binary file."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from selfdict._display import plain
 from selfdict.files.cube import Array, StoredCube, whole_nodata
-from selfdict.files.envi_header import (
-    integer_field,
-    list_field,
-    number_field,
-    number_list,
-    read_header,
-)
 from selfdict.files.envi_map import read_map
 from selfdict.files.errors import SceneError
-from selfdict.files.image_names import ENVI_SUFFIXES
-from selfdict.files.plain_files import is_plain_file
-from selfdict.files.units import to_nanometres, unit_note, unit_of
+from selfdict.files.formats import ENVI_SUFFIXES, header_names
+from selfdict.files.limits import is_plain_file, read_bytes
+from selfdict.files.wavelengths import describe_bands
 
 # Dtypes by the numbers of the field 'data type'.
 DTYPES = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: "i8", 15: "u8"}
@@ -32,102 +26,213 @@ _GAIN_FIELDS = (
 )
 
 
+class Header:
+    """A header: its fields by their names in lower case, values without braces around them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # Some editors of Windows put a byte order mark first.
+        data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+        if data[:4] != b"ENVI":
+            raise SceneError(path, "is not an ENVI header: the first line is not ENVI")
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            # Older software writes names in the code page of the system; Latin-1 decodes any bytes.
+            text = data.decode("latin-1")
+        self.fields = parse_fields(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+    def integer(self, name: str, minimum: int, default: int | None = None) -> int:
+        """Return a field that must be a whole number ≥ minimum."""
+        text = self.fields.get(name)
+        if text is None and default is not None:
+            return default
+        if text is None:
+            raise SceneError(self.path, f"the header has no field '{name}'")
+        # At most 18 digits, which fit into 64 bits.
+        if not re.fullmatch(r"[+-]?[0-9]{1,18}", text) or int(text) < minimum:
+            raise SceneError(
+                self.path,
+                f"'{name}' must be a whole number ≥ {minimum}, the header says {text[:40]!r}",
+            )
+        return int(text)
+
+    def number(self, name: str) -> float | None:
+        """Return a field that must be a number, or None if there is no such field."""
+        text = self.fields.get(name)
+        if not text:
+            return None
+        try:
+            return float(text)
+        except ValueError:
+            raise SceneError(
+                self.path, f"'{name}' must be a number, the header says {text[:40]!r}"
+            ) from None
+
+    def entries(self, name: str) -> list[str]:
+        """Return the entries of a field that is a list; none if there is no such field."""
+        entries = [" ".join(entry.split()) for entry in self.fields.get(name, "").split(",")]
+        # A comma after the last entry, or no field.
+        if not entries[-1]:
+            entries.pop()
+        return entries
+
+    def numbers(self, name: str, n: int) -> Array | None:
+        """Return a field that must be a list of n numbers, or None if there is no such field."""
+        entries = self.entries(name)
+        if not entries:
+            return None
+        if len(entries) != n:
+            raise SceneError(self.path, f"'{name}' lists {len(entries)} values for {n} bands")
+        try:
+            return np.array([float(entry) for entry in entries])
+        except ValueError:
+            raise SceneError(self.path, f"'{name}' must be a list of numbers") from None
+
+
+def parse_fields(text: str) -> dict[str, str]:
+    """Return the fields of a header's text.
+
+    A field is a name, ``=``, and a list in braces over several lines or the rest of the line. A
+    brace that is not closed at the end of a line begins no list. Lines that begin with ``;`` are
+    comments, also inside a list.
+
+    Examples
+    --------
+    >>> parse_fields("samples = 5" + chr(10) + "; a comment = 1" + chr(10) + "fwhm = {1, 2}")
+    {'samples': '5', 'fwhm': '1, 2'}
+    """
+    lines = text.split("\n")
+    text = "\n".join(line for line in lines if not line.lstrip(" \t").startswith(";"))
+    fields = {}
+    position = 0
+    # The next closing brace, and whether it ends its line. It is searched once for all lists that
+    # are opened before it: a search for each would take quadratic time if none of them closes.
+    close = -1
+    close_line_end = -1
+    ends_line = False
+    while position < len(text):
+        line_end = _find(text, "\n", position)
+        name, equals, value = text[position:line_end].partition("=")
+        start = position + len(name) + 1
+        position = line_end + 1
+        if not equals or not name or any(mark in name for mark in "{};"):
+            continue
+        if value.lstrip(" \t").startswith("{"):
+            if close < start:
+                close = _find(text, "}", start)
+                close_line_end = _find(text, "\n", close)
+                ends_line = not text[close + 1 : close_line_end].strip(" \t")
+            if close < len(text) and ends_line:
+                value = text[start:close]
+                position = close_line_end + 1
+        key = " ".join(name.lower().split())
+        fields[key] = value.strip().removeprefix("{").removesuffix("}").strip()
+    return fields
+
+
+def _find(text: str, mark: str, start: int) -> int:
+    """Return the position of the next mark, or the length of the text if there is none."""
+    position = text.find(mark, start)
+    if position < 0:
+        return len(text)
+    return position
+
+
+def format_header(fields: Mapping[str, object]) -> str:
+    """Return the text of a header; an iterable becomes a list in braces.
+
+    A header has no escape for commas, braces and line breaks in a name: they become ``;``, brackets
+    and spaces. Other control characters become U+FFFD.
+    """
+    lines = ["ENVI"]
+    for name, value in fields.items():
+        if isinstance(value, str | int | float):
+            lines.append(f"{name} = {plain(value)}")
+        elif isinstance(value, Iterable):
+            lines.append(f"{name} = {{{', '.join(map(_entry, value))}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _entry(value: object) -> str:
+    if isinstance(value, str):
+        return plain(" ".join(value.translate(str.maketrans(",{}", ";()")).split()))
+    return repr(value)
+
+
 def read(path: Path) -> StoredCube:
     """Read an ENVI file, named by its header or by its data file."""
     header, data = find_files(path)
-    fields = read_header(header)
-    n_bands = integer_field(header, fields, "bands", minimum=1)
-    n_rows = integer_field(header, fields, "lines", minimum=1)
-    n_columns = integer_field(header, fields, "samples", minimum=1)
-    values = map_values(header, data, fields, (n_bands, n_rows, n_columns))
+    shape = (header.integer("bands", 1), header.integer("lines", 1), header.integer("samples", 1))
+    values = map_values(header, data, shape)
     cube = StoredCube.from_array(values, held=data.stat().st_size)
-    # Whoever names the data file has chosen it.
-    notes: list[str] = []
-    if path == header:
-        notes += _choice_notes("data file", _data_files(header, fields))
-    else:
-        notes += _choice_notes("header", _header_files(path))
-    describe_bands(cube, header, fields)
-    crs, transform, map_notes = read_map(header, fields)
+    describe(cube, header)
+    crs, transform, map_notes = read_map(header.path, header.fields)
     cube.crs = crs
     if transform is not None:
         cube.transform = transform.to_gdal()
-    scale = read_scale(header, fields, n_bands)
-    cube.scale_factor = scale.gain
-    cube.add_offset = scale.offset
-    cube.nodata = whole_nodata(number_field(header, fields, "data ignore value"), cube.dtype)
-    if scale.field is not None:
-        notes.append(f"'{scale.field}' of the header are applied: stored value · gain + offset")
-    if scale.conflict is not None:
-        notes.append(scale.conflict)
-    cube.notes += [*map_notes, *notes]
+    cube.nodata = whole_nodata(header.number("data ignore value"), cube.dtype)
+    cube.notes += map_notes
+    # Whoever names the data file has chosen it.
+    if path == header.path:
+        cube.notes += _choice_notes("data file", _data_files(header))
+    else:
+        cube.notes += _choice_notes("header", _distinct_files(header_names(path)))
+    gain, offset, note = read_scale(header, shape[0])
+    cube.scale_factor = gain
+    cube.add_offset = offset
+    cube.notes += note
     cube.mark_bad(cube.gains() == 0, "have a gain of 0, and so no values")
     return cube
 
 
-def describe_bands(cube: StoredCube, header: Path, fields: Mapping[str, str]) -> None:
-    """Add what the fields of a header say about the bands, but for their scales."""
+def describe(cube: StoredCube, header: Header) -> None:
+    """Add what a header says about the bands, but for their scales."""
     n_bands = cube.shape[0]
-    wavelength = number_list(header, fields, "wavelength", n_bands)
-    fwhm = number_list(header, fields, "fwhm", n_bands)
-    units = fields.get("wavelength units")
-    # Both have one unit; if it is not named, only the wavelengths tell it.
-    listed = []
-    if wavelength is not None:
-        listed = wavelength.tolist()
-        cube.notes += unit_note(wavelength, units)
-        cube.wavelength = to_nanometres(wavelength, unit_of(listed, units))
-    if fwhm is not None:
-        cube.fwhm = to_nanometres(fwhm, unit_of(listed, units))
-    good_band = number_list(header, fields, "bbl", n_bands)
+    wavelength = header.numbers("wavelength", n_bands)
+    fwhm = header.numbers("fwhm", n_bands)
+    describe_bands(cube, wavelength, header.fields.get("wavelength units"), fwhm)
+    good_band = header.numbers("bbl", n_bands)
     if good_band is not None:
         cube.good_band = good_band != 0
-    names = list_field(fields, "band names")
+    names = header.entries("band names")
     # The list is separated by commas. If a name holds one, it cannot be told where names end.
     if len(names) == n_bands:
         cube.band_name = names
 
 
-def find_files(path: Path) -> tuple[Path, Path]:
+def find_files(path: Path) -> tuple[Header, Path]:
     """Return the header and the data file, whichever of the two ``path`` names."""
     if path.suffix.lower() == ".hdr":
-        return path, _data_files(path, read_header(path))[0]
-    headers = _header_files(path)
+        header = Header(path)
+        return header, _data_files(header)[0]
+    headers = _distinct_files(header_names(path))
     if not headers:
         raise SceneError(path, f"has no ENVI header {path.with_suffix('.hdr').name} beside it")
-    return headers[0], path
+    return Header(headers[0]), path
 
 
-def _header_files(data: Path) -> list[Path]:
-    """Return the headers beside a data file, the preferred one first."""
-    suffixes = (".hdr", ".HDR")
-    # One with the whole name belongs to this file only, the other may be that of cube.bsq, too.
-    choices = [data.with_name(data.name + suffix) for suffix in suffixes]
-    choices += [data.with_suffix(suffix) for suffix in suffixes]
-    return _distinct_files(choices)
-
-
-def _data_files(header: Path, fields: Mapping[str, str]) -> list[Path]:
+def _data_files(header: Header) -> list[Path]:
     """Return the files that may hold the data of a header, the preferred one first."""
-    named = fields.get("data file")
+    named = header.fields.get("data file")
     if named:
         # A header from elsewhere must not make this read any other file.
         if named in (".", "..") or any(mark in named for mark in "/\\:\0"):
             raise SceneError(
-                header,
+                header.path,
                 f"'data file' must name a file in the same folder, the header says {named[:80]!r}",
             )
-        choices = [header.with_name(named)]
+        choices = [header.path.with_name(named)]
     else:
         suffixes = list(ENVI_SUFFIXES)
         # A header in capitals has data in capitals as a rule.
-        if header.suffix == ".HDR":
+        if header.path.suffix == ".HDR":
             suffixes = [suffix.upper() for suffix in ENVI_SUFFIXES] + suffixes
-        choices = [header.with_suffix(suffix) for suffix in (*suffixes, "")]
+        choices = [header.path.with_suffix(suffix) for suffix in (*suffixes, "")]
     found = _distinct_files(choices)
     if not found:
         names = ", ".join(data.name for data in choices)
-        raise SceneError(header, f"the data file is missing: looked for {names}")
+        raise SceneError(header.path, f"the data file is missing: looked for {names}")
     return found
 
 
@@ -149,22 +254,21 @@ def _choice_notes(what: str, files: list[Path]) -> list[str]:
     return [f"the {what} is taken to be {files[0].name}, not {others}"]
 
 
-def map_values(
-    header: Path, data: Path, fields: Mapping[str, str], shape: tuple[int, int, int]
-) -> Array:
+def map_values(header: Header, data: Path, shape: tuple[int, int, int]) -> Array:
     """Return the data file as (band, y, x), mapped into memory.
 
     Its size must be the one that the header declares.
     """
-    dtype = _declared_dtype(header, fields)
-    interleave = fields.get("interleave", "bsq").lower()
+    path = header.path
+    dtype = _declared_dtype(header)
+    interleave = header.fields.get("interleave", "bsq").lower()
     if interleave not in AXES:
         raise SceneError(
-            header, f"'interleave' must be bsq, bil or bip, the header says {interleave[:40]!r}"
+            path, f"'interleave' must be bsq, bil or bip, the header says {interleave[:40]!r}"
         )
-    if integer_field(header, fields, "file compression", minimum=0, default=0):
-        raise SceneError(header, "the data file is compressed; decompress it first")
-    offset = integer_field(header, fields, "header offset", minimum=0, default=0)
+    if header.integer("file compression", 0, 0):
+        raise SceneError(path, "the data file is compressed; decompress it first")
+    offset = header.integer("header offset", 0, 0)
     declared = offset + shape[0] * shape[1] * shape[2] * dtype.itemsize
     held = data.stat().st_size
     if declared != held:
@@ -181,40 +285,22 @@ def map_values(
     return stored.transpose(np.argsort(axes))
 
 
-def _declared_dtype(header: Path, fields: Mapping[str, str]) -> np.dtype[Any]:
-    code = integer_field(header, fields, "data type", minimum=0)
+def _declared_dtype(header: Header) -> np.dtype[Any]:
+    code = header.integer("data type", 0)
     if code in (6, 9):
-        raise SceneError(header, f"'data type' {code} is complex; a scene holds real numbers")
+        raise SceneError(header.path, f"'data type' {code} is complex; a scene holds real numbers")
     if code not in DTYPES:
-        raise SceneError(header, f"'data type' {code} is not known")
-    order = integer_field(header, fields, "byte order", minimum=0, default=0)
+        raise SceneError(header.path, f"'data type' {code} is not known")
+    order = header.integer("byte order", 0, 0)
     if order > 1:
-        raise SceneError(header, f"'byte order' must be 0 or 1, the header says {order}")
+        raise SceneError(header.path, f"'byte order' must be 0 or 1, the header says {order}")
     return np.dtype(DTYPES[code]).newbyteorder(">" if order else "<")
 
 
-@dataclass(frozen=True)
-class Scale:
-    """The scale that a header declares: physical value = stored value · gain + offset.
-
-    Attributes
-    ----------
-    gain, offset : float, (n_bands,) ndarray or None
-        None: 1 and 0.
-    field : str or None
-        The field of the gains, if they are applied.
-    conflict : str or None
-        A note, if the header contradicts itself.
-    """
-
-    gain: float | Array | None = None
-    offset: float | Array | None = None
-    field: str | None = None
-    conflict: str | None = None
-
-
-def read_scale(header: Path, fields: Mapping[str, str], n_bands: int) -> Scale:
-    """Return the scale of a header.
+def read_scale(
+    header: Header, n_bands: int
+) -> tuple[float | Array | None, float | Array | None, list[str]]:
+    """Return the gain and the offset of a header, None if they change nothing; and notes.
 
     Either the gains or the reflectance scale factor is applied, never one after the other: both
     speak about the stored values. If they contradict each other, the scale factor counts. It is
@@ -222,54 +308,51 @@ def read_scale(header: Path, fields: Mapping[str, str], n_bands: int) -> Scale:
     software that corrects for the atmosphere copies them along with the rest of a header. GDAL
     applies the gains only, SPy the scale factor only, ENVI itself none of them on display.
     """
-    factor = _scale_factor(header, fields)
-    gains = Scale()
-    for gain_field, offset_field in _GAIN_FIELDS:
-        found = _gains(header, fields, n_bands, gain_field, offset_field)
-        if found.gain is not None or found.offset is not None:
-            gains = found
-            break
+    factor = _scale_factor(header)
+    gain = None
+    offset = None
+    field = ""
+    for gain_field, offset_field in reversed(_GAIN_FIELDS):
+        gains = _finite_numbers(header, gain_field, n_bands)
+        offsets = _finite_numbers(header, offset_field, n_bands)
+        if gains is not None and (gains == 1).all():
+            gains = None
+        if offsets is not None and (offsets == 0).all():
+            offsets = None
+        if gains is not None or offsets is not None:
+            gain = gains
+            offset = offsets
+            field = gain_field
     if factor is None:
-        return gains
-    if gains.field is None or _is_factor(gains, factor):
-        return Scale(factor)
+        if not field:
+            return None, None, []
+        note = f"'{field}' of the header are applied: stored value · gain + offset"
+        return gain, offset, [note]
+    # Rounded in the header, the gains may say the same.
+    if not field or (offset is None and gain is not None and np.allclose(gain, factor)):
+        return factor, None, []
     conflict = (
-        f"the ENVI header has 'reflectance scale factor' and '{gains.field}', which differ: "
+        f"the ENVI header has 'reflectance scale factor' and '{field}', which differ: "
         "the scale factor is applied, the gains and offsets are not"
     )
-    return Scale(factor, conflict=conflict)
+    return factor, None, [conflict]
 
 
-def _scale_factor(header: Path, fields: Mapping[str, str]) -> float | None:
+def _finite_numbers(header: Header, name: str, n_bands: int) -> Array | None:
+    values = header.numbers(name, n_bands)
+    if values is not None and not np.isfinite(values).all():
+        raise SceneError(header.path, f"'{name}' must be finite numbers")
+    return values
+
+
+def _scale_factor(header: Header) -> float | None:
     """Return the factor from stored values to reflectance, by which ENVI divides."""
-    scale = number_field(header, fields, "reflectance scale factor")
+    name = "reflectance scale factor"
+    scale = header.number(name)
     if scale is None:
         return None
     if not (np.isfinite(scale) and scale > 0):
-        raise SceneError(
-            header, f"'reflectance scale factor' must be positive, the header says {scale}"
-        )
+        raise SceneError(header.path, f"'{name}' must be positive, the header says {scale}")
     if scale == 1:
         return None
     return 1 / scale
-
-
-def _gains(
-    header: Path, fields: Mapping[str, str], n_bands: int, gain_field: str, offset_field: str
-) -> Scale:
-    """Return the gains and offsets of a pair of fields, those that change nothing as None."""
-    gain = number_list(header, fields, gain_field, n_bands)
-    offset = number_list(header, fields, offset_field, n_bands)
-    for name, values in ((gain_field, gain), (offset_field, offset)):
-        if values is not None and not np.isfinite(values).all():
-            raise SceneError(header, f"'{name}' must be finite numbers")
-    if gain is not None and (gain == 1).all():
-        gain = None
-    if offset is not None and (offset == 0).all():
-        offset = None
-    return Scale(gain, offset, gain_field)
-
-
-def _is_factor(gains: Scale, factor: float) -> bool:
-    """Whether gains say the same as a scale factor, apart from rounding in the header."""
-    return gains.offset is None and gains.gain is not None and np.allclose(gains.gain, factor)

@@ -4,6 +4,7 @@
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from affine import Affine
 
 from selfdict._errors import InputError
 from selfdict.files.errors import SceneError
-from selfdict.files.grid import crs_from_epsg, known_crs, to_map
+from selfdict.files.grid import crs_from_epsg, crs_from_wkt, to_map
 
 _WGS84_UTM_NORTH = 32600  # EPSG code of zone 0; that of a southern zone is 100 higher
 _NO_CRS = "there is no CRS"
@@ -54,37 +55,41 @@ _DATUMS = {
 
 def read_map(path: Path, fields: Mapping[str, str]) -> tuple[str | None, Affine | None, list[str]]:
     """Return CRS (WKT) and transform, each None if the header does not say, and notes."""
-    crs, notes = _crs_from_text(fields)
+    crs = None
+    notes = []
+    text = fields.get("coordinate system string")
+    if text:
+        crs = crs_from_wkt(text, by_code=True)
+        if crs is None:
+            # A name in it is not known: the transform can be used all the same.
+            notes.append("'coordinate system string' is not understood, and not used")
     listed = fields.get("map info", "")
     entries = [entry.strip() for entry in listed.split(",")]
     if len(entries) < 7:
         if listed:
             notes.append("'map info' has fewer than 7 entries: there are no map coordinates")
         return crs, None, notes
+    options = {}
+    for entry in entries[7:]:
+        name, equals, value = entry.partition("=")
+        if equals:
+            options[name.strip().lower()] = value
     try:
         x_pixel, y_pixel, x, y, dx, dy = (float(entry) for entry in entries[1:7])
-        options = {}
-        for entry in entries[7:]:
-            name, equals, value = entry.partition("=")
-            if equals:
-                options[name.strip().lower()] = value
         rotation = math.radians(float(options.get("rotation", 0)))
+        if not all(map(math.isfinite, (x_pixel, y_pixel, x, y, dx, dy, rotation))) or not dx * dy:
+            raise ValueError
     except ValueError:
-        raise SceneError(
-            path, f"'map info' must hold numbers, the header says {', '.join(entries)[:80]!r}"
-        ) from None
-    is_finite = all(map(math.isfinite, (x_pixel, y_pixel, x, y, dx, dy, rotation)))
-    if not is_finite or dx == 0 or dy == 0:
         raise SceneError(
             path,
             f"'map info' must hold finite numbers, the header says {', '.join(entries)[:80]!r}",
-        )
+        ) from None
     linear = _rotated_grid(dx, dy, rotation)
     # The reference pixel is counted from 1, and 1 is the outer corner of the first pixel.
     corner_x, corner_y = to_map(linear, x_pixel - 1, y_pixel - 1)
     transform = Affine(linear.a, linear.b, x - corner_x, linear.d, linear.e, y - corner_y)
     if not crs:
-        crs, map_notes = crs_from_map_info(entries, options)
+        crs, map_notes = _crs_from_map_info(entries, options)
         notes += map_notes
     return crs, transform, notes
 
@@ -154,38 +159,10 @@ def _utm_zone(crs: Any) -> tuple[int, str] | None:
     return None
 
 
-def _crs_from_text(fields: Mapping[str, str]) -> tuple[str | None, list[str]]:
-    """Return the CRS of ``coordinate system string``, or None and a note if there is one."""
-    text = fields.get("coordinate system string")
-    if not text:
-        return None, []
-    crs = known_crs(text)
-    if crs is None:
-        # A name in it is not known: the transform can be used all the same.
-        return None, ["'coordinate system string' is not understood, and not used"]
-    return crs, []
-
-
-def crs_from_map_info(
+def _crs_from_map_info(
     entries: list[str], options: Mapping[str, str]
 ) -> tuple[str | None, list[str]]:
-    """Return the CRS as WKT, or None and a note that says what is not known.
-
-    Parameters
-    ----------
-    entries : list of str
-        The field, separated by commas.
-    options : mapping
-        Its entries with ``=``, by their names in small letters.
-
-    Examples
-    --------
-    >>> entries = ["Geographic Lat/Lon", "1", "1", "10", "50", "0.1", "0.1", "North America 1927"]
-    >>> crs_from_map_info(entries, {"units": "Degrees"})[0][:12]
-    'GEOGCS["NAD2'
-    >>> crs_from_map_info(["Albers", "1", "1", "0", "0", "30", "30"], {})
-    (None, ["the projection 'Albers' of 'map info' is not known: there is no CRS"])
-    """
+    """Return the CRS as WKT, or None and a note that says what is not known."""
     name = entries[0].lower()
     units = options.get("units", "").strip()
     # What follows the steps, without options: zone, hemisphere and datum, or the datum alone.
@@ -215,20 +192,16 @@ def _utm(places: list[str]) -> tuple[str | None, list[str]]:
     datum = _datum(places[2])
     if datum is None:
         return None, [_datum_note(places[2])]
-    zero = datum.north
-    is_south = places[1].lower().startswith("s")
-    unknown = f"UTM has no zone {places[0][:10]!r} {places[1][:10]!r} of this datum: {_NO_CRS}"
-    if is_south:
-        if datum.south is None:
-            return None, [unknown]
+    zero: int | None = datum.north
+    if places[1].lower().startswith("s"):
         zero = datum.south
+    crs = None
     # At most two digits: Python refuses to convert thousands.
-    number = places[0].strip()
-    if not number.isdecimal() or len(number) > 2 or not 1 <= int(number) <= 60:
-        return None, [unknown]
-    crs = crs_from_epsg(zero + int(number))
+    if zero is not None and re.fullmatch("[0-9]{1,2}", places[0]) and 1 <= int(places[0]) <= 60:
+        crs = crs_from_epsg(zero + int(places[0]))
     if crs is None:
-        return None, [unknown]
+        zone = f"{places[0][:10]!r} {places[1][:10]!r}"
+        return None, [f"UTM has no zone {zone} of this datum: {_NO_CRS}"]
     return crs, []
 
 

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 from selfdict._errors import InputError
 from selfdict.files.errors import SceneError
-from selfdict.files.plain_files import is_plain_file
-from selfdict.files.product_table import REGISTERING_MODULES
+from selfdict.files.limits import is_plain_file
 
 _Read = TypeVar("_Read", bound=Callable[..., Any])
 
@@ -31,14 +30,16 @@ class FileFormat:
 FORMATS = {
     "envi": FileFormat("ENVI", "selfdict.files.envi"),
     "geotiff": FileFormat("GeoTIFF", "selfdict.files.geotiff"),
-    "enmap": FileFormat("EnMAP", "selfdict.files.image_products", "read_enmap"),
-    "desis": FileFormat("DESIS", "selfdict.files.image_products", "read_desis"),
+    "enmap": FileFormat("EnMAP", "selfdict.files.enmap_desis", "read_enmap"),
+    "desis": FileFormat("DESIS", "selfdict.files.enmap_desis", "read_desis"),
     "mat": FileFormat("a MATLAB file", "selfdict.files.matlab"),
     "netcdf": FileFormat("NetCDF", "selfdict.files.netcdf"),
     "hdf5": FileFormat("HDF5", "selfdict.files.hdf5"),
     "zarr": FileFormat("zarr", "selfdict.files.zarr_store"),
     "npy": FileFormat("NumPy", "selfdict.files.numpy_file"),
 }
+# The data file of an ENVI header, which has no suffix or one of these.
+ENVI_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".bin", ".rfl", ".sli")
 _SUFFIXES = {
     ".hdr": "envi",
     ".img": "envi",
@@ -61,6 +62,8 @@ _SUFFIXES = {
     ".npz": "npy",
     ".xml": "enmap",
 }
+# Modules that have registered formats or products, which the reader process must import.
+REGISTERING_MODULES: set[str] = set()
 
 
 def file_format(
@@ -113,16 +116,10 @@ def format_named(name: str) -> FileFormat:
 def format_of(path: Path) -> str:
     """Return the format of a file that is read.
 
-    It is told by the suffix, and for products of several files by their names, see
-    :mod:`selfdict.files.image_names`. A file of any name with a header ``.hdr`` next to it is ENVI.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> format_of(Path("scene.tif"))
-    'geotiff'
+    It is told by the suffix, and for products of several files by their names. A file of any name
+    with a header ``.hdr`` next to it is ENVI.
     """
-    from selfdict.files.image_names import find_product
+    from selfdict.files.enmap_desis import find_product
 
     # A zarr store is a folder of thousands of files, none of them an image.
     if path.suffix.lower() != ".zarr":
@@ -137,15 +134,20 @@ def format_by_suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
-    # A path such as "." has no name to put a suffix on.
-    if path.name:
-        for end in (".hdr", ".HDR"):
-            if is_plain_file(path.with_suffix(end)) or is_plain_file(
-                path.with_name(path.name + end)
-            ):
-                return "envi"
+    if any(is_plain_file(header) for header in header_names(path)):
+        return "envi"
     raise SceneError(
         path,
         f"the format of {suffix or 'a name without suffix'} is not known: "
         "expected .hdr, .tif, .mat, .nc, .h5, .he5, .zarr, .npy or .npz, or format=…",
     )
+
+
+def header_names(data: Path) -> list[Path]:
+    """Return the names that the ENVI header of a data file may have, the preferred one first."""
+    # A path such as "." has no name to put a suffix on.
+    if not data.name:
+        return []
+    # One with the whole name belongs to this file only, the other may be that of cube.bsq, too.
+    names = [data.with_name(data.name + suffix) for suffix in (".hdr", ".HDR")]
+    return names + [data.with_suffix(suffix) for suffix in (".hdr", ".HDR")]

@@ -1,16 +1,20 @@
 """Where the pixels of a cube lie: the CRS as WKT, and the transform from columns and rows."""
 
 import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from affine import Affine
 
-from selfdict.files.cube import Array
+from selfdict.files.cube import Array, StoredCube
+from selfdict.files.values import parse_numbers, text_of
 
 # How far two positions of a grid may be apart, in pixels, and still be the same. Coordinates in
 # single precision are off by less: those of degrees at the steps of EMIT by 0.02.
 GRID_TOLERANCE = 0.1
+NO_GRID = "the pixels are not on a regular grid, so the maps have no coordinates"
 
 
 def crs_from_text(text: str) -> tuple[str | None, list[str]]:
@@ -18,9 +22,6 @@ def crs_from_text(text: str) -> tuple[str | None, list[str]]:
 
     Examples
     --------
-    >>> from selfdict.files.grid import crs_from_text
-    >>> crs_from_text("EPSG:32633")[0][:31]
-    'PROJCS["WGS 84 / UTM zone 33N",'
     >>> crs_from_text("somewhere")
     (None, ["the CRS 'somewhere' in the file is not known"])
     """
@@ -38,6 +39,27 @@ def crs_from_text(text: str) -> tuple[str | None, list[str]]:
 
 def crs_from_epsg(code: int) -> str | None:
     """Return the CRS of a code as WKT, None if there is none."""
+    return _crs_as_wkt(lambda crs: crs.from_epsg(code))
+
+
+def crs_from_wkt(text: str, *, by_code: bool = False) -> str | None:
+    """Return the CRS of a WKT in the form that GDAL writes, None if it is not understood.
+
+    With ``by_code`` it is that of its EPSG code, if it has one: other software compares systems by
+    their codes, and a string of ESRI has none.
+    """
+
+    def make(crs: Any) -> Any:
+        found = crs.from_wkt(text)
+        code = found.to_epsg(confidence_threshold=90)
+        if by_code and code:
+            return crs.from_epsg(code)
+        return found
+
+    return _crs_as_wkt(make)
+
+
+def _crs_as_wkt(make: Callable[[Any], Any]) -> str | None:
     from rasterio import Env
     from rasterio.crs import CRS
     from rasterio.errors import CRSError
@@ -45,40 +67,7 @@ def crs_from_epsg(code: int) -> str | None:
     try:
         # Within an Env, GDAL does not print its errors.
         with Env():
-            return str(CRS.from_epsg(code).to_wkt())
-    except CRSError:
-        return None
-
-
-def crs_from_wkt(text: str) -> str | None:
-    """Return the CRS of a WKT in the form that GDAL writes, None if it is not understood."""
-    from rasterio import Env
-    from rasterio.crs import CRS
-    from rasterio.errors import CRSError
-
-    try:
-        with Env():
-            return str(CRS.from_wkt(text).to_wkt())
-    except CRSError:
-        return None
-
-
-def known_crs(text: str) -> str | None:
-    """Return the CRS of a WKT that names no authority, by its EPSG code if it has one.
-
-    Other software compares systems by their codes, and a string of ESRI has none.
-    """
-    from rasterio import Env
-    from rasterio.crs import CRS
-    from rasterio.errors import CRSError
-
-    try:
-        with Env():
-            crs = CRS.from_wkt(text)
-            epsg = crs.to_epsg(confidence_threshold=90)
-            if epsg:
-                crs = CRS.from_epsg(epsg)
-            return str(crs.to_wkt())
+            return str(make(CRS).to_wkt())
     except CRSError:
         return None
 
@@ -92,6 +81,27 @@ def transform_from_numbers(values: Array | None) -> Affine | None:
     if transform.determinant == 0:
         return None
     return transform
+
+
+def add_grid_mapping(cube: StoredCube, path: Path, attrs: Mapping[str, Any]) -> Affine | None:
+    """Add the CRS of a grid mapping of the CF conventions; return GDAL's ``GeoTransform`` of it."""
+    # GDAL writes the first name, the CF conventions know the second.
+    text = attrs.get("spatial_ref", attrs.get("crs_wkt"))
+    if text is not None and text_of(text):
+        cube.crs, notes = crs_from_text(text_of(text))
+        cube.notes += notes
+    if attrs.get("GeoTransform") is None:
+        return None
+    return transform_from_numbers(parse_numbers(path, attrs["GeoTransform"], "GeoTransform"))
+
+
+def add_epsg(cube: StoredCube, code: float | None, where: str) -> None:
+    """Add the CRS by its code, with a note if there is none."""
+    if code is None or not np.isfinite(code):
+        cube.notes.append(f"the file names no CRS ({where})")
+        return
+    cube.crs, notes = crs_from_text(f"EPSG:{int(code)}")
+    cube.notes += notes
 
 
 def to_map(transform: Affine, column: Any, row: Any) -> tuple[Any, Any]:
@@ -181,9 +191,3 @@ def _agree(from_centres: Affine, stored: Affine, x: Array, y: Array) -> bool:
     x_agrees = np.abs(map_x - stored_x).max() <= GRID_TOLERANCE * abs(stored.a)
     y_agrees = np.abs(map_y - stored_y).max() <= GRID_TOLERANCE * abs(stored.e)
     return bool(x_agrees and y_agrees)
-
-
-NO_GRID = (
-    "x and y are not equally spaced, within a tenth of a pixel, or have one entry: there are no "
-    "map coordinates"
-)

@@ -3,21 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-from selfdict.files import products  # noqa: F401  (registers the products)
+import numpy as np
+
+from selfdict.files import prisma, sensors  # noqa: F401  (register their products)
 from selfdict.files.arrays import WAVELENGTH
 from selfdict.files.axes import guess_layout, middle_of, parse_layout
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.hdf5_file import Hdf5File, chunk_of, load_axes
-from selfdict.files.hdf5_parts import (
-    describe_bands,
-    describe_cf_grid,
-    find_list,
-    find_numbers,
-    wavelengths_beside,
-)
-from selfdict.files.product_table import PRODUCTS, Hdf5Product, Opened
+from selfdict.files.hdf5_file import Hdf5File
+from selfdict.files.products import PRODUCTS, Hdf5Product, Opened
 from selfdict.files.values import describe_values, nodata_value
+from selfdict.files.wavelengths import check_lengths, describe_bands
 
 # Names in lower case of what may be known about bands, besides the wavelengths.
 _FWHM = ("fwhm", "fwhms")
@@ -50,8 +46,8 @@ def read(
         if found is not None:
             return found
     for name in options:
-        sensors = ", ".join(product.name for product in PRODUCTS if name in product.options)
-        raise SceneError(path, f"is read without the option {name}, which is for {sensors}")
+        names = ", ".join(product.name for product in PRODUCTS if name in product.options)
+        raise SceneError(path, f"is read without the option {name}, which is for {names}")
     return read_array(file, variable, layout)
 
 
@@ -59,17 +55,15 @@ def read_product(
     file: Hdf5File, variable: str | None, options: dict[str, Any]
 ) -> StoredCube | None:
     """Return the cube of a known product; None if it is another file, or another variable."""
+    wanted = (variable or "").strip("/")
     for product in PRODUCTS:
         if not all(file.has(name) for name in product.needs):
             continue
-        wanted = (variable or "").strip("/")
-        if not wanted:
-            for name, sentence in product.refused.items():
-                if file.has(name):
-                    raise SceneError(file.path, sentence)
+        for name, sentence in product.refused.items():
+            if not wanted and file.has(name):
+                raise SceneError(file.path, sentence)
         cubes = _existing(file, product.cubes)
-        is_other = wanted and (product.is_joined or wanted not in cubes)
-        if not cubes or is_other:
+        if not cubes or (wanted and (product.is_joined or wanted not in cubes)):
             continue
         unknown = options.keys() - set(product.options)
         if unknown:
@@ -99,64 +93,68 @@ def _read_table(
     path = file.path
     dataset = file.cube(name)
     axes = product.axes or file.named_axes(dataset) or (0, 1, 2)
-    cube = _stored_cube(dataset, axes)
-    attributes = dict(dataset.attrs)
+    cube = StoredCube.from_stored(dataset, axes, dataset.chunks)
     if product.divisor:
         divisor = file.attribute_number(dataset, product.divisor)
         if divisor is None or not 0 < divisor < float("inf"):
             raise SceneError(path, f"needs an attribute {product.divisor} above 0, got {divisor}")
         cube.scale_factor = 1 / divisor
-        cube.nodata = nodata_value(path, attributes, product.nodata, cube.dtype)
+        cube.nodata = nodata_value(path, dict(dataset.attrs), product.nodata, cube.dtype)
     else:
-        describe_values(cube, path, attributes)
+        describe_values(cube, path, dict(dataset.attrs))
     opened = Opened(file, product, name, dataset, cube, options)
     if product.wavelength:
-        describe_bands(
-            cube,
-            path,
-            *find_numbers(opened, product.wavelength, product.units),
-            find_numbers(opened, product.fwhm)[0],
-            find_numbers(opened, product.good_band)[0],
-        )
+        wavelength, unit = opened.numbers(product.wavelength)
+        units: str | None = product.units
+        if product.units.startswith("@"):
+            units = file.attribute_text(dataset, product.units[1:])
+        fwhm, _ = opened.numbers(product.fwhm)
+        is_good, _ = opened.numbers(product.good_band)
+        _add_bands(cube, path, wavelength, units or unit, fwhm, is_good)
     if product.complete is not None:
         product.complete(opened)
     return cube
 
 
-def _stored_cube(dataset: Any, axes: tuple[int, int, int]) -> StoredCube:
-    shape = (dataset.shape[axes[0]], dataset.shape[axes[1]], dataset.shape[axes[2]])
-    dtype = dataset.dtype.newbyteorder("=")
-    return StoredCube(load_axes(dataset, axes), shape, dtype, chunk_of(dataset, axes))
+def _add_bands(
+    cube: StoredCube,
+    path: Path,
+    wavelength: Array | None,
+    unit: str | None,
+    fwhm: Array | None,
+    is_good: Array | None,
+) -> None:
+    check_lengths(path, cube.shape[0], wavelength=wavelength, fwhm=fwhm, good_band=is_good)
+    if wavelength is not None and not np.isfinite(wavelength).all():
+        raise SceneError(path, "has wavelengths that are no finite numbers")
+    describe_bands(cube, wavelength, unit, fwhm)
+    if is_good is None:
+        cube.notes.append("the file marks no bands as bad")
+    else:
+        cube.good_band = is_good != 0
 
 
 def read_array(file: Hdf5File, variable: str | None, layout: str | None = None) -> StoredCube:
     """Read one array of three axes with what is found beside it.
 
-    Parameters
-    ----------
-    file : Hdf5File
-        The file.
-    variable : str or None
-        The path of the array; needed if several have three axes.
-    layout : str or None
-        The axes in order, such as ``"band y x"``; default: as the file says, else by what it holds.
+    ``variable`` is the path of the array, needed if several have three axes. ``layout`` names the
+    axes in order, such as ``"band y x"``; default: as the file says, else by what it holds.
     """
-    path = file.path
     name = _find_cube(file, variable)
     dataset = file.cube(name)
     wavelength, units = _find_wavelengths(file, name, dataset)
     axes, axis_note = _find_axes(file, dataset, wavelength, layout)
-    cube = _stored_cube(dataset, axes)
+    cube = StoredCube.from_stored(dataset, axes, dataset.chunks)
     cube.name = name.rpartition("/")[2]
     cube.notes += [f"{name} is read as a plain array", axis_note]
-    describe_values(cube, path, dict(dataset.attrs))
+    describe_values(cube, file.path, dict(dataset.attrs))
     n_bands = cube.shape[0]
     if wavelength is not None and wavelength.size != n_bands:
         wavelength = None
-    fwhm = find_list(file, name, dataset, _FWHM, n_bands)
-    good = find_list(file, name, dataset, _GOOD_BAND, n_bands)
-    describe_bands(cube, path, wavelength, units, fwhm, good)
-    describe_cf_grid(cube, file, name, dataset)
+    fwhm = _find_list(file, name, dataset, _FWHM, n_bands)
+    is_good = _find_list(file, name, dataset, _GOOD_BAND, n_bands)
+    _add_bands(cube, file.path, wavelength, units, fwhm, is_good)
+    file.add_grid(cube, name, dataset)
     return cube
 
 
@@ -192,36 +190,29 @@ def _find_axes(
     file: Hdf5File, dataset: Any, wavelength: Array | None, layout: str | None
 ) -> tuple[tuple[int, int, int], str]:
     """Return which axes are band, y and x, and how that is known."""
+    named = file.named_axes(dataset)
     if layout is not None:
         names = parse_layout(layout)
-        return _positions(names), f"its axes are {', '.join(names)}, as layout says"
-    named = file.named_axes(dataset)
-    if named is not None:
+        note = f"its axes are {', '.join(names)}, as layout says"
+    elif named is not None:
         return named, "its axes are those that its dimension scales name"
-    n_wavelengths = None
-    if wavelength is not None:
-        n_wavelengths = wavelength.size
-    load = dataset.__getitem__
-    if _bytes_of_chunks(dataset, middle_of(dataset.shape)) > _MAX_WINDOW_BYTES:
-        load = None
-    names, note = guess_layout(dataset.shape, load, n_wavelengths)
-    return _positions(names), note
+    else:
+        n_wavelengths = None
+        if wavelength is not None:
+            n_wavelengths = wavelength.size
+        load = dataset.__getitem__
+        if _bytes_of_chunks(dataset, middle_of(dataset.shape)) > _MAX_WINDOW_BYTES:
+            load = None
+        names, note = guess_layout(dataset.shape, load, n_wavelengths)
+    return (names.index("band"), names.index("y"), names.index("x")), note
 
 
 def _bytes_of_chunks(dataset: Any, window: tuple[slice, ...]) -> int:
     """Return how many bytes HDF5 unpacks to read a window."""
     n_bytes = int(dataset.dtype.itemsize)
-    for axis, part in enumerate(window):
-        if dataset.chunks is None:
-            n_bytes *= part.stop - part.start
-        else:
-            size = dataset.chunks[axis]
-            n_bytes *= size * (-(-part.stop // size) - part.start // size)
+    for size, part in zip(dataset.chunks or (1, 1, 1), window):
+        n_bytes *= size * (-(-part.stop // size) - part.start // size)
     return n_bytes
-
-
-def _positions(names: tuple[str, ...]) -> tuple[int, int, int]:
-    return names.index("band"), names.index("y"), names.index("x")
 
 
 def _find_wavelengths(file: Hdf5File, name: str, dataset: Any) -> tuple[Array | None, str | None]:
@@ -230,4 +221,41 @@ def _find_wavelengths(file: Hdf5File, name: str, dataset: Any) -> tuple[Array | 
         values = file.attribute_numbers(dataset, key)
         if values is not None and values.size in dataset.shape:
             return values, unit or file.attribute_text(dataset, "wavelength_units")
-    return wavelengths_beside(file, name, set(dataset.shape))
+    found = _find_beside(file, name, tuple(WAVELENGTH), set(dataset.shape))
+    if found is None:
+        return None, None
+    unit = WAVELENGTH[found.rpartition("/")[2].lower()]
+    return file.numbers(found), unit or file.unit(found)
+
+
+def _find_list(
+    file: Hdf5File, cube_name: str, dataset: Any, names: tuple[str, ...], n_bands: int
+) -> Array | None:
+    """Return one number per band, from an attribute of the cube or a dataset near it."""
+    for name in names:
+        values = file.attribute_numbers(dataset, name)
+        if values is not None and values.size == n_bands:
+            return values
+    found = _find_beside(file, cube_name, names, {n_bands})
+    if found is None:
+        return None
+    return file.numbers(found)
+
+
+def _find_beside(
+    file: Hdf5File, cube_name: str, names: tuple[str, ...], sizes: set[int]
+) -> str | None:
+    """Return the path of a list in the group of the cube or in a group around it, or None."""
+    group = cube_name
+    while group:
+        group = group.rpartition("/")[0]
+        for member in file.members(group):
+            path = f"{group}/{member}".strip("/")
+            if member.lower() not in names or not file.has(path):
+                continue
+            dataset = file.dataset(path)
+            if dataset is None or dataset.dtype.kind not in "biuf":
+                continue
+            if len(dataset.shape or ()) == 1 and dataset.shape[0] in sizes:
+                return path
+    return None

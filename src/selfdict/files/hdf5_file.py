@@ -7,9 +7,9 @@ from typing import Any
 import h5py
 import numpy as np
 
-from selfdict.files.cube import Array, Load
-from selfdict.files.dims import standard_name
+from selfdict.files.cube import Array, StoredCube, standard_name
 from selfdict.files.errors import SceneError
+from selfdict.files.grid import add_grid_mapping
 from selfdict.files.values import parse_numbers, text_of, unpacked
 
 _MAX_OBJECTS = 10_000  # searched for arrays; a file may hold millions
@@ -18,6 +18,7 @@ _MAX_DEPTH = 32  # of groups in groups
 # the number of chunks that fit.
 _CACHE_BYTES = 256 * 2**20
 _CACHE_SLOTS = 10_007
+_UNIT_NAMES = ("units", "Units", "unit", "Unit")
 
 
 class Hdf5File:
@@ -124,6 +125,10 @@ class Hdf5File:
             return None
         return unpacked(self.path, dataset.name, np.asarray(dataset[()]), dict(dataset.attrs))
 
+    def unit(self, name: str) -> str | None:
+        """Return the unit that a dataset names."""
+        return self.attribute_text(self.dataset(name), *_UNIT_NAMES)
+
     def text(self, name: str) -> str | None:
         """Return the text of a dataset."""
         dataset = self.dataset(name)
@@ -183,28 +188,29 @@ class Hdf5File:
             return None
         return names.index("band"), names.index("y"), names.index("x")
 
+    def add_grid(self, cube: StoredCube, cube_name: str, dataset: Any) -> None:
+        """Add CRS and transform as the CF conventions give them, with GDAL's ``GeoTransform``.
+
+        The cube names a variable by its attribute ``grid_mapping``; files of AVIRIS have one that
+        is called ``transverse_mercator`` or ``projection``.
+        """
+        group = cube_name.rpartition("/")[0]
+        named = self.attribute_text(dataset, "grid_mapping") or ""
+        # NetCDF looks for variables in the group itself first, then around it.
+        for name in (named, "transverse_mercator", "projection"):
+            for place in (f"{group}/{name}", name):
+                mapping = self.dataset(place)
+                if name.strip("/") and mapping is not None:
+                    attrs = {key: self.attribute(mapping, key) for key in mapping.attrs}
+                    transform = add_grid_mapping(cube, self.path, attrs)
+                    if transform is not None:
+                        cube.transform = transform.to_gdal()
+                    return
+        cube.notes.append("the file has no grid mapping: pixels have no map coordinates")
+
 
 def _is_own_cube(node: Any) -> bool:
     """Whether an object is an array of three axes whose values are in this file."""
     if not isinstance(node, h5py.Dataset) or node.external or node.is_virtual:
         return False
     return len(node.shape or ()) == 3 and node.dtype.kind in "iuf"
-
-
-def load_axes(dataset: Any, axes: tuple[int, int, int]) -> Load:
-    """Return a function that reads parts of a dataset whose axes of band, y and x are given."""
-
-    def load(bands: slice, rows: slice, columns: slice) -> Array:
-        key = [slice(None)] * 3
-        for axis, part in zip(axes, (bands, rows, columns)):
-            key[axis] = part
-        return np.asarray(dataset[tuple(key)]).transpose(axes)
-
-    return load
-
-
-def chunk_of(dataset: Any, axes: tuple[int, int, int]) -> tuple[int, int]:
-    """Return the rows and columns that a dataset stores together."""
-    if dataset.chunks is None:
-        return 1, 1
-    return dataset.chunks[axes[1]], dataset.chunks[axes[2]]

@@ -8,8 +8,7 @@ import xarray as xr
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
-from selfdict.files.cube import Array
-from selfdict.files.dims import DIMS
+from selfdict.files.cube import DIMS, Array
 from selfdict.files.limits import allowed_bytes
 from selfdict.files.reader import Reader
 

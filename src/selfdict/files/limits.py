@@ -1,5 +1,10 @@
-"""What a file may make its reader take: memory and time, by the size of the file."""
+"""What a file may be, and what it may make its reader take: memory and time, by its size.
 
+Only plain files and folders are opened: a pipe waits for ever, a device never ends.
+"""
+
+import os
+import stat
 from pathlib import Path
 
 from selfdict.files.errors import SceneError
@@ -24,13 +29,7 @@ _BYTES_PER_SECOND = 5e6
 
 
 def allowed_bytes(held: int, max_bytes: int | None = None) -> int:
-    """Return the most bytes that one block or array of a file of ``held`` bytes may take.
-
-    Examples
-    --------
-    >>> allowed_bytes(170) // 2**20
-    64
-    """
+    """Return the most bytes that one block or array of a file of ``held`` bytes may take."""
     if max_bytes is not None:
         return max_bytes
     plausible = max(_LARGE_BLOCK, _PLAUSIBLE_RATIO * held)
@@ -68,3 +67,56 @@ def check_declared(
                 f"declares {needed} bytes of data for {what} but holds {held}; "
                 f"at most {allowed} are allocated at once (max_bytes)",
             )
+
+
+# A header, or the metadata of an array. Some thousand bands take less than 1 MiB.
+MAX_TEXT_BYTES = 32 * 2**20
+
+
+def check_plain(path: Path) -> os.stat_result:
+    """Refuse what is neither a plain file nor a folder, by itself or as the target of a link."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError) as error:
+        raise SceneError(path, "no such file") from error
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise SceneError(path, "is neither a plain file nor a folder")
+    return found
+
+
+def is_plain_file(path: Path) -> bool:
+    """Whether there is a plain file of this name."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def read_bytes(path: Path, most: int = MAX_TEXT_BYTES, what: str = "a header") -> bytes:
+    """Return all bytes of a small file, such as a header."""
+    n_bytes = check_plain(path).st_size
+    if n_bytes > most:
+        raise SceneError(path, f"is too large for {what}: {n_bytes} bytes")
+    return path.read_bytes()
+
+
+def size_of(path: Path, *, refuse_links: bool = False) -> int:
+    """Return the size of a file, or of everything in a folder.
+
+    A link in a folder may lead out of it, to any file that its author names.
+    """
+    if not path.is_dir():
+        return path.stat().st_size
+    held = 0
+    waiting = [os.fspath(path)]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                found = entry.stat(follow_symlinks=False)
+                held += found.st_size
+                if stat.S_ISDIR(found.st_mode):
+                    waiting.append(entry.path)
+                elif refuse_links and not stat.S_ISREG(found.st_mode):
+                    inside = os.path.relpath(entry.path, path)
+                    raise SceneError(path, f"{inside} is a link, a pipe or a device")
+    return held

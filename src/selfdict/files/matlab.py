@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 from scipy.io import loadmat, whosmat
 
-from selfdict.files.arrays import cube_from_arrays
+from selfdict.files.arrays import NamedArrays, cube_from_arrays
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.pixels import NamedArrays
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # The classes of arrays that hold numbers; the others are cells, structs, objects, text and so on.

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from selfdict.files.arrays import cube_from_arrays
+from selfdict.files.arrays import NamedArrays, cube_from_arrays
 from selfdict.files.axes import order_axes
 from selfdict.files.cube import StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.pixels import NamedArrays
 
 
 def read(

@@ -5,18 +5,13 @@ the detector. Their axes are row, band and column. Detectors list their bands by
 with entries of wavelength 0 for bands that do not exist, and both see 940 to 970 nm.
 """
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
-
 import numpy as np
 
-from selfdict.files.cube import Array
+from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.hdf5_file import chunk_of, load_axes
-from selfdict.files.hdf5_parts import set_epsg
-from selfdict.files.overlap import check_overlap, kept_bands
-from selfdict.files.product_table import Opened, hdf5_product
-from selfdict.files.units import unit_note, unit_of
+from selfdict.files.grid import add_epsg
+from selfdict.files.products import Opened, hdf5_product
+from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
 
 _SWATHS = "HDFEOS/SWATHS"
 _FIELDS = f"{_SWATHS}/PRS_L2D_HCO/Data Fields"
@@ -29,23 +24,6 @@ _OTHER_LEVEL = (
 )
 
 
-@dataclass(frozen=True)
-class _Bands:
-    """One entry per band: where it is stored, and what is known about it."""
-
-    is_vnir: Array
-    index: Array
-    wavelength: Array
-    fwhm: Array
-    is_good: Array
-    gain: Array
-    offset: Array
-
-    def take(self, selection: Array) -> "_Bands":
-        """Return the bands that an array of indices or booleans selects."""
-        return _Bands(**{key: values[selection] for key, values in vars(self).items()})
-
-
 @hdf5_product(
     "PRISMA",
     cubes=tuple(f"{_FIELDS}/{detector.upper()}_Cube" for detector in _DETECTORS),
@@ -55,86 +33,77 @@ class _Bands:
     options=("overlap",),
 )
 def _join_detectors(opened: Opened) -> None:
-    """Make one cube of both detectors, its wavelengths rising."""
+    """Make one cube of both detectors."""
     overlap = check_overlap(opened.options.get("overlap"))
     cube = opened.cube
-    notes: list[str] = []
-    datasets = {}
-    found = []
+    cube.notes = ["the first axis of the cubes is taken as rows from north to south"]
+    parts = []
+    is_vnir = []
     for detector in _DETECTORS:
         name = f"{detector.upper()}_Cube"
         if opened.file.dataset(f"{_FIELDS}/{name}") is None:
-            notes.append(f"the file has no {name}")
+            cube.notes.append(f"the file has no {name}")
             continue
-        datasets[detector] = opened.file.cube(f"{_FIELDS}/{name}")
-        bands, band_notes = _detector_bands(opened, detector, datasets[detector])
-        found.append(bands)
-        notes += band_notes
-    joined = {}
-    for field in fields(_Bands):
-        joined[field.name] = np.concatenate([getattr(bands, field.name) for bands in found])
-    bands = _Bands(**joined)
-    exists = bands.wavelength > 0
+        parts.append(_read_detector(opened, detector))
+        is_vnir += [detector == "Vnir"] * parts[-1].shape[0]
+    if len({(part.shape[1:], part.dtype) for part in parts}) > 1:
+        raise SceneError(
+            opened.file.path,
+            "the cubes of its two detectors differ in their rows, columns or data types",
+        )
+    _join(cube, parts)
+    # The product fills pixels that it does not cover with 0 in all bands.
+    cube.nodata = 0
+    assert cube.wavelength is not None
+    assert cube.good_band is not None
+    exists = cube.wavelength > 0
     if not exists.any():
         raise SceneError(opened.file.path, "lists no band with a wavelength")
     if not exists.all():
         n_missing = int((~exists).sum())
-        notes.append(f"{n_missing} entries of the cubes have no wavelength and are left out")
-    bands = bands.take(exists)
-    # The product has nanometres, and no attribute that says so; the guess may be micrometres.
-    if unit_of(bands.wavelength, None) == "um":
-        notes += unit_note(bands.wavelength, None)
-        bands = replace(bands, wavelength=1000 * bands.wavelength, fwhm=1000 * bands.fwhm)
-    # A band that is flagged as bad must not displace a good one of the other detector.
-    keep = np.ones(bands.wavelength.size, dtype=bool)
-    keep[bands.is_good], overlap_notes = kept_bands(
-        bands.wavelength[bands.is_good], bands.is_vnir[bands.is_good], overlap
+        cube.notes.append(f"{n_missing} entries of the cubes have no wavelength and are left out")
+    keep, overlap_notes = kept_bands(
+        cube.wavelength, np.array(is_vnir), cube.good_band & exists, overlap
     )
-    bands = bands.take(keep)
-    bands = bands.take(np.argsort(bands.wavelength, kind="stable"))
-    cube.notes = [
-        *overlap_notes,
-        "the bands are put in the order of rising wavelength, and counted in this order",
-        "the first axis of the cubes is taken as rows from north to south",
-        *notes,
-    ]
-    _describe_bands(opened, bands)
-    _join_values(opened, bands, datasets)
-    for detector in _DETECTORS:
-        name = f"{_FIELDS}/{detector.upper()}_PIXEL_L2_ERR_MATRIX"
-        note = "the error matrices (invalid, negative, saturated values) are not used"
-        if opened.file.dataset(name) is not None and note not in cube.notes:
-            cube.notes.append(note)
-    set_epsg(cube, opened.file.attribute_number(opened.file.root, "Epsg_Code"), "Epsg_Code")
+    cube.keep_bands(keep & exists)
+    cube.notes = [*overlap_notes, *cube.notes]
+    if any(opened.file.dataset(f"{_FIELDS}/{d.upper()}_PIXEL_L2_ERR_MATRIX") for d in _DETECTORS):
+        cube.notes.append("the error matrices (invalid, negative, saturated values) are not used")
+    add_epsg(cube, opened.file.attribute_number(opened.file.root, "Epsg_Code"), "Epsg_Code")
     _place_grid(opened)
 
 
-def _detector_bands(opened: Opened, detector: str, dataset: Any) -> tuple[_Bands, list[str]]:
-    """Return all entries of the band axis of one detector, also those that are no bands."""
+def _read_detector(opened: Opened, detector: str) -> StoredCube:
+    """Return the cube of one detector, also with entries that are no bands."""
     file = opened.file
-    n_bands = dataset.shape[_AXES[0]]
     name = f"{detector.upper()}_Cube"
-    notes = []
+    dataset = file.cube(f"{_FIELDS}/{name}")
+    part = StoredCube.from_stored(dataset, _AXES, dataset.chunks)
+    n_bands = part.shape[0]
     lists = {}
-    for key, attribute, default in (
-        ("wavelength", f"List_Cw_{detector}", None),
-        ("fwhm", f"List_Fwhm_{detector}", np.nan),
-        ("flags", f"List_Cw_{detector}_Flags", 1.0),
-    ):
-        values = file.attribute_numbers(file.root, attribute)
-        if values is None and default is None:
-            raise SceneError(file.path, f"has no attribute {attribute}, the wavelengths")
-        if values is None:
-            values = np.full(n_bands, default)
-        elif values.size != n_bands or not np.isfinite(values).all():
+    for key in (f"List_Cw_{detector}", f"List_Fwhm_{detector}", f"List_Cw_{detector}_Flags"):
+        values = file.attribute_numbers(file.root, key)
+        if values is not None and (values.size != n_bands or not np.isfinite(values).all()):
             raise SceneError(
                 file.path,
-                f"the attribute {attribute} must have a finite number for each of the {n_bands} "
+                f"the attribute {key} must have a finite number for each of the {n_bands} "
                 f"bands of its cube, it has {values.size} numbers",
             )
         lists[key] = values
-    if np.isnan(lists["fwhm"]).all():
-        notes.append(f"the widths of the bands of {name} are not known")
+    wavelength, fwhm, flags = lists.values()
+    if wavelength is None:
+        raise SceneError(file.path, f"has no attribute List_Cw_{detector}, the wavelengths")
+    units = None
+    # The product has nanometres, and no attribute that says so; smaller numbers are guessed.
+    if wavelength.max() >= 100:
+        units = "nm"
+    if fwhm is None:
+        fwhm = np.full(n_bands, np.nan)
+        part.notes.append(f"the widths of the bands of {name} are not known")
+    describe_bands(part, wavelength, units, fwhm)
+    part.good_band = np.ones(n_bands, dtype=bool)
+    if flags is not None:
+        part.good_band = flags != 0
     low = file.attribute_number(file.root, f"L2Scale{detector}Min")
     high = file.attribute_number(file.root, f"L2Scale{detector}Max")
     # Numbers of two detectors without their scales cannot be joined. The comparison is False for
@@ -144,64 +113,39 @@ def _detector_bands(opened: Opened, detector: str, dataset: Any) -> tuple[_Bands
             file.path,
             f"needs attributes L2Scale{detector}Min < L2Scale{detector}Max, got {low}, {high}",
         )
-    gain = (high - low) / 65535
+    part.scale_factor = np.full(n_bands, (high - low) / 65535)
+    part.add_offset = np.full(n_bands, low)
     # The product holds 16-bit numbers. Other software writes reflectance as it is.
-    if dataset.dtype.kind == "f":
-        notes.append(f"{name} holds {dataset.dtype}, not integers: it is taken as scaled already")
-        gain = 1.0
-        low = 0.0
-    bands = _Bands(
-        is_vnir=np.full(n_bands, detector == "Vnir"),
-        index=np.arange(n_bands),
-        wavelength=lists["wavelength"],
-        fwhm=lists["fwhm"],
-        is_good=lists["flags"] != 0,
-        gain=np.full(n_bands, gain),
-        offset=np.full(n_bands, low),
-    )
-    return bands, notes
+    if part.dtype.kind == "f":
+        part.notes.append(f"{name} holds {part.dtype}, not integers: it is taken as scaled already")
+        part.scale_factor = np.ones(n_bands)
+        part.add_offset = np.zeros(n_bands)
+    return part
 
 
-def _describe_bands(opened: Opened, bands: _Bands) -> None:
-    cube = opened.cube
-    cube.wavelength = bands.wavelength
-    cube.fwhm = None
-    if not np.isnan(bands.fwhm).all():
-        cube.fwhm = bands.fwhm
-    cube.good_band = bands.is_good
-    cube.scale_factor = bands.gain
-    cube.add_offset = bands.offset
-    # The product fills pixels that it does not cover with 0 in all bands.
-    cube.nodata = 0
+def _join(cube: StoredCube, parts: list[StoredCube]) -> None:
+    """Let a cube hold the bands of several ones, one after the other."""
 
-
-def _join_values(opened: Opened, bands: _Bands, datasets: dict[str, Any]) -> None:
-    """Let the cube be read from the datasets of both detectors."""
-    cube = opened.cube
-    grids = {(dataset.shape[0], dataset.shape[2], dataset.dtype) for dataset in datasets.values()}
-    if len(grids) > 1:
-        names = " and ".join(dataset.name.strip("/") for dataset in datasets.values())
-        raise SceneError(opened.file.path, f"{names} differ in their rows, columns or data types")
-    loads = {name: load_axes(dataset, _AXES) for name, dataset in datasets.items()}
-    cube.shape = (bands.index.size, *cube.shape[1:])
-    chunks = np.array([chunk_of(dataset, _AXES) for dataset in datasets.values()])
-    cube.chunk = (int(chunks[:, 0].max()), int(chunks[:, 1].max()))
-
-    def load(wanted: slice, rows: slice, columns: slice) -> Array:
-        n_rows = rows.stop - rows.start
-        n_columns = columns.stop - columns.start
-        values = np.empty((wanted.stop - wanted.start, n_rows, n_columns), cube.dtype)
-        for detector, load_detector in loads.items():
-            is_of_detector = bands.is_vnir[wanted] == (detector == "Vnir")
-            index = bands.index[wanted][is_of_detector]
-            if index.size == 0:
-                continue
-            first = int(index.min())
-            part = load_detector(slice(first, int(index.max()) + 1), rows, columns)
-            values[is_of_detector] = part[index - first]
-        return values
+    def load(bands: slice, rows: slice, columns: slice) -> Array:
+        values = []
+        first = 0
+        for part in parts:
+            low = max(bands.start - first, 0)
+            high = min(bands.stop - first, part.shape[0])
+            if low < high:
+                values.append(part.load(slice(low, high), rows, columns))
+            first += part.shape[0]
+        return np.concatenate(values)
 
     cube.load = load
+    cube.shape = (sum(part.shape[0] for part in parts), *parts[0].shape[1:])
+    cube.chunk = (max(part.chunk[0] for part in parts), max(part.chunk[1] for part in parts))
+    for key in ("wavelength", "fwhm", "good_band", "scale_factor", "add_offset"):
+        setattr(cube, key, np.concatenate([getattr(part, key) for part in parts]))
+    if cube.fwhm is not None and np.isnan(cube.fwhm).all():
+        cube.fwhm = None
+    for part in parts:
+        cube.notes += part.notes
 
 
 def _place_grid(opened: Opened) -> None:

@@ -20,14 +20,11 @@ from typing import Any
 import numpy as np
 
 from selfdict._optional import optional
-from selfdict.files.child import Session
+from selfdict.files.child import Session, SharedMemory, create_memory, unpack
 from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
-from selfdict.files.formats import FileFormat
-from selfdict.files.limits import memory_limit, time_limit
-from selfdict.files.plain_files import check_plain, size_of
-from selfdict.files.product_table import REGISTERING_MODULES
-from selfdict.files.shared_memory import SharedMemory, create_memory, unpack
+from selfdict.files.formats import REGISTERING_MODULES, FileFormat
+from selfdict.files.limits import check_plain, memory_limit, size_of, time_limit
 
 # Of a machine under load, to start Python and NumPy.
 _START_SECONDS = 120
@@ -111,6 +108,8 @@ class Reader:
                 self.held = size_of(self._full_path)
             except SceneError as error:
                 raise SceneError(self.path, error.reason) from error
+            except OSError as error:
+                raise SceneError(self.path, f"cannot be read: {error.strerror}") from error
             child = self._new_child()
             try:
                 known = self._open_in(child)

@@ -11,8 +11,8 @@ from selfdict.files.errors import SceneError
 
 _SCALE = "scale_factor"
 _OFFSET = "add_offset"
-# Attributes of the CF conventions that are applied.
-_APPLIED = (_SCALE, _OFFSET, "_FillValue", "missing_value")
+# Attributes that may declare the no-data value, the preferred one first.
+_NODATA = ("_FillValue", "missing_value", "fill_value", "nodata")
 # Parts of the names of attributes that change what values mean.
 _MEANING_WORDS = ("scale", "offset", "gain", "ignore", "nodata", "no_data", "fill", "unsigned")
 # Those that say which values are measurements.
@@ -20,14 +20,7 @@ _VALID_NAMES = ("valid_min", "valid_max", "valid_range")
 
 
 def text_of(value: Any) -> str:
-    """Return text that a file holds, as bytes, as str or as an array of one of them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> text_of(np.array([b"UTM"]))
-    'UTM'
-    """
+    """Return text that a file holds, as bytes, as str or as an array of one of them."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.ravel()[0]
     if isinstance(value, bytes):
@@ -78,11 +71,11 @@ def describe_values(cube: StoredCube, path: Path, attributes: Mapping[str, Any])
     n_bands = cube.shape[0]
     cube.scale_factor = _one_or_each(path, attributes, _SCALE, n_bands)
     cube.add_offset = _one_or_each(path, attributes, _OFFSET, n_bands)
-    for name in ("_FillValue", "missing_value"):
+    for name in _NODATA:
         if cube.nodata is None:
             cube.nodata = nodata_value(path, attributes, name, cube.dtype)
-    cube.notes += ignored_notes(attributes)
-    cube.notes += missing_notes(cube.nodata, attributes.get("missing_value"))
+    cube.notes += _ignored_notes(attributes)
+    cube.notes += _missing_notes(cube.nodata, attributes.get("missing_value"))
 
 
 def nodata_value(
@@ -92,8 +85,8 @@ def nodata_value(
     if attributes.get(name) is None:
         return None
     values = parse_numbers(path, attributes[name], f"the attribute {name}")
-    if values.size != 1:
-        raise SceneError(path, f"the attribute {name} must be one number, it has {values.size}")
+    if values.size == 0:
+        return None
     return whole_nodata(float(values[0]), dtype)
 
 
@@ -115,35 +108,21 @@ def _one_or_each(
     return values
 
 
-def ignored_notes(attributes: Any) -> list[str]:
-    """Return a note about attributes that seem to change what the values mean.
-
-    Examples
-    --------
-    >>> ignored_notes({"Scale_Factor": 10000, "scale_factor": 0.1, "author": "A"})
-    ['its attributes Scale_Factor are not applied']
-    """
+def _ignored_notes(attributes: Any) -> list[str]:
+    """Return a note about attributes that seem to change what the values mean."""
     ignored = []
     for name in attributes:
         lowered = str(name).lower()
         has_meaning = lowered in _VALID_NAMES or any(word in lowered for word in _MEANING_WORDS)
-        if name not in _APPLIED and has_meaning:
+        if name not in (_SCALE, _OFFSET, *_NODATA) and has_meaning:
             ignored.append(str(name)[:40])
     if not ignored:
         return []
     return [f"its attributes {', '.join(ignored[:5])} are not applied"]
 
 
-def missing_notes(nodata: Any, missing: Any) -> list[str]:
-    """Return a note if ``missing_value`` differs from the value that marks missing data.
-
-    Examples
-    --------
-    >>> missing_notes(-1, -1.0)
-    []
-    >>> missing_notes(-1, [-9999])
-    ['missing_value -9999 differs from _FillValue -1: pass it to leave out its pixels (nodata)']
-    """
+def _missing_notes(nodata: Any, missing: Any) -> list[str]:
+    """Return a note if ``missing_value`` differs from the value that marks missing data."""
     if missing is None or nodata is None:
         return []
     declared = np.asarray(missing).ravel()

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import zarr
 
-from selfdict.files.cf import Variable, read_cube
 from selfdict.files.cube import StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.plain_files import held_bytes, read_bytes
+from selfdict.files.limits import read_bytes, size_of
+from selfdict.files.netcdf import Variable, read_cube
 
 _METADATA = (".zmetadata", ".zarray", "zarr.json")
 # Reading a pickle runs whatever its author wrote.
@@ -24,7 +24,7 @@ def read(path: Path, *, variable: str | None = None) -> StoredCube:
     """Read a variable with three dims."""
     if not path.is_dir():
         raise SceneError(path, "a zarr store is a folder, this is a file")
-    held = held_bytes(path)
+    held = size_of(path, refuse_links=True)
     for file in path.rglob("*"):
         if file.name in _METADATA:
             metadata = json.loads(read_bytes(file, what=f"the metadata {file.name}"))

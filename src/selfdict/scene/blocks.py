@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.threads import n_threads
-from selfdict.files.dims import standard_name
+from selfdict.files.cube import standard_name
 from selfdict.files.lazy import BLOCK_BYTES
 from selfdict.scene.metadata import scaling_of
 from selfdict.scene.model import as_scene

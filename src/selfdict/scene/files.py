@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 
 from selfdict._display import csv_cell, plain
 from selfdict._validation import Array
-from selfdict.files.dims import DIMS
+from selfdict.files.cube import DIMS
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import format_by_suffix, format_named, format_of
 from selfdict.files.lazy import lazy_values
-from selfdict.files.plain_files import check_plain
+from selfdict.files.limits import check_plain
 from selfdict.files.reader import Reader
 from selfdict.scene.blocks import with_mask
 from selfdict.scene.mask_file import mask_from_layer

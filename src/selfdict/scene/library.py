@@ -13,12 +13,12 @@ from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import FileFormat
-from selfdict.files.libraries.record import DELETED_BELOW
+from selfdict.files.library_text import DELETED_BELOW
 from selfdict.files.reader import Reader
 from selfdict.scene.metadata import add_notes
 from selfdict.scene.model import check_text
 
-_FORMAT = FileFormat("a spectral library", "selfdict.files.libraries.read")
+_FORMAT = FileFormat("a spectral library", "selfdict.files.libraries")
 # Words that are numbered where nothing is known about materials.
 _NO_MATERIALS = {"class", "endmember", "material", "pixel", "sample", "spectrum"}
 

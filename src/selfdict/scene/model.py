@@ -24,8 +24,8 @@ from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array
 from selfdict.compute.device import is_tensor, to_numpy
 from selfdict.files.axes import guess_layout
-from selfdict.files.dims import DIMS, WAVELENGTH_DIMS, standard_name
-from selfdict.files.units import to_nanometres, unit_note, unit_of
+from selfdict.files.cube import DIMS, WAVELENGTH_DIMS, standard_name
+from selfdict.files.wavelengths import to_nanometres, unit_note, unit_of
 from selfdict.scene.metadata import (
     add_notes,
     from_rioxarray,

@@ -12,8 +12,7 @@ import xarray as xr
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.files.envi import AXES, DTYPES
-from selfdict.files.envi_header import format_header
+from selfdict.files.envi import AXES, DTYPES, format_header
 from selfdict.files.envi_map import map_fields
 from selfdict.files.errors import SceneError
 from selfdict.scene.blocks import in_row_chunks, row_blocks

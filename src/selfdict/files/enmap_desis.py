@@ -2,24 +2,30 @@
 
 EnMAP: ``STEM-SPECTRAL_IMAGE`` is a GeoTIFF (``.TIF``) or an ENVI file (``.BSQ``, ``.BIL``,
 ``.BIP``) of 16-bit numbers, beside ``STEM-METADATA.XML``. DESIS: a GeoTIFF beside an ENVI header of
-the same name.
+the same name. Names inside a sidecar are never used: all files are in one folder.
 """
 
+import contextlib
 import math
+import os
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 
-from selfdict.files import envi, geotiff
 from selfdict.files.cube import Array, StoredCube, whole_nodata
-from selfdict.files.envi_header import integer_field, number_field, read_header
 from selfdict.files.errors import SceneError
-from selfdict.files.image_names import Product, existing_product
-from selfdict.files.overlap import check_overlap, kept_bands
-from selfdict.files.plain_files import read_bytes
-from selfdict.files.units import unit_note, unit_of
+from selfdict.files.formats import ENVI_SUFFIXES
+from selfdict.files.limits import is_plain_file, read_bytes
+from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
 
+# EOLab adds _COG to the names of its images.
+_IMAGE = re.compile(r"(|.*-)SPECTRAL_IMAGE(_COG)?\.(tif|tiff|bsq|bil|bip)", re.IGNORECASE)
+_HEADER = re.compile(r"(|.*-)SPECTRAL_IMAGE\.hdr", re.IGNORECASE)
+_METADATA = re.compile(r"(|.*-)METADATA\.xml", re.IGNORECASE)
+_IMAGE_SUFFIXES = (".tif", ".tiff", ".bsq", ".bil", ".bip")
 # What EnMAP's metadata tell about bands, one element for each of them.
 _BAND_FIELDS = {
     "wavelength": "specific/bandCharacterisation/bandID/wavelengthCenterOfBand",
@@ -32,6 +38,109 @@ _VNIR = "specific/vnirProductQuality/expectedChannelsList"
 _SWIR = "specific/swirProductQuality/expectedChannelsList"
 _MAX_XML_BYTES = 8 * 2**20  # metadata of products take one or two megabytes
 _USUAL_NODATA = -32768  # of EnMAP and of DESIS
+
+
+@dataclass(frozen=True)
+class Product:
+    """The files of a product; those but the image may be missing."""
+
+    image: Path  # a GeoTIFF, or the data file of ENVI
+    header: Path | None  # of ENVI
+    metadata: Path | None  # XML
+
+    @property
+    def is_geotiff(self) -> bool:
+        """Whether the image is a GeoTIFF."""
+        return self.image.suffix.lower() in (".tif", ".tiff")
+
+    @property
+    def format(self) -> str | None:
+        """The name of the format, None for an ENVI file that is no product."""
+        name = self.image.name.upper()
+        if not self.is_geotiff:
+            if self.metadata is None and not name.startswith("ENMAP"):
+                return None
+            return "enmap"
+        if name.startswith("DESIS"):
+            return "desis"
+        # Only DESIS describes a GeoTIFF by an ENVI header.
+        if self.header is not None and not name.startswith("ENMAP"):
+            return "desis"
+        return "enmap"
+
+    def files(self) -> list[Path]:
+        """Return the files that exist."""
+        return [file for file in (self.image, self.header, self.metadata) if file is not None]
+
+
+def find_product(path: Path) -> Product | None:
+    """Return the product that a file or a folder belongs to, None if it is named otherwise."""
+    if path.is_dir():
+        return _in_folder(path)
+    for pattern in (_IMAGE, _HEADER, _METADATA):
+        match = pattern.fullmatch(path.name)
+        if match is not None:
+            return _with_stem(path, match[1])
+    return None
+
+
+def existing_product(path: Path) -> Product:
+    """Return the product of a file or a folder, which must have an image."""
+    product = find_product(path)
+    if product is None:
+        raise SceneError(path, "there is no image …SPECTRAL_IMAGE.TIF of a product here")
+    return product
+
+
+def _with_stem(path: Path, stem: str) -> Product | None:
+    """Return the product of a file; None if there is no image."""
+    image: Path | None = path
+    if not _IMAGE.fullmatch(path.name):
+        image = _beside(path, stem, "SPECTRAL_IMAGE", _IMAGE_SUFFIXES)
+        if image is None:
+            image = _beside(path, stem, "SPECTRAL_IMAGE_COG", _IMAGE_SUFFIXES)
+    if image is None:
+        return None
+    header = _beside(path, stem, "SPECTRAL_IMAGE", (".hdr",))
+    # A header describes the data file of ENVI beside it, and a GeoTIFF only if there is none.
+    data = _beside(path, stem, "SPECTRAL_IMAGE", ("", *ENVI_SUFFIXES))
+    if data is not None and image.suffix.lower() in (".tif", ".tiff"):
+        header = None
+    return Product(image, header, _beside(path, stem, "METADATA", (".xml",)))
+
+
+def _beside(path: Path, stem: str, part: str, suffixes: tuple[str, ...]) -> Path | None:
+    """Return the first file of this name with one of the suffixes in the folder of ``path``."""
+    for suffix in suffixes:
+        name = stem + part + suffix
+        # As the products spell them; other software likes small letters.
+        spellings = [
+            stem + part + suffix.upper(),
+            name,
+            stem + (part + suffix).lower(),
+            name.lower(),
+        ]
+        for spelled in spellings:
+            if is_plain_file(path.with_name(spelled)):
+                return path.with_name(spelled)
+    return None
+
+
+def _in_folder(folder: Path) -> Product | None:
+    """Return the one product in a folder."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise SceneError(folder, f"cannot be read: {error.strerror}") from error
+    images = [folder / name for name in names if _IMAGE.fullmatch(name)]
+    if not images:
+        return None
+    if len(images) > 1:
+        raise SceneError(
+            folder,
+            f"holds {len(images)} images, name one of them: {images[0].name}, {images[1].name}",
+        )
+    return find_product(images[0])
 
 
 def read_enmap(path: Path, *, overlap: str | None = None) -> StoredCube:
@@ -54,11 +163,8 @@ def read_enmap(path: Path, *, overlap: str | None = None) -> StoredCube:
     # The notes of the image are about scales and wavelengths that the metadata replace.
     cube.notes = []
     metadata.describe(cube)
-    is_empty = metadata.constant_bands()
-    if is_empty is None:
-        is_empty = _empty_bands(cube)
     is_vnir, is_expected = metadata.detectors()
-    is_empty = is_empty | ~is_expected
+    is_empty = metadata.constant_bands(cube) | ~is_expected
     cube.mark_bad(is_empty, "hold no data")
     if is_vnir is None:
         if overlap is not None:
@@ -67,10 +173,8 @@ def read_enmap(path: Path, *, overlap: str | None = None) -> StoredCube:
             "…METADATA.XML does not say which detector a band belongs to: all bands are kept"
         )
         return cube
-    # An empty band covers no wavelengths, and must not displace one of the other detector.
     assert cube.wavelength is not None
-    keep = np.ones(cube.shape[0], dtype=bool)
-    keep[~is_empty], notes = kept_bands(cube.wavelength[~is_empty], is_vnir[~is_empty], chosen)
+    keep, notes = kept_bands(cube.wavelength, is_vnir, ~is_empty, chosen)
     cube.keep_bands(keep)
     cube.notes += notes
     return cube
@@ -78,25 +182,25 @@ def read_enmap(path: Path, *, overlap: str | None = None) -> StoredCube:
 
 def read_desis(path: Path) -> StoredCube:
     """Read a product of DESIS, named by its image, its header, its metadata or its folder."""
+    from selfdict.files import envi
+
     product = existing_product(path)
     cube = _read_image(product)
-    header = product.header
-    if header is None:
+    if product.header is None:
         cube.notes.append("…SPECTRAL_IMAGE.hdr is missing: the image is read as a plain GeoTIFF")
         return cube
-    fields = read_header(header)
+    header = envi.Header(product.header)
     for name, size in zip(("bands", "lines", "samples"), cube.shape):
-        declared = integer_field(header, fields, name, minimum=1)
+        declared = header.integer(name, 1)
         if declared != size:
-            raise SceneError(header, f"declares {declared} {name}, but the image has {size}")
-    scale = envi.read_scale(header, fields, cube.shape[0])
+            raise SceneError(header.path, f"declares {declared} {name}, but the image has {size}")
+    gain, offset, scale_notes = envi.read_scale(header, cube.shape[0])
     # The notes of the image are about scales and wavelengths that the header replaces.
     cube.notes = []
-    _set_scaling(cube, scale.gain, scale.offset, "…SPECTRAL_IMAGE.hdr")
-    envi.describe_bands(cube, header, fields)
-    if scale.conflict is not None:
-        cube.notes.append(scale.conflict)
-    _set_nodata(cube, whole_nodata(number_field(header, fields, "data ignore value"), cube.dtype))
+    _set_scaling(cube, gain, offset, "…SPECTRAL_IMAGE.hdr")
+    envi.describe(cube, header)
+    cube.notes += [note for note in scale_notes if "differ" in note]
+    _set_nodata(cube, whole_nodata(header.number("data ignore value"), cube.dtype))
     if cube.wavelength is None:
         cube.notes.append("…SPECTRAL_IMAGE.hdr has no wavelengths")
     if "-L1" in product.image.name.upper():
@@ -107,6 +211,9 @@ def read_desis(path: Path) -> StoredCube:
 
 
 def _read_image(product: Product) -> StoredCube:
+    # Imported here: names of products are looked for without GDAL.
+    from selfdict.files import envi, geotiff
+
     if not product.is_geotiff:
         return envi.read(product.image)
     cube = geotiff.read(product.image)
@@ -136,22 +243,22 @@ class _EnmapMetadata:
             place = _BAND_FIELDS["wavelength"]
             raise SceneError(self.path, f"has no {place}: it does not describe EnMAP bands")
         _set_scaling(cube, self.band_numbers("gain"), self.band_numbers("offset"), "…METADATA.XML")
-        fwhm = self.band_numbers("fwhm")
-        # The product has nanometres, and no element that says so; the guess may be micrometres.
-        if unit_of(wavelength, None) == "um":
-            cube.notes += unit_note(wavelength, None)
-            wavelength = 1000 * wavelength
-            if fwhm is not None:
-                fwhm = 1000 * fwhm
-        cube.wavelength = wavelength
-        cube.fwhm = fwhm
+        units = None
+        # The product has nanometres, and no element that says so; smaller numbers are guessed.
+        if wavelength.max() >= 100:
+            units = "nm"
+        describe_bands(cube, wavelength, units, self.band_numbers("fwhm"))
         level = self.text("base/level")
         if level.upper().startswith("L1"):
             cube.name = "radiance"
             cube.notes.append(
                 f"the values are radiances at the sensor (level {level}), no reflectances"
             )
-        _set_nodata(cube, self.whole_number("specific/backgroundValue"))
+        declared = None
+        # Damage there is no loss: the usual value is assumed.
+        with contextlib.suppress(ValueError):
+            declared = whole_nodata(float(self.text("specific/backgroundValue")), cube.dtype)
+        _set_nodata(cube, declared)
 
     def band_numbers(self, field: str) -> Array | None:
         """Return one number per band in the order of the bands, None if there are none."""
@@ -160,39 +267,34 @@ class _EnmapMetadata:
         entries = []
         for band in self.root.findall(parent):
             for element in band.findall(tag):
-                entries.append((band.get("number", ""), (element.text or "").strip()))
+                entries.append((band.get("number", ""), element.text or ""))
         if not entries:
             return None
-        if len(entries) != self.n_bands:
-            raise SceneError(
-                self.path,
-                f"has {len(entries)} elements {place}, but the image has {self.n_bands} bands",
-            )
         # Bands without numbers are in the order of the image.
-        order = np.arange(self.n_bands)
+        order = list(range(len(entries)))
         try:
             if any(number for number, _ in entries):
-                order = np.array([int(number) for number, _ in entries]) - 1
+                order = [int(number) - 1 for number, _ in entries]
             values = np.array([float(text) for _, text in entries])
-        except (OverflowError, ValueError):
+        except ValueError:
             raise SceneError(self.path, f"{place} must be numbers, those of bandID too") from None
         if not np.isfinite(values).all() or sorted(order) != list(range(self.n_bands)):
             raise SceneError(
-                self.path, f"{place} must be a finite number for each of {self.n_bands} bands"
+                self.path,
+                f"{place} must be a finite number for each of the {self.n_bands} bands of the "
+                f"image, there are {len(entries)}",
             )
-        sorted_values = np.empty(self.n_bands)
-        sorted_values[order] = values
-        return sorted_values
+        return values[np.argsort(order)]
 
-    def constant_bands(self) -> Array | None:
-        """Return which bands hold one value in all pixels; None without their statistics."""
+    def constant_bands(self, cube: StoredCube) -> Array:
+        """Return which bands hold one value in all pixels, by their statistics or a sample."""
         try:
             spread = self.band_numbers("spread")
         except SceneError:
             # Damaged statistics are no loss: a sample of the values tells the same.
-            return None
+            spread = None
         if spread is None:
-            return None
+            return _empty_bands(cube)
         is_constant: Array = spread == 0
         return is_constant
 
@@ -201,35 +303,21 @@ class _EnmapMetadata:
 
         If it is not said, or not in a way that can be used: None, and all bands.
         """
-        belongs = []
-        for place in (_VNIR, _SWIR):
-            has = np.zeros(self.n_bands, dtype=bool)
-            numbers = [entry.strip() for entry in self.text(place).split(",")]
+        belongs = np.zeros((2, self.n_bands), dtype=bool)
+        for detector, place in enumerate((_VNIR, _SWIR)):
             # Some lists end with a comma. Elsewhere an empty entry is a number that is missing.
-            if len(numbers) > 1 and not numbers[-1]:
-                numbers.pop()
-            for number in numbers:
+            numbers = self.text(place).rstrip(",").split(",")
+            for number in map(str.strip, numbers):
                 # At most eight digits: Python refuses to convert thousands.
-                is_number = number.isascii() and number.isdigit() and len(number) < 9
+                is_number = re.fullmatch("[0-9]{1,8}", number)
                 if not is_number or not 1 <= int(number) <= self.n_bands:
                     return None, np.ones(self.n_bands, dtype=bool)
-                has[int(number) - 1] = True
-            belongs.append(has)
+                belongs[detector, int(number) - 1] = True
         return belongs[0], belongs[0] | belongs[1]
 
     def text(self, place: str) -> str:
         """Return the text of the first element of a path, none if there is no such element."""
         return (self.root.findtext(place) or "").strip()
-
-    def whole_number(self, place: str) -> int | None:
-        """Return the number in the first element of a path, if it is a whole one."""
-        try:
-            value = float(self.text(place))
-        except ValueError:
-            return None
-        if not value.is_integer():
-            return None
-        return int(value)
 
 
 def _set_scaling(

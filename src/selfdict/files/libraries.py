@@ -1,0 +1,240 @@
+"""Spectral libraries, read in the reader process: ENVI, tables, and text files of a folder."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from selfdict._display import from_csv_cell
+from selfdict.files import envi
+from selfdict.files.cube import Array
+from selfdict.files.errors import SceneError
+from selfdict.files.library_text import DELETED_BELOW, Record, read_record, read_records
+from selfdict.files.limits import allowed_bytes
+from selfdict.files.numpy_file import load_archive
+from selfdict.files.wavelengths import parse_heading, to_nanometres, unit_note, unit_of
+
+_MAX_CSV_BYTES = 2**28  # in memory a table of text takes ten times as much
+_CSV_FORMS = (
+    "a table has one row per band and one column per spectrum, headed by its name, beside a column "
+    "'wavelength_nm' or 'wavelength_um'; or one row per spectrum, with the wavelengths as headings "
+    "and columns 'name' and 'class'"
+)
+
+
+@dataclass
+class StoredLibrary:
+    """What a file says about spectra: the arguments of ``build_library``, and notes."""
+
+    spectra: Array
+    names: list[str]
+    wavelength: Array | None = None
+    fwhm: Array | None = None
+    material: list[str] | None = None
+    notes: list[str] = field(default_factory=list)
+    held: int | None = None
+
+
+def read(path: Path) -> StoredLibrary:
+    """Read a library of any format. ENVI files have many suffixes: they are told by the header."""
+    if path.is_dir():
+        records, held, notes = read_records(path)
+        library = _gather(records, path, held)
+        library.notes += notes
+        return library
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        return _read_csv(path)
+    if suffix == ".npz":
+        return _read_npz(path)
+    if suffix == ".txt":
+        return _gather([read_record(path)], path, path.stat().st_size)
+    return _read_envi(path)
+
+
+def _gather(records: Sequence[Record], path: Path, held: int) -> StoredLibrary:
+    """Return spectra of separate files as one library.
+
+    If their wavelengths differ, those of the library have two axes.
+    """
+    first = records[0]
+    shape = (len(records), max(len(record.values) for record in records))
+    # One long spectrum makes all rows of the library long.
+    n_bytes = 3 * 8 * shape[0] * shape[1]
+    if n_bytes > allowed_bytes(held):
+        raise SceneError(path, f"declares {n_bytes} bytes of data for a library but holds {held}")
+    values = np.full(shape, np.nan)
+    wavelength = np.full(shape, np.nan)
+    fwhm = np.full(shape, np.nan)
+    for k, record in enumerate(records):
+        n = len(record.values)
+        values[k, :n] = record.values
+        wavelength[k, :n] = record.wavelength
+        if record.fwhm is not None:
+            fwhm[k, :n] = record.fwhm
+    if np.isnan(values).all():
+        raise SceneError(path, "holds no value that is not deleted")
+    if all(np.array_equal(record.wavelength, first.wavelength) for record in records):
+        wavelength = first.wavelength
+    library = StoredLibrary(values, [record.name for record in records], wavelength)
+    library.material = [record.material for record in records]
+    if np.isfinite(fwhm).any():
+        library.fwhm = fwhm
+    return library
+
+
+def _read_envi(path: Path) -> StoredLibrary:
+    """Read an ENVI spectral library, named by its header or by its data file."""
+    header, data = envi.find_files(path)
+    if header.fields.get("file type", "").lower() != "envi spectral library":
+        raise SceneError(
+            header.path, "is no spectral library: its 'file type' is not ENVI Spectral Library"
+        )
+    # A library is an image of one band: its lines are the spectra, its samples their bands.
+    n_spectra = header.integer("lines", 1)
+    n_bands = header.integer("samples", 1)
+    values = envi.map_values(header, data, (1, n_spectra, n_bands))[0].astype(np.float64)
+    scale = header.number("reflectance scale factor")
+    if scale is not None and scale > 0:
+        # The mark of a missing value must stay below the limit.
+        values = np.where(values < DELETED_BELOW, values, values / scale)
+    library = StoredLibrary(values, header.entries("spectra names"))
+    # The list is separated by commas. If a name holds one, it cannot be told where names end.
+    if len(library.names) != n_spectra:
+        library.notes.append(
+            f"the header lists {len(library.names)} names for {n_spectra} spectra: "
+            "they are numbered"
+        )
+        library.names = _numbered(n_spectra)
+    wavelength = header.numbers("wavelength", n_bands)
+    fwhm = header.numbers("fwhm", n_bands)
+    if wavelength is not None:
+        units = unit_of(wavelength, header.fields.get("wavelength units"))
+        library.wavelength = to_nanometres(wavelength, units)
+        if fwhm is not None:
+            library.fwhm = to_nanometres(fwhm, units)
+    return library
+
+
+def _numbered(n_spectra: int) -> list[str]:
+    return [f"spectrum {k + 1}" for k in range(n_spectra)]
+
+
+def _read_npz(path: Path) -> StoredLibrary:
+    """Read arrays ``spectra`` or ``D``, ``names``, and what is known about bands."""
+    shapes = load_archive(path).shapes
+    with np.load(path, allow_pickle=False) as arrays:
+        matrices = [key for key in ("spectra", "D") if len(shapes.get(key, ())) == 2]
+        if not matrices or "names" not in arrays:
+            raise SceneError(path, "must hold a matrix 'spectra' or 'D', and 'names'")
+        values = arrays[matrices[0]]
+        names = arrays["names"].ravel().astype(np.str_).tolist()
+        # D is a dictionary, with its atoms as columns. Spectra are found by the number of names.
+        if values.shape[0] != len(names) or matrices[0] == "D":
+            values = values.T
+        listed = {}
+        for key, shape in shapes.items():
+            if parse_heading(key) is not None and shape == (values.shape[1],):
+                listed[key] = arrays[key]
+        material = None
+        if "materials" in arrays:
+            material = arrays["materials"].ravel().astype(np.str_).tolist()
+    bands, notes = _bands(path, listed)
+    return StoredLibrary(values, names, material=material, **bands, notes=notes)
+
+
+def _read_csv(path: Path) -> StoredLibrary:
+    """Read a table of spectra, one in each column or one in each row."""
+    if path.stat().st_size > _MAX_CSV_BYTES:
+        raise SceneError(path, f"is larger than {_MAX_CSV_BYTES} bytes; make it an .npz")
+    # utf-8-sig: spreadsheets write a byte order mark, which would become part of the first name.
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        lines = [row for row in csv.reader(file) if row]
+    if len(lines) < 2 or any(len(row) != len(lines[0]) for row in lines):
+        raise SceneError(path, f"has rows of different lengths, or only one; {_CSV_FORMS}")
+    columns = {}
+    for k, name in enumerate(lines[0]):
+        columns[from_csv_cell(name.strip())] = [row[k] for row in lines[1:]]
+    if len(columns) != len(lines[0]):
+        raise SceneError(path, f"has two columns of the same name; {_CSV_FORMS}")
+    if sum(_is_number(name) for name in columns) > 1:
+        return _spectra_in_rows(path, columns)
+    # Columns that describe bands are taken out: what is left are spectra.
+    listed = {}
+    for name in list(columns):
+        if parse_heading(name) is not None:
+            listed[name] = _numbers(path, name, columns.pop(name))
+        elif name.lower() in ("band", "bands", "band_name"):
+            del columns[name]
+    # Standard deviations of averaged spectra, as ``write_spectra`` adds them.
+    for name in list(columns):
+        if f"{name}_spread" in columns:
+            del columns[f"{name}_spread"]
+    spectra = np.array([_numbers(path, name, column) for name, column in columns.items()])
+    bands, notes = _bands(path, listed)
+    return StoredLibrary(spectra, list(columns), **bands, notes=notes)
+
+
+def _spectra_in_rows(path: Path, columns: Mapping[str, list[str]]) -> StoredLibrary:
+    """Return spectra of which each is a row, below headings that are its wavelengths."""
+    headings = [name for name in columns if _is_number(name)]
+    texts = {name.lower(): column for name, column in columns.items() if name not in headings}
+    spectra = np.array([_numbers(path, name, columns[name]) for name in headings]).T
+    listed = np.array([float(name) for name in headings])
+    library = StoredLibrary(spectra, _numbered(len(spectra)), notes=unit_note(listed, None))
+    library.wavelength = to_nanometres(listed, unit_of(listed, None))
+    for key in ("class", "material", "category"):
+        if key in texts:
+            library.material = texts[key]
+    # Without names spectra are told apart by their class and their number.
+    if library.material is not None:
+        library.names = [f"{name} {k + 1}" for k, name in enumerate(library.material)]
+    for key in ("name", "spectrum", "sample"):
+        if key in texts:
+            library.names = texts[key]
+    return library
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(path: Path, name: str, column: list[str]) -> Array:
+    try:
+        return np.array(column, dtype=np.float64)
+    except ValueError:
+        raise SceneError(path, f"the column {name!r} holds no numbers; {_CSV_FORMS}") from None
+
+
+def _bands(path: Path, listed: Mapping[str, Array]) -> tuple[dict[str, Any], list[str]]:
+    """Return wavelengths and widths in nanometres, from the arrays that are there, and notes."""
+    bands: dict[str, Any] = {}
+    notes: list[str] = []
+    # Widths without a unit have that of the wavelengths; by their size it cannot be guessed.
+    unit = "nm"
+    for kind in ("wavelength", "fwhm"):
+        units = {}
+        for name in listed:
+            heading = parse_heading(name)
+            if heading is not None and heading[0] == kind:
+                units[name] = heading[1]
+        if not units:
+            continue
+        # A name that tells the unit leaves nothing to guess.
+        chosen, *others = sorted(units, key=lambda name: units[name] is None)
+        if kind == "wavelength":
+            notes += unit_note(listed[chosen], units[chosen])
+            unit = unit_of(listed[chosen], units[chosen])
+        bands[kind] = to_nanometres(listed[chosen], units[chosen] or unit)
+        if bands[kind] is None:
+            raise SceneError(path, f"{chosen!r} is in a unit that is none of length")
+        if others:
+            notes.append(f"{chosen!r} is used, {', '.join(map(repr, others))} not")
+    return bands, notes

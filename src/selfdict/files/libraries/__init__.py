@@ -1,1 +1,0 @@
-"""Spectral libraries, read in the reader process: a module a format."""

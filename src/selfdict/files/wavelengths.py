@@ -1,0 +1,280 @@
+"""Wavelengths in nanometres: their units, lengths in names and headings, overlapping detectors."""
+
+import re
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from selfdict._errors import InputError
+from selfdict.files.cube import Array, StoredCube
+from selfdict.files.errors import SceneError
+
+_NANOMETRES_PER_UNIT = {
+    "nm": 1.0,
+    "nanometer": 1.0,
+    "nanometre": 1.0,
+    "um": 1e3,
+    "µm": 1e3,  # the micro sign
+    "μm": 1e3,  # the Greek letter
+    "micron": 1e3,
+    "micrometer": 1e3,
+    "micrometre": 1e3,
+    "mm": 1e6,
+    "millimeter": 1e6,
+    "cm": 1e7,
+    "centimeter": 1e7,
+    "m": 1e9,
+    "meter": 1e9,
+    "metre": 1e9,
+    "angstrom": 0.1,
+}
+UNIT = r"nanomet(?:er|re)s?|micromet(?:er|re)s?|microns?|nm|um|µm|μm"
+
+
+def unit_of(wavelength: ArrayLike, units: str | None) -> str:
+    """Return the unit if it is named, else a guess: wavelengths below 100 are micrometres."""
+    if units and units.strip().lower() != "unknown":
+        return units
+    # Imaging spectrometers cover 0.35 to 15 micrometres, that is 350 to 15,000 nm.
+    if np.nanmax(np.asarray(wavelength, dtype=np.float64), initial=0.0) < 100:
+        return "um"
+    return "nm"
+
+
+def unit_note(wavelength: ArrayLike, units: str | None) -> list[str]:
+    """Return a note about the unit of wavelengths, if it is guessed or is none of length.
+
+    Examples
+    --------
+    >>> unit_note([400.0, 2500.0], None)
+    ['the file names no unit of its wavelengths: 400 to 2500 are taken as nm']
+    """
+    values = np.asarray(wavelength, dtype=np.float64)
+    unit = unit_of(values, units)
+    if to_nanometres(values, unit) is None:
+        return [f"wavelengths in the unit {unit[:40]!r} are not used"]
+    if unit == units:
+        return []
+    span = f"{np.nanmin(values, initial=np.inf):.5g} to {np.nanmax(values, initial=-np.inf):.5g}"
+    return [f"the file names no unit of its wavelengths: {span} are taken as {unit}"]
+
+
+def to_nanometres(values: ArrayLike, units: str) -> Array | None:
+    """Return wavelengths in nm, or None if the unit is not one of length.
+
+    Examples
+    --------
+    >>> from selfdict.files import to_nanometres
+    >>> to_nanometres([0.4, 2.5], "Micrometers")
+    array([ 400., 2500.])
+    """
+    unit = units.strip().lower()
+    factor = _NANOMETRES_PER_UNIT.get(unit)
+    if factor is None:
+        # a plural, such as "Nanometers"
+        factor = _NANOMETRES_PER_UNIT.get(unit.removesuffix("s"))
+    if factor is None:
+        return None
+    # Rounded, since 1.001 · 1000 would otherwise be 1000.9999999999999.
+    return np.round(np.asarray(values, dtype=np.float64) * factor, 6)
+
+
+def describe_bands(
+    cube: StoredCube,
+    wavelength: Array | None,
+    units: str | None,
+    fwhm: Array | None,
+    fwhm_units: str | None = None,
+) -> None:
+    """Add wavelengths and widths; ``units`` of None are guessed from the wavelengths.
+
+    Widths without a unit have that of the wavelengths: by their size it cannot be guessed.
+    """
+    unit = unit_of([], units)
+    if wavelength is not None:
+        cube.notes += unit_note(wavelength, units)
+        unit = unit_of(wavelength, units)
+        converted = to_nanometres(wavelength, unit)
+        if converted is not None:
+            cube.wavelength = converted
+    if fwhm is not None:
+        converted = to_nanometres(fwhm, fwhm_units or unit)
+        if converted is not None:
+            cube.fwhm = converted
+
+
+# Digits with a decimal point or comma, and an exponent: "503.2", "400,5", "4.0e2".
+_NUMBER = r"[0-9]{1,6}(?:[.,][0-9]{1,9})?(?:e[+-]?[0-9]{1,2})?"
+# The ends of a range, "0.45-0.51 um" or "450 nm to 510 nm", or one number; and the unit, which must
+# end there, so that "5 numbers" is no length.
+_LENGTH = re.compile(
+    rf"(?<![0-9.,])(?:({_NUMBER})\s{{0,9}}(?:{UNIT})?\s{{0,9}}(?:-|–|—|\bto\b)\s{{0,9}})?"
+    rf"({_NUMBER})\s{{0,9}}({UNIT})(?![a-z])",
+    re.IGNORECASE,
+)
+# "Green_503", "503.2". Not "Band 12": GDAL and ENVI count bands in this way.
+_AT_THE_END = re.compile(r"(?:^|_)([0-9]{1,6}(?:\.[0-9]{1,9})?)$")
+# The range of imaging spectrometers.
+_SHORTEST_NM = 300.0
+_LONGEST_NM = 15_000.0
+
+
+def wavelengths_in(names: list[str]) -> tuple[list[float] | None, list[str]]:
+    """Return the wavelengths in nm that are parts of the names of all bands, or None; and notes.
+
+    Examples
+    --------
+    >>> wavelengths_in(["Blue (0.45-0.51 um)", "Green (560 nm)"])[0]
+    [480.0, 560.0]
+    """
+    example = repr(names[0][:60])
+    lengths = [_length(name) for name in names]
+    known = [length for length in lengths if length is not None]
+    if len(known) == len(names) and _may_be_wavelengths(np.array(known)):
+        return known, [f"wavelengths are taken from the names of the bands, such as {example}"]
+    at_the_end = [_AT_THE_END.search(name) for name in names]
+    numbers = [float(match[1]) for match in at_the_end if match is not None]
+    # Numbers without a unit may just count the bands.
+    counts = len(numbers) > 1 and bool((np.diff(numbers) == 1).all())
+    if len(numbers) == len(names) and not counts and _may_be_wavelengths(np.array(numbers)):
+        return numbers, [
+            f"wavelengths are taken from the names of the bands, such as {example}, as nanometres"
+        ]
+    n_with_unit = sum(_LENGTH.search(name) is not None for name in names)
+    n_named = max(n_with_unit, sum(_SHORTEST_NM <= number <= _LONGEST_NM for number in numbers))
+    if 0 < n_named < len(names):
+        return None, [
+            f"{n_named} of {len(names)} bands have a number in their names that may be a "
+            "wavelength: not used"
+        ]
+    if n_with_unit:
+        return None, [f"the lengths in the names of the bands, such as {example}, are not used"]
+    return None, []
+
+
+def _length(name: str) -> float | None:
+    """Return the only length in a name in nm, the middle of a range, or None."""
+    matches = list(_LENGTH.finditer(name))
+    # With several lengths one may be a width.
+    if len(matches) != 1:
+        return None
+    first, last, unit = matches[0].groups()
+    high = _nanometres(last, unit)
+    if first is None:
+        return high
+    low = _nanometres(first, unit)
+    # "Band 3-450 nm" is no range, but a number of a band and a wavelength.
+    if not _SHORTEST_NM <= low <= _LONGEST_NM:
+        return high
+    if low >= high:
+        return None
+    return round((low + high) / 2, 6)
+
+
+def _nanometres(number: str, unit: str) -> float:
+    length = to_nanometres(float(number.replace(",", ".")), unit)
+    assert length is not None
+    return float(length)
+
+
+def _may_be_wavelengths(lengths: Array) -> bool:
+    """Whether lengths lie in the range of spectrometers, and tell bands apart."""
+    in_range = (lengths >= _SHORTEST_NM).all() and (lengths <= _LONGEST_NM).all()
+    differ = lengths.size == 1 or bool((lengths != lengths[0]).any())
+    return bool(in_range) and differ
+
+
+_WORD = r"(?:(?:center|centre|central)[ _])?(wavelengths?|wl|lambda|fwhm)"
+# "wavelength (nm)", "wavelength [um]"
+_IN_BRACKETS = re.compile(_WORD + r"\s*[(\[]([^()\[\]]{0,40})[)\]]")
+# "wavelength_nm", "wavelength nm", "wavelength in nm", "wavelength/nm", "wavelength"
+_PLAIN = re.compile(_WORD + r"(?:(?:\s*/\s*|[ _]+(?:in[ _]+)?)([^\s_/]{1,40}))?")
+# Units that stand alone above wavelengths. Not "m" and "cm", which may be names of materials.
+_UNIT_ALONE = re.compile(r"nm|nanomet(?:er|re)s?|[uµμ]m|microns?|micromet(?:er|re)s?")
+# Not a material, and no length either: it is refused by its unit.
+_WAVENUMBER = re.compile(r"wave[ _]?numbers?(?:[ _/(\[].{0,40})?")
+
+
+def parse_heading(text: str) -> tuple[str, str | None] | None:
+    """Return what a heading says about bands, or None if it names something else.
+
+    Examples
+    --------
+    >>> parse_heading("Wavelength (nm)"), parse_heading("FWHM"), parse_heading("quartz")
+    (('wavelength', 'nm'), ('fwhm', None), None)
+    """
+    name = " ".join(text.lower().split())
+    if _UNIT_ALONE.fullmatch(name):
+        return "wavelength", name
+    if _WAVENUMBER.fullmatch(name):
+        return "wavelength", "cm-1"
+    # What is in brackets is a unit, also one that cannot be used.
+    match = _IN_BRACKETS.fullmatch(name)
+    if match is None:
+        match = _PLAIN.fullmatch(name)
+        if match is None or (match[2] is not None and to_nanometres(0.0, match[2]) is None):
+            return None
+    kind = "wavelength"
+    if match[1] == "fwhm":
+        kind = "fwhm"
+    return kind, (match[2] or "").strip() or None
+
+
+def check_overlap(overlap: str | None) -> str:
+    """Return the option ``overlap``, "vnir" by default; anything unknown is refused."""
+    if overlap is None:
+        return "vnir"
+    if overlap not in ("vnir", "swir", "both"):
+        raise InputError(f"overlap must be 'vnir', 'swir' or 'both', got {overlap!r}")
+    return overlap
+
+
+def kept_bands(
+    wavelength: Array, is_vnir: Array, is_good: Array, overlap: str
+) -> tuple[Array, list[str]]:
+    """Return which bands of two detectors are kept, and a note if they overlap.
+
+    Bands that are not good cover no wavelengths: they are kept, and displace none of the other
+    detector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wavelength = np.array([500.0, 930.0, 950.0, 1000.0])
+    >>> is_vnir = np.array([True, False, True, False])
+    >>> keep, notes = kept_bands(wavelength, is_vnir, np.ones(4, dtype=bool), "vnir")
+    >>> keep
+    array([ True, False,  True,  True])
+    >>> notes
+    ['VNIR and SWIR overlap from 930 to 950 nm: VNIR is kept, 1 bands are left out (overlap)']
+    """
+    keep = np.ones(wavelength.size, dtype=bool)
+    vnir = is_good & is_vnir
+    swir = is_good & ~is_vnir
+    if not vnir.any() or not swir.any():
+        return keep, []
+    low = wavelength[swir].min()
+    high = wavelength[vnir].max()
+    if low > high:
+        return keep, []
+    span = f"VNIR and SWIR overlap from {low:.0f} to {high:.0f} nm"
+    if overlap == "both":
+        return keep, [f"{span}: the bands of both are kept, by wavelength (overlap)"]
+    other = vnir
+    if overlap == "vnir":
+        other = swir
+    is_dropped = other & (wavelength >= low) & (wavelength <= high)
+    n_dropped = int(is_dropped.sum())
+    note = f"{span}: {overlap.upper()} is kept, {n_dropped} bands are left out (overlap)"
+    return ~is_dropped, [note]
+
+
+def check_lengths(path: object, n_bands: int, **listed: Array | None) -> None:
+    """Refuse lists that have not one entry for each band."""
+    for name, values in listed.items():
+        if values is not None and values.shape != (n_bands,):
+            raise SceneError(
+                str(path),
+                f"{name} must have one entry for each of the {n_bands} bands, "
+                f"got shape {values.shape}",
+            )
