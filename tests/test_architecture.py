@@ -6,6 +6,7 @@ import importlib
 import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from enum import Enum
@@ -107,6 +108,11 @@ def python(code, **environment):
         text=True,
         timeout=300,
     )
+
+
+def test_the_page_on_architecture_lists_the_packages_in_this_order():
+    page = SOURCE.parents[1] / "docs" / "architecture.md"
+    assert re.findall(r"^\| `(\w+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE) == ORDER
 
 
 def test_import_is_light_and_silent():
