@@ -2,9 +2,6 @@
 
 import pickle
 import struct
-import subprocess
-import sys
-import zipfile
 
 import h5py
 import numpy as np
@@ -90,21 +87,6 @@ def test_which_array(tmp_path):
         read_scene(tmp_path / "two.mat", variable="c")
 
 
-def test_sizes_that_do_not_fit(tmp_path):
-    savemat(tmp_path / "a.mat", flat() | {"nRow": 5.0})
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "a.mat")
-    savemat(tmp_path / "b.mat", {"Y": np.ones((5, 12))})
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "b.mat")
-    savemat(tmp_path / "c.mat", {"cube": np.zeros((0, 0, 5))})
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "c.mat")
-    savemat(tmp_path / "d.mat", {"cube": np.ones((2, 2, 2), dtype=complex)})
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "d.mat")
-
-
 def test_structs_cells_and_text_are_passed_over(tmp_path):
     things = {"s": {"cube": CUBE}, "c": np.array([CUBE, "x"], dtype=object), "t": "text"}
     savemat(tmp_path / "a.mat", things)
@@ -114,48 +96,6 @@ def test_structs_cells_and_text_are_passed_over(tmp_path):
         read_scene(tmp_path / "a.mat", variable="s")
     savemat(tmp_path / "b.mat", things | {"cube": CUBE})
     np.testing.assert_array_equal(read_scene(tmp_path / "b.mat").values, CUBE.transpose(2, 0, 1))
-
-
-@pytest.mark.parametrize("matlab_class", [3, 16, 17])  # object, function handle, opaque
-def test_objects_and_function_handles_are_not_read(tmp_path, matlab_class):
-    path = tmp_path / "scene.mat"
-    savemat(path, {"thing": {"cube": CUBE}})
-    changed = bytearray(path.read_bytes())
-    # The flags of the first matrix, after the header of the file and two tags.
-    changed[144] = matlab_class
-    path.write_bytes(changed)
-    for variable in (None, "thing"):
-        with pytest.raises(SceneError) as caught:
-            read_scene(path, variable=variable)
-        assert "\n" not in str(caught.value)
-
-
-def test_a_v73_file_cannot_read_another_file(tmp_path):
-    write_v73(tmp_path / "secret.mat", cube=CUBE)
-    with h5py.File(tmp_path / "a.mat", "w") as file:
-        file["cube"] = h5py.ExternalLink("secret.mat", "cube")
-        file.create_dataset("objects", (1,), dtype=h5py.ref_dtype)
-        file.create_group("struct")
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "a.mat")
-
-
-def test_damaged_matlab_files(tmp_path):
-    path = tmp_path / "scene.mat"
-    savemat(path, {"cube": CUBE})
-    whole = path.read_bytes()
-    path.write_bytes(whole[:300])
-    with pytest.raises(SceneError):
-        read_scene(path)
-    path.write_bytes(b"MATLAB 5.0 MAT-file" + bytes(20))
-    with pytest.raises(SceneError):
-        read_scene(path)
-    # the three sizes of the array follow the tag of the dimensions, 32 bytes into the matrix
-    huge = bytearray(whole)
-    huge[160:172] = np.array([10**6, 10**6, 5], dtype="<i4").tobytes()
-    path.write_bytes(huge)
-    with pytest.raises(SceneError):
-        read_scene(path)
 
 
 def test_nothing_is_unpickled(tmp_path):
@@ -171,35 +111,6 @@ def test_nothing_is_unpickled(tmp_path):
         read_scene(tmp_path / "scene.npz")
 
 
-def npy_bytes(shape, data=b"", dtype="<f8"):
-    header = (
-        f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117)
-        + b"\n"
-    )
-    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
-
-
-def test_numpy_files_that_lie(tmp_path):
-    path = tmp_path / "scene.npy"
-    path.write_bytes(npy_bytes((1000, 1000, 1000), bytes(100)))
-    with pytest.raises(SceneError):
-        read_scene(path)
-    path.write_bytes(b"")
-    with pytest.raises(SceneError):
-        read_scene(path)
-    archive = tmp_path / "scene.npz"
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("cube.npy", npy_bytes((10**6, 10**6, 10**6), bytes(100)))
-    with pytest.raises(SceneError):
-        read_scene(archive)
-    archive.write_bytes(b"PK\x03\x04 no archive")
-    with pytest.raises(SceneError):
-        read_scene(archive)
-    np.savez(archive, cube=np.ones((2, 3)))
-    with pytest.raises(SceneError):
-        read_scene(archive)
-
-
 # Reads files in a process of its own, since a reader that trusts them may end the process.
 READER = """
 import sys
@@ -213,32 +124,6 @@ for path in sys.argv[1:]:
     else:
         print("read")
 """
-
-
-def read_elsewhere(*paths):
-    result = subprocess.run(
-        [sys.executable, "-c", READER, *map(str, paths)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert (result.returncode, result.stderr) == (0, "")
-    return result.stdout.splitlines()
-
-
-def test_damaged_types_of_a_matlab_file_do_not_end_the_process(tmp_path):
-    path = tmp_path / "scene.mat"
-    savemat(path, {"cube": CUBE})
-    whole = path.read_bytes()
-    paths = []
-    # the tags of flags, sizes, name and values
-    for position in (129, 137, 153, 177, 185):
-        changed = bytearray(whole)
-        changed[position] = 5
-        paths.append(tmp_path / f"{position}.mat")
-        paths[-1].write_bytes(changed)
-    reasons = read_elsewhere(*paths)
-    assert len(reasons) == 5
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -271,13 +156,3 @@ def test_a_matlab_file_of_the_other_byte_order(tmp_path):
     path.write_bytes(header + struct.pack(">II", 14, len(matrix)) + matrix)
     np.testing.assert_array_equal(loadmat(path)["A"], CUBE)
     np.testing.assert_array_equal(read_scene(path).values, CUBE.transpose(2, 0, 1))
-
-
-def test_a_compressed_matlab_array_with_a_wrong_checksum(tmp_path):
-    path = tmp_path / "scene.mat"
-    savemat(path, {"cube": CUBE}, do_compression=True)
-    changed = bytearray(path.read_bytes())
-    changed[-1] ^= 1
-    path.write_bytes(changed)
-    with pytest.raises(SceneError):
-        read_scene(path)

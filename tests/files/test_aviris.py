@@ -5,34 +5,7 @@ import numpy as np
 import pytest
 from sensor_files import AVIRIS_WAVELENGTH, aviris_values, write_aviris
 
-from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of, unmix, valid_mask
-
-
-@pytest.mark.parametrize("mapping", ["transverse_mercator", "projection"])
-def test_everything_the_file_says(tmp_path, mapping):
-    scene = read_scene(write_aviris(tmp_path / "aviris.nc", mapping=mapping))
-    assert scene.dims == ("band", "y", "x")
-    np.testing.assert_array_equal(scene.values, aviris_values())
-    np.testing.assert_array_equal(scene.wavelength.values, AVIRIS_WAVELENGTH.astype(float))
-    assert scene.fwhm.values.tolist() == [7.5] * 4
-    assert scene.attrs["_FillValue"] == -9999
-    valid = np.ones((5, 6), dtype=bool)
-    valid[0, :2] = False
-    np.testing.assert_array_equal(valid_mask(scene).values, valid)
-    np.testing.assert_array_equal(matrix(scene), aviris_values()[:, valid])
-    assert crs_of(scene).to_epsg() == 32633
-    assert transform_of(scene).to_gdal() == (400000.0, 2.5, 0.0, 4100000.0, 0.0, -2.5)
-    assert scene.attrs["selfdict_notes"] == ["the file marks no bands as bad"]
-    assert unmix(scene, 2, method="spa").crs == "EPSG:32633"
-
-
-def test_values_are_read_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 100)
-    path = write_aviris(tmp_path / "aviris.nc", chunksizes=(2, 2, 4), zlib=True)
-    scene = read_scene(path)
-    assert scene.data.numblocks == (1, 3, 2)
-    np.testing.assert_array_equal(scene.values, aviris_values())
-    np.testing.assert_array_equal(scene.isel(band=2, y=4).values, aviris_values()[2, 4])
+from selfdict.scene import SceneError, crs_of, read_scene, transform_of
 
 
 def test_bad_bands_and_falling_wavelengths(tmp_path):

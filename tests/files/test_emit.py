@@ -1,36 +1,17 @@
 """The layout of EMIT L2A files, built here group by group, and its look-up table to the map."""
 
-import h5py
 import numpy as np
 import pytest
 from scene_sample import full_scene
-from sensor_files import FILL, GLT_X, GLT_Y, write_emit
+from sensor_files import FILL, write_emit
 
 from selfdict import InputError
-from selfdict.scene import SceneError, crs_of, read_scene, transform_of, unmix, write_scene
+from selfdict.scene import SceneError, read_scene, transform_of, unmix, write_scene
 
 
 @pytest.fixture
 def swath():
     return np.random.default_rng(0).uniform(0.1, 0.9, (2, 3, 4)).astype(np.float32)
-
-
-def test_on_the_map(tmp_path, swath):
-    scene = read_scene(write_emit(tmp_path / "emit.nc", swath))
-    expected = np.full((4, 4, 4), FILL, dtype=np.float32)
-    for row in range(4):
-        for column in range(4):
-            if GLT_X[row, column] != 0:
-                expected[:, row, column] = swath[
-                    abs(GLT_Y[row, column]) - 1, abs(GLT_X[row, column]) - 1
-                ]
-    np.testing.assert_array_equal(scene.values, expected)
-    assert crs_of(scene).to_epsg() == 4326
-    assert transform_of(scene).to_gdal() == (-110.0, 0.5, 0.0, 40.0, 0.0, -0.25)
-    assert scene.wavelength.values[[0, -1]].tolist() == [400.0, 2400.0]
-    assert scene.fwhm.values.tolist() == [8.5] * 4
-    assert scene.good_band.values.tolist() == [True, False, True, True]
-    np.testing.assert_array_equal(scene.selfdict.valid().values, GLT_X != 0)
 
 
 def test_in_sensor_geometry(tmp_path, swath):
@@ -66,13 +47,6 @@ def test_other_cubes_of_the_same_layout(tmp_path, swath, name, suffix):
     assert transform_of(scene).a == 0.5
     assert f"the values are those of '{name}', no reflectances" in scene.attrs["selfdict_notes"]
     np.testing.assert_array_equal(read_scene(path, variable=name).values, scene.values)
-
-
-def test_links_to_other_files_are_not_followed(tmp_path, swath):
-    link = h5py.ExternalLink("other.nc", "radiance")
-    path = write_emit(tmp_path / "emit.nc", swath, reflectance=None, radiance=link)
-    with pytest.raises(SceneError):
-        read_scene(path)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """ENVI against the `spectral` package and GDAL, neither of which was written here."""
 
-import os
-
 import numpy as np
 import pytest
 import rasterio.warp
@@ -10,7 +8,7 @@ from affine import Affine
 from scene_sample import TRANSFORM, assert_same, full_scene
 
 from selfdict import InputError
-from selfdict.scene import SceneError, build_scene, read_scene, transform_of, write_scene
+from selfdict.scene import build_scene, read_scene, transform_of, write_scene
 
 DTYPES = ["uint8", "int16", "int32", "float32", "float64", "uint16", "uint32", "int64", "uint64"]
 
@@ -200,23 +198,3 @@ def test_units_of_no_length_leave_no_wavelengths(tmp_path):
     header += "wavelength units = Index\nwavelength = {1, 2}\n"
     scene = read_scene(write_raw(tmp_path, header, np.arange(8, dtype=np.uint8)))
     assert "wavelength" not in scene.coords
-
-
-def test_not_a_header(tmp_path):
-    (tmp_path / "a.hdr").write_text("#!/bin/sh\nsamples = 1\n")
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "a.hdr")
-    (tmp_path / "b.hdr").write_bytes(b"ENVI\n" + bytes(range(256)) * 10)
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "b.hdr")
-    (tmp_path / "c.img").write_bytes(b"12")
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "c.img")
-
-
-def test_a_fifo_is_no_data_file(tmp_path):
-    write_raw(tmp_path, "ENVI\nsamples=1\nlines=1\nbands=1\ndata type=1\n", np.zeros(1, np.uint8))
-    (tmp_path / "cube.img").unlink()
-    os.mkfifo(tmp_path / "cube.img")
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "cube.hdr")

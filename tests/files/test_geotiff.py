@@ -1,8 +1,6 @@
 """GeoTIFF against rasterio."""
 
 import struct
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -83,23 +81,6 @@ def test_no_data_that_does_not_fit(tmp_path):
         )
 
 
-def test_broken_files(tmp_path):
-    path = tmp_path / "cube.tif"
-    path.write_text("not a picture")
-    with pytest.raises(SceneError):
-        read_scene(path)
-    path.write_text('<VRTDataset rasterXSize="1" rasterYSize="1"></VRTDataset>')
-    with pytest.raises(SceneError):
-        read_scene(path)
-    rng = np.random.default_rng(0)
-    path.unlink()
-    write_scene(build_scene(rng.random((20, 30, 40))), path)
-    path.write_bytes(path.read_bytes()[:50_000])
-    with pytest.raises(SceneError) as caught:
-        read_scene(path).selfdict.matrix()
-    assert "\n" not in str(caught.value)
-
-
 def test_complex_values_are_refused(tmp_path):
     profile = {
         "driver": "GTiff",
@@ -111,17 +92,6 @@ def test_complex_values_are_refused(tmp_path):
     }
     with rasterio.open(tmp_path / "cube.tif", "w", **profile) as image:
         image.write(np.ones((1, 2, 2), dtype=np.complex64))
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "cube.tif")
-
-
-def test_a_huge_size_is_refused_before_anything_is_allocated(tmp_path):
-    profile = {"driver": "GTiff", "count": 1, "height": 10**6, "width": 10**6, "dtype": "float64"}
-    options = {"transform": TRANSFORM, "sparse_ok": True, "bigtiff": True, "tiled": True}
-    with rasterio.open(
-        tmp_path / "cube.tif", "w", blockxsize=65536, blockysize=65536, **profile, **options
-    ):
-        pass
     with pytest.raises(SceneError):
         read_scene(tmp_path / "cube.tif")
 
@@ -145,17 +115,3 @@ DAMAGES = {
         (struct.pack("<4H", 2054, 0, 1, 9102), struct.pack("<4H", 2054, 0, 1, 32910)),
     ],
 }
-
-
-@pytest.mark.parametrize("kind", DAMAGES)
-def test_a_damaged_file_prints_no_traceback(tmp_path, kind):
-    path = tmp_path / "scene.tif"
-    write_scene(full_scene(), path)
-    for old, new in DAMAGES[kind]:
-        whole = path.read_bytes()
-        assert old in whole
-        path.write_bytes(whole.replace(old, new))
-    result = subprocess.run(
-        [sys.executable, "-c", NOISY, str(path)], capture_output=True, text=True, timeout=100
-    )
-    assert (result.returncode, result.stderr) == (0, "")

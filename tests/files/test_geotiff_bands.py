@@ -6,7 +6,7 @@ import rasterio
 from affine import Affine
 from rasterio.control import GroundControlPoint
 
-from selfdict.scene import SceneError, matrix, read_scene, transform_of, valid_mask
+from selfdict.scene import matrix, read_scene, transform_of, valid_mask
 from selfdict.scene.metadata import notes_of, scaling_of
 
 VALUES = np.arange(1, 25, dtype="int16").reshape(3, 2, 4)
@@ -152,12 +152,6 @@ def test_fields_of_an_envi_header_that_gdal_has_copied(tmp_path):
     assert scene.good_band.values.tolist() == [True, False, True]
 
 
-def test_a_list_of_another_length_is_not_used(tmp_path):
-    scene = read_scene(write(tmp_path, envi={"wavelength": "{450, 503}", "bbl": "{1, 0}"}))
-    assert "wavelength" not in scene.coords
-    assert "good_band" not in scene.coords
-
-
 def test_falling_wavelengths_are_put_in_order(tmp_path):
     path = write(
         tmp_path,
@@ -230,11 +224,3 @@ def test_an_alpha_band_is_noted(tmp_path):
     ) as file:
         file.write(np.ones((4, 2, 4), dtype="uint8"))
     assert "the file has an alpha band" in notes_of(read_scene(path))[0]
-
-
-def test_a_file_of_statistics_of_any_size_is_not_loaded(tmp_path):
-    path = write(tmp_path)
-    with (tmp_path / "cube.tif.aux.xml").open("wb") as file:
-        file.truncate(2**32)
-    with pytest.raises(SceneError):
-        read_scene(path)

@@ -182,21 +182,3 @@ def test_wavelengths_are_looked_for_beside_a_spectrum_only(tmp_path):
     path.rename(deep / path.name)
     with pytest.raises(SceneError):
         read_library(deep / path.name)
-
-
-def test_a_damaged_table_of_wavelengths_is_named(tmp_path):
-    path = write_usgs(tmp_path)
-    (tmp_path / "splib07a_Wavelengths_ASD.txt").write_text(" a Record=1: Wavelengths\n0.4\nx\n")
-    for place in (path, tmp_path):
-        with pytest.raises(SceneError):
-            read_library(place)
-
-
-def test_one_long_spectrum_must_not_make_all_others_long(tmp_path):
-    """All rows of a library are as long as the longest: 1000 files of 600 bytes, one of 1 MB."""
-    for k in range(1000):
-        (tmp_path / f"{k}.txt").write_text(HEADER + "0.4 1\n0.5 2\n", encoding="iso-8859-1")
-    long = HEADER + "0.4 1\n" * 200_000
-    (tmp_path / "long.txt").write_text(long, encoding="iso-8859-1")
-    with pytest.raises(SceneError):
-        read_library(tmp_path)

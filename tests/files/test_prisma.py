@@ -12,7 +12,7 @@ from sensor_files import (
 )
 
 from selfdict import InputError
-from selfdict.scene import crs_of, matrix, read_scene, transform_of, unmix, valid_mask
+from selfdict.scene import crs_of, matrix, read_scene, transform_of, valid_mask
 
 OTHER_LEVEL = "HDFEOS/SWATHS/PRS_L1_HCO/Data Fields/VNIR_Cube"
 
@@ -147,9 +147,3 @@ def test_one_detector_alone(tmp_path):
     scene = read_scene(path)
     assert scene.wavelength.values.tolist() == [400.0, 500.0, 700.0, 950.0, 970.0]
     assert "the file has no SWIR_Cube" in scene.attrs["selfdict_notes"]
-
-
-def test_unmixing(tmp_path):
-    result = unmix(read_scene(write_prisma(tmp_path / "prisma.he5")), 2, method="spa")
-    assert result.n_valid == 19
-    assert result.crs == "EPSG:32633"

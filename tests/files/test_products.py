@@ -1,24 +1,19 @@
 """EnMAP and DESIS: an image beside a sidecar, in every way they can be named."""
 
-import pickle
 import re
 
 import numpy as np
 import pytest
-import rasterio
 import spectral.io.envi as independent
 import xarray as xr
 from sensor_files import (
     DESIS,
     EMPTY,
     ENMAP,
-    FWHM,
     GAIN,
     NODATA,
     OFFSET,
     SWIR,
-    TRANSFORM,
-    VNIR,
     WAVELENGTH,
     metadata,
     stored_values,
@@ -31,12 +26,7 @@ from selfdict.cli.source import Source
 from selfdict.files.formats import format_of
 from selfdict.scene import (
     SceneError,
-    crs_of,
-    matrix,
     read_scene,
-    transform_of,
-    unmix,
-    valid_mask,
     write_scene,
 )
 from selfdict.scene.metadata import notes_of, scaling_of
@@ -54,75 +44,6 @@ def product(request, tmp_path):
     return request.param, dict(zip(IDS, (image, sidecar, tmp_path)))
 
 
-@pytest.mark.parametrize("given", IDS)
-def test_values_and_dims(product, given):
-    name, paths = product
-    assert format_of(paths[given]) == name
-    scene = read_scene(paths[given])
-    assert scene.dims == ("band", "y", "x")
-    assert scene.dtype == np.int16
-    np.testing.assert_array_equal(scene.values, stored_values()[BANDS[name]])
-
-
-def test_wavelengths(product):
-    name, paths = product
-    scene = read_scene(paths["image"])
-    assert scene.wavelength.values.tolist() == [WAVELENGTH[k] for k in BANDS[name]]
-    assert scene.fwhm.values.tolist() == [FWHM[k] for k in BANDS[name]]
-    assert scene.wavelength.attrs["units"] == "nm"
-
-
-def test_scale(product):
-    name, paths = product
-    scene = read_scene(paths["image"])
-    np.testing.assert_array_equal(scaling_of(scene)[0], np.array(GAIN)[BANDS[name]])
-    np.testing.assert_array_equal(scaling_of(scene)[1], np.array(OFFSET)[BANDS[name]])
-    M = matrix(scene, drop_bad_bands=True)
-    good = [k for k in BANDS[name] if k != EMPTY - 1]
-    stored = stored_values()[good, 1:].reshape(len(good), -1)
-    expected = stored * np.array(GAIN)[good, None] + np.array(OFFSET)[good, None]
-    np.testing.assert_allclose(M, expected, rtol=1e-5, atol=1e-8)
-    assert any("stored value · gain + offset" in note for note in notes_of(scene))
-
-
-def test_no_data(product):
-    _, paths = product
-    scene = read_scene(paths["image"])
-    assert scene.attrs["_FillValue"] == NODATA
-    valid = valid_mask(scene, drop_bad_bands=True).values
-    assert not valid[0].any()
-    assert valid[1:].all()
-
-
-def test_bad_bands(product):
-    name, paths = product
-    scene = read_scene(paths["image"])
-    is_empty = np.array(BANDS[name]) == EMPTY - 1
-    np.testing.assert_array_equal(scene.good_band.values, ~is_empty)
-    assert any(
-        "bands that hold no data are marked as bad: 1 of 8" in note for note in notes_of(scene)
-    )
-
-
-def test_crs(product):
-    _, paths = product
-    scene = read_scene(paths["image"])
-    assert crs_of(scene).to_epsg() == 32633
-    assert transform_of(scene) == TRANSFORM
-
-
-@pytest.mark.parametrize("name", WRITERS)
-def test_memory(name, tmp_path, monkeypatch):
-    """Values are read block by block, in every process for itself."""
-    path, _ = WRITERS[name](tmp_path, image={"blockysize": 2})
-    monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 8 * 2 * 5 * 2)
-    scene = read_scene(path)
-    # Two rows of five pixels are a block.
-    assert scene.chunks[1] == (2, 2, 2)
-    # A cluster sends scenes to its workers.
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(scene)).values, scene.values)
-
-
 def test_without_its_sidecar(product):
     _, paths = product
     paths["sidecar"].unlink()
@@ -133,13 +54,6 @@ def test_without_its_sidecar(product):
     assert "is missing" in note
     # A GeoTIFF by order has no such note.
     assert notes_of(read_scene(paths["image"], format="geotiff")) == []
-
-
-def test_unmixing(product, tmp_path):
-    _, paths = product
-    result = unmix(read_scene(paths["folder"]), 2, method="spa")
-    assert result.n_valid == 25
-    assert result.endmembers.values.max() < 5
 
 
 @pytest.mark.parametrize("suffix", [".hdr", ".tif", ".nc", ".zarr"])
@@ -393,10 +307,32 @@ def test_a_sidecar_without_its_image(product):
         read_scene(paths["sidecar"])
 
 
-def test_the_sample_is_as_the_products_are(tmp_path):
-    """The image itself says nothing about its bands, which is why there are readers."""
-    path, _ = write_enmap(tmp_path)
-    with rasterio.open(path) as image:
-        assert image.scales == (1.0,) * 8
-        assert image.descriptions == (None,) * 8
-    assert sorted(VNIR + SWIR) == list(range(1, 9))
+@pytest.mark.parametrize("numbers", ["1,2,4,9", "0,2,4,6", "1-6", "9" * 6000, ",", "1,2,,4"])
+def test_lists_of_detectors_that_cannot_be_used(tmp_path, numbers):
+    path, sidecar = write_enmap(tmp_path)
+    sidecar.write_text(metadata().replace("1,2,4,6", numbers))
+    scene = read_scene(path)
+    assert scene.sizes["band"] == 8
+    assert "does not say which detector a band belongs to" in notes_of(scene)[-1]
+
+
+@pytest.mark.parametrize("spread", ["", "nan", "x"])
+def test_damaged_statistics_are_no_loss(tmp_path, spread):
+    path, sidecar = write_enmap(tmp_path)
+    sidecar.write_text(metadata().replace("0.125</std", f"{spread}</std"))
+    assert read_scene(path).good_band.values.tolist() == [True] * 4 + [False, True]
+
+
+def test_metadata_in_another_encoding(tmp_path):
+    path, sidecar = write_enmap(tmp_path)
+    sidecar.write_bytes(metadata().replace("UTF-8", "UTF-16").encode("utf-16"))
+    assert read_scene(path).sizes["band"] == 6
+
+
+def test_names_inside_a_sidecar_are_not_used(tmp_path):
+    """The metadata list files of the product, and a header may name its data file."""
+    _, sidecar = write_enmap(tmp_path)
+    sidecar.write_text(metadata(extra="<image><merge><name>/etc/passwd</name></merge></image>"))
+    assert read_scene(sidecar).shape == (6, 6, 5)
+    _, sidecar = write_desis(tmp_path, changes={"data file": "/etc/passwd"})
+    assert read_scene(sidecar).shape == (8, 6, 5)

@@ -5,20 +5,9 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-import rasterio
-import xarray as xr
+import table_files
 import zarr
-from affine import Affine
 from scipy.io import netcdf_file, savemat
-from sensor_files import (
-    write_aviris,
-    write_desis,
-    write_emit,
-    write_enmap,
-    write_neon,
-    write_prisma,
-    write_tanager,
-)
 
 from selfdict.scene import build_scene, write_scene
 
@@ -26,111 +15,17 @@ CUBE = np.random.default_rng(0).uniform(1, 100, (3, 4, 5))
 WAVELENGTH = np.array([400.0, 500.0, 600.0])
 
 
-def scene(dtype="float32"):
-    return build_scene(
-        CUBE.astype(dtype),
-        wavelength=WAVELENGTH,
-        fwhm=[9.0, 9.5, 10.0],
-        good_band=[True, False, True],
-        band_name=["blue", "grün", "red"],
-        crs="EPSG:32633",
-        transform=Affine(30.0, 0.0, 399_990.0, 0.0, -20.0, 5_300_010.0),
-        nodata=-1,
-    )
-
-
-def envi(folder):
-    for interleave in ("bsq", "bil", "bip"):
-        write_scene(scene(), folder / interleave / "cube.hdr", interleave=interleave)
-        yield folder / interleave / "cube.hdr"
-
-
-def geotiff(folder):
-    write_scene(scene("int16"), folder / "own" / "cube.tif")
-    yield folder / "own" / "cube.tif"
-    options = [
-        {"compress": "lzw", "tiled": True, "blockxsize": 16, "blockysize": 16},
-        {"interleave": "pixel", "compress": "packbits"},
-        {"bigtiff": "yes"},
-    ]
-    for k, option in enumerate(options):
-        path = folder / str(k) / "cube.tif"
-        profile = {"driver": "GTiff", "count": 3, "height": 4, "width": 5, "dtype": "uint16"}
-        with rasterio.open(path, "w", **profile, transform=Affine.scale(2), **option) as file:
-            file.write(CUBE.astype("uint16"))
-        yield path
-
-
-def enmap(folder):
-    image, _ = write_enmap(folder / "image")
-    yield image
-    # Empty bands are searched in the values.
-    _, sidecar = write_enmap(folder / "metadata", statistics=False, image={"compress": "lzw"})
-    yield sidecar
-
-
-def desis(folder):
-    image, _ = write_desis(folder / "image")
-    yield image
-    _, header = write_desis(folder / "header", image={"interleave": "band", "nodata": None})
-    yield header
-
-
 def netcdf(folder):
-    write_scene(scene(), folder / "own" / "cube.nc")
+    scene = build_scene(CUBE, wavelength=WAVELENGTH, crs="EPSG:32633", nodata=-1)
+    write_scene(scene, folder / "own" / "cube.nc")
     yield folder / "own" / "cube.nc"
-    plain = xr.DataArray(CUBE, dims=("band", "y", "x"), name="cube")
-    plain = plain.assign_coords(wavelength=("band", WAVELENGTH)).to_dataset()
-    plain.to_netcdf(folder / "h5" / "cube.nc", engine="h5netcdf")
-    yield folder / "h5" / "cube.nc"
-    for version in (1, 2):
-        path = folder / str(version) / "cube.nc"
-        with netcdf_file(path, "w", version=version) as file:
-            for name, size in (("band", 3), ("y", 4), ("x", 5)):
-                file.createDimension(name, size)
-            file.createVariable("cube", "f8", ("band", "y", "x"))[:] = CUBE
-            file.createVariable("wavelength", "f8", ("band",))[:] = WAVELENGTH
-        yield path
-
-
-def emit(folder):
-    yield write_emit(folder / "own" / "emit.nc", CUBE.transpose(1, 2, 0))
-
-
-def prisma(folder):
-    for k, storage in enumerate(({}, {"chunks": (2, 6, 3), "compression": "gzip"})):
-        yield write_prisma(folder / str(k) / "prisma.he5", **storage)
-
-
-def neon(folder):
-    for k, storage in enumerate(({}, {"chunks": (2, 3, 6), "compression": "gzip"})):
-        yield write_neon(folder / str(k) / "neon.h5", **storage)
-
-
-def tanager(folder):
-    yield write_tanager(folder / "ortho" / "tanager.h5")
-    yield write_tanager(folder / "basic" / "tanager.h5", swath=True)
-
-
-def aviris(folder):
-    yield write_aviris(folder / "plain" / "aviris.nc")
-    yield write_aviris(folder / "packed" / "aviris.nc", chunksizes=(2, 2, 4), zlib=True)
-
-
-def any_hdf5(folder):
-    for k, options in enumerate(({}, {"compression": "gzip", "shuffle": True})):
-        path = folder / str(k) / "cube.h5"
-        with h5py.File(path, "w") as file:
-            cube = file.create_dataset("group/cube", data=CUBE, **options)
-            cube.attrs["_FillValue"] = -1.0
-            cube.attrs["grid_mapping"] = "crs"
-            file["group/wavelength"] = WAVELENGTH
-            file["group/wavelength"].attrs["units"] = "nm"
-            file["group/wavelength"].make_scale("wavelength")
-            cube.dims[0].attach_scale(file["group/wavelength"])
-            file["crs"] = 0
-            file["crs"].attrs["GeoTransform"] = "600000 30 0 5000000 0 -30"
-        yield path
+    path = folder / "classic" / "cube.nc"
+    with netcdf_file(path, "w", version=2) as file:
+        for name, size in (("band", 3), ("y", 4), ("x", 5)):
+            file.createDimension(name, size)
+        file.createVariable("cube", "f8", ("band", "y", "x"))[:] = CUBE
+        file.createVariable("wavelength", "f8", ("band",))[:] = WAVELENGTH
+    yield path
 
 
 def matlab_hdf5(folder):
@@ -145,8 +40,6 @@ def matlab_hdf5(folder):
 
 
 def zarr_(folder):
-    write_scene(scene(), folder / "own" / "cube.zarr")
-    yield folder / "own" / "cube.zarr"
     for version in (2, 3):
         path = folder / str(version) / "cube.zarr"
         group = zarr.open_group(path, mode="w", zarr_format=version)
@@ -231,23 +124,15 @@ def write_usgs(folder):
 
 
 READERS = {
-    "envi": envi,
-    "geotiff": geotiff,
-    "enmap": enmap,
-    "desis": desis,
     "netcdf": netcdf,
-    "emit": emit,
-    "prisma": prisma,
-    "neon": neon,
-    "tanager": tanager,
-    "aviris": aviris,
-    "any_hdf5": any_hdf5,
-    "hdf5": matlab_hdf5,
+    "matlab 7.3": matlab_hdf5,
     "zarr": zarr_,
     "mat": mat,
     "npy": npy,
     "library": library,
 }
+# The products of sensors, ENVI, GeoTIFF and HDF5.
+PRODUCTS = table_files.WRITERS
 
 
 class _Folders:
@@ -266,8 +151,11 @@ def samples(reader):
     """Return the samples of a reader: the name to read, and all files as bytes by name."""
     found = []
     with tempfile.TemporaryDirectory() as name:
-        folder = _Folders(Path(name))
-        for path in READERS[reader](folder):
+        if reader in PRODUCTS:
+            paths = [PRODUCTS[reader](Path(name)).path]
+        else:
+            paths = READERS[reader](_Folders(Path(name)))
+        for path in paths:
             root = Path(path).parent
             files = {}
             for file in sorted(root.rglob("*")):
