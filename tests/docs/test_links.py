@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CHECK = ROOT / ".ci" / "check_links.py"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+NAMED = re.compile(r"`((?:tests|docs(?!/_build)|benchmarks|reproduce|selfdict)/[\w/.*-]+)")
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
@@ -17,6 +18,15 @@ def test_links_to_files_of_the_clone(name):
     links = LINK.findall((ROOT / name).read_text(encoding="utf-8"))
     files = [link.split("#")[0] for link in links if "://" not in link]
     assert [file for file in files if not (ROOT / file).exists()] == []
+
+
+def test_files_of_the_clone_that_pages_name_exist():
+    missing = []
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        for name in NAMED.findall(page.read_text(encoding="utf-8")):
+            if not any(ROOT.glob(name)) and not any(ROOT.glob(f"src/{name}")):
+                missing.append(f"{page.name}: {name}")
+    assert missing == []
 
 
 def check(folder):
