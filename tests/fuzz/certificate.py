@@ -1,10 +1,11 @@
 """Bounds against objectives in extended precision: none may exceed what a feasible point attains.
 
-A random problem of any kind (dense, sparse, with a dictionary, other losses, weights, float32 and
-float64) is certified, at a random feasible point or at the end of each solver. The bound is
-compared with the objective of feasible points near the optimum, evaluated in 80-bit floating point
-for the data as they are: weights of Ω are sums in that precision, and X is moved inside Ω by more
-than any rounding. Points outside of Ω, by 1e-5 to 10 times the limit of an entry, must be refused.
+A random problem of any kind (dense, sparse, with a dictionary, other losses, weights, squares of
+the gates, float32 and float64) is certified, at a random feasible point or at the end of each
+solver. The bound is compared with the objective of feasible points near the optimum, evaluated in
+80-bit floating point for the data as they are: weights of Ω are sums in that precision, and X is
+moved inside Ω by more than any rounding. Points outside of Ω, by 1e-5 to 10 times the limit of an
+entry, must be refused.
 ``python -m fuzz.certificate --problems 10000`` runs it at length.
 """
 
@@ -83,9 +84,16 @@ def random_problem(rng):
         ][int(rng.integers(5))]
     energy = loss.total(M.astype(float), np.ones(n)) or 1.0
     mu = energy * 10.0 ** rng.uniform(-9, 1)
+    smooth = 0.0
+    if rng.random() < 0.4:
+        smooth = energy * 10.0 ** rng.uniform(-9, 1)
+        mu *= rng.random() < 0.8  # the squares alone, too
     data = csc_array(M) if sparse else M
     kind = ("sparse" if sparse else "D" if "D" in options else "dense", type(loss).__name__)
-    return Problem(data, mu, loss=loss, **options), M, options, (*kind, np.dtype(dtype).name)
+    if smooth > 0:
+        kind = (*kind, "smooth")
+    problem = Problem(data, mu, loss=loss, smooth=smooth, **options)
+    return problem, M, options, (*kind, np.dtype(dtype).name)
 
 
 def exact_objective(problem, M, options, X, t):
@@ -108,7 +116,8 @@ def exact_objective(problem, M, options, X, t):
     R = M_long - atoms @ X
     s = options.get("sample_weight", np.ones(M.shape[1])).astype(LONG)
     p = options.get("p", np.ones(len(t))).astype(LONG)
-    return (s * loss_value(problem.loss, R)).sum() + LONG(problem.mu) * (p * t).sum()
+    penalty = LONG(problem.mu) * (p * t).sum() + LONG(problem.smooth) * (t * t).sum() / 2
+    return (s * loss_value(problem.loss, R)).sum() + penalty
 
 
 def loss_value(loss, R):

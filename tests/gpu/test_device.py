@@ -14,7 +14,7 @@ if not torch.cuda.is_available():  # before the kernels are compiled, which happ
     os.environ["TRITON_INTERPRET"] = "1"
 triton = pytest.importorskip("triton")
 
-from selfdict import project_omega  # noqa: E402
+import naive  # noqa: E402
 from selfdict.compute import device as choose  # noqa: E402
 from selfdict.gpu import matrix, nnls, projection, screening  # noqa: E402
 
@@ -46,21 +46,24 @@ def step_problem(n, dtype, seed=0):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(("n", "held"), [(64, True), (300, True), (300, False)])
-def test_step_of_a_row_held_or_in_chunks(n, held, dtype, monkeypatch):
+@pytest.mark.parametrize("weight", [1.0, 1.7], ids=["linear", "smooth"])
+def test_step_of_a_row_held_or_in_chunks(n, held, weight, dtype, monkeypatch):
     from selfdict.gpu import triton_projection
 
     V, Y, Y_old, t, t_old, beta, penalty, w = step_problem(n, dtype)
     X = (V + Y[7:13] + beta * (Y[7:13] - Y_old[7:13])).double()
     X[range(6), range(7, 13)] -= 0.05
     expected = Y_old.double().cpu().numpy().copy()
-    expected[7:13] = project_omega(X.cpu().numpy(), w.double().cpu().numpy(), rows=np.arange(7, 13))
+    expected[7:13] = naive.weighted_projection(
+        X.cpu().numpy(), w.double().cpu().numpy(), np.arange(7, 13), weight
+    )
     assert 0 < np.count_nonzero(np.diagonal(expected)[7:13]) < 5
     if not held:
         monkeypatch.setattr(triton_projection, "_REGISTER_BYTES", 1)
         monkeypatch.setattr(triton_projection, "_CHUNK_ENTRIES", 128)
     for step in (triton_projection.gradient_step, projection.plain_step):
         new, new_t = Y_old.clone(), t_old.clone()
-        step(V.clone(), Y, new, t, new_t, beta, penalty, w, 7)
+        step(V.clone(), Y, new, t, new_t, beta, penalty, torch.full_like(beta, weight), w, 7)
         atol = 2e-7 if dtype == torch.float32 else 1e-15
         np.testing.assert_allclose(new.cpu(), expected, rtol=0, atol=atol)
         np.testing.assert_array_equal(new_t[7:13].cpu(), new.diagonal()[7:13].cpu())

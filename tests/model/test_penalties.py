@@ -1,68 +1,34 @@
 """Penalties of the gates: what the paper's one is, and what another one needs to be solved."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from selfdict import Problem, Status, WorkingSet, certify, mu_heuristic
+from cubic import Cubic, CubicProblem
+from selfdict import (
+    Conic,
+    FastGradient,
+    Problem,
+    Status,
+    UnsupportedError,
+    WorkingSet,
+    certify,
+    mu_heuristic,
+)
 from selfdict.datasets import make_mixtures
-from selfdict.model.dual import rounded_down
-from selfdict.model.penalties import Linear, Penalty
+from selfdict.model.penalties import Linear, Penalty, Smooth
+
+PRICES = np.array([0.3, 1.0, 2.0])
+PENALTIES = {
+    "linear": Linear(PRICES),
+    "smooth": Smooth(PRICES, 0.7),
+    "smooth without prices": Smooth(np.zeros(3), 0.7),
+    "cubic": Cubic(PRICES, 0.7),
+}
 
 
-@dataclass(frozen=True, eq=False)
-class Smooth(Penalty):
-    """π_i(t) = a_i t + ½ν t²: near-duplicates share their weight."""
-
-    prices: np.ndarray
-    nu: float
-
-    @property
-    def slope(self):
-        return self.prices
-
-    def take(self, rows):
-        return Smooth(self.prices[rows], self.nu)
-
-    def closing(self, is_closed):
-        return Smooth(np.where(is_closed, np.inf, self.prices), self.nu)
-
-    def value(self, t):
-        return float(self.prices @ t + 0.5 * self.nu * t @ t)
-
-    def gradient(self, t):
-        return self.prices + self.nu * t
-
-    def curvature(self, t):
-        return np.full(len(t), self.nu)
-
-    def _opening(self, y):
-        """The t that attains the conjugate."""
-        return np.clip((y - self.prices) / self.nu, 0.0, 1.0)
-
-    def conjugate(self, y):
-        t = self._opening(y)
-        return np.where(t > 0, t * (y - np.where(t > 0, self.prices, 0.0) - 0.5 * self.nu * t), 0.0)
-
-    def best_scaling(self, linear, quadratic, scores):
-        # the derivative falls with c
-        low = 0.0
-        high = max(linear, 0.0) / max(quadratic, 1e-300)
-        for _ in range(100):
-            c = 0.5 * (low + high)
-            if linear - c * quadratic - scores @ self._opening(c * scores) > 0:
-                low = c
-            else:
-                high = c
-        excess = float(self.conjugate(low * scores).sum())
-        return low, rounded_down(low * linear, 0.5 * low * low * quadratic, excess)
-
-
-PENALTIES = [Linear(np.array([0.3, 1.0, 2.0])), Smooth(np.array([0.3, 1.0, 2.0]), 0.7)]
-
-
-@pytest.mark.parametrize("penalty", PENALTIES, ids=["linear", "smooth"])
+@pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
 def test_the_parts_of_a_penalty_belong_together(penalty):
     t = np.array([0.2, 0.0, 0.9])
     h = 1e-6
@@ -80,7 +46,7 @@ def test_the_parts_of_a_penalty_belong_together(penalty):
             assert one.conjugate(np.array([y]))[0] == pytest.approx(largest, abs=1e-6)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES, ids=["linear", "smooth"])
+@pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
 def test_the_best_scaling_is_the_best(penalty):
     scores = np.array([0.5, 1.1, -1.0])
     c, value = penalty.best_scaling(1.0, 0.8, scores)
@@ -90,27 +56,44 @@ def test_the_best_scaling_is_the_best(penalty):
     assert c == pytest.approx(grid[np.argmax(values)], abs=2e-3)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES, ids=["linear", "smooth"])
+@pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
 def test_closed_rows_cost_nothing_and_never_open(penalty):
     closed = penalty.closing(np.array([False, True, False]))
     assert closed.conjugate(np.full(3, 1e6))[1] == 0.0
     np.testing.assert_array_equal(np.isinf(closed.slope), [False, True, False])
 
 
-def test_another_penalty_is_solved_and_certified(monkeypatch):
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=50)
+def test_the_general_scaling_is_that_of_the_linear_penalty(seed):
+    """By bisection where the kinks of the linear one are sorted."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(1, 30))
+    penalty = Linear(rng.random(k))
+    linear = rng.random() * k
+    quadratic = rng.choice([0.0, rng.random()])
+    scores = rng.normal(size=k)
+    exact = penalty.best_scaling(linear, quadratic, scores)
+    bisected = Penalty.best_scaling(penalty, linear, quadratic, scores)
+    if np.isfinite(exact[1]) and exact[0] < 1e6:
+        assert bisected[1] == pytest.approx(exact[1], rel=1e-9, abs=1e-9)
+
+
+def test_another_penalty_is_solved_and_certified():
     """All that the working set and the certificate ask of a penalty is its interface."""
     M = np.maximum(make_mixtures(12, 150, 4, noise=0.02, random_state=0)[0], 0.0)
     M[:, 1::2] = M[:, ::2] * (1 + 1e-3 * np.random.default_rng(0).random((12, 75)))
-    problem = Problem(M, mu_heuristic(M, 4))
-    plain = WorkingSet(tol=1e-9).solve(problem)
-    monkeypatch.setattr(Problem, "penalty_at", lambda self, mu: Smooth(mu * self.p, mu))
+    mu = mu_heuristic(M, 4)
+    plain = WorkingSet(tol=1e-9).solve(Problem(M, mu))
+    problem = CubicProblem(M, mu)
     shared = WorkingSet(tol=1e-9).solve(problem)
     assert shared.status is Status.CONVERGED
-    assert shared.gap <= 1e-9
-    certified = certify(shared)
-    assert certified.gap <= 1e-8
-    # the weights that are best without the square are a feasible point with it
-    other = certify(plain)
+    assert certify(shared).gap <= 1e-8
+    # the weights that are best without the cube are a feasible point with it
+    other = certify(plain.for_problem(problem))
     assert shared.dual_bound <= other.objective
     assert shared.objective < other.objective
     assert len(shared.support) > len(plain.support)
+    for solver in (FastGradient(), Conic()):
+        with pytest.raises(UnsupportedError):
+            solver.solve(problem)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from cubic import CubicProblem
 from selfdict import (
     FGNSR,
     Candidates,
@@ -30,13 +31,14 @@ SOLVERS = dict(Solver.registered)
 ROWS, COLUMNS = 6, 12
 TARGETS = {Feature.RESIDUAL_TARGET, Feature.TRACE_TARGET}
 LOSSES = {Feature.WEIGHTED_LOSS, Feature.GENERAL_LOSS}
+PENALTIES = {Feature.SMOOTH, Feature.GENERAL_PENALTY, Feature.CONSTRAINT}
 
 SINGLES = [frozenset({feature}) for feature in Feature]
 # a problem has one loss; and one penalty, which is steered to one target, or a bound instead
 PAIRS = [
     frozenset(pair)
     for pair in combinations(Feature, 2)
-    if not (set(pair) <= TARGETS | {Feature.CONSTRAINT} or set(pair) <= LOSSES)
+    if not any(set(pair) <= each for each in (TARGETS | {Feature.CONSTRAINT}, LOSSES, PENALTIES))
 ]
 ASKED = [frozenset(), *SINGLES, *PAIRS]
 WITHOUT_GPU = [asked for asked in ASKED if Feature.GPU not in asked]
@@ -69,6 +71,10 @@ def problem_with(asked):
         options["mu"] = 0.1
     if Feature.SPARSE in asked:
         M = sp.csc_array(np.where(M > 0.3, M, 0.0))
+    if Feature.SMOOTH in asked:
+        options["smooth"] = 0.05
+    if Feature.GENERAL_PENALTY in asked:
+        return CubicProblem(M, **options)
     return Problem(M, **options)
 
 
@@ -148,9 +154,9 @@ def test_what_is_declared_is_solved_and_the_rest_refused_before_work_starts(
     solver = solver_for(name, asked)
     if not is_declared(name, asked):
         monkeypatch.setattr(SOLVERS[name], "_solve", never)
-        with pytest.raises(UnsupportedError, match=f"^{name} does not take "):
+        with pytest.raises(UnsupportedError):
             solver.check(problem)
-        with pytest.raises(UnsupportedError, match=f"^{name} does not take "):
+        with pytest.raises(UnsupportedError):
             solver.solve(problem)
         return
     solver.check(problem)
@@ -181,9 +187,9 @@ def test_on_a_gpu_what_is_declared_passes_the_check_and_the_rest_is_refused(
         if is_declared(name, asked):
             solver.check(data)
             continue
-        with pytest.raises(UnsupportedError, match=f"^{name} does not take "):
+        with pytest.raises(UnsupportedError):
             solver.check(data)
-        with pytest.raises(UnsupportedError, match=f"^{name} does not take "):
+        with pytest.raises(UnsupportedError):
             solver.solve(data)
 
 

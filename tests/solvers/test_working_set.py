@@ -23,7 +23,7 @@ from selfdict.columns.memory import MemoryColumns
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.kernels.curvature import curvature
 from selfdict.kernels.gates import fit_columns
-from selfdict.model.penalties import Linear
+from selfdict.model.penalties import Linear, Smooth
 from selfdict.model.screening import positive_sums
 from selfdict.solvers import search
 from selfdict.solvers.iteration import Iteration
@@ -472,13 +472,18 @@ def test_a_penalty_out_of_reach_is_not_looked_for_long():
     assert np.all(np.diff(seen) > 0)
 
 
-def test_of_multiples_of_one_column_only_the_first_joins():
+@pytest.mark.parametrize(
+    ("penalty", "joining"),
+    [(Linear(np.full(4, 0.6)), [1, 2]), (Smooth(np.full(4, 0.6), 0.1), [1, 2, 0])],
+    ids=["linear", "smooth"],
+)
+def test_of_multiples_of_one_column_only_the_first_joins_unless_they_share(penalty, joining):
     M = np.array([[1.0, 0.0, 2.0, 0.5], [0.0, 1.0, 0.0, 0.5]])
     gates = Gates(MemoryColumns(M, np.abs(M).sum(axis=0), np.ones(4)))
     rows, violation = violating_rows(
-        np.array([1.0, 3.0, 2.0, 0.5]), np.full(4, 0.6), None, gates, rounding=1e-10
+        np.array([1.0, 3.0, 2.0, 0.5]), penalty, None, gates, rounding=1e-10
     )
-    assert rows.tolist() == [1, 2]
+    assert rows.tolist() == joining
     assert violation == pytest.approx(2.4)
 
 

@@ -25,7 +25,7 @@ _RENAMED = {
 }
 _ARGUMENTS = (
     *_RENAMED,
-    *("method", "candidates", "mu", "library", "names", "endmembers", "abundances"),
+    *("method", "candidates", "mu", "smooth", "library", "names", "endmembers", "abundances"),
     *("keep_bands", "uncertainty", "prove", "compare", "layout", "variable", "shape"),
 )
 _ARGUMENT = re.compile(

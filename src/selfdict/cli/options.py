@@ -221,6 +221,16 @@ model = options(
         help="fgnsr: the penalty; default: chosen by the program.",
     ),
     option(
+        "--smooth",
+        panel="Model",
+        type=click.FloatRange(min=0),
+        metavar="NUMBER",
+        default=0.0,
+        rare=True,
+        help="fgnsr: let pixels that are nearly alike share their weight: the more, the larger "
+        "this multiple of the penalty; default: 0.",
+    ),
+    option(
         "--endmembers",
         panel="Model",
         type=click.Choice(["auto", "pixels", "average"]),

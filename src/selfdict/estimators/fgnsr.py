@@ -89,6 +89,9 @@ class FGNSR(SelfDictionaryEstimator):
     mu : "auto" or float, default="auto"
         The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`, or for a
         ``dictionary`` and denoised data the noise left, see :class:`selfdict.Denoising`.
+    smooth : float, default=0.0
+        The weight ν of the squares in the penalty μ pᵀt + ½ν Σ t_i², t = diag(X), in units of μ:
+        points that are nearly alike then share their weight, see :doc:`/smooth`.
     target : ("residual", eps) or ("trace", value), optional
         Steer the penalty until ‖M − MX‖_F is ``eps``, or the trace of X (the sum of the gates) is
         ``value``.
@@ -184,6 +187,7 @@ class FGNSR(SelfDictionaryEstimator):
         "denoise": ["boolean"],
         "compress": [None, Interval(Integral, 1, None, closed="left"), Compression],
         "mu": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "smooth": [Interval(Real, 0, None, closed="left")],
         "target": [None, tuple, list],
         "postprocess": [StrOptions({"auto", "diagonal", "spa", "clusters", "exchange"})],
         "tol": [None, Interval(Real, 0, None, closed="left")],
@@ -218,6 +222,7 @@ class FGNSR(SelfDictionaryEstimator):
         denoise: bool = True,
         compress: int | Compression | None = None,
         mu: str | float = "auto",
+        smooth: float = 0.0,
         target: Target | None = None,
         postprocess: str = "auto",
         tol: float | None = None,
@@ -235,6 +240,7 @@ class FGNSR(SelfDictionaryEstimator):
         self.denoise = denoise
         self.compress = compress
         self.mu = mu
+        self.smooth = smooth
         self.target = target
         self.postprocess = postprocess
         self.tol = tol
@@ -405,6 +411,7 @@ class FGNSR(SelfDictionaryEstimator):
             candidates=candidates,
             compression=as_compression(self.compress),
             mu=as_mu(self.mu),
+            smooth=float(self.smooth),
         )
         return recipe, reason
 

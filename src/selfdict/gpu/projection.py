@@ -12,6 +12,7 @@ def gradient_step(
     t_old: Tensor,  # (n,): that of Y_old; the new one is written here
     beta: Tensor,  # (): the weight of the extrapolation
     penalty: Tensor,  # (n,): μ p times the step length
+    weight: Tensor,  # (): of the square of a gate, as in selfdict.kernels.projection
     w: Tensor,  # (n,): the weights of Ω
     start: int,  # the row of X that V[0] belongs to
 ) -> None:
@@ -19,9 +20,9 @@ def gradient_step(
     if has_triton(V):
         from selfdict.gpu.triton_projection import gradient_step as fused
 
-        fused(V, Y, Y_old, t, t_old, beta, penalty, w, start)
+        fused(V, Y, Y_old, t, t_old, beta, penalty, weight, w, start)
     else:
-        plain_step(V, Y, Y_old, t, t_old, beta, penalty, w, start)
+        plain_step(V, Y, Y_old, t, t_old, beta, penalty, weight, w, start)
 
 
 def plain_step(
@@ -32,6 +33,7 @@ def plain_step(
     t_old: Tensor,
     beta: Tensor,
     penalty: Tensor,
+    weight: Tensor,
     w: Tensor,
     start: int,
 ) -> None:
@@ -41,11 +43,11 @@ def plain_step(
     local = torch.arange(len(V), device=V.device)
     V += Y[rows] + beta * (Y[rows] - Y_old[rows])
     V[local, start + local] -= penalty[rows]
-    Y_old[rows] = project(V, w, start, t[rows])
+    Y_old[rows] = project(V, w, start, t[rows], weight)
     t_old[rows] = Y_old[start + local, start + local]
 
 
-def project(X: Tensor, w: Tensor, start: int, guess: Tensor) -> Tensor:
+def project(X: Tensor, w: Tensor, start: int, guess: Tensor, weight: Tensor) -> Tensor:
     """Project rows ``start`` onwards of X onto Ω, with Newton's method for all gates at once.
 
     Notation and method are those of :mod:`selfdict.kernels.projection`. ``guess`` holds the gates
@@ -57,13 +59,13 @@ def project(X: Tensor, w: Tensor, start: int, guess: Tensor) -> Tensor:
     inverse = torch.where(wi > 0, 1 / wi, 0.0)
     own = X[local, start + local][:, None]
     X[local, start + local] = 0.0
-    lowest = torch.where(wi > 0, own.clamp(0.0, 1.0), 0.0)
+    lowest = torch.where(wi > 0, (own / weight).clamp(0.0, 1.0), 0.0)
 
     def newton(t: Tensor) -> Tensor:
         active = torch.where(w * (t * inverse) < X, w, 0.0)
         num = (active * X).sum(dim=1, keepdim=True)
         den = (active * w).sum(dim=1, keepdim=True)
-        new = wi * (wi * own + num) / (wi**2 + den)
+        new = wi * (wi * own + num) / (weight * wi**2 + den)
         return torch.where(wi > 0, torch.maximum(new, lowest).clamp(max=1.0), 0.0)
 
     t = torch.maximum(guess[:, None], lowest).clamp(max=1.0)

@@ -27,12 +27,13 @@ def gradient_step(
     t_old: Tensor,
     beta: Tensor,
     penalty: Tensor,
+    weight: Tensor,
     w: Tensor,
     start: int,
 ) -> None:
     """See :func:`selfdict.gpu.projection.gradient_step`."""
     n = V.shape[1]
-    arguments = (V, Y, Y_old, t, t_old, beta, penalty, w, start, n)
+    arguments = (V, Y, Y_old, t, t_old, beta, penalty, weight, w, start, n)
     if n * V.element_size() > _REGISTER_BYTES:
         _step_in_chunks[(len(V),)](*arguments, CHUNK=_CHUNK_ENTRIES, num_warps=16)
         return
@@ -45,11 +46,12 @@ def gradient_step(
 
 
 @triton.jit
-def _begin(V, t, t_old, beta, penalty, w, row, i, n):
+def _begin(V, t, t_old, beta, penalty, weight, w, row, i, n):
     """Return what a program knows before it reads its row.
 
-    These are the diagonal entry to be projected, w_i, 1/w_i, the smallest possible gate, a guess of
-    the gate, and whether the row is nonzero in ``Y`` or ``Y_old``.
+    These are the diagonal entry to be projected, w_i, 1/w_i, the weight of the square of the gate
+    times w_i², the smallest possible gate, a guess of the gate, and whether the row is nonzero in
+    ``Y`` or ``Y_old``.
     """
     guess = tl.load(t + i)
     is_open = (guess > 0.0) | (tl.load(t_old + i) > 0.0)
@@ -58,8 +60,10 @@ def _begin(V, t, t_old, beta, penalty, w, row, i, n):
         own += guess + tl.load(beta) * (guess - tl.load(t_old + i))
     wi = tl.load(w + i)
     inverse = tl.where(wi > 0.0, 1.0 / tl.where(wi > 0.0, wi, 1.0), 0.0)
-    lowest = tl.minimum(tl.maximum(own, 0.0), 1.0)
-    return own, wi, inverse, lowest, tl.minimum(tl.maximum(guess, lowest), 1.0), is_open
+    stretch = tl.load(weight)
+    lowest = tl.minimum(tl.maximum(own / stretch, 0.0), 1.0)
+    first = tl.minimum(tl.maximum(guess, lowest), 1.0)
+    return own, wi, inverse, stretch * wi * wi, lowest, first, is_open
 
 
 @triton.jit
@@ -78,9 +82,9 @@ def _load(V, Y, Y_old, beta, row, i, j, n, is_open):
 
 
 @triton.jit
-def _root(own, wi, num, den, lowest):
+def _root(own, wi, own_square, num, den, lowest):
     """Return the root of the linear piece of c' with the sums ``num`` and ``den``; 0 if w_i = 0."""
-    square = tl.where(wi > 0.0, wi * wi + den, 1.0)
+    square = tl.where(wi > 0.0, own_square + den, 1.0)
     root = tl.minimum(tl.maximum(wi * (wi * own + num) / square, lowest), 1.0)
     return tl.where(wi > 0.0, root, 0.0)
 
@@ -98,11 +102,11 @@ def _sums(x, w, threshold):
 
 
 @triton.jit
-def _newton(x, wx, y, wy, own, wi, gate, inverse, lowest):
+def _newton(x, wx, y, wy, own, wi, own_square, gate, inverse, lowest):
     """Take a Newton step for the gate of a row held in the pieces x and y."""
     num, den = _sums(x, wx, gate * inverse)
     num_y, den_y = _sums(y, wy, gate * inverse)
-    return _root(own, wi, num + num_y, den + den_y, lowest)
+    return _root(own, wi, own_square, num + num_y, den + den_y, lowest)
 
 
 @triton.jit
@@ -114,22 +118,36 @@ def _store(Y_old, i, j, n, x, w, gate, inverse):
 
 @triton.jit
 def _step_in_registers(
-    V, Y, Y_old, t, t_old, beta, penalty, w, start, n, HEAD: tl.constexpr, TAIL: tl.constexpr
+    V,
+    Y,
+    Y_old,
+    t,
+    t_old,
+    beta,
+    penalty,
+    weight,
+    w,
+    start,
+    n,
+    HEAD: tl.constexpr,
+    TAIL: tl.constexpr,
 ):
     row = tl.program_id(0).to(tl.int64)  # int64: row * n may exceed 2³¹
     i = row + start
-    own, wi, inverse, lowest, gate, is_open = _begin(V, t, t_old, beta, penalty, w, row, i, n)
+    own, wi, inverse, own_square, lowest, gate, is_open = _begin(
+        V, t, t_old, beta, penalty, weight, w, row, i, n
+    )
     head = tl.arange(0, HEAD)
     tail = HEAD + tl.arange(0, TAIL)
     x = _load(V, Y, Y_old, beta, row, i, head, n, is_open)
     y = _load(V, Y, Y_old, beta, row, i, tail, n, is_open)
     wx = tl.load(w + head, mask=head < n, other=0.0)
     wy = tl.load(w + tail, mask=tail < n, other=0.0)
-    new = _newton(x, wx, y, wy, own, wi, gate, inverse, lowest)
+    new = _newton(x, wx, y, wy, own, wi, own_square, gate, inverse, lowest)
     moving = new != gate
     while moving:
         gate = new
-        new = _newton(x, wx, y, wy, own, wi, gate, inverse, lowest)
+        new = _newton(x, wx, y, wy, own, wi, own_square, gate, inverse, lowest)
         moving = new > gate
     if is_open | (gate > 0.0):
         _store(Y_old, i, head, n, x, wx, gate, inverse)
@@ -138,7 +156,7 @@ def _step_in_registers(
 
 
 @triton.jit
-def _newton_chunked(V, w, row, n, own, wi, gate, inverse, lowest, CHUNK: tl.constexpr):
+def _newton_chunked(V, w, row, n, own, wi, own_square, gate, inverse, lowest, CHUNK: tl.constexpr):
     """Take a Newton step for the gate of a row that lies in V."""
     num = tl.zeros((CHUNK,), V.dtype.element_ty)
     den = tl.zeros((CHUNK,), V.dtype.element_ty)
@@ -149,14 +167,16 @@ def _newton_chunked(V, w, row, n, own, wi, gate, inverse, lowest, CHUNK: tl.cons
         active = tl.where(x > wj * (gate * inverse), wj, 0.0)
         num += active * x
         den += active * wj
-    return _root(own, wi, tl.sum(num), tl.sum(den), lowest)
+    return _root(own, wi, own_square, tl.sum(num), tl.sum(den), lowest)
 
 
 @triton.jit
-def _step_in_chunks(V, Y, Y_old, t, t_old, beta, penalty, w, start, n, CHUNK: tl.constexpr):
+def _step_in_chunks(V, Y, Y_old, t, t_old, beta, penalty, weight, w, start, n, CHUNK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     i = row + start
-    own, wi, inverse, lowest, gate, is_open = _begin(V, t, t_old, beta, penalty, w, row, i, n)
+    own, wi, inverse, own_square, lowest, gate, is_open = _begin(
+        V, t, t_old, beta, penalty, weight, w, row, i, n
+    )
     num = tl.zeros((CHUNK,), V.dtype.element_ty)
     den = tl.zeros((CHUNK,), V.dtype.element_ty)
     for first in range(0, n, CHUNK):  # the first Newton step, while the row is computed
@@ -167,11 +187,11 @@ def _step_in_chunks(V, Y, Y_old, t, t_old, beta, penalty, w, start, n, CHUNK: tl
         num += active * x
         den += active * wj
         tl.store(V + row * n + j, x, mask=j < n)
-    new = _root(own, wi, tl.sum(num), tl.sum(den), lowest)
+    new = _root(own, wi, own_square, tl.sum(num), tl.sum(den), lowest)
     moving = new != gate
     while moving:
         gate = new
-        new = _newton_chunked(V, w, row, n, own, wi, gate, inverse, lowest, CHUNK)
+        new = _newton_chunked(V, w, row, n, own, wi, own_square, gate, inverse, lowest, CHUNK)
         moving = new > gate
     if is_open | (gate > 0.0):
         for first in range(0, n, CHUNK):

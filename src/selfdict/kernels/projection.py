@@ -6,7 +6,8 @@ reach the exact root after finitely many. One step is one pass over a row in cac
 heap instead.
 
 Below, ``own`` is the row's own entry x_i. It is taken out of the row (a zero does not enter the
-sums) and becomes the gate.
+sums) and becomes the gate. A penalty ½ν t² of the gate adds ν times the step length to the weight
+one of (t − own)²: ``weight`` is their sum.
 """
 
 from selfdict._validation import Array
@@ -63,9 +64,10 @@ def _clip(z: Array, w: Array, ratio: float, out: Array) -> tuple[float, float]:
 
 
 @jit
-def _newton(own: float, wi: float, num: float, den: float, upper: float) -> float:
+def _newton(own: float, wi: float, num: float, den: float, upper: float, weight: float) -> float:
     """Return the gate at which c' would vanish if the same entries stayed above their bounds."""
-    return min(max(wi * (wi * own + num) / (wi * wi + den), max(own, 0.0)), upper)
+    root = wi * (wi * own + num) / (weight * wi * wi + den)
+    return min(max(root, max(own / weight, 0.0)), upper)
 
 
 @jit
@@ -82,7 +84,7 @@ def project_row(z: Array, w: Array, i: int, upper: float) -> None:
     while new > t:  # false for NaN, which would otherwise never end
         t = new
         num, den = _sums(z, w, z.dtype.type(t) / wi)
-        new = _newton(own, wi, num, den, upper)
+        new = _newton(own, wi, num, den, upper, 1.0)
     _clip(z, w, z.dtype.type(t) / wi, z)
     z[i] = t
 
@@ -131,6 +133,7 @@ def gradient_step(
     beta: float,
     step: float,
     penalty: Array,
+    weight: float,
     w: Array,
     first_row: int,
     gate: int,
@@ -162,17 +165,17 @@ def gradient_step(
             left = _descend(v[:c], y[:c], out[:c], beta, step, w[:c], ratio)
             right = _descend(v[c + 1 :], y[c + 1 :], out[c + 1 :], beta, step, w[c + 1 :], ratio)
             v[c] = 0.0
-            new = _newton(own, wi, left[0] + right[0], left[1] + right[1], 1.0)
+            new = _newton(own, wi, left[0] + right[0], left[1] + right[1], 1.0, weight)
             if new == 0.0 and ratio > 0.0:
                 # The guess lay so far right of the root that the step led below zero: a step from
                 # zero itself tells whether the root is zero.
                 num, den = _sums(v, w, real(0.0))
-                new = _newton(own, wi, num, den, 1.0)
+                new = _newton(own, wi, num, den, 1.0, weight)
         else:
             own = step * (v[c] - penalty[i])
             v[c] = 0.0
             num, den = _sums(v, w, real(0.0))
-            new = _newton(own, wi, step * num, den, 1.0)
+            new = _newton(own, wi, step * num, den, 1.0, weight)
             if new > 0.0:  # a row that stays zero need not be scaled
                 for j in range(len(v)):
                     v[j] *= step
@@ -180,7 +183,7 @@ def gradient_step(
         while new > t:  # each Newton step writes what it sums, so the last one wrote the answer
             t = new
             num, den = _clip(v, w, real(t) / wi, out)
-            new = _newton(own, wi, num, den, 1.0)
+            new = _newton(own, wi, num, den, 1.0, weight)
         if t > 0.0:
             out[c] = t
         elif open_old[i]:

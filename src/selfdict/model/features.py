@@ -20,6 +20,8 @@ class Feature(Enum):
     RESIDUAL_TARGET = 'the target ("residual", eps)'
     TRACE_TARGET = 'the target ("trace", value)'
     CONSTRAINT = "epsilon, model (4)"
+    SMOOTH = "smooth, squares of the gates"
+    GENERAL_PENALTY = "a penalty that is not quadratic"
     GPU = 'device="cuda"'
 
     def __str__(self) -> str:
@@ -43,6 +45,8 @@ def features_of(problem: Problem, device: Device = None) -> frozenset[Feature]:
         Feature.RESIDUAL_TARGET: problem.target is not None and problem.target[0] == "residual",
         Feature.TRACE_TARGET: problem.target is not None and problem.target[0] == "trace",
         Feature.CONSTRAINT: problem.epsilon is not None,
+        Feature.SMOOTH: problem.smooth > 0,
+        Feature.GENERAL_PENALTY: problem.mu is not None and not problem.penalty.quadratic,
         Feature.GPU: str(device).startswith("cuda"),
     }
     return frozenset(feature for feature, is_asked in present.items() if is_asked)

@@ -10,23 +10,32 @@ stay closed if and only if its score is not above that slope, and upper bounds o
 since π* does not fall.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.model.dual import best_scaling
+from selfdict.model.dual import best_scaling, rounded_down
+
+BISECTIONS = 60
+LARGEST_SCALING = 1e100
 
 
 class Penalty(ABC):
     """The penalty of d rows at one μ: functions of each gate.
 
-    A new penalty defines the abstract methods, and ``curvature`` if it is not linear. Newton's
-    method takes value, gradient and curvature, the dual bound takes ``conjugate`` and
-    ``best_scaling``, the screening of rows ``slope``. Algorithm 1 takes ``slope`` alone, by which
-    times its step length it lowers a gate before it projects: that is the step of a linear penalty.
+    Newton's method takes value, gradient and curvature, the dual bound takes ``opening`` and
+    ``conjugate``, the screening of rows ``slope``. A quadratic penalty a_i t + ½ b_i t², which
+    Algorithm 1 and the interior-point method need, is known to them by a = ``slope`` and
+    b = ``curvature``.
     """
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether π_i(t) is slope_i t + ½ curvature_i t²."""
+        return False
 
     @property
     @abstractmethod
@@ -49,15 +58,23 @@ class Penalty(ABC):
     def gradient(self, t: Array) -> Array:
         """Return π_i'(t_i), (d,)."""
 
+    @abstractmethod
     def curvature(self, t: Array) -> Array:
         """Return π_i''(t_i), (d,)."""
-        return np.zeros(len(t))
+
+    @abstractmethod
+    def opening(self, y: Array) -> Array:
+        """Return the t_i in [0, 1] at which y_i t − π_i(t) is largest, (d,): 0 for closed rows."""
 
     @abstractmethod
     def conjugate(self, y: Array) -> Array:
-        """Return π_i*(y_i), (d,)."""
+        """Return π_i*(y_i), that largest value, (d,)."""
 
-    @abstractmethod
+    @property
+    def steepest(self) -> Array:
+        """π_i'(1), (d,): the score from which a row is wide open."""
+        return self.gradient(np.ones(len(self.slope)))
+
     def best_scaling(self, linear: float, quadratic: float, scores: Array) -> tuple[float, float]:
         """Maximise c·linear − ½c²·quadratic − Σ_i π_i*(c·scores_i), which is concave, over c ≥ 0.
 
@@ -67,6 +84,26 @@ class Penalty(ABC):
             The maximiser and the maximum, less what rounding may have added to it. Any c gives a
             true bound, so c need not be exact.
         """
+        # beyond, all rows are wide open and the function is a parabola, or a line
+        high = LARGEST_SCALING
+        if quadratic > 0:
+            high = min(high, max(linear, 0.0) / quadratic)
+        rows = np.flatnonzero((scores > 0) & (high * scores > self.slope))
+        penalty = self.take(rows)
+        scores = scores[rows]
+        if not quadratic > 0:
+            high = min(high, float((penalty.steepest / scores).max(initial=0.0)))
+        low = 0.0
+        # At the left end the derivative is not negative, so that Σ c·score·t is at most c·linear:
+        # what rounding does to the conjugate is within the room that the sum is given.
+        for _ in range(BISECTIONS):
+            c = 0.5 * (low + high)
+            if linear - c * quadratic - scores @ penalty.opening(c * scores) >= 0:
+                low = c
+            else:
+                high = c
+        excess = math.fsum(penalty.conjugate(low * scores))
+        return low, rounded_down(low * linear, 0.5 * low * low * quadratic, excess)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +121,10 @@ class Linear(Penalty):
     prices: Array
 
     @property
+    def quadratic(self) -> bool:
+        return True
+
+    @property
     def slope(self) -> Array:
         return self.prices
 
@@ -99,8 +140,61 @@ class Linear(Penalty):
     def gradient(self, t: Array) -> Array:
         return self.prices
 
+    def curvature(self, t: Array) -> Array:
+        return np.zeros(len(t))
+
+    def opening(self, y: Array) -> Array:
+        return np.where(y > self.prices, 1.0, 0.0)
+
     def conjugate(self, y: Array) -> Array:
         return np.asarray(np.maximum(y - self.prices, 0.0))
 
     def best_scaling(self, linear: float, quadratic: float, scores: Array) -> tuple[float, float]:
         return best_scaling(linear, quadratic, scores, self.prices)
+
+
+@dataclass(frozen=True, eq=False)
+class Smooth(Penalty):
+    """π_i(t) = a_i t + ½ν t², ν > 0: near-duplicates share their weight instead of one taking it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict.model.penalties import Smooth
+    >>> Smooth(np.array([1.0, 1.0]), 2.0).opening(np.array([0.5, 2.0]))
+    array([0. , 0.5])
+    """
+
+    prices: Array
+    nu: float
+
+    @property
+    def quadratic(self) -> bool:
+        return True
+
+    @property
+    def slope(self) -> Array:
+        return self.prices
+
+    def take(self, rows: Array) -> "Smooth":
+        return Smooth(self.prices[rows], self.nu)
+
+    def closing(self, is_closed: Array) -> "Smooth":
+        return Smooth(np.where(is_closed, np.inf, self.prices), self.nu)
+
+    def value(self, t: Array) -> float:
+        return float(self.prices @ t + 0.5 * self.nu * (t @ t))
+
+    def gradient(self, t: Array) -> Array:
+        return np.asarray(self.prices + self.nu * t)
+
+    def curvature(self, t: Array) -> Array:
+        return np.full(len(t), self.nu)
+
+    def opening(self, y: Array) -> Array:
+        return np.asarray(np.clip((y - self.prices) / self.nu, 0.0, 1.0))
+
+    def conjugate(self, y: Array) -> Array:
+        # φ(z) = z²/(2ν) up to z = ν and z − ν/2 beyond, for z = y − a above zero
+        above = np.maximum(y - self.prices, 0.0)
+        return np.asarray(self.opening(y) * (above - 0.5 * self.nu * self.opening(y)))

@@ -23,7 +23,7 @@ from selfdict._validation import (
 from selfdict.compute.device import Device, is_tensor, to_numpy
 from selfdict.model.losses import Loss, as_loss
 from selfdict.model.omega import column_norms
-from selfdict.model.penalties import Linear, Penalty
+from selfdict.model.penalties import Linear, Penalty, Smooth
 
 if TYPE_CHECKING:
     from selfdict.model.reduction import Reduction
@@ -46,6 +46,8 @@ class Problem:
         min  Σ_ij s_j ℓ(m_ij − (M X)_ij) + μ pᵀdiag(X)   over X ∈ Ω                           (6)
         min  pᵀdiag(X)   over X ∈ Ω with ‖M − MX‖_F ≤ ε                                       (4)
 
+    With ``smooth`` = ν the penalty of model (6) is μ pᵀt + ½ν Σ_i t_i², t = diag(X).
+
     With a dictionary D of d atoms X is d×n, and each atom has a gate t_i in place of X_ii:
     min Σ_ij s_j ℓ(m_ij − (D X)_ij) + μ pᵀt over 0 ≤ t ≤ 1, 0 ≤ ‖d_i‖₁ X_ij ≤ w_j t_i.
 
@@ -58,6 +60,9 @@ class Problem:
         :func:`mu_heuristic`. A solver needs it; a reduction does not.
     epsilon : float, optional
         The bound on the residual in model (4), in place of ``mu``.
+    smooth : float
+        The weight ν ≥ 0 of the squares in the penalty, in the unit of μ: points that are nearly
+        alike then share their weight. See :doc:`/smooth`.
     D : (m, d) array_like, optional
         A dictionary, one atom per column; by default M itself.
     w : (n,) array_like, optional
@@ -77,7 +82,7 @@ class Problem:
 
     Attributes
     ----------
-    M, mu, epsilon, D, w, p, sample_weight, loss, target
+    M, mu, epsilon, smooth, D, w, p, sample_weight, loss, target
         As given and checked; the vectors are in float64, and ``w`` and ``p`` are always arrays.
     v : (n,) or (d,) ndarray
         The weights of the atoms: w, or the ℓ1 norms of the columns of D.
@@ -98,6 +103,7 @@ class Problem:
     M: Array
     mu: float | None
     epsilon: float | None
+    smooth: float
     D: Array | None
     w: Array
     v: Array
@@ -119,12 +125,16 @@ class Problem:
         sample_weight: ArrayLike | None = None,
         loss: Loss | str = "squared",
         target: Target | None = None,
+        smooth: float = 0.0,
         random_state: Any = None,
     ) -> None:
         if mu is not None and epsilon is not None:
             raise InputError(f"give either mu or epsilon, got mu={mu!r} and epsilon={epsilon!r}")
         if target is not None and epsilon is not None:
             raise InputError("a target is one for mu: give either target or epsilon")
+        smooth = as_scalar(smooth, "smooth")
+        if smooth > 0 and epsilon is not None:
+            raise InputError("smooth belongs to the penalised model (6): give mu, not epsilon")
         # sparse data is accepted here; whether a solver takes it, the solver's check decides
         data = as_matrix(to_numpy(M), sparse=True)
         _check_range(data, "M")
@@ -158,13 +168,15 @@ class Problem:
         check_factors(prices, "p", data.dtype)
         if mu is not None:
             mu = as_scalar(mu, "mu")
-            _check_penalty(mu, prices)
+            _check_penalty("mu times p", mu, prices)
+        _check_penalty("smooth", smooth, np.ones(1))
         if epsilon is not None:
             epsilon = as_scalar(epsilon, "epsilon")
         self._set(
             M=data,
             mu=mu,
             epsilon=epsilon,
+            smooth=smooth,
             D=atoms,
             w=norms,
             v=v,
@@ -197,6 +209,10 @@ class Problem:
     def with_mu(self, mu: float) -> Self:
         """Return the problem at the penalty μ that a solver ended with, without a target."""
         return self.changed(mu=float(mu), target=None)
+
+    def with_penalty_of(self, other: "Problem") -> Self:
+        """Return the problem at the μ and with the smoothness of another one, without a target."""
+        return self.changed(mu=other.mu, smooth=other.smooth, target=None)
 
     @property
     def root(self) -> "Problem":
@@ -256,7 +272,12 @@ class Problem:
 
     def penalty_at(self, mu: float) -> Penalty:
         """Return what the rows of X cost at another μ."""
-        return Linear(mu * self.p)
+        prices = mu * self.p
+        if mu == 0:
+            prices = np.where(np.isinf(self.p), np.inf, 0.0)  # infinite weights close rows
+        if self.smooth > 0:
+            return Smooth(prices, self.smooth)
+        return Linear(prices)
 
     def require_mu(self) -> float:
         """Return μ, for a function of the penalised model (6) alone."""
@@ -273,9 +294,9 @@ class Problem:
             parts.append("sparse")
         if self.D is not None:
             parts.append(f"D {rows}×{self.n_atoms}")
-        for name in ("mu", "epsilon", "target"):
+        for name in ("mu", "epsilon", "smooth", "target"):
             value = getattr(self, name)
-            if value is not None:
+            if value is not None and value != 0.0:
                 parts.append(f"{name}={value!r}")
         if self.sample_weight is not None:
             parts.append("with sample_weight")
@@ -332,16 +353,16 @@ def _check_objective(problem: Problem, longest: float) -> None:
         check_factors(slope, "the steepest slope of the loss over the largest entry of M", dtype)
 
 
-def _check_penalty(mu: float, p: Array) -> None:
-    """Refuse a penalty μp so near to the ends of the range that products with it lose digits."""
-    if mu == 0:
+def _check_penalty(name: str, factor: float, p: Array) -> None:
+    """Refuse a penalty so near to the ends of the range that products with it lose digits."""
+    if factor == 0:
         return
-    smallest = math.log10(mu) + math.log10(p.min())
-    largest = math.log10(mu) + math.log10(p.max())
+    smallest = math.log10(factor) + math.log10(p.min())
+    largest = math.log10(factor) + math.log10(p.max())
     if smallest < -_LARGEST_EXPONENT or largest > _LARGEST_EXPONENT:
         raise InputError(
-            f"mu times p must be zero or between 1e-{_LARGEST_EXPONENT} and "
-            f"1e{_LARGEST_EXPONENT}; got mu={mu:.1g}, and p between {p.min():.1g} and {p.max():.1g}"
+            f"{name} must be zero or between 1e-{_LARGEST_EXPONENT} and 1e{_LARGEST_EXPONENT}; "
+            f"got {factor:.1g} times values between {p.min():.1g} and {p.max():.1g}"
         )
 
 

@@ -53,7 +53,8 @@ class Rescaling:
             changes["D"] = times_power_of_two(problem.D, -self.atoms)
             changes["v"] = np.ldexp(problem.v, -self.atoms)
         if problem.mu is not None:
-            changes["mu"] = _scaled_penalty(problem.mu, e)
+            changes["mu"] = _scaled_penalty("mu", problem.mu, e)
+        changes["smooth"] = _scaled_penalty("smooth", problem.smooth, e)
         if problem.epsilon is not None:
             changes["epsilon"] = float(np.ldexp(problem.epsilon, -e))
         if problem.target is not None and problem.target[0] == "residual":
@@ -121,13 +122,13 @@ class Rescaling:
         return scaled
 
 
-def _scaled_penalty(mu: float, exponent: int) -> float:
-    """Return 4⁻ᵉ μ; raise if that leaves the range of float64."""
+def _scaled_penalty(name: str, value: float, exponent: int) -> float:
+    """Return 4⁻ᵉ times μ or ν; raise if that leaves the range of float64."""
     with np.errstate(over="ignore", under="ignore"):
-        scaled = float(np.ldexp(mu, -2 * exponent))
-    if mu > 0 and not np.finfo(np.float64).tiny <= scaled < np.inf:
+        scaled = float(np.ldexp(value, -2 * exponent))
+    if value > 0 and not np.finfo(np.float64).tiny <= scaled < np.inf:
         raise InputError(
-            f"mu has the unit of squares of M: {mu:.1g} is out of range for entries of the order "
-            f"of 2**{exponent}"
+            f"{name} has the unit of squares of M: {value:.1g} is out of range for entries of the "
+            f"order of 2**{exponent}"
         )
     return scaled

@@ -48,7 +48,7 @@ class GateReduction(Reduction):
         # the solution's own weights p where it has rows; others are closed, whatever they cost
         p = origin.p.copy()
         p[rows] = solution.problem.p
-        origin = origin.with_mu(solution.mu).changed(p=p)
+        origin = origin.with_penalty_of(solution.problem).changed(p=p)
         return fit_within_gates(origin, rows[solution.support], solution.diagonal[solution.support])
 
 

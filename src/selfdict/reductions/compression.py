@@ -110,7 +110,7 @@ class Compression(Reduction):
         """
         link = self._reduced_from(solution)
         small: Compressed = link.memory
-        origin = link.problem.with_mu(solution.mu).changed(p=solution.problem.p)
+        origin = link.problem.with_penalty_of(solution.problem).changed(p=solution.problem.p)
         point = replace(solution, problem=origin)
         objective = objective_value(point)
         bound = _bound(origin, small.basis, solution)

@@ -50,10 +50,13 @@ class Recipe:
     compression: Compression | None = None
     mu: float | None = None  # the penalty; None: a heuristic, see ``penalty``
     mu_factor: float = 1.0  # multiplies the heuristic
+    smooth: float = 0.0  # the weight of the squares of the gates, in units of the penalty
 
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if a step does not take the problem."""
         asked = features_of(problem, self.solver.wanted_device)
+        if self.smooth > 0:
+            asked |= {Feature.SMOOTH}
         for step in (self.denoising, self.candidates, self.compression):
             if step is not None:
                 step.check(problem)
@@ -99,7 +102,8 @@ class Recipe:
             if compression.random_state is None:
                 compression = replace(compression, random_state=rng)
             reduced = compression.reduce(reduced)
-        reduced = reduced.changed(mu=self.penalty(reduced, n_components, deadline))
+        mu = self.penalty(reduced, n_components, deadline)
+        reduced = reduced.changed(mu=mu, smooth=self.smooth * mu)
         return _within(self.solver, deadline).solve(reduced, callback=callback)
 
     def reduce_columns(self, problem: Problem, clusters: Clusters | None = None) -> Problem:

@@ -35,7 +35,7 @@ METHODS: dict[str, Any] = {
 }
 # Settings that are no plain values, or that other methods than FGNSR do not have.
 _NOT_RECORDED = ("library", "names", "mask", "maps", "estimator", "verbose", "random_state")
-_OF_FGNSR = ("candidates", "mu", "prove", "max_seconds")
+_OF_FGNSR = ("candidates", "mu", "smooth", "prove", "max_seconds")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,6 +59,9 @@ class UnmixOptions:
         ``result.parameters["candidates_reason"]`` says why.
     mu : float or "auto"
         For ``"fgnsr"``: the penalty μ of model (6).
+    smooth : float
+        For ``"fgnsr"``: the weight of the squares in the penalty, in units of μ. Pixels that are
+        nearly alike then share their weight; see :doc:`/smooth`.
     library : xarray.DataArray (spectrum, band), optional
         For ``"fgnsr"``: find r spectra of this library instead of pure pixels; see
         :func:`read_library`. It is resampled to the bands of the scene
@@ -113,6 +116,7 @@ class UnmixOptions:
     method: str = "fgnsr"
     candidates: int | str | None = "auto"
     mu: float | str = "auto"
+    smooth: float = 0.0
     library: xr.DataArray | None = None
     names: xr.DataArray | None = None
     endmembers: str = "auto"
@@ -163,6 +167,7 @@ class UnmixOptions:
                 "candidates must be 'auto', None or a positive whole number; "
                 f"got {self.candidates!r}"
             )
+        as_scalar(self.smooth, "smooth")
         if self.prove not in (True, False, "auto"):
             raise InputError(f"prove must be True, False or 'auto'; got {self.prove!r}")
 
@@ -172,6 +177,7 @@ class UnmixOptions:
         given = {
             f"max_seconds={self.max_seconds}": self.max_seconds is not None,
             "library=…": self.library is not None,
+            f"smooth={self.smooth}": self.smooth > 0,
             "prove=True": self.prove is True,
             "endmembers='average'": self.endmembers == "average",
         }
@@ -283,6 +289,7 @@ class UnmixOptions:
             max_seconds=max_seconds,
             candidates=candidates,
             mu=self.mu,
+            smooth=self.smooth,
             dictionary=dictionary,
             endmembers=self.endmember_kind,
             random_state=seed,

@@ -64,6 +64,7 @@ def solve_scene(
         pixels,
         plan.r,
         mu=mu,
+        smooth=plan.options.smooth,
         p=partial(jitter, random_state=plan.seed),
         tol=tol,
         max_seconds=plan.deadline.part(_SOLVER_SHARE).left,

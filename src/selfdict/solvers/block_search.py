@@ -20,7 +20,6 @@ from selfdict.columns.warm_starts import forget
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.dense_rows import RowClusters
 from selfdict.model.omega import column_norms
-from selfdict.model.penalties import Linear
 from selfdict.model.problem import Problem, check_smallest
 from selfdict.model.score_metric import positive_norms
 from selfdict.model.solution import Callback, Status, consistent_bound, relative_gap
@@ -60,32 +59,19 @@ def solve_blocks(
     r: int,
     *,
     mu: float | None = None,
+    smooth: float = 0.0,
     p: Callable[[int], Array] = np.ones,
     tol: float = 1e-2,
     max_seconds: float | None = None,
     callback: Callback | None = None,
     sample_size: int = SAMPLE_SIZE,
 ) -> BlockSolution:
-    """Minimise ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω for the columns of all blocks.
+    """Solve model (6) for the columns of all blocks, none of which may be zero.
 
-    Parameters
-    ----------
-    blocks : ColumnBlocks
-        None of the columns may be zero.
-    r : int
-        The number of columns sought, for the choice of μ.
-    mu : float, optional
-        The penalty; by default the paper's heuristic, from the errors of all columns.
-    p : callable
-        Returns the weights of the diagonal, (n,), for n columns.
-    tol : float
-        The certified relative gap at which to stop.
-    max_seconds : float, optional
-        Time limit of the search; what has been found then is certified, which takes some passes.
-    callback : callable, optional
-        Called with a :class:`~selfdict.model.Progress` after each step; a true result stops.
-    sample_size : int
-        How many columns are held in memory.
+    ``mu`` is by default the paper's heuristic for r columns, from the errors of all columns;
+    ``smooth`` is in units of it, and ``p`` returns the weights of the diagonal for n columns. The
+    other settings are those of :class:`selfdict.WorkingSet`; ``sample_size`` columns are held in
+    memory.
     """
     survey = _Survey.of(blocks, sample_size)
     n = len(survey.w)
@@ -93,10 +79,11 @@ def solve_blocks(
     if mu is None:
         mu = _heuristic_penalty(survey, r, prices)
     columns = _columns(survey, tol)
+    sample = _sample_problem(survey, mu, smooth * mu, prices)
     every = np.arange(n)
     data = SearchData(
         columns,
-        penalty_at=lambda mu: Linear(mu * prices),
+        penalty_at=sample.changed(p=prices).penalty_at,
         column_indices=every,
         row_indices=every,
         square=columns.square,
@@ -106,7 +93,7 @@ def solve_blocks(
     settings = SearchSettings(tol, max_seconds, callback, small=n + 1)
     search = Search(data, settings, mu)
     search.record()
-    search.point = _sample_point(survey, mu, prices, tol)
+    search.point = _sample_point(survey.sample, sample, tol)
     try:
         if len(survey.sample) < n:
             solve_columns(search, survey.sample, None)
@@ -214,13 +201,22 @@ class _SquaredError:
         return float((column_residuals(self.U, M, nnls(self.U, M)) ** 2).sum())
 
 
-def _sample_point(survey: _Survey, mu: float, p: Array, tol: float) -> Point:
-    """Solve the model for the sample alone, whose columns stand for all; return its open rows."""
+def _sample_problem(survey: _Survey, mu: float, smooth: float, p: Array) -> Problem:
+    """Return the model for the sample alone, whose columns stand for all."""
     sample = survey.sample
     weight = np.full(len(sample), len(survey.w) / len(sample))
-    problem = Problem(
-        survey.M.kept_values, mu, w=survey.w[sample], p=p[sample], sample_weight=weight
+    return Problem(
+        survey.M.kept_values,
+        mu,
+        w=survey.w[sample],
+        p=p[sample],
+        sample_weight=weight,
+        smooth=smooth,
     )
+
+
+def _sample_point(sample: Array, problem: Problem, tol: float) -> Point:
+    """Solve the model for the sample alone; return its open rows."""
     solution = WorkingSet(tol=max(tol, SAMPLE_TOL)).solve(problem)
     return Point(sample[solution.support], solution.diagonal[solution.support].astype(np.float64))
 

@@ -65,6 +65,7 @@ class Conic(Solver):
             Feature.WEIGHTED_LOSS,
             Feature.RESIDUAL_TARGET,
             Feature.CONSTRAINT,
+            Feature.SMOOTH,
         }
     )
 
@@ -262,7 +263,9 @@ class ConicProgram:
             R = cp.multiply(roots, R)
         if problem.epsilon is None:
             fit = 0.5 * cp.sum_squares(R)
-            return fit + problem.require_mu() / self.scale**2 * cost, []
+            penalty = problem.penalty  # a quadratic one
+            squares = 0.5 * penalty.curvature(np.zeros(1))[0] * cp.sum_squares(gate)
+            return fit + (penalty.slope @ gate + squares) / self.scale**2, []
         epsilon = problem.epsilon / self.scale
         if self.model == "omega":
             norm = cp.norm(R, "fro")

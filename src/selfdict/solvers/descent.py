@@ -96,7 +96,7 @@ class Descent:
             return Status.CONVERGED
         search.newton_tolerance = self.next_tolerance(screened)
         self.stall.update(self.objective, self.bound)
-        if self.stall.holds or search.newton_tolerance < 1e-15 * search.mu:
+        if self.stall.holds or search.newton_tolerance < 1e-15 * search.price:
             return self.stop_stalled(screened)
         # rows whose gates have closed leave, violating ones join
         gates.change(gates.t > 0, screened.new)
@@ -142,8 +142,9 @@ class Descent:
         rounding = 1e-10
         if is_rough:
             rounding = 1e-5
-        slope = self.search.penalty.slope
-        new, violation = violating_rows(found.scores, slope, rows, self.gates, rounding)
+        new, violation = violating_rows(
+            found.scores, self.search.penalty, rows, self.gates, rounding
+        )
         shortfall = self.objective - self.constant - found.dual_value
         self.estimated_gap = shortfall / max(self.objective, np.finfo(float).tiny)
         self.search.estimated_gap = self.estimated_gap
@@ -180,7 +181,7 @@ class Descent:
             search.likely = None
             self.likely_are_chosen = shortfall < 0.5 * self.objective
             if self.likely_are_chosen:
-                ratio = screened.found.scores / search.penalty.slope
+                ratio = screened.found.scores / search.penalty.steepest
                 search.likely = likely_rows(ratio, search.settings.small)
         if self.on_all_columns:
             search.record()

@@ -67,6 +67,7 @@ class FastGradient(Solver):
     takes: ClassVar[frozenset[Feature]] = frozenset(Feature) - {
         Feature.SPARSE,
         Feature.CONSTRAINT,
+        Feature.GENERAL_PENALTY,
     }
     excludes: ClassVar[tuple[frozenset[Feature], ...]] = (
         frozenset({Feature.DICTIONARY, Feature.GPU}),

@@ -45,6 +45,11 @@ class GradientArrays(Protocol):
         """Return some rows of Y as a numpy array; frees what only further steps would need."""
 
 
+def gate_weight(penalty: Penalty, step_size: float) -> float:
+    """Return the weight of the square of a gate in a projection, for a quadratic penalty."""
+    return 1.0 + step_size * float(penalty.curvature(np.zeros(1))[0])
+
+
 class HostArrays:
     """The arrays in memory, with compiled kernels on slices of them; None starts at zero."""
 
@@ -98,6 +103,7 @@ class HostArrays:
                 beta,
                 data.step_size,
                 slope,
+                gate_weight(penalty, data.step_size),
                 data.w,
                 start,
                 gate,

@@ -7,6 +7,7 @@ from selfdict._validation import Array
 from selfdict.compute.device import Device, Tensor, to_device
 from selfdict.gpu.projection import gradient_step
 from selfdict.model.penalties import Penalty
+from selfdict.solvers.gradient_arrays import gate_weight
 from selfdict.solvers.gradient_data import GradientData
 
 # entries of the rows of V made at a time: enough to fill the GPU, little beside the n×n arrays
@@ -74,10 +75,13 @@ class DeviceArrays:
         lowered = np.minimum(penalty.slope * self.data.step_size, 1e37)
         slope = to_device(lowered, self.device, self.data.M.dtype)
         factor = torch.full((), beta, dtype=self.M.dtype, device=self.device)
+        weight = torch.full_like(factor, gate_weight(penalty, self.data.step_size))
         for start in range(0, n, len(self.V)):
             stop = min(start + len(self.V), n)
             V = torch.mm(self.M[:, start:stop].T, self.E, out=self.V[: stop - start])
-            gradient_step(V, self.Y, self.Y_old, self.t, self.t_old, factor, slope, self.w, start)
+            gradient_step(
+                V, self.Y, self.Y_old, self.t, self.t_old, factor, slope, weight, self.w, start
+            )
         self.Y, self.Y_old = self.Y_old, self.Y
         self.t, self.t_old = self.t_old, self.t
         self.R, self.R_old = self.R_old, self.R

@@ -84,10 +84,12 @@ class Search:
         self.penalty = self.data.penalty_at(mu)  # infinite for rows proven to be closed
         self.bound = self.data.constant
         self.estimated_gap = 1.0
-        self.newton_tolerance = 0.0  # how small Newton's gradient becomes on the working set
+        self.price = 0.0  # of opening a row wider, at most; the mean over all rows
         if self.data.n_rows > 0:
-            slope = self.penalty.slope
-            self.newton_tolerance = INNER_TOLERANCE * float(slope[np.isfinite(slope)].mean())
+            steepest = self.penalty.steepest
+            self.price = float(steepest[np.isfinite(steepest)].mean())
+        # how small Newton's gradient becomes on the working set
+        self.newton_tolerance = INNER_TOLERANCE * self.price
 
     @property
     def gap(self) -> float:

@@ -50,7 +50,9 @@ class View:
         columns = self.columns
         is_rough = rough or columns.is_sample  # a sample proves nothing anyway
         sums = self.multiplier.sums
-        if rows is None and sums is not None and columns.rows.worthwhile(len(columns.w)):
+        is_bounded = rows is None and columns.rows.worthwhile(len(columns.w))
+        # where every positive score counts, no bound can decide
+        if sums is not None and is_bounded and self.penalty.slope.any():
             found = self._bounded(sums, is_rough)
             # at a larger c the rows that bounds have decided would count: take them exactly then
             if is_rough or columns.slack > 0 or DECIDED * found.scaling <= 1:
@@ -109,30 +111,36 @@ class View:
 
 
 def violating_rows(
-    scores: Array, slope: Array, rows: Array | None, gates: Gates, rounding: float
+    scores: Array, penalty: Penalty, rows: Array | None, gates: Gates, rounding: float
 ) -> tuple[Array, float]:
     """Return the closed rows that violate optimality most, and the largest violation.
 
-    Of rows that are multiples of each other only the first is taken: they would share its gate.
-    ``scores`` (k,) are those of ``rows`` (None: all), ``slope`` (d,) is that of the penalties of
-    all rows, and violations below the part ``rounding`` of it count as none.
+    Of rows that are multiples of each other only the first is taken, if the penalty is linear: one
+    gate then serves them all. ``scores`` (k,) are those of ``rows`` (None: all), and violations
+    below the part ``rounding`` of the steepest penalty count as none.
     """
     at_least = 30  # rows that join, unless half as many as are open is more
     if rows is None:
-        rows = np.arange(len(slope))
+        rows = np.arange(len(penalty.slope))
     is_open = gates.t > 0
-    violation = scores - slope[rows]
+    violation = scores - penalty.slope[rows]
     violation[np.isin(rows, gates.atoms[is_open])] = -np.inf
     count = max(at_least, int(is_open.sum()) // 2)
     # four times as many as may join, because multiples of each other drop out
-    order = np.flatnonzero(violation > rounding * slope[rows])
+    order = np.flatnonzero(violation > rounding * penalty.steepest[rows])
     if len(order) > 4 * count:
         # sorting all rows would take longer than their scores on a GPU
         least = np.partition(violation[order], -4 * count)[-4 * count]
         order = order[violation[order] >= least]
     order = order[np.argsort(-violation[order], kind="stable")][: 4 * count]
-    D = gates.columns.rows.values(rows[order]).astype(np.float64)
-    D /= np.maximum(np.sqrt(squared_norms(D)), np.finfo(float).tiny)
-    is_multiple = np.triu(D.T @ D > 1 - 1e-12, 1).any(axis=0)
-    order = order[~is_multiple][:count]
+    if np.array_equal(penalty.steepest, penalty.slope):
+        order = order[~_is_multiple_of_an_earlier_one(gates, rows[order])]
+    order = order[:count]
     return rows[order], float(violation[order].max(initial=0.0))
+
+
+def _is_multiple_of_an_earlier_one(gates: Gates, rows: Array) -> Array:
+    """Return which of some rows are multiples of one before them, (k,) of bool."""
+    D = gates.columns.rows.values(rows).astype(np.float64)
+    D /= np.maximum(np.sqrt(squared_norms(D)), np.finfo(float).tiny)
+    return np.asarray(np.triu(D.T @ D > 1 - 1e-12, 1).any(axis=0))

@@ -83,7 +83,7 @@ class WorkingSet(Solver):
         search = Search(data, settings, problem.require_mu())
         search.record()
         # nothing to explain, or nothing to pay for explaining each point by itself
-        if data.n_columns == 0 or (search.mu == 0 and problem.D is None):
+        if data.n_columns == 0 or (search.price == 0 and problem.D is None):
             return _identity(problem, search)
         if start is not None:
             search.point = _start_point(start, data.row_indices, problem)
@@ -185,7 +185,7 @@ def _run(search: Search, target: Target | None, warm: bool) -> tuple[Gates, Stat
     """Return the last working set, fitted to all columns and certified, and how it ended."""
     try:
         # without a penalty all gates of a dictionary may open
-        if search.mu == 0:
+        if search.price == 0:
             every = np.arange(search.data.n_rows)
             search.point = Point(every, np.ones(len(every)))
             return search.certify(), Status.CONVERGED
