@@ -37,10 +37,7 @@ def scene_rows(
     Seconds are those of the algorithm alone, without the preselection, as in the paper. Those of
     our own rows include everything. Errors are relative to the whole scene, in percent.
     """
-    clusters: dict[int, Clusters] = {}
-    for count in candidates:
-        # H2NMF splits clusters one by one: 500 clusters go on from the 100 found before.
-        clusters[count] = h2nmf(scene.M, count, previous=clusters.get(count // 5))
+    clusters = {count: h2nmf(scene.M, count) for count in candidates}
     subsets = {"": np.arange(scene.M.shape[1])}
     for count, chosen in clusters.items():
         subsets[f"-{count}"] = chosen.indices

@@ -1,10 +1,10 @@
 """Checks of user input. Each failure is one sentence: what was seen, and what was expected."""
 
 import numbers
+import sys
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from selfdict._errors import InputError
@@ -18,7 +18,7 @@ def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: boo
     """Return ``M`` as a 2-D array of floats: float32 and float64 stay, integers become float32."""
     # A memmap of floats is not loaded; its values are checked by whoever reads them (finite=False).
     # A sparse array, where it is allowed, comes back in CSC form.
-    if scipy.sparse.issparse(M):
+    if is_sparse(M):
         if not sparse:
             raise TypeError(
                 f"{name} is sparse, which this does not take; "
@@ -49,6 +49,13 @@ def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: boo
     return array if isinstance(array, np.memmap) else np.asarray(array)
 
 
+def is_sparse(M: Any) -> bool:
+    """Whether ``M`` is a sparse matrix or array of SciPy."""
+    # Whoever made one has imported the module, which takes a third of a second.
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and bool(module.issparse(M))
+
+
 def _float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype to compute in for data of a floating dtype: float32 or float64, native."""
     if dtype.itemsize <= 4:
@@ -67,7 +74,7 @@ def _as_sparse(M: Any, name: str) -> Array:
     dtype = np.dtype(np.float32)
     if M.dtype.kind == "f":
         dtype = _float_dtype(M.dtype)
-    array = scipy.sparse.csc_array(M, dtype=dtype)
+    array = sys.modules["scipy.sparse"].csc_array(M, dtype=dtype)
     if not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()
@@ -81,7 +88,7 @@ def _as_sparse(M: Any, name: str) -> Array:
 
 def all_finite(array: Array) -> bool:
     """Whether every entry is finite, looking at a block of rows at a time."""
-    if scipy.sparse.issparse(array):
+    if is_sparse(array):
         return bool(np.isfinite(array.data).all())
     rows = max(1, _BLOCK // max(1, array[0].size))
     return all(bool(np.isfinite(array[a : a + rows]).all()) for a in range(0, array.shape[0], rows))
@@ -89,7 +96,7 @@ def all_finite(array: Array) -> bool:
 
 def largest_entry(array: Array) -> float:
     """Return the largest absolute value, looking at a block of rows at a time."""
-    if scipy.sparse.issparse(array):
+    if is_sparse(array):
         return float(np.abs(array.data).max(initial=0.0))
     rows = max(1, _BLOCK // max(1, array[0].size))
     largest = 0.0

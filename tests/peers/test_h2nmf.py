@@ -1,8 +1,6 @@
 import dataclasses
 import subprocess
 import sys
-import time
-from itertools import count
 
 import numpy as np
 import pytest
@@ -82,24 +80,6 @@ def test_one_thread_or_many():
             assert_same(h2nmf(M, 50), expected)
 
 
-def test_threads_overtake_one_another(monkeypatch):
-    """A leaf joins the tree while a thread that has found its parts has not yet said so."""
-    M = pixels(n=500)
-    with thread_limit(1):
-        expected = h2nmf(M, 40)
-    calls = count()
-
-    def parts(leaf, original=Leaf.parts):
-        found = original(leaf)
-        time.sleep(0.002 * (next(calls) % 3))
-        return found
-
-    monkeypatch.setattr(Leaf, "parts", parts)
-    with thread_limit(4):
-        for _ in range(5):
-            assert_same(h2nmf(M, 40), expected)
-
-
 def test_an_error_in_one_thread_stops_all(monkeypatch):
     tried = []
 
@@ -112,23 +92,16 @@ def test_an_error_in_one_thread_stops_all(monkeypatch):
     monkeypatch.setattr(Leaf, "parts", parts)
     with thread_limit(3), pytest.raises(KeyboardInterrupt):
         h2nmf(pixels(n=3000), 50)
-    assert len(tried) <= 5 + 3
+    assert len(tried) <= 5 + 2 * 3
 
 
 @pytest.mark.usefixtures("rough")
-def test_deeper_from_an_earlier_result():
+def test_the_tree_says_how_the_first_clusters_were_divided():
     M = pixels(n=600)
     whole = h2nmf(M, 60)
-    assert_same(h2nmf(M, 60, previous=h2nmf(M, 7)), whole)
-    assert_same(h2nmf(M, 60, previous=whole), whole)
-    # The tree says how the first clusters were divided.
     shallow = h2nmf(M, 7)
     np.testing.assert_array_equal(shallow.tree, whole.tree[:6])
     assert all(len(np.unique(shallow.labels[whole.labels == label])) == 1 for label in range(60))
-    with pytest.raises(InputError, match="60"):
-        h2nmf(M, 7, previous=whole)
-    with pytest.raises(InputError, match="600"):
-        h2nmf(M[:, 1:], 70, previous=whole)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -148,22 +121,19 @@ def test_leaf_columns(hold, dtype, monkeypatch):
     monkeypatch.setattr("selfdict.peers.leaves._MAX_COPIED_ENTRIES", hold)
     M = (pixels() - 0.1).astype(dtype)
     rng = np.random.default_rng(0)
-    groups = np.split(rng.permutation(400), [100, 130])
-    whole = leaf_columns(M, groups)
-    assert all(isinstance(part, HeldColumns if hold else ScatteredColumns) for part in whole)
-    parts = list(whole)
+    whole = leaf_columns(M)
+    assert isinstance(whole, HeldColumns if hold else ScatteredColumns)
+    parts = [whole]
     for _ in range(3):
         parts = [
             half for part in parts for half in part.divide(rng.random(part.indices.size) < 0.3)
         ]
     assert sorted(np.concatenate([part.indices for part in parts])) == list(range(400))
-    for part in [*whole, *parts]:
+    for part in [whole, *parts]:
         n = part.indices.size
         assert part.rows(0, n).dtype == dtype
         np.testing.assert_array_equal(part.rows(0, n), np.maximum(M[:, part.indices], 0).T)
         np.testing.assert_array_equal(part.rows(n // 3, n), part.rows(0, n)[n // 3 :])
-    for group, part in zip(groups, whole):
-        assert set(group) == set(part.indices)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from selfdict.report import (
     plot_spectra,
 )
 from selfdict.scene import Match, build_library
-from selfdict.scene.identify import Candidate
+from selfdict.scene.identification import Candidate
 
 matplotlib.use("Agg")
 

@@ -24,7 +24,7 @@ from selfdict.report import render_report
 from selfdict.report.evidence import statements
 from selfdict.report.words import percent
 from selfdict.scene import Identification, Match, SceneCheck
-from selfdict.scene.identify import Candidate
+from selfdict.scene.identification import Candidate
 
 GOLDEN = Path(__file__).parent / "golden" / "report.txt"
 BLOCKS = "h1|h2|h3|p|div|dt|dd|li|tr|caption|figcaption|section|a|button|title"

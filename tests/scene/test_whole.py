@@ -43,7 +43,7 @@ def test_blocks_give_the_optimum_of_all_pixels(monkeypatch):
 
     monkeypatch.setattr(whole, "solve_blocks", spy_on_penalty)
     # the function hides the module of the same name
-    monkeypatch.setattr(import_module("selfdict.scene.unmix"), "solve_scene", spy)
+    monkeypatch.setattr(import_module("selfdict.scene.unmixing"), "solve_scene", spy)
     # single precision cannot hold an X with such a gap
     double = scene().astype(np.float64)
     result = unmix(double, 3, candidates=None, tol=1e-8, random_state=0)

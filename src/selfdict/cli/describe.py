@@ -15,10 +15,15 @@ def describe(source: Source) -> dict[str, Any]:
     block: to look at the bands, and to count the pixels that are valid in those that are used.
     """
     from selfdict.files.formats import format_of
-    from selfdict.scene import preflight, valid_mask
-    from selfdict.scene.plan import held_in_memory
 
-    scene = held_in_memory(source.read())
+    scene = source.read()
+    from selfdict.scene.blocks import valid_mask
+    from selfdict.scene.inspection import preflight
+
+    if scene.chunks is not None:
+        from selfdict.scene.plan import held_in_memory
+
+        scene = held_in_memory(scene)
     n_bands, n_rows, n_columns = scene.shape
     look = preflight(scene)
     n_valid = int(valid_mask(scene.isel(band=look.used)).sum())
@@ -76,7 +81,7 @@ def _span(scene: "xr.DataArray", name: str) -> list[float] | None:
 
 def _map_facts(scene: "xr.DataArray") -> dict[str, Any]:
     """Return the coordinate reference system and the six coefficients of the transform."""
-    from selfdict.scene import crs_of, transform_of
+    from selfdict.scene.metadata import crs_of, transform_of
 
     facts: dict[str, Any] = {"crs": None, "transform": None}
     crs = crs_of(scene)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def identified(path: Path, library: Path) -> "tuple[xr.DataArray, Identification]":
     """Return the spectra of a file, and what they are in a library."""
-    from selfdict.scene.identify import identify
+    from selfdict.scene.identification import identify
     from selfdict.scene.library import read_library
 
     endmembers = read_library(path)

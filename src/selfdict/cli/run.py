@@ -56,8 +56,8 @@ def look_at(
     scene: "xr.DataArray", keep_bands: bool, line: ProgressLine, client: Any = None
 ) -> "tuple[xr.DataArray, Preflight]":
     """Read the scene, keep it if it fits in memory, and print what there is to know about it."""
+    from selfdict.scene.inspection import preflight
     from selfdict.scene.plan import held_in_memory
-    from selfdict.scene.preflight import preflight
 
     scene = held_in_memory(scene, client)
     progress = partial(line.step, "preflight")
@@ -77,7 +77,7 @@ def run_unmix(
     """Unmix the scene that was read from a source."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from selfdict.scene.unmix import unmix_scene
+    from selfdict.scene.unmixing import unmix_scene
 
     if options.is_fgnsr:
         options = replace(options, estimator={"callback": line.solver()})

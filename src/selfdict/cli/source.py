@@ -32,8 +32,13 @@ class Source:
     name: str | None = None
 
     def read(self) -> "xr.DataArray":
-        """Return the scene."""
-        from selfdict.scene import SceneError, read_scene
+        """Return the scene; the values of a small file are loaded."""
+        from selfdict.files.reader import start_early
+
+        # Before xarray is imported, which takes as long as the start of the process.
+        start_early()
+        from selfdict.files.errors import SceneError
+        from selfdict.scene.files import read_scene
 
         options: dict[str, Any] = {}
         if self.bands is not None:
@@ -53,6 +58,7 @@ class Source:
                 mask=self.mask,
                 nodata=self.no_data,
                 max_bytes=self.max_bytes,
+                at_once=True,
                 **options,
             )
         except SceneError:
@@ -223,7 +229,7 @@ def _integer_or_none(digits: str) -> int | None:
 def library_files(path: Path | None) -> list[Path]:
     """Return the files of a spectral library, or its folder."""
     from selfdict.files import envi
-    from selfdict.scene import SceneError
+    from selfdict.files.errors import SceneError
 
     if path is None:
         return []

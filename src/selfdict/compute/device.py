@@ -6,10 +6,10 @@ import warnings
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._optional import optional
+from selfdict._validation import is_sparse
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +36,7 @@ def choose_device(device: Device, *arrays: Any) -> "torch.device | None":
         if tensors:
             return optional("torch").device("cpu")
         return None
-    if any(map(issparse, arrays)):
+    if any(map(is_sparse, arrays)):
         raise InputError(f"sparse data is computed on the CPU, got device={name!r}")
     try:
         torch = optional("torch")

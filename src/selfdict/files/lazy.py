@@ -1,5 +1,6 @@
-"""The values of a file as a dask array, whose chunks the reader process reads on use."""
+"""The values of a file, which the reader process reads: on use, as a dask array, or at once."""
 
+import math
 from typing import Any
 from uuid import uuid4
 
@@ -49,6 +50,16 @@ class _FileArray(BackendArray):
                 inside.append(0)
         values: Array = self.reader.read(ranges, self.dtype)[tuple(inside)]
         return values
+
+
+def small_values(reader: Reader, known: dict[str, Any]) -> Array | None:
+    """Return the cube of an open file (band, y, x), read at once; None if it takes many blocks."""
+    shape = tuple(known["shape"])
+    dtype = np.dtype(known["dtype"])
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if n_bytes > min(BLOCK_BYTES, allowed_bytes(reader.held, reader.max_bytes)):
+        return None
+    return reader.read([[0, size] for size in shape], dtype)
 
 
 def lazy_values(reader: Reader, known: dict[str, Any]) -> Any:

@@ -168,9 +168,13 @@ class Reader:
         if not _can_start() or "__main__" in REGISTERING_MODULES:
             return Session()
         try:
-            return _Child()
+            if not _STARTED:
+                start_early()
+            child = _STARTED.pop()
+            child.wait_until_ready()
         except (OSError, _DeadError):
             return Session()
+        return child
 
     def _open_in(self, child: "_Child | Session") -> dict[str, Any]:
         if isinstance(child, Session):
@@ -223,6 +227,14 @@ class Reader:
 # Attributes of a Reader that are not pickled.
 _OF_THIS_PROCESS = {"held", "_process", "_lock", "_child", "_end_child"}
 _LIVE: list["weakref.ref[Reader]"] = []
+# Processes that were started for the next file to read.
+_STARTED: list["_Child"] = []
+
+
+def start_early() -> None:
+    """Start the process for the next file, so that it loads while this one imports its modules."""
+    if _can_start():
+        _STARTED.append(_Child())
 
 
 def _end_others(current: Reader) -> None:
@@ -270,6 +282,9 @@ class _Child:
         except BaseException:
             self.memory.close()
             raise
+
+    def wait_until_ready(self) -> None:
+        """Wait until the process has loaded what it needs."""
         try:
             if self._next_line(_START_SECONDS) != "ready":
                 raise _DeadError("does not start")

@@ -4,7 +4,6 @@ A leaf is divided by rank-two NMF and a threshold on the shares. Its columns are
 small enough, else read from M when needed.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -59,10 +58,8 @@ class LeafColumns(Protocol):
         """Return the columns where ``first`` is true, and the others; may reorder the whole."""
 
 
-def leaf_columns(
-    M: Array, groups: Sequence[Array], scale: float | None = None
-) -> "list[LeafColumns]":
-    """Return the columns of M in groups of indices, multiplied by ``scale``."""
+def leaf_columns(M: Array, scale: float | None = None) -> LeafColumns:
+    """Return all columns of M, multiplied by ``scale``."""
     single_precision = M.size > _MAX_DOUBLE_ENTRIES
     dtype = M.dtype
     if single_precision:
@@ -71,9 +68,9 @@ def leaf_columns(
         scale = 1.0
         if single_precision:
             scale = unit_scale(M[:, :: -(-M.shape[1] // 64)])  # some columns are enough
+    indices = np.arange(M.shape[1])
     if M.size > _MAX_COPIED_ENTRIES:
-        return [ScatteredColumns(M, group, dtype, scale) for group in groups]
-    indices = np.concatenate(groups)
+        return ScatteredColumns(M, indices, dtype, scale)
     rows = np.empty((indices.size, M.shape[0]), dtype=dtype)
 
     def copy(start: int, stop: int) -> None:
@@ -81,13 +78,7 @@ def leaf_columns(
 
     # As many columns at a time as fit into a cache, since a row-major M is read across its rows.
     for_slices(copy, indices.size, 1024)
-    parts: list[LeafColumns] = []
-    start = 0
-    for group in groups:
-        stop = start + group.size
-        parts.append(HeldColumns(rows[start:stop], indices[start:stop], single_precision))
-        start = stop
-    return parts
+    return HeldColumns(rows, indices, single_precision)
 
 
 def unit_scale(M: Array) -> float:
@@ -270,8 +261,6 @@ class Leaf:
     # leaf from which this one's was obtained by subtraction.
     summed_trace: float
     children: "tuple[Leaf, ...] | None" = None  # None before it was tried
-    node: int | None = None  # None before it joins the tree
-    priority: float = 0.0  # its bound, or the smallest gain of the leaves it is a part of
 
     @classmethod
     def of(cls, columns: LeafColumns, G: Array, summed_trace: float = 0.0) -> Self:
@@ -300,6 +289,10 @@ class Leaf:
         """How much a division lowers the error."""
         children = self.children or ()
         return float(sum(child.eigenvalues[0] for child in children) - self.eigenvalues[0])
+
+    def divide(self) -> None:
+        """Find the parts."""
+        self.children = self.parts()
 
     def parts(self) -> "tuple[Leaf, ...]":
         """Return the two parts; none if one of them would be empty."""

@@ -3,16 +3,16 @@
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from selfdict._validation import Array
-from selfdict.scene import blocks, files
-from selfdict.scene.model import as_scene
-from selfdict.scene.result import UnmixResult
-from selfdict.scene.unmix import unmix
+# The methods import what they need: this module is imported with the package, and scikit-learn and
+# numba take a second.
+if TYPE_CHECKING:
+    from selfdict._validation import Array
+    from selfdict.scene.result import UnmixResult
 
 
 @xr.register_dataarray_accessor("selfdict")  # type: ignore[no-untyped-call]  # untyped in xarray
@@ -34,22 +34,32 @@ class SelfdictAccessor:
 
     @cached_property
     def _scene(self) -> xr.DataArray:
+        from selfdict.scene.model import as_scene
+
         return as_scene(self._data)
 
     def valid(self, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False) -> xr.DataArray:
         """See :func:`selfdict.scene.valid_mask`."""
-        return blocks.valid_mask(self._scene, mask, drop_bad_bands=drop_bad_bands)
+        from selfdict.scene.blocks import valid_mask
+
+        return valid_mask(self._scene, mask, drop_bad_bands=drop_bad_bands)
 
     def matrix(
         self, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False, clip: bool = False
-    ) -> Array:
+    ) -> "Array":
         """See :func:`selfdict.scene.matrix`."""
-        return blocks.matrix(self._scene, mask, drop_bad_bands=drop_bad_bands, clip=clip)
+        from selfdict.scene.blocks import matrix
 
-    def unmix(self, r: int | str, **options: Any) -> UnmixResult:
+        return matrix(self._scene, mask, drop_bad_bands=drop_bad_bands, clip=clip)
+
+    def unmix(self, r: int | str, **options: Any) -> "UnmixResult":
         """See :func:`selfdict.scene.unmix`."""
+        from selfdict.scene.unmixing import unmix
+
         return unmix(self._data, r, **options)
 
     def write(self, path: str | PathLike[str], format: str | None = None, **options: Any) -> Path:
         """See :func:`selfdict.scene.write_scene`."""
-        return files.write_scene(self._scene, path, format, **options)
+        from selfdict.scene.files import write_scene
+
+        return write_scene(self._scene, path, format, **options)

@@ -17,13 +17,13 @@ from selfdict.readout.signal import Signal, measure_signal
 from selfdict.reductions.recipe import N_CLUSTERS
 from selfdict.scene.blocks import stored_block
 from selfdict.scene.choose import choose
+from selfdict.scene.inspection import Preflight
 from selfdict.scene.maps import FitBlock, Totals, fit_task
 from selfdict.scene.model import scene_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions
 from selfdict.scene.passes import Block, over_blocks
 from selfdict.scene.plan import Plan, held_in_memory
 from selfdict.scene.points import Points, read_points
-from selfdict.scene.preflight import Preflight
 
 # A further material must lower the error by this share of what one material leaves.
 _LEAST_GAIN = 0.05

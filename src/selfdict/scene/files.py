@@ -20,7 +20,7 @@ from selfdict._validation import Array
 from selfdict.files.cube import DIMS
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import format_by_suffix, format_named, format_of
-from selfdict.files.lazy import lazy_values
+from selfdict.files.lazy import lazy_values, small_values
 from selfdict.files.limits import check_plain
 from selfdict.files.reader import Reader
 from selfdict.scene.blocks import with_mask
@@ -62,6 +62,7 @@ def read_scene(
     nodata: float | None = None,
     format: str | None = None,
     max_bytes: int | None = None,
+    at_once: bool = False,
     **options: Any,
 ) -> xr.DataArray:
     """Read a hyperspectral cube.
@@ -92,6 +93,9 @@ def read_scene(
         or the mask of its pixels may take. By default 64 MiB, and more if the size of the file
         makes it plausible: 1100 times that size, up to 1 GiB, or up to 32 times that size. The
         process may take three times as much, besides 768 MiB for itself.
+    at_once : bool
+        Load the values of a file that takes at most one block of 32 MiB. That is quicker than to
+        read them on use, which needs dask; larger files are read on use all the same.
     **options
         Of the format: ``variable`` (mat, netcdf, hdf5, zarr, npz: which array, in a group by its
         path), ``layout`` (npy, npz, mat, hdf5: the order of the axes, such as ``"band y x"``,
@@ -124,7 +128,7 @@ def read_scene(
     """
     path = Path(path)
     check_plain(path)
-    scene = _in_rising_order(_read_file(path, format, options, max_bytes))
+    scene = _in_rising_order(_read_file(path, format, options, max_bytes, at_once))
     if nodata is not None:
         scene = _declare_nodata(scene, nodata)
     if bands is not None:
@@ -289,7 +293,11 @@ def _write_table(columns: dict[str, Iterable[Any]], path: Path) -> None:
 
 
 def _read_file(
-    path: Path, format: str | None, options: dict[str, Any], max_bytes: int | None
+    path: Path,
+    format: str | None,
+    options: dict[str, Any],
+    max_bytes: int | None,
+    at_once: bool,
 ) -> xr.DataArray:
     """Return the whole scene in a file."""
     reader = Reader(path, format_named(format or format_of(path)), options, max_bytes)
@@ -298,8 +306,13 @@ def _read_file(
     if transform is not None:
         transform = Affine.from_gdal(*transform)
     described = ("wavelength", "fwhm", "good_band", "band_name", "nodata", "scale_factor")
+    values = None
+    if at_once:
+        values = small_values(reader, known)
+    if values is None:
+        values = lazy_values(reader, known)
     scene = build_scene(
-        lazy_values(reader, known),
+        values,
         **{key: known[key] for key in (*described, "add_offset", "crs", "name")},
         transform=transform,
     )

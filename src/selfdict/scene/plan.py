@@ -13,10 +13,10 @@ from selfdict.compute.deadline import Deadline
 from selfdict.compute.device import physical_memory
 from selfdict.reductions.recipe import N_CLUSTERS, CandidateChoice, choose_candidates
 from selfdict.scene.blocks import blocks, float_dtype, stored_block, used_bands, with_mask
-from selfdict.scene.identify import check_names
+from selfdict.scene.identification import check_names
+from selfdict.scene.inspection import Preflight, examine
 from selfdict.scene.metadata import notes_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions, parse_method
-from selfdict.scene.preflight import Preflight, examine
 from selfdict.scene.resampling import resample_library
 
 # a lazy scene that takes at most this part of the memory is read once, and kept

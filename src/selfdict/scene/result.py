@@ -13,10 +13,10 @@ from selfdict.abundances import Illumination
 from selfdict.model.solution import Solution
 from selfdict.readout.proof import Proof
 from selfdict.scene.advice import RankAdvice
-from selfdict.scene.identify import Identification
+from selfdict.scene.identification import Identification
+from selfdict.scene.inspection import Preflight
 from selfdict.scene.maps import NegativeValues
 from selfdict.scene.metadata import without_notes
-from selfdict.scene.preflight import Preflight
 from selfdict.scene.whole import SceneCheck
 
 _WHAT_ABUNDANCES_ARE = {

@@ -15,14 +15,14 @@ from selfdict.compute.deadline import Announcer
 from selfdict.files.grid import to_map
 from selfdict.scene.advice import advise
 from selfdict.scene.choose import Choice, choose, choose_others
-from selfdict.scene.identify import identify
+from selfdict.scene.identification import identify
+from selfdict.scene.inspection import Preflight
 from selfdict.scene.maps import Maps, fit_in_time, fit_task, map_scene
 from selfdict.scene.metadata import band_numbers, crs_of, transform_of
 from selfdict.scene.model import scene_of
 from selfdict.scene.options import UnmixOptions
 from selfdict.scene.plan import Plan, held_in_memory, is_solved_in_blocks
 from selfdict.scene.points import read_points, with_pixels
-from selfdict.scene.preflight import Preflight
 from selfdict.scene.result import Comparison, UnmixResult
 from selfdict.scene.whole import IN_BLOCKS, solve_scene
 

@@ -1,0 +1,33 @@
+# The public names and where they are defined. Type checkers and editors read this file, and
+# __init__.py imports a name from where it is said here, on first use.
+
+from selfdict.files.errors import SceneError as SceneError
+from selfdict.scene.accessor import SelfdictAccessor as SelfdictAccessor
+from selfdict.scene.advice import RankAdvice as RankAdvice
+from selfdict.scene.advice import advise_rank as advise_rank
+from selfdict.scene.blocks import matrix as matrix
+from selfdict.scene.blocks import valid_mask as valid_mask
+from selfdict.scene.exports import write_dominant as write_dominant
+from selfdict.scene.exports import write_pixels as write_pixels
+from selfdict.scene.files import read_scene as read_scene
+from selfdict.scene.files import write_scene as write_scene
+from selfdict.scene.files import write_spectra as write_spectra
+from selfdict.scene.identification import Identification as Identification
+from selfdict.scene.identification import Match as Match
+from selfdict.scene.identification import identify as identify
+from selfdict.scene.inspection import Preflight as Preflight
+from selfdict.scene.inspection import preflight as preflight
+from selfdict.scene.library import build_library as build_library
+from selfdict.scene.library import read_library as read_library
+from selfdict.scene.metadata import crs_of as crs_of
+from selfdict.scene.metadata import transform_of as transform_of
+from selfdict.scene.model import as_scene as as_scene
+from selfdict.scene.model import build_scene as build_scene
+from selfdict.scene.options import UnmixOptions as UnmixOptions
+from selfdict.scene.resampling import ResampledLibrary as ResampledLibrary
+from selfdict.scene.resampling import match_wavelengths as match_wavelengths
+from selfdict.scene.resampling import resample_library as resample_library
+from selfdict.scene.result import Comparison as Comparison
+from selfdict.scene.result import UnmixResult as UnmixResult
+from selfdict.scene.unmixing import unmix as unmix
+from selfdict.scene.whole import SceneCheck as SceneCheck
