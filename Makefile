@@ -17,7 +17,7 @@ endif
 # this index cannot be reached, pip takes the build that its own settings give.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: everything demo demo-real test lint bench docs wheel lock clean
+.PHONY: everything demo demo-real test lint bench docs wheel qgis test-qgis lock clean
 .NOTPARALLEL:
 
 $(BIN)/python:
@@ -64,6 +64,14 @@ docs: $(VENV)/.extra-docs  ## the documentation; warnings and broken links are e
 
 wheel: $(VENV)/.extra-build  ## build the distributions into dist and try them
 	$(BIN)/python .ci/check_wheel.py
+
+qgis: $(VENV)/.extra-build  ## build the QGIS plugin, build/selfdict_qgis.zip
+	$(BIN)/python qgis/build_zip.py build
+
+test-qgis: $(VENV)/.extra-test $(VENV)/.extra-build  ## the plugin in a QGIS without windows
+	@command -v qgis_process || { echo "install QGIS first; on Debian: apt-get install" \
+		"--no-install-recommends qgis python3-qgis qgis-providers python3-venv"; exit 1; }
+	$(BIN)/python -m pytest qgis/tests
 
 lock:  ## renew constraints.txt (needs uv)
 	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --no-annotate \

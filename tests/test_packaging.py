@@ -36,8 +36,10 @@ def pins(name):
 
 def test_the_version_is_the_same_everywhere():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    plugin = (ROOT / "qgis" / "selfdict_qgis" / "metadata.txt").read_text(encoding="utf-8")
     assert PROJECT["version"] == selfdict.__version__
     assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == selfdict.__version__
+    assert re.search(r"^version=(.*)$", plugin, re.MULTILINE)[1] == selfdict.__version__
 
 
 @pytest.mark.parametrize("requirement", requirements(), ids=str)
