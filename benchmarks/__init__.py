@@ -1,1 +1,1 @@
-"""Speed and memory, as ratios taken in one run on one machine."""
+"""Accuracy, and speed and memory as ratios measured in one run on one machine."""

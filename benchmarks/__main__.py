@@ -32,19 +32,22 @@ NAMES = (
 def main() -> None:
     """Parse the command line and run what it names."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Accuracy, and speed as ratios taken in one run."
+        prog="python -m benchmarks",
+        description="Accuracy, and speed as ratios measured in one run.",
     )
     parser.add_argument(
-        "names", nargs="*", choices=[*NAMES, []], help="which to run; all by default"
+        "names", nargs="*", choices=[*NAMES, []], help="benchmarks to run (default: all)"
     )
     parser.add_argument(
-        "--quick", action="store_true", help="small sizes, to see that everything runs"
+        "--quick", action="store_true", help="small sizes, to check that everything runs"
     )
     parser.add_argument("--data", help="folder with real scenes as .npz files (Y, scale)")
     parser.add_argument(
-        "--growth", action="store_true", help="working_set: time and memory over the size, plotted"
+        "--growth",
+        action="store_true",
+        help="working_set: plot time and memory as functions of the size",
     )
-    parser.add_argument("--pixels", help="dask: sizes of the scenes, such as 5000000,20000000")
+    parser.add_argument("--pixels", help="dask: sizes of the scenes, for example 5000000,20000000")
     parser.add_argument(
         "--every-pixel", action="store_true", help="dask: with every pixel as a candidate"
     )

@@ -73,7 +73,10 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m reproduce", description="The paper's figures and tables."
     )
     found.add_argument(
-        "name", nargs="?", choices=EXPERIMENTS, help="which to run; without it all are listed"
+        "name",
+        nargs="?",
+        choices=EXPERIMENTS,
+        help="the experiment to run; without a name, all are listed",
     )
     found.add_argument("--data", type=Path, help="a scene, or a folder with scenes")
     found.add_argument(
@@ -82,12 +85,12 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         action="append",
         default=[],
-        help="another rank than the paper's; may be repeated",
+        help="a rank other than the paper's; can be repeated",
     )
     found.add_argument("--quick", action="store_true", help="a small version on generated data")
-    found.add_argument("--seed", type=int, default=0, help="seed of everything random")
+    found.add_argument("--seed", type=int, default=0, help="random seed")
     found.add_argument(
-        "-o", "--output", type=Path, default=Path("reproduced"), help="folder to write"
+        "-o", "--output", type=Path, default=Path("reproduced"), help="output folder"
     )
     return found
 

@@ -27,9 +27,8 @@ shares = rng.dirichlet(np.full(r, 0.3), n_documents)
 counts = sp.csr_array(np.stack([rng.multinomial(80, p) for p in shares @ topics]))
 
 # %%
-# Co-occurrences, as a sparse matrix, each row scaled to sum one. A word alone in few documents has
-# a row that is mostly noise, and noise is extreme: words with fewer than 100 occurrences are left
-# out.
+# Co-occurrences as a sparse matrix, with rows scaled to sum to one. The rows of rare words are
+# mostly noise, which makes them extreme: words with fewer than 100 occurrences are left out.
 
 total = np.asarray(counts.sum(axis=0)).ravel()
 frequent = np.flatnonzero(total >= 100)
@@ -45,8 +44,8 @@ for model in (SPA(r), FGNSR(r, compress=2 * r, random_state=0)):
 print(f"gap of the compressed model {model.compressed_gap_:.1e}, of the whole one {model.gap_:.1e}")
 
 # %%
-# The abundances of a word say which topics it belongs to. Scaled by how often it occurs they give
-# the topics back.
+# The abundances of a word show to which topics it belongs. Scaled by the frequency of the word,
+# they recover the topics.
 
 H = model.transform(rows) * total[frequent, None]
 found = np.zeros((r, n_words))
@@ -63,7 +62,7 @@ axes[0].set_ylabel("found")
 plt.show()
 
 # %%
-# And the topics give the shares of each document:
+# The topics give the shares of each document:
 
 estimated = nnls(found[order].T, (counts / 80.0).T.tocsc()).T
 print(f"mean error of a document's shares: {np.abs(estimated - shares).mean():.3f}")

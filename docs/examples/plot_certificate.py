@@ -20,7 +20,7 @@ print(f"working set: gap {exact.gap:.1e}, {exact.support.size} of {M.shape[1]} r
 print(f"300 iterations of Algorithm 1: gap {first_order.gap:.1e}")
 
 # %%
-# The objective of Algorithm 1 over the iterations, above the certified optimum:
+# The distance of the objective of Algorithm 1 from the certified optimum, by iteration:
 
 excess = first_order.history["objective"] / exact.objective - 1
 plt.semilogy(excess)
@@ -29,7 +29,7 @@ plt.ylabel("objective above the optimum, relative")
 plt.show()
 
 # %%
-# Which points are open, and how much weight they carry:
+# The open points and their weights:
 
 plt.bar(np.arange(exact.support.size), exact.diagonal[exact.support])
 plt.xticks(np.arange(exact.support.size), exact.support, rotation=90)

@@ -2,9 +2,9 @@
 Which spectra of a library are in a scene
 =========================================
 
-With a dictionary the components are chosen among its atoms instead of the pixels: no pixel need be
-pure. Here a library of 80 smooth spectra, in pairs that look alike, and 500 pixels mixed from four
-of them.
+With a dictionary, the components are chosen from its atoms instead of the pixels, so no pixel needs
+to be pure. This example has a library of 80 smooth spectra, in pairs that look alike, and 500
+pixels mixed from four of them.
 """
 
 import matplotlib.pyplot as plt
@@ -35,8 +35,8 @@ print(f"certified gap {model.gap_:.1e}, relative error {model.reconstruction_err
 
 # %%
 # Each atom has a gate between 0 (not needed) and 1 (some pixel is made of it alone). The model is
-# solved for the pixels without most of their noise, :class:`selfdict.Denoising`; an exchange among
-# the atoms then confirms the choice.
+# solved for denoised pixels (:class:`selfdict.Denoising`); an exchange among the atoms then
+# confirms the choice.
 
 gates = model.solution_.diagonal
 order = np.argsort(-gates)[:12]
@@ -48,7 +48,7 @@ plt.tight_layout()
 plt.show()
 
 # %%
-# For the noisy pixels, with points as columns: spectra that look alike share their gates.
+# For the noisy pixels, with points as columns, similar spectra share their gates:
 
 solution = working_set(X.T, mu_heuristic(X.T, 4, D=library.T), D=library.T)
 wrong = np.delete(solution.diagonal, truth).sum()
@@ -56,7 +56,7 @@ print(f"gap {solution.gap:.1e}, sum of the gates of wrong spectra {wrong:.2f}")
 print(f"without the noise: {np.delete(gates, truth).sum():.2f}")
 
 # %%
-# The abundances of the spectra found, against the truth:
+# The abundances of these spectra, compared with the truth:
 
 A = model.transform(X)[:, np.argsort(model.indices_)]
 plt.plot(H, A, ".", markersize=3)

@@ -3,7 +3,7 @@ A real scene, from the file to maps
 ===================================
 
 Indian Pines is a small image of fields and forest, taken from an aircraft in 1992. This tutorial
-reads it from a file, looks at it, finds its materials, and maps how much of each every pixel holds.
+reads it from a file, inspects it, finds its materials, and maps their shares in every pixel.
 """
 
 # %%
@@ -41,8 +41,8 @@ plt.axis("off")
 plt.show()
 
 # %%
-# Before anything is computed, :doc:`the preflight </scenes>` says what is assumed about the file
-# and what seems wrong with it.
+# Before any computation, :doc:`the preflight </scenes>` reports what is assumed about the file and
+# what looks wrong.
 
 for sentence in preflight(scene).sentences:
     print(fill(sentence, 90))
@@ -50,8 +50,8 @@ for sentence in preflight(scene).sentences:
 # %%
 # Unmixing
 # --------
-# Five materials. The convex model is solved with every pixel as a candidate. The gap says how far
-# from optimal its solution can be, at most.
+# Five materials. The convex model is solved with every pixel as a candidate. The gap bounds the
+# distance of the solution from the optimum.
 
 result = unmix(scene, 5, prove=True)
 print(f"{result.n_valid} pixels, relative error {result.relative_error:.2%}, gap {result.gap:.1e}")
@@ -66,7 +66,7 @@ result.plot(plt.figure())
 plt.show()
 
 # %%
-# The spectra one by one. The band around each is the standard deviation within its group.
+# Each spectrum, with a band of one standard deviation within its group.
 
 figure, axes = plt.subplots(1, 5, figsize=(12, 2.6), sharey=True, layout="constrained")
 for k, axis in enumerate(axes):
@@ -86,9 +86,9 @@ plt.show()
 print(fill(result.proof.sentence, 90))
 
 # %%
-# Keep it
-# -------
-# Maps go into a file that other software opens. A dataset holds everything.
+# Saving
+# ------
+# Maps are written to a file that other software can open. A dataset contains everything.
 
 write_scene(result.abundances, folder / "abundances.tif")
 print(result.to_dataset().sizes)
@@ -99,5 +99,5 @@ print(result.to_dataset().sizes)
 result
 
 # %%
-# On the command line, ``selfdict unmix indian_pines.hdr -r 5`` does all of it and writes a
+# On the command line, ``selfdict unmix indian_pines.hdr -r 5`` does all of this and writes a
 # :doc:`report </report>`. ``selfdict demo --real`` needs no file.

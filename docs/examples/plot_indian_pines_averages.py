@@ -2,8 +2,8 @@
 Pixels or averages
 ==================
 
-A single pixel carries noise. An average over a group of nearly pure pixels carries less of it, and
-the group's spread says how sure a spectrum is. Both are read from the same solution.
+A single pixel carries noise. An average over a group of nearly pure pixels carries less, and the
+spread of the group shows how certain a spectrum is. Both come from the same solution.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ averages = FGNSR(4, candidates=500, endmembers="average", random_state=0).fit(X)
 assert np.array_equal(pixels.indices_, averages.indices_)
 
 # %%
-# The thin lines are the selected pixels, the thick ones the averages of their groups.
+# Thin lines are the selected pixels, thick lines the averages of their groups.
 
 figure, axes = plt.subplots(2, 2, figsize=(9, 5), sharex=True, layout="constrained")
 for k, axis in enumerate(axes.flat):
@@ -31,7 +31,7 @@ for k, axis in enumerate(axes.flat):
 axes[1, 0].set(xlabel="band", ylabel="radiance")
 
 # %%
-# Where the pixels of each group lie.
+# The locations of the pixels of each group.
 
 figure, axis = plt.subplots(figsize=(4.5, 4.5), layout="constrained")
 axis.imshow(scene.isel(band=30), cmap="gray")

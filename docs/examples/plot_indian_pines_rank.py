@@ -2,8 +2,8 @@
 How many materials
 ==================
 
-Each further material lowers the error. One certified solution gives the whole curve; the best any
-spectra could do, pixels or not, is the truncated SVD of the same rank.
+Each additional material lowers the error. One certified solution gives the whole curve. No spectra,
+whether pixels or not, can do better than the truncated SVD of the same rank.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ ranks = range(1, 9)
 model = FGNSR(8, candidates=500, random_state=0).fit(X)
 
 # %%
-# ``select`` reads another number of pixels out of the same fit.
+# ``select`` selects another number of pixels from the same fit.
 
 errors = [relative_error(X.T, model.select(r)) for r in ranks]
 singular_values = np.linalg.svd(X, compute_uv=False)

@@ -2,9 +2,9 @@
 Outliers and noisy bands
 ========================
 
-A pixel with a spike, from a detector fault or a cosmic ray, is explained by no other pixel: with
-the squared loss it is chosen to explain itself. The Huber loss grows linearly beyond δ, and ignores
-the spike.
+No other pixel explains a pixel with a spike, from a detector fault or a cosmic ray: with the
+squared loss it is selected to explain itself. The Huber loss grows only linearly beyond δ, and
+ignores the spike.
 """
 
 import matplotlib.pyplot as plt
@@ -34,8 +34,8 @@ def penalty(sigma):
 
 
 # %%
-# The diagonal of X says which pixels are open. With the squared loss the spoiled ones are, more
-# than any other:
+# The diagonal of X shows which pixels are open. With the squared loss these are above all the
+# corrupted ones:
 
 
 def solve(M, sigma):
@@ -66,12 +66,12 @@ fig.tight_layout()
 plt.show()
 
 # %%
-# How the points are selected from X matters as much. After a squared loss the default is the
-# exchange, which lowers the squared error and therefore prefers the spikes again. SPA on the rows
-# of X is not as easily misled, since the row of a spoiled pixel explains nothing but itself: it
-# finds most pure pixels even after a squared loss. After a Huber loss it is the default, and the
-# largest diagonal entries work as well. All this needs a penalty above the cost of the spikes of a
-# pixel in the Huber loss, δ times their height.
+# How the points are selected from X matters as much. The default for the squared loss is the
+# exchange, which lowers the squared error and therefore selects the spikes again. SPA on the rows
+# of X is more robust, because the row of a corrupted pixel explains only that pixel: it finds most
+# pure pixels even with the squared loss. For the Huber loss SPA is the default, and the largest
+# diagonal entries work as well. The penalty must exceed the cost of the spikes of a pixel in the
+# Huber loss, δ times their height.
 
 levels = [0.01, 0.02, 0.04]
 seeds = range(2)
@@ -104,9 +104,9 @@ plt.legend()
 plt.show()
 
 # %%
-# Some bands are noisier than others, and often one knows by how much. With their variances the
-# residual is measured in units of the noise; every solver takes such a loss, and the exchange
-# lowers the error in the same units.
+# Some bands are noisier than others, often by a known factor. Given their variances, the residual
+# is measured in units of the noise. Every solver supports this loss, and the exchange lowers the
+# error in the same units.
 
 variance = np.full(m, 1e-4)
 variance[::8] = 0.25

@@ -3,8 +3,8 @@ A matrix, from samples to shares
 ================================
 
 Any table of nonnegative measurements can be unmixed: a row per sample, a column per feature. Here
-the samples are mixtures of four dyes, and the features are their spectra. Some samples hold nearly
-one dye alone. Which ones, and how much of each dye is in the others?
+the samples are mixtures of four dyes, and the features are wavelengths. Some samples contain almost
+only one dye. Which ones are they, and how much of each dye is in the others?
 """
 
 from textwrap import fill
@@ -18,7 +18,7 @@ from selfdict.metrics import match
 # %%
 # The data
 # --------
-# 400 generated samples with known shares, measured at 150 wavelengths with noise of 1 %.
+# 400 generated samples with known shares, measured at 150 wavelengths with 1 % noise.
 
 rng = np.random.default_rng(0)
 wavelength = np.linspace(450, 750, 150)
@@ -39,8 +39,8 @@ plt.show()
 # %%
 # The fit
 # -------
-# :class:`~selfdict.FGNSR` is an estimator of scikit-learn's kind. It chooses the four samples whose
-# mixtures explain all others best. The seed is fixed: the same data gives the same answer.
+# :class:`~selfdict.FGNSR` is a scikit-learn estimator. It selects the four samples whose mixtures
+# best explain all others. The seed is fixed: the same data give the same result.
 
 model = FGNSR(4).fit(X)
 print("purest samples:", model.indices_)
@@ -48,9 +48,9 @@ print("their true shares:", shares[model.indices_].max(axis=1).round(3))
 print(f"relative error {model.reconstruction_err_:.1%}, certified gap {model.gap_:.1e}")
 
 # %%
-# The spectra found, and the true ones (dashed). :func:`~selfdict.metrics.match` finds which belongs
-# to which. With more noise, and several samples that are nearly pure, ``endmembers="average"``
-# averages over groups of them.
+# The spectra found, and the true ones (dashed), paired by :func:`~selfdict.metrics.match`. With
+# more noise, and several nearly pure samples, ``endmembers="average"`` averages over groups of
+# them.
 
 found, true = match(model.components_.T, dyes.T)
 plt.figure(figsize=(6, 3), layout="constrained")
@@ -65,7 +65,7 @@ plt.show()
 # %%
 # The shares
 # ----------
-# How much of each dye is in every sample, against the truth:
+# The share of each dye in every sample, compared with the truth:
 
 estimated = model.shares(X)
 plt.figure(figsize=(4, 4), layout="constrained")
@@ -85,8 +85,8 @@ print(fill(model.prove().sentence, 90))
 # %%
 # How many components
 # -------------------
-# The same fit gives other numbers of components. With four of them, noise is all that is left. The
-# dashed line is the error of the best vectors of any kind.
+# The same fit gives other numbers of components. With four, only noise is left. The dashed line is
+# the error of the best vectors of any kind.
 
 curve = error_curve(model.solution_, 8)
 plt.figure(figsize=(5, 3), layout="constrained")

@@ -2,9 +2,8 @@
 Robustness against noise
 ========================
 
-The middle points of section 4.1 of the paper: any method must fail at some noise level; the
-question is when. SPA looks at one column after the other. The convex model looks at all of them at
-once.
+Every method fails on the middle points of section 4.1 of the paper at some noise level; the
+question is when. SPA considers one column at a time, the convex model all of them at once.
 """
 
 import warnings

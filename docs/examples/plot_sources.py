@@ -2,9 +2,9 @@
 Sources that are sometimes alone
 ================================
 
-Blind source separation: sensors record nonnegative mixtures of nonnegative sources. Where each
-source is alone at some instant, these instants are extreme points of all the instants, and the
-recordings at them are the mixing matrix.
+In blind source separation, sensors record nonnegative mixtures of nonnegative sources. If each
+source is alone at some instant, these instants are the extreme points of all instants, and the
+recordings at these instants are the columns of the mixing matrix.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ mixing = rng.uniform(0.1, 1.0, (n_sensors, r))
 recorded = mixing @ sources + 0.02 * rng.standard_normal((n_sensors, n_instants))
 
 # %%
-# Instants at which nearly nothing is heard are noise in every direction, and are left out. What
-# remains is divided by its sum over the sensors, so that loud instants do not count more.
+# Instants with almost no signal are noise in every direction, and are left out. The others are
+# divided by their sum over the sensors, so that loud instants do not count more.
 
 loud = np.flatnonzero(recorded.sum(axis=0) > 0.2 * recorded.sum(axis=0).max())
 profiles = (recorded[:, loud] / recorded[:, loud].sum(axis=0)).T
