@@ -1,10 +1,10 @@
-"""How near endmembers and abundances come to what is known of a scene.
+"""Distance of endmembers and abundances from what is known about a scene.
 
-With ``--data DIR``: areas of targets that were known before (:mod:`benchmarks.targets`), and
+With ``--data DIR``: known areas of targets (:mod:`benchmarks.targets`), and
 references that were computed (:mod:`benchmarks.references`). Endmembers that another program has
 found are measured as well, from files ``PROGRAM_SCENE.npz`` with an array ``E`` in the same folder.
 
-On generated scenes with an offset taken off a third of their bands: root mean square error of
+On generated scenes with an offset subtracted from a third of their bands: root mean square error of
 unit-length shares with the negative values as they are, and with zeros in their place.
 
 On a synthetic family with known endmembers: 30 bands, 50 pure columns in 5 classes and 50 mixtures,

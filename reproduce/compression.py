@@ -42,7 +42,7 @@ def compression(request: Request) -> Outcome:
             rows.append(_mean_measures(method, q, noise, repeats, request.seed))
     summary = [_breakdown(method, q, rows) for method, q in variants]
     notes = [
-        f"{repeats} repeats a noise level, r = {RANK}, m = 50; μ by the heuristic, "
+        f"{repeats} repeats per noise level, r = {RANK}, m = 50; μ by the heuristic, "
         "the r largest diagonal entries"
     ]
     return Outcome(

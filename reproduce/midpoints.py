@@ -215,12 +215,12 @@ def _figure(request: Request, name: str, alpha: float | None) -> Outcome:
         row["z"] = standard_errors_apart(row)
     summary = [_breakdown(key, [row for row in rows if row["method"] == key]) for key in methods]
     notes = [
-        f"{REPEATS} repeats a noise level; {CHEAP_REPEATS} for SPA, SNPA, XRAY and the certified "
+        f"{REPEATS} repeats per noise level; {CHEAP_REPEATS} for SPA, SNPA, XRAY and the certified "
         f"solver; {EXCHANGE_REPEATS} for that with exchange; {SLOW_REPEATS}, at fewer levels, for "
         "the exact SOCP and the default FGNSR"
     ]
     if request.quick:
-        notes = [f"quick version: {QUICK_REPEATS} repeats a noise level"]
+        notes = [f"quick version: {QUICK_REPEATS} repeats per noise level"]
     tables = {name: rows, f"{name}_breakdown": summary}
     return Outcome(tables, {name: _draw(rows, list(methods))}, notes)
 
