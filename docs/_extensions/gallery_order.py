@@ -8,6 +8,7 @@ ORDER = (
     "plot_certificate.py",
     "plot_dictionary.py",
     "plot_losses.py",
+    "plot_smooth.py",
     "plot_midpoints.py",
     "plot_anchor_words.py",
     "plot_sources.py",

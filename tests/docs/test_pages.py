@@ -86,3 +86,9 @@ def test_the_text_of_an_example_starts_below_its_mark(example):
     """What stands in the line of the mark is left out of the page."""
     marks = [line for line in example.read_text(encoding="utf-8").splitlines() if "# %%" in line]
     assert set(marks) <= {"# %%"}
+
+
+def test_the_gallery_has_a_place_for_every_example():
+    order = (DOCS / "_extensions" / "gallery_order.py").read_text(encoding="utf-8")
+    listed = re.findall(r'"(plot_\w+\.py)"', order)
+    assert sorted(listed) == sorted(path.name for path in DOCS.glob("examples/plot_*.py"))
