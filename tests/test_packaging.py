@@ -1,5 +1,6 @@
 """Versions and requirements agree wherever they are written down."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -81,3 +82,30 @@ def test_the_lowest_versions_are_those_of_the_requirements():
             (pin,) = lowest[requirement.name]
             (exact,) = pin.specifier
             assert requirement.specifier.contains(exact.version)
+
+
+def test_citation_and_archive_describe_the_same_software():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    archive = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    assert citation["license"] == archive["license"] == PROJECT["license"]
+    assert citation["title"] == archive["title"]
+    assert citation["abstract"] == archive["description"]
+    assert citation["keywords"] == archive["keywords"] == PROJECT["keywords"]
+    names = [author["name"] for author in PROJECT["authors"]]
+    assert [author["name"] for author in citation["authors"]] == names
+    assert [author["name"] for author in archive["creators"]] == names
+
+
+def test_the_paper_cites_what_its_bibliography_holds():
+    text = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    entries = (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8")
+    assert set(re.findall(r"@([a-z]+\d*[a-z]*)", text)) == set(re.findall(r"@\w+{(\w+),", entries))
+
+
+def test_the_paper_has_the_table_of_the_readme():
+    def table(path):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        start = next(k for k, line in enumerate(lines) if line.startswith("| endmembers"))
+        return lines[start : lines.index("", start)]
+
+    assert table(ROOT / "paper" / "paper.md") == table(ROOT / "README.md")
