@@ -38,7 +38,7 @@ def problem(m, r, n, seed=0, condition=None):
 
 @pytest.mark.parametrize("at_most", [False, True])
 @pytest.mark.parametrize(("m", "r"), [(20, 6), (12, 12), (30, 20), (8, 2)])
-def test_equals_a_qp_solver(m, r, at_most):
+def test_equals_a_quadratic_program_solver(m, r, at_most):
     U, M = problem(m, r, 30)
     H, kkt = fcls(U, M, at_most=at_most, return_kkt=True)
     expected = np.stack([by_clarabel(U, column, at_most) for column in M.T], axis=1)
@@ -61,7 +61,7 @@ def check_feasible(H, at_most=False):
     ),
     seed=st.integers(0, 10_000),
 )
-def test_small_integers_make_every_degenerate_case(U, seed):
+def test_degenerate_cases_of_small_integers(U, seed):
     """Duplicates, a zero endmember, affine dependence, ties: the fit of all supports tried."""
     M = np.random.default_rng(seed).integers(-3, 4, size=(U.shape[0], 4)).astype(float)
     H, kkt = fcls(U, M, return_kkt=True)
@@ -118,7 +118,7 @@ def test_ill_conditioned_endmembers(condition):
 
 
 @pytest.mark.parametrize("spread", [0.0, 1e-14, 1e-10, 1e-5])
-def test_endmembers_that_almost_coincide(spread):
+def test_endmembers_that_are_nearly_equal(spread):
     """Seen from them every pixel is far away, which must not cost the sums their digits."""
     rng = np.random.default_rng(0)
     for r in range(1, 5):
@@ -150,14 +150,17 @@ def test_starts_blocks_float32_and_out():
         assert fcls(U.astype(np.float32), M.astype(np.float32), at_most=at_most).dtype == np.float32
 
 
-def test_invalid_input():
-    U, M = problem(20, 6, 10)
-    with pytest.raises(InputError, match="rows"):
-        fcls(U[:5], M)
-    with pytest.raises(InputError, match="H0"):
-        fcls(U, M, H0=np.ones((7, 10)), at_most=True)
-    with pytest.raises(TypeError, match="complex128"):
-        fcls(U, M + 0j)
-    M[3, 4] = np.nan
-    with pytest.raises(InputError, match="NaN"):
-        fcls(U, M)
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        (dict(U=np.ones((3, 6))), InputError),
+        (dict(H0=np.ones((7, 10)), at_most=True), InputError),
+        (dict(M=np.ones((5, 10)) + 0j), TypeError),
+        (dict(M=np.full((5, 10), np.nan)), InputError),
+    ],
+)
+def test_invalid_input(changes, error):
+    given = dict(U=np.ones((5, 6)), M=np.ones((5, 10)))
+    fcls(**given)
+    with pytest.raises(error):
+        fcls(**given | changes)

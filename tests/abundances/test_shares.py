@@ -60,12 +60,12 @@ def test_soft_sum_lies_between_nnls_and_fcls():
     np.testing.assert_array_equal(soft_sum(U, M, np.inf), fcls(U, M))
     np.testing.assert_allclose(soft_sum(U, M, 1e-18), nnls(U, M), atol=1e-8)
     np.testing.assert_allclose(soft_sum(U, M, 1e12), fcls(U, M), atol=1e-6)
-    with pytest.raises(InputError, match="stiffness"):
+    with pytest.raises(InputError):
         soft_sum(U, M, -1.0)
 
 
 @pytest.mark.parametrize("unit", [1e-250, 1e-30, 1e30, 1e250])
-def test_soft_sum_has_no_unit(unit):
+def test_soft_sum_does_not_depend_on_the_unit(unit):
     U, _, _, M = scene(dark=0.1, spread=0.2, noise=0.05, n=30)
     np.testing.assert_allclose(
         soft_sum(unit * U, unit * M, 0.01), soft_sum(U, M, 0.01), rtol=1e-9, atol=1e-12
@@ -103,7 +103,7 @@ def test_shares_sum_to_one_whatever_the_brightness():
     dark[0] = 0.0
     for pixels in (dark, csc_array(dark)):
         np.testing.assert_allclose(shares(U, pixels).sum(axis=0), [0, 1])
-    with pytest.raises(InputError, match="zero"):
+    with pytest.raises(InputError):
         shares(U * [1, 0, 1, 1], M)
 
 
@@ -117,8 +117,8 @@ def test_unit_shares_do_not_depend_on_the_brightness_of_spectra():
 
 @pytest.mark.parametrize("noise", [0.009, 0.03])
 @pytest.mark.parametrize("spread", [0.0, 0.1, 0.3])
-@pytest.mark.parametrize("dark", [1.0, 0.2, 0.05])
-def test_shares_are_as_good_as_the_better_of_two(dark, spread, noise):
+@pytest.mark.parametrize("dark", [1.0, 0.05])
+def test_shares_are_nearly_as_accurate_as_the_better_of_nnls_and_fcls(dark, spread, noise):
     """Of free sums, and of sums fixed at one."""
     U, A, _, M = scene(dark=dark, spread=spread, noise=noise)
     better = min(rmse(as_shares(nnls(U, M)), A), rmse(fcls(U, M), A))
@@ -126,7 +126,7 @@ def test_shares_are_as_good_as_the_better_of_two(dark, spread, noise):
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.1, 0.3])
-def test_smooth_noise_is_told_from_a_varying_brightness(spread):
+def test_smooth_noise_is_distinguished_from_varying_brightness(spread):
     """Noise that looks like spectra is larger along them than its variance in each band says."""
     U, A, _, M = scene(dark=0.05, spread=spread, noise=0.009, smooth=3)
     found = rmse(shares(U, M), A)
@@ -155,7 +155,7 @@ def test_weights_count_as_repeated_pixels():
     assert weighted.spread == pytest.approx(repeated.spread, rel=1e-3)
 
 
-def test_a_pixel_in_shade_is_brought_to_the_brightness_of_its_kind():
+def test_shaded_endmembers_are_rescaled_to_the_brightness_of_their_material():
     U, A, _, M = scene(spread=0.05)
     shaded = U * [0.2, 1.0, 3.0, 1.0]
     model = Illumination.of(shaded, M, rescale=True)

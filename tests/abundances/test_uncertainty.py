@@ -91,7 +91,6 @@ def test_spread_against_a_bootstrap_of_the_groups():
     products = np.stack([np.cov(U.T @ P, bias=True) for P in pixels])
     traces = np.array([P.var(axis=1).sum() for P in pixels])
     h = np.array([0.5, 0.3, 0.2])
-    m = (U @ h)[:, None]
     expected_square = (h**2 * traces).sum()  # the residual of an average pixel, all of it spread
     residual = np.sqrt([expected_square])
     predicted = standard_errors(U, h[:, None], residual, variability=Variability(products, traces))[
@@ -104,7 +103,6 @@ def test_spread_against_a_bootstrap_of_the_groups():
     # the residual alone knows nothing of what the endmembers can imitate
     blind = standard_errors(U, h[:, None], residual)[:, 0]
     assert (blind < 0.7 * found).all()
-    assert m.shape == (N_BANDS, 1)
 
 
 def test_groups_know_the_spread_of_their_pixels():
@@ -147,17 +145,6 @@ def test_a_share_of_zero_has_the_error_of_a_free_one():
         assert predicted[k] == pytest.approx(sigma * np.sqrt(inverse[2, 2]))
 
 
-def test_units_do_not_matter():
-    rng = np.random.default_rng(4)
-    U = smooth_spectra(3, rng)
-    M = U @ rng.dirichlet(np.ones(3), 20).T + 0.01 * rng.standard_normal((N_BANDS, 20))
-    parts, expected = shares(U, M, return_std=True)
-    np.testing.assert_array_equal(parts, shares(U, M))
-    for unit in (1e-160, 1e160):
-        scaled = shares(unit * U, unit * M, return_std=True)[1]
-        np.testing.assert_allclose(scaled, expected, rtol=1e-6)
-
-
 def test_coefficients_are_relative_to_the_endmembers():
     rng = np.random.default_rng(5)
     U = smooth_spectra(3, rng)
@@ -190,26 +177,27 @@ def test_special_cases():
     one = shares(U[:, :1], M, return_std=True)
     np.testing.assert_allclose(one[0], 1.0)
     np.testing.assert_allclose(one[1], 0.0, atol=1e-12)  # a single share is one, whatever the noise
-    with pytest.raises(InputError, match="variability"):
+    with pytest.raises(InputError):
         shares(U, M, return_std=True, variability=Variability.none(2))
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        (dict(kind="percent"), "percent"),
-        (dict(H=[[1.0]]), "H"),
-        (dict(residuals=[0.1, 0.2]), "residuals"),
-        (dict(U=np.zeros((4, 3))), "zero"),
+        dict(kind="percent"),
+        dict(H=[[1.0]]),
+        dict(residuals=[0.1, 0.2]),
+        dict(U=np.zeros((4, 3))),
+        dict(H=[[0.5], [-0.1], [0.5]]),
     ],
 )
-def test_invalid_input(changes, message):
+def test_invalid_input(changes):
     given = dict(U=np.eye(4)[:, :3], H=np.ones((3, 1)), residuals=[0.1]) | changes
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError):
         standard_errors(**given)
 
 
-def test_a_spectrum_of_zeros_has_no_error_of_its_own():
+def test_spectra_of_zeros_have_no_error():
     U = smooth_spectra(2, np.random.default_rng(0))
     expected = standard_errors(U, [[0.6], [0.4]], [0.1], kind="nnls")
     padded = np.column_stack([U, np.zeros(N_BANDS)])
@@ -273,8 +261,3 @@ def test_units_out_of_range(unit, kind):
     expected = standard_errors(U, H, [1e-2], kind=kind)
     found = standard_errors(U * unit, H, [1e-2 * unit], kind=kind)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
-
-
-def test_negative_coefficients_are_refused():
-    with pytest.raises(InputError, match="negative"):
-        standard_errors(np.eye(3)[:, :2], [[0.5], [-0.1]], [0.1])

@@ -40,14 +40,14 @@ def test_mixtures_hold_their_pure_points_and_their_noise():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    "call",
     [
-        (lambda: make_midpoints(r=1), "r=1"),
-        (lambda: make_midpoints(noise=-1.0), "noise"),
-        (lambda: make_midpoints(alpha=0.5), "alpha"),
-        (lambda: make_mixtures(3, 4, 5), "r=5"),
+        lambda: make_midpoints(r=1),
+        lambda: make_midpoints(noise=-1.0),
+        lambda: make_midpoints(alpha=0.5),
+        lambda: make_mixtures(3, 4, 5),
     ],
 )
-def test_invalid_input(call, message):
-    with pytest.raises(InputError, match=message):
+def test_invalid_input(call):
+    with pytest.raises(InputError):
         call()
