@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from report_sample import make_comparison, make_pixel_result, make_result, make_scene_of
 
+from selfdict.datasets import make_scene
 from selfdict.report import write_report
 from selfdict.report.facts import band_labels
+from selfdict.scene import unmix
 
 pytestmark = pytest.mark.browser
 HOSTILE = (
@@ -156,9 +159,11 @@ def test_text_stands_out_in_both_schemes(visit, scheme):
     assert (ground > 0.8) == (scheme == "light")
     for selector in ("section p", ".note", "td", ".statements .value", "h1"):
         assert abs(brightness(page, selector, "color") - ground) > 0.35
+    # lines have their colours in both: what is behind them is light
+    behind = brightness(page, ".plot", "backgroundColor")
     for k in range(7):
         line = f'path.line[data-k="{k}"]'
-        assert abs(brightness(page, line, "stroke") - ground) > 0.2
+        assert abs(brightness(page, line, "stroke") - behind) > 0.2
     # paper is white, whatever the screen is like
     page.emulate_media(media="print", color_scheme=scheme)
     assert brightness(page, "body", "backgroundColor") == 1
@@ -202,3 +207,91 @@ def test_names_are_data(visit):
     page.keyboard.press("Home")
     assert page.locator("#readout").inner_text().startswith(HOSTILE)
     assert page.locator("script").count() == 2
+
+
+def chosen(page):
+    """Return the numbers that the page shows of the chosen pixel."""
+    amounts = page.locator("#amounts td.num").all_inner_texts()
+    shares = [float(text.split(" %")[0]) / 100 for text in amounts]
+    errors = [float(text.split("± ")[1]) / 100 for text in amounts]
+    return shares, errors
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    """A scene whose pixels are mixtures with a little noise, and what was found in it."""
+    truth = make_scene(shape=(24, 30), n_bands=50, n_endmembers=3, n_outliers=0, random_state=0)
+    return unmix(truth.scene, 3, random_state=0), truth.scene
+
+
+@pytest.mark.parametrize("which", ["svg.image", "#dominant img", ".maps img", "#residual img"])
+def test_a_click_on_any_map_shows_the_pixel(visit, mixture, which):
+    result, scene = mixture
+    page = visit(result, scene)
+    image = page.locator(which).first
+    image.scroll_into_view_if_needed()
+    box = image.bounding_box()
+    row, column = 11, 19
+    image.click(
+        position={"x": box["width"] * (column + 0.5) / 30, "y": box["height"] * (row + 0.5) / 24}
+    )
+    assert page.locator("#place").inner_text() == f"Row {row}, column {column}"
+    shares, errors = chosen(page)
+    assert shares == pytest.approx(result.abundances.values[:, row, column], abs=0.02)
+    assert errors == pytest.approx(result.uncertainty.values[:, row, column], abs=0.02)
+    # the cursor is at the same place on all maps
+    places = {
+        cross.evaluate("c => c.style.left + c.style.top") for cross in page.locator(".cross").all()
+    }
+    assert len(places) == 1
+    assert page.locator(".cross:visible").count() == page.locator(".frame").count()
+    # the spectrum, from the path that is drawn: as far as 3 + 8 directions tell
+    numbers = page.locator("#spectrum .own").get_attribute("d").replace("M", "L").split("L")[1:]
+    heights = 100 - np.array([float(point.split()[1]) for point in numbers])
+    bands = result.endmembers["band_number"].values - 1
+    spectrum = scene.values[bands, row, column]
+    assert heights == pytest.approx(100 * spectrum / spectrum.max(), abs=4)
+
+
+def test_the_keyboard_chooses_moves_zooms_and_closes(visit, mixture):
+    page = visit(*mixture)
+    page.locator("#dominant .frame").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#place").inner_text() == "Row 12, column 15"
+    for key in ("ArrowUp", "ArrowUp", "ArrowRight", "+"):
+        page.keyboard.press(key)
+    assert page.locator("#place").inner_text() == "Row 10, column 16"
+    wide = page.locator("#residual img").evaluate("image => image.getBoundingClientRect().width")
+    frame = page.locator("#residual .frame").bounding_box()["width"]
+    assert wide == pytest.approx(2 * frame, rel=0.01)
+    page.keyboard.press("Escape")
+    assert page.locator("#pixel").is_hidden()
+    assert page.locator(".cross:visible").count() == 0
+
+
+def test_names_and_colours_are_kept_in_the_address(visit, mixture, browser):
+    page = visit(*mixture)
+    page.locator("#edit summary").click()
+    name = "Water <b>&amp;"
+    page.locator('#edit [type="text"]').nth(1).fill(name)
+    page.locator('#edit [type="text"]').nth(1).press("Enter")
+    page.locator('#edit [type="color"]').nth(1).fill("#123456")
+    page.get_by_role("link", name="Residual").click()
+    again = browser.new_page()
+    again.goto(page.url)
+    for opened in (page, again):
+        opened.wait_for_function("document.querySelector('#dominant img').src.length > 100")
+        assert set(opened.locator('[data-name="1"]').all_inner_texts()) == {name}
+        colour = (
+            opened.locator("path.line").nth(1).evaluate("line => getComputedStyle(line).stroke")
+        )
+        assert colour == "rgb(18, 52, 86)"
+    again.close()
+
+
+def test_a_pixel_without_data_says_so(visit):
+    page = visit(make_result())
+    image = page.locator("#residual img")
+    image.scroll_into_view_if_needed()
+    image.click(position={"x": 20, "y": 3})
+    assert page.locator("#facts").inner_text().startswith("No data")

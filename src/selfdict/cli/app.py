@@ -123,6 +123,9 @@ def unmix(
     **reading: Any,
 ) -> None:
     """Find pure pixels and abundances; write maps, spectra and a report."""
+    from selfdict.files.reader import start_early
+
+    start_early()
     from selfdict.cli.outputs import output_folder
     from selfdict.cli.run import Run, read_optional_library, unmix_into
     from selfdict.cli.summary import print_run
@@ -201,6 +204,9 @@ def compare(
     **reading: Any,
 ) -> None:
     """Run every method on a scene, side by side."""
+    from selfdict.files.reader import start_early
+
+    start_early()
     from selfdict.cli.record import method_record
     from selfdict.cli.run import look_at, run_unmix
     from selfdict.cli.summary import print_comparison
@@ -265,6 +271,9 @@ def rank(
     **reading: Any,
 ) -> None:
     """Recommend how many materials to look for, and show what each further one explains."""
+    from selfdict.files.reader import start_early
+
+    start_early()
     from selfdict.cli.record import rank_record
     from selfdict.cli.run import look_at, naming_the_file
     from selfdict.cli.summary import print_advice

@@ -233,7 +233,7 @@ _STARTED: list["_Child"] = []
 
 def start_early() -> None:
     """Start the process for the next file, so that it loads while this one imports its modules."""
-    if _can_start():
+    if _can_start() and not _STARTED:
         _STARTED.append(_Child())
 
 

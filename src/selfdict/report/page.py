@@ -18,6 +18,7 @@ from selfdict._colours import (
     BRIGHTNESS_MAP,
     RESIDUAL_MAP,
     UNCERTAINTY_MAP,
+    line_styles,
 )
 from selfdict._display import plain
 from selfdict._optional import optional
@@ -29,10 +30,10 @@ from selfdict.report.pictures import (
     Maps,
     colour_limit,
     css_gradient,
-    image_step,
     map_png,
     rgb_png,
 )
+from selfdict.report.probe import Pixels
 from selfdict.report.tables import comparison_rows, dominant, match_rows, material_rows
 from selfdict.scene.staging import staged
 
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from selfdict.scene import UnmixResult
+
+# Most characters of the page: in all its images, and beside its text.
+_PICTURE_BYTES = 2_600_000
+_PAGE_BYTES = 3_700_000
 
 
 def write_report(
@@ -122,13 +127,13 @@ def render_report(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    script = _package_text("report.js")
+    script = _package_text("report.js") + _package_text("explore.js")
     # The page's security policy allows the script with this hash only: text of a scene that got
     # past the escaping would still not run.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     if parameters is None:
         parameters = result.parameters
-    # Only the two files of this package are marked as safe; the template escapes every other value.
+    # Only files of this package are marked as safe; the template escapes every other value.
     page: str = environment.from_string(_package_text("report.html.j2")).render(
         _variables(result, scene),
         title=title,
@@ -161,11 +166,10 @@ def _printable(value: Any) -> Any:
 def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
     """Return the variables of the template that follow from the result and its scene."""
     maps = Maps(result)
-    step = image_step(maps.valid.shape)
-    height, width = maps.valid[::step, ::step].shape
+    pictures = _pictures(result, scene, maps)
+    height, width = maps.image(maps.valid).shape
     # The radius of a mark in pixels of the image, which the page scales to its width.
     radius = max(width, height) / 75
-    image, image_labels = maps.false_colour(scene)
     positions, axis_label = facts.band_axis(result.endmembers)
     x_axis = nice_axis(float(positions.min()), float(positions.max()), 8)
     y_axis = _spectrum_axis(result)
@@ -173,6 +177,8 @@ def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
     if maps.uncertainty is not None:
         errors = maps.uncertainty[:, maps.valid]
     bands = f"{axis_label}: {x_axis.low:.5g} to {x_axis.high:.5g}"
+    data = _script_data(result, x_axis.position(positions), y_axis)
+    data["pixels"] = _pixel_data(result, scene, maps, _PAGE_BYTES - _n_bytes(pictures))
     return {
         "result": result,
         "r": len(result.pixels),
@@ -187,23 +193,65 @@ def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
         "findings": words.findings(result),
         "width": width,
         "height": height,
-        "thinned": maps.every * step,
+        "thinned": maps.image_scale,
         "mark": radius,
         "materials": material_rows(result, maps, x_axis, y_axis, radius),
-        "scene_png": rgb_png(image, maps.valid),
-        "image_labels": image_labels,
         "axis_label": axis_label,
         "x_axis": x_axis,
         "y_axis": y_axis,
         "n_bands": len(positions),
         "matches": match_rows(result, x_axis),
-        "dominant": dominant(result, maps),
-        "abundances": _abundances(result, maps),
-        "uncertainty": _uncertainty(result, maps),
-        "brightness": _brightness(maps),
-        "residual": _residual(result, maps),
-        "data": _script_data(result, x_axis.position(positions), y_axis),
+        "residual_rows": _residual_rows(maps),
+        "data": data,
+        **pictures,
     }
+
+
+def _pictures(result: "UnmixResult", scene: "xr.DataArray", maps: Maps) -> dict[str, Any]:
+    """Return the images of the scene and of all maps, as large as fit into the page."""
+    image, image_labels = maps.false_colour(scene)
+    while True:
+        pictures = {
+            "scene_png": rgb_png(maps.image(image), maps.image(maps.valid)),
+            "image_labels": image_labels,
+            "dominant": dominant(result, maps),
+            "abundances": _abundances(result, maps),
+            "uncertainty": _uncertainty(result, maps),
+            "brightness": _brightness(maps),
+            "residual": _residual(result, maps),
+        }
+        if _n_bytes(pictures) <= _PICTURE_BYTES:
+            return pictures
+        maps.coarser()
+
+
+def _n_bytes(pictures: dict[str, Any]) -> int:
+    """Return how much of the page the images take."""
+    n_bytes = len(pictures["scene_png"]) + len(pictures["dominant"]["png"])
+    for name in ("abundances", "uncertainty", "brightness", "residual"):
+        if pictures[name] is not None:
+            n_bytes += sum(len(png) for png in pictures[name]["pngs"])
+    return n_bytes
+
+
+def _pixel_data(
+    result: "UnmixResult", scene: "xr.DataArray", maps: Maps, most_bytes: int
+) -> dict[str, Any]:
+    """Return what the page says about a pixel, of as many pixels as fit into ``most_bytes``."""
+    pixels = Pixels.of(result, scene, maps)
+    every = 1
+    while True:
+        packed = pixels.packed(every)
+        if len(packed["bytes"]) <= most_bytes:
+            return packed | {
+                "scale": maps.image_scale,
+                "height": pixels.residual.shape[0],
+                "width": pixels.residual.shape[1],
+                "pure": result.pixels.tolist(),
+                "inPercent": facts.are_shares(result),
+                "word": facts.abundance_word(result),
+            }
+        every += 1
 
 
 def _spectrum_axis(result: "UnmixResult") -> Axis:
@@ -222,17 +270,18 @@ def _spectrum_axis(result: "UnmixResult") -> Axis:
 
 
 def _coloured(
-    maps: Array, known: Array, colours: str, name: str, at_least: float = 0.0
+    maps: Maps, values: Array, known: Array, colours: str, name: str, at_least: float = 0.0
 ) -> dict[str, Any]:
-    """Return the images of maps (k, y, x) on one colour scale, and that scale."""
-    axis = nice_axis(0.0, colour_limit(maps, known, at_least), 4)
+    """Return the images of values (k, y, x) on one colour scale, and that scale."""
+    axis = nice_axis(0.0, colour_limit(values, known, at_least), 4)
+    shown = maps.image(known)
     return {
         "name": name,
         "axis": axis,
         "gradient": css_gradient(colours),
         # Abundances that sum to one may exceed 1 by rounding.
-        "over": bool(maps[:, known].max() > axis.high * (1 + 1e-6)),
-        "pngs": [map_png(values, known, axis.high, colours) for values in maps],
+        "over": bool(values[:, known].max() > axis.high * (1 + 1e-6)),
+        "pngs": [map_png(layer, shown, axis.high, colours) for layer in maps.image(values)],
     }
 
 
@@ -240,11 +289,11 @@ def _abundances(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
     """Return the abundance maps; their scale reaches a pure pixel, even if there is none."""
     if not facts.are_shares(result):
         name = "Coefficient; 1 is the spectrum itself"
-        return _coloured(maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=1.0)
+        return _coloured(maps, maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=1.0)
     name = "Share of the material, in %"
     if facts.abundance_kind(result) == "shares":
         name = "Fraction of the area, in %"
-    return _coloured(100 * maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=100.0)
+    return _coloured(maps, 100 * maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=100.0)
 
 
 def _uncertainty(result: "UnmixResult", maps: Maps) -> dict[str, Any] | None:
@@ -259,7 +308,7 @@ def _uncertainty(result: "UnmixResult", maps: Maps) -> dict[str, Any] | None:
     if facts.are_shares(result):
         unit = 100.0
         name = "Largest standard error of a share, in percentage points"
-    shown = _coloured(unit * maps.largest_error[None], known, UNCERTAINTY_MAP, name)
+    shown = _coloured(maps, unit * maps.largest_error[None], known, UNCERTAINTY_MAP, name)
     return shown | {"text": words.uncertainty_sentence(result)}
 
 
@@ -268,22 +317,25 @@ def _brightness(maps: Maps) -> dict[str, Any] | None:
     if maps.brightness is None:
         return None
     name = "Brightness; 1 is typical"
-    shown = _coloured(maps.brightness[None], maps.valid, BRIGHTNESS_MAP, name, at_least=1.0)
+    shown = _coloured(maps, maps.brightness[None], maps.valid, BRIGHTNESS_MAP, name, at_least=1.0)
     return shown | {"text": words.brightness_sentence(maps.brightness[maps.valid])}
 
 
 def _residual(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
-    """Return the map of the residual and the figures beside it."""
-    inside = maps.residual[maps.valid]
+    """Return the map of the residual."""
     name = "Residual, in % of the norm of the pixel"
-    return _coloured(100 * maps.residual[None], maps.valid, RESIDUAL_MAP, name) | {
-        "text": words.residual_sentence(result),
-        "rows": [
-            ("Median pixel", words.percent(float(np.median(inside)))),
-            ("95th percentile", words.percent(float(np.percentile(inside, 95)))),
-            ("Worst pixel", words.percent(float(inside.max()))),
-        ],
-    }
+    shown = _coloured(maps, 100 * maps.residual[None], maps.valid, RESIDUAL_MAP, name)
+    return shown | {"text": words.residual_sentence(result)}
+
+
+def _residual_rows(maps: Maps) -> list[tuple[str, str]]:
+    """Return the figures beside the map of the residual."""
+    inside = maps.residual[maps.valid]
+    return [
+        ("Median pixel", words.percent(float(np.median(inside)))),
+        ("95th percentile", words.percent(float(np.percentile(inside, 95)))),
+        ("Worst pixel", words.percent(float(inside.max()))),
+    ]
 
 
 def _script_data(result: "UnmixResult", x: Array, y_axis: Axis) -> dict[str, Any]:
@@ -298,6 +350,7 @@ def _script_data(result: "UnmixResult", x: Array, y_axis: Axis) -> dict[str, Any
         # JSON is written whole by a filter, so that ``finalize`` does not see the single labels.
         "bands": [_printable(label) for label in facts.band_labels(result.endmembers)],
         "names": [_printable(name) for name in facts.material_names(result)],
+        "colours": [style.colour for style in line_styles(len(result.pixels))],
         "spectra": _json_numbers(result.endmembers.values),
         "spread": spread,
     }

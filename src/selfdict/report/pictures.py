@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from selfdict._colours import NO_DATA_RGB
+from selfdict._colours import NO_DATA_RGB, RAMPS, rgb_of
 from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.report.facts import band_labels, wavelengths
@@ -22,18 +22,38 @@ if TYPE_CHECKING:
 # Of a scene with more pixels evenly spaced rows and columns are read only, so that little memory
 # is needed however large the scene is.
 MOST_PIXELS = 4_000_000
-# Longest side of a PNG image in pixels. It bounds the size of the page: of a large scene with many
-# materials, full maps would take many megabytes.
-_LONGEST_SIDE = 400
+# Longest side of a PNG image in pixels.
+LONGEST_SIDE = 512
 
 
 class Maps:
     """The maps of a result as arrays: every n-th row and column, each map read on first use."""
 
-    def __init__(self, result: "UnmixResult", most_pixels: int = MOST_PIXELS) -> None:
+    def __init__(
+        self,
+        result: "UnmixResult",
+        most_pixels: int = MOST_PIXELS,
+        longest_side: int = LONGEST_SIDE,
+    ) -> None:
         self._result = result
-        n_pixels = result.residual.sizes["y"] * result.residual.sizes["x"]
-        self.every = math.ceil(math.sqrt(max(1.0, n_pixels / most_pixels)))
+        n_rows, n_columns = result.residual.shape
+        self.every = math.ceil(math.sqrt(max(1.0, n_rows * n_columns / most_pixels)))
+        longest = -(-max(n_rows, n_columns) // self.every)
+        # An image shows every n-th row and column of the maps.
+        self._step = -(-longest // longest_side)
+
+    def coarser(self) -> None:
+        """Let images show fewer rows and columns."""
+        self._step += 1
+
+    @property
+    def image_scale(self) -> int:
+        """How many rows and columns of the scene one pixel of an image stands for."""
+        return self.every * self._step
+
+    def image(self, values: Array) -> Array:
+        """Return what an image shows of maps (…, y, x)."""
+        return values[..., :: self._step, :: self._step]
 
     def thinned(self, data: "xr.DataArray") -> Array:
         """Return every n-th row and column of (…, y, x)."""
@@ -152,22 +172,11 @@ def colour_limit(maps: Array, known: Array, at_least: float = 0.0) -> float:
     return limit
 
 
-def pale(colour: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Return a colour mixed with white, for places that are only partly of that class."""
-    red, green, blue = (round(0.45 * value + 0.55 * 255) for value in colour)
-    return red, green, blue
-
-
-def image_step(shape: tuple[int, ...]) -> int:
-    """Return n: a PNG image shows every n-th row and column of maps (y, x) of this shape."""
-    return -(-max(shape) // _LONGEST_SIDE)
-
-
 def rgb_png(image: Array, valid: Array) -> str:
     """Return the image (3, y, x) in 0…1 as a PNG ``data:`` address, grey where nothing is valid."""
     # The conversion to integers cuts the fraction off.
-    pixels = np.moveaxis((255 * _thin_out(image) + 0.5).astype(np.uint8), 0, -1)
-    pixels[~_thin_out(valid)] = NO_DATA_RGB
+    pixels = np.moveaxis((255 * image + 0.5).astype(np.uint8), 0, -1)
+    pixels[~valid] = NO_DATA_RGB
     return _data_address(optional("PIL.Image").fromarray(pixels))
 
 
@@ -177,40 +186,38 @@ def map_png(values: Array, known: Array, top: float, colours: str) -> str:
     The colour map covers 0…``top``. The PNG has one byte per pixel (255 colours and the grey), a
     third of the size of full colour.
     """
-    shades = np.linspace(0, 1, 255)
-    palette = np.vstack(
-        [255 * optional("matplotlib").colormaps[colours](shades)[:, :3], NO_DATA_RGB]
-    )
-    level = np.clip(np.nan_to_num(_thin_out(values)) / top, 0, 1)
+    level = np.clip(np.nan_to_num(values) / top, 0, 1)
     # Entry 255 of the palette is the grey.
-    indices = np.where(_thin_out(known), 254 * level + 0.5, 255).astype(np.uint8)
+    indices = np.where(known, 254 * level + 0.5, 255).astype(np.uint8)
+    return _indexed_png(indices, np.vstack([_ramp(colours, 255), NO_DATA_RGB]))
+
+
+def class_png(classes: Array, colours: list[tuple[int, int, int]]) -> str:
+    """Return a map of classes (y, x) as a PNG ``data:`` address: 0 is grey, k is colour k − 1."""
+    return _indexed_png(classes.astype(np.uint8), np.array([NO_DATA_RGB, *colours]))
+
+
+def _indexed_png(indices: Array, palette: Array) -> str:
     picture = optional("PIL.Image").fromarray(indices)
     picture.putpalette(palette.astype(np.uint8).tobytes())
     return _data_address(picture)
 
 
-def class_png(classes: Array, colours: list[tuple[int, int, int]]) -> str:
-    """Return a map of classes (y, x) as a PNG ``data:`` address: 0 is grey, k is colour k − 1."""
-    palette = np.array([NO_DATA_RGB, *colours], dtype=np.uint8)
-    picture = optional("PIL.Image").fromarray(palette[_thin_out(classes)])
-    # Few colours: a palette makes the file small.
-    return _data_address(picture.quantize(colors=min(256, len(palette))))
-
-
 def css_gradient(colours: str) -> str:
     """Return a colour map as a CSS gradient from left to right."""
-    shades = optional("matplotlib").colormaps[colours](np.linspace(0, 1, 12))
-    rgb = (255 * shades[:, :3]).astype(int)
-    return "linear-gradient(to right, " + ", ".join(f"rgb({r} {g} {b})" for r, g, b in rgb) + ")"
+    stops = ", ".join(f"#{stop}" for stop in RAMPS[colours].split())
+    return f"linear-gradient(to right, {stops})"
 
 
-def _thin_out(image: Array) -> Array:
-    """Keep every n-th row and column of (…, y, x), so that no side is longer than allowed."""
-    step = image_step(image.shape[-2:])
-    return image[..., ::step, ::step]
+def _ramp(colours: str, count: int) -> Array:
+    """Return ``count`` colours of a colour map, (count, 3), in 0…255."""
+    stops = np.array([rgb_of(stop) for stop in RAMPS[colours].split()])
+    places = np.linspace(0, len(stops) - 1, count)
+    channels = [np.interp(places, np.arange(len(stops)), channel) for channel in stops.T]
+    return np.stack(channels, axis=1)
 
 
 def _data_address(picture: Any) -> str:
     stream = io.BytesIO()
-    picture.save(stream, format="PNG", optimize=True)
+    picture.save(stream, format="PNG")
     return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode("ascii")

@@ -12,7 +12,7 @@
     const dot = document.createElement("div");
     dot.className = "dot";
     dot.hidden = true;
-    dot.style.background = lines[k].getAttribute("stroke");
+    dot.style.background = `var(--c${k})`;
     plot.append(dot);
     return dot;
   });
@@ -42,7 +42,7 @@
       if (!visible) return;
       dots[k].style.left = data.x[band] + "%";
       dots[k].style.bottom = (100 * (value - data.low)) / (data.high - data.low) + "%";
-      spoken.push(data.names[k] + " " + inWords(value, k));
+      spoken.push(buttons[k].querySelector(".name").textContent + " " + inWords(value, k));
     });
     plot.setAttribute("aria-valuetext", band === null ? "no band chosen" : [data.bands[band], ...spoken].join(", "));
   }

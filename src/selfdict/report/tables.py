@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from selfdict._colours import PALETTE, class_colours, line_styles
+from selfdict._colours import class_colours, line_styles
 from selfdict._display import at_least
 from selfdict._validation import Array
 from selfdict.report import words
 from selfdict.report.charts import Axis, label_positions, nice_axis, svg_band, svg_path
-from selfdict.report.facts import are_shares, band_axis, material_names, method_name
-from selfdict.report.pictures import Maps, class_png, image_step, pale
+from selfdict.report.facts import band_axis, material_names, method_name
+from selfdict.report.pictures import Maps, class_png
 from selfdict.scene.exports import dominant_materials
 
 # For annotations only.
@@ -28,6 +28,7 @@ def material_rows(
     rows = []
     for k, style in enumerate(line_styles(len(names))):
         row: dict[str, Any] = {
+            "k": k,
             "name": names[k],
             "colour": style.colour,
             # In line widths, and lines on the page are two pixels wide.
@@ -60,10 +61,9 @@ def material_rows(
 
 def _marks(result: "UnmixResult", maps: Maps, radius: float) -> tuple[Array, Array]:
     """Return the centres of the marked pixels in the thinned image, and the places of labels."""
-    step = image_step(maps.valid.shape)
-    height, width = maps.valid[::step, ::step].shape
+    height, width = maps.image(maps.valid).shape
     # x comes first in an image.
-    points = (result.pixels[:, ::-1] + 0.5) / (maps.every * step)
+    points = (result.pixels[:, ::-1] + 0.5) / maps.image_scale
     # 2.4 radii from the centre, so that a number does not touch the circle of its mark.
     labels = label_positions(points, width, height, 2.4 * radius)
     # Digits beyond these cannot be seen and would only enlarge the page.
@@ -117,21 +117,12 @@ def dominant(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
     classes = np.where(maps.valid, dominant_materials(maps.abundances), 0)
     names = material_names(result)
     colours = class_colours(len(names))
-    shades = list(colours)
-    shown = classes
-    # Further materials have paler colours themselves.
-    has_pale = are_shares(result) and len(colours) <= len(PALETTE)
-    if has_pale:
-        # Pale where no material makes up half of the pixel.
-        shades += [pale(colour) for colour in colours]
-        is_mixed = (np.fmax.reduce(maps.abundances, axis=0) < 0.5) & (classes > 0)
-        shown = np.where(is_mixed, classes + len(colours), classes)
     n_shown = max(1, int(maps.valid.sum()))
     legend = []
-    for k, (red, green, blue) in enumerate(colours):
+    for k, name in enumerate(names):
         part = float(np.count_nonzero(classes == k + 1)) / n_shown
-        legend.append((names[k], f"rgb({red} {green} {blue})", words.percent(part)))
-    return {"png": class_png(shown, shades), "legend": legend, "has_pale": has_pale}
+        legend.append((name, words.percent(part)))
+    return {"png": class_png(maps.image(classes), colours), "legend": legend}
 
 
 def comparison_rows(result: "UnmixResult") -> list[dict[str, Any]]:

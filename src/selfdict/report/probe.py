@@ -1,0 +1,175 @@
+"""What the page knows of every pixel: its shares, their errors, and its spectrum, in a few bytes.
+
+The spectrum m of a pixel is stored as its fit, s Σ a_k u_k, and the part of its residual that lies
+in the eight leading directions of all residuals. Every number takes one byte.
+"""
+
+import base64
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.report.facts import abundance_kind
+from selfdict.report.pictures import Maps
+
+# For annotations only.
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from selfdict.scene import UnmixResult
+
+_N_DIRECTIONS = 8
+_N_SAMPLE = 4000  # residuals that the directions are found from
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """Maps at the pixels that the images show; NaN where there is no data."""
+
+    abundances: Array  # (r, y, x)
+    residual: Array  # (y, x)
+    uncertainty: Array | None
+    brightness: Array | None
+    scale: Array | None  # s, (y, x); None if the spectra of pixels are not known
+    residuals: Array | None  # (8, y, x), in the directions
+    directions: Array  # (8, n_bands)
+    spectra: Array  # (r, n_bands), u
+
+    @classmethod
+    def of(cls, result: "UnmixResult", scene: "xr.DataArray", maps: Maps) -> "Pixels":
+        """Return the pixels; their spectra are known if the scene is held in memory."""
+        brightness = None
+        if maps.brightness is not None:
+            brightness = maps.image(maps.brightness)
+        uncertainty = None
+        if maps.uncertainty is not None:
+            uncertainty = maps.image(maps.uncertainty)
+        abundances = maps.image(maps.abundances)
+        spectra = _reference_spectra(result)
+        scale = None
+        residuals = None
+        directions = np.zeros((0, spectra.shape[1]))
+        # Another pass over a file would take longer than the report.
+        if scene.chunks is None:
+            scale, residuals, directions = _spectra_of_pixels(
+                result, scene, abundances, spectra, maps.image_scale
+            )
+        return cls(
+            abundances,
+            maps.image(maps.residual),
+            uncertainty,
+            brightness,
+            scale,
+            residuals,
+            directions,
+            spectra,
+        )
+
+    def packed(self, every: int) -> dict[str, Any]:
+        """Return every n-th row and column as JSON takes them."""
+        n_rows, n_columns = self.residual[::every, ::every].shape
+        layers = {
+            "shares": self.abundances,
+            "errors": self.uncertainty,
+            "residual": self.residual[None],
+            "brightness": None,
+            "scale": None,
+            "residuals": self.residuals,
+        }
+        if self.brightness is not None:
+            layers["brightness"] = self.brightness[None]
+        if self.scale is not None:
+            layers["scale"] = self.scale[None]
+        described = []
+        stored = []
+        for name, layer in layers.items():
+            if layer is not None:
+                codes, tops = _as_bytes(layer[:, ::every, ::every])
+                described.append((name, tops))
+                stored.append(codes.tobytes())
+        content = zlib.compress(b"".join(stored), 9)
+        return {
+            "every": every,
+            "rows": n_rows,
+            "columns": n_columns,
+            "layers": described,
+            "spectra": _rounded(self.spectra),
+            "directions": _rounded(self.directions),
+            "bytes": base64.b64encode(content).decode("ascii"),
+        }
+
+
+def _reference_spectra(result: "UnmixResult") -> Array:
+    """Return the spectra that the abundances refer to, (r, n_bands)."""
+    # Spectra of a library may have bands without a value.
+    spectra = np.nan_to_num(np.asarray(result.endmembers.values, dtype=np.float64))
+    kind = abundance_kind(result)
+    if kind == "shares" and result.illumination is not None:
+        return np.asarray(result.illumination.spectra.T, dtype=np.float64)
+    if kind == "unit":
+        lengths = np.linalg.norm(spectra, axis=1, keepdims=True)
+        return spectra / np.where(lengths > 0, lengths, 1.0)
+    return spectra
+
+
+def _spectra_of_pixels(
+    result: "UnmixResult", scene: "xr.DataArray", abundances: Array, spectra: Array, every: int
+) -> tuple[Array, Array, Array]:
+    """Return the scale of each fit, the residuals in their leading directions, and these."""
+    from selfdict.scene.blocks import block_matrix
+    from selfdict.scene.metadata import band_numbers
+
+    bands = np.isin(band_numbers(scene), result.endmembers["band_number"].values)
+    shown = scene.isel(y=slice(None, None, every), x=slice(None, None, every))
+    n_rows, n_columns = abundances.shape[1:]
+    M, _ = block_matrix(shown, slice(0, n_rows), slice(0, n_columns), bands)
+    H = abundances.reshape(len(abundances), -1)
+    known = np.flatnonzero(np.isfinite(H).all(axis=0))
+    sample = known[:: max(1, known.size // _N_SAMPLE)]
+    _, residuals = _fit(M[:, sample], H[:, sample], spectra)
+    _, vectors = np.linalg.eigh(residuals @ residuals.T)
+    directions = vectors[:, ::-1][:, :_N_DIRECTIONS].T
+    scale = np.full(n_rows * n_columns, np.nan)
+    in_directions = np.full((len(directions), n_rows * n_columns), np.nan)
+    # In parts, since the fits of all pixels are as large as the scene.
+    for first in range(0, known.size, _N_SAMPLE):
+        part = known[first : first + _N_SAMPLE]
+        scale[part], residuals = _fit(M[:, part], H[:, part], spectra)
+        in_directions[:, part] = directions @ residuals
+    return (
+        scale.reshape(n_rows, n_columns),
+        in_directions.reshape(-1, n_rows, n_columns),
+        directions,
+    )
+
+
+def _fit(M: Array, H: Array, spectra: Array) -> tuple[Array, Array]:
+    """Return the scales that fit mixtures to pixels (n_bands, n) best, and what they leave."""
+    mixed = spectra.T @ H
+    squares = np.einsum("ij,ij->j", mixed, mixed)
+    scale = np.einsum("ij,ij->j", M, mixed) / np.where(squares > 0, squares, 1.0)
+    return scale, M - scale * mixed
+
+
+def _as_bytes(layer: Array) -> tuple[Array, list[float]]:
+    """Return values (k, y, x) as bytes 1…255 and the largest of each of the k; 0: not known.
+
+    A byte is 128 + 127 √|v / top|, with the sign of v: small values have small errors.
+    """
+    codes = np.zeros(layer.shape, dtype=np.uint8)
+    tops = []
+    for k, values in enumerate(layer):
+        known = np.isfinite(values)
+        top = float(np.max(np.abs(values[known]), initial=0.0))
+        tops.append(float(f"{top:.6g}"))
+        level = np.nan_to_num(values) / (top or 1.0)
+        signed = 128 + np.rint(127 * np.sign(level) * np.sqrt(np.abs(level)))
+        codes[k] = np.where(known, signed, 0)
+    return codes, tops
+
+
+def _rounded(rows: Array) -> list[list[float]]:
+    return [[float(f"{value:.5g}") for value in row] for row in rows]
