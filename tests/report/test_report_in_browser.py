@@ -295,3 +295,19 @@ def test_a_pixel_without_data_says_so(visit):
     image.scroll_into_view_if_needed()
     image.click(position={"x": 20, "y": 3})
     assert page.locator("#facts").inner_text().startswith("No data")
+
+
+def test_a_notebook_shows_the_same_page(browser, mixture, tmp_path):
+    result, _ = mixture
+    path = tmp_path / "notebook.html"
+    path.write_text(result.explore()._repr_html_(), encoding="utf-8")
+    page = browser.new_page()
+    faults = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(path.as_uri())
+    inside = page.frame_locator("iframe")
+    inside.locator("#dominant img").click(position={"x": 10, "y": 10})
+    assert inside.locator("#place").inner_text() == "Row 0, column 0"
+    assert str(result.explore()).count("<h1>") == 1
+    assert faults == []
+    page.close()

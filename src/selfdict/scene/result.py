@@ -136,6 +136,8 @@ class UnmixResult:
         What was left out because of a time limit.
     comparison : tuple of Comparison
         What the methods to compare with found, if there are any.
+    scene : xarray.DataArray (band, y, x) or None
+        The scene that was unmixed, as it is held in memory or read from its file.
     """
 
     endmembers: xr.DataArray
@@ -168,6 +170,7 @@ class UnmixResult:
     rank_advice: RankAdvice | None = None
     skipped: tuple[str, ...] = ()
     comparison: tuple[Comparison, ...] = ()
+    scene: xr.DataArray | None = None
 
     def __repr__(self) -> str:
         return _text(self)
@@ -195,6 +198,18 @@ class UnmixResult:
         from selfdict.report.plots import plot_result
 
         return plot_result(self, figure)
+
+    def explore(self) -> Any:
+        """Show the report in a notebook: maps that answer a click, spectra, what is proven.
+
+        Returns
+        -------
+        Page
+            A notebook shows it; ``str(page)`` is the HTML, one file that works offline.
+        """
+        from selfdict.report.notebook import Page
+
+        return Page(self)
 
     def to_dataset(self) -> xr.Dataset:
         """Return maps and spectra as one Dataset, for any format that xarray writes.

@@ -162,6 +162,7 @@ def unmix_scene(
         notes += identification.notes
     return UnmixResult(
         endmembers=endmembers,
+        scene=plan.scene,
         **_places(choice, maps, plan.scene),
         **maps.layers,
         relative_error=maps.totals.relative_error,
