@@ -32,43 +32,29 @@ def entries(**values):
 
 
 @pytest.mark.parametrize(
-    ("X", "message"),
+    "X",
     [
-        (entries(x00=0.6, x03=0.8), r"X\[0, 3\] is 0.8, at most 0.6 is allowed"),
-        (entries(x11=1.1), r"X\[1, 1\] is 1.1, at most 1 is allowed"),
-        (entries(x22=0.5, x25=-0.1), r"X\[2, 5\] is -0.1, at least 0 is allowed"),
+        entries(x00=0.6, x03=0.8),
+        entries(x11=1.1),
+        entries(x22=0.5, x25=-0.1),
+        entries(x03=1e-30),  # beside a gate of zero
     ],
 )
-def test_outside_of_omega(X, message):
+def test_points_outside_omega_are_refused(X):
     solution = Solution.from_matrix(X, Problem(TWICE, mu=0.4))
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError):
         certify(solution)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError):
         prove_groups(solution, [[0, 3]])
 
 
-def test_gates_of_a_dictionary():
+def test_coefficients_above_the_gates_of_a_dictionary_are_refused():
     problem = Problem(TWICE, mu=0.1, D=np.eye(3))
     inside = np.repeat(np.eye(3), 2, axis=1)[:, [0, 2, 4, 1, 3, 5]]
     whole = certify(Solution.from_matrix(inside, problem, diagonal=np.ones(3)))
     assert whole.objective == pytest.approx(0.3)
-    with pytest.raises(InputError, match=r"X\[0, 0\] is 1, at most 0.9 is allowed"):
+    with pytest.raises(InputError):
         certify(Solution.from_matrix(inside, problem, diagonal=np.full(3, 0.9)))
-
-
-def test_residuals_above_epsilon():
-    problem = Problem(TWICE, epsilon=0.1)
-    with pytest.raises(InputError, match=r"the residual is 2\.44949, at most 0\.1"):
-        certify(Solution.from_matrix(np.zeros((6, 6)), problem))
-    exact = conic(TWICE, epsilon=0.1)
-    assert certify(exact).gap == pytest.approx(exact.gap, abs=1e-6)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_solutions_are_feasible(dtype):
-    M = make_mixtures(10, 60, 3, noise=0.05, random_state=1)[0].astype(dtype)
-    for mu in (0.01, 0.3, 3.0):
-        assert certify(working_set(M, mu)).gap < 1e-3
 
 
 def bright_column():
@@ -85,12 +71,12 @@ def bright_column():
     return M, X
 
 
-def test_a_bright_column_loosens_no_other_limit():
+def test_tolerance_of_a_column_does_not_depend_on_brighter_ones():
     M, X = bright_column()
     solution = Solution.from_matrix(X, Problem(M, mu=1.0))
-    with pytest.raises(InputError, match=r"X\[0, 1\]"):
+    with pytest.raises(InputError):
         certify(solution)
-    with pytest.raises(InputError, match=r"X\[0, 1\]"):
+    with pytest.raises(InputError):
         prove_groups(solution, [[0], [11], [22], [33]])
     found = working_set(M, 1.0, tol=1e-9)
     proof = prove_groups(found, [[0], [11], [22], [33]])
@@ -98,23 +84,16 @@ def test_a_bright_column_loosens_no_other_limit():
 
 
 @pytest.mark.parametrize("value", [-1e-3, -1e-5, np.nan])
-def test_the_room_of_an_entry_is_relative_to_its_own_limit(value):
+def test_tolerance_of_an_entry_is_relative_to_its_own_limit(value):
     M, _ = bright_column()
     X = np.zeros((34, 34))
     X[33, 33] = 1.0
     X[33, 0] = value * 1e-6  # 1e-6 is its limit
-    with pytest.raises(InputError, match=r"X\[33, 0\]"):
+    with pytest.raises(InputError):
         certify(Solution.from_matrix(X, Problem(M, mu=1.0)))
 
 
-def test_an_entry_without_a_limit_must_be_zero():
-    X = np.zeros((6, 6))
-    X[0, 3] = 1e-30
-    with pytest.raises(InputError, match=r"X\[0, 3\]"):
-        certify(Solution.from_matrix(X, Problem(TWICE, mu=0.4)))
-
-
-def test_what_is_let_pass_is_clipped_so_that_the_objective_is_attained():
+def test_tolerated_violations_are_clipped_so_that_the_objective_is_attained():
     X = np.zeros((6, 6))
     for row in range(3):
         X[row, row] = 0.5 - 1e-7
@@ -131,31 +110,36 @@ def test_what_is_let_pass_is_clipped_so_that_the_objective_is_attained():
     assert solution.dual_bound <= attained
 
 
-def test_a_diagonal_that_is_not_that_of_x_is_refused():
+def test_gates_other_than_the_diagonal_are_refused():
     problem = Problem(TWICE, mu=0.4)
     X = np.diag([0.5] * 6)
-    with pytest.raises(InputError, match="diagonal entry"):
+    with pytest.raises(InputError):
         certify(Solution.from_matrix(X, problem, diagonal=np.full(6, 0.25)))
     solution = Solution.from_matrix(np.diag([0.5, 0, 0, 0, 0, 0]), problem)
     gates = solution.diagonal.copy()
     gates[1] = 0.5
-    with pytest.raises(InputError, match="support"):
+    with pytest.raises(InputError):
         certify(replace(solution, diagonal=gates))
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1])
-def test_small_residuals_of_the_interior_point_method_are_accepted(epsilon):
+def test_solutions_of_the_interior_point_method_are_accepted(epsilon):
     M = np.column_stack([1e3 * TWICE, [0.0, 0.0, 1.0]])
     exact = conic(M, epsilon=epsilon)
     assert certify(exact).dual_bound <= exact.objective
 
 
-def test_the_residual_has_room_relative_to_epsilon():
+def test_residuals_above_epsilon_are_refused():
+    with pytest.raises(InputError):
+        certify(Solution.from_matrix(np.zeros((6, 6)), Problem(TWICE, epsilon=0.1)))
+
+
+def test_tolerance_of_the_residual_is_relative_to_epsilon():
     M = np.column_stack([1e3 * np.eye(2), [1.0, 0.0]])
     X = np.eye(3)
     X[2, 2] = 0.0
     X[0, 2] = 1e-3 * (1 - 1e-4)
-    with pytest.raises(InputError, match="residual"):
+    with pytest.raises(InputError):
         certify(Solution.from_matrix(X, Problem(M, epsilon=0.9e-4)))
 
 

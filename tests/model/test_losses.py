@@ -10,6 +10,7 @@ import cvxpy_model
 import naive
 from selfdict import (
     Huber,
+    InputError,
     Problem,
     PseudoHuber,
     Solution,
@@ -49,15 +50,8 @@ def test_convex_zero_at_zero_and_smooth(loss, pair):
 
 @every_loss
 @given(residuals)
-def test_gradient_is_the_derivative(loss, pair):
-    R, h = pair[0], 1e-6
-    slope = (loss.value(R + h) - loss.value(R - h)) / (2 * h)
-    np.testing.assert_allclose(loss.gradient(R), slope, atol=1e-5 * loss.lipschitz)
-
-
-@every_loss
-@given(residuals)
 def test_fenchel_young_with_equality_at_the_gradient(loss, pair):
+    """Equality holds at a derivative alone."""
     R, Q = pair
     theta = loss.gradient(Q)
     assert (loss.value(R) + loss.conjugate(theta) >= R * theta - 1e-12).all()
@@ -97,7 +91,7 @@ def test_dtype_is_kept(loss):
     )
 
 
-def test_whitened_data_have_the_weighted_loss_as_their_squared_one():
+def test_squared_loss_of_whitened_data_is_the_weighted_loss():
     rng = np.random.default_rng(0)
     R, s = rng.normal(size=(3, 4)), rng.random(4)
     for loss in LOSSES[:3]:
@@ -149,7 +143,7 @@ def test_the_gap_closes_at_the_exact_optimum(loss, seed):
 
 
 @given(st.integers(0, 10_000), st.floats(0.5, 5))
-def test_the_search_for_the_scaling_finds_what_the_exact_one_finds(seed, upper):
+def test_search_for_the_scaling_finds_the_exact_one(seed, upper):
     rng = np.random.default_rng(seed)
     linear, quadratic, scores, penalty = (
         rng.random(),
@@ -166,30 +160,27 @@ def test_the_search_for_the_scaling_finds_what_the_exact_one_finds(seed, upper):
     assert search_scaling(dual, upper) == pytest.approx(dual(min(c, upper)), abs=1e-10)
 
 
-def test_bad_input_is_one_clear_sentence():
-    for given_, error, message in [
-        (lambda: Huber(0.0), ValueError, "delta must be finite and > 0"),
-        (lambda: PseudoHuber("auto"), TypeError, "delta must be a real number"),
-        (
-            lambda: Weighted([1.0, 0.0]).value(np.ones((2, 2))),
-            ValueError,
-            "band_variance must be positive",
-        ),
-        (
-            lambda: Weighted(pixel_variance=[1.0]).value(np.ones((2, 2))),
-            ValueError,
-            r"shape \(2,\), got \(1,\)",
-        ),
-        (lambda: as_loss("huber"), TypeError, "loss must be"),
-        (lambda: as_loss(Huber), TypeError, "loss must be"),
-        (
-            lambda: certify(
-                Solution.from_matrix(np.eye(2), Problem(np.eye(2), epsilon=1.0, loss=Huber(1.0)))
-            ),
-            ValueError,
-            "not quadratic together with epsilon",
-        ),
-    ]:
-        with pytest.raises(error, match=message):
-            given_()
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: Huber(0.0), InputError),
+        (lambda: PseudoHuber("auto"), TypeError),
+        (lambda: Weighted([1.0, 0.0]).value(np.ones((2, 2))), InputError),
+        (lambda: Weighted(pixel_variance=[1.0]).value(np.ones((2, 2))), InputError),
+        (lambda: as_loss("huber"), TypeError),
+        (lambda: as_loss(Huber), TypeError),
+    ],
+)
+def test_invalid_losses_are_refused(call, error):
+    with pytest.raises(error):
+        call()
+
+
+def test_certificates_of_a_bound_on_a_general_loss_are_refused():
+    problem = Problem(np.eye(2), epsilon=1.0, loss=Huber(1.0))
+    with pytest.raises(InputError):
+        certify(Solution.from_matrix(np.eye(2), problem))
+
+
+def test_named_losses():
     assert as_loss(None) == as_loss("squared") == Squared()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import naive
-from selfdict import project_omega
+from selfdict import InputError, project_omega
 
 
 def project_by_clarabel(x, w, i, upper=1.0):
@@ -163,32 +163,34 @@ def test_variational_inequality(x, y, w, i):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (dict(X=[[np.nan]], w=[1.0]), "NaN or infinity"),
-        (dict(X=[[np.inf]], w=[1.0]), "NaN or infinity"),
-        (dict(X=[1.0], w=[1.0]), "2 dimensions"),
-        (dict(X=[[1.0, 2.0]], w=[1.0, 1.0]), "square"),
-        (dict(X=[[1.0, 2.0]], w=[1.0, 1.0], rows=[2]), "between 0 and 1"),
-        (dict(X=[[1.0, 2.0]], w=[1.0, 1.0], rows=[0, 1]), "rows must name 1"),
-        (dict(X=[[1.0]], w=[-1.0]), "must not be negative"),
-        (dict(X=[[1.0]], w=[1.0, 2.0]), "shape"),
-        (dict(X=[[1.0]], w=[np.nan]), "NaN or infinity"),
-        (dict(X=[[1.0]], w=[1.0], upper=-1.0), "upper"),
-        (dict(X=[[1.0]], w=[1.0], out=np.zeros((1, 1), np.float32)), "out must be"),
+        dict(X=[[np.nan]], w=[1.0]),
+        dict(X=[[np.inf]], w=[1.0]),
+        dict(X=[1.0], w=[1.0]),
+        dict(X=[[1.0, 2.0]], w=[1.0, 1.0]),
+        dict(X=[[1.0, 2.0]], w=[1.0, 1.0], rows=[2]),
+        dict(X=[[1.0, 2.0]], w=[1.0, 1.0], rows=[0, 1]),
+        dict(X=[[1.0]], w=[-1.0]),
+        dict(X=[[1.0]], w=[1.0, 2.0]),
+        dict(X=[[1.0]], w=[np.nan]),
+        dict(X=[[1.0]], w=[1.0], upper=-1.0),
+        dict(X=[[1.0]], w=[1.0], out=np.zeros((1, 1), np.float32)),
     ],
 )
-def test_bad_input_is_a_clear_value_error(arguments, message):
-    with pytest.raises(ValueError, match=message):
+def test_invalid_values_are_refused(arguments):
+    with pytest.raises(InputError):
         project_omega(**arguments)
 
 
-@pytest.mark.parametrize("X", [[[1j]], np.array([["a"]]), np.array([[None]])])
-def test_wrong_kind_of_numbers_is_a_type_error(X):
-    with pytest.raises(TypeError, match="real numbers"):
-        project_omega(X, [1.0])
-
-
-def test_rows_must_be_integers():
-    with pytest.raises(TypeError, match="rows must hold integers"):
-        project_omega([[1.0]], [1.0], rows=[0.0])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        dict(X=[[1j]], w=[1.0]),
+        dict(X=np.array([["a"]]), w=[1.0]),
+        dict(X=[[1.0]], w=[1.0], rows=[0.0]),
+    ],
+)
+def test_invalid_types_are_refused(arguments):
+    with pytest.raises(TypeError):
+        project_omega(**arguments)

@@ -29,7 +29,7 @@ PENALTIES = {
 
 
 @pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
-def test_the_parts_of_a_penalty_belong_together(penalty):
+def test_derivatives_and_conjugate_belong_to_the_value(penalty):
     t = np.array([0.2, 0.0, 0.9])
     h = 1e-6
     for i, e in enumerate(np.eye(3)):
@@ -47,7 +47,7 @@ def test_the_parts_of_a_penalty_belong_together(penalty):
 
 
 @pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
-def test_the_best_scaling_is_the_best(penalty):
+def test_best_scaling_maximises_the_bound(penalty):
     scores = np.array([0.5, 1.1, -1.0])
     c, value = penalty.best_scaling(1.0, 0.8, scores)
     grid = np.linspace(0, 3, 3001)
@@ -57,7 +57,7 @@ def test_the_best_scaling_is_the_best(penalty):
 
 
 @pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
-def test_closed_rows_cost_nothing_and_never_open(penalty):
+def test_closed_rows_never_open(penalty):
     closed = penalty.closing(np.array([False, True, False]))
     assert closed.conjugate(np.full(3, 1e6))[1] == 0.0
     np.testing.assert_array_equal(np.isinf(closed.slope), [False, True, False])
@@ -65,7 +65,7 @@ def test_closed_rows_cost_nothing_and_never_open(penalty):
 
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=50)
-def test_the_general_scaling_is_that_of_the_linear_penalty(seed):
+def test_general_scaling_agrees_with_that_of_the_linear_penalty(seed):
     """By bisection where the kinks of the linear one are sorted."""
     rng = np.random.default_rng(seed)
     k = int(rng.integers(1, 30))

@@ -124,7 +124,7 @@ def test_most_rows_of_mixtures_are_decided(m):
 @pytest.mark.usefixtures("bounds_always")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("given", ["data", "weights", "dictionary", "closed rows"])
-def test_same_optimum_and_bound_as_without(monkeypatch, dtype, given):
+def test_optimum_and_bound_are_those_without_score_bounds(monkeypatch, dtype, given):
     rng = np.random.default_rng(2)
     M = make_mixtures(12, 240, 4, noise=0.02, random_state=3)[0].astype(dtype)
     mu = mu_heuristic(M, 4)
@@ -149,7 +149,7 @@ def test_same_optimum_and_bound_as_without(monkeypatch, dtype, given):
 
 
 @pytest.mark.usefixtures("bounds_always")
-def test_a_residual_that_is_too_small_is_bounded_as_well_as_without(monkeypatch):
+def test_bound_of_a_small_residual_is_that_without_score_bounds(monkeypatch):
     # the best scaling is far above one, where rows count that bounds had decided
     M = make_mixtures(10, 60, 3, noise=0.05, random_state=0)[0]
     problem = Problem(M, 0.5)

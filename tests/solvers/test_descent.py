@@ -15,20 +15,20 @@ def scene(n):
 
 
 @pytest.fixture
-def gives_up_at_once(monkeypatch):
+def stalls_at_once(monkeypatch):
     monkeypatch.setattr(StallRule, "holds", property(lambda self: True))
 
 
-@pytest.mark.usefixtures("gives_up_at_once")
-def test_a_stalled_search_bounds_what_it_has_reached():
+@pytest.mark.usefixtures("stalls_at_once")
+def test_stalled_search_has_a_bound():
     M, mu = scene(300)
     solution = working_set(M, mu, tol=1e-9)
     assert solution.status is Status.STALLED
     assert 1e-9 < solution.gap < 1
 
 
-@pytest.mark.usefixtures("gives_up_at_once")
-def test_a_stalled_search_whose_bound_is_small_enough_has_converged():
+@pytest.mark.usefixtures("stalls_at_once")
+def test_stalled_search_within_the_tolerance_has_converged():
     M, mu = scene(300)
     reached = working_set(M, mu, tol=1e-9)
     solution = working_set(M, mu, tol=1.01 * reached.gap)
@@ -36,7 +36,7 @@ def test_a_stalled_search_whose_bound_is_small_enough_has_converged():
     assert solution.gap == pytest.approx(reached.gap)
 
 
-def test_near_the_end_all_rows_are_screened_without_the_likely_ones_first(monkeypatch):
+def test_all_rows_are_screened_at_once_near_the_end(monkeypatch):
     M, mu = scene(3000)
     looks = []
     screen = Descent.screen

@@ -5,7 +5,7 @@ import pytest
 
 import naive
 import reference
-from selfdict import Huber, Problem, Solution, Status, conic, fast_gradient, project_omega
+from selfdict import Huber, InputError, Status, conic, fast_gradient, project_omega
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.solvers.gradient_data import squared_norm
 
@@ -32,7 +32,7 @@ def test_follows_the_authors_program_iteration_by_iteration(case):
 
 
 @pytest.mark.parametrize("target", [None, ("trace", 3.0), ("residual", 0.2)])
-def test_agrees_with_the_slow_twin(target):
+def test_agrees_with_the_reference_implementation(target):
     M, _, _ = make_midpoints(12, 5, noise=0.2, alpha=2, random_state=0)
     p, w = 1 + 0.01 * np.random.default_rng(1).random(M.shape[1]), np.abs(M).sum(axis=0)
     X, values = naive.fast_gradient(M, 0.01, p, w, 60, target, 7 if target else None)
@@ -41,16 +41,6 @@ def test_agrees_with_the_slow_twin(target):
     )
     np.testing.assert_allclose(solution.history["objective"], values, rtol=1e-10)
     np.testing.assert_allclose(solution.toarray(), X, atol=1e-10)
-
-
-@pytest.mark.parametrize("case", [3, 5])
-def test_converged_run_conic_and_the_authors_optimum_agree(case):
-    data = reference.load(case)
-    arguments = dict(mu=float(data["mu_final"]), p=data["p"], w=data["w"])
-    exact = conic(data["M"], **arguments)
-    solution = fast_gradient(data["M"], **arguments, tol=1e-7, max_iter=50_000)
-    assert solution.objective == pytest.approx(float(data["fopt"]), rel=1e-6)
-    assert exact.objective == pytest.approx(float(data["fopt"]), rel=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(40, 15), (15, 40)])
@@ -65,30 +55,7 @@ def test_sample_weights_signed_and_tall_data_reach_the_exact_optimum(shape):
     assert solution.status is Status.CONVERGED
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_result_is_feasible_in_its_dtype(dtype):
-    M = make_mixtures(20, 80, 4, noise=0.02, random_state=0)[0].astype(dtype)
-    solution = fast_gradient(M, 0.1, max_iter=200)
-    X = solution.toarray()
-    assert X.dtype == dtype
-    np.testing.assert_allclose(
-        project_omega(X, solution.weights), X, atol=1e-12 if dtype == np.float64 else 1e-6
-    )
-
-
-def test_steers_to_a_residual_and_to_a_trace():
-    M, _, _ = make_midpoints(noise=0.3, random_state=0)
-    solution = fast_gradient(
-        M, 0.01, target=("residual", 0.25), target_every=10, max_iter=3000, tol=1e-2
-    )
-    assert solution.history["residual"][-1] == pytest.approx(0.25, rel=2e-3)
-    solution = fast_gradient(
-        M, 0.01, target=("trace", 6.0), target_every=10, max_iter=3000, tol=1e-2
-    )
-    assert np.sum(solution.diagonal) == pytest.approx(6.0, rel=2e-3)
-
-
-def test_warm_start_goes_on_where_it_left_off():
+def test_warm_start_continues_from_the_given_point():
     M = make_mixtures(20, 60, 4, noise=0.02, random_state=0)[0]
     first = fast_gradient(M, 0.1, max_iter=300, tol=0)
     for X0 in (first, first.toarray()):
@@ -98,15 +65,6 @@ def test_warm_start_goes_on_where_it_left_off():
     np.testing.assert_allclose(
         outside.toarray(), project_omega(first.toarray() + 1, np.abs(M).sum(axis=0))
     )
-
-
-def test_random_p_is_the_seed_s():
-    M = make_mixtures(10, 30, 3, random_state=0)[0]
-    p = [fast_gradient(M, 0.1, max_iter=1, random_state=seed).problem.p for seed in (0, 0, 1)]
-    np.testing.assert_array_equal(p[0], p[1])
-    assert (p[0] != p[2]).any()
-    assert (np.abs(p[0] - 1) <= 0.005).all()
-    np.testing.assert_array_equal(fast_gradient(M, 0.1, max_iter=1).problem.p, np.ones(30))
 
 
 def test_stops_by_callback_time_and_certificate():
@@ -119,15 +77,12 @@ def test_stops_by_callback_time_and_certificate():
 
     assert fast_gradient(M, 0.1, callback=third).status is Status.STOPPED_BY_CALLBACK
     assert [progress.iteration for progress in seen] == [1, 2, 3]
-    with pytest.raises(AttributeError):
-        seen[0].objective = 0.0
-    assert fast_gradient(M, 0.1, max_seconds=0.0).n_iter == 1
-    assert fast_gradient(M, 0.1, max_seconds=0.0).status is Status.MAX_SECONDS
+    late = fast_gradient(M, 0.1, max_seconds=0.0)
+    assert late.n_iter == 1
+    assert late.status is Status.MAX_SECONDS
     solution = fast_gradient(M, 0.1, tol=0.05, max_iter=100_000)
     assert solution.status is Status.CONVERGED
     assert solution.gap <= 0.05
-    stalled = fast_gradient(np.eye(3, 5), 0.1, tol=1e-18, max_iter=100_000)
-    assert stalled.status in (Status.STALLED, Status.CONVERGED)
 
 
 def test_interruption_returns_the_last_point_with_its_certificate():
@@ -143,14 +98,6 @@ def test_interruption_returns_the_last_point_with_its_certificate():
     assert 0 <= solution.gap < 1
 
 
-def test_history_has_equally_long_arrays_from_the_start():
-    M = make_mixtures(20, 60, 4, noise=0.02, random_state=0)[0]
-    solution = fast_gradient(M, 0.1, max_iter=7, tol=0)
-    assert {len(values) for values in solution.history.values()} == {8}
-    assert solution.history["objective"][0] == pytest.approx(0.5 * np.linalg.norm(M) ** 2)
-    assert solution.history["objective"][-1] == pytest.approx(solution.objective)
-
-
 @pytest.mark.parametrize("shape", [(30, 700), (700, 30), (650, 700)])
 def test_lipschitz_constant_is_the_squared_norm_from_above(shape):
     M = np.random.default_rng(0).random(shape)
@@ -158,7 +105,7 @@ def test_lipschitz_constant_is_the_squared_norm_from_above(shape):
     assert exact * (1 - 1e-14) <= squared_norm(M) <= exact * (1 + 1e-3)
 
 
-def test_documented_behaviour_on_degenerate_data():
+def test_degenerate_data():
     zero = fast_gradient(np.zeros((3, 4)), 0.1)
     assert zero.support.size == 0
     assert zero.objective == zero.gap == 0
@@ -170,45 +117,9 @@ def test_documented_behaviour_on_degenerate_data():
     assert constant.gap <= 1e-6
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        (dict(M=[[np.nan, 1.0]]), ValueError, "NaN or infinity"),
-        (dict(M=[[np.inf, 1.0]]), ValueError, "NaN or infinity"),
-        (dict(M=[1.0, 2.0]), ValueError, "2 dimensions"),
-        (dict(M=np.zeros((2, 3, 4))), ValueError, "2 dimensions"),
-        (dict(M=np.zeros((0, 3))), ValueError, "must not be empty"),
-        (dict(M=[[1j, 1.0]]), TypeError, "real numbers"),
-        (dict(M=np.array([[None, 1.0]])), TypeError, "real numbers"),
-        (dict(mu=-1.0), ValueError, "mu must be"),
-        (dict(mu="auto"), TypeError, "mu must be"),
-        (dict(p=[1.0, 0.0]), ValueError, "p must be positive"),
-        (dict(p=[1.0]), ValueError, "shape"),
-        (dict(w=[1.0, -1.0]), ValueError, "w must not be negative"),
-        (dict(sample_weight=[1.0, -1.0]), ValueError, "sample_weight must not be negative"),
-        (dict(target="residual"), ValueError, "target must be"),
-        (dict(target=("residual", 0.0)), ValueError, "target residual"),
-        (dict(target_every=0), ValueError, "target_every"),
-        (dict(X0=np.zeros((3, 3))), ValueError, "X0 must have shape"),
-        (dict(tol=-1.0), ValueError, "tol must be"),
-        (dict(max_iter=-1), ValueError, "max_iter"),
-        (dict(mu=0.0, target=("trace", 1.0)), ValueError, "mu must be > 0 when it is steered"),
-        (dict(max_seconds=-1.0), ValueError, "max_seconds must be"),
-    ],
-)
-def test_bad_input_is_one_clear_sentence(change, error, message):
-    with pytest.raises(error, match=message):
-        fast_gradient(**{"M": np.eye(2), "mu": 0.1, **change})
-
-
-def test_solution_of_a_matrix_needs_a_square_one():
-    with pytest.raises(ValueError, match="square"):
-        Solution.from_matrix(np.zeros((2, 3)), Problem(np.eye(3)))
-
-
 @pytest.mark.parametrize("size", [1e-20, 1e20])
 @pytest.mark.parametrize("ratio", [1e-2, 0.3, 1e3, 1e30])
-def test_data_and_penalty_beyond_the_range_of_single_precision(size, ratio):
+def test_penalties_beyond_the_range_of_single_precision(size, ratio):
     mu = ratio * size**2
     solution = fast_gradient(np.float32(size) * np.eye(2, dtype=np.float32), mu, tol=1e-6)
     exact = float(np.float32(size)) ** 2
@@ -218,12 +129,12 @@ def test_data_and_penalty_beyond_the_range_of_single_precision(size, ratio):
     assert solution.gap <= 1e-6
 
 
-def test_a_loss_of_the_users_own_keeps_the_unit_of_the_data():
+def test_data_of_losses_without_rescaling_must_fit_their_precision():
     class Own(Huber):
         def rescaled(self, factor):
             return None
 
     M = np.float32(1e-20) * np.eye(2, dtype=np.float32)
-    with pytest.raises(ValueError, match="range of float32, got 1e-20 as the largest entry"):
+    with pytest.raises(InputError):
         fast_gradient(M, 0.1, loss=Own(1e-21))
     assert fast_gradient(M, 1e-45, loss=Huber(1e-21)).gap <= 1e-3

@@ -13,7 +13,6 @@ from selfdict import (
     Problem,
     Solver,
     Status,
-    UnsupportedError,
     WorkingSet,
     conic,
     fast_gradient,
@@ -28,30 +27,30 @@ def problem():
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "message"),
+    ("settings", "error"),
     [
-        (lambda: WorkingSet(tol=-1), InputError, "tol must be finite and ≥ 0, got -1"),
-        (lambda: WorkingSet(tol=np.nan), InputError, "tol must be finite and ≥ 0, got nan"),
-        (lambda: WorkingSet(tol="small"), TypeError, "tol must be a real number, got 'small'"),
-        (lambda: WorkingSet(max_seconds=-1), InputError, "max_seconds must be finite and ≥ 0"),
-        (lambda: FastGradient(tol=-1), InputError, "tol must be finite and ≥ 0, got -1"),
-        (lambda: FastGradient(max_iter=-1), InputError, "max_iter must be at least 0, got -1"),
-        (lambda: FastGradient(max_iter=1.5), TypeError, "max_iter must be an integer, got 1.5"),
-        (lambda: FastGradient(max_seconds=-1), InputError, "max_seconds must be finite and ≥ 0"),
-        (lambda: FastGradient(target_every=0), InputError, "target_every must be at least 1"),
-        (lambda: FastGradient(lipschitz=-1), InputError, "lipschitz must be finite and ≥ 0"),
-        (lambda: Conic("l2"), InputError, 'model must be "omega", "trace" or "l1inf", got'),
-        (lambda: replace(WorkingSet(), tol=-1), InputError, "tol must be finite and ≥ 0"),
+        (lambda: WorkingSet(tol=-1), InputError),
+        (lambda: WorkingSet(tol=np.nan), InputError),
+        (lambda: WorkingSet(tol="small"), TypeError),
+        (lambda: WorkingSet(max_seconds=-1), InputError),
+        (lambda: FastGradient(tol=-1), InputError),
+        (lambda: FastGradient(max_iter=-1), InputError),
+        (lambda: FastGradient(max_iter=1.5), TypeError),
+        (lambda: FastGradient(max_seconds=-1), InputError),
+        (lambda: FastGradient(target_every=0), InputError),
+        (lambda: FastGradient(lipschitz=-1), InputError),
+        (lambda: Conic("l2"), InputError),
+        (lambda: replace(WorkingSet(), tol=-1), InputError),
     ],
 )
-def test_bad_settings_are_one_clear_sentence(settings, error, message):
-    with pytest.raises(error, match=message):
+def test_invalid_settings_are_refused(settings, error):
+    with pytest.raises(error):
         settings()
 
 
-def test_a_device_that_does_not_exist_is_refused(problem):
+def test_unknown_devices_are_refused(problem):
     for solver in (WorkingSet(device="tpu"), FastGradient(device="tpu")):
-        with pytest.raises(InputError, match='device must be None, "cpu" or "cuda", got \'tpu\''):
+        with pytest.raises(InputError):
             solver.solve(problem)
 
 
@@ -93,20 +92,6 @@ def test_start_and_callback_are_arguments_of_solve(problem):
         stopped = solver.solve(problem, callback=lambda progress: True)
         assert stopped.status is Status.STOPPED_BY_CALLBACK
     assert seen
-
-
-def test_a_dictionary_on_a_gpu_is_refused_and_not_computed_on_the_cpu(monkeypatch):
-    M = make_mixtures(6, 20, 3, noise=0.05, random_state=0)[0]
-
-    def never(*arguments):
-        pytest.fail("work started on a problem that should have been refused")
-
-    monkeypatch.setattr(FastGradient, "_solve", never)
-    with pytest.raises(
-        UnsupportedError,
-        match='fast_gradient does not take a dictionary D together with device="cuda"; use work',
-    ):
-        fast_gradient(M, 0.1, D=M[:, :5], device="cuda")
 
 
 @pytest.mark.usefixtures("one_torch_thread")

@@ -11,7 +11,6 @@ from selfdict import (
     Candidates,
     Conic,
     FastGradient,
-    Huber,
     InputError,
     Problem,
     Solution,
@@ -35,10 +34,10 @@ def alike(n, m=12):
 
 
 MODELS = {
-    "plain": {},
     "weights": {"sample_weight": np.linspace(0.2, 2.0, 30), "p": np.linspace(0.5, 1.5, 30)},
     "variances": {"loss": Weighted(band_variance=np.linspace(1, 3, 12))},
     "own w": {"w": np.linspace(1.0, 2.0, 30)},
+    "dictionary": {"D": 2 * alike(20)[0]},
 }
 
 
@@ -69,22 +68,7 @@ def test_all_solvers_agree(name, mu_factor):
     assert slow.objective == pytest.approx(exact.objective, rel=2e-3)
 
 
-def test_a_dictionary():
-    M, mu = alike(40)
-    problem = Problem(M, mu / 10, D=2 * M[:, :20], smooth=mu)
-    exact = Conic().solve(problem)
-    assert WorkingSet(tol=1e-9).solve(problem).objective == pytest.approx(exact.objective, rel=1e-7)
-    slow = FastGradient(max_iter=5000).solve(problem)
-    assert slow.objective == pytest.approx(exact.objective, rel=2e-3)
-
-
-def test_a_robust_loss_is_bounded():
-    M, mu = alike(30)
-    solution = FastGradient(max_iter=3000).solve(Problem(M, mu, smooth=mu, loss=Huber(0.05)))
-    assert solution.gap <= 1e-3
-
-
-def test_without_squares_nothing_changes():
+def test_smooth_of_zero_is_the_plain_model():
     M, mu = alike(200)
     plain = WorkingSet(tol=1e-6).solve(Problem(M, mu))
     zero = WorkingSet(tol=1e-6).solve(Problem(M, mu, smooth=0.0))
@@ -104,7 +88,7 @@ def test_near_duplicates_share_their_weight():
     assert (open_pairs.min(axis=1) > 0.5 * open_pairs.max(axis=1)).all()
 
 
-def test_targets_steer_the_penalty_and_leave_the_squares():
+def test_targets_change_mu_but_not_smooth():
     M, mu = alike(200)
     problem = Problem(M, mu, smooth=mu, target=("trace", 2.0))
     solution = WorkingSet(tol=1e-5).solve(problem)
@@ -114,7 +98,7 @@ def test_targets_steer_the_penalty_and_leave_the_squares():
     assert certify(solution).gap <= 1e-5
 
 
-def test_blocks_find_what_memory_finds():
+def test_blocks_reach_the_optimum_of_memory():
     M, mu = alike(300)
     expected = WorkingSet(tol=1e-4).solve(Problem(M, mu, smooth=0.7 * mu))
     found = solve_blocks(ArrayBlocks(M, 70), 4, mu=mu, smooth=0.7, tol=1e-3, sample_size=60)
@@ -130,7 +114,7 @@ def test_samples_likely_rows_and_bounds_lead_to_the_optimum():
     assert certify(solution).gap <= 1.01e-5
 
 
-def test_reductions_keep_the_squares():
+def test_reductions_keep_smooth():
     M, mu = alike(200)
     small = Candidates(40, weighting="residual").reduce(Problem(M, mu, smooth=mu))
     solution = lift(WorkingSet().solve(small))
@@ -150,7 +134,7 @@ def test_the_unit_of_the_data_does_not_matter():
     assert scaled.objective == plain.objective * unit**2
 
 
-def test_the_estimator_counts_in_units_of_the_penalty():
+def test_estimator_takes_smooth_relative_to_mu():
     M, _ = alike(200)
     model = FGNSR(4, smooth=0.5).fit(M.T)
     assert model.solution_.problem.smooth == pytest.approx(0.5 * model.mu_)
@@ -158,15 +142,19 @@ def test_the_estimator_counts_in_units_of_the_penalty():
     assert len(model.solution_.support) > len(FGNSR(4).fit(M.T).solution_.support)
 
 
-@pytest.mark.parametrize("smooth", [-1.0, np.nan, np.inf, 1e-300])
-def test_refused_weights(smooth):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mu": 0.1, "smooth": -1.0},
+        {"mu": 0.1, "smooth": np.nan},
+        {"mu": 0.1, "smooth": np.inf},
+        {"mu": 0.1, "smooth": 1e-300},
+        {"epsilon": 0.1, "smooth": 0.1},
+    ],
+)
+def test_invalid_weights_are_refused(options):
     with pytest.raises(InputError):
-        Problem(np.eye(2), 0.1, smooth=smooth)
-
-
-def test_model_4_has_no_squares():
-    with pytest.raises(InputError):
-        Problem(np.eye(2), epsilon=0.1, smooth=0.1)
+        Problem(np.eye(2), **options)
 
 
 @st.composite

@@ -13,12 +13,11 @@ from selfdict import (
     SPA,
     VCA,
     XRAY,
+    InputError,
     Problem,
     Solution,
-    UnsupportedError,
     certify,
     conic,
-    fast_gradient,
     fcls,
     mu_heuristic,
     nnls,
@@ -75,14 +74,14 @@ def test_functions_agree_with_dense_data(seed, dtype):
     np.testing.assert_allclose(np.abs(compress(M, 5).data), np.abs(compress(A, 5).data), atol=1e-4)
 
 
-def test_exact_rays_are_told_from_rounding():
+def test_more_components_than_exact_rays_are_refused():
     """In the cone of the chosen columns products cancel, and the residual is taken itself."""
     M = sp.csc_array(
         np.hstack([np.eye(5), 0.5 * np.eye(5)[:, [1, 2]] + 0.5 * np.eye(5)[:, [2, 4]]])
     )
     for function in (spa, xray, snpa):
         assert sorted(function(M, 5)) == [0, 1, 2, 3, 4]
-        with pytest.raises(ValueError, match="at most 5 for this M, got 6"):
+        with pytest.raises(InputError):
             function(M, 6)
 
 
@@ -163,41 +162,33 @@ def test_estimators_take_sparse_rows(kind, model):
     assert error == pytest.approx(dense.reconstruction_err_, rel=1e-8)
 
 
-def test_points_can_be_read_in_other_ways():
+def test_other_selections_of_sparse_points():
     X = counts(20, 50, 3, 2).T
     model = FGNSR(3, postprocess="exchange", random_state=0).fit(X)
     assert len(set(model.indices_)) == 3
     assert len(set(model.select(5))) == 5
 
 
-def test_where_sparse_data_is_not_taken_one_sentence_says_so():
+def test_sparse_data_is_refused_where_dense_data_is_needed():
     M = counts(6, 12, 2, 0)
-    with pytest.raises(TypeError, match=r"M is sparse, which this does not take; pass M.toarray"):
+    with pytest.raises(TypeError):
         vca(M, 2)
-    for call in (
-        lambda: fast_gradient(M, 0.1),
-        lambda: conic(M, mu=0.1),
-        lambda: working_set(M, 0.1, D=np.eye(6)),
-    ):
-        with pytest.raises(
-            UnsupportedError, match=r"does not take .*sparse data.*or pass M.toarray"
-        ):
-            call()
+
     for model in (VCA(2), FGNSR(2, candidates=5), FGNSR(2, solver="conic")):
-        with pytest.raises(TypeError, match="dense data is required"):
+        with pytest.raises(TypeError):
             model.fit(M.T)
 
 
 @pytest.mark.parametrize(
-    ("M", "error", "message"),
+    ("M", "error"),
     [
-        (sp.csc_array([[1.0, np.nan]]), ValueError, "NaN or infinity"),
-        (sp.csc_array(np.ones((2, 3), dtype=complex)), TypeError, "complex128"),
-        (sp.csc_array((0, 3)), ValueError, "must not be empty"),
+        (sp.csc_array([[1.0, np.nan]]), ValueError),
+        (sp.csc_array(np.ones((2, 3), dtype=complex)), TypeError),
+        (sp.csc_array((0, 3)), ValueError),
     ],
 )
-def test_bad_sparse_input(M, error, message):
-    with pytest.raises(error, match=message):
+def test_invalid_sparse_input(M, error):
+    with pytest.raises(error):
         spa(M, 1)
 
 
@@ -208,7 +199,7 @@ def test_duplicate_entries_are_added_up_and_integers_become_float32():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_bound_is_none_of_rounding_errors(seed):
+def test_bounds_hold_where_products_cancel(seed):
     """Near an exact fit, products of the data cancel."""
     rng = np.random.default_rng(seed)
     M = rng.random((8, 2)) @ rng.dirichlet([0.5, 0.5], 4).T

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import naive_gates
 import reference
 from selfdict import (
-    InputError,
     Problem,
     Solution,
     Status,
@@ -62,9 +61,8 @@ def assert_sound(M, solution, optimum=None):
     assert again.objective == pytest.approx(
         solution.objective, rel=1e-12, abs=1e-14 * history["objective"][0]
     )
-    assert (
-        solution.dual_bound >= again.dual_bound - 1e-7 * again.objective
-    )  # rounding, where R is nearly zero
+    # rounding, where R is nearly zero
+    assert solution.dual_bound >= again.dual_bound - 1e-7 * again.objective
 
 
 # the kernels
@@ -89,7 +87,7 @@ def test_columns_agree_with_enumeration_of_all_active_sets(seed):
             np.testing.assert_allclose(ours, theirs, atol=1e-10)
 
 
-def test_where_the_products_lie_in_memory_changes_no_bit():
+def test_results_do_not_depend_on_memory_alignment():
     rng = np.random.default_rng(0)
     D, Y, t = rng.random((20, 13)), rng.random((20, 40)), rng.random(13)
     G, C = D.T @ D, Y.T @ D
@@ -117,7 +115,7 @@ def test_warm_start_from_other_gates_ends_at_the_same_columns():
 
 
 @pytest.mark.parametrize("step", [0.02, 0.3])
-def test_the_hessian_of_columns_that_moved_alone_is_the_whole_one(step):
+def test_updated_hessian_equals_a_new_one(step):
     """After a short step few columns move and are exchanged; after a long one all are summed."""
     rng = np.random.default_rng(5)
     M = rng.random((8, 60))
@@ -168,7 +166,7 @@ def test_products_with_the_atoms_are_those_of_the_definition():
 
 
 @pytest.mark.parametrize("columns", [None, np.arange(0, 60, 3)])
-def test_closed_atoms_join_as_if_all_columns_were_fitted_anew(columns):
+def test_new_atoms_enter_as_if_all_columns_were_fitted_anew(columns):
     M, _ = scene(60)
     w, s = np.abs(M).sum(axis=0), np.random.default_rng(0).uniform(0.5, 2, 60)
     fitted = MemoryColumns(M, w, s)
@@ -228,7 +226,7 @@ def test_scores_are_those_of_the_definition(rough):
     assert 0 < found.dual_value < view.objective
 
 
-def test_products_that_are_not_held_give_the_same_fit(monkeypatch):
+def test_fit_does_not_depend_on_stored_products(monkeypatch):
     M = scene(60)[0]
     w = np.abs(M).sum(axis=0)
     columns = MemoryColumns(M, w, np.ones(60))
@@ -322,21 +320,11 @@ def test_samples_and_likely_rows_lead_to_the_same_optimum(monkeypatch):
     assert_sound(M, solution)
 
 
-def test_without_early_stop_it_ends_where_nothing_is_left_to_gain():
+def test_zero_tolerance_is_honoured():
     M, mu = scene(200)
     solution = working_set(M, mu, tol=0)
     assert solution.gap <= 1e-9
     assert solution.status in (Status.CONVERGED, Status.STALLED)
-
-
-def test_float32_is_certified_in_float64():
-    M, mu = scene(300)
-    solution = working_set(M.astype(np.float32), mu, tol=1e-4)
-    assert solution.coef.dtype == np.float32
-    assert solution.gap <= 1.1e-4
-    assert_feasible(solution, np.abs(M.astype(np.float32)).sum(axis=0))
-    assert_sound(M.astype(np.float32), solution)
-    assert solution.objective == pytest.approx(working_set(M, mu, tol=1e-6).objective, rel=1e-4)
 
 
 def test_same_bits_again_and_on_one_thread():
@@ -347,12 +335,6 @@ def test_same_bits_again_and_on_one_thread():
     for other in (second, third):
         np.testing.assert_array_equal(first.coef, other.coef)
         np.testing.assert_array_equal(first.history["objective"], other.history["objective"])
-
-
-def test_the_unit_of_the_data_does_not_matter():
-    M, mu = scene(150)
-    one, other = working_set(M, mu, tol=1e-8), working_set(M * 1e-6, mu * 1e-12, tol=1e-8)
-    np.testing.assert_allclose(one.toarray(), other.toarray(), atol=1e-6)
 
 
 DEGENERATE = {
@@ -372,7 +354,7 @@ DEGENERATE = {
 
 
 @pytest.mark.parametrize("name", DEGENERATE)
-def test_degenerate_data_ends_right_and_certified(name):
+def test_degenerate_data_is_solved_and_certified(name):
     change, factor = DEGENERATE[name]
     M, mu = scene(40, noise=0.02)
     M, mu = change(M), factor * mu
@@ -402,7 +384,7 @@ def interrupt(progress):
         (dict(max_seconds=0.0), Status.MAX_SECONDS),
     ],
 )
-def test_stopped_early_it_returns_a_feasible_point_with_its_true_gap(
+def test_early_stops_return_a_feasible_point_with_a_valid_gap(
     arguments, status, small, monkeypatch
 ):
     monkeypatch.setattr(search, "SMALL", small)
@@ -414,7 +396,7 @@ def test_stopped_early_it_returns_a_feasible_point_with_its_true_gap(
     assert_sound(M, solution, working_set(M, mu, tol=1e-8).objective)
 
 
-def test_stopped_at_a_point_worse_than_zero_it_returns_zero():
+def test_early_stop_returns_zero_if_that_is_better():
     M, mu = scene(300)
     # where the search may have been led: worse than X = 0 at this penalty
     dear = Solution.from_matrix(np.eye(300), Problem(M, mu))
@@ -465,7 +447,7 @@ def test_steered_to_a_target_with_a_certificate_for_the_final_penalty(target, sm
     assert solution.objective == pytest.approx(fixed.objective, rel=2e-4)
 
 
-def test_a_penalty_out_of_reach_is_not_looked_for_long():
+def test_search_for_an_unreachable_penalty_ends_soon():
     seen = []
     assert not find_penalty(lambda mu: seen.append(mu) or 1.0, 1.0, 1e-3)
     assert len(seen) <= 7
@@ -487,18 +469,12 @@ def test_of_multiples_of_one_column_only_the_first_joins_unless_they_share(penal
     assert violation == pytest.approx(2.4)
 
 
-def test_a_target_out_of_reach_is_said_so():
+def test_unreachable_targets_have_their_own_status():
     M, mu = scene(40)
     solution = working_set(M, mu, target=("residual", 10 * np.linalg.norm(M)))
     assert solution.status is Status.TARGET_MISSED
-    assert "a target within reach" in str(solution.status)  # this solver has no max_iter to raise
+
     assert len(solution.support) == 0
-
-
-def test_recovers_the_middle_points_that_the_exact_model_recovers():
-    M, _, indices = make_midpoints(30, 6, noise=0.1, random_state=0)
-    solution = working_set(M, mu_heuristic(M, 6), tol=1e-6)
-    assert set(np.argsort(-solution.diagonal)[:6]) == set(indices)
 
 
 def with_a_bright_point(factor, seed):
@@ -519,7 +495,7 @@ def test_a_zero_column_adds_no_rounding_error_of_bright_ones_to_the_bound(seed):
 
 
 @pytest.mark.parametrize("seed", [9, 14, 27])
-def test_one_point_a_thousand_times_brighter_is_no_reason_to_stall(seed):
+def test_search_converges_beside_a_point_a_thousand_times_brighter(seed):
     M, mu = with_a_bright_point(1e3, seed)
     assert working_set(M, mu, tol=1e-3).status is Status.CONVERGED
 
@@ -532,7 +508,7 @@ def test_one_point_a_million_times_brighter_leaves_a_small_gap(seed):
     assert working_set(M, mu, tol=1e-10).gap < 1e-4
 
 
-def test_a_search_that_hardly_gets_on_ends():
+def test_search_with_tiny_steps_ends():
     """Beside an undeclared fill value derivatives are rounding errors: thousands of tiny steps."""
     M = make_mixtures(10, 1200, 3, noise=0.01, random_state=0)[0]
     M[:, 0] = 1e9
@@ -557,28 +533,6 @@ def test_the_unit_of_single_precision_data_does_not_matter(exponent, solver):
     again = certify(other)
     assert again.objective == pytest.approx(other.objective, rel=1e-6)
     assert again.dual_bound <= again.objective
-
-
-@pytest.mark.parametrize("factor", [2.0**-520, 2.0**500])
-def test_squares_outside_the_range_of_double_precision_are_refused(factor):
-    with pytest.raises(InputError, match="squares of the entries of M leave the range of float64"):
-        working_set(scene(20)[0] * factor, 1.0)
-    with pytest.raises(InputError, match="squares of the entries of D leave the range of float64"):
-        working_set(scene(20)[0], 1.0, D=np.full((12, 3), 1e-310))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (dict(mu=0.0, target=("trace", 2.0)), "mu must be > 0"),
-        (dict(mu=1.0, X0=np.eye(3)), "X0 belongs to 3 points, M has 4"),
-        (dict(mu=1.0, target=("norm", 2.0)), "target must be"),
-        (dict(mu=1.0, tol=-1.0), "tol must be"),
-    ],
-)
-def test_bad_usage_is_refused_in_one_sentence(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        working_set(np.ones((2, 4)), **arguments)
 
 
 @pytest.mark.parametrize(
