@@ -1,6 +1,6 @@
 """Run the benchmarks.
 
-``python -m benchmarks [NAME …] [--quick] [--data DIR] [--growth] [--pixels N,…] [--every-pixel]``
+``python -m benchmarks [NAME …] [--quick] [--data DIR] …``
 """
 
 import argparse
@@ -46,6 +46,9 @@ def main() -> None:
         "--growth",
         action="store_true",
         help="working_set: plot time and memory as functions of the size",
+    )
+    parser.add_argument(
+        "--smooth", type=float, default=0.0, help="working_set: squares of the gates, times mu"
     )
     parser.add_argument("--pixels", help="dask: sizes of the scenes, for example 5000000,20000000")
     parser.add_argument(

@@ -6,8 +6,9 @@ paper's heuristic times a factor.
 
 The scenes are ``samson.npz``, ``jasper_ridge.npz`` and ``urban_sub4.npz`` (``Y`` bands × pixels,
 ``scale``), and ``urban_gt_end6.npz`` with ``bundles_mua.npz`` for the mixed ones, in the folder
-given as ``data``. ``--growth`` measures mixed scenes of up to a million pixels instead, and draws
-``docs/images/growth.png``.
+given as ``data``. ``--smooth RATIO`` adds squares of the gates to the penalty, with this multiple
+of it as their weight, and compares the memory with that without them. ``--growth`` measures mixed
+scenes of up to a million pixels instead, and draws ``docs/images/growth.png``.
 """
 
 import ctypes
@@ -36,7 +37,9 @@ LONGEST_PASS = 100_000  # points beyond which a part of the bare pass is timed, 
 BLOCK = 1024
 
 
-def run(quick: bool = False, data: str | None = None, growth: bool = False) -> None:
+def run(
+    quick: bool = False, data: str | None = None, growth: bool = False, smooth: float = 0.0
+) -> None:
     """Print the table; ``quick`` leaves out what takes minutes, no ``data`` the scenes."""
     if growth:
         if data is None:
@@ -49,8 +52,9 @@ def run(quick: bool = False, data: str | None = None, growth: bool = False) -> N
         "working_set: certified gap, time in bare passes over MᵀM (one pass in seconds), "
         "peak memory beyond M"
     )
-    cases()
-    synthetic(iterations=50 if quick else 1000)
+    if smooth == 0:
+        cases()
+        synthetic(iterations=50 if quick else 1000)
     if data is None:
         print("for the scenes name the folder that holds them: --data DIR")
         return
@@ -58,10 +62,12 @@ def run(quick: bool = False, data: str | None = None, growth: bool = False) -> N
         for factor in (1.0, 0.1):
             with np.load(Path(data) / f"{name}.npz", allow_pickle=False) as file:
                 M = file["Y"] / float(file["scale"])
-            line(f"{name} {M.shape[0]}×{M.shape[1]}, factor {factor:g}", M, r, factor, tol=1e-4)
+            title = f"{name} {M.shape[0]}×{M.shape[1]}, factor {factor:g}"
+            line(title, M, r, factor, tol=1e-4, smooth=smooth)
     if not quick:
         M = mixed_scene(data, 94_249)
-        line(f"mixed Urban {M.shape[0]}×{M.shape[1]}, factor 1", M, 6, 1.0, tol=1e-3, repeats=1)
+        title = f"mixed Urban {M.shape[0]}×{M.shape[1]}, factor 1"
+        line(title, M, 6, 1.0, tol=1e-3, repeats=1, smooth=smooth)
 
 
 def cases() -> None:
@@ -89,18 +95,32 @@ def synthetic(iterations: int) -> None:
     )
 
 
-def line(title: str, M: np.ndarray, r: int, factor: float, *, tol: float, repeats: int = 3) -> None:
+def line(
+    title: str,
+    M: np.ndarray,
+    r: int,
+    factor: float,
+    *,
+    tol: float,
+    repeats: int = 3,
+    smooth: float = 0.0,
+) -> None:
     """Solve and print a line."""
     p, mu = penalty(M, r, factor)
-    _, peak, solution = measure(M, mu, p, tol)
+    nu = smooth * mu
+    memory = ""
+    if nu > 0:
+        title += f", nu {smooth:g} mu"
+        memory = f" ({measure(M, mu, p, tol)[1]:.0f} without squares)"
+    _, peak, solution = measure(M, mu, p, tol, nu)
     seconds, bare = np.inf, np.inf
     for _ in range(repeats):  # in turn, so that a busy moment hits both
         bare = min(bare, fastest(lambda: bare_pass(M), 1)[0])
-        seconds = min(seconds, fastest(lambda: working_set(M, mu, p=p, tol=tol), 1)[0])
+        seconds = min(seconds, fastest(lambda: working_set(M, mu, p=p, tol=tol, smooth=nu), 1)[0])
     print(
         f"{title:34} gap {solution.gap:.1e}  {seconds / bare:5.1f} passes ({bare:.2f} s)  "
-        f"{peak:6.0f} MiB  objective {solution.objective:.6f}, {len(solution.support)} rows, "
-        f"{solution.n_iter} steps",
+        f"{peak:6.0f} MiB{memory}  objective {solution.objective:.6f}, "
+        f"{len(solution.support)} rows, {solution.n_iter} steps",
         flush=True,
     )
 
@@ -111,11 +131,13 @@ def penalty(M: np.ndarray, r: int, factor: float) -> tuple[np.ndarray, float]:
     return p, factor * mu_heuristic(M, r, p, offset=0.0)
 
 
-def measure(M: np.ndarray, mu: float, p: np.ndarray, tol: float) -> tuple[float, float, Solution]:
+def measure(
+    M: np.ndarray, mu: float, p: np.ndarray, tol: float, smooth: float = 0.0
+) -> tuple[float, float, Solution]:
     """Solve once; return the seconds, the peak memory beyond M in MiB, and the solution."""
     working_set(M[:, :500], mu, p=p[:500])  # compiled, if not yet in the cache
     before = resident()
-    seconds, solution = fastest(lambda: working_set(M, mu, p=p, tol=tol), 1)
+    seconds, solution = fastest(lambda: working_set(M, mu, p=p, tol=tol, smooth=smooth), 1)
     return seconds, peak_resident() - before, solution
 
 

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from selfdict._validation import Array
 from selfdict.columns.multipliers import DenseMultiplier, SparseMultiplier
 from selfdict.columns.protocol import ColumnFit, Multiplier, own_atoms, scaled_atoms
+from selfdict.compute.linear_algebra import in_order
 from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.columns import squared_norms
 from selfdict.kernels.curvature import curvature
@@ -21,8 +22,8 @@ from selfdict.model.objective import SparseResidual
 from selfdict.model.score_bounds import Rows
 from selfdict.peers.spa import spa
 
-# up to this many columns, their products with the atoms are held; beyond they are taken anew each
-# time, which costs little beside the fit and saves 8 bytes per column and atom
+# up to this many columns, and as many atoms as features, their products are held; beyond they are
+# taken anew each time, which costs little beside the fit and saves 8 bytes per column and atom
 HELD_COLUMNS = 200_000
 # times the median weight: beyond, second derivatives are not updated but computed anew
 LONG_COLUMN = 1e4
@@ -118,10 +119,7 @@ class MemoryFit:
         self.atoms = np.empty(0, np.int64)
         self.D = np.empty((columns.M.shape[0], 0))  # the atoms scaled to v = 1
         self.G = np.empty((0, 0))  # products of the atoms with each other
-        # products of the columns with the atoms; of sparse columns they take long
-        self.C: Array | None = None
-        if n <= HELD_COLUMNS or issparse(columns.M):
-            self.C = np.empty((n, 0))
+        self.C: Array | None = None  # products of the columns with the atoms, if they are held
         self.Z = np.empty((n, 0))
         self.state = np.empty((n, 0), np.int8)
         self._saved_state = self.state
@@ -134,27 +132,38 @@ class MemoryFit:
 
     def set_atoms(self, atoms: Array, kept: Array) -> None:
         columns = self.columns
-        old = int(kept.sum())
-        added = len(atoms) - old
+        added = len(atoms) - int(kept.sum())
         self.atoms = atoms
         self.D = scaled_atoms(columns.rows, atoms)
         self.G = self.D.T @ self.D
         # one after the other, so that each old array is freed before the next new one is made
-        if self.C is not None:
-            self.C = _replace_columns(self.C, kept, added)
+        self._hold_products(kept, added)
         self.Z = _replace_columns(self.Z, kept, added)
         self.state = _replace_columns(self.state, kept, added)
         if columns.is_tied:
             self.own = own_atoms(atoms, len(columns.w), columns.indices)
         self._last_hessian = None
-        held = self.C
-        if held is None:
+
+    def _hold_products(self, kept: Array, added: int) -> None:
+        """Keep some of the products of columns and atoms and take those with new atoms."""
+        n_features, n_columns = self.columns.M.shape
+        is_small = n_columns <= HELD_COLUMNS and len(self.atoms) <= n_features
+        # those of sparse columns take long
+        if not is_small and not issparse(self.columns.M):
+            self.C = None
             return
+        if self.C is None:
+            kept = np.empty(0, bool)
+            added = len(self.atoms)
+            self.C = np.empty((n_columns, 0))
+        held = _replace_columns(self.C, kept, added)
+        old = held.shape[1] - added
+        self.C = held
 
         def task(start: int, stop: int) -> None:
             held[start:stop, old:] = self._products(old, start, stop)
 
-        for_slices(task, len(columns.w), self.columns_per_slice)
+        for_slices(task, n_columns, self.columns_per_slice)
 
     def _products(self, first: int, start: int, stop: int) -> Array:
         """Return the products of some columns with the atoms from ``first`` on, scaled to w = 1."""
@@ -241,8 +250,10 @@ class MemoryFit:
             part: Array = curvature(self.G, weight, state, start, stop)
             return part
 
-        parts = for_slices(task, len(weight), self.columns_per_slice)
-        return np.asarray(sum(parts, start=np.zeros(self.G.shape)))
+        total = np.zeros(self.G.shape)
+        for part in in_order(task, len(weight), self.columns_per_slice):
+            total += part
+        return total
 
     def residual(self) -> Array:
         """Return M − D X, (m, l), in float64."""
@@ -274,8 +285,15 @@ class MemoryFit:
         return DenseMultiplier.of(columns, self.residual())
 
     def rows(self, index: Array) -> Array:
-        scale = self.columns.w / self.columns.rows.v[self.atoms[index], None]
-        return np.asarray(self.Z[:, index].T * scale)
+        w = self.columns.w
+        v = self.columns.rows.v[self.atoms[index], None]
+        X = np.empty((len(index), len(w)))
+
+        def task(start: int, stop: int) -> None:
+            X[:, start:stop] = self.Z[start:stop, index].T * (w[start:stop] / v)
+
+        for_slices(task, len(w), self.columns_per_slice)
+        return X
 
 
 def _replace_columns(A: Array, kept: Array, added: int) -> Array:

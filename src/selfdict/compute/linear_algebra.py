@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.compute.scaling import exponent_from_squares, times_power_of_two, unusual_exponent
-from selfdict.compute.threads import for_slices, single_threaded_blas
+from selfdict.compute.threads import for_slices, n_threads, single_threaded_blas
 
 # the smaller side up to which all its eigenvectors are computed for the leading ones
 MAX_EIGENVECTORS = 2000
@@ -60,8 +60,8 @@ def sum_slices(term: Callable[[int, int], Array], n_items: int, slice_size: int)
 
 
 def in_order(term: Callable[[int, int], Any], n_items: int, slice_size: int) -> Iterator[Any]:
-    """Yield ``term(start, stop)`` for all slices, in their order; 64 are held at most."""
-    items_per_group = 64 * slice_size
+    """Yield ``term(start, stop)`` for all slices, in their order; a few per thread are held."""
+    items_per_group = max(8, 2 * n_threads()) * slice_size
     for first in range(0, n_items, items_per_group):
 
         def shifted_term(start: int, stop: int, first: int = first) -> Any:

@@ -144,22 +144,29 @@ def residual(M: Array, solution: Solution, D: Array | None = None, device: Devic
     R = M.astype(np.float64)
     if solution.support.size == 0:
         return R
+    support = solution.support
     atoms = M
-    coef = solution.coef
+    own = np.empty(0, np.int64)
     if D is not None:
         atoms = D
     else:
         # m_j (1 − x_jj): the difference of m_j and m_j x_jj has no digits left where x_jj is near 1
-        own = np.arange(solution.support.size), solution.support
-        R[:, solution.support] *= 1 - coef[own].astype(np.float64)
-        coef = coef.copy()
-        coef[own] = 0
-    atoms = atoms[:, solution.support].astype(np.float64)
+        own = support
+        R[:, own] *= 1 - solution.coef[np.arange(own.size), own].astype(np.float64)
+    atoms = atoms[:, support].astype(np.float64)
+
+    def entries(start: int, stop: int) -> Array:
+        """Return some columns of X without the entries x_jj."""
+        X = solution.coef[:, start:stop].astype(np.float64)
+        inside = np.flatnonzero((own >= start) & (own < stop))
+        X[inside, own[inside] - start] = 0
+        return X
+
     if device is None:
         columns_per_slice = 4096
 
         def task(start: int, stop: int) -> None:
-            R[:, start:stop] -= atoms @ coef[:, start:stop].astype(np.float64, copy=False)
+            R[:, start:stop] -= atoms @ entries(start, stop)
 
         # slices of columns, so that the bits do not depend on the number of threads
         with single_threaded_blas():
@@ -167,7 +174,7 @@ def residual(M: Array, solution: Solution, D: Array | None = None, device: Devic
     else:
         from selfdict.gpu.matrix import multiply
 
-        R -= multiply(atoms, coef, device)
+        R -= multiply(atoms, entries(0, R.shape[1]), device)
     return R
 
 

@@ -130,6 +130,7 @@ def conic(
     w: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     loss: Loss | str = "squared",
+    smooth: float = 0.0,
     model: str = "omega",
     random_state: Any = None,
 ) -> Solution:
@@ -147,8 +148,8 @@ def conic(
         Exactly one of them: the penalty of model (6), or the bound of model (4).
     D : (m, d) array_like, optional
         A dictionary with gates, as in :func:`working_set`, for ``model="omega"``; d at most 300.
-    p, w, sample_weight, random_state
-        As in :class:`Problem`; ``sample_weight`` belongs to ``model="omega"`` alone.
+    p, w, sample_weight, smooth, random_state
+        As in :class:`Problem`; ``sample_weight`` and ``smooth`` belong to ``model="omega"`` alone.
     loss : "squared", Squared or Weighted
         What the residual costs. Other losses need :func:`fast_gradient`.
     model : {"omega", "trace", "l1inf"}
@@ -179,6 +180,7 @@ def conic(
         p=p,
         sample_weight=sample_weight,
         loss=loss,
+        smooth=smooth,
         random_state=random_state,
     )
     return Conic(model).solve(problem)

@@ -159,6 +159,7 @@ def fast_gradient(
     sample_weight: ArrayLike | None = None,
     loss: Loss | str = "squared",
     target: Target | None = None,
+    smooth: float = 0.0,
     target_every: int | None = 10,
     X0: ArrayLike | Solution | None = None,
     lipschitz: float | None = None,
@@ -182,7 +183,7 @@ def fast_gradient(
         The penalty μ ≥ 0; with ``target`` its first value, > 0. See :func:`mu_heuristic`.
     D : (m, d) array_like, optional
         A dictionary with gates, as in :func:`working_set`; by default M itself.
-    p, w, sample_weight, random_state
+    p, w, sample_weight, smooth, random_state
         As in :class:`Problem`.
     loss : "squared" or Loss
         What replaces ½‖M − MX‖_F²: :class:`Weighted`, :class:`Huber`, :class:`PseudoHuber` or one
@@ -229,6 +230,7 @@ def fast_gradient(
         sample_weight=sample_weight,
         loss=loss,
         target=target,
+        smooth=smooth,
         random_state=random_state,
     )
     return solver.solve(problem, X0, callback)

@@ -90,7 +90,9 @@ class WorkingSet(Solver):
         # threads of BLAS would go on spinning after a product, beside ours
         with single_threaded_blas():
             gates, status = _run(search, problem.target, warm=start is not None)
-            return _solution(problem, search, *data.open_rows(gates), status)
+            open_rows = data.open_rows(gates)
+            del gates  # makes room for the residual
+            return _solution(problem, search, *open_rows, status)
 
 
 def working_set(
@@ -103,6 +105,7 @@ def working_set(
     sample_weight: ArrayLike | None = None,
     loss: Loss | str = "squared",
     target: Target | None = None,
+    smooth: float = 0.0,
     X0: ArrayLike | Solution | None = None,
     tol: float = 1e-3,
     max_seconds: float | None = None,
@@ -126,7 +129,7 @@ def working_set(
         A dictionary; by default M itself. With D, X is d×n and each atom d_i has a gate t_i instead
         of X_ii: min ½‖M − DX‖_F² + μ pᵀt over 0 ≤ t_i ≤ 1, 0 ≤ ‖d_i‖₁ X_ij ≤ t_i w_j. ``diagonal``
         then holds the gates.
-    p, w, sample_weight, random_state
+    p, w, sample_weight, smooth, random_state
         As in :class:`Problem`.
     loss : "squared", Squared or Weighted
         What replaces ½‖M − MX‖_F². Other losses need :func:`fast_gradient`.
@@ -176,6 +179,7 @@ def working_set(
         sample_weight=sample_weight,
         loss=loss,
         target=target,
+        smooth=smooth,
         random_state=random_state,
     )
     return WorkingSet(tol, max_seconds, device).solve(problem, X0, callback)
