@@ -43,7 +43,7 @@ from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
 
 # share, relative to spectra of unit length, from which a pixel tells how bright a material is
-PURITY = 0.75
+_PURITY = 0.75
 _ROUNDS = 10
 # pixels from which the spread is estimated; fewer for many materials: a matrix is inverted for each
 _SAMPLE = 5_000
@@ -156,7 +156,7 @@ def _typical_factors(U: Array, H: Array, weight: Array) -> Array:
     # pixels that are nearly pure in the spectrum. The sums depend on all factors: they are found by
     # repetition.
     lengths = _lengths(U)
-    looks_pure = _parts(H * lengths[:, None]) >= PURITY
+    looks_pure = _parts(H * lengths[:, None]) >= _PURITY
     factors = np.ones(len(lengths))
     for k, pure in enumerate(looks_pure):
         if pure.any():
@@ -166,7 +166,7 @@ def _typical_factors(U: Array, H: Array, weight: Array) -> Array:
         coefficients = H / factors[:, None]
         sums = coefficients.sum(axis=0)
         # of dark and bright spectra, only the dark one's pixels look pure and are pure in area
-        pure_in_area = looks_pure & (_parts(coefficients) >= PURITY)
+        pure_in_area = looks_pure & (_parts(coefficients) >= _PURITY)
         for k, pure in enumerate(pure_in_area):
             if pure.any():
                 factors[k] *= _median(sums[pure], weight[pure])
@@ -191,7 +191,7 @@ def _lengths(U: Array) -> Array:
 def _noise_and_spread(U: Array, M: Any, H: Array, weight: Array) -> tuple[float, float]:
     """Return σ in units of the longest spectrum, and σ_b."""
     r = U.shape[1]
-    sample = _evenly(np.flatnonzero(H.any(axis=0)), min(_SAMPLE, _ENTRIES // r**3))
+    sample = evenly(np.flatnonzero(H.any(axis=0)), min(_SAMPLE, _ENTRIES // r**3))
     exponent = unusual_exponent(U)
     U = times_power_of_two(U.astype(np.float64), -exponent)
     unit = float(np.sqrt(squared_norms(U).max()))
@@ -201,7 +201,7 @@ def _noise_and_spread(U: Array, M: Any, H: Array, weight: Array) -> tuple[float,
     present = H > 0
     # as many materials as bands: the residual tells nothing
     told = np.flatnonzero(present.sum(axis=0) < len(U))
-    told = _evenly(told, min(_RESIDUALS, _RESIDUAL_ENTRIES // len(U)))
+    told = evenly(told, min(_RESIDUALS, _RESIDUAL_ENTRIES // len(U)))
     if not told.size:
         return 0.0, 0.0
     columns = dense_columns(M, sample[told]).astype(np.float64)
@@ -258,7 +258,7 @@ def _spread(deviations: Array, variances: Array, weight: Array) -> float:
     return math.exp(0.5 * root)
 
 
-def _evenly(indices: Array, size: int) -> Array:
+def evenly(indices: Array, size: int) -> Array:
     """Return at most ``size`` of the indices, evenly spaced."""
     if indices.size <= size:
         return indices

@@ -111,8 +111,9 @@ class FGNSR(SelfDictionaryEstimator):
         another p each time.
     endmembers : {"pixels", "average"}, default="pixels"
         What ``components_`` are: the selected points themselves, or averages over their groups,
-        which carry less noise (see :func:`selfdict.pure_groups`). Averages are of points, so they
-        do not go with a ``dictionary``.
+        which carry less noise; where hardly any points are alike, the selected point itself (see
+        :func:`selfdict.pure_groups`). Averages are of points, so they do not go with a
+        ``dictionary``.
     verbose : bool or None, default=None
         Print every step and the solver's progress; None: one line on stderr that says what is being
         done, if the fit takes longer than ten seconds; False: nothing.
@@ -129,9 +130,12 @@ class FGNSR(SelfDictionaryEstimator):
         Disjoint groups of nearly pure rows of the training data, each with the selected one first;
         with a ``dictionary``, the atoms of the support that look like each selected one.
     spread_ : (n_components, n_features) ndarray or None
-        The standard deviation of the points averaged, with ``endmembers="average"``.
+        How the points of each group vary, in each feature, with ``endmembers="average"``.
     group_counts_ : (n_components,) ndarray of int or None
         How many points were averaged, with ``endmembers="average"``.
+    alike_ : tuple of tuples of int
+        Components that differ by less than the points of their groups do, such as (0, 2): they may
+        stand for the same material, and their shares may be added.
     variability_ : Variability or None
         How the points of each group differ from its component, for the standard errors of shares;
         None with a ``dictionary``.
@@ -209,6 +213,7 @@ class FGNSR(SelfDictionaryEstimator):
     groups_: tuple[Array, ...]
     spread_: Array | None
     group_counts_: Array | None
+    alike_: tuple[tuple[int, ...], ...]
     variability_: Variability | None
 
     def __init__(
@@ -422,14 +427,16 @@ class FGNSR(SelfDictionaryEstimator):
         self.spread_ = None
         self.group_counts_ = None
         self.variability_ = None
+        self.alike_ = ()
         if self.dictionary is not None:
             self.groups_ = atoms_alike(self.solution_, self.indices_)
             return pixels
-        # two rounds of shares, and what follows from them
-        if not affords_fits(deadline, 3, pixels.T, points.T):
+        # the shares of all points, and what follows from them
+        if not affords_fits(deadline, 2, pixels.T, points.T):
             return self._without_groups(pixels, deadline)
         groups = groups_of_present(points.T, self.indices_, sample_weight)
         self.groups_ = groups.members
+        self.alike_ = groups.alike
         if self.endmembers == "pixels":
             self.variability_ = groups.pixel_variability
             return pixels

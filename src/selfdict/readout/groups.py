@@ -1,10 +1,17 @@
-"""Groups: for each selected pixel the pixels that are nearly pure in the same material.
+"""Groups: for each selected pixel the pixels of the same material, and what they say about it.
 
-A single pixel carries noise, impurity and an arbitrary brightness. An average over nearly pure
-pixels carries less of the first two, and its brightness is a typical one. Two rounds are made,
-starting from the selected pixels: shares of all pixels; the group of a material are the pixels that
-consist of it by at least three quarters; its spectrum is the average of the group. More rounds
-would let the average drift away from what was selected.
+A selected pixel is an extreme one: it carries noise and a variant of its material. An average over
+many pixels carries neither, but where pixels thin out towards the corner it is a mixture. The
+scatter of a group tells which of the two it is. *Elsewhere*, in directions that no mixture with the
+other materials explains, pixels scatter by noise and by variants of the material: σ in a typical
+one of these directions. The most extreme of N pixels that scatter in this way is σ √(2 ln N) from
+their centre, and so far off the selected pixel may be. The centre is off by mixing: by about the
+scatter *towards* the other materials. The smaller of the two decides.
+
+So the group of a material is the purer half of the pixels that consist of it by half or more. As
+long as a group scatters towards the other materials by more than σ √(2 ln N), its purer half takes
+its place. What is left is averaged, without the half that is further from the centre. If hardly any
+pixel is left, the selected one stands for itself.
 """
 
 from dataclasses import dataclass, replace
@@ -12,57 +19,58 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import connected_components
 
 from selfdict._validation import Array, as_indices, as_matrix
-from selfdict.abundances.illumination import PURITY
+from selfdict.abundances.illumination import evenly
 from selfdict.abundances.shares import unit_shares
 from selfdict.abundances.uncertainty import Variability
 from selfdict.compute.scaling import exponent_from_squares, times_power_of_two
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
 
-# where few pixels are that pure, the purest ones with this part of a material's shares are taken
-LEAST_PART = 0.05
-LEAST_PIXELS = 5
-ROUNDS = 2
-# part of a group, the pixels furthest from its average, that the average leaves out
-TRIMMED = 0.25
+_LEAST = 5  # fewer pixels do not tell how they scatter
+_SAMPLE = 10_000  # pixels of a group that are looked at; more would not tell more
+_STEPS = 6  # towards the half of a group that is nearest to its own centre
 
 
 @dataclass(frozen=True)
 class Groups:
-    """r disjoint groups of nearly pure pixels, and what they have in common.
+    """r disjoint groups of pixels, and what they have in common.
 
     Attributes
     ----------
     members : tuple of r ndarrays of int
         The pixels of each group: the selected one first, then the others by falling share.
     spectra : (m, r) ndarray
-        The average of each group: of directions, with the group's median length.
+        The average of each group: of directions, with the median length of the crowd. Or the
+        direction of the selected pixel, with the median length of the group.
     spread : (m, r) ndarray
-        The standard deviation in each band of the pixels averaged, scaled to that length.
+        The standard deviation from it in each band of the crowd whose nearer half was averaged,
+        scaled to that length; zero if the selected pixel stands for itself.
     counts : (r,) ndarray of int
-        How many pixels were averaged; the others of the group lie furthest from the average.
-    purity : (r,) ndarray
-        The least share of a pixel in the group, the selected one apart.
+        How many pixels were averaged; 1 if the selected pixel stands for itself.
     variability : Variability
-        How the pixels averaged differ from the average, as the standard errors of shares need it:
-        see :func:`selfdict.shares`.
+        How the pixels of the crowd differ from the spectrum, as the standard errors of shares need
+        it: see :func:`selfdict.shares`.
     pixel_variability : Variability
         How they differ from the selected pixel.
+    alike : tuple of tuples of int
+        Materials whose spectra differ by less than the pixels of their groups do, such as (0, 2):
+        they may be one material.
     """
 
     members: tuple[Array, ...]
     spectra: Array
     spread: Array
     counts: Array
-    purity: Array
     variability: Variability
     pixel_variability: Variability
+    alike: tuple[tuple[int, ...], ...]
 
 
 def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
-    """Gather the pixels that are nearly pure in the materials of the selected pixels.
+    """Gather the pixels of the materials of the selected pixels, and average them where they crowd.
 
     Parameters
     ----------
@@ -90,91 +98,166 @@ def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
     if exponent != 0:
         M = times_power_of_two(M, -exponent)
         squares = squared_norms(M)
-    lengths = np.sqrt(squares)
-    pixels = dense_columns(M, K).astype(np.float64)
-    spectra = pixels
-    for _ in range(ROUNDS):
-        parts = unit_shares(spectra, M)
-        members = _members(parts, K)
-        with single_threaded_blas():  # the products are too small for several threads
-            directions = [_average(_unit_columns(M, group, lengths)) for group in members]
-        spectra = np.stack([direction.mean for direction in directions], axis=1)
-    averaged = [group[d.kept] for group, d in zip(members, directions, strict=True)]
-    # a typical brightness, so that coefficients relative to the average mean something
-    scale = np.array([np.median(lengths[group]) for group in members])
-    scale /= np.sqrt(squared_norms(spectra))
-    spread = np.stack([direction.spread for direction in directions], axis=1)
+    pixels = _Pixels(M, np.sqrt(squares))
+    members = _members(unit_shares(dense_columns(M, K), M), K)
+    selected = pixels.directions(K)
+    with single_threaded_blas():  # the products are too small for several threads
+        crowds = [_crowd(pixels, group, k, selected) for k, group in enumerate(members)]
+        directions = np.stack([crowd.direction for crowd in crowds], axis=1)
+        spread = np.stack([crowd.spread for crowd in crowds], axis=1)
+        variability = _variability(crowds, directions)
+        pixel_variability = _variability(crowds, selected)
+        alike = _alike(pixels, members, directions)
+    # a typical brightness, so that coefficients relative to the spectrum mean something
+    brightness = np.array([crowd.brightness for crowd in crowds])
     return Groups(
         members=members,
-        spectra=times_power_of_two((spectra * scale).astype(M.dtype), exponent),
-        spread=times_power_of_two((spread * scale).astype(M.dtype), exponent),
-        counts=np.array([len(group) for group in averaged]),
-        purity=np.array([_least_share(parts[k], group) for k, group in enumerate(members)]),
-        variability=_variability(M, averaged, lengths, spectra),
-        pixel_variability=_variability(M, averaged, lengths, pixels),
+        spectra=times_power_of_two((directions * brightness).astype(M.dtype), exponent),
+        spread=times_power_of_two((spread * brightness).astype(M.dtype), exponent),
+        counts=np.array([crowd.count for crowd in crowds]),
+        variability=variability,
+        pixel_variability=pixel_variability,
+        alike=alike,
     )
 
 
-def _members(parts: Array, K: Array) -> tuple[Array, ...]:
-    """Return the nearly pure pixels of each material, each pixel in one group at most."""
-    largest = parts.argmax(axis=0)
-    groups = []
-    for k, selected in enumerate(K):
-        share = np.where(largest == k, parts[k], 0.0)
-        share[K] = 0.0  # each of these leads its own group, whatever its share has become
-        count = max(LEAST_PIXELS, int(LEAST_PART * parts[k].sum()))
-        count = min(count, share.size)
-        threshold = min(PURITY, np.partition(share, -count)[-count])
-        # less than half of a material is a mixture, however few pixels there are
-        others = np.flatnonzero(share >= max(threshold, 0.5))
-        order = np.argsort(-share[others], kind="stable")
-        groups.append(np.append(selected, others[order]))
-    return tuple(groups)
-
-
-def _unit_columns(M: Any, group: Array, lengths: Array) -> Array:
-    """Return the pixels of a group scaled to length one; those of zeros stay."""
-    columns = dense_columns(M, group).astype(np.float64)
-    return columns / np.maximum(lengths[group], np.finfo(float).tiny)
+def reasons(counts: Array) -> tuple[str, ...]:
+    """Return in words, for each material, of what its spectrum is made."""
+    words = []
+    for count in counts:
+        if count > 1:
+            words.append(f"average of {count:,} pixels")
+        else:
+            words.append("single pixel: few are alike")
+    return tuple(words)
 
 
 @dataclass(frozen=True)
-class _Direction:
-    """An average of unit-length pixels, their standard deviation, and which they are."""
+class _Pixels:
+    """The columns of M, and their lengths."""
 
-    mean: Array
-    spread: Array
-    kept: Array
+    M: Any
+    lengths: Array
 
-
-def _average(columns: Array) -> _Direction:
-    """Average the three quarters of the columns that are nearest to their average."""
-    mean = columns.mean(axis=1)
-    for _ in range(3):
-        # by angle: for columns of length one the product with the mean falls with it
-        nearness = columns.T @ mean
-        kept = nearness >= np.quantile(nearness, TRIMMED)
-        mean = columns[:, kept].mean(axis=1)
-    return _Direction(mean, columns[:, kept].std(axis=1), kept)
+    def directions(self, group: Array) -> Array:
+        """Return pixels scaled to length one, (m, k); those of zeros stay."""
+        columns = dense_columns(self.M, group).astype(np.float64)
+        return np.asarray(columns / np.maximum(self.lengths[group], np.finfo(float).tiny))
 
 
-def _variability(M: Any, groups: list[Array], lengths: Array, spectra: Array) -> Variability:
-    """Return how the pixels of each group differ from its spectrum, all scaled to length one."""
-    directions = spectra / np.sqrt(squared_norms(spectra))
+def _members(parts: Array, K: Array) -> tuple[Array, ...]:
+    """Return the purer half of the pixels that consist of a material by half or more."""
+    largest = parts.argmax(axis=0)
+    largest[K] = -1  # each of these leads its own group, whatever the others' shares are
+    groups = []
+    for k, selected in enumerate(K):
+        mostly = np.flatnonzero((largest == k) & (parts[k] >= 0.5))
+        # the selected pixel itself has a share of one
+        middle = np.quantile(np.append(parts[k, mostly], 1.0), 0.5, method="lower")
+        pure = mostly[parts[k, mostly] >= middle]
+        order = np.argsort(-parts[k, pure], kind="stable")
+        groups.append(np.append(selected, pure[order]))
+    return tuple(groups)
+
+
+@dataclass(frozen=True)
+class _Crowd:
+    """Pixels of length one that show a material, and the average of the half near their centre."""
+
+    columns: Array  # (m, n)
+    direction: Array  # (m,), of length one
+    brightness: float  # the typical length of the pixels
+    count: int  # how many were averaged
+
+    @property
+    def spread(self) -> Array:
+        """The standard deviation from the average in each band, (m,)."""
+        deviations = self.columns - self.direction[:, None]
+        return np.asarray(np.sqrt(np.mean(deviations**2, axis=1)))
+
+
+def _crowd(pixels: _Pixels, members: Array, k: int, selected: Array) -> _Crowd:
+    """Return the largest part of a group that is a crowd, or the selected pixel alone."""
+    others = np.delete(selected, k, axis=1)
+    group = members
+    while len(group) >= _LEAST:
+        sample = evenly(group, _SAMPLE)
+        columns = pixels.directions(sample)
+        nearest = _nearest_half(columns)
+        direction = columns[:, nearest].mean(axis=1)
+        direction /= np.linalg.norm(direction)
+        if _is_crowd(columns, direction, others, len(group)):
+            # of all pixels: of those with noise, the bright ones are nearest to the centre
+            brightness = float(np.median(pixels.lengths[sample]))
+            return _Crowd(columns, direction, brightness, int(nearest.sum()))
+        group = group[: len(group) // 2]
+    brightness = float(np.median(pixels.lengths[members]))
+    return _Crowd(selected[:, [k]], selected[:, k], brightness, 1)
+
+
+def _nearest_half(columns: Array) -> Array:
+    """Return which half of the columns, of length one, is nearest to its own centre."""
+    nearest = np.ones(columns.shape[1], dtype=bool)
+    for _ in range(_STEPS):
+        # by angle: for columns of length one the product with the centre falls with it
+        nearness = columns[:, nearest].mean(axis=1) @ columns
+        nearest = nearness >= np.median(nearness)
+    return nearest
+
+
+def _is_crowd(columns: Array, centre: Array, others: Array, count: int) -> bool:
+    """Return whether columns scatter towards others by no more than their extremes elsewhere."""
+    if others.shape[1] == 0:
+        return True
+    deviations = columns - np.outer(centre, centre @ columns)
+    basis = np.linalg.qr(others - np.outer(centre, centre @ others))[0]
+    towards = basis.T @ deviations
+    elsewhere = deviations - basis @ towards
+    variance = float(squared_norms(towards).mean()) / len(towards)
+    rounding = 16 * np.finfo(np.float32).eps ** 2
+    return bool(variance <= 2 * np.log(count) * _variance(elsewhere) + rounding)
+
+
+def _variance(deviations: Array) -> float:
+    """Return the variance of columns in the direction of another one of them: tr C² / tr C."""
+    squares = squared_norms(deviations)
+    total = float(squares.sum())
+    if total == 0:
+        return 0.0
+    n = len(squares)
+    # the squared products of all pairs add up to ‖DᵀD‖² = ‖DDᵀ‖²: take the smaller product
+    if n > len(deviations):
+        deviations = deviations.T
+    products = deviations.T @ deviations
+    of_pairs = float(np.vdot(products, products) - np.vdot(squares, squares))
+    return max(0.0, of_pairs / ((n - 1) * total))
+
+
+def _variability(crowds: list[_Crowd], directions: Array) -> Variability:
+    """Return how the pixels of each crowd differ from a direction."""
     products = []
     traces = []
-    for k, group in enumerate(groups):
-        deviations = _unit_columns(M, group, lengths) - directions[:, [k]]
-        with single_threaded_blas():
-            seen = directions.T @ deviations
-            products.append(seen @ seen.T / len(group))
+    for k, crowd in enumerate(crowds):
+        deviations = crowd.columns - directions[:, [k]]
+        seen = directions.T @ deviations
+        products.append(seen @ seen.T / deviations.shape[1])
         traces.append(float(squared_norms(deviations).mean()))
     return Variability(np.stack(products), np.array(traces))
 
 
-def _least_share(share: Array, group: Array) -> float:
-    """Return the least share of a group but that of the selected pixel; 1 if it is alone."""
-    return float(share[group[1:]].min(initial=1.0))
+def _alike(
+    pixels: _Pixels, members: tuple[Array, ...], directions: Array
+) -> tuple[tuple[int, ...], ...]:
+    """Return the sets of materials whose directions differ by less than their pixels do."""
+    r = len(members)
+    squares = np.empty(r)
+    for k, group in enumerate(members):
+        columns = pixels.directions(evenly(group, _SAMPLE))
+        squares[k] = squared_norms(columns - directions[:, [k]]).mean()
+    differences = np.stack([squared_norms(directions - directions[:, [k]]) for k in range(r)])
+    count, label = connected_components(differences <= squares + squares[:, None])
+    sets = [tuple(np.flatnonzero(label == number).tolist()) for number in range(count)]
+    return tuple(found for found in sets if len(found) > 1)
 
 
 def groups_of_present(M: Array, indices: Array, sample_weight: Array | None) -> Groups:

@@ -38,6 +38,7 @@ class Choice:
     group_weights: Array | None = None  # on the diagonal of the solution
     spread: Array | None = None  # (m, r), standard deviations of averaged endmembers
     counts: Array | None = None  # how many pixels were averaged
+    alike: tuple[tuple[int, ...], ...] = ()  # endmembers that may be one material
     illumination: Illumination | None = None  # for shares
     variability: Variability | None = None  # for the errors of shares
     proof: Proof | None = None
@@ -157,6 +158,7 @@ def _with_solution(choice: Choice, plan: Plan, points: Points, estimator: Any) -
         groups=tuple(points.pixels[group] for group in estimator.groups_),
         spread=spread,
         counts=estimator.group_counts_,
+        alike=estimator.alike_,
         variability=estimator.variability_,
         solution_pixels=points.pixels[columns],
     )

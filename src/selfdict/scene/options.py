@@ -69,9 +69,11 @@ class UnmixOptions:
     names : xarray.DataArray (spectrum, band), optional
         Look up what the endmembers are in this library, see :func:`identify`.
     endmembers : {"auto", "pixels", "average"}
-        Whether the endmembers are the pure pixels themselves, or averages over groups of nearly
-        pure pixels, which carry less noise; see :func:`selfdict.pure_groups`. "auto" are averages
-        for ``"fgnsr"`` without a library. The other methods have pixels only.
+        Whether the endmembers are the pure pixels themselves, or averages over groups of pixels
+        like them, which carry less noise. A group is averaged only as far as its pixels crowd:
+        where they thin out towards the pure pixel, that pixel is the endmember; see
+        :func:`selfdict.pure_groups`, and ``result.reasons``. "auto" is "average" for ``"fgnsr"``
+        without a library. The other methods have pixels only.
     abundances : {"shares", "unit", "nnls", "fcls"}
         What the maps show. "shares": the part of each pixel's area that each material covers, see
         :func:`selfdict.shares`; the brightness of pixels is a map of its own. "unit": shares

@@ -11,6 +11,7 @@ from selfdict._display import percent, shortened
 from selfdict._validation import Array
 from selfdict.abundances import Illumination
 from selfdict.model.solution import Solution
+from selfdict.readout.groups import reasons
 from selfdict.readout.proof import Proof
 from selfdict.scene.advice import RankAdvice
 from selfdict.scene.identification import Identification
@@ -104,15 +105,18 @@ class UnmixResult:
         pixel. With a library, the weights of groups of spectra that are alike. None without a
         solution.
     spread : xarray.DataArray (endmember, band) or None
-        The standard deviation of the pixels averaged, if endmembers are averages.
+        How the pixels of each group vary in each band, if endmembers are averages.
     counts : (r,) ndarray of int or None
         How many pixels were averaged.
+    alike : tuple of tuples of int
+        Endmembers, counted from 0, that differ by less than the pixels of their groups do: they may
+        be one material, and their abundances may be added.
     proof : Proof or None
         What is proven about the groups, if requested.
     identification : Identification or None
         Which materials of a library the endmembers are, if names were asked for.
     notes : tuple of str
-        What was left out of the scene or of a library.
+        What was left out of the scene or of a library, and which endmembers may be one material.
     uncertainty : xarray.DataArray (endmember, y, x) or None
         The standard error of each abundance, if requested; NaN where there is no data, and where
         the residual does not tell the noise. It follows from the residual and, if there are groups,
@@ -158,6 +162,7 @@ class UnmixResult:
     group_weights: Array | None = None
     spread: xr.DataArray | None = None
     counts: Array | None = None
+    alike: tuple[tuple[int, ...], ...] = ()
     proof: Proof | None = None
     identification: Identification | None = None
     notes: tuple[str, ...] = ()
@@ -237,8 +242,18 @@ class UnmixResult:
         return int(self.valid.sum())
 
     @property
+    def reasons(self) -> tuple[str, ...] | None:
+        """For each endmember, of what it is made: such as "average of 244 pixels".
+
+        None if endmembers are pixels, or spectra of a library.
+        """
+        if self.counts is None:
+            return None
+        return reasons(self.counts)
+
+    @property
     def shows_single_pixels(self) -> bool:
-        """Whether each average is over one pixel, for lack of time to gather groups."""
+        """Whether each endmember is a single pixel, although averages were asked for."""
         return self.counts is not None and bool((self.counts == 1).all())
 
     @property

@@ -155,7 +155,7 @@ def unmix_scene(
         maps = map_scene(plan.scene, task, options.folder, client, partial(report, "abundances"))
         times.end("abundances")
     endmembers = _endmembers(plan, choice, maps)
-    notes = [*plan.notes, *failures]
+    notes = [*plan.notes, *failures, *_notes_on_alike(choice)]
     identification = None
     if options.names is not None:
         identification = identify(endmembers, options.names)
@@ -174,6 +174,7 @@ def unmix_scene(
         group_weights=choice.group_weights,
         spread=_spread(endmembers, choice),
         counts=choice.counts,
+        alike=choice.alike,
         proof=choice.proof,
         illumination=choice.illumination,
         identification=identification,
@@ -218,6 +219,18 @@ def _reporter(
             progress(step, share)
 
     return report
+
+
+def _notes_on_alike(choice: Choice) -> list[str]:
+    """Return a sentence for each set of endmembers that may be one material."""
+    notes = []
+    for found in choice.alike:
+        *first, last = (str(k + 1) for k in found)
+        notes.append(
+            f"materials {', '.join(first)} and {last} may be one: their spectra differ by less "
+            "than the pixels of their groups do, and their maps may be added"
+        )
+    return notes
 
 
 def _comparison(
