@@ -192,3 +192,12 @@ def test_the_findings_of_a_scene_are_everywhere(tmp_path):
     for sentence in found:
         assert f"note: {sentence}" in done.stdout
         assert sentence in report.replace("\u00a0", " ")
+
+
+def test_profile_has_the_stages_of_the_whole_command(cube, tmp_path):
+    words = ["-r", 3, "--method", "spa", "--no-compare", "-o", tmp_path / "out"]
+    shown = run("unmix", cube, *words, "--profile").stderr.splitlines()
+    seconds = {line.split(" s  ")[1]: float(line.split(" s  ")[0]) for line in shown}
+    assert {"imports", "open", "abundances", "report", "total"} <= seconds.keys()
+    rest = [value for name, value in seconds.items() if name != "total"]
+    assert sum(rest) == pytest.approx(seconds["total"], abs=0.1)

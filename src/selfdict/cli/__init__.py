@@ -4,7 +4,10 @@ Exit codes: 0 fine, 1 a defect of the program, 2 bad input or usage, 130 interru
 """
 
 import sys
+import time
 from collections.abc import Sequence
+
+BEGAN = time.perf_counter()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

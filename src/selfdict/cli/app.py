@@ -10,7 +10,7 @@ from selfdict import __version__
 from selfdict._display import plain
 from selfdict.cli import options
 from selfdict.cli.console import Command, print_json, print_line
-from selfdict.cli.progress import ProgressLine
+from selfdict.cli.progress import ProgressLine, Stages
 from selfdict.cli.source import Source, library_files
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def demo(
         )
         command = options.repeated_command(ctx)
         run = Run(source, settings, title=title, command=command)
-        record = unmix_into(folder, run, source.read(), line)
+        record = unmix_into(folder, run, source.read(), line, Stages())
     print_run(record, output, quiet, json)
 
 
@@ -112,6 +112,7 @@ def unmix(
     compare: bool,
     uncertainty: bool,
     format: str | None,
+    profile: bool,
     time_limit: float | None,
     threads: int | None,
     scheduler: str | None,
@@ -131,6 +132,8 @@ def unmix(
     from selfdict.cli.summary import print_run
     from selfdict.scene.options import UnmixOptions
 
+    stages = Stages()
+    stages.end("imports")
     others: tuple[str, ...] = ()
     # Pure pixels cannot be compared with the spectra of a library.
     if compare and library is None:
@@ -177,11 +180,15 @@ def unmix(
         )
     # Before the output folder is made: a file that cannot be read leaves no trace.
     scene = run.source.read()
+    stages.end("open")
     inputs = [*source.files(), *library_files(library), *library_files(names)]
     outputs = output_folder(output, force=force, inputs=inputs)
     with outputs as folder, ProgressLine(quiet or json, as_json=progress_json) as line:
-        record = unmix_into(folder, run, scene, line)
+        record = unmix_into(folder, run, scene, line, stages)
+    stages.end("record")
     print_run(record, output, quiet, json)
+    if profile:
+        stages.print()
 
 
 @app.command(cls=Command)

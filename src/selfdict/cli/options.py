@@ -286,6 +286,12 @@ model = options(
         type=click.Choice(FORMATS),
         help="Format of the maps; default: that of the input.",
     ),
+    option(
+        "--profile",
+        is_flag=True,
+        rare=True,
+        help="Print how long each stage of the command takes, on standard error.",
+    ),
     time_limit,
     threads,
     option(

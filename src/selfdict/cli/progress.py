@@ -6,10 +6,11 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from selfdict._display import plain
+from selfdict.cli import BEGAN
 from selfdict.cli.console import json_value, print_line
 
 if TYPE_CHECKING:
@@ -121,3 +122,30 @@ class ProgressLine(logging.Handler):
             self._draw(force=True)
             print(file=sys.stderr)
         self._step = ""
+
+
+class Stages:
+    """How long the stages of a command take, on the clock, since Python loaded the command."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = BEGAN
+
+    def end(self, stage: str) -> None:
+        """Record the time since the stage before."""
+        now = time.perf_counter()
+        self.seconds[stage] = now - self._last
+        self._last = now
+
+    def split(self, stage: str, parts: Mapping[str, float]) -> None:
+        """Replace a stage by its parts, and by what is left of it."""
+        rest = self.seconds.pop(stage) - sum(parts.values())
+        self.seconds |= parts
+        self.seconds[f"{stage}, the rest"] = rest
+
+    def print(self) -> None:
+        """Write the stages to standard error."""
+        rows = list(self.seconds.items())
+        rows.append(("total", sum(self.seconds.values())))
+        for name, seconds in rows:
+            print(f"{seconds:8.2f} s  {name}", file=sys.stderr)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from selfdict._errors import InputError
 from selfdict.cli.console import json_value
 from selfdict.cli.outputs import map_format, write_exports, write_maps
-from selfdict.cli.progress import ProgressLine
+from selfdict.cli.progress import ProgressLine, Stages
 from selfdict.cli.record import parameter_table, run_record
 from selfdict.cli.source import Source
 from selfdict.compute.threads import thread_limit
@@ -99,7 +99,9 @@ def naming_the_file(source: Source) -> Iterator[None]:
         raise SceneError(source.label, str(error)) from error
 
 
-def unmix_into(folder: Path, run: Run, scene: "xr.DataArray", line: ProgressLine) -> dict[str, Any]:
+def unmix_into(
+    folder: Path, run: Run, scene: "xr.DataArray", line: ProgressLine, stages: Stages
+) -> dict[str, Any]:
     """Unmix a scene, write all outputs into ``folder``, and return the contents of ``run.json``."""
     from selfdict.report.page import write_report
     from selfdict.scene.files import write_spectra
@@ -113,7 +115,10 @@ def unmix_into(folder: Path, run: Run, scene: "xr.DataArray", line: ProgressLine
     with thread_limit(run.threads), _cluster(run.scheduler) as client:
         scene, look = look_at(scene, run.options.keep_bands, line, client)
         options = replace(run.options, maps=maps)
+        stages.end("look")
         result = run_unmix(run.source, scene, options, look, line, client)
+    stages.end("unmix")
+    stages.split("unmix", {name: s for name, s in result.seconds.items() if name != "total"})
 
     # Maps that are streamed are zarr stores already: they move once the report has read them.
     already_written = maps is not None and format.name == "zarr"
@@ -121,6 +126,7 @@ def unmix_into(folder: Path, run: Run, scene: "xr.DataArray", line: ProgressLine
     notes = [*format.notes, *result.notes, *write_exports(result, folder)]
     if not already_written:
         write_maps(result, folder, format)
+    stages.end("maps and exports")
     record = run_record(run.source, result, scene, run.library, run.names)
     record |= {"command": run.command, "threads": run.threads, "notes": notes}
     write_report(
@@ -131,6 +137,7 @@ def unmix_into(folder: Path, run: Run, scene: "xr.DataArray", line: ProgressLine
         parameters=parameter_table(record),
         command=run.command,
     )
+    stages.end("report")
     if maps is not None:
         if already_written:
             for path in maps.iterdir():
