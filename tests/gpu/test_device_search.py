@@ -42,8 +42,8 @@ def problem(dtype=np.float64, n=200):
 @pytest.mark.parametrize("has_bounds", [False, True])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"sample_weight": np.linspace(0.5, 2.0, 200)}],
-    ids=["plain", "weighted"],
+    [{}, {"sample_weight": np.linspace(0.5, 2.0, 200)}, {"smooth": 0.5}],
+    ids=["plain", "weighted", "smooth"],
 )
 def test_working_set(dtype, has_bounds, options, on_device, monkeypatch):
     monkeypatch.setattr(search, "SMALL", 50)  # so that samples are solved first

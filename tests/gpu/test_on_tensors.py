@@ -43,8 +43,8 @@ OPTIONS = [
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     "options",
-    [*OPTIONS, {"loss": Huber(0.01)}],
-    ids=["plain", "weighted", "steered", "another loss"],
+    [*OPTIONS, {"loss": Huber(0.01)}, {"smooth": 0.5}],
+    ids=["plain", "weighted", "steered", "another loss", "smooth"],
 )
 def test_fast_gradient(dtype, options):
     M, mu = problem(dtype)
