@@ -8,10 +8,10 @@ _NOT_THE_CALLER = ("selfdict", "sklearn")
 
 
 class InputError(ValueError):
-    """Input that cannot be used: the message names what was seen and what was expected.
+    """Input that cannot be used: the message states what was found and what was expected.
 
     It is a ``ValueError``, so ``except ValueError`` catches it. The command shows it as one line;
-    an exception of any other class is shown with its traceback, since it points to a defect.
+    an exception of any other class is shown with its traceback, because it indicates a defect.
 
     Examples
     --------
@@ -25,7 +25,7 @@ class InputError(ValueError):
 
 
 class InputWarning(UserWarning):
-    """Input that can be used, but is unlikely to be meant so, or takes very long.
+    """Input that can be used but is probably a mistake, or that takes very long.
 
     The command shows it as one line. Filters of :mod:`warnings` silence it, or make it an error.
 

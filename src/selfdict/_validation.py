@@ -21,7 +21,7 @@ def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: boo
     if is_sparse(M):
         if not sparse:
             raise TypeError(
-                f"{name} is sparse, which this does not take; "
+                f"{name} is sparse, which is not supported here; "
                 f"pass {name}.toarray() if it fits into memory"
             )
         return _as_sparse(M, name)

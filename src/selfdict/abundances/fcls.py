@@ -79,7 +79,7 @@ def fcls(
     block : int, optional
         How many columns a thread reads at a time; by default about 2 MiB of float64.
     return_kkt : bool
-        Whether to return the KKT residuals too.
+        Whether to return the KKT residuals as well.
 
     Returns
     -------
@@ -94,10 +94,10 @@ def fcls(
 
     Notes
     -----
-    Under Σh = 1, one endmember may be subtracted from U and M, and a row of ones put below both,
-    without a change of the solution. The columns of U are then linearly independent if they are
-    affinely so, and the active sets work as for ``nnls``, with one multiplier for the sum. No
-    penalty weight is involved.
+    Under Σh = 1, subtracting one endmember from U and M and appending a row of ones to both does
+    not change the solution. Affinely independent columns of U then become linearly independent, and
+    the active sets work as for ``nnls``, with one multiplier for the sum. No penalty weight is
+    involved.
 
     Examples
     --------

@@ -77,9 +77,9 @@ def nnls(
     block : int, optional
         How many columns a thread reads at a time; by default about 2 MiB of float64.
     return_kkt : bool
-        Whether to return the KKT residuals too.
+        Whether to return the KKT residuals as well.
     device : {None, "cpu", "cuda"}, optional
-        Where to solve; see :doc:`/large-data`. ``H0`` and ``block`` are not used on a GPU.
+        The device; see :doc:`/large-data`. ``H0`` and ``block`` are not used on a GPU.
 
     Returns
     -------

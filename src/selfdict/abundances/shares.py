@@ -49,7 +49,7 @@ def shares(
 
     A pixel is the sum of the spectra times their parts of the area, times its brightness (slope,
     shade, illumination). The coefficients of a nonnegative fit are therefore divided by their sum,
-    which is the brightness. How far the sum may leave one is estimated from the pixels: see
+    which is the brightness. How much the sum may differ from one is estimated from the pixels: see
     :doc:`/answer`.
 
     Parameters
@@ -59,21 +59,22 @@ def shares(
     M : (m, n) array_like or sparse array
         Pixels.
     illumination : Illumination, optional
-        The brightness of spectra and pixels, by default estimated from U and M. Its spectra take
-        the place of U.
+        The brightness of spectra and pixels, by default estimated from U and M. Its spectra replace
+        U.
     return_std : bool
-        Return their standard errors as well: how much the noise in the residual, the brightness and
-        the spread of the spectra, if it is given, let them vary.
+        Also return standard errors, from the noise in the residual, the brightness and, if given,
+        the spread of the spectra.
     variability : Variability, optional
         The spread of the spectra, from :attr:`Groups.variability <selfdict.Groups>`.
 
     Returns
     -------
     shares : (r, n) ndarray
-        Columns sum to one; a pixel in which no spectrum has a part, such as zeros, has zeros.
+        Columns sum to one, except those of pixels without any spectrum, such as zeros, which are
+        zero.
     std : (r, n) ndarray
-        If asked for. NaN where the residual does not tell the noise: for pixels of zeros, and for
-        those with as many positive shares as bands.
+        Only with ``return_std``. NaN where the residual gives no estimate of the noise: for pixels
+        of zeros, and for pixels with as many positive shares as bands.
 
     Examples
     --------
@@ -118,7 +119,8 @@ def unit_shares(U: ArrayLike, M: ArrayLike) -> Array:
     Returns
     -------
     (r, n) ndarray
-        Columns sum to one; a pixel in which no spectrum has a part, such as zeros, has zeros.
+        Columns sum to one, except those of pixels without any spectrum, such as zeros, which are
+        zero.
 
     Examples
     --------

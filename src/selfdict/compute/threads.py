@@ -95,8 +95,8 @@ def thread_limit(limit: int | None) -> Iterator[None]:
     Parameters
     ----------
     limit : int or None
-        At least 1; None changes nothing. More than four times the cores available, and than 64,
-        means the larger of these two numbers.
+        At least 1; None changes nothing. The limit is at most the larger of 64 and four times the
+        number of available cores.
 
     Examples
     --------

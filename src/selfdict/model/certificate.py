@@ -44,8 +44,8 @@ CERTIFY_EXCLUDES = (
 def certify(solution: Solution, /, *, device: Device = None) -> Solution:
     """Return ``solution`` with its objective and a dual bound, both computed in float64.
 
-    The cost is one product MᵀR, taken in blocks; n×n numbers are never held. The bound is a proof:
-    whatever the optimum of the solution's problem is, it is not below ``dual_bound``.
+    The cost is one product MᵀR, computed in blocks; no n×n array is stored. The bound is a proof:
+    the optimum of the solution's problem is never below ``dual_bound``.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ def certify(solution: Solution, /, *, device: Device = None) -> Solution:
         is refused: its objective says nothing about the optimum. Smaller violations of Ω are
         clipped.
     device : {None, "cpu", "cuda"}, optional
-        Where to take the products; see :doc:`/large-data`.
+        The device of the products; see :doc:`/large-data`.
 
     Returns
     -------
     Solution
-        A copy with ``objective`` and ``dual_bound`` filled in, and so ``gap`` =
-        (objective − dual_bound)/objective. Its X is inside Ω.
+        A copy with ``objective`` and ``dual_bound``, and therefore ``gap`` = (objective −
+        dual_bound)/objective. Its X is in Ω.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from selfdict.model.problem import Problem
 
 
 class Feature(Enum):
-    """Something that not every solver takes; the value is how a sentence names it."""
+    """A feature that not every solver supports; the value names it in messages."""
 
     DICTIONARY = "a dictionary D"
     SPARSE = "sparse data"
@@ -29,7 +29,7 @@ class Feature(Enum):
 
 
 class UnsupportedError(InputError):
-    """Data, model and solver that do not go together; raised before any work starts."""
+    """Data, model and solver cannot be combined; raised before any work starts."""
 
 
 def features_of(problem: Problem, device: Device = None) -> frozenset[Feature]:
@@ -61,12 +61,12 @@ def refusal(
     """Return the sentence that says what is not offered, or None if everything is."""
     for feature in Feature:
         if feature in asked and feature not in takes:
-            return f"{name} does not take {feature}"
+            return f"{name} does not support {feature}"
     # each feature alone is taken; some do not go together
     for pair in excludes:
         if pair <= asked:
             first, second = (feature for feature in Feature if feature in pair)
-            return f"{name} does not take {first} together with {second}"
+            return f"{name} does not support {first} together with {second}"
     return None
 
 

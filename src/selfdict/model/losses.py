@@ -22,9 +22,8 @@ from selfdict.compute.device import array_functions
 class Loss(ABC):
     """A loss: three functions of each entry, and two numbers.
 
-    ``value``, ``gradient`` and ``conjugate`` are all that a new loss has to define, with
-    ``lipschitz`` if the derivative may be steeper than that of the square, and ``limit`` if its
-    slope is bounded.
+    A new loss must define ``value``, ``gradient`` and ``conjugate``; also ``lipschitz`` if the
+    derivative may be steeper than that of the square, and ``limit`` if its slope is bounded.
     """
 
     @property
@@ -34,7 +33,7 @@ class Loss(ABC):
 
     @property
     def limit(self) -> float:
-        """The steepest slope of ℓ: the conjugate is finite for θ between −limit and limit."""
+        """The largest slope of ℓ: the conjugate is finite for θ between −limit and limit."""
         return np.inf
 
     @property
@@ -66,13 +65,13 @@ class Loss(ABC):
         return self
 
     def check_shape(self, m: int, n: int) -> None:
-        """Raise an error if the loss does not fit data of shape (m, n)."""
+        """Raise an error if the loss does not match data of shape (m, n)."""
         return
 
     def rescaled(self, factor: float) -> "Loss | None":
         """Return the loss for data times ``factor``, whose values are factor² times as large.
 
-        None if there is no such loss, or if it is not known: data then keep their unit.
+        None if there is no such loss, or if it is unknown: the data are then not rescaled.
         """
         return None
 
@@ -130,8 +129,8 @@ class Squared(Loss):
 class Weighted(Loss):
     """Squares over known variances, r_ij² / (2 a_i b_j): noisy bands and noisy pixels count less.
 
-    The weights w of Ω stay those of M. All solvers take this loss: it is the squared loss for M
-    with its rows divided by √a, and sample weights divided by b.
+    The weights w of Ω remain those of M. All solvers support this loss: it is the squared loss for
+    M with rows divided by √a and sample weights divided by b.
 
     Parameters
     ----------
@@ -240,7 +239,7 @@ class _Robust(Loss):
 
 @dataclass(frozen=True)
 class Huber(_Robust):
-    """Squares up to δ, straight lines beyond: ½r² if abs(r) ≤ δ, else δ·abs(r) − ½δ². For outliers.
+    """Quadratic up to δ, linear beyond: ½r² if abs(r) ≤ δ, else δ·abs(r) − ½δ². For outliers.
 
     Parameters
     ----------
@@ -278,7 +277,7 @@ class PseudoHuber(_Robust):
     Parameters
     ----------
     delta : float
-        Where squares turn into straight lines, in the unit of M.
+        Where the loss changes from quadratic to linear, in the unit of M.
 
     Examples
     --------

@@ -43,8 +43,8 @@ def project_omega(
     """Project rows onto Ω = { X ≥ 0 : X_ii ≤ upper, w_i X_ij ≤ w_j X_ii } (appendix B).
 
     A row with w_i = 0 belongs to an all-zero column of M and becomes zero; so do the entries X_ij
-    with w_j = 0, i ≠ j. Rows are projected independently, in parallel, in O(n) per pass and mostly
-    under ten passes.
+    with w_j = 0, i ≠ j. Rows are projected independently and in parallel, with O(n) operations per
+    pass and usually fewer than ten passes.
 
     Parameters
     ----------

@@ -61,15 +61,15 @@ class Problem:
     epsilon : float, optional
         The bound on the residual in model (4), in place of ``mu``.
     smooth : float
-        The weight ν ≥ 0 of the squares in the penalty, in the unit of μ: points that are nearly
-        alike then share their weight. See :doc:`/smooth`.
+        The weight ν ≥ 0 of the quadratic term of the penalty, in the unit of μ: nearly identical
+        points then share their weight. See :doc:`/smooth`.
     D : (m, d) array_like, optional
         A dictionary, one atom per column; by default M itself.
     w : (n,) array_like, optional
         Weights of Ω; by default the ℓ1 norms of the columns of M.
     p : (n,) or (d,) array_like, optional
         Positive weights of the diagonal, or of the gates. By default ones, or 1 + 0.01(u − ½) with
-        u uniform if ``random_state`` is given, which tells duplicates apart.
+        u uniform if ``random_state`` is given, which separates duplicates.
     sample_weight : (n,) array_like, optional
         Weights s_j ≥ 0 of the columns in the residual; by default ones.
     loss : "squared" or Loss
@@ -87,8 +87,8 @@ class Problem:
     v : (n,) or (d,) ndarray
         The weights of the atoms: w, or the ℓ1 norms of the columns of D.
     reduced_from : ReducedFrom or None
-        The problem that this one was reduced from, by which step, and what that step remembers for
-        the way back.
+        The problem that this one was reduced from, the step, and what the step needs to lift a
+        solution.
 
     Examples
     --------
@@ -199,7 +199,7 @@ class Problem:
             object.__setattr__(self, name, value)
 
     def changed(self, **values: Any) -> Self:
-        """Return a copy with other attributes; what is given here is not checked again."""
+        """Return a copy with other attributes, which are not checked."""
         # arrays are shared, not copied: a problem is frozen, and a scene may fill half the memory
         new = copy(self)
         new.__dict__.pop("squared_form", None)  # belongs to the old attributes
@@ -216,7 +216,7 @@ class Problem:
 
     @property
     def root(self) -> "Problem":
-        """The problem that the first reduction was given; this one, if there was none."""
+        """The problem before all reductions."""
         problem: Problem = self
         while problem.reduced_from is not None:
             problem = problem.reduced_from.problem
@@ -253,7 +253,7 @@ class Problem:
 
     @property
     def data_device(self) -> Device:
-        """The device that the tensor M came from; None if M is no tensor."""
+        """The device of the tensor M; None if M is not a tensor."""
         device: Device = getattr(self, "_tensor_device", None)
         return device
 
@@ -267,11 +267,11 @@ class Problem:
 
     @property
     def penalty(self) -> Penalty:
-        """What the rows of X cost, for the penalised model (6)."""
+        """The penalty of the rows of X, for model (6)."""
         return self.penalty_at(self.require_mu())
 
     def penalty_at(self, mu: float) -> Penalty:
-        """Return what the rows of X cost at another μ."""
+        """Return the penalty of the rows of X at another μ."""
         prices = mu * self.p
         if mu == 0:
             prices = np.where(np.isinf(self.p), np.inf, 0.0)  # infinite weights close rows

@@ -13,7 +13,7 @@ class Reduction(ABC):
 
     A subclass is a frozen dataclass with its settings. Its :meth:`reduce` returns a problem whose
     ``reduced_from`` names the problem that was reduced, the step itself, and what :meth:`lift`
-    needs for the way back. Steps follow one another, and :func:`lift` undoes them all.
+    needs. Steps can be chained, and :func:`lift` undoes them all.
     """
 
     @abstractmethod
@@ -22,10 +22,10 @@ class Reduction(ABC):
 
     @abstractmethod
     def lift(self, solution: Solution) -> Solution:
-        """Return a solution of a reduced problem as one of the problem that was reduced.
+        """Return the solution of a reduced problem as a solution of the original problem.
 
-        Its objective is that of the larger problem. Its bound is one for the larger problem where
-        the reduction proves one, else −∞ until :func:`certify` is called.
+        Its objective is that of the original problem. Its bound is valid for the original problem
+        if the reduction proves one, and −∞ otherwise until :func:`certify` is called.
         """
 
     def _reduced_from(self, solution: Solution) -> ReducedFrom:
@@ -42,13 +42,12 @@ class Reduction(ABC):
 
 
 def lift(solution: Solution) -> Solution:
-    """Take a solution of a reduced problem back to the problem that the first reduction was given.
+    """Return the solution of a reduced problem as a solution of the problem before all reductions.
 
     Parameters
     ----------
     solution : Solution
-        Of a problem that reductions have returned; a solution of any other problem is returned as
-        it is.
+        Of a reduced problem; a solution of any other problem is returned unchanged.
 
     Returns
     -------

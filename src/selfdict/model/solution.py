@@ -17,7 +17,7 @@ from selfdict.model.problem import Problem
 
 
 class Status(Enum):
-    """How a solver ended; the value is a sentence for a person."""
+    """How a solver ended; the value is a readable sentence."""
 
     CONVERGED = "The certified gap is below the tolerance."
     STALLED = (
@@ -41,7 +41,7 @@ class Status(Enum):
         "smaller gap."
     )
     EXACT = "Solved by an interior-point method to its own accuracy."
-    GIVEN = "A matrix handed in from outside, not solved for here."
+    GIVEN = "A given matrix, not the result of a solver."
 
     def __str__(self) -> str:
         return self.value
@@ -51,14 +51,14 @@ class Status(Enum):
 class Progress:
     """An immutable snapshot of a running solver, passed to its callback.
 
-    A true return value of the callback stops the solver.
+    The solver stops if the callback returns a true value.
 
     Attributes
     ----------
     iteration : int
         Steps taken so far; 0 while a sample of the columns is solved.
     objective, gap : float
-        Of the current point; the gap is inf as long as nothing is proven.
+        Of the current point; the gap is inf until a bound is proven.
     seconds : float
         Since the start.
     mu, residual, trace : float
@@ -155,7 +155,7 @@ class Solution:
     def gap(self) -> float:
         """(objective − dual_bound) / objective; inf before :func:`certify`.
 
-        Raises ``ArithmeticError`` if the bound is above the objective, which cannot both be true.
+        Raises ``ArithmeticError`` if the bound is above the objective, which is a contradiction.
         """
         return relative_gap(self.objective, self.dual_bound)
 
@@ -253,7 +253,7 @@ class Solution:
         return point.for_problem(problem)
 
     def for_problem(self, problem: Problem) -> Self:
-        """Return the same X as a solution of a problem; objective and bound are not known then.
+        """Return the same X as a solution of another problem, with unknown objective and bound.
 
         Parameters
         ----------

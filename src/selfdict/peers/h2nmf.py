@@ -78,7 +78,7 @@ def h2nmf(M: ArrayLike, n_clusters: int) -> Clusters:
     Each column is therefore read O(log C) times if the parts are balanced.
 
     Beyond 2²² entries (4 million) the columns are read as float32. A Aᵀ is then summed in float32
-    after the part along the mean is taken out, whose products are summed in float64. The leading
+    after the component along the mean is removed, whose products are summed in float64. The leading
     vectors have an error of about 1e-7, and so has the share of a column that decides to which part
     it belongs. If λ₂ and λ₃ nearly coincide, the division depends on the last digits in any
     precision.

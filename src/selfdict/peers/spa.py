@@ -71,7 +71,7 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) 
     allow_fewer : bool, default=False
         If all columns lie in the span of k < r selected ones, return these k instead of raising.
     device : {None, "cpu", "cuda"}, optional
-        Where M is held and multiplied; see :doc:`/large-data`.
+        The device of M and its products; see :doc:`/large-data`.
 
     Returns
     -------

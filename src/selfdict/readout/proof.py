@@ -35,20 +35,20 @@ MOST_TO_SUFFICE = 1.0
 
 @dataclass(frozen=True)
 class Proof:
-    """Bounds on what groups of rows can do, each of them rigorous.
+    """Rigorous bounds on what groups of rows can achieve.
 
     Attributes
     ----------
     enough : float
-        Using only these groups is at most this much worse, relative to the best use of all rows.
+        How much worse, relative to the best use of all rows, using only these groups is at most.
         Infinite if nothing is proven.
     needed : (r,) ndarray of float
-        Without group k no weights come within this much of the objective that was reached, relative
-        to it; 0 if nothing is proven.
+        What leaving out group k costs at least, relative to the objective that was reached; 0 if
+        nothing is proven.
     limit : float
-        No r spectra whatsoever have a smaller relative error ‖M − WH‖_F/‖M‖_F. M are the points as
-        they were given, before any reduction to candidates, and each counts once, whatever the
-        sample weights and the loss: a weighted error may be smaller.
+        No r spectra have a smaller relative error ‖M − WH‖_F/‖M‖_F. M are the original points,
+        before any reduction to candidates, and each counts once, whatever the sample weights and
+        the loss: a weighted error may be smaller.
     closed : (d,) ndarray of bool
         Rows that are zero at every optimum of the problem.
     solution : Solution
@@ -56,7 +56,7 @@ class Proof:
     groups : tuple of r ndarrays of int
         The rows of each group.
     complete : bool
-        Whether everything was tried; False if the time was up before.
+        Whether everything was tried within the time limit.
     """
 
     enough: float
@@ -69,7 +69,7 @@ class Proof:
 
     @property
     def is_needed(self) -> Array:
-        """Which groups are proven to be needed, (r,) of bool: at all, that is by 0.01 %."""
+        """Which groups are proven necessary, (r,) of bool: leaving one out costs over 0.01 %."""
         return np.asarray(self.needed >= 1e-4)
 
     def __repr__(self) -> str:
@@ -80,7 +80,7 @@ class Proof:
 
     @property
     def sentence(self) -> str:
-        """What is proven, for a person."""
+        """What is proven, in words."""
         sentences = [self._enough_in_words(), self._needed_in_words()]
         if self.closed.any():
             closed = share_of(int(self.closed.sum()), self.closed.size)
@@ -141,12 +141,12 @@ def prove_groups(
     groups : sequence of r array_likes of int
         Disjoint groups of rows of X, none of them empty.
     tol : float
-        The gap to which the problem is solved for this; a smaller one closes more rows.
+        The gap to which the problem is solved; a smaller gap closes more rows.
     max_seconds : float, optional
         Time limit of each of the r + 2 solves; what they prove by then is used.
     budget : float, optional
-        Seconds after which nothing further is tried. What is not proven then is left open, and
-        ``complete`` is False. Ctrl-C has the same effect.
+        Seconds after which nothing further is tried. The rest remains unproven, and ``complete`` is
+        False. Ctrl-C has the same effect.
 
     Returns
     -------

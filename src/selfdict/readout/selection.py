@@ -20,7 +20,7 @@ def select_indices(
     *,
     max_seconds: float | None = None,
 ) -> Array:
-    """Read r column indices of M, or r atoms of D, out of a solution of model (6).
+    """Select r columns of M, or r atoms of D, from a solution of model (6).
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ def select_indices(
           material.
         - ``"spa"``: SPA on the rows of X, in units where all columns of M and D have ℓ1 norm one
           (section 4.2).
-        - ``"clusters"``: gather near-duplicates and add their weights up, after [GL13].
+        - ``"clusters"``: merge near-duplicates and add up their weights, after [GL13].
         - ``"exchange"``: start from the three above and from a greedy choice, then exchange single
           columns as long as the relative error falls: first among the support and the
           representatives (with D: the support, or all of up to 1000 atoms), fitted to weighted
           representatives, then among all columns of M, or all atoms, fitted to all. Of choices
           whose errors agree to 0.2 % it takes the one whose abundances sum most nearly to one.
-          Deterministic and bounded in work, but for large r that takes long: it is predicted then,
-          and a warning says so before it starts.
+          Deterministic and bounded in work. For large r it takes long, and a warning announces the
+          predicted time before it starts.
         - ``"auto"``: ``"exchange"``, which has the lowest error, up to that 0.2 %. But ``"spa"`` if
           the solution is one of a loss such as :class:`Huber`: an exchange lowers squares, which
           outliers dominate. And ``"diagonal"`` for sparse data, which the other methods compare in

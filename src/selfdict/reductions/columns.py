@@ -90,7 +90,7 @@ class Candidates(ColumnSubset):
     Parameters
     ----------
     n_clusters : int
-        The number of clusters; every point is its own, if there are fewer points.
+        The number of clusters; with fewer points, each point is a cluster.
     weighting : {"scaled", "residual"}
         How the sizes n_k of the clusters enter Ω; in the residual they are weights in both cases.
         ``"scaled"``: w_k = 1/√n_k, the program of the authors: they scale each representative by
@@ -126,12 +126,12 @@ class Candidates(ColumnSubset):
         return self.reduce_to(problem, self.cluster(problem))
 
     def cluster(self, problem: Problem) -> Clusters:
-        """Return the clusters of the points, each point as long as its weight says."""
+        """Return the clusters of the points, each scaled by its weight."""
         n_clusters = min(int(self.n_clusters), problem.n_points)
         return h2nmf(weighted_columns(problem), n_clusters)
 
     def reduce_to(self, problem: Problem, clusters: Clusters) -> Problem:
-        """Return the problem for the representatives of clusters that are known already."""
+        """Return the problem for the representatives of given clusters."""
         sizes: Array = clusters.sizes.astype(np.float64)
         if problem.sample_weight is not None:
             # the weights of all points of a cluster together

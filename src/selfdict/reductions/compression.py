@@ -42,19 +42,19 @@ class Compressed(NamedTuple):
 
 @dataclass(frozen=True)
 class Compression(Reduction):
-    """Solve for q directions of the features; a bound for these is one for all features.
+    """Solve for q directions of the features; a bound for these is valid for all features.
 
     Parameters
     ----------
     q : int
-        The number of directions; all, if there are fewer features.
+        The number of directions, at most the number of features.
     method : {"svd", "gaussian", "srht"}
         - ``"svd"``: the q leading left singular vectors of M: the least residual that q directions
-          can leave. If both sides of M exceed 2000, as good as four steps of subspace iteration
-          find them.
+          can leave. If both sides of M exceed 2000, they are approximated by four steps of subspace
+          iteration.
         - ``"gaussian"``: a random subspace, uniform among all of its dimension.
         - ``"srht"``: q random columns of a Hadamard matrix with random signs of its rows
-          (subsampled randomised Hadamard transform), orthonormalised where m is no power of two.
+          (subsampled randomised Hadamard transform), orthonormalised unless m is a power of two.
     random_state : int, Generator or None
         Seed of the random methods; ``"svd"`` is deterministic.
 
@@ -85,10 +85,7 @@ class Compression(Reduction):
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if the problem cannot be compressed."""
         if problem.D is not None or not isinstance(problem.loss, Squared):
-            raise UnsupportedError(
-                "compress takes no dictionary, and no loss but the squared one, which rotations "
-                "keep"
-            )
+            raise UnsupportedError("compress supports only the squared loss, and no dictionary")
 
     def reduce(self, problem: Problem) -> Problem:
         """Return the problem for the compressed data, with the weights of Ω taken from M."""
@@ -102,7 +99,7 @@ class Compression(Reduction):
         return problem.changed(M=small.data, reduced_from=ReducedFrom(problem, self, small))
 
     def lift(self, solution: Solution) -> Solution:
-        """Return the solution as one of the uncompressed data: its objective there, and a bound.
+        """Return the solution for the uncompressed data, with its objective there and a bound.
 
         The bound is the dual bound of basisᵀM, which costs a screening pass over q features.
         :func:`certify` of the result takes the residual of M itself instead, at the cost of a pass

@@ -38,7 +38,7 @@ class Denoising(GateReduction):
     Parameters
     ----------
     rank : int
-        At most min(m, n); larger values mean that.
+        The rank, reduced to min(m, n) if larger.
 
     Examples
     --------

@@ -53,7 +53,7 @@ class Recipe:
     smooth: float = 0.0  # the weight of the squares of the gates, in units of the penalty
 
     def check(self, problem: Problem) -> None:
-        """Raise :class:`selfdict.UnsupportedError` if a step does not take the problem."""
+        """Raise :class:`selfdict.UnsupportedError` if a step does not support the problem."""
         asked = features_of(problem, self.solver.wanted_device)
         if self.smooth > 0:
             asked |= {Feature.SMOOTH}
@@ -76,7 +76,7 @@ class Recipe:
         # for conic a target means model (4), which has no penalty; the bound after lift needs one
         has_target = problem.target is not None and isinstance(self.solver, Conic)
         if has_target and self.compression is not None:
-            raise UnsupportedError("conic does not take a target together with compress")
+            raise UnsupportedError("conic does not support a target together with compress")
 
     def solve(
         self,

@@ -50,7 +50,7 @@ def read_library(path: str | PathLike[str]) -> xr.DataArray:
     Raises
     ------
     SceneError
-        The file is missing, damaged, or no library: one line with the file and the reason.
+        The file is missing, damaged or not a library: one line with the file and the reason.
 
     Examples
     --------

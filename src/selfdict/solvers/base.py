@@ -22,11 +22,11 @@ class Solver(ABC):
     Attributes
     ----------
     name : str
-        How messages and :class:`selfdict.FGNSR` call it; the function of this name does the same.
+        The name in messages and in :class:`selfdict.FGNSR`; also that of the equivalent function.
     takes : frozenset of Feature
-        What it takes besides the plain model (6) on dense data.
+        What it supports besides model (6) with the squared loss on dense data.
     excludes : tuple of frozenset of Feature
-        Pairs of these that do not go together.
+        Pairs of these that cannot be combined.
     registered : dict of str to type
         All solvers by name.
     """
@@ -49,17 +49,17 @@ class Solver(ABC):
 
     @property
     def wanted_device(self) -> Device:
-        """The device that the settings ask for; None: where the data lies."""
+        """The device in the settings; None for the device of the data."""
         device: Device = getattr(self, "device", None)
         return device
 
     def check(self, problem: Problem) -> None:
-        """Raise :class:`selfdict.UnsupportedError` if the problem is none for this solver."""
+        """Raise :class:`selfdict.UnsupportedError` if this solver cannot handle the problem."""
         self.check_features(features_of(problem, self.wanted_device))
         self.check_model(problem.loss, problem.n_points, problem.n_atoms)
 
     def check_features(self, asked: frozenset[Feature]) -> None:
-        """Raise :class:`selfdict.UnsupportedError` if the solver does not take all of this."""
+        """Raise :class:`selfdict.UnsupportedError` if the solver does not support all of these."""
         sentence = refusal(self.name, self.features_taken, self.excludes, asked)
         if sentence is None:
             return
@@ -72,16 +72,16 @@ class Solver(ABC):
 
     @property
     def described(self) -> str:
-        """How messages call the solver with these settings."""
+        """The name of the solver with these settings in messages."""
         return self.name
 
     @property
     def features_taken(self) -> frozenset[Feature]:
-        """What the solver takes with these settings: ``takes``, or less."""
+        """What the solver supports with these settings: ``takes``, or less."""
         return self.takes
 
     def check_model(self, loss: Loss, n_points: int, n_atoms: int) -> None:
-        """Raise :class:`selfdict.UnsupportedError` for a loss or a size that is not taken."""
+        """Raise :class:`selfdict.UnsupportedError` for an unsupported loss or size."""
         return
 
     def solve(
@@ -95,11 +95,12 @@ class Solver(ABC):
         Parameters
         ----------
         problem : Problem
-            What to solve; refused before any work starts if the solver does not take it.
+            What to solve; refused before any work starts if the solver does not support it.
         start : Solution or (n, n) array_like, optional
             Where to start; with a dictionary, a Solution.
         callback : callable, optional
-            Called with a :class:`selfdict.model.Progress` after each step; a true result stops.
+            Called with a :class:`selfdict.model.Progress` after each step; the solver stops if it
+            returns a true value.
 
         Returns
         -------

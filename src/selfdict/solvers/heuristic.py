@@ -33,16 +33,15 @@ def mu_heuristic(
     offset: float | None = None,
     D: ArrayLike | None = None,
 ) -> float:
-    """Return the paper's μ, which balances the terms of model (6) at a first guess of r columns.
+    """Return the paper's μ, which balances the terms of model (6) at a first choice of r columns.
 
     μ = (Σ_j s_j ‖m_j − M(:,K) h_j‖² + offset) / Σ_{i∈K} p_i, where K comes from SPA and H ≥ 0 is
     optimal. With another loss, twice the loss of the same residual is the numerator; for
     :class:`Weighted`, K and H come from whitened data.
 
-    With a dictionary D, K holds r atoms, chosen one after the other to lower the residual most, and
-    the numerator is divided by m and the mean of p(K): the energy of noise in one direction of m,
-    about what an atom explains that fits noise alone. The paper's balance would close the gates of
-    spectra that look alike.
+    With a dictionary D, K are r atoms selected greedily by the residual, and the numerator is
+    divided by m and the mean of p(K): the noise energy in one of m directions, about what an atom
+    that fits only noise explains. The paper's rule would close the gates of similar spectra.
 
     Parameters
     ----------
@@ -54,7 +53,7 @@ def mu_heuristic(
     sample_weight : (n,) array_like, optional
         Weights s_j of the columns in the residual.
     loss : "squared" or Loss
-        What the residual costs. SPA and H do not guard against outliers, whatever the loss.
+        The loss. SPA and H are not robust against outliers, whatever the loss.
     offset : float, optional
         Keeps μ positive on data without noise. By default 1e-6 of the numerator for H = 0, which
         scales with the data; the authors' program adds 1e-3 whatever the unit of M is:
@@ -65,7 +64,7 @@ def mu_heuristic(
     Raises
     ------
     InputError
-        If μ, which is a sum of squares, leaves the range of float64.
+        If μ, a sum of squares, exceeds the range of float64.
 
     Examples
     --------
