@@ -49,7 +49,7 @@ def test_precision_of_dictionaries(X):
 @pytest.mark.parametrize("estimator", [SPA(3), FGNSR(3)], ids=["spa", "fgnsr"])
 def test_masked_arrays_are_refused(X, estimator):
     masked = np.ma.masked_array(X, mask=np.quantile(X, 0.9) < X)
-    with pytest.raises(TypeError, match="masked"):
+    with pytest.raises(TypeError):
         estimator.fit(masked)
 
 
@@ -72,16 +72,16 @@ def test_points_without_weight_are_in_no_group(X, endmembers):
 
 
 @pytest.mark.parametrize(
-    ("parameter", "value", "message"),
-    [("solver", "typo", "solver"), ("loss", "hubr", "loss")],
+    ("parameter", "value"),
+    [("solver", "typo"), ("loss", "hubr")],
 )
-def test_unknown_names(X, parameter, value, message):
+def test_unknown_names_are_refused(X, parameter, value):
     model = FGNSR(3, **{parameter: value})
     assert value in model._repr_html_()
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=value):
         model.fit(X)
     search = GridSearchCV(FGNSR(3), {parameter: [value]}, cv=2)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=value):
         search.fit(X)
 
 
@@ -91,12 +91,12 @@ def no_further_solvers(monkeypatch):
 
 
 @pytest.mark.usefixtures("no_further_solvers")
-def test_solvers_of_users(X):
+def test_user_defined_solvers(X):
     class Loud(WorkingSet):
         """The same under the same name."""
 
     assert Solver.registered["working_set"] is WorkingSet
-    with pytest.raises(TypeError, match="working_set"):
+    with pytest.raises(TypeError):
 
         class Other(WorkingSet):
             name = "working_set"
@@ -112,5 +112,5 @@ def test_solvers_of_users(X):
     mine = FGNSR(3, solver="mine").fit(X)
     assert len(seen) == 1
     np.testing.assert_array_equal(mine.indices_, FGNSR(3).fit(X).indices_)
-    with pytest.raises(InputError, match="yours"):
+    with pytest.raises(InputError):
         FGNSR(3, solver="yours").fit(X)

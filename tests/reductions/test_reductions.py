@@ -121,10 +121,10 @@ def assert_lifted(lifted, problem):
 
 @every_problem
 @every_step
-def test_what_is_lifted_is_a_feasible_point_of_the_whole_problem(step, options):
+def test_lifted_solutions_are_feasible_points_of_the_whole_problem(step, options):
     problem = Problem(data(), MU, **options)
     if refuses([step], options):
-        with pytest.raises(UnsupportedError, match="dictionary"):
+        with pytest.raises(UnsupportedError):
             step.reduce(problem)
         return
     small = step.reduce(problem)
@@ -145,11 +145,24 @@ CHAINS = {
 }
 
 
-@pytest.mark.parametrize("options", [{}, {"sample_weight": WEIGHTS}], ids=["plain", "weighted"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plain",
+        "sample weights",
+        "a dictionary and sample weights",
+        "known variances and sample weights",
+    ],
+)
 @pytest.mark.parametrize("steps", CHAINS.values(), ids=CHAINS.keys())
-def test_two_steps_and_the_way_back_over_both(steps, options):
+def test_two_steps_are_lifted_one_after_the_other(steps, name):
     first, second = steps
+    options = PROBLEMS[name]
     problem = Problem(data(), MU, **options)
+    if refuses(steps, options):
+        with pytest.raises(UnsupportedError):
+            reduced(problem, first, second)
+        return
     small = reduced(problem, first, second)
     assert small.root is problem
     solution = WorkingSet(tol=1e-8).solve(small)
@@ -161,30 +174,15 @@ def test_two_steps_and_the_way_back_over_both(steps, options):
     np.testing.assert_array_equal(first.lift(between).coef, lifted.coef)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [PROBLEMS["a dictionary and sample weights"], PROBLEMS["known variances and sample weights"]],
-    ids=["a dictionary", "known variances"],
-)
-@pytest.mark.parametrize("steps", CHAINS.values(), ids=CHAINS.keys())
-def test_two_steps_with_a_dictionary_or_known_variances(steps, options):
-    problem = Problem(data(), MU, **options)
-    if refuses(steps, options):
-        with pytest.raises(UnsupportedError, match="dictionary"):
-            reduced(problem, *steps)
-        return
-    assert_lifted(lift(WorkingSet(tol=1e-8).solve(reduced(problem, *steps))), problem)
-
-
 @every_step
-def test_every_solver_s_point_can_be_lifted(step):
+def test_solutions_of_every_solver_can_be_lifted(step):
     problem = Problem(data(), MU, sample_weight=WEIGHTS)
     for solver in (FastGradient(max_iter=200), Conic()):
         assert_lifted(lift(solver.solve(step.reduce(problem))), problem)
 
 
 @every_step
-def test_single_precision_stays(step):
+def test_single_precision_is_kept(step):
     problem = Problem(data(np.float32), MU)
     lifted = lift(WorkingSet(tol=1e-5).solve(step.reduce(problem)))
     assert lifted.coef.dtype == lifted.diagonal.dtype == np.float32
@@ -193,7 +191,7 @@ def test_single_precision_stays(step):
 
 
 @every_step
-def test_the_gates_stay_and_the_columns_are_fitted_anew(step):
+def test_lifting_keeps_gates_and_fits_columns_anew(step):
     problem = Problem(data(), MU)
     small = step.reduce(problem)
     solution = WorkingSet(tol=1e-8).solve(small)
@@ -250,7 +248,7 @@ def test_weights_of_the_diagonal_that_came_later_are_kept(step):
     assert lifted.objective == pytest.approx(certify(lifted).objective, rel=1e-10)
 
 
-def test_a_solution_that_was_not_reduced_is_returned_as_it_is():
+def test_lifting_a_whole_solution_changes_nothing():
     for solution in (
         working_set(data(), MU),
         working_set(data(), MU, D=dictionary()),
@@ -260,37 +258,36 @@ def test_a_solution_that_was_not_reduced_is_returned_as_it_is():
 
 
 @every_step
-def test_a_step_refuses_what_it_has_not_reduced(step):
+def test_steps_lift_only_what_they_reduced(step):
     problem = Problem(data(), MU)
-    with pytest.raises(InputError, match="reduced"):
+    with pytest.raises(InputError):
         step.lift(WorkingSet().solve(problem))
     for other in STEPS.values():
         if type(other) is type(step):
             continue
         solution = WorkingSet().solve(other.reduce(problem))
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(InputError):
             step.lift(solution)
-        assert repr(other) in str(caught.value)
 
 
 @every_step
-def test_a_loss_that_is_not_quadratic_is_refused_on_the_way_back_or_before(step):
+def test_general_losses_are_refused(step):
     problem = Problem(data(), MU, loss=Huber(0.1))
     if isinstance(step, Compression):
-        with pytest.raises(UnsupportedError, match="loss"):
+        with pytest.raises(UnsupportedError):
             step.reduce(problem)
         return
     solution = FastGradient(max_iter=20).solve(step.reduce(problem))
-    with pytest.raises(UnsupportedError, match="Huber"):
+    with pytest.raises(UnsupportedError):
         step.lift(solution)
 
 
-def test_sparse_data_is_compressed_and_not_made_dense_otherwise():
+def test_sparse_data_can_be_compressed_only():
     M = data()
     problem = Problem(sp.csc_array(np.where(M > 0.3, M, 0.0)), MU)
     for step in STEPS.values():
         if isinstance(step, Candidates | Denoising):
-            with pytest.raises(UnsupportedError, match="toarray"):
+            with pytest.raises(UnsupportedError):
                 step.reduce(problem)
             continue
         lifted = lift(WorkingSet(tol=1e-8).solve(step.reduce(problem)))
@@ -301,7 +298,7 @@ def test_sparse_data_is_compressed_and_not_made_dense_otherwise():
 
 
 @pytest.mark.parametrize("options", [{}, {"sample_weight": WEIGHTS}], ids=["plain", "weighted"])
-def test_scaled_weights_are_the_program_of_the_authors(options):
+def test_scaled_weighting_is_the_authors_program(options):
     """They scale each representative by the root of its cluster's size, with all weights one."""
     problem = Problem(data(), MU, **options)
     small = Candidates(12, "scaled").reduce(problem)
@@ -317,7 +314,7 @@ def test_scaled_weights_are_the_program_of_the_authors(options):
     assert ours.objective == pytest.approx(Conic().solve(theirs).objective, rel=1e-6)
 
 
-def test_the_two_weightings_are_two_programs():
+def test_weightings_differ():
     problem = Problem(data(), MU)
     scaled, residual = (
         WorkingSet(tol=1e-6).solve(Candidates(12, weighting).reduce(problem))
@@ -342,7 +339,7 @@ def test_sizes_are_the_weights_of_all_points_of_a_cluster():
     np.testing.assert_array_equal(plain.sample_weight, h2nmf(data(), 12).sizes)
 
 
-def test_clusters_that_are_known_are_not_computed_again(monkeypatch):
+def test_known_clusters_are_not_computed_again(monkeypatch):
     problem = Problem(data(), MU)
     clusters = h2nmf(problem.M, 12)
     expected = Candidates(12).reduce(problem)
@@ -369,24 +366,25 @@ def test_more_clusters_than_points_change_nothing(n_clusters):
 
 
 @pytest.mark.parametrize("method", ["svd", "gaussian", "srht"])
-def test_the_bound_of_few_directions_is_one_for_all_and_exact_for_all_directions(method):
+def test_all_directions_lose_nothing(method):
     problem = Problem(data(), MU, sample_weight=WEIGHTS)
     best = conic(problem.M, mu=MU, sample_weight=WEIGHTS).objective
-    for q in (2, 5, ROWS, 100):
+    for q in (ROWS, 100):
         step = Compression(q, method, random_state=0)
         lifted = step.lift(WorkingSet(tol=1e-8).solve(step.reduce(problem)))
-        assert lifted.dual_bound <= best * (1 + 1e-7)
-        assert lifted.objective >= best * (1 - 1e-7)
-    assert lifted.gap <= 1e-7
+        assert lifted.objective == pytest.approx(best, rel=1e-6)
+        assert lifted.gap <= 1e-7
 
 
-def test_invalid_settings():
-    problem = Problem(data(), MU)
-    for given, message in [
-        (lambda: Candidates(5, "equal"), "weighting"),
-        (lambda: Compression(5, "pca"), "method"),
-        (lambda: Candidates(0).reduce(problem), "n_clusters"),
-        (lambda: Compression(0).reduce(problem), "q"),
-    ]:
-        with pytest.raises(InputError, match=message):
-            given()
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda problem: Candidates(5, "equal"),
+        lambda problem: Compression(5, "pca"),
+        lambda problem: Candidates(0).reduce(problem),
+        lambda problem: Compression(0).reduce(problem),
+    ],
+)
+def test_invalid_settings_are_refused(call):
+    with pytest.raises(InputError):
+        call(Problem(data(), MU))

@@ -5,7 +5,7 @@ import pytest
 
 import naive
 import reference
-from selfdict import Huber, InputError, Status, Weighted, conic
+from selfdict import InputError, Status, Weighted, conic
 from selfdict.datasets import make_midpoints
 
 
@@ -78,13 +78,11 @@ def test_the_printed_factor_of_theorem_2_does_not_keep_the_residual():
     "arguments",
     [
         {},
-        dict(mu=1.0, epsilon=1.0),
-        dict(mu=1.0, model="lasso"),
         dict(mu=1.0, model="trace"),
         dict(epsilon=1.0, model="trace", sample_weight=np.ones(2)),
+        dict(epsilon=1.0, model="trace", D=np.eye(2)),
         dict(epsilon=1.0, model="l1inf", loss=Weighted(np.ones(2))),
-        dict(mu=1.0, loss=Huber(1.0)),
-        dict(epsilon=-1.0),
+        dict(epsilon=0.1, D=np.array([[1.0], [0.0]])),  # no residual is as small as that
     ],
 )
 def test_invalid_models_are_refused(arguments):
