@@ -26,7 +26,7 @@ INSIDE = 1e-10
 
 @dataclass(frozen=True)
 class Conic(Solver):
-    """The exact solution by Clarabel, an interior-point method (extra ``conic``), for few points.
+    """Exact solution by Clarabel, an interior-point method (extra ``conic``), for few points.
 
     Model (6), for a problem with ``mu``, is a QP. A problem with ``epsilon`` has a bound on the
     residual instead, in one of three models:
@@ -43,7 +43,7 @@ class Conic(Solver):
     Parameters
     ----------
     model : {"omega", "trace", "l1inf"}
-        Which set X is taken from.
+        The feasible set of X.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Conic(Solver):
 
     @property
     def described(self) -> str:
-        """Models (2) and (3) take less than model (4)."""
+        """Models (2) and (3) support less than model (4)."""
         if self.model == "omega":
             return self.name
         return f'conic with model "{self.model}"'
@@ -88,13 +88,13 @@ class Conic(Solver):
         return frozenset({Feature.CONSTRAINT, Feature.RESIDUAL_TARGET})
 
     def check(self, problem: Problem) -> None:
-        """Raise an error if the problem is none for this solver."""
+        """Raise an error if this solver cannot handle the problem."""
         super().check(problem)
         if self.model != "omega" and problem.epsilon is None and problem.target is None:
             raise UnsupportedError(f'model "{self.model}" takes epsilon, not mu')
 
     def check_model(self, loss: Loss, n_points: int, n_atoms: int) -> None:
-        """Raise an error for more points or atoms than an interior-point method can take."""
+        """Raise an error if there are too many points or atoms for an interior-point method."""
         largest = max(n_points, n_atoms)
         if largest > self.max_points:
             raise UnsupportedError(
@@ -142,24 +142,24 @@ def conic(
     Parameters
     ----------
     M : (m, n) array_like
-        The data, one point per column; n at most 300, since n² variables go to an interior-point
-        method.
+        The data, one point per column; n at most 300, because the interior-point method has n²
+        variables.
     mu, epsilon : float
         Exactly one of them: the penalty of model (6), or the bound of model (4).
     D : (m, d) array_like, optional
         A dictionary with gates, as in :func:`working_set`, for ``model="omega"``; d at most 300.
     p, w, sample_weight, smooth, random_state
-        As in :class:`Problem`; ``sample_weight`` and ``smooth`` belong to ``model="omega"`` alone.
+        As in :class:`Problem`; ``sample_weight`` and ``smooth`` only with ``model="omega"``.
     loss : "squared", Squared or Weighted
-        What the residual costs. Other losses need :func:`fast_gradient`.
+        The loss. Other losses need :func:`fast_gradient`.
     model : {"omega", "trace", "l1inf"}
-        Which set X is taken from.
+        The feasible set of X.
 
     Returns
     -------
     Solution
-        With ``status`` EXACT. For ``"omega"`` it carries our own certificate; for the other two
-        ``dual_bound`` and ``gap`` stay unset.
+        With ``status`` EXACT. For ``"omega"`` it has a certificate; for the other two models
+        ``dual_bound`` and ``gap`` are not set.
 
     Examples
     --------

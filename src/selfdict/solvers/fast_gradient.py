@@ -26,21 +26,21 @@ from selfdict.solvers.iteration import CHECK_EVERY, Iteration
 class FastGradient(Solver):
     """Algorithm 1 of the paper, for any loss: two products and a projection per iteration.
 
-    The method restarts whenever the objective has risen, as the authors' program does. It holds two
-    n×n arrays, so n is bounded by memory (n ≲ 20,000).
+    The method restarts whenever the objective rises, as the authors' program does. It stores two
+    n×n arrays, so n is limited by memory (n ≲ 20,000).
 
     Parameters
     ----------
     tol : float
         Stop when the certified relative gap is at most ``tol`` (and the target is met to 1e-3), or
-        when the objective has stopped falling. 0 means: no early stop.
+        when the objective no longer falls. With 0 there is no early stop.
     max_iter : int
         Limit on the iterations.
     max_seconds : float, optional
         Time limit.
     target_every : int or None
-        With a target, change μ every this many iterations; None: at each restart, of which there
-        may be none.
+        With a target, the number of iterations between changes of μ; None: at each restart, of
+        which there may be none.
     lipschitz : float, optional
         The constant L; by default σ_max(M)² max_j s_j times that of the loss. With D, σ_max is that
         of the atoms scaled to the mean of w.
@@ -84,7 +84,7 @@ class FastGradient(Solver):
             as_scalar(self.lipschitz, "lipschitz")
 
     def check(self, problem: Problem) -> None:
-        """Raise an error if the problem is none for this solver."""
+        """Raise an error if this solver cannot handle the problem."""
         super().check(problem)
         on_gpu = str(self.device or problem.data_device).startswith("cuda")
         if on_gpu:
@@ -189,14 +189,15 @@ def fast_gradient(
         What replaces ½‖M − MX‖_F²: :class:`Weighted`, :class:`Huber`, :class:`PseudoHuber` or one
         of your own.
     target : ("residual", eps) or ("trace", value), optional
-        Steer μ until ‖M − MX‖_F (in general: the root of twice the loss) is ``eps``, or the trace
+        Steer μ until ‖M − MX‖_F (in general, the root of twice the loss) is ``eps``, or the trace
         of X is ``value``.
     X0 : (n, n) array_like or Solution, optional
-        Where to start; by default X = 0. It is projected onto Ω. With D, a Solution.
+        The start; by default X = 0. It is projected onto Ω. With D, a Solution.
     tol, max_iter, max_seconds, target_every, lipschitz, device
         As in :class:`FastGradient`.
     callback : callable, optional
-        Called with a :class:`~selfdict.model.Progress` after each iteration; a true result stops.
+        Called with a :class:`~selfdict.model.Progress` after each iteration; the solver stops if it
+        returns a true value.
 
     Returns
     -------

@@ -24,24 +24,25 @@ from selfdict.solvers.steering import SAMPLE_TOL, TargetSearch
 
 @dataclass(frozen=True)
 class WorkingSet(Solver):
-    """The certified solver for whole scenes: few rows of X are open, and only these are solved for.
+    """The certified solver for whole scenes: it opens few rows of X and solves for these alone.
 
     A working set of rows is solved by Newton's method on their diagonal entries. The other rows are
     screened in blocks; those that would lower the objective join, and rows that close leave. Large
     scenes are solved on samples of their columns first, which finds most of the rows. The dual
-    bound is that of all rows and columns, in float64. For more than 2,000 points n×n numbers are
-    never held.
+    bound covers all rows and columns, in float64. For more than 2,000 points no n×n array is
+    stored.
 
     Parameters
     ----------
     tol : float
-        Stop when the certified relative gap is at most ``tol``. 0 means: no early stop, go on until
-        no row violates the optimality conditions or the objective no longer falls.
+        Stop when the certified relative gap is at most ``tol``. With 0 there is no early stop: the
+        solver continues until no row violates the optimality conditions or the objective no longer
+        falls.
     max_seconds : float, optional
-        Time limit; what has been found then is certified, which takes another pass over MᵀM.
+        Time limit; the point found by then is certified, which takes another pass over MᵀM.
     device : {None, "cpu", "cuda"}, optional
-        Where rows are screened and columns fitted, which is nearly all of the work; see
-        :doc:`/large-data`. By default where the data lies.
+        The device for screening rows and fitting columns, nearly all of the work; see
+        :doc:`/large-data`. By default that of the data.
 
     Examples
     --------
@@ -134,16 +135,16 @@ def working_set(
     loss : "squared", Squared or Weighted
         What replaces ½‖M − MX‖_F². Other losses need :func:`fast_gradient`.
     target : ("residual", eps) or ("trace", value), optional
-        Look for the μ at which ‖M − MX‖_F (in general: the root of twice the loss) is ``eps``, or
-        the trace of X is ``value``, to 1e-3 relative.
+        Find the μ at which ‖M − MX‖_F (in general, the root of twice the loss) is ``eps``, or the
+        trace of X is ``value``, to 1e-3 relative.
     X0 : Solution or (n, n) array_like, optional
-        Where to start: its open rows with their diagonal entries. The columns are fitted anew. With
-        D, a Solution.
+        The start: its open rows with their diagonal entries. The columns are fitted again. With D,
+        a Solution.
     tol, max_seconds, device
         As in :class:`WorkingSet`.
     callback : callable, optional
         Called with a :class:`~selfdict.model.Progress` after each step, also while a sample is
-        solved (as iteration 0); a true result stops.
+        solved (as iteration 0); the solver stops if it returns a true value.
 
     Returns
     -------
@@ -154,12 +155,12 @@ def working_set(
 
     Notes
     -----
-    For μ = 0 the identity is optimal and is returned at once: n×n numbers in that case. With D all
-    gates open.
+    For μ = 0 the identity is optimal and is returned immediately, as an n×n array. With D all gates
+    are open.
 
-    The residual of sparse M is not formed: what is needed of it comes from products of M with the
-    open rows and of columns of M with each other, a few rows at a time. Sparse M takes no other
-    dictionary and no other loss.
+    The residual of sparse M is not formed: it is replaced by products of M with the open rows and
+    of columns of M with each other, a few rows at a time. Sparse M supports neither another
+    dictionary nor another loss.
 
     Examples
     --------
