@@ -51,7 +51,7 @@ def test_shape(tmp_path):
         assert reason in result.output
     result = run("info", tmp_path / "a.mat")
     assert result.exit_code == 2
-    assert "--shape ROWS,COLUMNS" in result.output
+    assert "--shape" in result.output
 
 
 @pytest.mark.parametrize("text", ["0,3", "3", "3,4,5", "a,b", "-3,4", "9" * 20 + ",1", "٣,٤", ""])

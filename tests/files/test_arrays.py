@@ -87,8 +87,8 @@ def test_which_array(tmp_path):
         read_scene(tmp_path / "two.mat", variable="c")
 
 
-def test_structs_cells_and_text_are_passed_over(tmp_path):
-    things = {"s": {"cube": CUBE}, "c": np.array([CUBE, "x"], dtype=object), "t": "text"}
+def test_cells_and_text_are_passed_over(tmp_path):
+    things = {"s": {"cube": "none"}, "c": np.array([CUBE, "x"], dtype=object), "t": "text"}
     savemat(tmp_path / "a.mat", things)
     with pytest.raises(SceneError):
         read_scene(tmp_path / "a.mat")

@@ -38,7 +38,7 @@ def test_the_values_tell_the_band_axis(tmp_path, suffix, axis):
     sizes = " × ".join(map(str, stored.shape))
     assert (
         f"the axes {sizes} are taken as {NAMES[axis]}: spectra along the {axis} axis are most "
-        "alike; layout=… (--layout) takes another"
+        "alike; layout=… takes another"
     ) in scene.attrs["selfdict_notes"]
 
 
@@ -66,7 +66,7 @@ def test_a_guess_is_called_one(tmp_path, shape):
     sizes = " × ".join(map(str, shape))
     assert note == (
         f"the axes {sizes} are taken as y, x, band, which is a guess: the values do not tell; "
-        "layout='bands-first' (--layout bands-first) takes the first axis as the bands"
+        "layout='bands-first' takes the first axis as the bands"
     )
 
 

@@ -6,7 +6,7 @@ from scene_sample import full_scene
 from sensor_files import FILL, write_emit
 
 from selfdict import InputError
-from selfdict.scene import SceneError, read_scene, transform_of, unmix, write_scene
+from selfdict.scene import SceneError, read_scene, transform_of, unmix, valid_mask, write_scene
 
 
 @pytest.fixture
@@ -94,3 +94,35 @@ def test_unmixing_leaves_bad_bands_out(tmp_path):
     assert result.n_valid == 42
     assert result.endmembers.wavelength.size == 4
     assert result.crs == "EPSG:4326"
+
+
+def write_masks(path, swath, **flags):
+    """Write the mask product of a scene; ``flags`` are images by the names of flags."""
+    names = ["Cloud flag", "Cirrus flag", "Water flag", "Aggregate Flag"]
+    cube = np.zeros((*swath.shape[:2], 4), dtype=np.float32)
+    for name, image in flags.items():
+        cube[:, :, names.index(name.replace("_", " "))] = image
+    parameters = "sensor_band_parameters"
+    change = {"reflectance": None, f"{parameters}/wavelengths": None, "mask": cube}
+    change[f"{parameters}/mask_bands"] = np.array(names, dtype="S20")
+    return write_emit(path, swath, **change)
+
+
+def test_masks_beside_a_scene(tmp_path, swath):
+    path = write_emit(tmp_path / "EMIT_L2A_RFL_001_20220827.nc", swath)
+    with pytest.raises(SceneError):
+        read_scene(path, quality=True)
+    clouds = np.zeros((2, 3))
+    clouds[0, 1] = 1
+    masks = tmp_path / "EMIT_L2A_MASK_001_20220827.nc"
+    write_masks(masks, swath, Cloud_flag=clouds, Water_flag=np.ones((2, 3)))
+    assert any("quality=True" in note for note in read_scene(path).attrs["selfdict_notes"])
+    # The look-up table puts the pixel (0, 1) of the sensor to (0, 2) of the map.
+    expected = valid_mask(read_scene(path)).values
+    expected[0, 2] = False
+    for options in ({"quality": True}, {"mask": masks}):
+        np.testing.assert_array_equal(valid_mask(read_scene(path, **options)).values, expected)
+        sensor = read_scene(path, ortho=False, **options)
+        np.testing.assert_array_equal(valid_mask(sensor).values, clouds == 0)
+    with pytest.raises(SceneError, match=r"EMIT_L2A_RFL_001_20220827\.nc beside it"):
+        read_scene(masks)

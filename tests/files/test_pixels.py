@@ -40,7 +40,7 @@ def test_size_of_the_image(tmp_path, name, rows, columns):
     np.testing.assert_array_equal(scene.values, EXPECTED)
     assert notes_of(scene) == [
         f"{name} has one column per pixel, counted down the columns of the image, as in MATLAB, "
-        "which is a guess; layout='row-major' (--layout row-major) takes the rows; "
+        "which is a guess; layout='row-major' takes the rows; "
         f"the size of the image is {rows} 3 × {columns} 4"
     ]
 
@@ -132,7 +132,7 @@ def test_the_order_of_the_pixels_is_the_smoother_one(tmp_path, shape, order, suf
     (note,) = notes_of(scene)
     assert "smoother" in note
     # The other order can be forced.
-    assert f"--layout {'row' if order == 'F' else 'column'}-major" in note
+    assert f"layout='{'row' if order == 'F' else 'column'}-major'" in note
     other = "C" if order == "F" else "F"
     layout = "row-major" if other == "C" else "column-major"
     expected = arrays["Y"].T.reshape(*shape, 6, order=other)

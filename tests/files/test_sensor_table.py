@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "sensors.md"
 
 def table():
     """Return the cells of the first table of the page, the head first."""
-    before_others = PAGE.read_text(encoding="utf-8").partition("## Large files")[0]
+    before_others = PAGE.read_text(encoding="utf-8").partition("## Real files")[0]
     lines = [line for line in before_others.splitlines() if line[:1] == "|"]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     del rows[1]  # dashes

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from selfdict.cli.console import in_command_words
 from selfdict.cli.source import Source
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def describe(source: Source) -> dict[str, Any]:
         "valid_pixels": n_valid,
         "valid_share": n_valid / (n_rows * n_columns),
         "bands_left_out": look.left_out.tolist(),
-        "findings": look.sentences,
+        "findings": [in_command_words(sentence) for sentence in look.sentences],
     }
 
 

@@ -102,6 +102,18 @@ reading = options(
         help="Which array of a .mat, .npz, NetCDF, HDF5 or zarr file.",
     ),
     option(
+        "--wavelengths",
+        panel="Input",
+        metavar="FILE|A:B",
+        help="Wavelengths of a file that has none: a text file or ENVI header, or 400:2500 (nm).",
+    ),
+    option(
+        "--quality",
+        panel="Input",
+        is_flag=True,
+        help="Leave out pixels that the product marks: clouds (EMIT, EnMAP), errors (PRISMA).",
+    ),
+    option(
         "--drop-bad-bands",
         panel="Input",
         is_flag=True,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from selfdict._display import plain
 from selfdict.cli import BEGAN
-from selfdict.cli.console import json_value, print_line
+from selfdict.cli.console import in_command_words, json_value, print_line
 
 if TYPE_CHECKING:
     from selfdict.model.solution import Progress as Snapshot
@@ -64,7 +64,7 @@ class ProgressLine(logging.Handler):
             return
         self._end_line()
         for note in notes:
-            print_line(f"note: {note}")
+            print_line(f"note: {in_command_words(note)}")
 
     def step(self, step: str, share: float) -> None:
         """Show a step of :func:`selfdict.scene.unmix` and the share of it that is done."""

@@ -24,6 +24,8 @@ class Source:
     no_data: float | None = None
     roi: str | None = None
     variable: str | None = None
+    wavelengths: str | None = None
+    quality: bool = False
     overlap: str | None = None
     shape: str | None = None
     layout: str | None = None
@@ -48,13 +50,14 @@ class Source:
         if self.shape is not None:
             options["shape"] = parse_shape(self.shape)
         # Not every format has these options.
-        for name in ("variable", "overlap", "layout"):
+        for name in ("variable", "wavelengths", "overlap", "layout"):
             if getattr(self, name) is not None:
                 options[name] = getattr(self, name)
         try:
             return read_scene(
                 self.file,
                 drop_bad_bands=self.drop_bad_bands,
+                quality=self.quality,
                 mask=self.mask,
                 nodata=self.no_data,
                 max_bytes=self.max_bytes,

@@ -78,21 +78,25 @@ def cube_from_arrays(
     variable: str | None = None,
     layout: str | None = None,
     shape: list[int] | None = None,
+    n_bands: int | None = None,
 ) -> StoredCube:
     """Find the cube among named arrays and return it.
 
     Two layouts are known: a matrix (bands, pixels) with the size of the image, ``shape`` or two
     numbers of the file; or a cube. ``layout`` names the axes of a cube in order, such as
     ``"y x band"``; of a matrix the order of its pixels, ``"column-major"`` or ``"row-major"``. By
-    default they are guessed. Optional are ``wavelength(s)``, and ``scale`` or ``maxValue``
-    (reflectance = value / scale).
+    default they are guessed, by ``n_bands`` if that is known. Optional are ``wavelength(s)``, and
+    ``scale`` or ``maxValue`` (reflectance = value / scale).
     """
     shapes = source.shapes
     if variable is not None and variable not in shapes:
         raise SceneError(
             source.path, f"no numeric array is called {variable!r}; there are: {_names(shapes)}"
         )
-    name = variable or _find_array(source, shape)
+    n_wavelengths = [prod(shapes[key]) for key in _wavelength_names(shapes)]
+    if n_bands is not None:
+        n_wavelengths = [n_bands]
+    name = variable or _find_array(source, shape, n_wavelengths)
     if len(shapes[name]) == 2:
         values, notes = _unfold(source, name, shape, layout)
     else:
@@ -101,7 +105,6 @@ def cube_from_arrays(
                 source.path,
                 f"shape is for a matrix of bands and pixels, {name} has {len(shapes[name])} axes",
             )
-        n_wavelengths = [prod(shapes[key]) for key in _wavelength_names(shapes)]
         n_bands = next((n for n in n_wavelengths if n in shapes[name]), None)
         values, note = order_axes(source.path, source.load(name), layout, n_bands)
         notes = [note]
@@ -109,15 +112,22 @@ def cube_from_arrays(
     for key, units in _wavelength_names(shapes).items():
         if cube.wavelength is None and prod(shapes[key]) == values.shape[0]:
             describe_bands(cube, source.load(key).ravel(), units, None)
-    for key in ("scale", "maxValue"):
-        scale = source.number(key)
+    for key in shapes:
+        scale = None
+        if _last_part(key) in ("scale", "maxvalue"):
+            scale = source.number(key)
         if cube.scale_factor is None and scale is not None and 0 < scale < np.inf:
             cube.scale_factor = 1.0 / scale
             cube.notes.append(f"values are divided by {key}, {scale:g}")
     return cube
 
 
-def _find_array(source: NamedArrays, shape: list[int] | None) -> str:
+def _last_part(name: str) -> str:
+    """Return the name of an array, or of the field of a struct, in lower case."""
+    return name.rpartition(".")[2].lower()
+
+
+def _find_array(source: NamedArrays, shape: list[int] | None, n_wavelengths: list[int]) -> str:
     """Return the name of the cube or of the matrix."""
     matrices = _fitting_matrices(source, shape)
     named = [name for name in _MATRIX_NAMES if len(source.shapes.get(name, ())) == 2]
@@ -128,14 +138,17 @@ def _find_array(source: NamedArrays, shape: list[int] | None) -> str:
     others = [name for name, sizes in source.shapes.items() if len(sizes) == 2 and min(sizes) > 1]
     # Beside a cube a matrix may be anything, such as spectra of materials. The last two do not fit:
     # what is missing is told when the matrix is unfolded.
-    for names in (cubes, matrices, named, others):
+    # Of several cubes that of the wavelengths is meant, with its bands last as a rule.
+    by_last_axis = [name for name in cubes if source.shapes[name][2] in n_wavelengths]
+    by_any_axis = [name for name in cubes if set(n_wavelengths) & set(source.shapes[name])]
+    for names in (cubes, by_last_axis, by_any_axis, matrices, named, others):
         if len(names) == 1:
             return names[0]
     raise SceneError(
         source.path,
         "expected one array of 3 axes, or a matrix (bands, pixels) such as Y or V with the size of "
-        "the image, such as nRow and nCol, or shape=… (--shape); "
-        "name one by variable=… (--variable); "
+        "the image, such as nRow and nCol, or shape=…; "
+        "name one by variable=…; "
         f"there are: {_names(source.shapes)}",
     )
 
@@ -146,7 +159,7 @@ def _wavelength_names(shapes: Mapping[str, Any]) -> dict[str, str | None]:
     # A name that tells the unit leaves nothing to guess.
     for known, unit in sorted(WAVELENGTH.items(), key=lambda entry: entry[1] is None):
         for name in shapes:
-            if name.lower() == known:
+            if _last_part(name) == known:
                 found[name] = unit
     return found
 
@@ -188,8 +201,7 @@ def _unfold(
         raise SceneError(
             source.path,
             f"{name} is a 2-D array, {axes}: for a cube it lacks an axis, and for a matrix of "
-            "pixels there is no number nRow and nCol, or of another usual name: pass shape=… "
-            "(--shape ROWS,COLUMNS)",
+            "pixels there is no number nRow and nCol, or of another usual name: pass shape=…",
         )
     fitting = []
     for n_rows, n_columns, label in sizes:
@@ -206,8 +218,7 @@ def _unfold(
         if other_rows != n_rows:
             raise SceneError(
                 source.path,
-                f"{label} and {other_label} are two sizes of the image: "
-                "pass shape=… (--shape ROWS,COLUMNS)",
+                f"{label} and {other_label} are two sizes of the image: pass shape=…",
             )
     values = source.load(name)
     axis = "column"
@@ -237,11 +248,11 @@ def _guess_order(images: Mapping[str, Array]) -> tuple[str, str]:
         roughness = {order: _roughness(image[bands]) for order, image in images.items()}
         smooth, rough = sorted(roughness, key=lambda order: roughness[order])
         if roughness[rough] > _CLEAR_RATIO * roughness[smooth]:
-            how = f"in which it is smoother; layout='{rough}' (--layout {rough}) takes the other"
+            how = f"in which it is smoother; layout='{rough}' takes the other"
             return smooth, f"the order {how}"
     return (
         "column-major",
-        "as in MATLAB, which is a guess; layout='row-major' (--layout row-major) takes the rows",
+        "as in MATLAB, which is a guess; layout='row-major' takes the rows",
     )
 
 
@@ -262,7 +273,7 @@ def _image_sizes(source: NamedArrays, shape: list[int] | None) -> list[tuple[int
     if shape is not None:
         rows, columns = _checked_shape(shape)
         return [(rows, columns, f"shape {rows} × {columns}")]
-    names = {name.lower(): name for name in source.shapes}
+    names = {_last_part(name): name for name in source.shapes}
     found = []
     for pair in _SIZE_NAMES:
         n_rows = source.number(names.get(pair[0], ""))

@@ -77,13 +77,13 @@ def guess_layout(
         names = _with_bands_at(axis)
         return names, (
             f"{_taken(shape, names)}: spectra along the {_ORDINALS[axis]} axis are most alike; "
-            "layout=… (--layout) takes another"
+            "layout=… takes another"
         )
     # MATLAB files and most others keep the spectrum of a pixel along the last axis.
     names = _with_bands_at(2)
     return names, (
         f"{_taken(shape, names)}, which is a guess: the values do not tell; "
-        "layout='bands-first' (--layout bands-first) takes the first axis as the bands"
+        "layout='bands-first' takes the first axis as the bands"
     )
 
 

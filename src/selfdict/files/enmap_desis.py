@@ -38,6 +38,7 @@ _VNIR = "specific/vnirProductQuality/expectedChannelsList"
 _SWIR = "specific/swirProductQuality/expectedChannelsList"
 _MAX_XML_BYTES = 8 * 2**20  # metadata of products take one or two megabytes
 _USUAL_NODATA = -32768  # of EnMAP and of DESIS
+_QUALITY_LAYERS = ("CLOUD", "CLOUDSHADOW", "CIRRUS")
 
 
 @dataclass(frozen=True)
@@ -143,14 +144,49 @@ def _in_folder(folder: Path) -> Product | None:
     return find_product(images[0])
 
 
-def read_enmap(path: Path, *, overlap: str | None = None) -> StoredCube:
+def read_enmap(path: Path, *, overlap: str | None = None, quality: bool = False) -> StoredCube:
     """Read a product of EnMAP, named by its image, by its metadata or by its folder.
 
     ``overlap`` is "vnir", "swir" or "both": the detector whose bands are kept where both see the
-    same wavelengths; default "vnir".
+    same wavelengths; default "vnir". ``quality`` leaves out pixels that its layers mark as clouds.
     """
-    chosen = check_overlap(overlap)
     product = existing_product(path)
+    cube = _read_enmap_image(path, product, overlap)
+    match = _IMAGE.fullmatch(product.image.name)
+    assert match is not None
+    layers = []
+    for name in _QUALITY_LAYERS:
+        layer = _beside(product.image, match[1], f"QL_QUALITY_{name}", _IMAGE_SUFFIXES)
+        if layer is not None:
+            layers.append(layer)
+    if quality:
+        _apply_layers(cube, product, layers)
+    elif layers:
+        cube.notes.append("its quality layers mark clouds: quality=True leaves them out")
+    return cube
+
+
+def _apply_layers(cube: StoredCube, product: Product, layers: list[Path]) -> None:
+    """Leave out pixels in which a quality layer is not 0."""
+    from selfdict.files import geotiff
+
+    if not layers:
+        raise SceneError(
+            product.image, "quality=True needs the layers …-QL_QUALITY_….TIF beside it"
+        )
+    is_valid = np.ones(cube.shape[1:], dtype=bool)
+    for path in layers:
+        layer = geotiff.read(path)
+        if layer.shape[1:] != cube.shape[1:]:
+            raise SceneError(path, f"must have the shape {cube.shape[1:]}, got {layer.shape[1:]}")
+        marks = layer.load(slice(0, 1), slice(0, cube.shape[1]), slice(0, cube.shape[2]))[0]
+        is_valid &= (marks == 0) | (marks == layer.nodata)
+    cube.coords["valid"] = is_valid
+    cube.notes.append("pixels that its quality layers mark as clouds or their shadows are left out")
+
+
+def _read_enmap_image(path: Path, product: Product, overlap: str | None) -> StoredCube:
+    chosen = check_overlap(overlap)
     cube = _read_image(product)
     if product.metadata is None:
         if overlap is not None:
@@ -216,9 +252,7 @@ def _read_image(product: Product) -> StoredCube:
 
     if not product.is_geotiff:
         return envi.read(product.image)
-    cube = geotiff.read(product.image)
-    cube.held = product.image.stat().st_size
-    return cube
+    return geotiff.read(product.image)
 
 
 class _EnmapMetadata:

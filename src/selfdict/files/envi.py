@@ -163,6 +163,8 @@ def _entry(value: object) -> str:
 def read(path: Path) -> StoredCube:
     """Read an ENVI file, named by its header or by its data file."""
     header, data = find_files(path)
+    if header.fields.get("file type", "").lower() == "envi spectral library":
+        raise SceneError(path, "is a spectral library, not a scene: give it by library=…")
     shape = (header.integer("bands", 1), header.integer("lines", 1), header.integer("samples", 1))
     values = map_values(header, data, shape)
     cube = StoredCube.from_array(values, held=data.stat().st_size)
@@ -230,9 +232,25 @@ def _data_files(header: Header) -> list[Path]:
             suffixes = [suffix.upper() for suffix in ENVI_SUFFIXES] + suffixes
         choices = [header.path.with_suffix(suffix) for suffix in (*suffixes, "")]
     found = _distinct_files(choices)
+    if not found and not named:
+        found = _files_of_right_size(header)
     if not found:
         names = ", ".join(data.name for data in choices)
         raise SceneError(header.path, f"the data file is missing: looked for {names}")
+    return found
+
+
+def _files_of_right_size(header: Header) -> list[Path]:
+    """Return files of the name of the header, with any suffix, that are as long as it declares."""
+    n_values = 1
+    for name in ("bands", "lines", "samples"):
+        n_values *= header.integer(name, 1)
+    n_bytes = header.integer("header offset", 0, 0) + n_values * _declared_dtype(header).itemsize
+    found = []
+    for file in sorted(header.path.parent.iterdir()):
+        is_data = file.stem == header.path.stem and is_plain_file(file)
+        if is_data and file.stat().st_size == n_bytes:
+            found.append(file)
     return found
 
 

@@ -39,7 +39,7 @@ FORMATS = {
     "npy": FileFormat("NumPy", "selfdict.files.numpy_file"),
 }
 # The data file of an ENVI header, which has no suffix or one of these.
-ENVI_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".bin", ".rfl", ".sli")
+ENVI_SUFFIXES = (".img", ".dat", ".raw", ".bsq", ".bil", ".bip", ".bin", ".rfl", ".sli", ".lib")
 _SUFFIXES = {
     ".hdr": "envi",
     ".img": "envi",
@@ -62,6 +62,8 @@ _SUFFIXES = {
     ".npz": "npy",
     ".xml": "enmap",
 }
+# Files of microscopes, which other packages read.
+_HYPERSPY_SUFFIXES = (".hspy", ".zspy", ".wdf", ".dm3", ".dm4", ".emd")
 # Modules that have registered formats or products, which the reader process must import.
 REGISTERING_MODULES: set[str] = set()
 
@@ -132,8 +134,17 @@ def format_of(path: Path) -> str:
 def format_by_suffix(path: Path) -> str:
     """Return the format of a file that is written, or of one that belongs to no product."""
     suffix = path.suffix.lower()
+    if suffix == ".hdr" and tiff_of_header(path) is not None:
+        return "geotiff"
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
+    if suffix in _HYPERSPY_SUFFIXES:
+        raise SceneError(
+            path,
+            f"{suffix} is read by HyperSpy, in two lines of Python: "
+            f"signal = hyperspy.api.load({path.name!r}); "
+            "result = selfdict.unmix(numpy.moveaxis(signal.data, -1, 0), 5, layout='bands-first')",
+        )
     if any(is_plain_file(header) for header in header_names(path)):
         return "envi"
     raise SceneError(
@@ -151,3 +162,17 @@ def header_names(data: Path) -> list[Path]:
     # One with the whole name belongs to this file only, the other may be that of cube.bsq, too.
     names = [data.with_name(data.name + suffix) for suffix in (".hdr", ".HDR")]
     return names + [data.with_suffix(suffix) for suffix in (".hdr", ".HDR")]
+
+
+def tiff_of_header(header: Path) -> Path | None:
+    """Return the GeoTIFF that an ENVI header describes, if no data file of ENVI is beside it."""
+    for suffix in ("", *ENVI_SUFFIXES):
+        if is_plain_file(header.with_suffix(suffix)):
+            # A header may have the whole name of its image, "cube.tif.hdr".
+            if suffix == "" and header.stem.lower().endswith((".tif", ".tiff")):
+                return header.with_suffix("")
+            return None
+    for suffix in (".tif", ".tiff", ".TIF", ".TIFF"):
+        if is_plain_file(header.with_suffix(suffix)):
+            return header.with_suffix(suffix)
+    return None

@@ -1,6 +1,8 @@
 """GeoTIFF through rasterio: tiles and strips, and the tags that vendors put wavelengths into."""
 
+import contextlib
 import itertools
+import json
 import re
 import warnings
 from collections.abc import Mapping
@@ -13,10 +15,18 @@ from rasterio.enums import MaskFlags
 from rasterio.errors import NotGeoreferencedWarning
 from rasterio.windows import Window
 
+from selfdict.files import envi
 from selfdict.files.cube import Array, StoredCube, whole_nodata
 from selfdict.files.errors import SceneError
-from selfdict.files.limits import MAX_TEXT_BYTES, check_plain
-from selfdict.files.wavelengths import UNIT, describe_bands, to_nanometres, wavelengths_in
+from selfdict.files.formats import header_names, tiff_of_header
+from selfdict.files.limits import MAX_TEXT_BYTES, check_plain, is_plain_file
+from selfdict.files.wavelengths import (
+    UNIT,
+    add_stac_bands,
+    describe_bands,
+    to_nanometres,
+    wavelengths_in,
+)
 
 # Names of tags in lower case, the preferred one first.
 _WAVELENGTH_TAGS = ("wavelength", "wavelengths", "center_wavelength", "central_wavelength")
@@ -27,7 +37,15 @@ _WITH_UNIT = re.compile(rf"([0-9]{{1,6}}(?:\.[0-9]{{1,9}})?)\s*({UNIT})", re.IGN
 
 
 def read(path: Path) -> StoredCube:
-    """Read a GeoTIFF; wavelengths come from the tags of its bands or from their names."""
+    """Read a GeoTIFF, named by itself or by an ENVI header beside it.
+
+    Wavelengths come from the tags of its bands, from their names, or from the header.
+    """
+    if path.suffix.lower() == ".hdr":
+        image = tiff_of_header(path)
+        if image is None:
+            raise SceneError(path, "has no GeoTIFF beside it")
+        path = image
     _check_siblings(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
@@ -55,6 +73,7 @@ def read(path: Path) -> StoredCube:
         nodata=whole_nodata(file.nodatavals[0], dtype),
         scale_factor=np.array(file.scales),
         add_offset=np.array(file.offsets),
+        held=path.stat().st_size,
     )
     # GDAL returns the identity for a file that has no transform.
     if not file.transform.is_identity:
@@ -62,6 +81,9 @@ def read(path: Path) -> StoredCube:
     if file.crs is not None:
         cube.crs = file.crs.to_wkt() or None
     _describe_bands(cube, file)
+    for header in header_names(path):
+        if cube.wavelength is None and is_plain_file(header):
+            _add_header(cube, header)
     cube.notes += _notes(file)
     return cube
 
@@ -75,6 +97,23 @@ def _check_siblings(path: Path) -> None:
             # GDAL loads this file of statistics and tags, whatever its size.
             if suffix == ".aux.xml" and found.st_size > MAX_TEXT_BYTES:
                 raise SceneError(sibling, f"is too large for a header: {found.st_size} bytes")
+
+
+def _add_header(cube: StoredCube, path: Path) -> None:
+    """Add what an ENVI header beside the image says about its bands."""
+    header = envi.Header(path)
+    sizes = tuple(header.integer(name, 1) for name in ("bands", "lines", "samples"))
+    if sizes != cube.shape:
+        cube.notes.append(f"{path.name} beside it describes another image: not used")
+        return
+    envi.describe(cube, header)
+    if cube.wavelength is not None:
+        cube.notes.append(f"wavelengths are taken from {path.name} beside it")
+    if cube.nodata is None:
+        cube.nodata = whole_nodata(header.number("data ignore value"), cube.dtype)
+    if (cube.gains() == 1).all():
+        cube.scale_factor, cube.add_offset, notes = envi.read_scale(header, cube.shape[0])
+        cube.notes += notes
 
 
 def _notes(file: Any) -> list[str]:
@@ -100,7 +139,7 @@ def _notes(file: Any) -> list[str]:
 def _describe_bands(cube: StoredCube, file: Any) -> None:
     """Add what tags and names say about the bands."""
     tags = [_lower_case(file.tags(band)) for band in file.indexes]
-    envi = _lower_case(file.tags(ns="ENVI"))
+    copied = _lower_case(file.tags(ns="ENVI"))
     names = [name or "" for name in file.descriptions]
     # The last one counts: GDAL rounds what it writes to its imagery tags.
     imagery = [file.tags(band, ns="IMAGERY") for band in file.indexes]
@@ -108,14 +147,20 @@ def _describe_bands(cube: StoredCube, file: Any) -> None:
         values = _float_array([tags.get(tag, "") for tags in imagery])
         if values is not None:
             setattr(cube, key, to_nanometres(values, "um"))
-    _add_envi(cube, envi)
+    _add_envi(cube, copied)
+    whole = _lower_case(file.tags())
+    # GDAL takes the colon of a tag for the end of its name.
+    stac = whole.get("eo:bands", whole.get("eo", "").removeprefix("bands="))
+    # A tag that is no JSON says nothing about bands.
+    with contextlib.suppress(ValueError):
+        add_stac_bands(cube, json.loads(stac))
     _add_tags(cube, tags)
     if cube.wavelength is None:
         wavelength, notes = wavelengths_in(names)
         cube.notes += notes
         if wavelength is not None:
             cube.wavelength = np.array(wavelength)
-    _add_good_bands(cube, tags, _list(envi, "bbl"))
+    _add_good_bands(cube, tags, _list(copied, "bbl"))
     if any(names):
         cube.band_name = names
 
@@ -125,15 +170,15 @@ def _lower_case(tags: Mapping[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in tags.items()}
 
 
-def _add_envi(cube: StoredCube, envi: Mapping[str, str]) -> None:
+def _add_envi(cube: StoredCube, fields: Mapping[str, str]) -> None:
     """Add wavelengths and widths from the fields of an ENVI header that GDAL has copied."""
-    listed = _float_array(_list(envi, "wavelength"))
+    listed = _float_array(_list(fields, "wavelength"))
     if listed is None or listed.size != cube.shape[0]:
         return
-    width = _float_array(_list(envi, "fwhm"))
+    width = _float_array(_list(fields, "fwhm"))
     if width is not None and width.size != listed.size:
         width = None
-    describe_bands(cube, listed, envi.get("wavelength_units"), width)
+    describe_bands(cube, listed, fields.get("wavelength_units"), width)
 
 
 def _add_tags(cube: StoredCube, tags: list[dict[str, str]]) -> None:
@@ -157,7 +202,7 @@ def _add_tags(cube: StoredCube, tags: list[dict[str, str]]) -> None:
 
 def _add_good_bands(cube: StoredCube, tags: list[dict[str, str]], listed: list[str]) -> None:
     """Add which bands are good by their tags, else by the list of an ENVI header."""
-    texts = _texts(tags, ("good_band",))
+    texts = _texts(tags, ("good_band", "bbl"))
     where = "the tags good_band"
     if texts is None:
         cube.notes += _partial_notes(tags, "good_band")

@@ -29,11 +29,14 @@ def read(
     layout: str | None = None,
     overlap: str | None = None,
     ortho: bool | None = None,
+    quality: bool = False,
+    as_mask: bool = False,
 ) -> StoredCube:
     """Read a product of a known sensor, or an array of three axes.
 
     With ``layout``, or with a ``variable`` that is not the cube of the product, the file is read as
-    a plain array. ``overlap`` is for PRISMA, ``ortho`` for EMIT.
+    a plain array. ``overlap`` is for PRISMA, ``ortho`` for EMIT. ``quality`` leaves out pixels that
+    the product marks, ``as_mask`` reads its marks.
     """
     file = Hdf5File(path)
     options: dict[str, Any] = {}
@@ -41,11 +44,15 @@ def read(
         options["overlap"] = overlap
     if ortho is not None:
         options["ortho"] = ortho
+    if quality:
+        options["quality"] = True
+    if as_mask:
+        options["as_mask"] = True
     if layout is None:
         found = read_product(file, variable, options)
         if found is not None:
             return found
-    for name in options:
+    for name in options.keys() - {"as_mask"}:
         names = ", ".join(product.name for product in PRODUCTS if name in product.options)
         raise SceneError(path, f"is read without the option {name}, which is for {names}")
     return read_array(file, variable, layout)
@@ -60,17 +67,25 @@ def read_product(
         if not all(file.has(name) for name in product.needs):
             continue
         for name, sentence in product.refused.items():
-            if not wanted and file.has(name):
+            if not wanted and "as_mask" not in options and file.has(name):
+                if callable(sentence):
+                    sentence = sentence(file.path)
                 raise SceneError(file.path, sentence)
         cubes = _existing(file, product.cubes)
         if not cubes or (wanted and (product.is_joined or wanted not in cubes)):
             continue
-        unknown = options.keys() - set(product.options)
+        unknown = options.keys() - {*product.options, "as_mask"}
         if unknown:
             raise SceneError(
                 file.path, f"{product.name} is read without the option {', '.join(sorted(unknown))}"
             )
-        return _read_table(file, product, wanted or cubes[0], options)
+        name = wanted or cubes[0]
+        cube = _read_table(file, product, name, options)
+        used = {name}
+        if product.is_joined:
+            used = set(cubes)
+        cube.notes += file.other_arrays(used)
+        return cube
     return None
 
 
@@ -155,6 +170,7 @@ def read_array(file: Hdf5File, variable: str | None, layout: str | None = None) 
     is_good = _find_list(file, name, dataset, _GOOD_BAND, n_bands)
     _add_bands(cube, file.path, wavelength, units, fwhm, is_good)
     file.add_grid(cube, name, dataset)
+    cube.notes += file.other_arrays({name})
     return cube
 
 
@@ -165,25 +181,15 @@ def _find_cube(file: Hdf5File, variable: str | None) -> str:
         if name and file.dataset(name) is not None:
             return name
         raise SceneError(
-            file.path, f"has no dataset {variable!r} of its own; {_listed(file.cubes())}"
+            file.path, f"has no dataset {variable!r} of its own; there are: {file.listed()}"
         )
     cubes = file.cubes()
     if len(cubes) != 1:
         raise SceneError(
             file.path,
-            f"expected one array of 3 axes, name one by variable=… (--variable); {_listed(cubes)}",
+            f"expected one array of 3 axes, name one by variable=…; there are: {file.listed()}",
         )
     return next(iter(cubes))
-
-
-def _listed(cubes: dict[str, tuple[int, ...]]) -> str:
-    if not cubes:
-        return "there is none with 3 axes of real numbers"
-    first = [f"{name} {shape}" for name, shape in list(cubes.items())[:8]]
-    more = ""
-    if len(cubes) > len(first):
-        more = f" and {len(cubes) - len(first)} more"
-    return f"there are: {', '.join(first)}{more}"
 
 
 def _find_axes(

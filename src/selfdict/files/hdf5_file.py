@@ -1,5 +1,6 @@
 """An HDF5 file: its own datasets, attributes and text, without following links to other files."""
 
+from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ _MAX_DEPTH = 32  # of groups in groups
 # the number of chunks that fit.
 _CACHE_BYTES = 256 * 2**20
 _CACHE_SLOTS = 10_007
+_MAX_LISTED = 8  # arrays in a message
 _UNIT_NAMES = ("units", "Units", "unit", "Unit")
 
 
@@ -117,6 +119,20 @@ class Hdf5File:
                     found[prefix + name] = node.shape
             waiting += reversed(groups)
         return dict(sorted(found.items()))
+
+    def listed(self, but: Collection[str] = ()) -> str:
+        """Return the arrays of three axes with their shapes, for messages."""
+        cubes = [f"{name} {shape}" for name, shape in self.cubes().items() if name not in but]
+        if len(cubes) > _MAX_LISTED:
+            cubes[_MAX_LISTED:] = [f"and {len(cubes) - _MAX_LISTED} more"]
+        return ", ".join(cubes) or "none of real numbers"
+
+    def other_arrays(self, used: set[str]) -> list[str]:
+        """Return a note that names the arrays that are not read, if there are any."""
+        if self.cubes().keys() <= used:
+            return []
+        names = " and ".join(sorted(used))
+        return [f"{names} is read; variable=… reads another array: {self.listed(used)}"]
 
     def numbers(self, name: str) -> Array | None:
         """Return all values of a dataset such as wavelengths, unpacked if they are packed."""

@@ -1,4 +1,4 @@
-"""MATLAB's ``.mat``: versions 4, 5 and 7.3 (HDF5). Only numeric arrays are read."""
+"""MATLAB's ``.mat``: versions 4, 5 and 7.3 (HDF5). Numeric arrays are read, also in structs."""
 
 import warnings
 from pathlib import Path
@@ -11,6 +11,7 @@ from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_MAX_DEPTH = 4  # of structs in structs
 # The classes of arrays that hold numbers; the others are cells, structs, objects, text and so on.
 _NUMERIC = (
     "double",
@@ -26,10 +27,11 @@ def read(
     variable: str | None = None,
     layout: str | None = None,
     shape: list[int] | None = None,
+    n_bands: int | None = None,
 ) -> StoredCube:
     """Read a cube, or a matrix of bands and pixels, see :func:`cube_from_arrays`.
 
-    Structs, cells and objects are ignored.
+    The fields of a struct are named as in MATLAB, ``scene.cube``. Cells and objects are ignored.
     """
     with path.open("rb") as file:
         start = file.read(520)
@@ -38,7 +40,7 @@ def read(
         arrays = _hdf5_arrays(path)
     else:
         arrays = _matlab_arrays(path)
-    return cube_from_arrays(arrays, variable, layout, shape)
+    return cube_from_arrays(arrays, variable, layout, shape, n_bands)
 
 
 def _matlab_arrays(path: Path) -> NamedArrays:
@@ -48,11 +50,17 @@ def _matlab_arrays(path: Path) -> NamedArrays:
         warnings.simplefilter("error")
         listed = whosmat(path)
     shapes = {}
+    fields: dict[str, Array] = {}
     for name, sizes, kind in listed:
         if kind in _NUMERIC:
             shapes[name] = tuple(int(size) for size in sizes)
+        elif kind == "struct":
+            _add_fields(fields, name, loadmat(path, variable_names=[name])[name])
+    shapes |= {name: values.shape for name, values in fields.items()}
 
     def load(name: str) -> Array:
+        if name in fields:
+            return fields[name]
         array = np.asarray(loadmat(path, variable_names=[name])[name])
         # The class of a complex array is that of its parts, so that it is not told before.
         if array.dtype.kind not in "biuf":
@@ -62,16 +70,35 @@ def _matlab_arrays(path: Path) -> NamedArrays:
     return NamedArrays(path, shapes, load)
 
 
+def _add_fields(fields: dict[str, Array], name: str, struct: Array, depth: int = 0) -> None:
+    """Add the numeric arrays of a struct, and of structs in it, by their names in MATLAB."""
+    # An array of several structs is a table, not a scene.
+    if struct.size != 1 or depth > _MAX_DEPTH:
+        return
+    for field in struct.dtype.names or ():
+        values = np.asarray(struct.ravel()[0][field])
+        if values.dtype.names:
+            _add_fields(fields, f"{name}.{field}", values, depth + 1)
+        elif values.dtype.kind in "biuf":
+            fields[f"{name}.{field}"] = values
+
+
 def _hdf5_arrays(path: Path) -> NamedArrays:
     """Return the arrays of version 7.3."""
     from selfdict.files.hdf5_file import Hdf5File
 
     file = Hdf5File(path)
     datasets = {}
-    for name in file.members():
+    # A struct is a group; what cells refer to is in a group of its own.
+    waiting = [name for name in file.members() if not name.startswith("#")]
+    while waiting:
+        name = waiting.pop(0)
         dataset = file.dataset(name)
-        if dataset is not None and dataset.dtype.kind in "biuf" and dataset.shape is not None:
-            datasets[name] = dataset
+        if dataset is None and file.group(name) is not None:
+            if name.count("/") < _MAX_DEPTH:
+                waiting += [f"{name}/{member}" for member in file.members(name)]
+        elif dataset is not None and dataset.dtype.kind in "biuf" and dataset.shape is not None:
+            datasets[name.replace("/", ".")] = dataset
 
     def load(name: str) -> Array:
         # MATLAB stores the first axis contiguously, HDF5 the last: the axes are reversed.

@@ -61,27 +61,42 @@ class Variable:
         return None if unit is None else text_of(unit)
 
 
-def read(path: Path, *, variable: str | None = None, ortho: bool | None = None) -> StoredCube:
-    """Read a variable with three dims, in a group by its path; ``ortho`` is for EMIT."""
+def read(
+    path: Path,
+    *,
+    variable: str | None = None,
+    ortho: bool | None = None,
+    quality: bool = False,
+    as_mask: bool = False,
+) -> StoredCube:
+    """Read a variable with three dims, in a group by its path; other options are of products."""
     with path.open("rb") as file:
         start = file.read(4)
     # scipy reads the third kind, CDF-5 with 64-bit data, wrongly.
     if start in (b"CDF\1", b"CDF\2"):
         return read_cube(path, _classic_variables(path), variable)
     if start == b"\x89HDF":
-        return _read_netcdf_4(path, variable, ortho)
+        options: dict[str, Any] = {}
+        if ortho is not None:
+            options["ortho"] = ortho
+        if quality:
+            options["quality"] = True
+        if as_mask:
+            options["as_mask"] = True
+        return _read_netcdf_4(path, variable, options)
     raise SceneError(path, "is neither NetCDF 4 (HDF5) nor NetCDF 3 (classic or 64-bit offset)")
 
 
-def _read_netcdf_4(path: Path, variable: str | None, ortho: bool | None) -> StoredCube:
+def _read_netcdf_4(path: Path, variable: str | None, options: dict[str, Any]) -> StoredCube:
     from selfdict.files import hdf5
     from selfdict.files.hdf5_file import Hdf5File
 
     file = Hdf5File(path)
-    options = {} if ortho is None else {"ortho": ortho}
     found = hdf5.read_product(file, variable, options)
     if found is not None:
         return found
+    if "quality" in options:
+        raise SceneError(path, "has no quality layers that are known (quality=True)")
     variables = _hdf5_variables(file)
     if variable is not None and "/" in variable.strip("/"):
         return hdf5.read_array(file, variable)
@@ -159,7 +174,7 @@ def _decoded(
 
 def read_cube(path: Path, variables: Mapping[str, Variable], wanted: str | None) -> StoredCube:
     """Return the variable with three dims; ``wanted`` names one if several have them."""
-    name = _find_cube(path, variables, wanted)
+    name, others = _find_cube(path, variables, wanted)
     data = variables[name]
     if data.dtype.kind not in "biuf":
         raise SceneError(path, f"{name} holds {data.dtype}, not real numbers")
@@ -171,6 +186,8 @@ def read_cube(path: Path, variables: Mapping[str, Variable], wanted: str | None)
     )
     cube = StoredCube.from_stored(data, axes, data.chunks)
     cube.name = name
+    if others:
+        cube.notes.append(f"{name} is read; variable=… reads another array: {others}")
     describe_values(cube, path, data.attrs)
     _add_grid(cube, path, variables, data, dims)
     _add_bands(cube, path, variables, data, dims["band"])
@@ -187,28 +204,30 @@ def read_cube(path: Path, variables: Mapping[str, Variable], wanted: str | None)
     return cube
 
 
-def _find_cube(path: Path, variables: Mapping[str, Variable], wanted: str | None) -> str:
-    """Return the name of the variable that is the cube."""
+def _find_cube(
+    path: Path, variables: Mapping[str, Variable], wanted: str | None
+) -> tuple[str, str]:
+    """Return the name of the variable that is the cube, and a list of others."""
     coordinates = _coordinate_names(variables)
     cubes = [
         name
         for name, variable in variables.items()
         if len(variable.dims) == 3 and name not in coordinates
     ]
-    listed = ", ".join(cubes) or "none"
+    listed = ", ".join(f"{name} {variables[name].shape}" for name in cubes[:8]) or "none"
     if wanted is not None:
         if wanted not in variables or wanted in coordinates:
             raise SceneError(
                 path, f"has no variable {wanted!r}; with three dims there are: {listed}"
             )
-        return wanted
+        others = [f"{name} {variables[name].shape}" for name in cubes if name != wanted]
+        return wanted, ", ".join(others[:8])
     if len(cubes) != 1:
         raise SceneError(
             path,
-            "expected one variable with three dims, name one by variable=… (--variable); "
-            f"there are: {listed}",
+            f"expected one variable with three dims, name one by variable=…; there are: {listed}",
         )
-    return cubes[0]
+    return cubes[0], ""
 
 
 def _coordinate_names(variables: Mapping[str, Variable]) -> set[str]:

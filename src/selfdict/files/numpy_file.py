@@ -17,16 +17,18 @@ def read(
     variable: str | None = None,
     layout: str | None = None,
     shape: list[int] | None = None,
+    n_bands: int | None = None,
 ) -> StoredCube:
     """Read an array of three axes (``layout``), or an ``.npz`` in one of the usual layouts."""
     if path.suffix.lower() == ".npz":
-        return cube_from_arrays(load_archive(path), variable, layout, shape)
+        return cube_from_arrays(load_archive(path), variable, layout, shape, n_bands)
     if variable is not None or shape is not None:
         raise SceneError(path, "holds one array of three axes: variable and shape are for .npz")
     with path.open("rb") as file:
         if file.read(2) == b"PK":
             raise SceneError(path, "is an archive, not a single array; name it .npz")
-    values, note = order_axes(path, np.load(path, mmap_mode="r", allow_pickle=False), layout)
+    mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    values, note = order_axes(path, mapped, layout, n_bands)
     return StoredCube.from_array(values, notes=[note])
 
 

@@ -17,10 +17,11 @@ _SWATHS = "HDFEOS/SWATHS"
 _FIELDS = f"{_SWATHS}/PRS_L2D_HCO/Data Fields"
 _DETECTORS = ("Vnir", "Swir")  # as they are spelled in the names of attributes
 _AXES = (1, 0, 2)
+_ERRORS = "_PIXEL_L2_ERR_MATRIX"
 _PIXEL_SIZE = 30.0  # metres
 _OTHER_LEVEL = (
     "is a PRISMA product of another level than L2D; "
-    "name one of its arrays by variable=… (--variable) to read it as it is"
+    "name one of its arrays by variable=… to read it as it is"
 )
 
 
@@ -30,7 +31,7 @@ _OTHER_LEVEL = (
     refused={f"{_SWATHS}/PRS_{level}_HCO": _OTHER_LEVEL for level in ("L1", "L2B", "L2C")},
     axes=_AXES,
     is_joined=True,
-    options=("overlap",),
+    options=("overlap", "quality"),
 )
 def _join_detectors(opened: Opened) -> None:
     """Make one cube of both detectors."""
@@ -65,12 +66,45 @@ def _join_detectors(opened: Opened) -> None:
     keep, overlap_notes = kept_bands(
         cube.wavelength, np.array(is_vnir), cube.good_band & exists, overlap
     )
+    if opened.options.get("quality"):
+        _apply_errors(opened, keep & exists)
+    elif any(opened.file.dataset(f"{_FIELDS}/{d.upper()}{_ERRORS}") for d in _DETECTORS):
+        cube.notes.append(
+            "the error matrices (invalid, saturated values) are not used: quality=True uses them"
+        )
     cube.keep_bands(keep & exists)
     cube.notes = [*overlap_notes, *cube.notes]
-    if any(opened.file.dataset(f"{_FIELDS}/{d.upper()}_PIXEL_L2_ERR_MATRIX") for d in _DETECTORS):
-        cube.notes.append("the error matrices (invalid, negative, saturated values) are not used")
     add_epsg(cube, opened.file.attribute_number(opened.file.root, "Epsg_Code"), "Epsg_Code")
     _place_grid(opened)
+
+
+def _apply_errors(opened: Opened, is_kept: Array) -> None:
+    """Leave out pixels with an invalid or saturated value in a band that is used.
+
+    A band with such values in more than half of the pixels is bad instead.
+    """
+    file = opened.file
+    cube = opened.cube
+    assert cube.good_band is not None
+    is_valid = np.ones(cube.shape[1:], dtype=bool)
+    is_bad = np.zeros(cube.shape[0], dtype=bool)
+    first = 0
+    for detector in _DETECTORS:
+        if file.dataset(f"{_FIELDS}/{detector.upper()}_Cube") is None:
+            continue
+        errors = file.cube(f"{_FIELDS}/{detector.upper()}{_ERRORS}")[()].transpose(_AXES)
+        bands = np.arange(first, first + len(errors))
+        first += len(errors)
+        for band, marks in zip(bands, errors):
+            # 1 marks an invalid, 2 a negative, 4 a saturated value.
+            is_flagged = (marks & 5) != 0
+            if is_flagged.mean() > 0.5:
+                is_bad[band] = True
+            elif is_kept[band] and cube.good_band[band]:
+                is_valid &= ~is_flagged
+    cube.mark_bad(is_bad & is_kept, "the error matrices flag in most pixels")
+    cube.coords["valid"] = is_valid
+    cube.notes.append("pixels that the error matrices flag as invalid or saturated are left out")
 
 
 def _read_detector(opened: Opened, detector: str) -> StoredCube:

@@ -5,6 +5,7 @@ The tables of known sensors are in :mod:`selfdict.files.sensors` and :mod:`selfd
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from selfdict.files.cube import Array, StoredCube
@@ -28,7 +29,7 @@ class Opened:
     cube : StoredCube
         What was made of it by the table; the function of the product completes it.
     options : dict
-        ``overlap`` and ``ortho``, if they were given.
+        ``overlap``, ``ortho``, ``quality`` and ``as_mask``, if they were given.
     """
 
     file: Any
@@ -68,8 +69,9 @@ class Hdf5Product:
         Paths of the cube, the first that exists is read. ``*`` stands for any group of the root.
     needs : tuple of str
         Paths that a file must have to be of this product, besides one of the cubes.
-    refused : mapping of str to str
-        Paths that only other products of the sensor have, and what is said about these.
+    refused : mapping of str to (str or callable)
+        Paths that only other products of the sensor have, and what is said about these: a sentence,
+        or a function that makes it from the path of the file.
     axes : tuple of int or None
         Which axes of the cube are band, y and x; None: as dimension scales name them, else the
         first, the second and the third.
@@ -91,7 +93,7 @@ class Hdf5Product:
     name: str
     cubes: tuple[str, ...]
     needs: tuple[str, ...] = ()
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str | Callable[[Path], str]] = field(default_factory=dict)
     axes: tuple[int, int, int] | None = None
     wavelength: str = ""
     fwhm: str = ""

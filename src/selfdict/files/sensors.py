@@ -5,6 +5,7 @@ PRISMA, which has a cube for each of two detectors, is in :mod:`selfdict.files.p
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,38 @@ from selfdict.files.grid import (
     to_map,
     transform_from_numbers,
 )
+from selfdict.files.hdf5_file import Hdf5File
+from selfdict.files.limits import is_plain_file
 from selfdict.files.products import Opened, hdf5_product
-from selfdict.files.values import parse_numbers
+from selfdict.files.values import parse_numbers, text_of
+
+# The flags of EMIT's masks that leave a pixel out. Water is a surface, too.
+_EMIT_FLAGS = ("cloud flag", "cirrus flag", "spacecraft flag", "dilated cloud flag")
+
+
+def _emit_file(path: Path, product: str) -> Path:
+    """Return the file of another product of the same scene, ``EMIT_L2A_RFL_001_…`` for RFL."""
+    return path.with_name(re.sub("^EMIT_L[0-9]._[A-Z]+_", f"EMIT_L2A_{product}_", path.name))
+
+
+def _emit_advice(path: Path) -> str:
+    """Return which file to give instead of one without reflectances."""
+    reflectance = _emit_file(path, "RFL")
+    if reflectance == path:
+        return "give the file of the reflectance (RFL), or name an array by variable=…"
+    where = "of the same scene"
+    if reflectance.exists():
+        where = "beside it"
+    return f"give {reflectance.name} {where}, or name an array by variable=…"
+
+
+def _refuse_observation(path: Path) -> str:
+    return f"this is the observation geometry (angles and distances); {_emit_advice(path)}"
+
+
+def _refuse_masks(path: Path) -> str:
+    advice = _emit_advice(path)
+    return f"these are masks of clouds, water and the like, for mask=… of a scene; {advice}"
 
 
 @hdf5_product(
@@ -31,24 +62,15 @@ from selfdict.files.values import parse_numbers
     # The second is at-sensor radiance (L1B), the third belongs to L2A.
     cubes=("reflectance", "radiance", "reflectance_uncertainty"),
     needs=("sensor_band_parameters", "location"),
-    refused={
-        "sensor_band_parameters/observation_bands": (
-            "this is the observation geometry (angles and distances); give the file of the "
-            "reflectance (RFL), or name an array by variable=… (--variable)"
-        ),
-        "sensor_band_parameters/mask_bands": (
-            "these are masks of clouds, water and the like; give the file of the reflectance "
-            "(RFL), or name an array by variable=… (--variable)"
-        ),
-    },
+    refused={"sensor_band_parameters/observation_bands": _refuse_observation},
     axes=(2, 0, 1),
     wavelength="sensor_band_parameters/wavelengths",
     fwhm="sensor_band_parameters/fwhm",
     good_band="sensor_band_parameters/good_wavelengths",
-    options=("ortho",),
+    options=("ortho", "quality"),
 )
 def _complete_emit(opened: Opened) -> None:
-    """Put the pixels on the map by the look-up table, or add their positions."""
+    """Tell the product, and put its pixels on the map."""
     file = opened.file
     cube = opened.cube
     if file.named_axes(opened.dataset) not in (None, opened.product.axes):
@@ -58,9 +80,65 @@ def _complete_emit(opened: Opened) -> None:
     file.require("sensor_band_parameters/wavelengths")
     cube.name = opened.cube_name
     if cube.name != "reflectance":
-        cube.notes.append(f"the values are those of {cube.name!r}, no reflectances")
+        note = f"the values are those of {cube.name!r}, no reflectances"
+        reflectance = _emit_file(file.path, "RFL")
+        if reflectance != file.path:
+            note = f"{note}, which are in {reflectance.name}"
+        cube.notes.append(note)
     if cube.nodata is None:
         cube.nodata = opened.dataset.fillvalue.item()
+    masks = _emit_file(file.path, "MASK")
+    if opened.options.get("quality"):
+        if masks == file.path or not is_plain_file(masks):
+            raise SceneError(file.path, f"quality=True needs its masks, {masks.name}, beside it")
+        is_flagged = _emit_flags(Hdf5File(masks))
+        if is_flagged.shape != cube.shape[1:]:
+            raise SceneError(masks, f"must have the shape {cube.shape[1:]}, got {is_flagged.shape}")
+        cube.coords["valid"] = ~is_flagged
+        cube.notes.append(f"pixels that {masks.name} flags as clouds or spacecraft are left out")
+    elif masks != file.path and is_plain_file(masks):
+        cube.notes.append(f"{masks.name} beside it marks clouds: quality=True leaves them out")
+    _place_emit(opened)
+
+
+@hdf5_product(
+    "EMIT masks",
+    cubes=("mask",),
+    needs=("sensor_band_parameters/mask_bands", "location"),
+    refused={"sensor_band_parameters/mask_bands": _refuse_masks},
+    axes=(2, 0, 1),
+    options=("ortho",),
+)
+def _complete_emit_masks(opened: Opened) -> None:
+    """Make one band of the flags, 1 for pixels to be left out."""
+    cube = opened.cube
+    if not opened.options.get("as_mask"):
+        return
+    flags = _emit_flags(opened.file)[None].astype(np.uint8)
+
+    def load(bands: slice, rows: slice, columns: slice) -> Array:
+        return flags[bands, rows, columns]
+
+    cube.load = load
+    cube.shape = flags.shape
+    cube.dtype = flags.dtype
+    # A pixel of the map that the sensor did not see.
+    cube.nodata = 255
+    _place_emit(opened)
+
+
+def _emit_flags(file: Any) -> Array:
+    """Return which pixels of the sensor the masks leave out, (downtrack, crosstrack)."""
+    names = file.require("sensor_band_parameters/mask_bands")[()].ravel()
+    flags = [k for k, name in enumerate(names) if text_of(name).lower() in _EMIT_FLAGS]
+    is_flagged: Array = (file.cube("mask")[()][:, :, flags] == 1).any(axis=2)
+    return is_flagged
+
+
+def _place_emit(opened: Opened) -> None:
+    """Put the pixels on the map by the look-up table, or add their positions."""
+    file = opened.file
+    cube = opened.cube
     if not opened.options.get("ortho", True):
         for key in ("lat", "lon"):
             positions = file.numbers(f"location/{key}")
@@ -92,6 +170,10 @@ def _complete_emit(opened: Opened) -> None:
         return values
 
     cube.load = load
+    if "valid" in cube.coords:
+        row, column = glt
+        is_valid = cube.coords["valid"][row, column]
+        cube.coords["valid"] = is_valid & (row >= 0) & (column >= 0)
     cube.shape = (cube.shape[0], *glt.shape[1:])
     # Square tiles of the map: the lines of the sensor run across the map at an angle, so that a row
     # of the map would touch many of them.

@@ -1,6 +1,9 @@
 """Wavelengths in nanometres: their units, lengths in names and headings, overlapping detectors."""
 
+import os
 import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,6 +11,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
+from selfdict.files.limits import read_bytes
 
 _NANOMETRES_PER_UNIT = {
     "nm": 1.0,
@@ -220,6 +224,22 @@ def parse_heading(text: str) -> tuple[str, str | None] | None:
     return kind, (match[2] or "").strip() or None
 
 
+def add_stac_bands(cube: StoredCube, bands: Any) -> None:
+    """Add wavelengths and widths of ``eo:bands`` of STAC, which are in micrometres."""
+    if not isinstance(bands, list) or len(bands) != cube.shape[0]:
+        return
+    for key, name in (("wavelength", "center_wavelength"), ("fwhm", "full_width_half_max")):
+        values: list[float] = []
+        for band in bands:
+            value = None
+            if isinstance(band, dict):
+                value = band.get(name, band.get(f"eo:{name}"))
+            if isinstance(value, int | float):
+                values.append(value)
+        if len(values) == len(bands):
+            setattr(cube, key, to_nanometres(values, "um"))
+
+
 def check_overlap(overlap: str | None) -> str:
     """Return the option ``overlap``, "vnir" by default; anything unknown is refused."""
     if overlap is None:
@@ -278,3 +298,51 @@ def check_lengths(path: object, n_bands: int, **listed: Array | None) -> None:
                 f"{name} must have one entry for each of the {n_bands} bands, "
                 f"got shape {values.shape}",
             )
+
+
+def parse_wavelengths(given: "ArrayLike | str | os.PathLike[str]") -> Array | tuple[float, float]:
+    """Return wavelengths in nm that a user gives: numbers, a file of them, or ``"start:stop"``.
+
+    Numbers below 100 are micrometres. Two numbers are the first and the last of equally spaced
+    bands. A file is an ENVI header, or text with numbers separated by commas, spaces or lines.
+
+    Examples
+    --------
+    >>> parse_wavelengths("0.4:2.5")
+    (400.0, 2500.0)
+    """
+    if not isinstance(given, str | os.PathLike):
+        return _as_nanometres(np.asarray(given, dtype=np.float64).ravel())
+    match = re.fullmatch(r"\s*([0-9.]+)\s*:\s*([0-9.]+)\s*", str(given))
+    if match is not None:
+        first, last = _as_nanometres(np.array([float(match[1]), float(match[2])])).tolist()
+        return first, last
+    path = Path(given)
+    text = read_bytes(path).decode("utf-8", "replace")
+    if text.startswith("ENVI"):
+        from selfdict.files.envi import Header
+
+        header = Header(path)
+        numbers = header.numbers("wavelength", len(header.entries("wavelength")))
+        if numbers is None:
+            raise SceneError(path, "is an ENVI header without wavelengths")
+        units = unit_of(numbers, header.fields.get("wavelength units"))
+        converted = to_nanometres(numbers, units)
+        if converted is None:
+            raise SceneError(path, f"its wavelengths are in {units[:40]!r}")
+        return converted
+    lines = text.replace(",", " ").replace(";", " ").splitlines()
+    # A heading may stand above the numbers.
+    if lines and not re.match(r"\s*[0-9.]", lines[0]):
+        lines = lines[1:]
+    try:
+        return _as_nanometres(np.array([float(word) for word in " ".join(lines).split()]))
+    except ValueError:
+        raise SceneError(path, "must hold wavelengths: numbers, and nothing else") from None
+
+
+def _as_nanometres(numbers: Array) -> Array:
+    converted = to_nanometres(numbers, unit_of(numbers, None))
+    if converted is None or converted.size == 0 or not np.isfinite(converted).all():
+        raise InputError("wavelengths must be finite numbers")
+    return converted

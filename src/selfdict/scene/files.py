@@ -23,6 +23,7 @@ from selfdict.files.formats import format_by_suffix, format_named, format_of
 from selfdict.files.lazy import lazy_values, small_values
 from selfdict.files.limits import check_plain
 from selfdict.files.reader import Reader
+from selfdict.files.wavelengths import parse_wavelengths
 from selfdict.scene.blocks import with_mask
 from selfdict.scene.mask_file import mask_from_layer
 from selfdict.scene.metadata import (
@@ -60,6 +61,8 @@ def read_scene(
     mask: ArrayLike | str | PathLike[str] | None = None,
     roi: tuple[slice, slice] | None = None,
     nodata: float | None = None,
+    wavelengths: ArrayLike | str | PathLike[str] | None = None,
+    quality: bool = False,
     format: str | None = None,
     max_bytes: int | None = None,
     at_once: bool = False,
@@ -86,6 +89,13 @@ def read_scene(
         Rows and columns to keep, counted from 0; the mask covers the whole scene.
     nodata : float, optional
         The stored value that marks missing data; default: what the file declares.
+    wavelengths : (n_bands,) array-like, file or str, optional
+        Where the file has none, or others: numbers in nanometres, or in micrometres if they are
+        below 100; a text file of them or an ENVI header; ``"400:2500"`` for equally spaced bands.
+    quality : bool
+        Leave out pixels that the product itself marks: clouds by the mask file beside a scene of
+        EMIT and by the quality layers beside one of EnMAP, invalid and saturated values by the
+        error matrices of PRISMA.
     format : {"envi", "geotiff", "enmap", "desis", "mat", "netcdf", "hdf5", "zarr", "npy"}, optional
         Default: by the name of the file.
     max_bytes : int, optional
@@ -128,7 +138,18 @@ def read_scene(
     """
     path = Path(path)
     check_plain(path)
-    scene = _in_rising_order(_read_file(path, format, options, max_bytes, at_once))
+    if quality:
+        options = {**options, "quality": True}
+    given = None
+    if wavelengths is not None:
+        given = parse_wavelengths(wavelengths)
+        # Where a file does not name its axes, their number tells which of them is the bands.
+        if not isinstance(given, tuple) and (format or format_of(path)) in ("mat", "npy"):
+            options = {**options, "n_bands": given.size}
+    scene = _read_file(path, format, options, max_bytes, at_once)
+    if given is not None:
+        scene = _with_wavelengths(scene, given, path)
+    scene = _in_rising_order(scene)
     if nodata is not None:
         scene = _declare_nodata(scene, nodata)
     if bands is not None:
@@ -136,7 +157,8 @@ def read_scene(
     if drop_bad_bands and "good_band" in scene.coords:
         scene = _select_bands(scene, np.flatnonzero(scene["good_band"].values), path)
     if isinstance(mask, str | PathLike):
-        scene = with_mask(scene, mask_from_layer(mask, read_scene(mask), scene))
+        layer = _read_mask(Path(mask), options.get("ortho"))
+        scene = with_mask(scene, mask_from_layer(mask, layer, scene))
     else:
         scene = with_mask(scene, mask)
     # After the mask, which covers the whole scene.
@@ -323,6 +345,35 @@ def _read_file(
     if reader.is_in_process:
         notes = [*notes, "the file is read in this process, since no other could be started for it"]
     return add_notes(scene, *notes)
+
+
+def _read_mask(path: Path, ortho: bool | None) -> xr.DataArray:
+    """Return a mask; the masks of a product become one band."""
+    check_plain(path)
+    name = format_of(path)
+    options: dict[str, Any] = {}
+    if name in ("netcdf", "hdf5"):
+        options["as_mask"] = True
+        # In the geometry of the scene.
+        if ortho is not None:
+            options["ortho"] = ortho
+    return _read_file(path, name, options, None, False)
+
+
+def _with_wavelengths(
+    scene: xr.DataArray, given: Array | tuple[float, float], path: Path
+) -> xr.DataArray:
+    n_bands = scene.sizes["band"]
+    values = given
+    if isinstance(given, tuple):
+        values = np.linspace(*given, n_bands)
+    if len(values) != n_bands:
+        raise SceneError(
+            path, f"has {n_bands} bands, but wavelengths=… gives {len(values)} wavelengths"
+        )
+    if "wavelength" in scene.coords:
+        scene = add_notes(scene.drop_vars("fwhm", errors="ignore"), "its wavelengths are replaced")
+    return scene.assign_coords(wavelength=("band", values, {"units": "nm"}))
 
 
 def _declare_nodata(scene: xr.DataArray, nodata: float) -> xr.DataArray:

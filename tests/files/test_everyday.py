@@ -1,0 +1,187 @@
+"""Files as people have them: headers beside images, structs, wavelengths in a file of their own."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+import rasterio
+import spectral.io.envi as independent
+from scipy.io import savemat
+from sensor_files import write_enmap, write_image, write_prisma
+
+from selfdict import InputError
+from selfdict.scene import SceneError, read_library, read_scene, valid_mask
+
+WAVELENGTH = np.array([450.0, 550.0, 650.0])
+CUBE = np.random.default_rng(0).integers(1, 9000, (3, 8, 9)).astype("int16")
+
+
+def write_header(path, **change):
+    fields = {"samples": 9, "lines": 8, "bands": 3, "data type": 2, "file type": "TIFF"}
+    fields |= {"wavelength": "{0.45, 0.55, 0.65}", "reflectance scale factor": 10000} | change
+    lines = ["ENVI", *(f"{key} = {value}" for key, value in fields.items())]
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("name", ["cube.hdr", "cube.tif.hdr"])
+def test_a_geotiff_with_an_envi_header(tmp_path, name):
+    write_image(tmp_path / "cube.tif", CUBE)
+    header = write_header(tmp_path / name)
+    for path in (tmp_path / "cube.tif", header):
+        scene = read_scene(path)
+        np.testing.assert_array_equal(scene.values, CUBE)
+        assert scene.wavelength.values.tolist() == WAVELENGTH.tolist()
+        assert scene.attrs["scale_factor"] == 1e-4
+    write_header(tmp_path / name, bands=4, wavelength="{1, 2, 3, 4}")
+    assert "wavelength" not in read_scene(tmp_path / "cube.tif").coords
+
+
+def test_a_data_file_of_envi_with_any_suffix(tmp_path):
+    independent.save_image(
+        str(tmp_path / "cube.hdr"), CUBE.transpose(1, 2, 0), dtype="int16", ext=".refl"
+    )
+    (tmp_path / "cube.png").write_bytes(b"a preview")
+    for name in ("cube.hdr", "cube.refl"):
+        np.testing.assert_array_equal(read_scene(tmp_path / name).values, CUBE)
+
+
+def test_a_library_of_envi_with_another_suffix(tmp_path):
+    (tmp_path / "a.lib").write_bytes(np.arange(6.0).tobytes())
+    header = {"file type": "ENVI Spectral Library", "data type": 5, "bands": 1, "lines": 2}
+    header |= {"samples": 3, "spectra names": "{quartz, clay}", "reflectance scale factor": 1}
+    write_header(tmp_path / "a.hdr", **header)
+    for name in ("a.lib", "a.hdr"):
+        library = read_library(tmp_path / name)
+        assert library["name"].values.tolist() == ["quartz", "clay"]
+        assert library["wavelength"].values.tolist() == WAVELENGTH.tolist()
+        with pytest.raises(SceneError, match="library"):
+            read_scene(tmp_path / name)
+
+
+def test_tags_of_stac(tmp_path):
+    bands = [{"name": "b", "center_wavelength": w / 1000} for w in WAVELENGTH]
+    write_image(tmp_path / "cube.tif", CUBE)
+    with rasterio.open(tmp_path / "cube.tif", "r+") as file:
+        file.update_tags(**{"eo:bands": json.dumps(bands)})
+    assert read_scene(tmp_path / "cube.tif").wavelength.values.tolist() == WAVELENGTH.tolist()
+
+
+def write_struct(path, arrays):
+    """Write a struct ``s`` as MATLAB 5, or 7.3 by the suffix."""
+    if path.suffix == ".mat73":
+        path = path.with_suffix(".mat")
+        with h5py.File(path, "w") as file:
+            for name, value in arrays.items():
+                file[f"s/{name}"] = np.atleast_2d(value).T
+    else:
+        savemat(path, {"s": {"inner": arrays}, "t": "text"})
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".mat", ".mat73"])
+def test_structs_of_matlab(tmp_path, suffix):
+    arrays = {"data": CUBE.transpose(1, 2, 0), "wl": WAVELENGTH, "labels": np.ones((8, 9))}
+    scene = read_scene(write_struct(tmp_path / f"a{suffix}", arrays))
+    np.testing.assert_array_equal(scene.values, CUBE)
+    assert scene.wavelength.values.tolist() == WAVELENGTH.tolist()
+
+
+def test_of_several_arrays_that_of_the_wavelengths_is_the_cube(tmp_path):
+    arrays = {"image": CUBE.transpose(1, 2, 0), "rgb": np.ones((8, 9, 4)), "lambda": WAVELENGTH}
+    savemat(tmp_path / "a.mat", arrays)
+    np.testing.assert_array_equal(read_scene(tmp_path / "a.mat").values, CUBE)
+    del arrays["lambda"]
+    savemat(tmp_path / "a.mat", arrays)
+    with pytest.raises(SceneError, match=r"rgb \(8, 9, 4\)"):
+        read_scene(tmp_path / "a.mat")
+    np.testing.assert_array_equal(
+        read_scene(tmp_path / "a.mat", wavelengths=WAVELENGTH).values, CUBE
+    )
+
+
+def test_wavelengths_that_are_given(tmp_path):
+    np.save(tmp_path / "cube.npy", CUBE)
+    (tmp_path / "lines.txt").write_text("wavelength\n0.45\n0.55\n0.65\n")
+    (tmp_path / "row.csv").write_text("450, 550, 650\n")
+    write_header(tmp_path / "other.hdr")
+    for given in (
+        WAVELENGTH,
+        "450:650",
+        *(tmp_path / n for n in ("lines.txt", "row.csv", "other.hdr")),
+    ):
+        scene = read_scene(tmp_path / "cube.npy", wavelengths=given, layout="bands-first")
+        assert scene.wavelength.values.tolist() == WAVELENGTH.tolist()
+    # Their number tells the axis of the bands.
+    assert read_scene(tmp_path / "cube.npy", wavelengths=WAVELENGTH).shape == (3, 8, 9)
+    with pytest.raises(SceneError):
+        read_scene(tmp_path / "cube.npy", wavelengths=[1.0, 2.0], layout="bands-first")
+    with pytest.raises(SceneError):
+        read_scene(tmp_path / "cube.npy", wavelengths=tmp_path / "missing.txt")
+    with pytest.raises(InputError):
+        read_scene(tmp_path / "cube.npy", wavelengths=[np.nan])
+
+
+@pytest.mark.parametrize("suffix", [".hspy", ".wdf"])
+def test_files_of_microscopes_are_for_hyperspy(tmp_path, suffix):
+    (tmp_path / f"map{suffix}").touch()
+    with pytest.raises(SceneError, match=r"hyperspy\.api\.load"):
+        read_scene(tmp_path / f"map{suffix}")
+
+
+def test_a_table_with_a_spectrum_in_each_row(tmp_path):
+    path = tmp_path / "library.csv"
+    path.write_text("Class,name,450,550,650\nsoil,s1,0.1,0.2,0.3\nnpv,n1,0.4,0.5,0.6\n")
+    library = read_library(path)
+    assert library["material"].values.tolist() == ["soil", "npv"]
+    assert library["name"].values.tolist() == ["s1", "n1"]
+    assert library["wavelength"].values.tolist() == WAVELENGTH.tolist()
+    assert library.values.tolist() == [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]
+
+
+def test_a_table_that_is_no_library_is_told_what_one_is(tmp_path):
+    (tmp_path / "a.csv").write_text("wavelength_nm,quartz\n450,much\n")
+    with pytest.raises(SceneError, match="one row per band and one column per spectrum"):
+        read_library(tmp_path / "a.csv")
+
+
+def test_the_arrays_of_a_file_are_named(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["first"] = CUBE
+        file["group/second"] = CUBE + 1
+    with pytest.raises(SceneError, match=r"first \(3, 8, 9\), group/second \(3, 8, 9\)"):
+        read_scene(tmp_path / "a.h5")
+    scene = read_scene(tmp_path / "a.h5", variable="first")
+    assert any("group/second (3, 8, 9)" in note for note in scene.attrs["selfdict_notes"])
+
+
+def test_error_matrices_of_prisma(tmp_path):
+    fields = "HDFEOS/SWATHS/PRS_L2D_HCO/Data Fields"
+    vnir = np.zeros((4, 6, 5), np.uint8)
+    vnir[2, 3, 1] = 4  # a saturated value
+    vnir[3, 2, 4] = 2  # a negative one
+    vnir[:, 5] = 1  # a band without values
+    path = write_prisma(tmp_path / "a.he5", change={f"{fields}/VNIR_PIXEL_L2_ERR_MATRIX": vnir})
+    plain = valid_mask(read_scene(path)).values
+    scene = read_scene(path, quality=True)
+    expected = plain.copy()
+    expected[2, 1] = False
+    np.testing.assert_array_equal(valid_mask(scene).values, expected)
+    assert scene.good_band.values.tolist() == [False] + [True] * 7
+
+
+def test_quality_layers_of_enmap(tmp_path):
+    path, _ = write_enmap(tmp_path)
+    with pytest.raises(SceneError):
+        read_scene(path, quality=True)
+    clouds = np.zeros((1, 6, 5), np.uint8)
+    clouds[0, 3, 2] = 1
+    write_image(
+        path.with_name(path.name.replace("SPECTRAL_IMAGE", "QL_QUALITY_CLOUD")), clouds, 255
+    )
+    plain = valid_mask(read_scene(path)).values
+    expected = plain.copy()
+    expected[3, 2] = False
+    np.testing.assert_array_equal(valid_mask(read_scene(path, quality=True)).values, expected)
+    assert any("quality=True" in note for note in read_scene(path).attrs["selfdict_notes"])
