@@ -22,6 +22,7 @@ NAMES = (
     "library",
     "identification",
     "scene_memory",
+    "maps",
     "sensors",
     "thinning",
     "dask",

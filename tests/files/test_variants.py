@@ -76,7 +76,7 @@ def test_scales_of_the_cf_conventions_are_applied(tmp_path, kind):
     gain, offset = scaling_of(scene)
     assert gain.tolist() == [0.5] * 4
     assert offset.tolist() == [0.25] * 4
-    assert "values are the stored ones times 0.5 plus 0.25" in preflight(scene).sentences
+    assert "stored values are multiplied by 0.5, then 0.25 is added" in preflight(scene).sentences
 
 
 def test_scales_may_differ_from_band_to_band(tmp_path, kind):

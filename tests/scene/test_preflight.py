@@ -56,16 +56,16 @@ FAULTS = {
     "no fault": (clean_scene(), []),
     "scale": (
         integers(10_000, scale_factor=1e-4),
-        ["values are the stored ones times 0.0001"],
+        ["stored values are multiplied by 0.0001"],
     ),
     "scale and offset": (
         integers(10_000, scale_factor=1e-4, add_offset=0.5),
-        ["values are the stored ones times 0.0001 plus 0.5"],
+        ["stored values are multiplied by 0.0001, then 0.5 is added"],
     ),
     "a scale that makes no reflectance": (
         integers(10_000, scale_factor=0.01),
         [
-            "values are the stored ones times 0.01",
+            "stored values are multiplied by 0.01",
             "a typical value is 29.69 after scaling: right for radiance, too high for reflectance, "
             "which is 0 to 1",
         ],
@@ -76,7 +76,7 @@ FAULTS = {
     ),
     "scales per band": (
         clean_scene(scale_factor=np.linspace(1, 2, 10)),
-        ["values are the stored ones times 1 to 2, different for each band"],
+        ["stored values are multiplied by 1 to 2, different for each band"],
     ),
     "no-data pixels": (
         changed(np.s_[:, :2], -9999, nodata=-9999),

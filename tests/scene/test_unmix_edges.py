@@ -16,7 +16,7 @@ def dark():
     inside = values != truth.scene.attrs["_FillValue"]
     values[:10] -= np.float32(0.15)
     values[~inside] = -9999
-    return build_scene(values, nodata=-9999, wavelength=truth.scene.wavelength.values)
+    return build_scene(values, nodata=-9999)
 
 
 def test_negative_values_are_used_as_they_are(dark):

@@ -195,26 +195,38 @@ class _ErrorModel:
 
     def errors(self, parts: Array, residuals: Array, sums: Array) -> Array:
         """Return the standard errors (n, r) for coefficients (n, r) divided by their sums (n,)."""
-        patterns, pattern = np.unique(parts > 0, axis=0, return_inverse=True)
-        pattern = pattern.ravel()
+        patterns, pattern = _patterns(parts > 0)
         if self.kind == "fcls":
-            rows_of_patterns = self._constrained_rows(patterns)
+            rows = self._constrained_rows(patterns)
         else:
-            rows_of_patterns = _free_rows((self.gram + self.stiffness)[None], patterns)
-        rows = rows_of_patterns[pattern]
+            rows = _free_rows((self.gram + self.stiffness)[None], patterns)
         # B, zero outside of the positive coefficients
-        inverses = rows_of_patterns * patterns[:, :, None]
+        inverses = rows * patterns[:, :, None]
         squares = parts**2
-        if self.kind == "shares":
-            # the error of the sum: row vectors over the positive coefficients, added up
-            of_sum = inverses.sum(axis=1)[pattern]
-            rows = rows - parts[:, :, None] * of_sum[:, None, :]
-        noise = self._noise(patterns, inverses, pattern, squares, residuals)
-        covariance = noise[:, None, None] * self.gram
-        covariance += np.tensordot(squares, self.variability.products, axes=1)
+        # The covariance is a sum of few matrices Q with the weights w of a pixel. All that depends
+        # on the matrices is computed once for each pattern.
+        weights = [self._noise(patterns, inverses, pattern, squares, residuals)[:, None]]
+        matrices = [self.gram[None]]
+        if self.variability.products.any():
+            weights.append(squares)
+            matrices.append(self.variability.products)
         if self.stiffness > 0:
-            covariance += ((self.stiffness * self.spread / sums) ** 2)[:, None, None]
-        variances = ((rows @ covariance) * rows).sum(axis=2)
+            weights.append(((self.stiffness * self.spread / sums) ** 2)[:, None])
+            matrices.append(np.ones((1, *self.gram.shape)))
+        w = np.concatenate(weights, axis=1)
+        Q = np.concatenate(matrices)
+        products = rows[:, None] @ Q
+        # v_iᵀQ v_i for the rows v_i
+        of_rows = (products * rows[:, None]).sum(axis=3)
+        variances = np.einsum("nq,nqi->ni", w, of_rows[pattern])
+        if self.kind == "shares":
+            # The error of the sum, s: row vectors over the positive coefficients, added up. The
+            # rows become v_i − a_i s.
+            of_sum = inverses.sum(axis=1)
+            mixed = (products @ of_sum[:, None, :, None])[..., 0]
+            of_sums = np.einsum("pi,qij,pj->pq", of_sum, Q, of_sum)
+            variances -= 2 * parts * np.einsum("nq,nqi->ni", w, mixed[pattern])
+            variances += squares * (w * of_sums[pattern]).sum(axis=1)[:, None]
         # rounding may leave a variance of zero below it
         errors: Array = np.sqrt(np.maximum(variances, 0.0))
         if self.kind == "fcls":
@@ -254,6 +266,18 @@ class _ErrorModel:
         expected = (squares * (self.variability.traces - inside[pattern])).sum(axis=1)
         degrees = np.where(free > 0, free, np.nan)[pattern]
         return np.asarray(np.maximum(residuals**2 - expected, 0.0) / degrees)
+
+
+def _patterns(positive: Array) -> tuple[Array, Array]:
+    """Return the different rows of booleans (n, r), and which of them each row is."""
+    r = positive.shape[1]
+    if r > 62:
+        patterns, pattern = np.unique(positive, axis=0, return_inverse=True)
+        return patterns, pattern.ravel()
+    # a number tells rows apart much faster
+    numbers = positive @ (1 << np.arange(r))
+    _, first, pattern = np.unique(numbers, return_index=True, return_inverse=True)
+    return positive[first], pattern
 
 
 def _free_rows(grams: Array, patterns: Array) -> Array:

@@ -167,7 +167,7 @@ keep_bands = option(
     panel="Input",
     is_flag=True,
     rare=True,
-    help="Use all bands, also those marked as bad and those with one value in all pixels.",
+    help="Use all bands, also bad, constant and noisy ones (water vapour).",
 )
 # numpy's generators take no negative seed.
 seed = option(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from selfdict.model.solution import Solution
-    from selfdict.scene import RankAdvice, UnmixResult
+    from selfdict.scene import Patch, RankAdvice, UnmixResult
     from selfdict.scene.result import Comparison
 
 
@@ -43,6 +43,8 @@ def run_record(
         "relative_error": result.relative_error,
         "pixel_error": result.pixel_error,
         "negative_values": None,
+        "fit": None,
+        "unexplained": [_patch(patch) for patch in result.unexplained],
         "groups": _groups(result),
         **_solution(result.solution),
         "check": None,
@@ -58,6 +60,13 @@ def run_record(
         record["names"] = match_records(result.identification, result.labels)
     if result.negative is not None:
         record["negative_values"] = asdict(result.negative) | {"treatment": "used as they are"}
+    if result.fit is not None:
+        record["fit"] = {
+            "headline": result.fit.headline,
+            "sentences": result.fit.sentences,
+            "is_sound": result.fit.is_sound,
+            "noise": result.fit.noise,
+        }
     if result.check is not None:
         record["check"] = asdict(result.check)
     if result.preflight is not None:
@@ -66,6 +75,18 @@ def run_record(
     if result.rank_advice is not None:
         record["rank_advice"] = rank_record(result.rank_advice)
     return record
+
+
+def _patch(patch: "Patch") -> dict[str, Any]:
+    """Return where pixels are not explained, and what their spectrum would gain."""
+    row, column = patch.pixels[0].tolist()
+    return {
+        "row": row,
+        "column": column,
+        "pixels": len(patch.pixels),
+        "share": patch.share,
+        "error": patch.error,
+    }
 
 
 def _input(source: Source, scene: "xr.DataArray") -> dict[str, Any]:

@@ -27,8 +27,15 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
     )
     if record["parameters"]["endmembers"] == "average":
         sentence += f" with group averages, {percent(record['pixel_error'])} with single pixels"
+        if record["pixel_error"] < record["relative_error"]:
+            sentence += " (pixels are chosen for a small error, averages for a typical spectrum)"
     if record["gap"] is not None:
         sentence += f", certified gap {within(record['gap'])}"
+    # First of all: what follows is worth little if the model does not fit.
+    if record["fit"] is not None and not record["fit"]["is_sound"]:
+        print_line(record["fit"]["headline"])
+        for words in record["fit"]["sentences"]:
+            print_line(words)
     if record["rank_advice"] is not None:
         print_line(record["rank_advice"]["sentences"][0])
     print_line(sentence)
@@ -37,6 +44,13 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
     if record["check"] is not None:
         gap = within(record["check"]["gap"])
         print_line(f"for all pixels the best possible value is at most {gap} below the one reached")
+    if record["unexplained"]:
+        n_pixels = sum(patch["pixels"] for patch in record["unexplained"])
+        share = percent(sum(patch["share"] for patch in record["unexplained"]))
+        print_line(
+            f"not explained: {len(record['unexplained'])} patches with {n_pixels:,} pixels and "
+            f"{share} of the squared error, see the residual in the report"
+        )
     # How the solver ended matters only if it ended before the tolerance was reached.
     if record["status"] not in (None, "converged", "exact"):
         print_line(record["status_in_words"])

@@ -72,7 +72,7 @@ def guess_layout(
         return names, f"{_taken(shape, names)}: as many bands as wavelengths"
     axis = None
     if load is not None and min(shape) >= _FEWEST_VALUES:
-        axis = _axis_of_similar_spectra(load(middle_of(shape)))
+        axis = axis_of_similar_spectra(load(middle_of(shape)))
     if axis is not None:
         names = _with_bands_at(axis)
         return names, (
@@ -111,7 +111,7 @@ def middle_of(shape: tuple[int, ...]) -> tuple[slice, ...]:
     return tuple(window)
 
 
-def _axis_of_similar_spectra(window: Array) -> int | None:
+def axis_of_similar_spectra(window: Array) -> int | None:
     """Return the axis along which three vectors explain all others best, None if it is not clear.
 
     A scene holds a few materials, so that its spectra lie near a space of few dimensions. Its rows

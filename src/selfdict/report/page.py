@@ -34,7 +34,13 @@ from selfdict.report.pictures import (
     rgb_png,
 )
 from selfdict.report.probe import Pixels
-from selfdict.report.tables import comparison_rows, dominant, match_rows, material_rows
+from selfdict.report.tables import (
+    comparison_rows,
+    dominant,
+    match_rows,
+    material_rows,
+    patch_rows,
+)
 from selfdict.scene.staging import staged
 
 # For annotations only: the page itself needs no xarray.
@@ -202,6 +208,8 @@ def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
         "n_bands": len(positions),
         "matches": match_rows(result, x_axis),
         "residual_rows": _residual_rows(maps),
+        "patches": patch_rows(result, maps, radius),
+        "patches_note": words.patches_sentence(result),
         "data": data,
         **pictures,
     }

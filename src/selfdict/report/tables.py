@@ -13,6 +13,8 @@ from selfdict.report.facts import band_axis, material_names, method_name
 from selfdict.report.pictures import Maps, class_png
 from selfdict.scene.exports import dominant_materials
 
+_MOST_PATCHES = 8  # that are shown
+
 # For annotations only.
 if TYPE_CHECKING:
     from selfdict.scene import UnmixResult
@@ -24,7 +26,7 @@ def material_rows(
 ) -> list[dict[str, Any]]:
     """Return what the page shows of each material; ``radius`` is that of the marks on the image."""
     names = material_names(result)
-    points, labels = _marks(result, maps, radius)
+    points, labels = _marks(result.pixels, maps, radius)
     rows = []
     for k, style in enumerate(line_styles(len(names))):
         row: dict[str, Any] = {
@@ -59,11 +61,11 @@ def material_rows(
     return rows
 
 
-def _marks(result: "UnmixResult", maps: Maps, radius: float) -> tuple[Array, Array]:
+def _marks(pixels: Array, maps: Maps, radius: float) -> tuple[Array, Array]:
     """Return the centres of the marked pixels in the thinned image, and the places of labels."""
     height, width = maps.image(maps.valid).shape
     # x comes first in an image.
-    points = (result.pixels[:, ::-1] + 0.5) / maps.image_scale
+    points = (pixels[:, ::-1] + 0.5) / maps.image_scale
     # 2.4 radii from the centre, so that a number does not touch the circle of its mark.
     labels = label_positions(points, width, height, 2.4 * radius)
     # Digits beyond these cannot be seen and would only enlarge the page.
@@ -81,6 +83,33 @@ def _curves(result: "UnmixResult", k: int, x_axis: Axis, y_axis: Axis) -> dict[s
         high = y_axis.position(spectrum + spread)
         band = svg_band(x, low, high)
     return {"path": svg_path(x, y_axis.position(spectrum)), "band": band}
+
+
+def patch_rows(result: "UnmixResult", maps: Maps, radius: float) -> list[dict[str, Any]]:
+    """Return what the page shows of the patches that are not explained, the first few of them."""
+    patches = result.unexplained[:_MOST_PATCHES]
+    if not patches:
+        return []
+    points, labels = _marks(np.array([patch.pixels[0] for patch in patches]), maps, radius)
+    rows = []
+    for patch, point, label in zip(patches, points, labels):
+        error = ""
+        if patch.error is not None:
+            error = words.percent(patch.error)
+        rows.append(
+            {
+                "x": point[0],
+                "y": point[1],
+                "label_x": label[0],
+                "label_y": label[1],
+                "row": int(patch.pixels[0, 0]),
+                "column": int(patch.pixels[0, 1]),
+                "size": f"{len(patch.pixels):,}",
+                "share": words.percent(patch.share),
+                "error": error,
+            }
+        )
+    return rows
 
 
 def match_rows(result: "UnmixResult", x_axis: Axis) -> list[dict[str, Any]]:

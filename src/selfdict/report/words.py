@@ -182,6 +182,17 @@ def residual_sentence(result: "UnmixResult") -> str:
     )
 
 
+def patches_sentence(result: "UnmixResult") -> str:
+    """Return how much of the scene is in patches that are not explained."""
+    n_pixels = sum(len(patch.pixels) for patch in result.unexplained)
+    share = sum(patch.share for patch in result.unexplained)
+    return (
+        f"{len(result.unexplained)} patches with {n_pixels:,} pixels hold {percent(share)} of the "
+        "squared error. A patch is marked at its largest residual; it may be another material, "
+        "shade, a cloud or faulty pixels."
+    )
+
+
 def brightness_sentence(brightness: Array) -> str:
     """Return what the map of brightness shows; ``brightness`` is that of the pixels with data."""
     low, high = np.percentile(brightness, [5, 95])

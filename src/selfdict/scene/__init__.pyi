@@ -12,6 +12,8 @@ from selfdict.scene.exports import write_pixels as write_pixels
 from selfdict.scene.files import read_scene as read_scene
 from selfdict.scene.files import write_scene as write_scene
 from selfdict.scene.files import write_spectra as write_spectra
+from selfdict.scene.fit import Fit as Fit
+from selfdict.scene.fit import Patch as Patch
 from selfdict.scene.identification import Identification as Identification
 from selfdict.scene.identification import Match as Match
 from selfdict.scene.identification import identify as identify

@@ -17,8 +17,9 @@ from selfdict.readout.signal import Signal, measure_signal
 from selfdict.reductions.recipe import N_CLUSTERS
 from selfdict.scene.blocks import stored_block
 from selfdict.scene.choose import choose
+from selfdict.scene.fitting import FitBlock, Totals
 from selfdict.scene.inspection import Preflight
-from selfdict.scene.maps import FitBlock, Totals, fit_task
+from selfdict.scene.maps import fit_task
 from selfdict.scene.model import scene_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions
 from selfdict.scene.passes import Block, over_blocks

@@ -3,12 +3,19 @@
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 
 from selfdict._validation import Array
+from selfdict.files.axes import axis_of_similar_spectra, middle_of
 from selfdict.scene.blocks import FEWEST_BANDS, is_all_zero, is_impossible, stored_block
 from selfdict.scene.metadata import declared_nodata, scaling_of
 from selfdict.scene.passes import Block
 
+# Pairs of neighbouring pixels in a strip, from which the noise is estimated, and the most strips of
+# a block: more would take time, and tell no more.
+_LEAST_PAIRS = 64
+_MOST_STRIPS = 8
+_LEAST_ALONG_AXIS = 8  # values, to tell whether an axis is the bands
 # Share of the bands in which a pixel with data has a value. Outside the image a few faulty bands
 # may hold a number, and inside it one of two detectors may be missing.
 _LEAST_SHARE = 0.25
@@ -35,7 +42,10 @@ class BandStatistics:
     highest: Array
     n_highest: Array  # (n_bands,), how often the highest value occurs
     n_negative: Array  # (n_bands,), physical values below zero
-    squares: Array  # (n_bands,), sum of the squares of the physical values
+    sums: Array  # (n_bands,), of the physical values
+    squares: Array  # (n_bands,), of their squares
+    noise: Array  # (k, n_bands), variances of the noise in each of k strips of the image
+    spectral_axis: int | None  # along which vectors are most alike; None if that is not clear
 
     def __add__(self, other: "BandStatistics") -> "BandStatistics":
         """Return the statistics of two sets of pixels together."""
@@ -44,6 +54,7 @@ class BandStatistics:
         others = np.where(other.highest == highest, other.n_highest, 0)
         # Squares of damaged values may be infinite.
         with np.errstate(over="ignore"):
+            sums = self.sums + other.sums
             squares = self.squares + other.squares
         return BandStatistics(
             n_masked=self.n_masked + other.n_masked,
@@ -58,7 +69,10 @@ class BandStatistics:
             highest=highest,
             n_highest=own + others,
             n_negative=self.n_negative + other.n_negative,
+            sums=sums,
             squares=squares,
+            noise=np.concatenate([self.noise, other.noise]),
+            spectral_axis=self.spectral_axis,
         )
 
     @property
@@ -66,6 +80,21 @@ class BandStatistics:
         """Root mean square of the physical values of each band; 0 without values, (n_bands,)."""
         with np.errstate(over="ignore"):
             return np.sqrt(self.squares / np.maximum(self.n_values, 1))
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviation of the physical values of each band, (n_bands,)."""
+        with np.errstate(all="ignore"):
+            means = self.sums / np.maximum(self.n_values, 1)
+            return np.sqrt(np.maximum(self.root_mean_squares**2 - means**2, 0.0))
+
+    @property
+    def noise_levels(self) -> Array:
+        """Standard deviation of the noise of each band; NaN if there are too few pixels."""
+        if not len(self.noise):
+            return np.full(self.noise.shape[1], np.nan)
+        # of the strips: a few damaged pixels spoil one of them
+        return np.asarray(np.sqrt(np.median(self.noise, axis=0)))
 
 
 def examine_block(block: Block) -> BandStatistics:
@@ -87,6 +116,7 @@ def examine_block(block: Block) -> BandStatistics:
             is_uniform[:] = False
         usual = inside & has_data & ~is_uniform & ~left_out
         bands = _examine_bands(raw, usual, nodata, *scaling_of(scene))
+        noise = _noise_of_strips(scene, raw, usual)
     return BandStatistics(
         n_masked=int(np.count_nonzero(~inside)),
         n_empty=int(np.count_nonzero(inside & ~has_data)),
@@ -96,6 +126,8 @@ def examine_block(block: Block) -> BandStatistics:
         uniform_value=float(np.min(lowest[is_uniform], initial=np.inf)),
         n_pixels=int(np.count_nonzero(usual)),
         **bands,
+        noise=noise,
+        spectral_axis=_spectral_axis(block, raw),
     )
 
 
@@ -109,6 +141,7 @@ def _examine_bands(
     n_values = np.zeros(n_bands, dtype=np.int64)
     n_highest = np.zeros(n_bands, dtype=np.int64)
     n_negative = np.zeros(n_bands, dtype=np.int64)
+    sums = np.zeros(n_bands)
     squares = np.zeros(n_bands)
     for band, stored in enumerate(raw):
         values = stored[usual & _is_present(stored, nodata)]
@@ -120,6 +153,7 @@ def _examine_bands(
         n_highest[band] = np.count_nonzero(values == values.max())
         physical = values.astype(np.float64) * gain[band] + offset[band]
         n_negative[band] = np.count_nonzero(physical < 0)
+        sums[band] = physical.sum()
         squares[band] = physical @ physical
     return {
         "n_values": n_values,
@@ -127,6 +161,7 @@ def _examine_bands(
         "highest": highest,
         "n_highest": n_highest,
         "n_negative": n_negative,
+        "sums": sums,
         "squares": squares,
     }
 
@@ -154,3 +189,61 @@ def _ranges_of_pixels(raw: Array, nodata: float | None) -> tuple[Array, Array, A
         np.maximum(highest, values, out=highest, where=present)
         n_values += present
     return lowest, highest, n_values
+
+
+def _spectral_axis(block: Block, raw: Array) -> int | None:
+    """Return along which axis vectors are most alike, by the first block of a scene."""
+    shape = block.scene.shape
+    if block.number > 0 or min(shape) < _LEAST_ALONG_AXIS:
+        return None
+    if "wavelength" in block.scene.coords and shape[0] not in shape[1:]:
+        return None  # there are as many wavelengths as bands
+    return axis_of_similar_spectra(raw.reshape(shape)[middle_of(shape)])
+
+
+def _noise_of_strips(scene: xr.DataArray, raw: Array, usual: Array) -> Array:
+    """Return the variance of the noise of each band in some strips of a block, (k, n_bands).
+
+    Noise is what neither the pixel on the left nor the neighbouring bands tell: differences of
+    neighbouring pixels are regressed on the same differences in the bands beside. Edges between
+    materials are alike in neighbouring bands, and noise is not.
+    """
+    n_bands, n_rows, n_columns = scene.shape
+    cube = raw.reshape(scene.shape)
+    is_usual = usual.reshape(n_rows, n_columns)
+    is_pair = is_usual[:, 1:] & is_usual[:, :-1]
+    n_strips = min(_MOST_STRIPS, int(is_pair.sum()) // _LEAST_PAIRS, n_rows)
+    if n_bands < FEWEST_BANDS or n_strips == 0:
+        return np.zeros((0, n_bands))
+    gain, _ = scaling_of(scene)
+    found = []
+    for rows in np.array_split(np.arange(n_rows), n_strips):
+        # some rows of each strip are enough
+        rows = rows[: 1 + 2 * _LEAST_PAIRS // n_columns]
+        pairs = is_pair[rows]
+        if pairs.sum() < _LEAST_PAIRS // 2:
+            continue
+        values = cube[:, rows].astype(np.float64)
+        steps = np.diff(values, axis=2)[:, pairs] * gain[:, None]
+        steps[~np.isfinite(steps)] = 0.0
+        found.append(_noise_of_steps(steps))
+    return np.array(found).reshape(-1, n_bands)
+
+
+def _noise_of_steps(steps: Array) -> Array:
+    """Return the variance of the noise of bands from differences of pixels (n_bands, n)."""
+    n_bands = len(steps)
+    products = steps @ steps.T / steps.shape[1]
+    numbers = np.arange(n_bands)
+    left = np.where(numbers == 0, 2, numbers - 1)
+    right = np.where(numbers == n_bands - 1, n_bands - 3, numbers + 1)
+    beside = np.stack([left, right], axis=1)
+    normal = products[beside[:, :, None], beside[:, None, :]]
+    # bands without values have no products
+    trace = np.trace(normal, axis1=1, axis2=2)
+    normal = normal + (1e-9 * trace + np.finfo(float).tiny)[:, None, None] * np.eye(2)
+    across = products[numbers[:, None], beside]
+    weights = np.linalg.solve(normal, across[:, :, None])[:, :, 0]
+    left_over = products[numbers, numbers] - (weights * across).sum(axis=1)
+    # two pixels, and the bands beside, have noise of their own
+    return np.asarray(np.maximum(left_over, 0.0) / (2 * (1 + (weights**2).sum(axis=1))))

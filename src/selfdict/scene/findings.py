@@ -10,6 +10,11 @@ from selfdict._validation import Array
 from selfdict.scene.band_statistics import BandStatistics
 from selfdict.scene.metadata import band_numbers, declared_nodata, notes_of, scaling_of
 
+# Kinds of findings after which a result may be meaningless.
+_FAULTS = ("wrong scale", "axes", "undeclared no data", "noise", "range")
+_NOISY = "holds much more noise than the others"
+_NOISY_BANDS = "hold much more noise than the others"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -26,6 +31,11 @@ class Finding:
     kind: str
     sentence: str
 
+    @property
+    def is_fault(self) -> bool:
+        """Whether the data seem wrong: a result may be meaningless."""
+        return self.kind in _FAULTS
+
 
 @dataclass(frozen=True)
 class Look:
@@ -36,6 +46,7 @@ class Look:
     used: Array
     dead: Array
     marked: Array
+    noisy: Array
 
     @property
     def ranges(self) -> tuple[Array, Array]:
@@ -45,6 +56,28 @@ class Look:
             ends = np.stack([self.statistics.lowest, self.statistics.highest]) * gain + offset
         # A negative gain exchanges the two.
         return ends.min(axis=0), ends.max(axis=0)
+
+    @property
+    def usual(self) -> Array:
+        """The used bands that have values, and not one value only, (n_bands,)."""
+        return np.asarray(self.used & ~self.dead & (self.statistics.n_values > 0))
+
+    @property
+    def typical(self) -> float | None:
+        """The root mean square of the values of a typical band; None for one or two bands."""
+        if self.usual.sum() < 3:
+            return None
+        return float(np.median(self.statistics.root_mean_squares[self.usual]))
+
+    def range_of(self, chosen: Array) -> str:
+        """Return the wavelengths of the chosen bands as text; empty without any."""
+        if "wavelength" not in self.scene.coords:
+            return ""
+        numbers = np.flatnonzero(chosen)
+        runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+        wavelength = self.scene["wavelength"].values
+        texts = [f"{wavelength[run[0]]:.0f}–{wavelength[run[-1]]:.0f}" for run in runs]
+        return f" ({', '.join(texts[:6])} nm)"
 
     def bands(self, chosen: Array) -> str:
         """Return the numbers of the chosen bands (booleans) as text."""
@@ -66,12 +99,37 @@ def _scale(look: Look) -> Iterator[str]:
         if look.scene.dtype.kind in "iu":
             yield f"values are used as they are stored ({look.scene.dtype}): no scale is declared"
         return
-    sentence = f"values are the stored ones times {_one_or_range(gain)}"
+    sentence = f"stored values are multiplied by {_one_or_range(gain)}"
     if (offset != 0).any():
-        sentence += f" plus {_one_or_range(offset)}"
+        sentence += f", then {_one_or_range(offset)} is added"
     if np.ptp(gain) > 0 or np.ptp(offset) > 0:
         sentence += ", different for each band"
     yield sentence
+
+
+def _wrong_scale(look: Look) -> Iterator[str]:
+    gain, _ = scaling_of(look.scene)
+    typical = look.typical
+    if typical is None or (gain == 1).all():
+        return
+    if typical > 2:
+        yield (
+            f"a typical value is {typical:.4g} after scaling: right for radiance, too high for "
+            "reflectance, which is 0 to 1"
+        )
+    if 0 < typical < 1e-3:
+        yield f"a typical value is {typical:.4g} after scaling: too low for reflectance"
+
+
+def _axes(look: Look) -> Iterator[str]:
+    axis = look.statistics.spectral_axis
+    if axis in (None, 0):
+        return
+    along = ("bands", "rows", "columns")[axis or 0]
+    yield (
+        f"values along the {along} are more alike than spectra: the axes may be exchanged "
+        "(layout=…, --layout)"
+    )
 
 
 def _one_or_range(values: Array) -> str:
@@ -95,6 +153,11 @@ def _no_data(look: Look) -> Iterator[str]:
         verb = _agree(statistics.n_empty, "is", "are")
         count = f"{statistics.n_empty:,} of {n_all:,} pixels"
         yield f"{count} {verb} left out: {reason} in all bands, or in most"
+
+
+def _undeclared_no_data(look: Look) -> Iterator[str]:
+    statistics = look.statistics
+    n_all = look.scene.sizes["y"] * look.scene.sizes["x"]
     if statistics.n_impossible:
         pixels = _agree(statistics.n_impossible, "pixel holds", "pixels hold")
         value = f"{statistics.impossible_value:.6g}"
@@ -113,6 +176,10 @@ def _no_data(look: Look) -> Iterator[str]:
             f"{_agree(statistics.n_uniform, 'is', 'are')} used; "
             "if it marks missing data, declare it by nodata=… (--no-data)"
         )
+
+
+def _missing_values(look: Look) -> Iterator[str]:
+    statistics = look.statistics
     n_missing = np.where(look.used, statistics.n_pixels - statistics.n_values, 0)
     if n_missing.any():
         lacking = n_missing > 0
@@ -145,6 +212,18 @@ def _dead_bands(look: Look) -> Iterator[str]:
         )
 
 
+def _noisy_bands(look: Look) -> Iterator[str]:
+    left_out = look.noisy & ~look.used
+    if left_out.any():
+        yield _left_out_or_used(look, left_out, _NOISY, _NOISY_BANDS) + look.range_of(left_out)
+
+
+def _noise(look: Look) -> Iterator[str]:
+    used = look.noisy & look.used
+    if used.any():
+        yield _left_out_or_used(look, used, _NOISY, _NOISY_BANDS) + look.range_of(used)
+
+
 def _left_out_or_used(look: Look, chosen: Array, singular: str, plural: str) -> str:
     n = int(chosen.sum())
     outcome = "left out"
@@ -158,17 +237,10 @@ def _left_out_or_used(look: Look, chosen: Array, singular: str, plural: str) -> 
 
 def _out_of_range(look: Look) -> Iterator[str]:
     lowest, highest = look.ranges
-    usual = look.used & ~look.dead & (look.statistics.n_values > 0)
-    # One or two bands have no typical value.
-    if usual.sum() < 3:
+    usual = look.usual
+    typical = look.typical
+    if typical is None:
         return
-    typical = float(np.median(look.statistics.root_mean_squares[usual]))
-    gain, _ = scaling_of(look.scene)
-    if (gain != 1).any() and typical > 2:
-        yield (
-            f"a typical value is {typical:.4g} after scaling: right for radiance, too high for "
-            "reflectance, which is 0 to 1"
-        )
     # Noise in dark bands is a small part of what other bands hold.
     below = usual & (lowest < -0.5 * typical)
     # If most bands are like that, the values are signed, such as differences.
@@ -241,9 +313,15 @@ def _wavelengths(look: Look) -> Iterator[str]:
 
 _SEARCHES: dict[str, Callable[[Look], Iterator[str]]] = {
     "scale": _scale,
+    "wrong scale": _wrong_scale,
+    "axes": _axes,
     "no data": _no_data,
+    "undeclared no data": _undeclared_no_data,
+    "missing values": _missing_values,
     "bad bands": _marked_bands,
     "dead bands": _dead_bands,
+    "noisy bands": _noisy_bands,
+    "noise": _noise,
     "range": _out_of_range,
     "negative values": _negative,
     "saturation": _saturated,

@@ -1,6 +1,8 @@
 """Passes over a scene block by block: in this process, or on the workers of a dask cluster."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -15,25 +17,13 @@ _BLOCKS_PER_GROUP = 256  # blocks whose dask tasks are separated from all others
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows and columns of a scene, whose values are read on use.
+    """Some rows and columns of a scene, whose values are read on use."""
 
-    Attributes
-    ----------
-    number : int
-        Of the block, counted from 0 over the scene.
-    rows, columns : slice
-        Where the block lies in the scene.
-    width : int
-        Number of columns of the whole scene.
-    scene : xarray.DataArray
-        The block as a scene of its own.
-    """
-
-    number: int
-    rows: slice
+    number: int  # counted from 0 over the scene
+    rows: slice  # where the block lies in the scene
     columns: slice
-    width: int
-    scene: xr.DataArray
+    width: int  # number of columns of the whole scene
+    scene: xr.DataArray  # the block as a scene of its own
 
     @property
     def pixels(self) -> Array:
@@ -61,7 +51,7 @@ def over_blocks(
     """
     parts = blocks(scene)
     if client is None:
-        answers: Iterator[Answer] = map(task, _cut(scene, parts))
+        answers: Iterator[Answer] = map(task, _read_ahead(_cut(scene, parts)))
     else:
         # Imported here, since dask.distributed is optional.
         from selfdict.backends.dask_ import map_blocks
@@ -97,7 +87,7 @@ def run_on_blocks(
     wanted = set(numbers)
     if client is None:
         chosen = (block for block in _cut(scene, blocks(scene)) if block.number in wanted)
-        for block, part in zip(chosen, parts):
+        for block, part in zip(_read_ahead(chosen), parts):
             yield task(block, part)
         return
     from selfdict.backends.dask_ import map_blocks
@@ -111,6 +101,22 @@ def _cut(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> Iterator[Bloc
     width = scene.sizes["x"]
     for number, (rows, columns) in enumerate(parts):
         yield Block(number, rows, columns, width, scene.isel(y=rows, x=columns))
+
+
+def _read_ahead(cut: Iterator[Block]) -> Iterator[Block]:
+    """Yield blocks whose values are in memory; the next one is read while one is used."""
+    with ThreadPoolExecutor(1) as reader:
+        coming: deque[Future[Block]] = deque()
+        for block in cut:
+            coming.append(reader.submit(_loaded, block))
+            if len(coming) > 1:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
+
+
+def _loaded(block: Block) -> Block:
+    return replace(block, scene=block.scene.compute())
 
 
 def _cut_to_pickle(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> Iterator[Block]:

@@ -14,9 +14,10 @@ from selfdict.model.solution import Solution
 from selfdict.readout.groups import reasons
 from selfdict.readout.proof import Proof
 from selfdict.scene.advice import RankAdvice
+from selfdict.scene.fit import Fit, Patch
+from selfdict.scene.fitting import NegativeValues
 from selfdict.scene.identification import Identification
 from selfdict.scene.inspection import Preflight
-from selfdict.scene.maps import NegativeValues
 from selfdict.scene.metadata import without_notes
 from selfdict.scene.whole import SceneCheck
 
@@ -138,6 +139,11 @@ class UnmixResult:
         Why this number of endmembers was taken, if it was not given.
     skipped : tuple of str
         What was left out because of a time limit.
+    fit : Fit or None
+        Whether the model describes the scene, and what seems wrong with the data.
+    unexplained : tuple of Patch
+        Connected pixels whose residuals stand out from the noise, the largest errors first: other
+        materials, shade, clouds or faulty pixels.
     comparison : tuple of Comparison
         What the methods to compare with found, if there are any.
     scene : xarray.DataArray (band, y, x) or None
@@ -176,6 +182,8 @@ class UnmixResult:
     skipped: tuple[str, ...] = ()
     comparison: tuple[Comparison, ...] = ()
     scene: xr.DataArray | None = None
+    fit: Fit | None = None
+    unexplained: tuple[Patch, ...] = ()
 
     def __repr__(self) -> str:
         return _text(self)
@@ -283,7 +291,10 @@ def facts(result: UnmixResult) -> dict[str, str]:
     """Return what there is to say about a result; no map is read."""
     n_rows, n_columns = result.residual.shape
     parameters = result.parameters
-    described = {
+    described = {}
+    if result.fit is not None:
+        described["fit"] = " ".join([result.fit.headline, *result.fit.sentences])
+    described |= {
         "scene": f"{n_rows:,} × {n_columns:,} pixels, {result.endmembers.sizes['band']} bands used",
         "method": str(parameters.get("method")),
         "endmembers": _endmembers_in_words(result),
@@ -363,6 +374,8 @@ def _attributes(result: UnmixResult) -> dict[str, Any]:
     attributes: dict[str, Any] = {"relative_error": result.relative_error}
     if result.gap is not None:
         attributes["certified_gap"] = result.gap
+    if result.fit is not None:
+        attributes["fit"] = result.fit.headline
     if result.proof is not None:
         attributes["proof"] = result.proof.sentence
     for name in ("method", "endmembers", "abundances"):

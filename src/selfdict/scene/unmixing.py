@@ -15,6 +15,7 @@ from selfdict.compute.deadline import Announcer
 from selfdict.files.grid import to_map
 from selfdict.scene.advice import advise
 from selfdict.scene.choose import Choice, choose, choose_others
+from selfdict.scene.fit import Fit, unexplained_patches
 from selfdict.scene.identification import identify
 from selfdict.scene.inspection import Preflight
 from selfdict.scene.maps import Maps, fit_in_time, fit_task, map_scene
@@ -161,6 +162,8 @@ def unmix_scene(
         identification = identify(endmembers, options.names)
         notes += identification.notes
     return UnmixResult(
+        fit=Fit.of(maps, len(choice.chosen), plan.preflight),
+        unexplained=unexplained_patches(maps, choice.U),
         endmembers=endmembers,
         scene=plan.scene,
         **_places(choice, maps, plan.scene),

@@ -1,0 +1,180 @@
+"""Noise per band, the verdict on the fit, and what is not explained, on scenes of known faults."""
+
+import numpy as np
+import pytest
+
+from selfdict.datasets import make_scene
+from selfdict.scene import build_library, build_scene, preflight, unmix
+from selfdict.scene.fit import Fit, patch_map
+
+NOISE = 0.01
+
+
+@pytest.fixture(scope="module")
+def scene():
+    truth = make_scene((40, 40), 100, 4, noise=NOISE, n_outliers=0, border=0, random_state=0)
+    return truth.scene.drop_vars("good_band")
+
+
+def in_water(scene):
+    wavelength = scene.wavelength.values
+    first = (wavelength >= 1340) & (wavelength <= 1445)
+    second = (wavelength >= 1790) & (wavelength <= 1955)
+    return first | second
+
+
+@pytest.fixture(scope="module")
+def wet(scene):
+    """The scene with nothing but noise in water vapour."""
+    bands = in_water(scene)
+    values = scene.values.copy()
+    values[bands] = np.random.default_rng(0).uniform(0, 1.5, values[bands].shape)
+    return scene.copy(data=values)
+
+
+def test_the_noise_of_each_band_is_that_which_was_added(scene):
+    rng = np.random.default_rng(0)
+    rising = np.linspace(0.001, 0.05, scene.sizes["band"])
+    noise = rising[:, None, None] * rng.standard_normal(scene.shape)
+    clean = make_scene((40, 40), 100, 4, noise=0, n_outliers=0, border=0, random_state=0).scene
+    look = preflight(clean.drop_vars("good_band") + noise, keep_bands=True)
+    ratio = look.noise / rising
+    assert np.median(ratio) == pytest.approx(1, abs=0.1)
+    assert (ratio > 0.6).all()
+
+
+def test_clean_bands_in_water_vapour_are_used():
+    clean = make_scene((40, 40), 100, 4, noise=0, n_outliers=0, border=0, random_state=0).scene
+    scene = clean.drop_vars("good_band")
+    levels = scene.values.mean(axis=(1, 2), keepdims=True)
+    noise = 0.002 * levels * np.random.default_rng(0).standard_normal(scene.shape)
+    assert preflight(scene.copy(data=scene.values + noise)).used.all()
+
+
+def test_noise_in_water_vapour_is_named_and_left_out(wet):
+    look = preflight(wet)
+    np.testing.assert_array_equal(~look.used, in_water(wet))
+    (sentence,) = look.sentences
+    assert "left out: 46–50, 67–74 (1355–1439, 1800–1948 nm)" in sentence
+    clean = unmix(wet.isel(band=~in_water(wet)), 4)
+    result = unmix(wet, 4)
+    assert result.relative_error == pytest.approx(clean.relative_error, rel=1e-3)
+    assert result.fit.is_sound
+
+
+def test_noise_that_is_kept_is_the_headline(wet):
+    kept = unmix(wet, 4, keep_bands=True)
+    assert kept.relative_error > 0.3
+    assert kept.fit.is_poor
+    assert "46–50, 67–74" in kept.fit.faults[0]
+    # without wavelengths nothing is left out, and it is said all the same
+    unnamed = unmix(wet.drop_vars("wavelength"), 4)
+    assert unnamed.fit.is_poor
+    assert "46–50, 67–74" in unnamed.fit.faults[0]
+
+
+def test_a_good_fit(scene):
+    fit = unmix(scene, 4).fit
+    assert fit.is_sound
+    assert fit.noise == pytest.approx(NOISE, rel=0.2)
+
+
+def test_too_few_materials(scene):
+    assert unmix(scene, 1).fit.is_poor
+
+
+def wrong(scene, fault):
+    values = scene.values.copy()
+    known = {"wavelength": scene.wavelength.values}
+    if fault == "scale":
+        known["scale_factor"] = 0.1
+        values = np.round(10_000 * values).astype(np.int16)
+    elif fault == "axes":
+        values = np.ascontiguousarray(values.transpose(1, 2, 0))
+        known = {}
+    elif fault == "no data in some bands":
+        values[20:50, 10:20, 10:20] = -9999
+    elif fault == "no data in all bands":
+        values[:, 10:20, 10:20] = 65_535
+    return build_scene(values, **known)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("scale", "wrong scale"),
+        ("axes", "axes"),
+        ("no data in some bands", "range"),
+        ("no data in all bands", "undeclared no data"),
+    ],
+)
+def test_faulty_files(scene, fault, kind):
+    result = unmix(wrong(scene, fault), 4)
+    assert kind in [finding.kind for finding in result.preflight.findings if finding.is_fault]
+    assert not result.fit.is_sound
+    assert result.fit.headline != Fit(0.01, 0.01, 4).headline
+
+
+def test_much_noise_is_no_fault_of_the_model():
+    noisy = np.random.default_rng(0).random((50, 30, 30))
+    fit = unmix(build_scene(noisy), 2).fit
+    assert fit.error > 0.3
+    assert not fit.is_poor
+    assert not fit.is_sound
+
+
+@pytest.fixture(scope="module")
+def with_targets(scene):
+    """The scene with two sheets of a material that it does not hold, and a damaged pixel."""
+    values = scene.values.copy()
+    wavelength = scene.wavelength.values
+    sheet = 0.1 + 0.5 * (np.abs(wavelength - 900) < 150)
+    values[:, 5:9, 6:10] = sheet[:, None, None]
+    values[:, 30:32, 20:22] = 0.5 * values[:, 30:32, 20:22] + 0.5 * sheet[:, None, None]
+    values[:, 20, 35] = values[::-1, 20, 35]
+    rng = np.random.default_rng(1)
+    changed = scene.copy(data=values + 0.002 * rng.standard_normal(values.shape))
+    return changed, sheet
+
+
+@pytest.fixture(scope="module")
+def incomplete(with_targets):
+    """A library without the material of the sheets."""
+    changed, _ = with_targets
+    mask = np.zeros(changed.shape[1:], dtype=bool)
+    mask[5:9, 6:10] = True
+    found = unmix(changed, 4, mask=mask, endmembers="pixels").endmembers
+    return build_library(found.values, list("abcd"), found.wavelength.values)
+
+
+def as_set(pixels):
+    return {tuple(pixel) for pixel in pixels.tolist()}
+
+
+def test_unexplained_patches(with_targets, incomplete):
+    changed, sheet = with_targets
+    result = unmix(changed, 4, library=incomplete)
+    first, second = result.unexplained[:2]
+    assert as_set(first.pixels) == {(row, column) for row in range(5, 9) for column in range(6, 10)}
+    assert as_set(second.pixels) == {(30, 20), (30, 21), (31, 20), (31, 21)}
+    assert first.share > second.share
+    used = sheet[np.isin(changed.wavelength.values, result.endmembers.wavelength.values)]
+    np.testing.assert_allclose(first.spectrum, used, atol=0.01)
+    # as good as a run with this material among the endmembers
+    more = build_library(
+        np.vstack([incomplete.values, used]), list("abcde"), incomplete.wavelength.values
+    )
+    better = unmix(changed, 5, library=more, abundances="nnls").relative_error
+    assert better <= first.error * 1.001
+    assert first.error < 1.2 * better < result.relative_error
+    assert (patch_map(result.unexplained, result.residual) == 1).sum() == 16
+
+
+def test_blocks_give_the_same_patches(with_targets, incomplete, monkeypatch, tmp_path):
+    changed, _ = with_targets
+    expected = unmix(changed, 4, library=incomplete)
+    monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 2**16)
+    result = unmix(changed.chunk(y=7), 4, library=incomplete, maps=tmp_path / "maps")
+    assert len(result.unexplained) == len(expected.unexplained) > 0
+    for found, patch in zip(result.unexplained, expected.unexplained):
+        np.testing.assert_array_equal(found.pixels, patch.pixels)
