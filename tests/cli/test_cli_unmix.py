@@ -136,12 +136,13 @@ def formats(scene, folder):
 
 @pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
 def test_every_format_gives_the_same_pixels_and_maps(truth, tmp_path):
-    # .npy and .mat keep neither a no-data value nor marks of bad bands.
+    # .npy and .mat keep neither a no-data value nor wavelengths and marks of bad bands.
     scene = truth.scene.isel(y=slice(2, -2), x=slice(2, -2)).drop_vars("good_band")
-    expected = unmix(scene, 4, candidates=40, random_state=0)
+    expected = unmix(scene, 4, candidates=40, keep_bands=True, random_state=0)
+    options = ["--candidates", 40, "--no-compare", "--keep-bands"]
     for path, ending in formats(scene, tmp_path):
         out = tmp_path / f"out-{path.suffix[1:]}"
-        record = unmix_json(path, "-r", 4, "-o", out, "--candidates", 40, "--no-compare")
+        record = unmix_json(path, "-r", 4, "-o", out, *options)
         pixels = [[pixel["row"], pixel["column"]] for pixel in record["pure_pixels"]]
         assert pixels == expected.pixels.tolist(), path.name
         maps = read_scene(out / f"abundances{ending}").values
