@@ -119,6 +119,8 @@ def lead(result: "UnmixResult") -> str:
         subject = f"Mixtures of {r} {_SPECTRA[kind]}, scaled to each pixel's brightness, reproduce"
     if r == 1:
         subject = f"One {_SPECTRUM[kind]} reproduces"
+    if result.fit is not None and result.fit.is_poor:
+        return f"{result.fit.headline} {result.fit.sentences[0]}"
     return f"{subject} this scene with a relative error of {percent(result.relative_error)}."
 
 
