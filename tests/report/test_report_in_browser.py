@@ -10,6 +10,7 @@ from selfdict.datasets import make_scene
 from selfdict.report import write_report
 from selfdict.report.facts import band_labels
 from selfdict.scene import unmix
+from selfdict.scene.fit import Fit, Patch
 
 pytestmark = pytest.mark.browser
 HOSTILE = (
@@ -62,14 +63,14 @@ def test_everything_is_visible(visit):
         assert box["width"] > 400
         assert box["height"] > 50
     images = page.locator("img").all()
-    # three abundance maps, the prevailing material, uncertainty, brightness and residual
-    assert len(images) == 7
+    # three abundance maps, the dominant material, uncertainty and brightness
+    assert len(images) == 6
     for image in images:
         assert image.is_visible()
         assert image.evaluate(
             "image => [image.complete, image.naturalWidth, image.naturalHeight]"
         ) == [True, 30, 20]
-    assert page.locator("svg.image .mark").count() == 3
+    assert page.locator("#scene svg.image .mark").count() == 3
     assert "0.004\u00a0%" in page.locator("#proven").inner_text()
 
 
@@ -224,7 +225,7 @@ def mixture():
     return unmix(truth.scene, 3, random_state=0), truth.scene
 
 
-@pytest.mark.parametrize("which", ["svg.image", "#dominant img", ".maps img", "#residual img"])
+@pytest.mark.parametrize("which", ["svg.image", "#dominant img", ".maps img", "#residual svg.image"])
 def test_a_click_on_any_map_shows_the_pixel(visit, mixture, which):
     result, scene = mixture
     page = visit(result, scene)
@@ -261,7 +262,7 @@ def test_the_keyboard_chooses_moves_zooms_and_closes(visit, mixture):
     for key in ("ArrowUp", "ArrowUp", "ArrowRight", "+"):
         page.keyboard.press(key)
     assert page.locator("#place").inner_text() == "Row 10, column 16"
-    wide = page.locator("#residual img").evaluate("image => image.getBoundingClientRect().width")
+    wide = page.locator("#residual svg.image").evaluate("image => image.getBoundingClientRect().width")
     frame = page.locator("#residual .frame").bounding_box()["width"]
     assert wide == pytest.approx(2 * frame, rel=0.01)
     page.keyboard.press("Escape")
@@ -291,7 +292,7 @@ def test_names_and_colours_are_kept_in_the_address(visit, mixture, browser):
 
 def test_a_pixel_without_data_says_so(visit):
     page = visit(make_result())
-    image = page.locator("#residual img")
+    image = page.locator("#residual svg.image")
     image.scroll_into_view_if_needed()
     image.click(position={"x": 20, "y": 3})
     assert page.locator("#facts").inner_text().startswith("No data")
@@ -311,3 +312,15 @@ def test_a_notebook_shows_the_same_page(browser, mixture, tmp_path):
     assert str(result.explore()).count("<h1>") == 1
     assert faults == []
     page.close()
+
+
+def test_a_poor_fit_is_the_first_section_and_a_warning(visit):
+    fit = Fit(error=0.42, noise=0.02, n_materials=3)
+    patch = Patch(np.array([[5, 6], [5, 7]]), share=0.3)
+    page = visit(make_result(fit=fit, unexplained=(patch,)))
+    first = page.locator("main section").first
+    assert first.get_attribute("class") == "warning"
+    assert first.locator("h2").inner_text() == fit.headline
+    assert page.locator("#residual .mark").count() == 1
+    order = page.locator("main section").evaluate_all("all => all.map(each => each.id)")
+    assert order[:3] == ["fit", "found", "proven"]

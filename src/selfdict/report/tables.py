@@ -44,6 +44,7 @@ def material_rows(
             "mean": words.amount(result, float(maps.abundances[k][maps.valid].mean())),
             "error": "",
             "needed": "not proven",
+            "reason": words.spectrum_reason(result, k),
             **_curves(result, k, x_axis, y_axis),
         }
         if result.coordinates is not None:

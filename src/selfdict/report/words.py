@@ -124,6 +124,18 @@ def lead(result: "UnmixResult") -> str:
     return f"{subject} this scene with a relative error of {percent(result.relative_error)}."
 
 
+def spectrum_reason(result: "UnmixResult", k: int) -> str:
+    """Return what the spectrum of a material is, and why."""
+    if result.atoms is not None:
+        return "spectrum of the library"
+    if spectrum_kind(result) == "pixels" or result.counts is None:
+        return "single pixel"
+    count = int(result.counts[k])
+    if count == 1:
+        return "single pixel: few are alike"
+    return f"average of {count:,} pixels"
+
+
 def key_figures(
     result: "UnmixResult", errors: Array | None, bands: str
 ) -> list[tuple[str, str, str]]:
