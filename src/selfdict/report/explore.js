@@ -73,7 +73,7 @@
   // ----- how it is written ---------------------------------------------------------------------
   const short = (v, digits = 3) => String(Number(v.toPrecision(digits)));
   const nameOf = (k) => state.names[k] ?? data.names[k];
-  const amount = (v) => (pixels.inPercent ? short(100 * v) + " %" : short(v));
+  const amount = (v) => (pixels.inPercent ? Number((100 * v).toFixed(1)) + " %" : short(v));
   const margin = (v) => (v === null || v === undefined ? "" : " ± " + short(pixels.inPercent ? 100 * v : v, 2));
 
   function element(tag, text, attributes = {}) {

@@ -112,6 +112,8 @@ def typical_error(result: "UnmixResult", errors: Array) -> str:
 
 def lead(result: "UnmixResult") -> str:
     """Return the first sentence of the report."""
+    if result.fit is not None and not result.fit.is_sound:
+        return result.fit.headline
     kind = spectrum_kind(result)
     r = len(result.pixels)
     subject = f"Mixtures of {r} {_SPECTRA[kind]} reproduce"
