@@ -63,8 +63,8 @@ def test_everything_is_visible(visit):
         assert box["width"] > 400
         assert box["height"] > 50
     images = page.locator("img").all()
-    # three abundance maps, the dominant material, uncertainty and brightness
-    assert len(images) == 6
+    # three abundance maps, the dominant material, uncertainty, brightness and residual
+    assert len(images) == 7
     for image in images:
         assert image.is_visible()
         assert image.evaluate(
@@ -225,7 +225,7 @@ def mixture():
     return unmix(truth.scene, 3, random_state=0), truth.scene
 
 
-@pytest.mark.parametrize("which", ["svg.image", "#dominant img", ".maps img", "#residual svg.image"])
+@pytest.mark.parametrize("which", ["svg.image", "#dominant img", ".maps img", "#residual img"])
 def test_a_click_on_any_map_shows_the_pixel(visit, mixture, which):
     result, scene = mixture
     page = visit(result, scene)
@@ -262,7 +262,7 @@ def test_the_keyboard_chooses_moves_zooms_and_closes(visit, mixture):
     for key in ("ArrowUp", "ArrowUp", "ArrowRight", "+"):
         page.keyboard.press(key)
     assert page.locator("#place").inner_text() == "Row 10, column 16"
-    wide = page.locator("#residual svg.image").evaluate("image => image.getBoundingClientRect().width")
+    wide = page.locator("#residual img").evaluate("image => image.getBoundingClientRect().width")
     frame = page.locator("#residual .frame").bounding_box()["width"]
     assert wide == pytest.approx(2 * frame, rel=0.01)
     page.keyboard.press("Escape")
@@ -292,7 +292,7 @@ def test_names_and_colours_are_kept_in_the_address(visit, mixture, browser):
 
 def test_a_pixel_without_data_says_so(visit):
     page = visit(make_result())
-    image = page.locator("#residual svg.image")
+    image = page.locator("#residual img")
     image.scroll_into_view_if_needed()
     image.click(position={"x": 20, "y": 3})
     assert page.locator("#facts").inner_text().startswith("No data")
@@ -321,6 +321,6 @@ def test_a_poor_fit_is_the_first_section_and_a_warning(visit):
     first = page.locator("main section").first
     assert first.get_attribute("class") == "warning"
     assert first.locator("h2").inner_text() == fit.headline
-    assert page.locator("#residual .mark").count() == 1
+    assert page.locator("#residual .marks circle").count() == 1
     order = page.locator("main section").evaluate_all("all => all.map(each => each.id)")
     assert order[:3] == ["fit", "found", "proven"]
