@@ -106,7 +106,7 @@ def shares(
 def unit_shares(U: ArrayLike, M: ArrayLike) -> Array:
     """Return shares relative to spectra of unit length, which do not depend on their brightness.
 
-    Many published tables use them. They are no parts of an area: a dark material beside a bright
+    Many published tables use them. They are not parts of an area: next to a bright material, a dark
     one loses most of its share.
 
     Parameters

@@ -18,7 +18,7 @@ def make_midpoints(
 ) -> tuple[Array, Array, Array]:
     """Generate the middle point data of section 4.1 of the paper.
 
-    The entries of W are uniform, scaled such that its r columns sum to one. The other r(r−1)/2
+    The entries of W are uniform, scaled so that its r columns sum to one. The other r(r−1)/2
     columns of M are the middle points of all pairs of columns of W, moved away from the mean of W
     such that ‖N‖_F = ``noise``. The columns of M are permuted.
 

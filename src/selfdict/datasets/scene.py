@@ -247,7 +247,7 @@ def load_indian_pines() -> "xr.DataArray":
     ModuleNotFoundError
         If tensorly is not installed.
     FileNotFoundError
-        If its version carries no such file.
+        If the installed version has no such file.
     """
     xarray = optional("xarray")
     # found without importing tensorly, which takes seconds and is not needed

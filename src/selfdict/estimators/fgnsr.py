@@ -48,8 +48,8 @@ class FGNSR(SelfDictionaryEstimator):
     """Select the points whose cone contains all the others, by nonnegative sparse regression.
 
     Model (6) of the paper, min ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, is solved to a certified gap,
-    and the points are read out of X. The data may contain negative entries. With a ``dictionary``
-    the atoms of that are selected: those whose cone comes nearest to all the points.
+    and the points are selected from X. The data may contain negative entries. With a
+    ``dictionary``, its atoms are selected instead: those whose cone is closest to all points.
 
     Parameters
     ----------
@@ -62,9 +62,8 @@ class FGNSR(SelfDictionaryEstimator):
         quadratic; ``solver_`` says which was used. By name it has its default settings; an object
         carries its own, such as ``WorkingSet(device="cuda")`` or ``FastGradient(max_iter=5000)``.
         See :class:`selfdict.WorkingSet`, :class:`selfdict.FastGradient` and
-        :class:`selfdict.Conic`.
-        The latter two suit few points, or ``candidates``. A :class:`selfdict.Solver` of your own
-        goes by its name, too.
+        :class:`selfdict.Conic`. The latter two suit few points, or ``candidates``. A
+        :class:`selfdict.Solver` of your own can also be given by name.
     candidates : "auto", int, Candidates or None, default="auto"
         Solve the model on the representatives of this many clusters only (H2NMF): 100 and 500 are
         FGNSR-100 and FGNSR-500 of the paper. None: on all points. "auto": on all points if that is
@@ -75,28 +74,28 @@ class FGNSR(SelfDictionaryEstimator):
         :class:`selfdict.Candidates` also says how the sizes of the clusters enter. With a
         ``dictionary`` the representatives stand for the points only, and all atoms may be selected.
     loss : "squared" or Loss, default="squared"
-        What replaces ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) goes with every
+        What replaces ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) works with every
         solver; :class:`selfdict.Huber`, other losses and those of your own are solved by
-        "fast_gradient", which holds a matrix of all points times all points.
+        "fast_gradient", which stores two n×n arrays.
     denoise : bool, default=True
         With a ``dictionary``, the squared loss and no ``target``: solve the model for the best
         approximation of the data whose rank is the number of atoms sought, which has less noise
-        (:class:`selfdict.Denoising`). Without a dictionary the data are taken as they are.
+        (:class:`selfdict.Denoising`). Without a dictionary the data are used as given.
     compress : int, Compression or None, default=None
-        Solve the model on this many directions of the features (or on all, if these are fewer): see
-        :class:`selfdict.Compression`, which also says how they are chosen. The weights of Ω, the
-        points, abundances and errors are those of the whole data.
+        Solve the model on at most this many directions of the features: see
+        :class:`selfdict.Compression`. The weights of Ω, the points, abundances and errors are those
+        of all features.
     mu : "auto" or float, default="auto"
         The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`, or for a
         ``dictionary`` and denoised data the noise left, see :class:`selfdict.Denoising`.
     smooth : float, default=0.0
-        The weight ν of the squares in the penalty μ pᵀt + ½ν Σ t_i², t = diag(X), in units of μ:
-        points that are nearly alike then share their weight, see :doc:`/smooth`.
+        The weight ν of the quadratic term in the penalty μ pᵀt + ½ν Σ t_i², t = diag(X), in units
+        of μ: nearly identical points then share their weight, see :doc:`/smooth`.
     target : ("residual", eps) or ("trace", value), optional
         Steer the penalty until ‖M − MX‖_F is ``eps``, or the trace of X (the sum of the gates) is
         ``value``.
     postprocess : {"auto", "diagonal", "spa", "clusters", "exchange"}, default="auto"
-        How points are read out of X: see :func:`selfdict.select_indices`.
+        How points are selected from X: see :func:`selfdict.select_indices`.
     tol : float, optional
         The certified relative gap at which the solver may stop; by default that of the solver,
         1e-3.
@@ -106,19 +105,20 @@ class FGNSR(SelfDictionaryEstimator):
         warning say what was left out. Clusters and abundances are always computed. By default the
         limit of the solver, which is none.
     random_state : int, Generator or None, default=None
-        Seed of the vector p = 1 + 0.01(u − ½), u uniform, which tells duplicates apart. None is the
-        seed 0, so that the same data gives the same points; pass ``numpy.random.default_rng()`` for
-        another p each time.
+        Seed of the vector p = 1 + 0.01(u − ½), u uniform, which separates duplicates. None is the
+        seed 0, so the same data give the same points; pass ``numpy.random.default_rng()`` for a
+        different p each time.
     endmembers : {"pixels", "average"}, default="pixels"
         What ``components_`` are: the selected points themselves, or averages over their groups,
         which carry less noise; where hardly any points are alike, the selected point itself (see
         :func:`selfdict.pure_groups`). Averages are of points, so they do not go with a
         ``dictionary``.
     verbose : bool or None, default=None
-        Print every step and the solver's progress; None: one line on stderr that says what is being
-        done, if the fit takes longer than ten seconds; False: nothing.
+        Print every step and the solver's progress; None: one line on stderr if the fit takes longer
+        than ten seconds; False: nothing.
     callback : callable, optional
-        Called with the solver's :class:`~selfdict.model.Progress`; a true result stops it.
+        Called with the solver's :class:`~selfdict.model.Progress`; the solver stops if it returns a
+        true value.
 
     Attributes
     ----------
@@ -294,12 +294,12 @@ class FGNSR(SelfDictionaryEstimator):
         return self._fit(X, sample_weight)
 
     def select(self, r: int) -> Array:
-        """Return the indices of r points, or atoms, read out of the solution that ``fit`` found.
+        """Return the indices of r points, or atoms, selected from the solution that ``fit`` found.
 
         Parameters
         ----------
         r : int
-            Any rank; the model does not depend on it but through the heuristic for μ.
+            Any rank; the model depends on it only through the heuristic for μ.
 
         Returns
         -------

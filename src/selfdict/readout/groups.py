@@ -36,7 +36,7 @@ _STEPS = 6  # towards the half of a group that is nearest to its own centre
 
 @dataclass(frozen=True)
 class Groups:
-    """r disjoint groups of pixels, and what they have in common.
+    """r disjoint groups of pixels, with their spectra and spread.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Groups:
 
 
 def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
-    """Gather the pixels of the materials of the selected pixels, and average them where they crowd.
+    """Group the pixels of each selected pixel's material, and average each group that forms a crowd.
 
     Parameters
     ----------

@@ -304,7 +304,7 @@ def matrix(
     drop_bad_bands : bool
         Leave out the bands marked as bad.
     clip : bool
-        Raise negative values (noise in dark bands) to zero.
+        Set negative values (noise in dark bands) to zero.
 
     Returns
     -------

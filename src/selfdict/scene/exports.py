@@ -39,12 +39,12 @@ _COLUMNS = (
 def write_dominant(
     result: UnmixResult, path: str | PathLike[str], *, overwrite: bool = False
 ) -> Path:
-    """Write which material each pixel holds most of, as a GeoTIFF of classes.
+    """Write the dominant material of each pixel as a GeoTIFF of classes.
 
     The value of a pixel is the number of the endmember with the largest abundance, counted from 1,
-    and 0 where there is no data or no material at all. The file has a colour table. The names of
+    and 0 where there is no data or no material. The file has a colour table. The names of
     the classes are in ``path`` with the suffix ``.aux.xml``, where GDAL and QGIS look for them, and
-    once more in the tags ``CLASS_1``, ``CLASS_2``, … of the GeoTIFF itself.
+    in the tags ``CLASS_1``, ``CLASS_2``, … of the GeoTIFF.
 
     Parameters
     ----------
@@ -185,8 +185,8 @@ def write_pixels(
     ``column``. The role is ``pure pixel``; ``group`` for the other nearly pure pixels of the
     material; or ``most of it`` for the pixel that holds most of a spectrum of a library.
 
-    Points are longitudes and latitudes (WGS 84) of the centres of pixels, as GeoJSON demands.
-    Pixels of a scene whose place on Earth is not known have no geometry, but row and column.
+    Points are longitudes and latitudes (WGS 84) of pixel centres, as GeoJSON requires.
+    If the scene is not georeferenced, points have a row and a column but no geometry.
 
     Parameters
     ----------

@@ -119,12 +119,12 @@ class Identification:
 def identify(
     endmembers: xr.DataArray, library: xr.DataArray, *, n_nearest: int = 3
 ) -> Identification:
-    """Find the materials of a library that endmembers are.
+    """Identify endmembers with materials of a library.
 
     The library is resampled to the bands of the endmembers by their response
-    (:func:`resample_library`). Each endmember and each spectrum is reduced to its slopes over the
-    wavelength; the nearest spectrum is the one with the smallest angle between the slopes. Spectra
-    of one material count as one.
+    (:func:`resample_library`). Each endmember and each spectrum is replaced by its slopes with
+    respect to wavelength; the nearest spectrum is the one with the smallest angle between slopes.
+    Spectra of one material count as one.
 
     An endmember is identified if the angle is at most 20° and at most 0.7 times that of the next
     material. Otherwise the library does not decide, and the match has no material.

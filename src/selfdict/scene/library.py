@@ -103,8 +103,7 @@ def build_library(
     names : (n_spectra,) array_like of str
         Any text.
     wavelength : (n_bands,) or (n_spectra, n_bands) array_like, optional
-        In nanometres; with two axes each spectrum has wavelengths of its own, NaN where it has
-        fewer than others.
+        In nanometres; with two axes each spectrum has its own wavelengths, padded with NaN.
     fwhm : array_like, optional
         Widths of the bands at half their maximum, in nanometres, in the shape of ``wavelength``.
     material : (n_spectra,) array_like of str, optional

@@ -50,12 +50,12 @@ def build_scene(
     add_offset: ArrayLike | None = None,
     name: Hashable = "reflectance",
 ) -> xr.DataArray:
-    """Return an array of shape (bands, rows, columns) and what is known about it as a scene.
+    """Return an array of shape (bands, rows, columns) and its metadata as a scene.
 
     Parameters
     ----------
     values : array of shape (n_bands, n_rows, n_columns)
-        Any array xarray takes; a memory-mapped one stays mapped.
+        Any array that xarray accepts; a memory-mapped one stays mapped.
     wavelength, fwhm : (n_bands,) array-like, optional
         In nanometres.
     good_band : (n_bands,) array-like of bool, optional
@@ -63,7 +63,7 @@ def build_scene(
     band_name : sequence of n_bands str, optional
         Any text.
     crs : optional
-        Anything ``rasterio.crs.CRS.from_user_input`` takes.
+        Anything that ``rasterio.crs.CRS.from_user_input`` accepts.
     transform : affine.Affine, optional
         From (column, row) to map coordinates; (0, 0) is the outer corner of the first pixel.
     nodata : float, optional

@@ -28,11 +28,11 @@ class ResampledLibrary:
     Attributes
     ----------
     library : xarray.DataArray (spectrum, band)
-        The spectra and bands that stay; all values are known.
+        The remaining spectra and bands, without missing values.
     bands : (n_bands,) ndarray of bool
-        Which bands of the scene stay.
+        Which bands of the scene remain.
     spectra : (n_spectra,) ndarray of bool
-        Which spectra of the library stay.
+        Which spectra of the library remain.
     notes : tuple of str
         What was left out.
     """
@@ -47,9 +47,9 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
     """Return the spectra of a library as the sensor of a scene would measure them.
 
     If the scene has widths (``fwhm``), each value is the average of the spectrum under a Gaussian
-    of that width. What the library was measured with has smoothed it already: its own width, or the
-    distance of its samples if that is not known, is taken off in quadrature. Where nothing is left
-    to smooth, and for a scene without widths, values are interpolated linearly.
+    of that width. The library has already been smoothed by its own instrument: that width, or the
+    sampling distance if it is unknown, is subtracted in quadrature. If nothing is left to smooth,
+    or the scene has no widths, values are interpolated linearly.
 
     Nothing is extrapolated, and deleted values are not bridged. Bands that the library does not
     cover are left out, and so are spectra that do not cover the bands of most others.
@@ -61,7 +61,7 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
     scene : xarray.DataArray
         Anything with a dim ``band`` and coordinates ``wavelength (band)`` and perhaps ``fwhm
         (band)`` in nanometres. If scene or library has no wavelengths, both must have the same
-        number of bands, which are then taken to be the same.
+        number of bands, which are then matched one to one.
 
     Returns
     -------

@@ -29,7 +29,7 @@ _SOLVER_SHARE = 0.5  # part of a time limit
 
 @dataclass(frozen=True)
 class SceneCheck:
-    """How far weights can be from optimal with every pixel of a scene as a candidate.
+    """How far the weights can be from optimal with every pixel of a scene as a candidate.
 
     Attributes
     ----------
