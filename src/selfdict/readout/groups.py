@@ -70,7 +70,7 @@ class Groups:
 
 
 def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
-    """Group the pixels of each selected pixel's material, and average each group that forms a crowd.
+    """Group the pixels of each selected pixel's material, and average the groups that are crowds.
 
     Parameters
     ----------
