@@ -2,8 +2,10 @@
 
 Squares of very large or small numbers leave the range of floating point. A power of two changes no
 digit, so what is computed from scaled data has the digits that data of an ordinary unit would give.
+What no power of two can help is refused.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,9 @@ from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, largest_entry
+
+# decimal exponents of objectives and penalties that leave room for sums, and for all their digits
+LARGEST_EXPONENT = 298
 
 
 def unusual_exponent(A: Array) -> int:
@@ -107,3 +112,62 @@ def _ordinary_exponent(A: Array) -> int:
 def _ldexp(values: Any, exponents: Any) -> Array:
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(np.ldexp(values, exponents))
+
+
+def check_range(A: Array, name: str) -> None:
+    """Refuse data whose sums of squares, which objectives are, leave the range of float64."""
+    largest = largest_entry(A)
+    if largest > 0 and not 1e-145 < largest < 1e145:
+        raise InputError(
+            f"the squares of the entries of {name} leave the range of float64, got {largest:.1g} "
+            f"as the largest entry; scale {name}"
+        )
+
+
+def check_penalty(name: str, factor: float, p: Array) -> None:
+    """Refuse a penalty so near to the ends of the range that products with it lose digits."""
+    if factor == 0:
+        return
+    smallest = math.log10(factor) + math.log10(p.min())
+    largest = math.log10(factor) + math.log10(p.max())
+    if smallest < -LARGEST_EXPONENT or largest > LARGEST_EXPONENT:
+        raise InputError(
+            f"{name} must be zero or between 1e-{LARGEST_EXPONENT} and 1e{LARGEST_EXPONENT}; "
+            f"got {factor:.1g} times values between {p.min():.1g} and {p.max():.1g}"
+        )
+
+
+def check_coefficients(w: Array, v: Array, dtype: np.dtype[Any]) -> None:
+    """Refuse a dictionary whose coefficients, as large as w_j/v_i, leave the range of the dtype."""
+    limit = 2.0**90
+    if dtype == np.float64:
+        limit = 2.0**300
+    if not v.any() or not w.any():
+        return
+    largest = float(w.max()) / float(np.min(v, where=v > 0, initial=np.inf))
+    smallest = float(w.max()) / float(v.max())
+    if largest > limit or smallest < 1 / limit:
+        raise InputError(
+            f"the units of M and D differ by too much for {dtype}: w/v is between {smallest:.1g} "
+            f"and {largest:.1g}; scale D"
+        )
+
+
+def check_smallest(sizes: Array, dtype: np.dtype[Any], part: str, name: str) -> None:
+    """Refuse columns that are so much smaller than others that both cannot be computed with.
+
+    The score of a row does not depend on the length of its column, so that a small column counts
+    as much as a large one. X_ij may be as large as w_j/w_i, and data of an unusual unit is scaled:
+    both must stay far inside the range of the dtype.
+    """
+    limit = 2.0**90
+    if dtype == np.float64:
+        limit = 2.0**300
+    smallest = np.min(sizes, where=sizes > 0, initial=np.inf)
+    largest = np.max(sizes, initial=0.0)
+    if largest / limit > smallest:
+        index = int(np.argmax(sizes == smallest))
+        raise InputError(
+            f"{part} {index} of {name} is too small beside others for {dtype}, got {smallest:.1g} "
+            f"and {largest:.1g}; set it to zero or leave it out"
+        )

@@ -21,6 +21,13 @@ from selfdict._validation import (
     largest_entry,
 )
 from selfdict.compute.device import Device, is_tensor, to_numpy
+from selfdict.compute.scaling import (
+    LARGEST_EXPONENT,
+    check_coefficients,
+    check_penalty,
+    check_range,
+    check_smallest,
+)
 from selfdict.model.losses import Loss, as_loss
 from selfdict.model.omega import column_norms
 from selfdict.model.penalties import Linear, Penalty, Smooth
@@ -137,7 +144,7 @@ class Problem:
             raise InputError("smooth belongs to the penalised model (6): give mu, not epsilon")
         # sparse data is accepted here; whether a solver takes it, the solver's check decides
         data = as_matrix(to_numpy(M), sparse=True)
-        _check_range(data, "M")
+        check_range(data, "M")
         n = data.shape[1]
         atoms = None
         # weights stay in double precision: rounded ones would be those of another problem, and the
@@ -154,10 +161,10 @@ class Problem:
             check_factors(ratio, "w over the norms of M", np.dtype(np.float64))
         if D is not None:
             atoms = as_dictionary(D, data)
-            _check_range(atoms, "D")
+            check_range(atoms, "D")
             v = column_norms(atoms, np.float64)
             check_smallest(v, data.dtype, "column", "D")
-            _check_coefficients(norms, v, data.dtype)
+            check_coefficients(norms, v, data.dtype)
         weight = None
         if sample_weight is not None:
             weight = as_vector(sample_weight, n, "sample_weight", np.float64)
@@ -168,8 +175,8 @@ class Problem:
         check_factors(prices, "p", data.dtype)
         if mu is not None:
             mu = as_scalar(mu, "mu")
-            _check_penalty("mu times p", mu, prices)
-        _check_penalty("smooth", smooth, np.ones(1))
+            check_penalty("mu times p", mu, prices)
+        check_penalty("smooth", smooth, np.ones(1))
         if epsilon is not None:
             epsilon = as_scalar(epsilon, "epsilon")
         self._set(
@@ -313,20 +320,6 @@ class ReducedFrom(NamedTuple):
     memory: Any  # what the step remembers of the problem, such as clusters or a basis
 
 
-def _check_range(A: Array, name: str) -> None:
-    """Refuse data whose sums of squares, which objectives are, leave the range of float64."""
-    largest = largest_entry(A)
-    if largest > 0 and not 1e-145 < largest < 1e145:
-        raise InputError(
-            f"the squares of the entries of {name} leave the range of float64, got {largest:.1g} "
-            f"as the largest entry; scale {name}"
-        )
-
-
-# decimal exponents of objectives and penalties that leave room for sums, and for all their digits
-_LARGEST_EXPONENT = 298
-
-
 def _check_objective(problem: Problem, longest: float) -> None:
     """Refuse weights, or a loss, with which the objective of X = 0 leaves the range of float64."""
     loss = problem.loss
@@ -343,7 +336,7 @@ def _check_objective(problem: Problem, longest: float) -> None:
     if longest == 0 or heaviest == 0:
         return
     # a sum of logarithms, since the product is what may leave the range
-    if abs(2 * math.log10(longest * scale) + math.log10(heaviest)) > _LARGEST_EXPONENT:
+    if abs(2 * math.log10(longest * scale) + math.log10(heaviest)) > LARGEST_EXPONENT:
         raise InputError(
             "the squares of M times their weights leave the range of float64, got columns of norm "
             f"{longest:.1g} and weights of {heaviest:.1g}; scale one of them"
@@ -351,55 +344,6 @@ def _check_objective(problem: Problem, longest: float) -> None:
     if np.isfinite(loss.limit):
         slope = np.array([loss.limit / largest_entry(problem.M)])
         check_factors(slope, "the steepest slope of the loss over the largest entry of M", dtype)
-
-
-def _check_penalty(name: str, factor: float, p: Array) -> None:
-    """Refuse a penalty so near to the ends of the range that products with it lose digits."""
-    if factor == 0:
-        return
-    smallest = math.log10(factor) + math.log10(p.min())
-    largest = math.log10(factor) + math.log10(p.max())
-    if smallest < -_LARGEST_EXPONENT or largest > _LARGEST_EXPONENT:
-        raise InputError(
-            f"{name} must be zero or between 1e-{_LARGEST_EXPONENT} and 1e{_LARGEST_EXPONENT}; "
-            f"got {factor:.1g} times values between {p.min():.1g} and {p.max():.1g}"
-        )
-
-
-def _check_coefficients(w: Array, v: Array, dtype: np.dtype[Any]) -> None:
-    """Refuse a dictionary whose coefficients, as large as w_j/v_i, leave the range of the dtype."""
-    limit = 2.0**90
-    if dtype == np.float64:
-        limit = 2.0**300
-    if not v.any() or not w.any():
-        return
-    largest = float(w.max()) / float(np.min(v, where=v > 0, initial=np.inf))
-    smallest = float(w.max()) / float(v.max())
-    if largest > limit or smallest < 1 / limit:
-        raise InputError(
-            f"the units of M and D differ by too much for {dtype}: w/v is between {smallest:.1g} "
-            f"and {largest:.1g}; scale D"
-        )
-
-
-def check_smallest(sizes: Array, dtype: np.dtype[Any], part: str, name: str) -> None:
-    """Refuse columns that are so much smaller than others that both cannot be computed with.
-
-    The score of a row does not depend on the length of its column, so that a small column counts
-    as much as a large one. X_ij may be as large as w_j/w_i, and data of an unusual unit is scaled:
-    both must stay far inside the range of the dtype.
-    """
-    limit = 2.0**90
-    if dtype == np.float64:
-        limit = 2.0**300
-    smallest = np.min(sizes, where=sizes > 0, initial=np.inf)
-    largest = np.max(sizes, initial=0.0)
-    if largest / limit > smallest:
-        index = int(np.argmax(sizes == smallest))
-        raise InputError(
-            f"{part} {index} of {name} is too small beside others for {dtype}, got {smallest:.1g} "
-            f"and {largest:.1g}; set it to zero or leave it out"
-        )
 
 
 def as_dictionary(D: ArrayLike, M: Array) -> Array:

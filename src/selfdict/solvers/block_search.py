@@ -17,10 +17,11 @@ from selfdict.abundances import column_residuals, nnls
 from selfdict.columns.block_columns import BlockColumns
 from selfdict.columns.blocks import BlockMatrix, BlockRows, ColumnBlocks
 from selfdict.columns.warm_starts import forget
+from selfdict.compute.scaling import check_smallest
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.dense_rows import RowClusters
 from selfdict.model.omega import column_norms
-from selfdict.model.problem import Problem, check_smallest
+from selfdict.model.problem import Problem
 from selfdict.model.score_metric import positive_norms
 from selfdict.model.solution import Callback, Status, consistent_bound, relative_gap
 from selfdict.solvers.heuristic import RELATIVE_OFFSET

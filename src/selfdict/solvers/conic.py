@@ -146,12 +146,9 @@ def conic(
         variables.
     mu, epsilon : float
         Exactly one of them: the penalty of model (6), or the bound of model (4).
-    D : (m, d) array_like, optional
-        A dictionary with gates, as in :func:`working_set`, for ``model="omega"``; d at most 300.
-    p, w, sample_weight, smooth, random_state
-        As in :class:`Problem`; ``sample_weight`` and ``smooth`` only with ``model="omega"``.
-    loss : "squared", Squared or Weighted
-        The loss. Other losses need :func:`fast_gradient`.
+    D, p, w, sample_weight, loss, smooth, random_state
+        As in :class:`Problem`; the loss must be quadratic, and d at most 300. Only
+        ``model="omega"`` takes a dictionary, weights, other losses and squares of the gates.
     model : {"omega", "trace", "l1inf"}
         The feasible set of X.
 

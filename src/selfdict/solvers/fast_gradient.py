@@ -180,17 +180,9 @@ def fast_gradient(
     M : (m, n) array_like
         The data, one point per column; float32 is computed in float32. Entries may be negative.
     mu : float
-        The penalty μ ≥ 0; with ``target`` its first value, > 0. See :func:`mu_heuristic`.
-    D : (m, d) array_like, optional
-        A dictionary with gates, as in :func:`working_set`; by default M itself.
-    p, w, sample_weight, smooth, random_state
+        The penalty μ ≥ 0. See :func:`mu_heuristic`.
+    D, p, w, sample_weight, loss, target, smooth, random_state
         As in :class:`Problem`.
-    loss : "squared" or Loss
-        What replaces ½‖M − MX‖_F²: :class:`Weighted`, :class:`Huber`, :class:`PseudoHuber` or one
-        of your own.
-    target : ("residual", eps) or ("trace", value), optional
-        Steer μ until ‖M − MX‖_F (in general, the root of twice the loss) is ``eps``, or the trace
-        of X is ``value``.
     X0 : (n, n) array_like or Solution, optional
         The start; by default X = 0. It is projected onto Ω. With D, a Solution.
     tol, max_iter, max_seconds, target_every, lipschitz, device

@@ -29,8 +29,8 @@ class WorkingSet(Solver):
     A working set of rows is solved by Newton's method on their diagonal entries. The other rows are
     screened in blocks; those that would lower the objective join, and rows that close leave. Large
     scenes are solved on samples of their columns first, which finds most of the rows. The dual
-    bound covers all rows and columns, in float64. For more than 2,000 points no n×n array is
-    stored.
+    bound is that of all rows and columns, in float64. No n×n array is stored, and the residual of
+    sparse data is not formed. Without any penalty (μ = 0, no squares) the identity is returned.
 
     Parameters
     ----------
@@ -122,21 +122,11 @@ def working_set(
     Parameters
     ----------
     M : (m, n) array_like or sparse array
-        The data, one point per column. Entries may be negative. Sparse data is not made dense: see
-        the notes.
+        The data, one point per column.
     mu : float
-        The penalty μ ≥ 0; with ``target`` its first value, > 0. See :func:`mu_heuristic`.
-    D : (m, d) array_like, optional
-        A dictionary; by default M itself. With D, X is d×n and each atom d_i has a gate t_i instead
-        of X_ii: min ½‖M − DX‖_F² + μ pᵀt over 0 ≤ t_i ≤ 1, 0 ≤ ‖d_i‖₁ X_ij ≤ t_i w_j. ``diagonal``
-        then holds the gates.
-    p, w, sample_weight, smooth, random_state
-        As in :class:`Problem`.
-    loss : "squared", Squared or Weighted
-        What replaces ½‖M − MX‖_F². Other losses need :func:`fast_gradient`.
-    target : ("residual", eps) or ("trace", value), optional
-        Find the μ at which ‖M − MX‖_F (in general, the root of twice the loss) is ``eps``, or the
-        trace of X is ``value``, to 1e-3 relative.
+        The penalty μ ≥ 0. See :func:`mu_heuristic`.
+    D, p, w, sample_weight, loss, target, smooth, random_state
+        As in :class:`Problem`. The loss must be quadratic; a target is met to 1e-3 relative.
     X0 : Solution or (n, n) array_like, optional
         The start: its open rows with their diagonal entries. The columns are fitted again. With D,
         a Solution.
@@ -152,15 +142,6 @@ def working_set(
         The best point found, certified. ``history`` has ``objective``, ``dual_bound``, ``gap``,
         ``mu``, ``n_active`` and ``seconds``; for one μ the objective never rises and the bound
         never falls.
-
-    Notes
-    -----
-    For μ = 0 the identity is optimal and is returned immediately, as an n×n array. With D all gates
-    are open.
-
-    The residual of sparse M is not formed: it is replaced by products of M with the open rows and
-    of columns of M with each other, a few rows at a time. Sparse M supports neither another
-    dictionary nor another loss.
 
     Examples
     --------
