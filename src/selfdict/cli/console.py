@@ -130,9 +130,13 @@ def in_command_words(message: str) -> str:
     '--library needs --method fgnsr; got --method spa'
     >>> in_command_words("cube.hdr: r must be at least 1; raise max_seconds or tol.")
     'cube.hdr: --rank must be at least 1; raise --time-limit.'
+    >>> in_command_words("a guess: layout='bands-first' (--layout bands-first) takes the first")
+    'a guess: --layout bands-first takes the first'
     """
     message = message.replace("max_seconds or tol", "max_seconds=…")
-    return _ARGUMENT.sub(_as_option, message)
+    message = message.replace("(max_bytes)", "(--max-bytes)")
+    # A note for both names the option in brackets, which are no longer needed.
+    return re.sub(r"(--[\w-]+[^(]*?) \(\1\)", r"\1", _ARGUMENT.sub(_as_option, message))
 
 
 def _as_option(match: re.Match[str]) -> str:

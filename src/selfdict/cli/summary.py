@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from selfdict.cli.console import print_json, print_line, print_table
+from selfdict.cli.console import in_command_words, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from selfdict.scene import Identification, RankAdvice
@@ -61,7 +61,7 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
     for what in record["skipped"]:
         print_line(f"left out for lack of time: {what}")
     for note in record["notes"]:
-        print_line(f"note: {note}")
+        print_line(f"note: {in_command_words(note)}")
     print_line(f"in {output}: {', '.join(record['files'])}")
     print_line(str(output / "report.html"))
 
@@ -128,7 +128,7 @@ def print_facts(facts: dict[str, Any]) -> None:
             rows.append((name.replace("_", " "), _in_words(value)))
     print_table(rows)
     for sentence in facts["findings"]:
-        print_line(sentence)
+        print_line(in_command_words(sentence))
 
 
 def _in_words(value: Any) -> str:

@@ -246,15 +246,18 @@ def _pixel_data(
     result: "UnmixResult", scene: "xr.DataArray", maps: Maps, most_bytes: int
 ) -> dict[str, Any]:
     """Return what the page says about a pixel, of as many pixels as fit into ``most_bytes``."""
-    pixels = Pixels.of(result, scene, maps)
-    every = 1
+    height, width = maps.image(maps.valid).shape
+    # Shares, errors, eight directions and three more numbers, each a byte that takes about 0.9
+    # characters when it is compressed.
+    n_characters = 0.9 * (2 * len(result.pixels) + 11) * height * width
+    every = max(1, round(math.sqrt(n_characters / most_bytes)))
     while True:
-        packed = pixels.packed(every)
+        packed = Pixels.of(result, scene, maps, every).packed()
         if len(packed["bytes"]) <= most_bytes:
             return packed | {
                 "scale": maps.image_scale,
-                "height": pixels.residual.shape[0],
-                "width": pixels.residual.shape[1],
+                "height": height,
+                "width": width,
                 "pure": result.pixels.tolist(),
                 "inPercent": facts.are_shares(result),
                 "word": facts.abundance_word(result),

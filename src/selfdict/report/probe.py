@@ -38,16 +38,19 @@ class Pixels:
     directions: Array  # (8, n_bands)
     spectra: Array  # (r, n_bands), u
 
+    every: int  # n: of the rows and columns of the images, every n-th is known
+
     @classmethod
-    def of(cls, result: "UnmixResult", scene: "xr.DataArray", maps: Maps) -> "Pixels":
-        """Return the pixels; their spectra are known if the scene is held in memory."""
+    def of(cls, result: "UnmixResult", scene: "xr.DataArray", maps: Maps, every: int) -> "Pixels":
+        """Return every n-th row and column; spectra are known if the scene is held in memory."""
+        step = slice(None, None, every)
         brightness = None
         if maps.brightness is not None:
-            brightness = maps.image(maps.brightness)
+            brightness = maps.image(maps.brightness)[step, step]
         uncertainty = None
         if maps.uncertainty is not None:
-            uncertainty = maps.image(maps.uncertainty)
-        abundances = maps.image(maps.abundances)
+            uncertainty = maps.image(maps.uncertainty)[:, step, step]
+        abundances = maps.image(maps.abundances)[:, step, step]
         spectra = _reference_spectra(result)
         scale = None
         residuals = None
@@ -55,22 +58,23 @@ class Pixels:
         # Another pass over a file would take longer than the report.
         if scene.chunks is None:
             scale, residuals, directions = _spectra_of_pixels(
-                result, scene, abundances, spectra, maps.image_scale
+                result, scene, abundances, spectra, maps.image_scale * every
             )
         return cls(
-            abundances,
-            maps.image(maps.residual),
-            uncertainty,
-            brightness,
-            scale,
-            residuals,
-            directions,
-            spectra,
+            abundances=abundances,
+            residual=maps.image(maps.residual)[step, step],
+            uncertainty=uncertainty,
+            brightness=brightness,
+            scale=scale,
+            residuals=residuals,
+            directions=directions,
+            spectra=spectra,
+            every=every,
         )
 
-    def packed(self, every: int) -> dict[str, Any]:
-        """Return every n-th row and column as JSON takes them."""
-        n_rows, n_columns = self.residual[::every, ::every].shape
+    def packed(self) -> dict[str, Any]:
+        """Return all of it as JSON takes it."""
+        n_rows, n_columns = self.residual.shape
         layers = {
             "shares": self.abundances,
             "errors": self.uncertainty,
@@ -87,12 +91,12 @@ class Pixels:
         stored = []
         for name, layer in layers.items():
             if layer is not None:
-                codes, tops = _as_bytes(layer[:, ::every, ::every])
+                codes, tops = _as_bytes(layer)
                 described.append((name, tops))
                 stored.append(codes.tobytes())
-        content = zlib.compress(b"".join(stored), 9)
+        content = zlib.compress(b"".join(stored))
         return {
-            "every": every,
+            "every": self.every,
             "rows": n_rows,
             "columns": n_columns,
             "layers": described,
@@ -105,10 +109,10 @@ class Pixels:
 def _reference_spectra(result: "UnmixResult") -> Array:
     """Return the spectra that the abundances refer to, (r, n_bands)."""
     # Spectra of a library may have bands without a value.
-    spectra = np.nan_to_num(np.asarray(result.endmembers.values, dtype=np.float64))
+    spectra = np.nan_to_num(np.asarray(result.endmembers.values, dtype=np.float32))
     kind = abundance_kind(result)
     if kind == "shares" and result.illumination is not None:
-        return np.asarray(result.illumination.spectra.T, dtype=np.float64)
+        return np.asarray(result.illumination.spectra.T, dtype=np.float32)
     if kind == "unit":
         lengths = np.linalg.norm(spectra, axis=1, keepdims=True)
         return spectra / np.where(lengths > 0, lengths, 1.0)
