@@ -13,34 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from selfdict import __version__
-from selfdict._colours import (
-    ABUNDANCE_MAP,
-    BRIGHTNESS_MAP,
-    RESIDUAL_MAP,
-    UNCERTAINTY_MAP,
-    line_styles,
-)
+from selfdict._colours import line_styles
 from selfdict._display import plain
 from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.report import facts, words
 from selfdict.report.charts import Axis, nice_axis
 from selfdict.report.evidence import proof_notes, statements
-from selfdict.report.pictures import (
-    Maps,
-    colour_limit,
-    css_gradient,
-    map_png,
-    rgb_png,
-)
+from selfdict.report.maps import map_pictures, n_bytes_of, residual_rows
+from selfdict.report.pictures import Maps
 from selfdict.report.probe import Pixels
-from selfdict.report.tables import (
-    comparison_rows,
-    dominant,
-    match_rows,
-    material_rows,
-    patch_rows,
-)
+from selfdict.report.tables import comparison_rows, match_rows, material_rows, patch_rows
 from selfdict.scene.staging import staged
 
 # For annotations only: the page itself needs no xarray.
@@ -49,9 +32,7 @@ if TYPE_CHECKING:
 
     from selfdict.scene import UnmixResult
 
-# Most characters of the page: in all its images, and beside its text.
-_PICTURE_BYTES = 2_600_000
-_PAGE_BYTES = 3_700_000
+_PAGE_BYTES = 3_700_000  # most characters of the page beside its text
 
 
 def write_report(
@@ -172,7 +153,7 @@ def _printable(value: Any) -> Any:
 def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
     """Return the variables of the template that follow from the result and its scene."""
     maps = Maps(result)
-    pictures = _pictures(result, scene, maps)
+    pictures = map_pictures(result, scene, maps)
     height, width = maps.image(maps.valid).shape
     # The radius of a mark in pixels of the image, which the page scales to its width.
     radius = max(width, height) / 75
@@ -184,7 +165,7 @@ def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
         errors = maps.uncertainty[:, maps.valid]
     bands = f"{axis_label}: {x_axis.low:.5g} to {x_axis.high:.5g}"
     data = _script_data(result, x_axis.position(positions), y_axis)
-    data["pixels"] = _pixel_data(result, scene, maps, _PAGE_BYTES - _n_bytes(pictures))
+    data["pixels"] = _pixel_data(result, scene, maps, _PAGE_BYTES - n_bytes_of(pictures))
     return {
         "result": result,
         "r": len(result.pixels),
@@ -207,39 +188,12 @@ def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
         "y_axis": y_axis,
         "n_bands": len(positions),
         "matches": match_rows(result, x_axis),
-        "residual_rows": _residual_rows(maps),
+        "residual_rows": residual_rows(maps),
         "patches": patch_rows(result, maps, radius),
         "patches_note": words.patches_sentence(result),
         "data": data,
         **pictures,
     }
-
-
-def _pictures(result: "UnmixResult", scene: "xr.DataArray", maps: Maps) -> dict[str, Any]:
-    """Return the images of the scene and of all maps, as large as fit into the page."""
-    image, image_labels = maps.false_colour(scene)
-    while True:
-        pictures = {
-            "scene_png": rgb_png(maps.image(image), maps.image(maps.valid)),
-            "image_labels": image_labels,
-            "dominant": dominant(result, maps),
-            "abundances": _abundances(result, maps),
-            "uncertainty": _uncertainty(result, maps),
-            "brightness": _brightness(maps),
-            "residual": _residual(result, maps),
-        }
-        if _n_bytes(pictures) <= _PICTURE_BYTES:
-            return pictures
-        maps.coarser()
-
-
-def _n_bytes(pictures: dict[str, Any]) -> int:
-    """Return how much of the page the images take."""
-    n_bytes = len(pictures["scene_png"]) + len(pictures["dominant"]["png"])
-    for name in ("abundances", "uncertainty", "brightness", "residual"):
-        if pictures[name] is not None:
-            n_bytes += sum(len(png) for png in pictures[name]["pngs"])
-    return n_bytes
 
 
 def _pixel_data(
@@ -278,75 +232,6 @@ def _spectrum_axis(result: "UnmixResult") -> Axis:
     if lowest > -0.02 * highest:
         lowest = 0.0
     return nice_axis(lowest, highest, 5, widen=True)
-
-
-def _coloured(
-    maps: Maps, values: Array, known: Array, colours: str, name: str, at_least: float = 0.0
-) -> dict[str, Any]:
-    """Return the images of values (k, y, x) on one colour scale, and that scale."""
-    axis = nice_axis(0.0, colour_limit(values, known, at_least), 4)
-    shown = maps.image(known)
-    return {
-        "name": name,
-        "axis": axis,
-        "gradient": css_gradient(colours),
-        # Abundances that sum to one may exceed 1 by rounding.
-        "over": bool(values[:, known].max() > axis.high * (1 + 1e-6)),
-        "pngs": [map_png(layer, shown, axis.high, colours) for layer in maps.image(values)],
-    }
-
-
-def _abundances(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
-    """Return the abundance maps; their scale reaches a pure pixel, even if there is none."""
-    if not facts.are_shares(result):
-        name = "Coefficient; 1 is the spectrum itself"
-        return _coloured(maps, maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=1.0)
-    name = "Share of the material, in %"
-    if facts.abundance_kind(result) == "shares":
-        name = "Fraction of the area, in %"
-    return _coloured(maps, 100 * maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=100.0)
-
-
-def _uncertainty(result: "UnmixResult", maps: Maps) -> dict[str, Any] | None:
-    """Return the map of the largest standard error of each pixel; None if none is known."""
-    if maps.largest_error is None:
-        return None
-    known = maps.valid & np.isfinite(maps.largest_error)
-    if not known.any():
-        return None
-    unit = 1.0
-    name = "Largest standard error of a coefficient"
-    if facts.are_shares(result):
-        unit = 100.0
-        name = "Largest standard error of a share, in percentage points"
-    shown = _coloured(maps, unit * maps.largest_error[None], known, UNCERTAINTY_MAP, name)
-    return shown | {"text": words.uncertainty_sentence(result)}
-
-
-def _brightness(maps: Maps) -> dict[str, Any] | None:
-    """Return the map of the brightness of each pixel; None if there is none."""
-    if maps.brightness is None:
-        return None
-    name = "Brightness; 1 is typical"
-    shown = _coloured(maps, maps.brightness[None], maps.valid, BRIGHTNESS_MAP, name, at_least=1.0)
-    return shown | {"text": words.brightness_sentence(maps.brightness[maps.valid])}
-
-
-def _residual(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
-    """Return the map of the residual."""
-    name = "Residual, in % of the norm of the pixel"
-    shown = _coloured(maps, 100 * maps.residual[None], maps.valid, RESIDUAL_MAP, name)
-    return shown | {"text": words.residual_sentence(result)}
-
-
-def _residual_rows(maps: Maps) -> list[tuple[str, str]]:
-    """Return the figures beside the map of the residual."""
-    inside = maps.residual[maps.valid]
-    return [
-        ("Median pixel", words.percent(float(np.median(inside)))),
-        ("95th percentile", words.percent(float(np.percentile(inside, 95)))),
-        ("Worst pixel", words.percent(float(inside.max()))),
-    ]
 
 
 def _script_data(result: "UnmixResult", x: Array, y_axis: Axis) -> dict[str, Any]:
