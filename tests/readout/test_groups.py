@@ -6,7 +6,7 @@ from scipy.sparse import csc_array
 
 from selfdict import FGNSR, InputError, pure_groups
 from selfdict.datasets import make_mixtures
-from selfdict.readout.groups import reasons
+from selfdict.readout.groups import open_groups, reasons
 
 
 def mixed(noise=0.02, seed=0, n=600):
@@ -197,3 +197,35 @@ def test_one_component():
     model = FGNSR(1, endmembers="average", random_state=0).fit(M.T)
     assert len(model.groups_) == 1
     np.testing.assert_allclose(model.shares(M.T), 1.0)
+
+
+def test_groups_of_the_smooth_model_are_its_open_rows():
+    M, W, _ = mixed(noise=0.05)
+    model = FGNSR(3, endmembers="average", smooth=1.0, random_state=0).fit(M.T)
+    together = np.concatenate(model.groups_)
+    assert np.unique(together).size == together.size
+    assert set(model.solution_.support) <= set(together)
+    assert [group[0] for group in model.groups_] == model.indices_.tolist()
+    found = model.components_.T
+    ours = [int(angle(found[:, [k]], W).argmin()) for k in range(3)]
+    assert angle(found, W[:, ours]).mean() < angle(M[:, model.indices_], W[:, ours]).mean()
+    # what is shown is what is proven
+    proof = model.prove(tol=model.gap_)
+    assert proof.enough <= model.gap_ / (1 - model.gap_) * (1 + 1e-6)
+
+
+def test_averages_of_open_rows_are_weighted_by_their_gates():
+    rng = np.random.default_rng(0)
+    W = rng.random((20, 2))
+    M = np.hstack([W[:, [0]] + 0.01 * rng.random((20, 4)), W[:, [1]], rng.random((20, 1))])
+    rows = np.array([0, 1, 2, 4, 5])
+    gates = np.array([0.5, 0.3, 0.1, 1.0, 0.1])
+    groups = open_groups(M, [0, 4], rows, gates)
+    unit = M / np.linalg.norm(M, axis=0)
+    expected = unit[:, :3] @ gates[:3]
+    assert angle(groups.spectra[:, :1], expected[:, None])[0] == pytest.approx(0, abs=1e-5)
+    assert groups.counts.tolist() == [3, 1]
+    # the last pixel is of a kind of its own: in a group, since it is open, but in no average
+    assert sorted(np.concatenate(groups.members).tolist()) == [0, 1, 2, 4, 5]
+    assert [kind.index for kind in groups.left_aside] == [5]
+    assert groups.left_aside[0].weight == pytest.approx(0.05)

@@ -33,7 +33,7 @@ from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution
 from selfdict.peers import Clusters
-from selfdict.readout import Proof, groups_of_present, prove_groups
+from selfdict.readout import Kind, Proof, groups_of_present, open_groups, prove_groups
 from selfdict.readout.evidence import Evidence, atoms_alike, groups_of_rows
 from selfdict.readout.selection import select_from
 from selfdict.reductions import Candidates, Compression, Denoising, Recipe
@@ -128,7 +128,8 @@ class FGNSR(SelfDictionaryEstimator):
         These rows, ``X[indices_]`` or ``dictionary[indices_]``; or the averages of their groups.
     groups_ : tuple of n_components ndarrays of int
         Disjoint groups of nearly pure rows of the training data, each with the selected one first;
-        with a ``dictionary``, the atoms of the support that look like each selected one.
+        with ``smooth``, all open rows, each in the group of the selected row nearest to it; with a
+        ``dictionary``, the atoms of the support that look like each selected one.
     spread_ : (n_components, n_features) ndarray or None
         How the points of each group vary, in each feature, with ``endmembers="average"``.
     group_counts_ : (n_components,) ndarray of int or None
@@ -136,6 +137,9 @@ class FGNSR(SelfDictionaryEstimator):
     alike_ : tuple of tuples of int
         Components that differ by less than the points of their groups do, such as (0, 2): they may
         stand for the same material, and their shares may be added.
+    left_aside_ : tuple of Kind
+        With ``smooth``: kinds of open rows that are like none of the selected ones, with their part
+        of the weight; they are in ``groups_``, but in no average.
     variability_ : Variability or None
         How the points of each group differ from its component, for the standard errors of shares;
         None with a ``dictionary``.
@@ -214,6 +218,7 @@ class FGNSR(SelfDictionaryEstimator):
     spread_: Array | None
     group_counts_: Array | None
     alike_: tuple[tuple[int, ...], ...]
+    left_aside_: tuple[Kind, ...]
     variability_: Variability | None
 
     def __init__(
@@ -428,15 +433,23 @@ class FGNSR(SelfDictionaryEstimator):
         self.group_counts_ = None
         self.variability_ = None
         self.alike_ = ()
+        self.left_aside_ = ()
         if self.dictionary is not None:
             self.groups_ = atoms_alike(self.solution_, self.indices_)
             return pixels
         # the shares of all points, and what follows from them
         if not affords_fits(deadline, 2, pixels.T, points.T):
             return self._without_groups(pixels, deadline)
-        groups = groups_of_present(points.T, self.indices_, sample_weight)
+        if self.smooth > 0:
+            support = self.solution_.support
+            rows = Evidence.of(self.solution_).points[support]
+            gates = self.solution_.diagonal[support]
+            groups = open_groups(points.T, self.indices_, rows, gates)
+        else:
+            groups = groups_of_present(points.T, self.indices_, sample_weight)
         self.groups_ = groups.members
         self.alike_ = groups.alike
+        self.left_aside_ = groups.left_aside
         if self.endmembers == "pixels":
             self.variability_ = groups.pixel_variability
             return pixels

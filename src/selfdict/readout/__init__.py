@@ -1,6 +1,6 @@
 """What a solution says: which columns, which groups, how many, and what is proven."""
 
-from selfdict.readout.groups import Groups, groups_of_present, pure_groups
+from selfdict.readout.groups import Groups, Kind, groups_of_present, open_groups, pure_groups
 from selfdict.readout.proof import Proof, prove_groups
 from selfdict.readout.rank import ErrorCurve, elbow, error_curve, hysime, suggest_rank
 from selfdict.readout.selection import select_indices
@@ -8,11 +8,13 @@ from selfdict.readout.selection import select_indices
 __all__ = [
     "ErrorCurve",
     "Groups",
+    "Kind",
     "Proof",
     "elbow",
     "error_curve",
     "groups_of_present",
     "hysime",
+    "open_groups",
     "prove_groups",
     "pure_groups",
     "select_indices",

@@ -12,6 +12,11 @@ So the group of a material is the purer half of the pixels that consist of it by
 long as a group scatters towards the other materials by more than σ √(2 ln N), its purer half takes
 its place. What is left is averaged, without the half that is further from the centre. If hardly any
 pixel is left, the selected one stands for itself.
+
+The smooth model (:doc:`/smooth`) gathers groups by itself: the pixels with open rows, which share
+the weight. Each belongs to the selected pixel nearest to it, and the averages are weighted by the
+gates. Where the open pixels are of more kinds than were selected, some are like none of these; they
+are left aside.
 """
 
 from dataclasses import dataclass, replace
@@ -58,6 +63,9 @@ class Groups:
     alike : tuple of tuples of int
         Materials whose spectra differ by less than the pixels of their groups do, such as (0, 2):
         they may be one material.
+    left_aside : tuple of Kind
+        Of :func:`open_groups`: kinds of open pixels that are like none of the selected ones, by
+        falling weight.
     """
 
     members: tuple[Array, ...]
@@ -67,6 +75,26 @@ class Groups:
     variability: Variability
     pixel_variability: Variability
     alike: tuple[tuple[int, ...], ...]
+    left_aside: tuple["Kind", ...] = ()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Open pixels that are like one another, and like none of the selected ones.
+
+    Attributes
+    ----------
+    index : int
+        The pixel with the largest gate.
+    count : int
+        How many pixels there are.
+    weight : float
+        Their part of the sum of all gates.
+    """
+
+    index: int
+    count: int
+    weight: float
 
 
 def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
@@ -93,16 +121,90 @@ def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
     """
     M = as_matrix(M, sparse=True)
     K = as_indices(indices, M.shape[1])
-    squares = squared_norms(M)
-    exponent = exponent_from_squares(M, squares)
-    if exponent != 0:
-        M = times_power_of_two(M, -exponent)
-        squares = squared_norms(M)
-    pixels = _Pixels(M, np.sqrt(squares))
-    members = _members(unit_shares(dense_columns(M, K), M), K)
+    pixels = _Pixels.of(M)
+    members = pixels.members(K)
     selected = pixels.directions(K)
     with single_threaded_blas():  # the products are too small for several threads
         crowds = [_crowd(pixels, group, k, selected) for k, group in enumerate(members)]
+    return _groups(pixels, members, crowds, selected)
+
+
+def open_groups(M: ArrayLike, indices: ArrayLike, rows: Array, gates: Array) -> Groups:
+    """Divide the open rows of a solution among the selected pixels; average them by their gates.
+
+    Parameters
+    ----------
+    M : (m, n) array_like or sparse array
+        Pixels as columns.
+    indices : (r,) array_like of int
+        The selected pixels, none of them zero.
+    rows : (k,) ndarray of int
+        The pixels whose rows are open.
+    gates : (k,) ndarray
+        Their weights on the diagonal of X.
+
+    Returns
+    -------
+    Groups
+        Every open pixel is in a group: that of the selected pixel nearest to it by angle. Those
+        that are not nearer to it than half of the angle from there to the next selected pixel are
+        of another kind: they are not averaged, and ``left_aside`` says what they weigh.
+    """
+    M = as_matrix(M, sparse=True)
+    K = as_indices(indices, M.shape[1])
+    pixels = _Pixels.of(M)
+    typical = pixels.members(K)
+    selected = pixels.directions(K)
+    columns = pixels.directions(rows)
+    with single_threaded_blas():
+        angles = _angles(selected, columns)
+        between = _angles(selected, selected)
+    np.fill_diagonal(between, np.pi)
+    reach = 0.5 * between.min(axis=1)
+    nearest = angles.argmin(axis=0)
+    is_like = angles.min(axis=0) < reach[nearest]
+    order = np.argsort(-gates, kind="stable")
+    members = []
+    crowds = []
+    for k, pixel in enumerate(K):
+        mine = order[nearest[order] == k]
+        members.append(np.append(pixel, rows[mine][rows[mine] != pixel]))
+        brightness = float(np.median(pixels.lengths[typical[k]]))
+        like = mine[is_like[mine]]
+        crowd = _Crowd(selected[:, [k]], selected[:, k], brightness, 1)
+        if gates[like].any():
+            direction = columns[:, like] @ gates[like]
+            direction /= np.linalg.norm(direction)
+            crowd = _Crowd(columns[:, like], direction, brightness, len(like))
+        crowds.append(crowd)
+    others = order[~is_like[order]]
+    kinds = _kinds(columns[:, others], rows[others], gates[others] / gates.sum(), reach.min())
+    return replace(_groups(pixels, tuple(members), crowds, selected), left_aside=kinds)
+
+
+def _kinds(columns: Array, rows: Array, weights: Array, reach: float) -> tuple[Kind, ...]:
+    """Gather columns, by falling weight, around the heaviest ones that are left."""
+    kinds = []
+    is_left = np.ones(len(rows), dtype=bool)
+    while is_left.any():
+        first = int(np.argmax(is_left))
+        is_near = is_left & (_angles(columns[:, [first]], columns)[0] < reach)
+        is_near[first] = True
+        is_left &= ~is_near
+        kinds.append(Kind(int(rows[first]), int(is_near.sum()), float(weights[is_near].sum())))
+    return tuple(sorted(kinds, key=lambda kind: -kind.weight))
+
+
+def _angles(U: Array, V: Array) -> Array:
+    """Return the angles between columns of length one."""
+    return np.asarray(np.arccos(np.clip(U.T @ V, -1.0, 1.0)))
+
+
+def _groups(
+    pixels: "_Pixels", members: tuple[Array, ...], crowds: list["_Crowd"], selected: Array
+) -> Groups:
+    """Return what the crowds of the groups have in common."""
+    with single_threaded_blas():
         directions = np.stack([crowd.direction for crowd in crowds], axis=1)
         spread = np.stack([crowd.spread for crowd in crowds], axis=1)
         variability = _variability(crowds, directions)
@@ -112,8 +214,8 @@ def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
     brightness = np.array([crowd.brightness for crowd in crowds])
     return Groups(
         members=members,
-        spectra=times_power_of_two((directions * brightness).astype(M.dtype), exponent),
-        spread=times_power_of_two((spread * brightness).astype(M.dtype), exponent),
+        spectra=pixels.in_units_of_data(directions * brightness),
+        spread=pixels.in_units_of_data(spread * brightness),
         counts=np.array([crowd.count for crowd in crowds]),
         variability=variability,
         pixel_variability=pixel_variability,
@@ -134,10 +236,28 @@ def reasons(counts: Array) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Pixels:
-    """The columns of M, and their lengths."""
+    """Columns in a unit in which their squares neither overflow nor vanish, and their lengths."""
 
     M: Any
     lengths: Array
+    exponent: int  # the data are M times this power of two
+
+    @classmethod
+    def of(cls, M: Any) -> "_Pixels":
+        squares = squared_norms(M)
+        exponent = exponent_from_squares(M, squares)
+        if exponent != 0:
+            M = times_power_of_two(M, -exponent)
+            squares = squared_norms(M)
+        return cls(M, np.sqrt(squares), exponent)
+
+    def in_units_of_data(self, values: Array) -> Array:
+        """Return spectra in the unit and the precision of the data."""
+        return times_power_of_two(values.astype(self.M.dtype), self.exponent)
+
+    def members(self, K: Array) -> tuple[Array, ...]:
+        """Return the purer half of the pixels that consist of each material by half or more."""
+        return _members(unit_shares(dense_columns(self.M, K), self.M), K)
 
     def directions(self, group: Array) -> Array:
         """Return pixels scaled to length one, (m, k); those of zeros stay."""

@@ -11,7 +11,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.abundances import Illumination, Variability
 from selfdict.model.solution import Solution, Status
-from selfdict.readout import Proof
+from selfdict.readout import Kind, Proof
 from selfdict.readout.evidence import groups_of_rows
 from selfdict.scene.options import method_name
 from selfdict.scene.plan import Plan
@@ -39,6 +39,7 @@ class Choice:
     spread: Array | None = None  # (m, r), standard deviations of averaged endmembers
     counts: Array | None = None  # how many pixels were averaged
     alike: tuple[tuple[int, ...], ...] = ()  # endmembers that may be one material
+    left_aside: tuple[Kind, ...] = ()  # kinds of open pixels, by their positions in the scene
     illumination: Illumination | None = None  # for shares
     variability: Variability | None = None  # for the errors of shares
     proof: Proof | None = None
@@ -159,9 +160,15 @@ def _with_solution(choice: Choice, plan: Plan, points: Points, estimator: Any) -
         spread=spread,
         counts=estimator.group_counts_,
         alike=estimator.alike_,
+        left_aside=_in_scene(estimator.left_aside_, points),
         variability=estimator.variability_,
         solution_pixels=points.pixels[columns],
     )
+
+
+def _in_scene(kinds: tuple[Kind, ...], points: Points) -> tuple[Kind, ...]:
+    """Return kinds of points as kinds of pixels."""
+    return tuple(replace(kind, index=int(points.pixels[kind.index])) for kind in kinds)
 
 
 def _with_proof(choice: Choice, plan: Plan, estimator: Any, fit_seconds: float) -> Choice:

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from selfdict._display import percent
 from selfdict._validation import Array
 from selfdict.compute.deadline import Announcer
 from selfdict.files.grid import to_map
@@ -156,7 +157,7 @@ def unmix_scene(
         maps = map_scene(plan.scene, task, options.folder, client, partial(report, "abundances"))
         times.end("abundances")
     endmembers = _endmembers(plan, choice, maps)
-    notes = [*plan.notes, *failures, *_notes_on_alike(choice)]
+    notes = [*plan.notes, *failures, *_notes_on_groups(choice, plan.scene)]
     identification = None
     if options.names is not None:
         identification = identify(endmembers, options.names)
@@ -224,14 +225,25 @@ def _reporter(
     return report
 
 
-def _notes_on_alike(choice: Choice) -> list[str]:
-    """Return a sentence for each set of endmembers that may be one material."""
+def _notes_on_groups(choice: Choice, scene: xr.DataArray) -> list[str]:
+    """Return which endmembers may be one material, and which kinds of pixels are none of them."""
     notes = []
     for found in choice.alike:
         *first, last = (str(k + 1) for k in found)
         notes.append(
             f"materials {', '.join(first)} and {last} may be one: their spectra differ by less "
             "than the pixels of their groups do, and their maps may be added"
+        )
+    if choice.left_aside:
+        weight = sum(kind.weight for kind in choice.left_aside)
+        heaviest = []
+        for kind in choice.left_aside[:3]:
+            row, column = divmod(kind.index, scene.sizes["x"])
+            heaviest.append(f"({row}, {column}) with {percent(kind.weight)}")
+        notes.append(
+            f"open pixels of {len(choice.left_aside)} kinds that are like no pure pixel have "
+            f"{percent(weight)} of the weight and are in no average; the heaviest are at row and "
+            f"column {', '.join(heaviest)}"
         )
     return notes
 
