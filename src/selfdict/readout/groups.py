@@ -178,7 +178,8 @@ def open_groups(M: ArrayLike, indices: ArrayLike, rows: Array, gates: Array) -> 
             crowd = _Crowd(columns[:, like], direction, brightness, len(like))
         crowds.append(crowd)
     others = order[~is_like[order]]
-    kinds = _kinds(columns[:, others], rows[others], gates[others] / gates.sum(), reach.min())
+    weights = gates[others] / gates.sum()
+    kinds = _kinds(columns[:, others], rows[others], weights, float(np.median(reach)))
     return replace(_groups(pixels, tuple(members), crowds, selected), left_aside=kinds)
 
 
