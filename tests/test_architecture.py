@@ -201,7 +201,7 @@ def test_docstrings_name_every_parameter(name):
 def test_public_names_are_all_there():
     for name in selfdict.__all__:
         assert getattr(selfdict, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+    with pytest.raises(AttributeError):
         selfdict.nonsense  # noqa: B018
 
 

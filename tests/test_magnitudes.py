@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import selfdict
-from selfdict import metrics
+from selfdict import InputError, metrics
 from selfdict.abundances import column_residuals
 from selfdict.compute.linear_algebra import leading_directions
 from selfdict.datasets import make_mixtures
@@ -96,7 +96,7 @@ def test_subnormal_data_in_single_precision():
 def test_coefficients_that_cannot_be_represented(of_u, of_m):
     endmembers = scaled(U.astype(np.float32), of_u)
     data = scaled(M.astype(np.float32), of_m)
-    with pytest.raises(ValueError, match=r"leave the range of float32, got .*; scale U or M"):
+    with pytest.raises(InputError):
         selfdict.nnls(endmembers, data)
 
 
@@ -176,7 +176,7 @@ def test_leading_directions_have_no_unit(max_eigenvectors, data):
 
 
 def test_compressed_data_that_overflows():
-    with pytest.raises(ValueError, match="leaves the range of float64; scale M"):
+    with pytest.raises(InputError):
         compress(np.full((100, 3), 1e308), 1)
 
 
@@ -203,10 +203,9 @@ def test_penalties_have_the_unit_of_squares(exponent, D, loss):
 @pytest.mark.parametrize("exponent", [-1000, -530, 530, 1000])
 def test_penalties_that_cannot_be_represented(exponent):
     data = scaled(M, exponent)
-    message = r"squares of the entries of M leave the range of float64, got .*; scale M"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InputError):
         selfdict.mu_heuristic(data, 3)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InputError):
         denoise(data, 4)
 
 
@@ -224,7 +223,7 @@ def test_error_curve(exponent, method):
 
 def test_candidates_of_subnormal_data_are_refused_with_a_sentence():
     points = np.full((30, 4), 5e-324)
-    with pytest.raises(ValueError, match=r"; scale [MX]"):
+    with pytest.raises(InputError):
         selfdict.FGNSR(1, candidates=5).fit(points)
 
 

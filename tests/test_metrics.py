@@ -28,15 +28,12 @@ def test_mrsa_ignores_order_scale_and_offset_of_spectra(seed):
 
 
 def test_mrsa_by_hand():
-    assert mean_removed_angles([[1.0], [0.0], [-1.0]], [[1.0], [-2.0], [1.0]])[
-        0, 0
-    ] == pytest.approx(50)  # orthogonal
-    assert mrsa([[1.0], [0.0]], [[0.0], [1.0]]) == pytest.approx(
-        100
-    )  # opposite once the mean is gone
-    assert mrsa([[1.0], [1.0]], [[0.0], [1.0]]) == pytest.approx(
-        50
-    )  # a flat spectrum has no direction
+    orthogonal = mrsa([[1.0], [0.0], [-1.0]], [[1.0], [-2.0], [1.0]])
+    opposite_without_mean = mrsa([[1.0], [0.0]], [[0.0], [1.0]])
+    flat = mrsa([[1.0], [1.0]], [[0.0], [1.0]])
+    assert orthogonal == pytest.approx(50)
+    assert opposite_without_mean == pytest.approx(100)
+    assert flat == pytest.approx(50)  # it has no direction
 
 
 @pytest.mark.parametrize("value", [0.1, 0.3, 1 / 3, 5.0])
@@ -136,23 +133,19 @@ def test_index_recovery():
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("call", "error"),
     [
-        (
-            lambda: mrsa(np.ones((2, 1)), np.ones((3, 1))),
-            ValueError,
-            "2 and 3",
-        ),
-        (lambda: mrsa([[np.nan]], [[1.0]]), ValueError, "NaN"),
-        (lambda: spectral_angle(np.ones((2, 1)), np.ones((3, 1))), ValueError, "2 and 3"),
-        (lambda: spectral_angle(np.eye(2), [[1.0, 0.0], [1.0, 0.0]]), ValueError, "B: column 1"),
-        (lambda: spectral_angle(np.ones(3), np.ones(3)), ValueError, "dimensions"),
-        (lambda: abundance_rmse(np.ones((2, 4)), np.ones((2, 5))), ValueError, "4 and 5"),
-        (lambda: abundance_rmse([[0.5, np.nan]], [[0.5, 0.5]]), ValueError, "NaN"),
-        (lambda: relative_error(np.eye(2), [0.5]), TypeError, "column indices"),
-        (lambda: index_recovery([1], []), ValueError, "must not be empty"),
+        (lambda: mrsa(np.ones((2, 1)), np.ones((3, 1))), ValueError),
+        (lambda: mrsa([[np.nan]], [[1.0]]), ValueError),
+        (lambda: spectral_angle(np.ones((2, 1)), np.ones((3, 1))), ValueError),
+        (lambda: spectral_angle(np.eye(2), [[1.0, 0.0], [1.0, 0.0]]), ValueError),
+        (lambda: spectral_angle(np.ones(3), np.ones(3)), ValueError),
+        (lambda: abundance_rmse(np.ones((2, 4)), np.ones((2, 5))), ValueError),
+        (lambda: abundance_rmse([[0.5, np.nan]], [[0.5, 0.5]]), ValueError),
+        (lambda: relative_error(np.eye(2), [0.5]), TypeError),
+        (lambda: index_recovery([1], []), ValueError),
     ],
 )
-def test_bad_input(call, error, message):
-    with pytest.raises(error, match=message):
+def test_invalid_input(call, error):
+    with pytest.raises(error):
         call()

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from distributed import Client, LocalCluster
+from distributed.protocol.pickle import dumps as distributed_dumps
 
-from selfdict.backends.dask_ import connected, map_blocks
+from selfdict.backends.dask_ import map_blocks
 from selfdict.cli.app import app
 from selfdict.columns.block_columns import _first_sums, _Pass
 from selfdict.datasets import make_scene
@@ -85,12 +86,8 @@ def assert_same(result, expected):
     np.testing.assert_array_equal(result.pixels, expected.pixels)
     np.testing.assert_array_equal(result.solution_pixels, expected.solution_pixels)
     np.testing.assert_array_equal(result.valid.values, expected.valid.values)
-    np.testing.assert_allclose(
-        result.abundances.values, expected.abundances.values, rtol=1e-5, atol=1e-6
-    )
-    np.testing.assert_allclose(
-        result.residual.values, expected.residual.values, rtol=1e-4, atol=1e-6
-    )
+    np.testing.assert_allclose(result.abundances, expected.abundances, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(result.residual, expected.residual, rtol=1e-4, atol=1e-6)
     assert result.relative_error == pytest.approx(expected.relative_error, rel=1e-6)
     assert result.parameters == expected.parameters
 
@@ -119,7 +116,7 @@ def test_a_scene_in_memory_and_another_method(client, truth):
 
 
 @pytest.mark.parametrize("step", ["read", "abundances"])
-def test_a_killed_worker_changes_nothing(tmp_path, mortal_client, truth, expected, step):
+def test_losing_a_worker_changes_no_result(tmp_path, mortal_client, truth, expected, step):
     scene = read_scene(write_scene(truth.scene, tmp_path / "cube.zarr"))
     killed = []
 
@@ -134,7 +131,7 @@ def test_a_killed_worker_changes_nothing(tmp_path, mortal_client, truth, expecte
     assert_same(result, expected)
 
 
-def test_every_pixel_a_candidate_though_a_worker_is_killed(
+def test_losing_a_worker_in_a_pass_over_all_pixels_changes_no_result(
     tmp_path, monkeypatch, mortal_client, truth
 ):
     scene = read_scene(write_scene(truth.scene, tmp_path / "cube.zarr"))
@@ -176,7 +173,7 @@ def where(number):
     return get_worker().address
 
 
-def test_an_item_goes_to_the_worker_that_had_it_before(client):
+def test_items_return_to_their_workers(client):
     first = list(map_blocks(client, where, range(30)))
     second = list(map_blocks(client, where, range(30)))
     same = sum(one == other for one, other in zip(first, second, strict=True))
@@ -188,7 +185,7 @@ def test_a_shared_task_gets_the_elements_of_an_item(client):
     assert list(map_blocks(client, pow, [(2, 3), (3, 2)], share_task=True)) == [8, 9]
 
 
-def test_items_are_taken_as_the_cluster_gets_on(client):
+def test_items_are_taken_as_results_arrive(client):
     taken = []
 
     def items():
@@ -202,21 +199,23 @@ def test_items_are_taken_as_the_cluster_gets_on(client):
     assert done == 49
 
 
-def test_an_error_in_a_task_comes_back(tmp_path, client, truth):
+def test_errors_in_tasks_are_raised(tmp_path, client, truth):
     scene = read_scene(write_scene(truth.scene, tmp_path / "cube.zarr"))
     for chunk in (tmp_path / "cube.zarr" / "reflectance").glob("0.*"):
         chunk.write_bytes(b"not a chunk")
-    with pytest.raises(SceneError, match=r"cube\.zarr: the data cannot be read"):
+    with pytest.raises(SceneError):
         unmix(scene, 4, client=client, maps=tmp_path / "maps", **OPTIONS)
     assert [path.name for path in tmp_path.iterdir()] == ["cube.zarr"]
 
 
 @pytest.mark.parametrize("name", ["cube.hdr", "cube.zarr", "cube.tif"])
-def test_what_travels_to_a_worker_is_small(tmp_path, monkeypatch, truth, name):
+def test_tasks_are_small(tmp_path, monkeypatch, truth, name):
     scene = read_scene(write_scene(truth.scene, tmp_path / name), bands=range(20))
     monkeypatch.setattr("selfdict.scene.passes._BLOCKS_PER_GROUP", 2)
     block = list(_cut_to_pickle(in_row_chunks(scene), blocks(scene)))[1]
-    packed = pickle.dumps(block) if name == "cube.hdr" else client_pickle(block)
+    packed = distributed_dumps(block)
+    if name == "cube.hdr":
+        packed = pickle.dumps(block)
     assert len(packed) < 20_000 < scene.nbytes / len(blocks(scene))
     again = pickle.loads(packed)
     np.testing.assert_array_equal(
@@ -224,13 +223,7 @@ def test_what_travels_to_a_worker_is_small(tmp_path, monkeypatch, truth, name):
     )
 
 
-def client_pickle(value):
-    from distributed.protocol.pickle import dumps
-
-    return dumps(value)
-
-
-def test_interrupted_maps_leave_nothing_and_are_never_mixed(tmp_path, truth):
+def test_interrupted_maps_leave_nothing_behind(tmp_path, truth):
     def interrupt(step, share):
         if step == "abundances":
             raise KeyboardInterrupt
@@ -239,7 +232,7 @@ def test_interrupted_maps_leave_nothing_and_are_never_mixed(tmp_path, truth):
         unmix(truth.scene, 4, maps=tmp_path / "maps", progress=interrupt, **OPTIONS)
     assert list(tmp_path.iterdir()) == []
     first = unmix(truth.scene, 4, maps=tmp_path / "maps", **OPTIONS)
-    with pytest.raises(SceneError, match="exists already"):
+    with pytest.raises(SceneError):
         unmix(truth.scene, 3, maps=tmp_path / "maps", **OPTIONS)
     assert first.abundances.values.shape == (4, *SHAPE)
 
@@ -248,17 +241,7 @@ def test_interrupted_maps_leave_nothing_and_are_never_mixed(tmp_path, truth):
 def test_the_command(tmp_path, monkeypatch, cluster, truth, format):
     write_scene(truth.scene, tmp_path / "cube.hdr")
     monkeypatch.chdir(tmp_path)  # the workers are elsewhere
-    words = [
-        "unmix",
-        "cube.hdr",
-        "-r",
-        "4",
-        "--candidates",
-        "60",
-        "--json",
-        "--format",
-        format,
-    ]
+    words = ["unmix", "cube.hdr", "-r", "4", "--candidates", "60", "--json", "--format", format]
     records = []
     for name, more in (("one", []), ("many", ["--scheduler", cluster.scheduler_address])):
         result = CliRunner().invoke(app, [*words, "-o", name, *more])
@@ -277,20 +260,17 @@ def test_the_command(tmp_path, monkeypatch, cluster, truth, format):
         assert first.rio.crs == second.rio.crs
 
 
-def test_no_scheduler_there(tmp_path, truth):
+def test_missing_scheduler_is_an_error(tmp_path, truth):
     path = write_scene(truth.scene, tmp_path / "cube.hdr")
     result = CliRunner().invoke(
         app, ["unmix", str(path), "-r", "4", "-o", str(tmp_path / "out"), "--scheduler", "x://y"]
     )
     assert result.exit_code == 2
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("error: no dask scheduler answers at 'x://y'")
+    assert "x://y" in result.stderr
     assert not (tmp_path / "out").exists()
-    with pytest.raises(ValueError, match="no dask scheduler answers"), connected("x://y"):
-        pass
 
 
-def test_representatives_of_blocks_are_as_good_as_those_of_the_scene(truth):
+def test_representatives_of_blocks_fit_as_well_as_those_of_the_scene(truth):
     M = matrix(truth.scene, clip=True)
     whole = unmix(truth.scene, 4, candidates=60, random_state=0)
     thinned = unmix(truth.scene, 4, candidates=60, max_pixels=500, random_state=0)

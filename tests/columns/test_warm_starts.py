@@ -14,7 +14,7 @@ def states(n, k, seed=0):
     return np.random.default_rng(seed).integers(0, 3, (n, k)).astype(np.int8)
 
 
-def test_states_come_back_as_they_were():
+def test_states_are_stored_exactly():
     kept = WarmStarts()
     atoms = np.array([7, 3, 40, 5, 9, 11, 2, 1, 90])
     state = states(13, 9)
@@ -24,7 +24,7 @@ def test_states_come_back_as_they_were():
     assert kept.state(Place("b", 0, 0), atoms) is None
 
 
-def test_other_atoms_take_what_is_known_and_zeros():
+def test_new_atoms_start_at_zero():
     kept = WarmStarts()
     state = states(13, 3)
     kept.keep(Place("a", 0, 0), np.array([7, 3, 40]), state)
@@ -39,7 +39,7 @@ def test_no_atoms():
     assert kept.state(Place("a", 0, 0), np.array([1, 2])).shape == (5, 2)
 
 
-def test_what_does_not_fit_is_not_kept(monkeypatch):
+def test_states_beyond_the_limit_are_not_stored(monkeypatch):
     monkeypatch.setattr(module, "_MAX_BYTES", 100)
     kept = WarmStarts()
     atoms = np.arange(8)
@@ -58,7 +58,7 @@ def test_what_does_not_fit_is_not_kept(monkeypatch):
 
 
 @pytest.mark.parametrize("t", [0.2, 0.5, 0.8])
-def test_a_warm_fit_is_the_cold_one(t):
+def test_warm_fit_equals_the_cold_one(t):
     rng = np.random.default_rng(1)
     M = rng.random((12, 200))
     w = M.sum(axis=0)
@@ -79,7 +79,7 @@ def test_a_warm_fit_is_the_cold_one(t):
         forget(name)
 
 
-def test_a_search_starts_warm_and_leaves_nothing(monkeypatch):
+def test_search_starts_warm_and_leaves_nothing(monkeypatch):
     rng = np.random.default_rng(2)
     M = rng.random((20, 4)) @ rng.dirichlet(np.full(4, 0.3), 400).T
     M += 0.01 * rng.random(M.shape)

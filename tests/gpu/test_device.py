@@ -3,22 +3,18 @@
 The Triton ones, interpreted, against plain torch and the code of the CPU.
 """
 
-import os
 import sys
 
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():  # before the kernels are compiled, which happens on their import
-    os.environ["TRITON_INTERPRET"] = "1"
-triton = pytest.importorskip("triton")
+import naive
+from on_device import DEVICE, tensor, torch
+from selfdict import InputError
+from selfdict.compute import device as choose
+from selfdict.gpu import matrix, nnls, projection, screening
 
-import naive  # noqa: E402
-from selfdict.compute import device as choose  # noqa: E402
-from selfdict.gpu import matrix, nnls, projection, screening  # noqa: E402
-
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+pytest.importorskip("triton")
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
@@ -31,23 +27,14 @@ def step_problem(n, dtype, seed=0):
     Y[[7, 8]], Y_old[[8, 11]] = 0.1 * rng.random((2, n)), 0.1 * rng.random((2, n))
     V = 0.3 * (rng.random((6, n)) - 0.7)
     V[2] -= 1.0
-    arrays = (
-        V,
-        Y,
-        Y_old,
-        np.diagonal(Y).copy(),
-        np.diagonal(Y_old).copy(),
-        np.array(0.7),
-        np.full(n, 0.05),
-        w,
-    )
-    return [torch.from_numpy(a).to(DEVICE, dtype) for a in arrays]
+    arrays = (V, Y, Y_old, np.diagonal(Y), np.diagonal(Y_old), 0.7, np.full(n, 0.05), w)
+    return [tensor(array).to(dtype) for array in arrays]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(("n", "held"), [(64, True), (300, True), (300, False)])
 @pytest.mark.parametrize("weight", [1.0, 1.7], ids=["linear", "smooth"])
-def test_step_of_a_row_held_or_in_chunks(n, held, weight, dtype, monkeypatch):
+def test_gradient_step_equals_the_reference(n, held, weight, dtype, monkeypatch):
     from selfdict.gpu import triton_projection
 
     V, Y, Y_old, t, t_old, beta, penalty, w = step_problem(n, dtype)
@@ -72,12 +59,8 @@ def test_step_of_a_row_held_or_in_chunks(n, held, weight, dtype, monkeypatch):
 @pytest.mark.parametrize("scale", [1.0, 1e-30])
 def test_fused_sums_are_accurate_to_float32(scale):
     rng = np.random.default_rng(0)
-    left = torch.from_numpy(
-        rng.standard_normal((150, 37)) * 10.0 ** rng.integers(-3, 3, (150, 1))
-    ).to(DEVICE)
-    theta = scale * torch.from_numpy(rng.standard_normal((37, 700)) * rng.random(700) ** 8).to(
-        DEVICE
-    )
+    left = tensor(rng.standard_normal((150, 37)) * 10.0 ** rng.integers(-3, 3, (150, 1)))
+    theta = scale * tensor(rng.standard_normal((37, 700)) * rng.random(700) ** 8)
     exact = (left @ theta).clamp(min=0).sum(dim=1)
     size = left.abs() @ theta.abs().sum(dim=1)
     fused = screening.fused_sums(screening.split(left, screening.LEFT), theta)
@@ -88,7 +71,7 @@ def test_fused_sums_are_accurate_to_float32(scale):
     assert ((plain - exact).abs() / size).max() < 1e-15
 
 
-def test_halves_add_up():
+def test_split_matrices_add_up():
     A = torch.from_numpy(np.random.default_rng(0).standard_normal((5, 9)) * 1e5)
     halves, scale = screening.split(A, (0, 1, 0))
     whole = (halves[:, :9].double() + halves[:, 9:18].double()) * scale[:, None]
@@ -129,31 +112,28 @@ def test_block_pivoting_meets_the_optimality_conditions(r, monkeypatch):
     assert ((gradient * X).abs() <= 1e-12).all()
 
 
-def test_bad_tensors_are_refused():
-    for bad, error, message in (
-        (torch.zeros(3, dtype=torch.float32), ValueError, "2 dimensions"),
-        (torch.zeros((0, 3)), ValueError, "must not be empty"),
-        (torch.zeros((2, 2), dtype=torch.complex64), TypeError, "real numbers"),
-        (torch.full((2, 2), torch.nan), ValueError, "NaN or infinity"),
-    ):
-        with pytest.raises(error, match=message):
+def test_invalid_tensors_are_refused():
+    for bad in (torch.zeros(3), torch.zeros((0, 3)), torch.full((2, 2), torch.nan)):
+        with pytest.raises(InputError):
             matrix.as_tensor(bad, "cpu")
+    with pytest.raises(TypeError):
+        matrix.as_tensor(torch.zeros((2, 2), dtype=torch.complex64), "cpu")
     assert matrix.as_tensor(torch.ones((2, 2), dtype=torch.int64), "cpu").dtype == torch.float32
 
 
-def test_where_to_compute(monkeypatch):
-    tensor = torch.zeros((2, 2))
+def test_choice_of_the_device(monkeypatch):
+    data = torch.zeros((2, 2))
     assert choose.choose_device(None, np.zeros(2)) is None
     assert choose.choose_device("cpu", np.zeros(2)) is None
     assert choose.choose_device("cpu:0", np.zeros(2)) is None
-    assert choose.choose_device(None, np.zeros(2), tensor) == torch.device("cpu")
-    assert choose.choose_device("cpu", tensor) == torch.device("cpu")
-    with pytest.raises(ValueError, match='device must be None, "cpu" or "cuda", got \'tpu\''):
+    assert choose.choose_device(None, np.zeros(2), data) == torch.device("cpu")
+    assert choose.choose_device("cpu", data) == torch.device("cpu")
+    with pytest.raises(InputError):
         choose.choose_device("tpu")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.warns(RuntimeWarning, match="falls back to the CPU: torch finds no GPU here"):
-        assert choose.choose_device("cuda", tensor) is None
+    with pytest.warns(RuntimeWarning):
+        assert choose.choose_device("cuda", data) is None
 
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.warns(RuntimeWarning, match=r"pip install 'selfdict\[gpu\]'"):
+    with pytest.warns(RuntimeWarning):
         assert choose.choose_device("cuda") is None

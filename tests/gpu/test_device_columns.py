@@ -3,31 +3,21 @@
 Without a GPU, Triton interprets the kernels, which takes up to a second per column.
 """
 
-import os
-
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():  # before the kernels are compiled, which happens on their import
-    os.environ["TRITON_INTERPRET"] = "1"
-triton = pytest.importorskip("triton")
+from on_device import DEVICE, tensor, torch
+from selfdict.columns.device import DeviceColumns
+from selfdict.columns.memory import MemoryColumns
+from selfdict.gpu import bounded_fit
+from selfdict.gpu.matrix import long_gram
+from selfdict.kernels import gates as cpu
+from selfdict.kernels.curvature import curvature
+from selfdict.model.dense_rows import MemoryRows
+from selfdict.solvers.newton import Gates
 
-from selfdict.columns.device import DeviceColumns  # noqa: E402
-from selfdict.columns.memory import MemoryColumns  # noqa: E402
-from selfdict.gpu import bounded_fit, triton_gates  # noqa: E402
-from selfdict.gpu.matrix import long_gram  # noqa: E402
-from selfdict.kernels import gates as cpu  # noqa: E402
-from selfdict.kernels.curvature import curvature  # noqa: E402
-from selfdict.model.dense_rows import MemoryRows  # noqa: E402
-from selfdict.solvers.newton import Gates  # noqa: E402
-
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+triton_gates = pytest.importorskip("selfdict.gpu.triton_gates")
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
-
-def tensor(array):
-    return torch.from_numpy(np.array(array)).to(DEVICE)
 
 
 class Columns:
@@ -88,7 +78,7 @@ def small_tiles(monkeypatch):
     monkeypatch.setattr(triton_gates, "_SMALLEST_BLOCK", 8)
 
 
-def test_entries_at_zero_at_their_gates_and_free(small_tiles):
+def test_entries_at_zero_at_their_gate_and_free(small_tiles):
     problem = Columns(t=[0.4, 0.3, 0.6, 0.5], n=4)
     everything = problem.D.sum(axis=1)
     problem.Y[:, 0] = -everything
@@ -145,21 +135,21 @@ def test_nearly_dependent_atoms(small_tiles, monkeypatch):
     np.testing.assert_allclose(sums, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_a_wrong_warm_start(small_tiles):
+def test_wrong_warm_starts(small_tiles):
     problem = Columns(t=np.full(4, 0.5), seed=1)
     problem.state[:] = [cpu.GATE, cpu.FREE, cpu.ZERO, cpu.FREE]
     problem.Z[:] = [9.0, -1.0, 2.0, 7.0]
     problem.assert_equal()
 
 
-def test_columns_that_no_tile_holds(small_tiles, monkeypatch):
+def test_columns_larger_than_any_tile(small_tiles, monkeypatch):
     monkeypatch.setattr(bounded_fit, "SLOTS", (1, 2))
     problem = Columns(t=np.full(4, 3.0))
     state = problem.assert_equal()
     assert (state == cpu.FREE).sum(axis=1).max() > 2
 
 
-def test_columns_that_are_given_up(small_tiles, monkeypatch):
+def test_inaccurate_columns_are_solved_on_the_cpu(small_tiles, monkeypatch):
     exchange = triton_gates.exchange
 
     def careless(*arguments):
@@ -181,7 +171,7 @@ def test_curvature(slots, small_tiles, monkeypatch):
     np.testing.assert_allclose(found.cpu(), expected, atol=1e-12)
 
 
-def test_portions_cover_the_columns(monkeypatch):
+def test_portions_cover_all_columns(monkeypatch):
     monkeypatch.setattr(bounded_fit, "_COLUMNS_PER_STEP", 4)
     n_free = torch.from_numpy(np.random.default_rng(0).integers(0, 5, 27))
     found = list(bounded_fit.portions(n_free.cumsum(dim=0), 20))
@@ -201,7 +191,7 @@ def test_gram_of_a_long_tensor():
 
 @pytest.mark.parametrize("sample", [None, np.arange(1, 60, 3)])
 @pytest.mark.parametrize("has_dictionary", [False, True])
-def test_a_working_set_on_a_device(sample, has_dictionary, monkeypatch):
+def test_columns_on_a_device_equal_those_in_memory(sample, has_dictionary, monkeypatch):
     """Everything but the kernels: the compiled code solves the columns."""
     monkeypatch.setattr(bounded_fit, "_MOST_ATOMS", 0)
     monkeypatch.setattr("selfdict.columns.device._BLOCK_ENTRIES", 100)

@@ -3,24 +3,18 @@
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+from on_device import DEVICE, tensor, torch
+from selfdict import Problem, WorkingSet, mu_heuristic, working_set
+from selfdict.columns import device as device_columns
+from selfdict.columns.device import DeviceRows, DeviceSums
+from selfdict.datasets import make_mixtures
+from selfdict.gpu import bounded_fit, score_bounds
+from selfdict.model.score_bounds import DECIDED, ScoreBounds
+from selfdict.model.screening import positive_sums
+from selfdict.model.solution import Status
+from selfdict.solvers import search, search_data
 
-from selfdict import Problem, WorkingSet, mu_heuristic, working_set  # noqa: E402
-from selfdict.columns import device as device_columns  # noqa: E402
-from selfdict.columns.device import DeviceRows, DeviceSums  # noqa: E402
-from selfdict.datasets import make_mixtures  # noqa: E402
-from selfdict.gpu import bounded_fit, score_bounds  # noqa: E402
-from selfdict.model.score_bounds import DECIDED, ScoreBounds  # noqa: E402
-from selfdict.model.screening import positive_sums  # noqa: E402
-from selfdict.model.solution import Status  # noqa: E402
-from selfdict.solvers import search, search_data  # noqa: E402
-
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
-
-def tensor(M):
-    return torch.from_numpy(M).to(DEVICE)
 
 
 @pytest.fixture
@@ -77,7 +71,7 @@ def test_working_set_with_a_dictionary(on_device, monkeypatch):
     assert there.gap <= 1e-8
 
 
-def test_a_search_that_is_stopped_is_certified(on_device):
+def test_stopped_search_is_certified(on_device):
     M, mu = problem()
     solver = WorkingSet(tol=1e-9, max_seconds=0.0)
     stopped = solver.solve(Problem(tensor(M), mu))
@@ -87,7 +81,7 @@ def test_a_search_that_is_stopped_is_certified(on_device):
 
 
 @pytest.mark.parametrize("rough", [False, True])
-def test_bounds_decide_only_what_is_decided(rough, monkeypatch):
+def test_score_bounds_hold(rough, monkeypatch):
     monkeypatch.setattr(score_bounds, "_BLOCK_ENTRIES", 1000)
     rng = np.random.default_rng(0)
     M = rng.dirichlet(np.ones(4), 500) @ rng.random((4, 9)) + 0.01 * rng.random((500, 9))

@@ -9,25 +9,19 @@ from selfdict.kernels.active_set import active_set
 
 def solve(R, Y, simplex, stable, guess=None, X0=None):
     q, r = R.shape
-    guess = np.zeros((r, q)) if guess is None else guess
-    X = np.full((Y.shape[1], r), np.nan) if X0 is None else X0.copy()
-    active_set(
-        np.ascontiguousarray(R.T),
-        R.T @ R,
-        guess,
-        np.zeros(r),
-        Y,
-        X,
-        simplex,
-        stable,
-        X0 is not None,
-    )
+    if guess is None:
+        guess = np.zeros((r, q))
+    X = np.full((Y.shape[1], r), np.nan)
+    if X0 is not None:
+        X = X0.copy()
+    rows = np.ascontiguousarray(R.T)
+    active_set(rows, R.T @ R, guess, np.zeros(r), Y, X, simplex, stable, X0 is not None)
     return X
 
 
 @pytest.mark.parametrize("simplex", [False, True])
 @pytest.mark.parametrize(("q", "r"), [(4, 4), (5, 3), (1, 1)])
-def test_both_forms_equal_the_reference_from_every_start(q, r, simplex):
+def test_both_forms_equal_the_reference_implementation(q, r, simplex):
     rng = np.random.default_rng(q)
     R, Y = rng.standard_normal((q, r)), rng.standard_normal((q, 40))
     reference = naive_abundances.fcls if simplex else naive_abundances.nnls
@@ -45,7 +39,7 @@ def test_both_forms_equal_the_reference_from_every_start(q, r, simplex):
     np.testing.assert_allclose(solve(R, Y, simplex, True, guess=poor), expected, atol=1e-10)
 
 
-def test_the_result_for_a_column_does_not_depend_on_its_neighbours():
+def test_results_do_not_depend_on_other_columns():
     rng = np.random.default_rng(0)
     R, Y = rng.standard_normal((6, 6)), rng.standard_normal((6, 50))
     together = solve(R, Y, False, False, guess=np.linalg.inv(R))

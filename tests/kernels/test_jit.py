@@ -45,7 +45,7 @@ def _interrupted(kernel):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no timers on Windows")
 @pytest.mark.parametrize("name", CALLS)
-def test_an_interruption_is_raised_as_one(name):
+def test_interruptions_are_raised(name):
     def interrupt(number, frame):
         raise KeyboardInterrupt
 
@@ -67,7 +67,7 @@ def _compile_function_of(module):
 
 
 @pytest.mark.parametrize(("module", "n_lines"), [("selfdict.another", 1), ("somebody.else", 0)])
-def test_compiling_our_own_functions_is_logged_once(module, n_lines, caplog):
+def test_compilation_is_logged_once(module, n_lines, caplog):
     caplog.set_level(logging.INFO, logger="selfdict")
     # The notice of this process has logged its line then.
     _compile_function_of("selfdict.another")

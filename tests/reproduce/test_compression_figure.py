@@ -24,7 +24,7 @@ def test_svd_keeps_the_robustness_and_few_random_directions_lose_it(outcome):
         assert early[(method, 10)] < early[(method, 40)]
 
 
-def test_the_summary_and_the_figure(outcome):
+def test_summary_and_figure(outcome):
     summary = outcome.tables["compression_breakdown"]
     assert len(summary) == 10
     assert {row["method"] for row in summary} == {"whole", "svd", "gaussian", "srht"}

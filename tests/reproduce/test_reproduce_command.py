@@ -11,7 +11,7 @@ from reproduce import maps
 from selfdict import SPA
 
 
-def test_it_writes_csv_figure_and_record(tmp_path, monkeypatch, capsys):
+def test_command_writes_csv_figure_and_record(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(maps, "FGNSR", SPA)  # which is quick
     main(["abundance-maps", "--quick", "-o", str(tmp_path / "out"), "--seed", "1"])
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
@@ -28,14 +28,14 @@ def test_it_writes_csv_figure_and_record(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     "arguments", [["table4"], ["nonsense"], ["scenes", "--data", "/no/such/file.mat"]]
 )
-def test_bad_use_writes_nothing(arguments, tmp_path):
+def test_invalid_arguments_write_nothing(arguments, tmp_path):
     with pytest.raises(SystemExit) as caught:
         main([*arguments, "-o", str(tmp_path / "out")])
     assert caught.value.code
     assert not (tmp_path / "out").exists()
 
 
-def test_without_a_name_all_experiments_are_listed(capsys):
+def test_experiments_are_listed_without_a_name(capsys):
     main([])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(EXPERIMENTS)

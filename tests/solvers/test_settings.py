@@ -8,7 +8,6 @@ import pytest
 from selfdict import (
     Conic,
     FastGradient,
-    Huber,
     InputError,
     Problem,
     Solver,
@@ -92,36 +91,3 @@ def test_start_and_callback_are_arguments_of_solve(problem):
         stopped = solver.solve(problem, callback=lambda progress: True)
         assert stopped.status is Status.STOPPED_BY_CALLBACK
     assert seen
-
-
-@pytest.mark.usefixtures("one_torch_thread")
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"sample_weight": np.linspace(0.5, 2.0, 20)}, {"target": ("residual", 1.0)}],
-    ids=["plain", "weighted", "steered"],
-)
-def test_outliers_in_a_tensor_are_treated_as_in_an_array(problem, options):
-    torch = pytest.importorskip("torch")
-    solver = FastGradient(max_iter=80, tol=0)
-    here, there = (
-        solver.solve(Problem(data, 0.1, loss=Huber(0.05), **options))
-        for data in (problem.M, torch.from_numpy(problem.M))
-    )
-    np.testing.assert_allclose(there.toarray(), here.toarray(), atol=1e-9)
-    np.testing.assert_allclose(there.history["objective"], here.history["objective"], rtol=1e-10)
-    assert there.objective == pytest.approx(here.objective, rel=1e-10)
-    assert there.dual_bound == pytest.approx(here.dual_bound, rel=1e-8)
-    assert there.mu == pytest.approx(here.mu, rel=1e-10)
-    assert isinstance(there.coef, np.ndarray)
-
-
-@pytest.mark.usefixtures("one_torch_thread")
-def test_outliers_in_a_tensor_with_a_dictionary(problem):
-    torch = pytest.importorskip("torch")
-    D = problem.M[:, ::3] + 0.01
-    here, there = (
-        FastGradient(max_iter=80, tol=0).solve(Problem(data, 0.1, D=D, loss=Huber(0.05)))
-        for data in (problem.M, torch.from_numpy(problem.M))
-    )
-    np.testing.assert_allclose(there.toarray(), here.toarray(), atol=1e-9)
-    assert there.dual_bound == pytest.approx(here.dual_bound, rel=1e-8)

@@ -101,19 +101,6 @@ def test_results_do_not_depend_on_memory_alignment():
     assert found[1:] == found[:-1]
 
 
-def test_warm_start_from_other_gates_ends_at_the_same_columns():
-    rng = np.random.default_rng(0)
-    D, Y = rng.random((8, 5)), rng.random((8, 40))
-    G, C, weight, own = D.T @ D, Y.T @ D, np.ones(40), np.full(40, -1)
-    Z, state = np.zeros((40, 5)), np.zeros((40, 5), np.int8)
-    for _ in range(5):
-        t = rng.random(5) * (rng.random(5) < 0.8)
-        fit_columns(G, C, weight, t, own, Z, state, 0, 40)
-        cold = np.zeros((40, 5))
-        fit_columns(G, C, weight, t, own, cold, np.zeros((40, 5), np.int8), 0, 40)
-        np.testing.assert_allclose(Z, cold, atol=1e-10)
-
-
 @pytest.mark.parametrize("step", [0.02, 0.3])
 def test_updated_hessian_equals_a_new_one(step):
     """After a short step few columns move and are exchanged; after a long one all are summed."""
