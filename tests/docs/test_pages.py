@@ -16,6 +16,7 @@ PAGES = [
     DOCS / "getting-started.md",
     DOCS / "answer.md",
     DOCS / "solvers.md",
+    DOCS / "smooth.md",
     DOCS / "neighbours.md",
     *sorted(DOCS.glob("extending/add-*.md")),
 ]
