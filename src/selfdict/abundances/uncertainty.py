@@ -88,18 +88,18 @@ def standard_errors(
     residuals : (n,) array_like
         ‖m_j − U h_j‖, see :func:`column_residuals`.
     kind : {"shares", "nnls", "fcls"}
-        What the errors are of: coefficients divided by their sum, or coefficients.
+        Whether the errors are those of coefficients divided by their sum, or of coefficients.
     variability : Variability, optional
-        How the pixels of each material differ; by default they do not.
+        How the pixels of each material differ; by default not at all.
     stiffness, spread : float
-        With which weight the sums of the coefficients are drawn to one, and how they vary: those of
-        an :class:`Illumination`. By default the sums are free.
+        The weight that draws the sums of the coefficients to one, and their spread, as in
+        :class:`Illumination`. By default the sums are free.
 
     Returns
     -------
     (r, n) ndarray of float64
         NaN for columns in which all coefficients are zero, and for those with as many positive
-        coefficients as bands: their residual does not tell the noise.
+        coefficients as bands: their residual gives no estimate of the noise.
 
     Examples
     --------

@@ -29,7 +29,7 @@ _MOSTLY_NOISE = np.sqrt(0.5)
 
 @dataclass(frozen=True)
 class Preflight:
-    """What a look at a scene found.
+    """What the preflight found in a scene.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def preflight(
     client: Any = None,
     progress: Callable[[float], Any] | None = None,
 ) -> Preflight:
-    """Look at a scene in one pass, block by block, and say what there is to know about it.
+    """Scan a scene once, block by block, and report what is assumed and what looks wrong.
 
     Bands that hold one value in all pixels, bands that the scene marks as bad and, if wavelengths
     are known, bands of noise (water vapour) are left out of :func:`unmix`, unless ``keep_bands``.
