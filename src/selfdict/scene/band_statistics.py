@@ -218,8 +218,9 @@ def _noise_of_strips(scene: xr.DataArray, raw: Array, usual: Array) -> Array:
     gain, _ = scaling_of(scene)
     found = []
     for rows in np.array_split(np.arange(n_rows), n_strips):
-        # some rows of each strip are enough
-        rows = rows[: 1 + 2 * _LEAST_PAIRS // n_columns]
+        # some rows of each strip are enough: those with the fewest pixels without data
+        fullest = np.argsort(-is_pair[rows].sum(axis=1), kind="stable")
+        rows = rows[fullest[: 1 + 2 * _LEAST_PAIRS // n_columns]]
         pairs = is_pair[rows]
         if pairs.sum() < _LEAST_PAIRS // 2:
             continue
