@@ -25,6 +25,7 @@ NAMES = (
     "maps",
     "sensors",
     "thinning",
+    "rank",
     "dask",
     "gpu",
 )

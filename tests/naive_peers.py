@@ -151,16 +151,3 @@ def xray(M, r, p=None):
         U = M[:, selected]
         R = M - U @ np.column_stack([scipy.optimize.nnls(U, m)[0] for m in M.T])
     return selected
-
-
-def hysime(M):
-    """One regression a row, noise and signal formed as matrices."""
-    m, n = M.shape
-    W = np.empty_like(M)
-    for i in range(m):
-        others = np.delete(M, i, axis=0)
-        W[i] = M[i] - np.linalg.lstsq(others.T, M[i], rcond=None)[0] @ others
-    signal = M - W
-    E = np.linalg.svd(signal @ signal.T / n)[0]
-    noise = np.diag((W**2).mean(axis=1))
-    return sum(float(e @ (M @ M.T / n) @ e) > 2 * float(e @ noise @ e) for e in E.T)

@@ -118,9 +118,7 @@ CHOICES = {
     "xray with p": lambda M: selfdict.xray(M, 4, p=np.full(20, 1e200)),
     "vca": lambda M: selfdict.vca(M, 4, random_state=0),
     "h2nmf": lambda M: selfdict.h2nmf(M, 10).labels,
-    "hysime": selfdict.hysime,
-    "suggest_rank": selfdict.suggest_rank,
-    "elbow": lambda M: selfdict.suggest_rank(M, r_max=8, method="elbow"),
+    "advise_rank": lambda M: selfdict.advise_rank(M).r,
     "basis": lambda M: compress(M, 4).basis,
     "shares": lambda M: selfdict.shares(M[:, :4], M),
     "groups": lambda M: np.concatenate(selfdict.pure_groups(M, [3, 40, 77]).members),
@@ -207,18 +205,6 @@ def test_penalties_that_cannot_be_represented(exponent):
         selfdict.mu_heuristic(data, 3)
     with pytest.raises(InputError):
         denoise(data, 4)
-
-
-@pytest.mark.parametrize("exponent", [-470, 470])
-@pytest.mark.parametrize("method", ["spa", "exchange"])
-def test_error_curve(exponent, method):
-    problem = selfdict.Problem(M, selfdict.mu_heuristic(M, 4))
-    expected = selfdict.error_curve(selfdict.WorkingSet().solve(problem), 5, method)
-    data = scaled(M, exponent)
-    problem = selfdict.Problem(data, selfdict.mu_heuristic(data, 4))
-    found = selfdict.error_curve(selfdict.WorkingSet().solve(problem), 5, method)
-    np.testing.assert_allclose(found.errors, expected.errors, rtol=1e-9)
-    np.testing.assert_allclose(found.limits, expected.limits, rtol=1e-6)
 
 
 def test_candidates_of_subnormal_data_are_refused_with_a_sentence():

@@ -11,7 +11,6 @@ from selfdict.compute.linear_algebra import onto_span
 from selfdict.datasets import make_mixtures
 from selfdict.peers.greedy import Fit
 from selfdict.readout.bounds import rank_limit
-from selfdict.readout.signal import measure_signal
 from selfdict.scene import advise_rank, unmix
 
 M, _, PURE = make_mixtures(3000, 60, 4, noise=0.02, random_state=0)
@@ -46,8 +45,6 @@ TASKS = {
     "nnls": lambda M: selfdict.nnls(M[:, :4], M, return_kkt=True),
     "fcls": lambda M: selfdict.fcls(M[:, :4], M),
     "mu of a dictionary": lambda M: selfdict.mu_heuristic(M, 4, D=M[:, :30]),
-    "elbow": lambda M: selfdict.suggest_rank(M, method="elbow"),
-    "error curve": lambda M: selfdict.error_curve(WorkingSet().solve(Problem(M, MU)), 5),
     "gradient": lambda M: FastGradient(max_iter=20).solve(Problem(M, MU)),
     "certify": lambda M: selfdict.certify(WorkingSet().solve(Problem(M, MU))),
     "unmix": lambda M: unmix(cube(M), 4),
@@ -79,10 +76,6 @@ def test_rotated_data_gives_the_same():
     np.testing.assert_array_equal(selfdict.spa(M, 4), selfdict.spa(R, 4))
     # the limit has room for rounding, which grows with the features
     assert rank_limit(M, 4) == pytest.approx(rank_limit(R, 4), rel=1e-6)
-    limits = measure_signal(M).limits
-    assert limits.shape == (3000,)
-    assert not limits[60:].any()
-    np.testing.assert_allclose(limits[:50], measure_signal(R).limits[:50], rtol=1e-6)
 
 
 @pytest.mark.parametrize("q", [20, 3000])
@@ -117,11 +110,6 @@ def test_clusters_of_few_points_follow_the_labels():
     found = selfdict.h2nmf(points, 3)
     pairs = set(zip(labels.tolist(), found.labels.tolist(), strict=True))
     assert len(pairs) == 3
-
-
-def test_hysime_needs_more_points_than_features():
-    with pytest.warns(selfdict.InputWarning):
-        assert selfdict.hysime(M) == 60
 
 
 @pytest.mark.timeout(120)  # hours if a cube of the features entered

@@ -12,7 +12,7 @@ from textwrap import fill
 import matplotlib.pyplot as plt
 import numpy as np
 
-from selfdict import FGNSR, error_curve
+from selfdict import FGNSR, advise_rank
 from selfdict.metrics import match
 
 # %%
@@ -85,15 +85,13 @@ print(fill(model.prove().sentence, 90))
 # %%
 # How many components
 # -------------------
-# The same fit gives other numbers of components. With four, only noise is left. The dashed line is
-# the error of the best vectors of any kind.
+# Pixels are chosen to explain all others: one, two, and so on. With four, only noise is left.
 
-curve = error_curve(model.solution_, 8)
+advice = advise_rank(X.T)
+print(fill(advice.reason, 90))
 plt.figure(figsize=(5, 3), layout="constrained")
-plt.plot(np.arange(1, len(curve.errors) + 1), 100 * curve.errors, "o-", label="samples")
-plt.plot(np.arange(1, len(curve.limits) + 1), 100 * curve.limits, "s--", color="0.5", label="any")
+plt.plot(np.arange(1, len(advice.errors) + 1), 100 * advice.errors, "o-")
 plt.xlabel("number of components")
 plt.ylabel("relative error, %")
 plt.ylim(bottom=0)
-plt.legend(frameon=False)
 plt.show()

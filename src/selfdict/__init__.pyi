@@ -45,16 +45,11 @@ from selfdict.peers import snpa as snpa
 from selfdict.peers import spa as spa
 from selfdict.peers import vca as vca
 from selfdict.peers import xray as xray
-from selfdict.readout import ErrorCurve as ErrorCurve
 from selfdict.readout import Groups as Groups
 from selfdict.readout import Proof as Proof
-from selfdict.readout import elbow as elbow
-from selfdict.readout import error_curve as error_curve
-from selfdict.readout import hysime as hysime
 from selfdict.readout import prove_groups as prove_groups
 from selfdict.readout import pure_groups as pure_groups
 from selfdict.readout import select_indices as select_indices
-from selfdict.readout import suggest_rank as suggest_rank
 from selfdict.reductions import Candidates as Candidates
 from selfdict.reductions import Compression as Compression
 from selfdict.reductions import Denoising as Denoising

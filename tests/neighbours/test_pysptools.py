@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from selfdict import fcls, hysime, nnls, unmix
+from selfdict import fcls, nnls, unmix
 from selfdict.datasets import make_mixtures
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of pysptools and of what it uses
@@ -49,10 +49,3 @@ def test_atgp_is_spa_and_masks_and_indices_are_the_other_way_round(neighbour, sp
     np.testing.assert_allclose(ours.endmembers.values, E)
     found = [(int(row), int(column)) for column, row in theirs.get_idx()]
     assert found == [tuple(pixel) for pixel in ours.pixels.tolist()]
-
-
-def test_hysime_counts_the_same(neighbour):
-    count = neighbour("pysptools.material_count")
-    M = make_mixtures(30, 900, 4, noise=0.002, random_state=3)[0]
-    theirs, _ = count.HySime().count(M.T.reshape(30, 30, 30))
-    assert theirs == hysime(M)

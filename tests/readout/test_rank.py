@@ -1,123 +1,88 @@
+"""The number of materials: right where it is known, with its reason, and rare ones apart."""
+
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-import naive_peers
-from selfdict import (
-    Candidates,
-    InputError,
-    Problem,
-    WorkingSet,
-    error_curve,
-    mu_heuristic,
-    select_indices,
-    suggest_rank,
-    working_set,
-)
-from selfdict.datasets import make_mixtures
-from selfdict.metrics import relative_error
-from selfdict.readout import elbow, hysime
-from selfdict.reductions import Recipe
+from selfdict import advise_rank, nnls
+from selfdict.datasets import make_mixtures, make_scene
 
 
-@pytest.mark.parametrize("r", [2, 3, 5, 7])
+@pytest.mark.parametrize("bands", [10, 50, 200])
+@pytest.mark.parametrize("r", [3, 4])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_hysime_finds_the_number_of_endmembers(r, dtype):
-    M = make_mixtures(30, 2000, r, noise=0.002, random_state=r)[0].astype(dtype)
-    assert hysime(M) == r
-    assert suggest_rank(M) == r
+def test_mixtures_with_noise(r, bands, dtype):
+    M = make_mixtures(bands, 1000, r, noise=0.01, concentration=0.3, random_state=r)[0]
+    advice = advise_rank(M.astype(dtype))
+    assert advice.r == r
+    assert f"{r} materials" in advice.sentences[0]
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("noise", [0.003, 0.03, 0.2])
-def test_hysime_same_as_one_regression_a_row(seed, noise):
-    M = make_mixtures(15, 300, 5, noise=noise, random_state=seed)[0]
-    M = M + 0.01 * np.random.default_rng(seed).standard_normal(M.shape)
-    assert hysime(M) == naive_peers.hysime(M)
+@pytest.mark.parametrize("r", [3, 4])
+def test_as_many_materials_as_bands(r):
+    """Noise cannot be told from signal then, and each material halves the error."""
+    M = make_mixtures(4, 1000, r, noise=0.01, concentration=0.3, random_state=r)[0]
+    assert advise_rank(M).r == r
 
 
-def test_hysime_does_not_depend_on_the_unit():
-    M = make_mixtures(20, 500, 4, noise=0.01, random_state=0)[0]
-    assert hysime(1e6 * M) == hysime(M) == hysime(1e-6 * M)
-    assert hysime(np.zeros((3, 5))) == 0
+@pytest.mark.parametrize("r", [3, 5, 8])
+def test_scenes_with_damaged_pixels(r):
+    truth = make_scene((34, 34), 50, r, noise=0.01, random_state=r)
+    advice = advise_rank(truth.scene)
+    assert advice.r == r
+    assert advice.n_alone == len(truth.outliers)
+    assert any("not counted" in sentence for sentence in advice.sentences)
 
 
-def test_elbow():
-    assert elbow([1.0, 0.5, 0.1, 0.09, 0.08, 0.07]) == 3
-    assert elbow([0.3]) == 1
-    assert elbow([0.3, 0.3, 0.3]) == 1
-    assert elbow([0.3, 0.2, 0.1]) == 1  # a straight line has none
-    for errors in ([], [[0.1]], [0.1, np.nan]):
-        with pytest.raises(InputError, match="finite"):
-            elbow(errors)
+def test_errors_are_attained_and_fall():
+    M = make_mixtures(20, 200, 3, noise=0.05, random_state=0)[0]
+    advice = advise_rank(M)
+    assert (np.diff(advice.errors) <= 0).all()
+    # no pixel alone is better than the best direction
+    values = np.linalg.svd(M, compute_uv=False)
+    limits = np.sqrt(np.maximum(1 - np.cumsum(values**2) / (values**2).sum(), 0.0))
+    assert (advice.errors >= limits[: advice.errors.size] - 1e-12).all()
+    best = min(np.linalg.norm(M - M[:, [k]] @ nnls(M[:, [k]], M)) for k in range(200))
+    assert advice.errors[0] <= 1.01 * best / np.linalg.norm(M)
 
 
-@pytest.mark.parametrize("r", [3, 5])
-def test_elbow_of_spa(r):
-    M = make_mixtures(30, 400, r, noise=0.002, random_state=0)[0]
-    assert suggest_rank(M, r_max=12, method="elbow") == r
-
-
-@pytest.mark.parametrize("method", ["spa", "diagonal"])
-def test_error_curve_is_reached_and_none_is_lower(method):
-    M = make_mixtures(12, 60, 4, noise=0.02, random_state=1)[0]
-    solution = working_set(M, mu_heuristic(M, 4))
-    curve = error_curve(solution, 7, method)
-    reached = [relative_error(M, select_indices(solution, r, method=method)) for r in range(1, 8)]
-    np.testing.assert_array_equal(curve.errors, np.minimum.accumulate(reached))
-    singular = np.linalg.svd(M, compute_uv=False)
-    expected = [np.linalg.norm(singular[r:]) / np.linalg.norm(singular) for r in range(1, 8)]
-    np.testing.assert_allclose(curve.limits, expected, rtol=1e-9)
+def test_rare_materials_are_counted_apart():
     rng = np.random.default_rng(0)
-    for r in range(1, 8):
-        best = min(relative_error(M, rng.choice(60, r, replace=False)) for _ in range(50))
-        assert best >= curve.limits[r - 1]
+    spectra = rng.random((40, 5))
+    shares = np.zeros((5, 2000))
+    shares[:3] = rng.dirichlet(np.full(3, 0.3), 2000).T
+    shares[:, :6] = 0.0
+    shares[3, :3] = 1.0  # three pixels of one, and three of another
+    shares[4, 3:6] = 1.0
+    M = spectra @ shares + 0.005 * rng.standard_normal((40, 2000))
+    advice = advise_rank(M)
+    assert advice.r == 3
+    assert advice.n_rare == 2
+    assert advice.n_rare_pixels == 6
+    assert "2 more" in advice.sentences[1]
 
 
-def test_error_curve_ends_where_the_fit_is_exact():
-    M = make_mixtures(12, 60, 3, random_state=1)[0]
-    curve = error_curve(working_set(M, mu_heuristic(M, 3)))
-    assert curve.errors.size == curve.limits.size == 3
-    assert curve.errors[-1] < 1e-14 <= curve.errors[-2]
-    assert error_curve(working_set(M[:, :2], 0.1)).errors.size == 2
-    assert error_curve(working_set([[1.0, 2.0]], 0.1)).limits.tolist() == [0.0]
+def test_the_unit_and_weights_do_not_matter():
+    M = make_mixtures(20, 300, 4, noise=0.01, random_state=0)[0]
+    advice = advise_rank(M)
+    scaled = advise_rank(2.0**-300 * M)
+    assert scaled.r == advice.r
+    np.testing.assert_allclose(scaled.errors, advice.errors, rtol=1e-9)
 
 
-@pytest.mark.parametrize("noise", [1e-13, 1e-8])
-def test_error_curve_ends_where_nothing_is_left_to_choose_by(noise):
-    M = make_mixtures(20, 100, 4, noise=noise, random_state=0)[0]
-    curve = error_curve(working_set(M, mu_heuristic(M, 4)))
-    assert 4 <= curve.errors.size < 20
-    assert curve.errors[-1] < 10 * noise
+def test_noise_is_estimated():
+    M = make_mixtures(30, 2000, 4, random_state=0)[0]
+    noise = 0.02 * np.random.default_rng(0).standard_normal(M.shape)
+    expected = np.linalg.norm(noise) / np.linalg.norm(M + noise)
+    assert advise_rank(M + noise).noise == pytest.approx(expected, rel=0.1)
 
 
-@pytest.mark.parametrize("r", [3, 5])
-def test_elbow_of_a_certified_solution(r):
-    M = make_mixtures(30, 400, r, noise=0.002, random_state=0)[0]
-    recipe = Recipe(WorkingSet(), candidates=Candidates(50, "residual"))
-    solution = recipe.solve(Problem(M), r)
-    assert solution.diagonal.size == 50
-    assert suggest_rank(M, r_max=12, method="elbow", solution=solution) == r
-    with pytest.raises(TypeError, match="r_max"):
-        error_curve(solution, M)
-    with pytest.raises(InputError, match="r_max"):
-        error_curve(solution, 0)
-
-
-def test_limits():
-    M = make_mixtures(30, 400, 6, noise=0.002, random_state=0)[0]
-    assert suggest_rank(M, r_max=2) == 2
-    assert suggest_rank([[1.0, 2.0]], method="elbow") == 1
-    assert suggest_rank(np.zeros((2, 3))) == suggest_rank(np.zeros((2, 3)), method="elbow") == 1
-    with pytest.raises(InputError, match="knee"):
-        suggest_rank(M, method="knee")
-    with pytest.raises(InputError, match="r_max"):
-        suggest_rank(M, r_max=0)
-
-
-def test_errors_of_sparse_data_are_those_of_all_of_it():
-    M = sp.random_array((400, 120), density=0.05, rng=np.random.default_rng(0), format="csc")
-    sparse = error_curve(working_set(M, 0.5), 4)
-    dense = error_curve(working_set(M.toarray(), 0.5), 4)
-    np.testing.assert_allclose(sparse.errors, dense.errors, rtol=1e-9)
-    assert (sparse.limits <= dense.limits).all()
+def test_degenerate_data():
+    rng = np.random.default_rng(0)
+    assert advise_rank(np.zeros((4, 6))).r == 1
+    assert advise_rank(np.outer(rng.random(12), rng.random(50))).r == 1
+    exact = rng.random((12, 2)) @ np.hstack([np.eye(2), rng.dirichlet(np.ones(2), 60).T])
+    assert advise_rank(exact).r == 2
+    few = advise_rank(rng.random((12, 5)))
+    assert few.noise is None
+    assert 1 <= few.r <= 5
+    assert advise_rank(rng.random((30, 200)), 2).r <= 2

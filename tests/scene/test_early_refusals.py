@@ -6,7 +6,7 @@ import xarray as xr
 
 from selfdict import InputError
 from selfdict.datasets import make_scene
-from selfdict.scene import SceneError, advise_rank, unmix
+from selfdict.scene import SceneError, unmix
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +44,6 @@ def test_a_folder_that_exists_is_refused_before_the_scene_is_read(scene, tmp_pat
     assert refused(scene, maps=tmp_path).endswith("exists already: choose another folder")
     with pytest.raises(SceneError):
         unmix(scene, 3, maps=tmp_path)
-
-
-def test_the_advice_checks_its_settings_too(scene):
-    with pytest.raises(InputError, match="'mu'"):
-        advise_rank(scene, mu=-1)
 
 
 @pytest.mark.parametrize("max_pixels", [2.5, "a", True])

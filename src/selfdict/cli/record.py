@@ -111,15 +111,11 @@ def rank_record(advice: "RankAdvice") -> dict[str, Any]:
     return {
         "r": advice.r,
         "sentences": advice.sentences,
-        "hysime": advice.hysime,
-        "elbow": advice.elbow,
-        "noise": advice.noise,
-        "single_pixels": advice.n_alone,
-        "candidates": advice.n_candidates,
         "errors": advice.errors.tolist(),
-        "pixel_errors": advice.pixel_errors.tolist(),
-        # As many as are of use: one for each error, and for the recommendation.
-        "limits": advice.limits[: max(advice.errors.size, advice.r)].tolist(),
+        "noise": advice.noise,
+        "rare_materials": advice.n_rare,
+        "rare_pixels": advice.n_rare_pixels,
+        "single_pixels": advice.n_alone,
     }
 
 

@@ -92,15 +92,13 @@ def print_advice(advice: "RankAdvice") -> None:
     """Print the recommendation, its reasons, and the errors it rests on."""
     for sentence in advice.sentences:
         print_line(sentence)
-    rows = [("materials", "relative error, %", "of pure pixels", "none is below", "")]
+    rows = [("materials", "relative error, %", "")]
     for k, error in enumerate(advice.errors):
         mark = ""
         if k + 1 == advice.r:
             mark = "recommended"
-        pixel_error = f"{100 * advice.pixel_errors[k]:.2f}"
-        limit = f"{100 * advice.limits[k]:.2f}"
-        rows.append((str(k + 1), f"{100 * error:.2f}", pixel_error, limit, mark))
-    print_table(rows, right=(0, 1, 2, 3))
+        rows.append((str(k + 1), f"{100 * error:.2f}", mark))
+    print_table(rows, right=(0, 1))
 
 
 def print_matches(names: list[str], found: "Identification") -> None:

@@ -286,7 +286,7 @@ class SelfDictionaryEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
         It is at most 0, and the larger the better, as ``GridSearchCV`` and ``cross_val_score``
         expect it. A further component hardly ever raises the error: for their number see
-        :func:`selfdict.suggest_rank`.
+        :func:`selfdict.advise_rank`.
 
         Parameters
         ----------

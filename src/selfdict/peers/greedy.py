@@ -5,6 +5,7 @@ takes one small matrix product. Only the best are tried exactly.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -30,6 +31,9 @@ class Fit:
     points: Array
     sizes: Array
     candidates: Array
+    # Candidates that stand for others: which ones, and for each candidate, the number of its own
+    # among these. A ranking then computes few gains, since it knows bounds on all others.
+    anchors: tuple[Array, Array] | None = None
     # A search comes to the same choices again and again: errors, and promising candidates.
     _squares: dict[tuple[int, ...], float] = field(default_factory=dict, repr=False)
     _promising: dict[tuple[int, ...], Array] = field(default_factory=dict, repr=False)
@@ -105,29 +109,85 @@ class Fit:
         """Do the work of :meth:`promising`."""
         D = self.candidates
         R = self.residual(K)[1]
-        gain = np.empty(D.shape[1])
-
-        def task(start: int, stop: int) -> None:
-            products = D[:, start:stop].T @ R
-            np.maximum(products, 0.0, out=products)
-            np.multiply(products, products, out=products)
-            np.matmul(products, self.sizes, out=gain[start:stop])
-
-        candidates_per_slice = 256
-        for_slices(task, gain.size, candidates_per_slice)
-        gain[K] = 0.0
-        fixed = np.einsum("ij,ij->j", D, D)
+        fixed = self._lengths
         span = np.linalg.qr(D[:, K])[0].T @ D
         free = fixed - np.einsum("ij,ij->j", span, span)
+        # A candidate in the span of K, up to rounding, cannot lower the error.
+        free[free <= 1e-8 * fixed] = np.inf
+        squares = (np.where(fixed > 0, fixed, np.inf), free)
+        if self.anchors is None:
+            gain = self._gains(R, np.arange(D.shape[1]))
+        else:
+            gain = self._largest_gains(R, squares, trials + K.size)
+        gain[K] = 0.0
         rounding = 1e-24 * np.einsum("ij,ij,j->", self.points, self.points, self.sizes)
-
-        def best(square: Array) -> Array:
-            # A candidate in the span of K, up to rounding, cannot lower the error.
-            score = np.divide(gain, square, out=np.zeros_like(gain), where=square > 1e-8 * fixed)
+        best = []
+        for square in squares:
+            score = gain / square
             top = np.argsort(-score, kind="stable")[:trials]
-            return np.asarray(top[score[top] > rounding])
+            best.append(top[score[top] > rounding])
+        return np.unique(np.concatenate(best))
 
-        return np.unique(np.concatenate([best(fixed), best(free)]))
+    @cached_property
+    def _lengths(self) -> Array:
+        """The squared lengths of the candidates."""
+        return np.asarray(np.einsum("ij,ij->j", self.candidates, self.candidates))
+
+    def _gains(self, R: Array, which: Array) -> Array:
+        """Return Σ_j s_j max(0, dᵀr_j)² for some candidates d and residuals R (q, k)."""
+        gains = np.empty(which.size)
+
+        def task(start: int, stop: int) -> None:
+            products = self.candidates[:, which[start:stop]].T @ R
+            np.maximum(products, 0.0, out=products)
+            np.multiply(products, products, out=products)
+            np.matmul(products, self.sizes, out=gains[start:stop])
+
+        candidates_per_slice = 256
+        for_slices(task, gains.size, candidates_per_slice)
+        return gains
+
+    def _largest_gains(self, R: Array, squares: tuple[Array, Array], count: int) -> Array:
+        """Return the gains of all candidates that may be among the best ``count``, else zero."""
+        # The root g of the gain is convex and positively homogeneous: with y the anchor of d,
+        # g(d) ≤ a g(y) + g(d − a y), and g(e)² ≤ eᵀS e with S = Σ_j s_j r_j r_jᵀ.
+        assert self.anchors is not None
+        columns, labels = self.anchors
+        factors, remainders = self._remainders
+        at_anchors = np.sqrt(self._gains(R, columns))
+        root = np.linalg.qr((R * np.sqrt(self.sizes)).T, mode="r")
+        rotated = root @ remainders
+        bound = factors * at_anchors[labels] + np.sqrt(np.einsum("ij,ij->j", rotated, rotated))
+        # what rounding may have taken off
+        bound = (1 + 1e-9) * bound**2
+        gain = np.zeros(bound.size)
+        exact = np.zeros(bound.size, dtype=bool)
+        for square in squares:
+            limits = bound / square
+            first = np.argpartition(-limits, min(4 * count, limits.size - 1))[: 4 * count]
+            self._make_exact(R, gain, exact, first)
+            scores = np.sort((gain / square)[exact])
+            if scores.size >= count:
+                self._make_exact(R, gain, exact, np.flatnonzero(limits >= scores[-count]))
+        return gain
+
+    def _make_exact(self, R: Array, gain: Array, exact: Array, which: Array) -> None:
+        """Compute the gains of some candidates that are not known yet."""
+        which = which[~exact[which]]
+        gain[which] = self._gains(R, which)
+        exact[which] = True
+
+    @cached_property
+    def _remainders(self) -> tuple[Array, Array]:
+        """What part of its anchor each candidate has at least, and the rest of it."""
+        assert self.anchors is not None
+        columns, labels = self.anchors
+        anchors = self.candidates[:, columns]
+        lengths = np.maximum(self._lengths[columns], np.finfo(float).tiny)
+        of_anchor = anchors[:, labels]
+        products = np.einsum("ij,ij->j", of_anchor, self.candidates)
+        factors = np.maximum(products, 0.0) / lengths[labels]
+        return factors, self.candidates - factors * of_anchor
 
 
 def _key(K: Array) -> tuple[int, ...]:

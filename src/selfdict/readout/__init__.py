@@ -2,21 +2,17 @@
 
 from selfdict.readout.groups import Groups, Kind, groups_of_present, open_groups, pure_groups
 from selfdict.readout.proof import Proof, prove_groups
-from selfdict.readout.rank import ErrorCurve, elbow, error_curve, hysime, suggest_rank
+from selfdict.readout.rank import RankAdvice
 from selfdict.readout.selection import select_indices
 
 __all__ = [
-    "ErrorCurve",
     "Groups",
     "Kind",
     "Proof",
-    "elbow",
-    "error_curve",
+    "RankAdvice",
     "groups_of_present",
-    "hysime",
     "open_groups",
     "prove_groups",
     "pure_groups",
     "select_indices",
-    "suggest_rank",
 ]

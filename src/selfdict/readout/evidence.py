@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
+from selfdict.compute.linear_algebra import onto_span
 from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.objective import problem_of
 from selfdict.model.omega import column_norms
@@ -162,13 +163,15 @@ def by_spa(evidence: Evidence, r: int) -> Array:
         v = column_norms(evidence.A)
     inverse = np.zeros_like(w)
     np.divide(1.0, w, out=inverse, where=w > 0)
-    Z = solution.coef * v[solution.support, None] * inverse
-    if len(Z) == 0:
+    rows = (solution.coef * v[solution.support, None] * inverse).T
+    if rows.shape[1] == 0:
         return solution.support
-    rank = min(r, len(Z), int(np.linalg.matrix_rank(Z)))
+    # only lengths and angles of the rows matter
+    rows = onto_span(rows)
+    rank = min(r, rows.shape[1], int(np.linalg.matrix_rank(rows)))
     if rank == 0:
         return solution.support
-    return solution.support[spa(Z.T, rank)]
+    return solution.support[spa(rows, rank)]
 
 
 def by_clusters(evidence: Evidence, r: int) -> Array:

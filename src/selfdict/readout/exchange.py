@@ -95,6 +95,7 @@ class _Stage:
     data: Evidence  # data and atoms, rotated if they differ
     representatives: Array  # columns of M that stand for all of them
     sizes: Array  # for how many each
+    labels: Array | None  # for each column of M, its representative; None: none are needed
     pool: Array  # candidates of the first search
     every: Array  # candidates of the second: all columns that are not zero
     starts: list[Array]  # first choices, of r columns or fewer
@@ -108,9 +109,12 @@ class _Stage:
             clusters = h2nmf(evidence.M, N_REPRESENTATIVES)
         representatives = np.arange(n)
         sizes = np.ones(n)
+        labels = None
         if clusters is not None:
             representatives = clusters.indices
             sizes = clusters.sizes
+            if evidence.tied:
+                labels = clusters.labels
         starts = [evidence.points[reader(evidence, r)] for reader in READERS.values()]
         every = np.flatnonzero(np.abs(evidence.A).any(axis=0))
         pool = evidence.points[evidence.solution.support]
@@ -122,7 +126,7 @@ class _Stage:
         elif every.size <= 2 * N_REPRESENTATIVES:
             pool = every
         starts.append(np.empty(0, dtype=np.int64))
-        return cls(r, directions, rotated, representatives, sizes, pool, every, starts)
+        return cls(r, directions, rotated, representatives, sizes, labels, pool, every, starts)
 
     @cached_property
     def fit(self) -> Fit:
@@ -223,6 +227,9 @@ def _polish_among_all(stage: _Stage, rivals: list[Array], deadline: Deadline) ->
         return []
     judge = Fit.of(M[:, judged], np.ones(judged.size), A[:, stage.every], stage.directions)
     guide = Fit.of(M[:, stage.representatives], stage.sizes, A[:, stage.every], stage.directions)
+    if stage.labels is not None:
+        anchors = np.searchsorted(stage.every, stage.representatives)
+        guide = replace(guide, anchors=(anchors, stage.labels[stage.every]))
     budget = Budget(4_000_000 / judged.size, deadline)  # columns fitted in all
     choices = []
     for K in rivals:

@@ -1,224 +1,368 @@
-"""How many columns to select: HySime, or the elbow of an error curve."""
+"""How many materials to look for: what each further one explains, and what noise explains.
 
-from dataclasses import dataclass
-from numbers import Integral
-from typing import Literal
+The number is read from one curve, the relative error of 1, 2, … pixels that are chosen to explain
+all others. Two questions are asked of it:
+
+- How many pixels explain nearly all of what a single one leaves? That is the scene at large.
+- How many explain everything up to noise? The chosen pixels have noise of their own: if pixel j is
+  fitted by coefficients h_j, noise makes the squared error 1 + ‖h_j‖² times its variance. Where
+  spectra vary, as in most real scenes, the error falls on and on towards that, and the answer is no
+  number of materials; it is one if the curve becomes flat there.
+
+Materials that only few pixels show are counted apart.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError, warn_caller
-from selfdict._validation import Array, as_matrix, as_rank
-from selfdict.compute.linear_algebra import second_moments, smaller_moments
-from selfdict.kernels.columns import dense_columns, squared_norms
-from selfdict.metrics import relative_error
-from selfdict.model.solution import Solution
-from selfdict.peers.spa import spa, with_squared_norms
-from selfdict.readout.evidence import Evidence
-from selfdict.readout.selection import select_from
-from selfdict.readout.signal import NEGLIGIBLE, signal_dimension
+from selfdict._validation import Array, as_matrix
+from selfdict.abundances import column_residuals, nnls
+from selfdict.compute.linear_algebra import in_order, smaller_moments
+from selfdict.compute.threads import single_threaded_blas
+from selfdict.kernels.columns import squared_norms
+from selfdict.peers.greedy import Budget, Fit, grow
+from selfdict.peers.h2nmf import h2nmf
+from selfdict.peers.spa import with_squared_norms
+from selfdict.readout.exchange import exchange
+
+MOST_POINTS = 50_000  # beyond that, evenly spaced ones stand for all
+# what may be left unexplained of the variance that a single material leaves, as is usual for
+# principal components
+UNEXPLAINED = 0.05
+# A pixel with a larger share of the data's energy in some direction is alone in that direction.
+ALONE = 0.5
+# points that stand for all others in the choice, and candidates tried for each place
+N_REPRESENTATIVES = 300
+TRIALS = 4
+# how much larger than expected from noise an error may be, since that is an estimate
+NOISE_SLACK = 1.1
+FLAT = 0.2  # two further materials that lower the error by less explain noise
+# A material is rare if less than 1 % of the pixels have a tenth of it.
+RARE = 0.01
+PRESENT = 0.1
+# A pixel stands out if its residual exceeds the median by this many (scaled) median deviations.
+STANDS_OUT = 6.0
 
 
 @dataclass(frozen=True)
-class ErrorCurve:
-    """The relative error with 1, 2, … columns: one that is reached, and one that none is below.
+class RankAdvice:
+    """A number of materials, and what speaks for it.
 
     Attributes
     ----------
-    errors : (k,) ndarray of float
-        ``errors[r - 1]`` is the least ‖M − M(:, K) H‖_F / ‖M‖_F over H ≥ 0 for a choice K of at
-        most r columns that was found: exact, by nonnegative least squares over all of M.
-    limits : (k,) ndarray of float
-        The same without signs and with any r vectors in place of columns of M, by the singular
-        values of M: no choice of r columns has a lower error.
+    r : int
+        The number to take.
+    reason : str
+        Why, in words.
+    errors : (k,) ndarray
+        ``errors[r - 1]`` is the relative error with r pixels chosen among representatives;
+        :func:`selfdict.scene.unmix` searches among all pixels, and reports a somewhat smaller one.
+    noise : float or None
+        ‖noise‖_F / ‖M‖_F, estimated by regressions between bands; None for too few pixels.
+    n_rare : int
+        Further materials that few pixels show.
+    n_rare_pixels : int
+        The pixels that these explain and the r materials do not.
+    n_alone : int
+        Pixels unlike all others, which were not counted.
+    n_pixels : int
+        All pixels.
     """
 
+    r: int
+    reason: str
     errors: Array
-    limits: Array
+    noise: float | None
+    n_rare: int = 0
+    n_rare_pixels: int = 0
+    n_alone: int = 0
+    n_pixels: int = 0
+
+    @property
+    def sentences(self) -> list[str]:
+        """The advice in words, one sentence each."""
+        sentences = [self.reason]
+        if self.n_rare:
+            share = _percent(self.n_rare_pixels / max(self.n_pixels, 1))
+            sentences.append(
+                f"{self.n_rare} more would explain {_pixels(self.n_rare_pixels)} ({share}) that "
+                f"{_materials(self.r)} do not: rare materials, or damaged pixels"
+            )
+        if self.n_alone:
+            sentences.append(
+                f"{_pixels(self.n_alone)} unlike all others not counted: damaged, or a material of "
+                "one pixel"
+            )
+        return sentences
 
 
-def error_curve(solution: Solution, r_max: int = 20, method: str = "spa") -> ErrorCurve:
-    """Return the errors of the columns that :func:`select_indices` reads out of one solution.
-
-    Parameters
-    ----------
-    solution : Solution
-        With its problem; its gap says how near to the optimum of model (6) it is.
-    r_max : int, default=20
-        The last rank. The curve ends before it where fewer columns explain M exactly.
-    method : str, default="spa"
-        One of :func:`select_indices`. ``"exchange"`` has lower errors and takes seconds for each
-        rank.
-
-    Returns
-    -------
-    ErrorCurve
-
-    Examples
-    --------
-    >>> import selfdict
-    >>> from selfdict.datasets import make_mixtures
-    >>> M = make_mixtures(30, 200, 3, noise=0.01, random_state=0)[0]
-    >>> solution = selfdict.working_set(M, selfdict.mu_heuristic(M, 3))
-    >>> curve = selfdict.error_curve(solution, 5)
-    >>> bool((curve.limits <= curve.errors).all())
-    True
-    """
-    if not isinstance(r_max, Integral):
-        raise TypeError(f"r_max must be an integer, got {type(r_max).__name__}")
-    whole = Evidence.of(solution)
-    n = whole.A.shape[1]
-    r_max = min(as_rank(r_max, max(n, 20), "r_max"), n)
-    M = whole.M
-    # Sparse data is made dense, in its leading directions, to choose by. What these leave out is
-    # part of each error, and not of the limits, which are from below.
-    evidence = whole.dense(r_max + 32)
-    power = np.linalg.eigvalsh(smaller_moments(evidence.M))[::-1]
-    tails = np.append(np.cumsum(power[::-1])[::-1], np.zeros(r_max))
-    total = max(float(squared_norms(M).sum()), np.finfo(float).tiny)
-    limits = np.sqrt(np.maximum(tails[1 : r_max + 1] / total, 0.0))
-    negligible = 64 * np.finfo(M.dtype).eps
-    errors: list[float] = []
-    for r in range(1, r_max + 1):
-        try:
-            K = select_from(evidence, r, method)
-        except InputError:
-            if not errors:
-                raise
-            break  # what is left is too little to choose a column by
-        error = relative_error(M, dense_columns(whole.A, K))
-        if errors:
-            error = min(error, errors[-1])
-        errors.append(error)
-        # further columns would be chosen by rounding errors
-        if error <= negligible:
-            break
-    # A limit from squares has half the digits only: it could lie above an error that is all but
-    # zero.
-    return ErrorCurve(np.array(errors), np.minimum(limits[: len(errors)], errors))
-
-
-def suggest_rank(
+def advise(
     M: ArrayLike,
-    *,
-    r_max: int = 20,
-    method: Literal["hysime", "elbow"] = "hysime",
-    solution: Solution | None = None,
-) -> int:
-    """Suggest a number of columns to select.
-
-    Parameters
-    ----------
-    M : (m, n) array_like
-        Data points are columns.
-    r_max : int, default=20
-        The largest rank to suggest.
-    method : {"hysime", "elbow"}
-        Either :func:`hysime`, or :func:`elbow` of an error curve.
-    solution : Solution, optional
-        For the elbow: with a solution its :func:`error_curve` is used, without one the errors of
-        the first 1, 2, …, ``r_max`` columns that :func:`spa` selects.
-
-    Returns
-    -------
-    int
-        Between 1 and ``r_max``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import selfdict
-    >>> rng = np.random.default_rng(0)
-    >>> H = rng.dirichlet(np.ones(4), 500).T
-    >>> M = rng.random((30, 4)) @ H + 0.001 * rng.standard_normal((30, 500))
-    >>> selfdict.suggest_rank(M), selfdict.suggest_rank(M, method="elbow")
-    (4, 4)
-    """
-    M = as_matrix(M, finite=False)
-    r_max = min(as_rank(r_max, max(M.shape[1], 20), "r_max"), M.shape[1])
-    if method == "hysime":
-        return max(1, min(hysime(M), r_max))
-    if method != "elbow":
-        raise InputError(f"method must be 'hysime' or 'elbow', got {method!r}")
-    if solution is not None:
-        return elbow(error_curve(solution, r_max).errors)
-    K = spa(M, r_max, allow_fewer=True)
-    if K.size == 0:
-        return 1
-    return elbow([relative_error(M, K[:r]) for r in range(1, K.size + 1)])
+    sample_weight: ArrayLike | None,
+    r_max: int,
+    report: Callable[[float], Any],
+) -> RankAdvice:
+    """Recommend a number of materials, at most ``r_max``, for points that are columns of M."""
+    points: Array = with_squared_norms(as_matrix(M, finite=False))[0]  # the number has no unit
+    points = np.asarray(points, dtype=np.float64)
+    weight = np.ones(points.shape[1])
+    if sample_weight is not None:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    n_pixels = round(float(weight.sum()))
+    every = -(-points.shape[1] // MOST_POINTS)
+    points = points[:, ::every]
+    weight = weight[::every]
+    weight = weight * (n_pixels / max(weight.sum(), 1.0))
+    alone = _alone(points, weight)
+    n_alone = int(alone.sum())
+    points = points[:, ~alone]
+    weight = weight[~alone]
+    noise = _noise(points, weight)
+    trials = _Trials(points, weight, noise)
+    with single_threaded_blas():
+        trials.run(min(r_max, points.shape[1]), report)
+    at_noise = trials.at_noise()
+    if at_noise is None:
+        r = trials.at_large()
+        reason = _reason(r, trials.errors)
+        n_rare, n_rare_pixels = trials.outside(r, r_max)
+    else:
+        n_rare, n_rare_pixels = trials.rare_among(at_noise)
+        r = at_noise - n_rare
+        reason = _noise_reason(r, n_rare, trials.found[at_noise - 1], noise or 0.0)
+    report(1.0)
+    return RankAdvice(
+        r=r,
+        reason=reason,
+        errors=trials.errors,
+        noise=noise,
+        n_rare=n_rare,
+        n_rare_pixels=n_rare_pixels,
+        n_alone=n_alone,
+        n_pixels=n_pixels,
+    )
 
 
-def hysime(M: ArrayLike) -> int:
-    """Return the dimension of the signal subspace by HySime (Bioucas-Dias and Nascimento, 2008).
+def _noise_reason(r: int, n_rare: int, error: float, noise: float) -> str:
+    materials = _materials(r)
+    if n_rare:
+        materials += f" and {n_rare} rare"
+    return (
+        f"{materials}: pure pixels of these explain all others up to noise (relative error "
+        f"{_percent(error)}, noise {_percent(noise)})"
+    )
 
-    The noise of each row is what a regression on all other rows leaves; an eigenvector of the
-    signal's correlation matrix counts where leaving it out would cost more signal than it saves
-    noise.
 
-    Parameters
-    ----------
-    M : (m, n) array_like
-        Data points are columns; there should be many more of them than rows.
+def _reason(r: int, errors: Array) -> str:
+    if errors[r - 1] == 0:
+        return f"{_materials(r)}: they explain the scene exactly"
+    if r == errors.size:
+        return f"{_materials(r)}: the most that were tried"
+    share = 1.0 - (errors[r - 1] / errors[0]) ** 2
+    left = f"relative error {_percent(errors[r - 1])}, {_percent(errors[r])} with one more"
+    if r == 1:
+        return f"1 material explains the scene ({left})"
+    return (
+        f"{_materials(r)} explain {100 * share:.0f} % of the variance that a single one leaves "
+        f"({left})"
+    )
 
-    Returns
-    -------
-    int
-        Between 0 (all noise) and m.
 
-    Warns
-    -----
-    UserWarning
-        If there are more rows than points: a regression then explains any noise, and the result is
-        the rank of M.
+@dataclass
+class _Trials:
+    """Pixels chosen to explain all others: one, two, and so on."""
 
-    Examples
-    --------
-    >>> from selfdict import hysime
-    >>> from selfdict.datasets import make_mixtures
-    >>> hysime(make_mixtures(30, 500, 4, noise=0.001, random_state=0)[0])
-    4
-    """
-    M = as_matrix(M, finite=False)
-    M, _ = with_squared_norms(M)  # the dimension has no unit
+    points: Array
+    weight: Array
+    noise: float | None
+    choices: list[Array] = field(default_factory=list)  # columns of the points
+    found: list[float] = field(default_factory=list)  # relative errors
+    expected: list[float] = field(default_factory=list)  # what they would be from noise alone
+
+    @property
+    def errors(self) -> Array:
+        """The relative errors of one, two, … pixels."""
+        return np.array(self.found)
+
+    def run(self, r_max: int, report: Callable[[float], Any]) -> None:
+        """Choose pixels by growth and a round of exchanges, until more would tell nothing."""
+        representatives, sizes = _representatives(self.points, self.weight)
+        columns = self.points[:, representatives]
+        fit = Fit.of(columns, sizes, columns, min(columns.shape[0], r_max + 8))
+        K = np.empty(0, dtype=np.intp)
+        while K.size < min(r_max, representatives.size) and not self._is_finished():
+            report(K.size / r_max)
+            grown = grow(fit, K.size + 1, K, TRIALS, Budget())
+            if grown.size == K.size:
+                break  # all is explained
+            K, _ = exchange(fit, fit, grown, TRIALS, Budget(2 * TRIALS * grown.size))
+            self._add(representatives[K])
+        if not self.choices:  # data of zeros
+            self._add(np.zeros(1, dtype=np.intp))
+
+    def _add(self, K: Array) -> None:
+        """Add a choice with its error over all points."""
+        residuals, H = _fitted(self.points, K)
+        total = max(float(self.weight @ squared_norms(self.points)), np.finfo(float).tiny)
+        error = float(np.sqrt(self.weight @ residuals**2 / total))
+        # with brighter pixels the same noise counts less
+        spread = float(self.weight @ squared_norms(H)) / float(self.weight.sum())
+        free = max(0.0, 1 - K.size / len(self.points))
+        self.choices.append(K)
+        self.found.append(min([error, *self.found[-1:]]))
+        self.expected.append((self.noise or 0.0) * float(np.sqrt((1 + spread) * free)))
+
+    def _is_finished(self) -> bool:
+        """Whether there are twice as many pixels as explain the points at large, and some more."""
+        enough = self.enough()
+        return enough is not None and len(self.found) >= 2 * enough + 4
+
+    def enough(self) -> int | None:
+        """Return the number of pixels that explain nearly all of what a single one leaves."""
+        if not self.found:
+            return None
+        errors = self.errors
+        # A few bands cannot be predicted from one another, and signal is taken for noise then.
+        floor = min(self.noise or 0.0, errors[-1])
+        limit = floor**2 + UNEXPLAINED * (errors[0] ** 2 - floor**2)
+        reached = np.flatnonzero(errors**2 <= limit)
+        if reached.size == 0:
+            return None
+        return int(reached[0]) + 1
+
+    def at_large(self) -> int:
+        """Return the number of pixels that explain the points at large."""
+        errors = self.errors
+        # a further one that halves what is left is a material as well, up to one per band
+        halved = 2 + np.flatnonzero(errors[1:] < errors[:-1] / 2)
+        halved = halved[halved <= len(self.points)]
+        return int(max([self.enough() or errors.size, *halved]))
+
+    def at_noise(self) -> int | None:
+        """Return the number of pixels after which only noise is left, if the curve is flat then."""
+        errors = np.maximum(self.errors, np.finfo(float).tiny)
+        expected = np.array(self.expected)
+        # More is explained than that noise would allow: it is signal, in too few bands to tell.
+        if (errors < expected / 2).any():
+            return None
+        gains = -np.diff(np.log(errors))  # gains[r - 1] is that of one more than r
+        # the error with a single material may be noise alone
+        if errors[0] <= NOISE_SLACK * expected[0] and gains[:2].sum() < FLAT:
+            return 1
+        for r in range(2, errors.size - 1):
+            is_explained = errors[r - 1] <= NOISE_SLACK * expected[r - 1]
+            # noise is told from signal by bands that the materials do not need
+            has_spare_bands = 2 * r <= len(self.points)
+            is_flat_from_here = gains[r - 2] >= 3 * gains[r - 1 : r + 1].mean()
+            if is_explained and has_spare_bands and is_flat_from_here:
+                return r
+        return None
+
+    def rare_among(self, r: int) -> tuple[int, int]:
+        """Return how many of r chosen pixels few others contain, and how many these are."""
+        H = _fitted(self.points, self.choices[r - 1])[1]
+        shares = H / np.maximum(H.sum(axis=0), np.finfo(float).tiny)
+        present = (shares >= PRESENT) @ self.weight
+        rare = present < RARE * self.weight.sum()
+        if rare.all():
+            return 0, 0
+        pixels = (shares[rare] >= PRESENT).any(axis=0)
+        return int(rare.sum()), round(float(self.weight[pixels].sum()))
+
+    def outside(self, r: int, most: int) -> tuple[int, int]:
+        """Return how many materials explain the pixels that stand out from r, and how many."""
+        K = self.choices[r - 1]
+        residuals = _fitted(self.points, K)[0]
+        median = float(np.median(residuals))
+        deviation = 1.4826 * float(np.median(np.abs(residuals - median)))
+        rms = float(np.sqrt(np.mean(residuals**2)))
+        limit = max(median + STANDS_OUT * deviation, 2 * rms)
+        outside = np.flatnonzero(residuals > limit)
+        points = self.points[:, outside]
+        left = residuals[outside]
+        U = self.points[:, K]
+        n_rare = 0
+        n_explained = 0.0
+        while (left > limit).any() and U.shape[1] < r + most:
+            U = np.column_stack([U, points[:, np.argmax(left)]])
+            now = column_residuals(U, points, nnls(U, points))
+            explained = (left > limit) & (now <= limit)
+            # a material shows in two pixels at least
+            if explained.sum() >= 2:
+                n_rare += 1
+                n_explained += float(self.weight[outside[explained]].sum())
+            left = now
+        return n_rare, round(n_explained)
+
+
+def _representatives(points: Array, weight: Array) -> tuple[Array, Array]:
+    """Return columns that stand for all of them, and for how many each."""
+    n = points.shape[1]
+    if n <= N_REPRESENTATIVES:
+        return np.arange(n), weight
+    clusters = h2nmf(points * np.sqrt(weight), N_REPRESENTATIVES)
+    return clusters.indices, np.bincount(clusters.labels, weight)
+
+
+def _fitted(points: Array, K: Array) -> tuple[Array, Array]:
+    """Return the residual of each point fitted by some of them, and the coefficients."""
+    U = points[:, K]
+    H = nnls(U, points)
+    return column_residuals(U, points, H), H
+
+
+def _noise(M: Array, weight: Array) -> float | None:
+    """Return ‖noise‖_F / ‖M‖_F; None where a regression would explain any noise."""
     m, n = M.shape
-    if m > n:
-        warn_caller(
-            f"HySime needs more points than features, got {n} points with {m} features: all of the "
-            "data counts as signal; the method 'elbow' of suggest_rank needs no estimate of noise"
-        )
-        return _numerical_rank(M)
-    dimension, _ = signal_dimension(second_moments(M))
-    return dimension
+    if n < 2 * m:
+        return None
+    R = smaller_moments(M * np.sqrt(weight))
+    power = np.trace(R) / m
+    if power == 0:
+        return 0.0
+    # Regressing row i on the others leaves (P M)_i / P_ii with P = (M Mᵀ)⁻¹, of variance 1 / P_ii.
+    P = np.linalg.inv(R + 1e-12 * power * np.eye(m))
+    variances = 1 / np.diag(P) / (1 - m / n)
+    return float(np.sqrt(variances.sum() / (m * power)))
 
 
-def _numerical_rank(M: Array) -> int:
-    """Return the number of directions that are more than what :func:`signal_dimension` neglects."""
-    power = np.linalg.eigvalsh(smaller_moments(M))
-    return int(np.sum(power > 2 * NEGLIGIBLE * power.sum() / M.shape[0]))
+def _alone(M: Array, weight: Array) -> Array:
+    """Return which columns hold most of the energy in some direction, as booleans."""
+    # The largest share of one column m over all directions u, (uᵀm)² / uᵀRu, is mᵀ R⁻¹ m.
+    m, n = M.shape
+    # With few points per row all shares are large: those of Gaussian data have the mean m / n and a
+    # standard deviation of about √(2m) / n.
+    threshold = max(ALONE, (m + 10 * np.sqrt(2 * m)) / n)
+    if threshold >= 1:
+        return np.zeros(n, dtype=bool)
+    weighted = M * np.sqrt(weight)
+    R = smaller_moments(weighted)
+    power = max(np.trace(R) / m, np.finfo(float).tiny)
+    P = np.linalg.inv(R + 1e-12 * power * np.eye(m))
+
+    def shares(start: int, stop: int) -> Array:
+        block = weighted[:, start:stop]
+        return np.asarray(np.einsum("ij,ij->j", block, P @ block))
+
+    columns_per_block = 2048
+    return np.asarray(np.concatenate(list(in_order(shares, n, columns_per_block))) > threshold)
 
 
-def elbow(errors: ArrayLike) -> int:
-    """Return the rank at the elbow of an error curve.
+def _materials(r: int) -> str:
+    if r == 1:
+        return "1 material"
+    return f"{r} materials"
 
-    Parameters
-    ----------
-    errors : (k,) array_like
-        ``errors[i]`` is the error with i + 1 columns.
 
-    Returns
-    -------
-    int
-        The number of columns at which the curve lies furthest below the straight line between its
-        ends, each axis taken in units of its range; 1 where the curve does not fall.
+def _pixels(count: int) -> str:
+    if count == 1:
+        return "1 pixel"
+    return f"{count} pixels"
 
-    Examples
-    --------
-    >>> from selfdict import elbow
-    >>> elbow([0.5, 0.3, 0.05, 0.04, 0.03])
-    3
-    """
-    curve: Array = np.asarray(errors, dtype=np.float64)
-    if curve.ndim != 1 or curve.size == 0 or not np.isfinite(curve).all():
-        raise InputError(f"errors must be a vector of finite numbers, got shape {curve.shape}")
-    line = np.linspace(curve[0], curve[-1], curve.size)
-    return int(np.argmax(line - curve)) + 1
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"

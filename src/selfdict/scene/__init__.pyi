@@ -2,8 +2,8 @@
 # __init__.py imports a name from where it is said here, on first use.
 
 from selfdict.files.errors import SceneError as SceneError
+from selfdict.readout import RankAdvice as RankAdvice
 from selfdict.scene.accessor import SelfdictAccessor as SelfdictAccessor
-from selfdict.scene.advice import RankAdvice as RankAdvice
 from selfdict.scene.advice import advise_rank as advise_rank
 from selfdict.scene.blocks import matrix as matrix
 from selfdict.scene.blocks import valid_mask as valid_mask

@@ -11,9 +11,9 @@ from selfdict._display import percent, shortened
 from selfdict._validation import Array
 from selfdict.abundances import Illumination
 from selfdict.model.solution import Solution
+from selfdict.readout import RankAdvice
 from selfdict.readout.groups import reasons
 from selfdict.readout.proof import Proof
-from selfdict.scene.advice import RankAdvice
 from selfdict.scene.fit import Fit, Patch
 from selfdict.scene.fitting import NegativeValues
 from selfdict.scene.identification import Identification

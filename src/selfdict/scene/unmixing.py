@@ -14,7 +14,7 @@ from selfdict._display import percent
 from selfdict._validation import Array
 from selfdict.compute.deadline import Announcer
 from selfdict.files.grid import to_map
-from selfdict.scene.advice import advise
+from selfdict.readout.rank import advise
 from selfdict.scene.choose import Choice, choose, choose_others
 from selfdict.scene.fit import Fit, unexplained_patches
 from selfdict.scene.identification import identify
@@ -133,8 +133,7 @@ def unmix_scene(
 
         advice = None
         if options.r == "auto":
-            half = replace(plan, deadline=plan.deadline.part(0.5))
-            advice = advise(half, points, client, partial(report, "rank"), curve=False)
+            advice = advise(points.M, points.sizes, plan.r, partial(report, "rank"))
             plan = replace(plan, r=advice.r)
         times.end("rank")
 
