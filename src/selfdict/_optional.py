@@ -20,6 +20,7 @@ _EXTRA = {
     "jinja2": "report",
     "PIL": "report",
     "click": "cli",
+    "aiohttp": "remote",
     "torch": "gpu",
     "triton": "gpu",
 }

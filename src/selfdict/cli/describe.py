@@ -15,8 +15,6 @@ def describe(source: Source) -> dict[str, Any]:
     A scene that fits in memory is read once. All pixels of a larger one are read twice, block by
     block: to look at the bands, and to count the pixels that are valid in those that are used.
     """
-    from selfdict.files.formats import format_of
-
     scene = source.read()
     from selfdict.scene.blocks import valid_mask
     from selfdict.scene.inspection import preflight
@@ -30,7 +28,7 @@ def describe(source: Source) -> dict[str, Any]:
     n_valid = int(valid_mask(scene.isel(band=look.used)).sum())
     return {
         "file": source.label,
-        "format": format_of(source.file),
+        "format": source.format,
         "bands": n_bands,
         "rows": n_rows,
         "columns": n_columns,

@@ -132,7 +132,7 @@ class MapFormat:
 
 def map_format(asked: str | None, source: Source, scene: "xr.DataArray") -> MapFormat:
     """Return the format of the maps: the one asked for, else that of the input if possible."""
-    name = asked or _format_of_input(source.file)
+    name = asked or _format_of_input(source.format)
     if name != "envi" or _fits_envi(scene):
         return MapFormat(name)
     grid = "an ENVI header cannot hold the grid of this scene, which is mirrored or sheared"
@@ -141,12 +141,9 @@ def map_format(asked: str | None, source: Source, scene: "xr.DataArray") -> MapF
     return MapFormat("geotiff", (f"the maps are GeoTIFFs: {grid}",))
 
 
-def _format_of_input(path: Path) -> str:
-    from selfdict.files.formats import format_of
-
-    format = format_of(path)
+def _format_of_input(format: str) -> str:
     # The images of these products are GeoTIFFs as a rule.
-    if format in ("enmap", "desis"):
+    if format in ("enmap", "desis", "remote"):
         return "geotiff"
     # MATLAB and NumPy files are only read.
     if format not in _SUFFIXES:

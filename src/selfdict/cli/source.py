@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from selfdict._errors import InputError
+from selfdict.files.remote import address_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -77,11 +78,20 @@ class Source:
             ) from None
 
     @property
+    def format(self) -> str:
+        """The name of the format of the file."""
+        from selfdict.files.formats import format_of
+
+        if address_of(self.file) is not None:
+            return "remote"
+        return format_of(self.file)
+
+    @property
     def label(self) -> str:
         """The name of the file in records and messages."""
         if self.name is not None:
             return self.name
-        return str(self.file)
+        return address_of(self.file) or str(self.file)
 
     def record(self) -> dict[str, Any]:
         """Return the options of reading for the record of a run."""
@@ -117,7 +127,9 @@ class Source:
 
     def files(self) -> list[Path]:
         """Return the files and folders that are read."""
-        files = [self.file]
+        files = []
+        if address_of(self.file) is None:
+            files.append(self.file)
         # A folder stands for all files inside.
         if not self.file.is_dir():
             files += self._files().values()
@@ -126,10 +138,12 @@ class Source:
         return files
 
     def _files(self) -> dict[str, Path]:
+        # Of a file elsewhere nothing is known but its address.
+        if address_of(self.file) is not None:
+            return {}
         from selfdict.files.enmap_desis import find_product
-        from selfdict.files.formats import format_of
 
-        format = format_of(self.file)
+        format = self.format
         if format in ("enmap", "desis"):
             product = find_product(self.file)
             if product is not None:

@@ -117,8 +117,10 @@ class Session:
         self.path = path
         with _failures_reported(path, f"cannot be read as {format.title}"):
             read = format.reader()
-            unknown = options.keys() - signature(read).parameters.keys()
-            if unknown:
+            parameters = signature(read).parameters
+            unknown = options.keys() - parameters.keys()
+            takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+            if unknown and not takes_any:
                 raise SceneError(
                     path, f"{format.title} is read without the option {', '.join(sorted(unknown))}"
                 )

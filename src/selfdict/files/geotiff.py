@@ -51,6 +51,16 @@ def read(path: Path) -> StoredCube:
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         # Only this driver: a file of another kind under this name could point to files elsewhere.
         file = rasterio.open(path, driver="GTiff")
+    cube = describe(file, path)
+    cube.held = path.stat().st_size
+    for header in header_names(path):
+        if cube.wavelength is None and is_plain_file(header):
+            _add_header(cube, header)
+    return cube
+
+
+def describe(file: Any, path: Path) -> StoredCube:
+    """Return the cube of an open dataset of rasterio."""
     if len(set(file.dtypes)) > 1 or np.dtype(file.dtypes[0]).kind not in "iuf":
         raise SceneError(
             path, f"holds {', '.join(sorted(set(file.dtypes)))}; a scene has one real data type"
@@ -73,7 +83,6 @@ def read(path: Path) -> StoredCube:
         nodata=whole_nodata(file.nodatavals[0], dtype),
         scale_factor=np.array(file.scales),
         add_offset=np.array(file.offsets),
-        held=path.stat().st_size,
     )
     # GDAL returns the identity for a file that has no transform.
     if not file.transform.is_identity:
@@ -81,9 +90,6 @@ def read(path: Path) -> StoredCube:
     if file.crs is not None:
         cube.crs = file.crs.to_wkt() or None
     _describe_bands(cube, file)
-    for header in header_names(path):
-        if cube.wavelength is None and is_plain_file(header):
-            _add_header(cube, header)
     cube.notes += _notes(file)
     return cube
 

@@ -26,13 +26,14 @@ _UNIT_NAMES = ("units", "Units", "unit", "Unit")
 class Hdf5File:
     """An open file. Names are paths from the root; a missing object is None."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, source: Any = None) -> None:
+        """Open a file, or a ``source`` of its bytes elsewhere."""
         self.path = path
-        if not h5py.is_hdf5(path):
+        if source is None and not h5py.is_hdf5(path):
             raise SceneError(path, "is not an HDF5 file; HDF4 is not read")
         # Without a lock, which would keep others from writing as long as the scene is used.
         self.root = h5py.File(
-            path, "r", rdcc_nbytes=_CACHE_BYTES, rdcc_nslots=_CACHE_SLOTS, locking=False
+            source or path, "r", rdcc_nbytes=_CACHE_BYTES, rdcc_nslots=_CACHE_SLOTS, locking=False
         )
 
     def dataset(self, name: str) -> Any:

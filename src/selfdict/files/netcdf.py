@@ -83,15 +83,17 @@ def read(
             options["quality"] = True
         if as_mask:
             options["as_mask"] = True
-        return _read_netcdf_4(path, variable, options)
+        from selfdict.files.hdf5_file import Hdf5File
+
+        return read_netcdf_4(Hdf5File(path), variable, options)
     raise SceneError(path, "is neither NetCDF 4 (HDF5) nor NetCDF 3 (classic or 64-bit offset)")
 
 
-def _read_netcdf_4(path: Path, variable: str | None, options: dict[str, Any]) -> StoredCube:
+def read_netcdf_4(file: Any, variable: str | None, options: dict[str, Any]) -> StoredCube:
+    """Read a product, a variable at the root, or an array in a group of an HDF5 file."""
     from selfdict.files import hdf5
-    from selfdict.files.hdf5_file import Hdf5File
 
-    file = Hdf5File(path)
+    path = file.path
     found = hdf5.read_product(file, variable, options)
     if found is not None:
         return found

@@ -68,6 +68,7 @@ class Reader:
         self.max_bytes = max_bytes
         self.seconds = seconds
         self._full_path = Path(os.path.abspath(path))
+        self._address = options.get("address")
         self._start()
 
     def _start(self) -> None:
@@ -104,8 +105,9 @@ class Reader:
         with self._lock:
             self.close()
             try:
-                check_plain(self._full_path)
-                self.held = size_of(self._full_path)
+                if self._address is None:
+                    check_plain(self._full_path)
+                    self.held = size_of(self._full_path)
             except SceneError as error:
                 raise SceneError(self.path, error.reason) from error
             except OSError as error:
@@ -215,6 +217,8 @@ class Reader:
 
     def _shown(self, path: str) -> str:
         """Return the path of a file as the user would write it."""
+        if self._address is not None:
+            return str(self._address)
         for full, given in (
             (self._full_path, self.path),
             (self._full_path.parent, self.path.parent),

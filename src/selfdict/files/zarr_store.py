@@ -32,10 +32,20 @@ def read(path: Path, *, variable: str | None = None) -> StoredCube:
                 raise SceneError(
                     path, f"{file.relative_to(path)} asks for the codec pickle, which is not read"
                 )
-    consolidated = (path / ".zmetadata").is_file()
-    group = zarr.open_group(path, mode="r", use_consolidated=consolidated)
+    cube = read_group(path, path, variable, (path / ".zmetadata").is_file())
+    cube.held = held
+    return cube
+
+
+def read_group(
+    path: Path, store: Any, variable: str | None, consolidated: bool | None = None
+) -> StoredCube:
+    """Read a variable of a store, a folder or an address."""
+    group = zarr.open_group(store, mode="r", use_consolidated=consolidated)
     variables = {}
     for name, array in group.arrays():
+        if _PICKLE.search(json.dumps(array.metadata.to_dict(), default=str)):
+            raise SceneError(path, f"{name} asks for the codec pickle, which is not read")
         attrs = dict(array.attrs)
         dims = attrs.pop("_ARRAY_DIMENSIONS", None) or array.metadata.to_dict().get(
             "dimension_names"
@@ -48,9 +58,7 @@ def read(path: Path, *, variable: str | None = None) -> StoredCube:
         variables[name] = Variable(
             name, tuple(dims), array.shape, dtype, attrs, array.__getitem__, chunks
         )
-    cube = read_cube(path, variables, variable)
-    cube.held = held
-    return cube
+    return read_cube(path, variables, variable)
 
 
 def _decode_fill_value(attrs: dict[str, Any], array: Any) -> None:

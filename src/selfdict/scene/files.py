@@ -23,6 +23,8 @@ from selfdict.files.formats import format_by_suffix, format_named, format_of
 from selfdict.files.lazy import lazy_values, small_values
 from selfdict.files.limits import check_plain
 from selfdict.files.reader import Reader
+from selfdict.files.remote import FORMAT as REMOTE
+from selfdict.files.remote import address_of
 from selfdict.files.wavelengths import parse_wavelengths
 from selfdict.scene.blocks import with_mask
 from selfdict.scene.mask_file import mask_from_layer
@@ -77,7 +79,9 @@ def read_scene(
     ----------
     path : str or path-like
         An ENVI header or data file, ``.tif``, ``.mat``, ``.nc``, ``.h5``, ``.he5``, ``.zarr``,
-        ``.npy`` or ``.npz``; products of sensors: see :doc:`/sensors`.
+        ``.npy`` or ``.npz``; products of sensors: see :doc:`/sensors`. An address ``https://…`` or
+        ``s3://…`` of a GeoTIFF, NetCDF 4, HDF5 or zarr file, or of a STAC item, whose asset
+        ``variable`` names: only the blocks that are used are transferred.
     bands : slice or sequence of int, optional
         Bands to keep, counted from 0 in the order of rising wavelength, in which they are returned.
     drop_bad_bands : bool
@@ -136,15 +140,21 @@ def read_scene(
     >>> read_scene(folder + "/cube.hdr").wavelength.values
     array([450., 550., 650.])
     """
+    address = address_of(path)
     path = Path(path)
-    check_plain(path)
+    if address is None:
+        check_plain(path)
+    else:
+        options = {**options, "address": address}
     if quality:
         options = {**options, "quality": True}
     given = None
     if wavelengths is not None:
         given = parse_wavelengths(wavelengths)
         # Where a file does not name its axes, their number tells which of them is the bands.
-        if not isinstance(given, tuple) and (format or format_of(path)) in ("mat", "npy"):
+        if isinstance(given, tuple) or address is not None:
+            pass
+        elif (format or format_of(path)) in ("mat", "npy"):
             options = {**options, "n_bands": given.size}
     scene = _read_file(path, format, options, max_bytes, at_once)
     if given is not None:
@@ -322,7 +332,11 @@ def _read_file(
     at_once: bool,
 ) -> xr.DataArray:
     """Return the whole scene in a file."""
-    reader = Reader(path, format_named(format or format_of(path)), options, max_bytes)
+    if "address" in options:
+        found = REMOTE
+    else:
+        found = format_named(format or format_of(path))
+    reader = Reader(path, found, options, max_bytes)
     known = reader.open()
     transform = known["transform"]
     if transform is not None:
@@ -397,6 +411,9 @@ def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path)
             seen = f"got {index.min()} to {index.max()}, counted from 0"
             raise SceneError(path, f"bands must lie between 0 and {n_bands - 1}, {seen}")
         selected = scene.isel(band=index)
+        # Of a slice, other than of a list, only the bands in it are read.
+        if index.size and (np.diff(index) == 1).all():
+            selected = scene.isel(band=slice(int(index[0]), int(index[-1]) + 1))
     if selected.size == 0:
         raise SceneError(path, "no band is left")
     return selected

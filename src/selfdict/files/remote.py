@@ -1,0 +1,273 @@
+"""Files elsewhere: ``https://`` and ``s3://`` addresses and STAC items, read in blocks.
+
+Only the user names addresses. No file is downloaded as a whole: HTTP servers must send ranges.
+GeoTIFF is read by GDAL's virtual files, zarr and everything on S3 but GeoTIFF through fsspec.
+Credentials come from where these look for them: ``~/.netrc`` for HTTP, AWS's variables and files
+for S3.
+"""
+
+import io
+import json
+import netrc
+import re
+import time
+import urllib.error
+import urllib.request
+from collections import OrderedDict
+from collections.abc import Mapping
+from http.cookiejar import CookieJar
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from selfdict._optional import optional
+from selfdict.files.cube import StoredCube
+from selfdict.files.errors import SceneError, first_line
+from selfdict.files.formats import FileFormat, format_by_suffix
+
+FORMAT = FileFormat("a remote file", "selfdict.files.remote")
+_BLOCK_BYTES = 2**16  # read at least, and kept
+_MOST_BLOCKS = 2048
+_MAX_ITEM_BYTES = 8 * 2**20
+_SECONDS = 30  # to wait for a server
+_TRIES = 3
+# What an asset of a STAC item may be, by its media type.
+_MEDIA_TYPES = ("geotiff", "netcdf", "hdf5", "zarr", "x-hdf")
+
+
+def address_of(path: Any) -> str | None:
+    """Return the address that a path is, or None; a path has lost one of its slashes.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> address_of(Path("https://example.org/cube.tif"))
+    'https://example.org/cube.tif'
+    """
+    match = re.fullmatch(r"(https?|s3):/{1,2}([^/].*)", str(path))
+    if match is None:
+        return None
+    return f"{match[1]}://{match[2]}"
+
+
+class RangeFile(io.RawIOBase):
+    """A file on an HTTP server, read by ranges; blocks are kept."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._position = 0
+        self._blocks: OrderedDict[int, bytes] = OrderedDict()
+        self._opener = _opener(address)
+        start, headers = self._request(0, 0)
+        total = re.fullmatch(r"bytes 0-0/([0-9]+)", headers.get("Content-Range", ""))
+        if total is None or len(start) != 1:
+            raise SceneError(address, "its server sends whole files only: download it first")
+        self.size = int(total[1])
+
+    def _request(self, first: int, last: int) -> tuple[bytes, Mapping[str, str]]:
+        """Return the bytes from the first to the last, and the headers of the answer."""
+        request = urllib.request.Request(self._address, headers={"Range": f"bytes={first}-{last}"})
+        for attempt in range(_TRIES):
+            try:
+                with self._opener.open(request, timeout=_SECONDS) as answer:
+                    # A server that ignores the range would send everything.
+                    data = answer.read(last - first + 1)
+                    if answer.status == 206 and len(data) == last - first + 1:
+                        return data, answer.headers
+                    if answer.status != 206:
+                        return b"", {}
+                    reason = "sends less than it announces"
+            except urllib.error.HTTPError as error:
+                reason = f"answers {error.code} {error.reason}"
+                if error.code < 500 and error.code != 429:
+                    break
+            except (OSError, ValueError) as error:
+                reason = f"does not answer ({first_line(error)})"
+            time.sleep(attempt)
+        raise SceneError(self._address, f"its server {reason}")
+
+    def readable(self) -> bool:
+        """Whether it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Whether it has positions."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a position."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
+        self._position = start + offset
+        return self._position
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer with what follows the position."""
+        view = memoryview(buffer).cast("B")
+        data = self.read_range(self._position, min(len(view), max(0, self.size - self._position)))
+        view[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+    def read_range(self, start: int, n_bytes: int) -> bytes:
+        """Return bytes of a file; blocks that are missing come in as few requests as possible."""
+        if n_bytes == 0:
+            return b""
+        numbers = range(start // _BLOCK_BYTES, (start + n_bytes - 1) // _BLOCK_BYTES + 1)
+        missing = [number for number in numbers if number not in self._blocks]
+        if missing:
+            first = missing[0] * _BLOCK_BYTES
+            last = min((missing[-1] + 1) * _BLOCK_BYTES, self.size) - 1
+            data, _ = self._request(first, last)
+            for number in range(missing[0], missing[-1] + 1):
+                offset = number * _BLOCK_BYTES - first
+                self._blocks[number] = data[offset : offset + _BLOCK_BYTES]
+        joined = b"".join(self._blocks[number] for number in numbers)
+        for number in numbers:
+            self._blocks.move_to_end(number)
+        while len(self._blocks) > _MOST_BLOCKS:
+            self._blocks.popitem(last=False)
+        offset = start - numbers[0] * _BLOCK_BYTES
+        return joined[offset : offset + n_bytes]
+
+
+def _opener(address: str) -> urllib.request.OpenerDirector:
+    """Return what opens addresses, with the user's passwords for the servers that ask for them."""
+    passwords = urllib.request.HTTPPasswordMgrWithDefaultRealm()
+    try:
+        known = netrc.netrc()
+    except (OSError, netrc.NetrcParseError):
+        known = None
+    if known is not None:
+        # Archives redirect to a server of their own for signing in.
+        for host, (login, _, password) in known.hosts.items():
+            passwords.add_password(None, f"https://{host}/", login, password or "")
+    return urllib.request.build_opener(
+        urllib.request.HTTPCookieProcessor(CookieJar()),
+        urllib.request.HTTPBasicAuthHandler(passwords),
+    )
+
+
+def read(path: Path, *, address: str, **options: Any) -> StoredCube:
+    """Read the file at an address, or the asset of a STAC item at it."""
+    suffix = PurePosixPath(urlsplit(address).path).suffix.lower()
+    if suffix in (".json", ".geojson"):
+        return _read_item(path, address, **options)
+    name = format_by_suffix(Path(PurePosixPath(urlsplit(address).path).name))
+    if name == "geotiff":
+        return _read_geotiff(path, address, **options)
+    if name == "zarr":
+        return _read_zarr(path, address, **options)
+    if name in ("netcdf", "hdf5"):
+        return _read_hdf5(path, address, name, **options)
+    raise SceneError(
+        address, "only GeoTIFF, NetCDF 4, HDF5 and zarr are read from elsewhere: download it first"
+    )
+
+
+def _open(address: str) -> Any:
+    """Return a file at an address, and with it its size, to be read in blocks."""
+    if not address.startswith("s3://"):
+        return RangeFile(address)
+    return _s3fs(address).S3FileSystem().open(address, "rb", block_size=_BLOCK_BYTES)
+
+
+def _s3fs(address: str) -> Any:
+    try:
+        return import_module("s3fs")
+    except ModuleNotFoundError:
+        raise SceneError(
+            address, "of files on S3 only GeoTIFF is read without s3fs: pip install s3fs"
+        ) from None
+
+
+def _read_geotiff(path: Path, address: str) -> StoredCube:
+    import rasterio
+
+    from selfdict.files import geotiff
+
+    name = f"/vsicurl/{address}"
+    if address.startswith("s3://"):
+        name = f"/vsis3/{address.removeprefix('s3://')}"
+        held = None
+    else:
+        # Errors of the server are clearer than those of GDAL.
+        held = RangeFile(address).size
+    # Nothing beside the file is looked for.
+    environment = rasterio.Env(
+        GDAL_DISABLE_READDIR_ON_OPEN="EMPTY_DIR",
+        GDAL_HTTP_TIMEOUT=_SECONDS,
+        GDAL_HTTP_MAX_RETRY=_TRIES,
+        CPL_VSIL_CURL_CHUNK_SIZE=_BLOCK_BYTES,
+    )
+    environment.__enter__()  # for as long as the process reads the file
+    cube = geotiff.describe(rasterio.open(name, driver="GTiff"), path)
+    cube.held = held or 4 * cube.shape[0] * cube.shape[1] * cube.shape[2]
+    return cube
+
+
+def _read_hdf5(path: Path, address: str, format: str, **options: Any) -> StoredCube:
+    from selfdict.files import hdf5, netcdf
+    from selfdict.files.hdf5_file import Hdf5File
+
+    source = _open(address)
+    file = Hdf5File(path, source)
+    variable = options.pop("variable", None)
+    layout = options.pop("layout", None)
+    cube = None
+    if format == "netcdf":
+        cube = netcdf.read_netcdf_4(file, variable, options)
+    elif layout is None:
+        cube = hdf5.read_product(file, variable, options)
+    if cube is None:
+        cube = hdf5.read_array(file, variable, layout)
+    cube.held = source.size
+    return cube
+
+
+def _read_zarr(path: Path, address: str, *, variable: str | None = None) -> StoredCube:
+    from selfdict.files import zarr_store
+
+    # zarr imports them itself, with a message that does not tell what to install.
+    if address.startswith("s3://"):
+        _s3fs(address)
+    else:
+        optional("aiohttp")
+    return zarr_store.read_group(path, address, variable)
+
+
+def _read_item(path: Path, address: str, **options: Any) -> StoredCube:
+    """Read the asset of a STAC item that is a cube, or the one that ``variable`` names."""
+    from selfdict.files.wavelengths import add_stac_bands
+
+    file = _open(address)
+    if file.size > _MAX_ITEM_BYTES:
+        raise SceneError(address, "is too large for a STAC item")
+    item = json.loads(file.read(file.size))
+    if not isinstance(item, dict) or not isinstance(item.get("assets"), dict):
+        raise SceneError(address, "is no STAC item: it has no assets")
+    wanted = options.pop("variable", None)
+    fitting = {}
+    for key, asset in item["assets"].items():
+        kind = str(asset.get("type", "")).lower()
+        is_data = "data" in asset.get("roles", ["data"])
+        if key == wanted or (is_data and any(word in kind for word in _MEDIA_TYPES)):
+            fitting[key] = asset
+    if wanted is not None:
+        fitting = {key: asset for key, asset in fitting.items() if key == wanted}
+    if len(fitting) != 1:
+        listed = ", ".join(list(fitting or item["assets"])[:12])
+        raise SceneError(address, f"name one asset by variable=…; there are: {listed}")
+    ((key, asset),) = fitting.items()
+    href = urljoin(address, str(asset.get("href")))
+    if address_of(href) is None:
+        raise SceneError(address, f"the asset {key} has no address that can be read: {href[:80]!r}")
+    cube = read(path, address=href, **options)
+    cube.notes.append(f"the asset {key} of the item is read, {href}")
+    if cube.wavelength is None:
+        add_stac_bands(cube, asset.get("eo:bands", asset.get("bands")))
+    return cube

@@ -1,0 +1,116 @@
+"""Files on a server: ranges, STAC items, servers that fail, and files that name addresses."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+from range_server import serve
+from sensor_files import write_image, write_neon
+
+from selfdict.scene import SceneError, read_scene
+
+CUBE = np.random.default_rng(0).integers(1, 9000, (30, 64, 80)).astype("int16")
+
+
+def test_geotiff(tmp_path):
+    write_image(tmp_path / "cube.tif", CUBE)
+    with serve(tmp_path) as server:
+        scene = read_scene(f"{server.address}/cube.tif")
+        np.testing.assert_array_equal(scene.values, CUBE)
+
+
+def test_products_in_hdf5(tmp_path):
+    path = write_neon(tmp_path / "neon.h5")
+    with serve(tmp_path) as server:
+        scene = read_scene(f"{server.address}/neon.h5")
+        np.testing.assert_array_equal(scene.values, read_scene(path).values)
+        assert scene.attrs["scale_factor"] == 1e-4
+
+
+def write_holes(path):
+    """Write a file of 1 GB without a value in it, which takes little of the disk."""
+    creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    creation.set_chunk((1, 100, 100))
+    creation.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    creation.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    space = h5py.h5s.create_simple((200, 2000, 1250))
+    with h5py.File(path, "w") as file:
+        h5py.h5d.create(file.id, b"cube", h5py.h5t.NATIVE_INT16, space, creation)
+        file["wavelength"] = np.linspace(400, 2500, 200)
+
+
+def test_only_what_is_used_is_transferred(tmp_path):
+    """Ten bands of 200 × 200 pixels are 0.8 MB of 1 GB."""
+    write_holes(tmp_path / "cube.h5")
+    assert (tmp_path / "cube.h5").stat().st_size > 1e9
+    with serve(tmp_path) as server:
+        scene = read_scene(f"{server.address}/cube.h5")
+        part = scene.isel(band=slice(100, 110), y=slice(500, 700), x=slice(400, 600))
+        assert part.values.nbytes == 800_000
+        assert server.n_bytes < 4_000_000
+
+
+def test_a_stac_item(tmp_path):
+    write_image(tmp_path / "cube.tif", CUBE)
+    bands = [{"center_wavelength": 0.4 + 0.01 * k} for k in range(30)]
+    image = {"href": "./cube.tif", "type": "image/tiff; application=geotiff", "roles": ["data"]}
+    preview = {"href": "cube.png", "type": "image/png", "roles": ["thumbnail"]}
+    item = {"type": "Feature", "assets": {"image": image | {"eo:bands": bands}, "look": preview}}
+    (tmp_path / "item.json").write_text(json.dumps(item))
+    item["assets"] |= {"second": image, "local": image | {"href": "file:///etc/passwd"}}
+    (tmp_path / "two.json").write_text(json.dumps(item))
+    with serve(tmp_path) as server:
+        scene = read_scene(f"{server.address}/item.json")
+        np.testing.assert_array_equal(scene.values, CUBE)
+        np.testing.assert_allclose(scene.wavelength.values, 400 + 10 * np.arange(30))
+        with pytest.raises(SceneError, match="image, second"):
+            read_scene(f"{server.address}/two.json")
+        assert read_scene(f"{server.address}/two.json", variable="second").shape == CUBE.shape
+        with pytest.raises(SceneError):
+            read_scene(f"{server.address}/two.json", variable="local")
+
+
+def test_servers_that_fail(tmp_path):
+    write_neon(tmp_path / "neon.h5")
+    with serve(tmp_path) as server:
+        server.failures = [503, 503]
+        assert read_scene(f"{server.address}/neon.h5").sizes["band"] == 6
+        for failures in ([403], [503] * 3):
+            server.failures = failures
+            with pytest.raises(SceneError, match=str(failures[0])) as caught:
+                read_scene(f"{server.address}/neon.h5")
+            assert caught.value.path == f"{server.address}/neon.h5"
+        with pytest.raises(SceneError):
+            read_scene(f"{server.address}/missing.h5")
+        with pytest.raises(SceneError):
+            read_scene(f"{server.address}/cube.mat")
+        address = server.address
+    with pytest.raises(SceneError):
+        read_scene(f"{address}/neon.h5")
+
+
+@pytest.mark.parametrize("name", ["neon.h5", "cube.tif"])
+def test_a_server_without_ranges_is_refused(tmp_path, name):
+    write_neon(tmp_path / "neon.h5")
+    write_image(tmp_path / "cube.tif", CUBE)
+    with serve(tmp_path, has_ranges=False) as server:
+        with pytest.raises(SceneError, match="download it first"):
+            read_scene(f"{server.address}/{name}")
+        assert server.n_bytes < 2**20
+
+
+def test_no_file_makes_the_program_open_an_address(tmp_path):
+    write_image(tmp_path / "cube.tif", CUBE)
+    with serve(tmp_path) as server:
+        address = f"/vsicurl/{server.address}/cube.tif"
+        source = f"<SourceFilename>{address}</SourceFilename><SourceBand>1</SourceBand>"
+        band = f'<VRTRasterBand dataType="Int16" band="1"><SimpleSource>{source}'
+        text = f'<VRTDataset rasterXSize="80" rasterYSize="64">{band}</SimpleSource>'
+        (tmp_path / "a.tif").write_text(f"{text}</VRTRasterBand></VRTDataset>")
+        header = "ENVI\nsamples = 80\nlines = 64\nbands = 30\ndata type = 2\n"
+        (tmp_path / "b.hdr").write_text(f"{header}data file = {server.address}/cube.tif\n")
+        for name in ("a.tif", "b.hdr"):
+            with pytest.raises(SceneError):
+                read_scene(tmp_path / name)
+        assert server.requests == []
