@@ -1,6 +1,7 @@
 """Indices out of a solution: each way where it must be right, exchange against brute force."""
 
 import time
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -97,6 +98,20 @@ def test_fast_residual_equals_nnls():
         U = M[:, K]
         R = M - U @ nnls(U, M)
         assert fit.residual(np.array(K))[0] == pytest.approx(np.sum(sizes * R**2), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bounds_on_gains_change_no_ranking(seed):
+    M = make_mixtures(20, 800, 4, noise=0.05, random_state=seed)[0]
+    clusters = h2nmf(M, 60)
+    representatives = M[:, clusters.indices]
+    anchors = (clusters.indices, clusters.labels)
+    rng = np.random.default_rng(seed)
+    for size in (1, 3, 6):
+        K = rng.choice(800, size, replace=False)
+        plain = Fit.of(representatives, clusters.sizes, M, 12)
+        bounded = replace(plain, anchors=anchors, _squares={}, _promising={})
+        np.testing.assert_array_equal(bounded.promising(K, 4), plain.promising(K, 4))
 
 
 def test_exchange_never_raises_the_error_and_respects_its_bound():

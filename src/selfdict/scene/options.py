@@ -47,8 +47,7 @@ class UnmixOptions:
     Parameters
     ----------
     r : int or "auto"
-        Number of endmembers. "auto" takes the number that :func:`advise_rank` recommends for these
-        settings, which can mean to choose pixels for several numbers.
+        Number of endmembers. "auto" takes the number that :func:`advise_rank` recommends.
     method : {"fgnsr", "spa", "snpa", "xray", "vca", "h2nmf"}
         How pure pixels are chosen.
     candidates : "auto", int or None
