@@ -205,6 +205,15 @@ def test_public_names_are_all_there():
         selfdict.nonsense  # noqa: B018
 
 
+def test_no_module_hides_a_function_of_its_package():
+    """Names are imported on first use, and a submodule of the same name would come first."""
+    from selfdict import scene
+
+    for module in MODULES:
+        importlib.import_module(module)
+    assert [name for name in scene.__all__ if inspect.ismodule(getattr(scene, name))] == []
+
+
 def test_no_public_name_is_untyped(tmp_path):
     """A misspelt argument is an error for mypy, and no name is Any."""
     names = [name for name in selfdict.__all__ if not name.startswith("_")]

@@ -34,6 +34,19 @@ def test_help_starts_without_the_heavy_libraries():
     assert "unmix" in result.stdout
 
 
+def test_info_imports_what_it_shows(cube):
+    code = (
+        "import sys; from selfdict.cli import main\n"
+        "try: main(['info', sys.argv[1]])\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "print(sorted({'sklearn', 'numba', 'matplotlib'} & set(sys.modules)), file=sys.stderr)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, str(cube)], capture_output=True, text=True, timeout=60
+    )
+    assert result.stderr == "[]\n"
+
+
 def test_missing_click_is_met_with_a_hint():
     code = (
         "import sys; sys.modules['click'] = None; from selfdict.cli import main; main(['--help'])"

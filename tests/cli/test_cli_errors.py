@@ -26,7 +26,7 @@ from selfdict.cli.source import Source
     ],
 )
 def test_what_a_user_can_change_is_one_line(monkeypatch, error, line):
-    def read(self):
+    def read(self, **options):
         raise error
 
     monkeypatch.setattr(Source, "read", read)
@@ -37,7 +37,7 @@ def test_what_a_user_can_change_is_one_line(monkeypatch, error, line):
 
 @pytest.mark.parametrize("error", [ValueError("x"), TypeError("x"), IndexError("x"), KeyError("x")])
 def test_anything_else_is_a_defect(monkeypatch, error):
-    def read(self):
+    def read(self, **options):
         raise error
 
     monkeypatch.setattr(Source, "read", read)

@@ -23,7 +23,7 @@ def cube(tmp_path_factory):
 def array(cube, monkeypatch):
     """Count what is read of the scene, whatever the command."""
     scene, array = counted(Source(cube).read())
-    monkeypatch.setattr(Source, "read", lambda self: scene)
+    monkeypatch.setattr(Source, "read", lambda self, **options: scene)
     return array
 
 

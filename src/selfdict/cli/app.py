@@ -179,7 +179,8 @@ def unmix(
             run, source=replace(source, file=source.file.absolute(), name=str(source.file))
         )
     # Before the output folder is made: a file that cannot be read leaves no trace.
-    scene = run.source.read()
+    # The workers of a cluster read for themselves.
+    scene = run.source.read(at_once=scheduler is None)
     stages.end("open")
     inputs = [*source.files(), *library_files(library), *library_files(names)]
     outputs = output_folder(output, force=force, inputs=inputs)

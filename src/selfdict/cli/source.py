@@ -34,8 +34,8 @@ class Source:
     # Not an option: the name of the file in records, if it is not its path.
     name: str | None = None
 
-    def read(self) -> "xr.DataArray":
-        """Return the scene; the values of a small file are loaded."""
+    def read(self, *, at_once: bool = True) -> "xr.DataArray":
+        """Return the scene; with ``at_once`` the values of a small file are loaded."""
         from selfdict.files.reader import start_early
 
         # Before xarray is imported, which takes as long as the start of the process.
@@ -62,7 +62,7 @@ class Source:
                 mask=self.mask,
                 nodata=self.no_data,
                 max_bytes=self.max_bytes,
-                at_once=True,
+                at_once=at_once,
                 **options,
             )
         except SceneError:
