@@ -277,8 +277,8 @@ model = options(
         panel="Model",
         default=None,
         help="fgnsr: prove how close the groups alone come to the optimum and what leaving one out "
-        "costs, however long it takes, or not at all; default: as long as the fit took, at least "
-        "5 s.",
+        "costs, however long it takes, or not at all; default: for half the time of the fit, "
+        "at least 3 s.",
     ),
     seed,
     keep_bands,

@@ -18,7 +18,9 @@ from selfdict.scene.plan import Plan
 from selfdict.scene.points import Points
 
 FIT_SHARE = 0.8  # part of a time limit for the estimator; the rest is for proofs
-_LEAST_PROOF_SECONDS = 5.0  # that a proof may always take, however quick the fit was
+# the time that a proof may take unasked: this part of the fit, and at least these seconds
+_PROOF_SHARE = 0.5
+_LEAST_PROOF_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -177,8 +179,8 @@ def _with_proof(choice: Choice, plan: Plan, estimator: Any, fit_seconds: float) 
         return choice
     budget = plan.deadline.left
     if plan.options.proof == "auto":
-        # Nobody waits longer for the proof than for what it is about.
-        moderate = max(fit_seconds, _LEAST_PROOF_SECONDS)
+        # Nobody waits long for a proof that was not asked for.
+        moderate = max(_PROOF_SHARE * fit_seconds, _LEAST_PROOF_SECONDS)
         if budget is None:
             budget = moderate
         budget = min(budget, moderate)
