@@ -17,6 +17,7 @@ NAMES = (
     "accuracy",
     "shares",
     "dirichlet",
+    "smooth",
     "topics",
     "wide",
     "library",
