@@ -4,7 +4,8 @@ Pan, Leplat, Ng and Gillis (arXiv 2511.07109) minimise ½‖M − MX‖² + ½ν
 this package's model with μ = 0. They keep the rows of X above a threshold, divide them by spectral
 clustering, and take the mean or the median of each cluster's points. With μ = 0 nearly every row is
 open, so that it runs on at most 400 points: every k-th pixel of a scene. The other methods see all
-pixels. ν is the heuristic for μ, all thresholds are relative to the largest gate.
+pixels. ν is the heuristic for μ, or ten, a hundred … times that, until the gates sum to r at most:
+with less, mixtures stand for themselves. The threshold is a tenth of the largest gate.
 
 For the scenes that are in DIR: MRSA to the reference, or to the spectra measured on the ground. For
 HySU also the error of the areas of squares of 3, 2, 1 and 0.5 m, in percent, endmembers matched by
@@ -95,6 +96,9 @@ def open_clusters(M: np.ndarray, r: int) -> list[np.ndarray]:
     """Return the open points of the model with μ = 0, divided by spectral clustering of X."""
     nu = mu_heuristic(M, r)
     solution = WorkingSet(tol=1e-3, max_seconds=60).solve(Problem(M, 0.0, smooth=nu))
+    while solution.diagonal.sum() > r:
+        nu *= 10
+        solution = WorkingSet(tol=1e-3, max_seconds=60).solve(Problem(M, 0.0, smooth=nu))
     gates = solution.diagonal[solution.support]
     is_open = gates >= THRESHOLD * gates.max()
     X = solution.coef[is_open]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks import dirichlet, methods, shares, targets
+from benchmarks import dirichlet, methods, shares, smooth, targets
 
 
 def two_materials(materials, sizes):
@@ -87,3 +87,9 @@ def test_dirichlet_mixtures_have_their_noise():
 def test_too_few_distinct_spectra_are_an_error():
     with pytest.raises(ValueError, match="8"):
         shares.distinct_spectra(np.ones((5, 6)), 2, np.random.default_rng(0))
+
+
+def test_every_way_to_read_the_smooth_model_finds_the_classes():
+    errors = smooth.synthetic_errors(0.02, seed=0)
+    assert max(errors.values()) < 0.06
+    assert errors["averages by gates, ν = μ"] < 0.01
