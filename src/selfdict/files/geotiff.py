@@ -54,7 +54,9 @@ def read(path: Path) -> StoredCube:
     cube = describe(file, path)
     cube.held = path.stat().st_size
     for header in header_names(path):
-        if cube.wavelength is None and is_plain_file(header):
+        # A header beside a data file of ENVI describes that file.
+        is_of_image = is_plain_file(header) and tiff_of_header(header) is not None
+        if cube.wavelength is None and is_of_image:
             _add_header(cube, header)
     return cube
 
@@ -117,7 +119,8 @@ def _add_header(cube: StoredCube, path: Path) -> None:
         cube.notes.append(f"wavelengths are taken from {path.name} beside it")
     if cube.nodata is None:
         cube.nodata = whole_nodata(header.number("data ignore value"), cube.dtype)
-    if (cube.gains() == 1).all():
+    # Floating-point numbers are scaled already, as a rule.
+    if (cube.gains() == 1).all() and cube.dtype.kind != "f":
         cube.scale_factor, cube.add_offset, notes = envi.read_scale(header, cube.shape[0])
         cube.notes += notes
 
