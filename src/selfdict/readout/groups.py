@@ -36,7 +36,7 @@ from selfdict.kernels.columns import dense_columns, squared_norms
 
 _LEAST = 5  # fewer pixels do not tell how they scatter
 _SAMPLE = 10_000  # pixels of a group that are looked at; more would not tell more
-_STEPS = 6  # towards the half of a group that is nearest to its own centre
+_MOST_STEPS = 100  # towards the half of a group that is nearest to its own centre
 
 
 @dataclass(frozen=True)
@@ -319,10 +319,13 @@ def _crowd(pixels: _Pixels, members: Array, k: int, selected: Array) -> _Crowd:
 def _nearest_half(columns: Array) -> Array:
     """Return which half of the columns, of length one, is nearest to its own centre."""
     nearest = np.ones(columns.shape[1], dtype=bool)
-    for _ in range(_STEPS):
+    for _ in range(_MOST_STEPS):
         # by angle: for columns of length one the product with the centre falls with it
         nearness = columns[:, nearest].mean(axis=1) @ columns
-        nearest = nearness >= np.median(nearness)
+        nearer = nearness >= np.median(nearness)
+        if np.array_equal(nearer, nearest):
+            break
+        nearest = nearer
     return nearest
 
 
