@@ -1,0 +1,180 @@
+"""Crowds: the pixels of a group that show a material rather than its mixtures.
+
+A selected pixel is an extreme one: it carries noise and a variant of its material. An average over
+many pixels carries neither, but where pixels thin out towards the corner it is a mixture. The
+scatter of a group tells which of the two it is. *Elsewhere*, in directions that no mixture with the
+other materials explains, pixels scatter by noise and by variants of the material: σ in a typical
+one of these directions. The most extreme of N pixels that scatter in this way is σ √(2 ln N) from
+their centre, and so far off the selected pixel may be. The centre is off by mixing: by about the
+scatter *towards* the other materials. The smaller of the two decides.
+
+As long as a group scatters towards the other materials by more than σ √(2 ln N), its purer half
+takes its place. What is left is a crowd. It is averaged without the half that is further from its
+centre. If hardly any pixel is left, the selected one stands for itself.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from selfdict._validation import Array
+from selfdict.abundances.illumination import evenly
+from selfdict.abundances.shares import unit_shares
+from selfdict.abundances.uncertainty import Variability
+from selfdict.compute.scaling import exponent_from_squares, times_power_of_two
+from selfdict.kernels.columns import dense_columns, squared_norms
+
+_LEAST = 5  # fewer pixels do not tell how they scatter
+_SAMPLE = 10_000  # pixels of a group that are looked at; more would not tell more
+_MOST_STEPS = 100  # towards the half of a group that is nearest to its own centre
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """Columns in a unit in which their squares neither overflow nor vanish, and their lengths."""
+
+    M: Any
+    lengths: Array
+    exponent: int  # the data are M times this power of two
+
+    @classmethod
+    def of(cls, M: Any) -> "Pixels":
+        squares = squared_norms(M)
+        exponent = exponent_from_squares(M, squares)
+        if exponent != 0:
+            M = times_power_of_two(M, -exponent)
+            squares = squared_norms(M)
+        return cls(M, np.sqrt(squares), exponent)
+
+    def in_units_of_data(self, values: Array) -> Array:
+        """Return spectra in the unit and the precision of the data."""
+        return times_power_of_two(values.astype(self.M.dtype), self.exponent)
+
+    def members(self, K: Array) -> tuple[Array, ...]:
+        """Return the purer half of the pixels that consist of each material by half or more."""
+        return _members(unit_shares(dense_columns(self.M, K), self.M), K)
+
+    def directions(self, group: Array) -> Array:
+        """Return pixels scaled to length one, (m, k); those of zeros stay."""
+        columns = dense_columns(self.M, group).astype(np.float64)
+        return np.asarray(columns / np.maximum(self.lengths[group], np.finfo(float).tiny))
+
+
+def _members(parts: Array, K: Array) -> tuple[Array, ...]:
+    """Return the purer half of the pixels that consist of a material by half or more."""
+    largest = parts.argmax(axis=0)
+    largest[K] = -1  # each of these leads its own group, whatever the others' shares are
+    groups = []
+    for k, selected in enumerate(K):
+        mostly = np.flatnonzero((largest == k) & (parts[k] >= 0.5))
+        # the selected pixel itself has a share of one
+        middle = np.quantile(np.append(parts[k, mostly], 1.0), 0.5, method="lower")
+        pure = mostly[parts[k, mostly] >= middle]
+        order = np.argsort(-parts[k, pure], kind="stable")
+        groups.append(np.append(selected, pure[order]))
+    return tuple(groups)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Pixels of length one that show a material, and the average of the half near their centre."""
+
+    columns: Array  # (m, n)
+    direction: Array  # (m,), of length one
+    brightness: float  # the typical length of the pixels
+    count: int  # how many were averaged
+
+    @property
+    def spread(self) -> Array:
+        """The standard deviation from the average in each band, (m,)."""
+        deviations = self.columns - self.direction[:, None]
+        return np.asarray(np.sqrt(np.mean(deviations**2, axis=1)))
+
+
+def find_crowd(pixels: Pixels, members: Array, k: int, selected: Array) -> Crowd:
+    """Return the largest part of a group that is a crowd, or the selected pixel alone."""
+    others = np.delete(selected, k, axis=1)
+    group = members
+    while len(group) >= _LEAST:
+        sample = evenly(group, _SAMPLE)
+        columns = pixels.directions(sample)
+        nearest = _nearest_half(columns)
+        direction = columns[:, nearest].mean(axis=1)
+        direction /= np.linalg.norm(direction)
+        if _is_crowd(columns, direction, others, len(group)):
+            # of all pixels: of those with noise, the bright ones are nearest to the centre
+            brightness = float(np.median(pixels.lengths[sample]))
+            return Crowd(columns, direction, brightness, int(nearest.sum()))
+        group = group[: len(group) // 2]
+    brightness = float(np.median(pixels.lengths[members]))
+    return Crowd(selected[:, [k]], selected[:, k], brightness, 1)
+
+
+def _nearest_half(columns: Array) -> Array:
+    """Return which half of the columns, of length one, is nearest to its own centre."""
+    nearest = np.ones(columns.shape[1], dtype=bool)
+    for _ in range(_MOST_STEPS):
+        # by angle: for columns of length one the product with the centre falls with it
+        nearness = columns[:, nearest].mean(axis=1) @ columns
+        nearer = nearness >= np.median(nearness)
+        if np.array_equal(nearer, nearest):
+            break
+        nearest = nearer
+    return nearest
+
+
+def _is_crowd(columns: Array, centre: Array, others: Array, count: int) -> bool:
+    """Return whether columns scatter towards others by no more than their extremes elsewhere."""
+    if others.shape[1] == 0:
+        return True
+    deviations = columns - np.outer(centre, centre @ columns)
+    basis = np.linalg.qr(others - np.outer(centre, centre @ others))[0]
+    towards = basis.T @ deviations
+    elsewhere = deviations - basis @ towards
+    variance = float(squared_norms(towards).mean()) / len(towards)
+    rounding = 16 * np.finfo(np.float32).eps ** 2
+    return bool(variance <= 2 * np.log(count) * _variance(elsewhere) + rounding)
+
+
+def _variance(deviations: Array) -> float:
+    """Return the variance of columns in the direction of another one of them: tr C² / tr C."""
+    squares = squared_norms(deviations)
+    total = float(squares.sum())
+    if total == 0:
+        return 0.0
+    n = len(squares)
+    # the squared products of all pairs add up to ‖DᵀD‖² = ‖DDᵀ‖²: take the smaller product
+    if n > len(deviations):
+        deviations = deviations.T
+    products = deviations.T @ deviations
+    of_pairs = float(np.vdot(products, products) - np.vdot(squares, squares))
+    return max(0.0, of_pairs / ((n - 1) * total))
+
+
+def variability_of(crowds: list[Crowd], directions: Array) -> Variability:
+    """Return how the pixels of each crowd differ from a direction."""
+    products = []
+    traces = []
+    for k, crowd in enumerate(crowds):
+        deviations = crowd.columns - directions[:, [k]]
+        seen = directions.T @ deviations
+        products.append(seen @ seen.T / deviations.shape[1])
+        traces.append(float(squared_norms(deviations).mean()))
+    return Variability(np.stack(products), np.array(traces))
+
+
+def alike_materials(
+    pixels: Pixels, members: tuple[Array, ...], directions: Array
+) -> tuple[tuple[int, ...], ...]:
+    """Return the sets of materials whose directions differ by less than their pixels do."""
+    r = len(members)
+    squares = np.empty(r)
+    for k, group in enumerate(members):
+        columns = pixels.directions(evenly(group, _SAMPLE))
+        squares[k] = squared_norms(columns - directions[:, [k]]).mean()
+    differences = np.stack([squared_norms(directions - directions[:, [k]]) for k in range(r)])
+    count, label = connected_components(differences <= squares + squares[:, None])
+    sets = [tuple(np.flatnonzero(label == number).tolist()) for number in range(count)]
+    return tuple(found for found in sets if len(found) > 1)
