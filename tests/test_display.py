@@ -81,7 +81,7 @@ def test_facts():
 
 def test_colours_of_classes_differ():
     assert class_colours(1) == [(0, 114, 178)]
-    assert len(set(class_colours(21))) == 21
+    assert len(set(class_colours(16))) == 16
     assert len(set(line_styles(28))) == 28
 
 

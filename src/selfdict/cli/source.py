@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from selfdict._errors import InputError
-from selfdict.files.remote import address_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -78,11 +77,19 @@ class Source:
             ) from None
 
     @property
+    def address(self) -> str | None:
+        """The address, if the file is elsewhere."""
+        # Imported here: the help needs no NumPy.
+        from selfdict.files.remote import address_of
+
+        return address_of(self.file)
+
+    @property
     def format(self) -> str:
         """The name of the format of the file."""
         from selfdict.files.formats import format_of
 
-        if address_of(self.file) is not None:
+        if self.address is not None:
             return "remote"
         return format_of(self.file)
 
@@ -91,7 +98,7 @@ class Source:
         """The name of the file in records and messages."""
         if self.name is not None:
             return self.name
-        return address_of(self.file) or str(self.file)
+        return self.address or str(self.file)
 
     def record(self) -> dict[str, Any]:
         """Return the options of reading for the record of a run."""
@@ -128,7 +135,7 @@ class Source:
     def files(self) -> list[Path]:
         """Return the files and folders that are read."""
         files = []
-        if address_of(self.file) is None:
+        if self.address is None:
             files.append(self.file)
         # A folder stands for all files inside.
         if not self.file.is_dir():
@@ -139,7 +146,7 @@ class Source:
 
     def _files(self) -> dict[str, Path]:
         # Of a file elsewhere nothing is known but its address.
-        if address_of(self.file) is not None:
+        if self.address is not None:
             return {}
         from selfdict.files.enmap_desis import find_product
 

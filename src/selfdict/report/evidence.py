@@ -73,15 +73,16 @@ def proof_notes(result: "UnmixResult") -> list[str]:
         )
         if not result.proof.complete:
             notes.append(
-                "The proof is incomplete: by default it stops when it has taken as long as the "
-                "selection. Use --prove to complete it."
+                "The proof is incomplete: by default it takes at most half the time of the "
+                "selection, or three seconds. Use --prove to complete it."
             )
     n_candidates = len(result.solution.diagonal)
-    if result.atoms is None and n_candidates < n_valid(result):
-        notes.append(_about_candidates(result, n_candidates))
     if result.atoms is None:
+        if n_candidates < n_valid(result):
+            notes.append(_about_candidates(result, n_candidates))
         notes.append(_UNPROVEN)
     else:
+        notes.append(f"The candidates are {n_candidates:,} spectra of the library.")
         notes.append(_UNPROVEN_IN_LIBRARY)
     return notes
 
