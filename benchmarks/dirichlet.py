@@ -40,7 +40,7 @@ def angles(D: np.ndarray, r: int, concentration: float, seed: int) -> list[float
     results = (
         fitted(FGNSR(r, random_state=0), M),
         fitted(FGNSR(r, endmembers="average", random_state=0), M),
-        unmixed(M, SHAPE, r),
+        unmixed(M, SHAPE, r)[0],
     )
     return [spectral_angle(found.endmembers, T, degrees=True) for found in results]
 

@@ -1,7 +1,7 @@
 """Endmembers by every method and abundances of every kind: what benchmarks of accuracy share."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,17 +15,23 @@ KINDS = ("fcls", "nnls / sum", "unit length", "package")
 
 @dataclass(frozen=True)
 class Found:
-    """Endmembers (bands, r) and the package's shares (r, pixels) for them."""
+    """Endmembers (bands, r) and the package's shares (r, pixels) for them.
+
+    ``alike``: sets of endmembers that count as one material, whose shares are added up.
+    """
 
     endmembers: np.ndarray
     shares: np.ndarray
+    alike: tuple[tuple[int, ...], ...] = ()
 
 
 def find(M: np.ndarray, shape: tuple[int, int], r: int, seeds: int) -> Iterator[tuple[str, list]]:
     """Yield the name of each method with what it found; VCA, which is random, once per seed."""
     yield "FGNSR, pixels", [fitted(FGNSR(r, random_state=0), M)]
     yield "FGNSR, averages", [fitted(FGNSR(r, endmembers="average", random_state=0), M)]
-    yield "unmix, defaults", [unmixed(M, shape, r)]
+    found, alike = unmixed(M, shape, r)
+    yield "unmix, defaults", [found]
+    yield "unmix, added up", [replace(found, alike=alike)]
     yield "SPA", [pixels(M, spa(M, r))]
     yield "SNPA", [pixels(M, snpa(M, r))]
     yield "XRAY", [pixels(M, xray(M, r))]
@@ -49,10 +55,11 @@ def fitted(model: FGNSR, M: np.ndarray) -> Found:
     return Found(model.components_.T, model.shares(M.T).T)
 
 
-def unmixed(M: np.ndarray, shape: tuple[int, int], r: int) -> Found:
-    """Return what ``unmix`` finds with all defaults in an image of this shape, row by row."""
+def unmixed(M: np.ndarray, shape: tuple[int, int], r: int) -> tuple[Found, tuple]:
+    """Return what ``unmix`` finds with all defaults in an image, and which of it may be alike."""
     result = unmix(M.T.reshape(*shape, -1), r, random_state=0)
-    return Found(result.endmembers.values.T, result.abundances.values.reshape(r, -1))
+    found = Found(result.endmembers.values.T, result.abundances.values.reshape(r, -1))
+    return found, result.alike
 
 
 def pixels(M: np.ndarray, indices: np.ndarray) -> Found:

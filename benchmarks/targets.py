@@ -9,6 +9,9 @@ Which endmembers are a material decides much, so there are three counts. One end
 material, in the best matching with the spectra measured on the ground, by MRSA or by spectral
 angle; endmembers left over count for no material. Or every endmember counts for the ground spectrum
 that is nearest to it by spectral angle.
+
+"unmix, added up" follows the notes of ``unmix``: endmembers that differ by less than the pixels of
+their groups do are one, with the spectrum that has the larger shares.
 """
 
 from collections.abc import Callable, Iterator
@@ -113,18 +116,33 @@ def read(path: Path) -> Targets:
 
 def measure(runs: list[Found], targets: Targets) -> Line:
     """Return the means over the runs of a method."""
-    angles = [mrsa(found.endmembers, targets.ground) for found in runs]
+    angles = []
     errors = {count: {kind: [] for kind in KINDS} for count in COUNTS}
     for found in runs:
+        kept, adding = added_up(found)
+        E = found.endmembers[:, kept]
+        angles.append(mrsa(E, targets.ground))
         for kind, A in abundances(found, targets.M).items():
             for count, assign in COUNTS.items():
-                materials = assign(found.endmembers, targets.ground) @ A
+                materials = assign(E, targets.ground) @ adding @ A
                 errors[count][kind].append(area_errors(materials, targets))
     means = {
         count: {kind: np.mean(values, axis=0) for kind, values in kinds.items()}
         for count, kinds in errors.items()
     }
     return Line(float(np.mean(angles)), means)
+
+
+def added_up(found: Found) -> tuple[list[int], np.ndarray]:
+    """Return one endmember of each set of alike ones, and a matrix that adds up their shares."""
+    r = len(found.shares)
+    adding = np.eye(r)
+    kept = list(range(r))
+    for alike in found.alike:
+        largest = max(alike, key=lambda k: found.shares[k].sum())
+        adding[largest, list(alike)] = 1.0
+        kept = [k for k in kept if k == largest or k not in alike]
+    return kept, adding[kept]
 
 
 def matched_by_mrsa(E: np.ndarray, ground: np.ndarray) -> np.ndarray:
