@@ -58,36 +58,28 @@ class FGNSR(SelfDictionaryEstimator):
     dictionary : (n_atoms, n_features) array_like, optional
         Rows to select from instead of the points themselves, such as the spectra of a library.
     solver : {"auto", "working_set", "fast_gradient", "conic"} or Solver, default="auto"
-        How the model is solved. "auto" is "working_set", or "fast_gradient" for a loss that is not
-        quadratic; ``solver_`` says which was used. By name it has its default settings; an object
-        carries its own, such as ``WorkingSet(device="cuda")`` or ``FastGradient(max_iter=5000)``.
-        See :class:`selfdict.WorkingSet`, :class:`selfdict.FastGradient` and
-        :class:`selfdict.Conic`. The latter two suit few points, or ``candidates``. A
-        :class:`selfdict.Solver` of your own can also be given by name.
+        "auto" is "working_set", or "fast_gradient" for a loss that is not quadratic. A name stands
+        for the default settings; an object carries its own, such as ``WorkingSet(device="cuda")``.
+        "fast_gradient" and "conic" suit few points, or ``candidates``.
     candidates : "auto", int, Candidates or None, default="auto"
         Solve the model on the representatives of this many clusters only (H2NMF): 100 and 500 are
         FGNSR-100 and FGNSR-500 of the paper. None: on all points. "auto": on all points if that is
         predicted to take at most a minute (about 340,000 points of 162 features for six
-        components), or 0.4 of a time limit, else on 500 representatives; ``candidates_reason_``
-        says which and why. It is None for sparse data, with a ``dictionary``, and for other solvers
-        and losses than the default.
-        :class:`selfdict.Candidates` also says how the sizes of the clusters enter. With a
-        ``dictionary`` the representatives stand for the points only, and all atoms may be selected.
+        components), or 0.4 of a time limit, else on 500 representatives. It is None for sparse
+        data, with a ``dictionary``, and for other solvers and losses than the default. With a
+        ``dictionary`` the representatives stand for the points only; all atoms may be selected.
     loss : "squared" or Loss, default="squared"
-        What replaces ½‖M − MX‖_F². :class:`selfdict.Weighted` (known variances) works with every
-        solver; :class:`selfdict.Huber`, other losses and those of your own are solved by
-        "fast_gradient", which stores two n×n arrays.
+        What replaces ½‖M − MX‖_F²: :class:`selfdict.Weighted` (known variances) for every solver;
+        :class:`selfdict.Huber` and losses of your own for "fast_gradient".
     denoise : bool, default=True
-        With a ``dictionary``, the squared loss and no ``target``: solve the model for the best
-        approximation of the data whose rank is the number of atoms sought, which has less noise
+        With a ``dictionary``, the squared loss and no ``target``: solve the model for denoised data
         (:class:`selfdict.Denoising`). Without a dictionary the data are used as given.
     compress : int, Compression or None, default=None
         Solve the model on at most this many directions of the features: see
         :class:`selfdict.Compression`. The weights of Ω, the points, abundances and errors are those
         of all features.
     mu : "auto" or float, default="auto"
-        The penalty; "auto" is the paper's heuristic, :func:`selfdict.mu_heuristic`, or for a
-        ``dictionary`` and denoised data the noise left, see :class:`selfdict.Denoising`.
+        The penalty; "auto" is :func:`selfdict.mu_heuristic`, or for denoised data the noise left.
     smooth : float, default=0.0
         The weight ν of the quadratic term in the penalty μ pᵀt + ½ν Σ t_i², t = diag(X), in units
         of μ: nearly identical points then share their weight, see :doc:`/smooth`.
@@ -97,22 +89,17 @@ class FGNSR(SelfDictionaryEstimator):
     postprocess : {"auto", "diagonal", "spa", "clusters", "exchange"}, default="auto"
         How points are selected from X: see :func:`selfdict.select_indices`.
     tol : float, optional
-        The certified relative gap at which the solver may stop; by default that of the solver,
-        1e-3.
+        The certified relative gap at which the solver may stop; by default 1e-3.
     max_seconds : float, optional
         Time limit of the solver, which gets half of it, and of the choice of points. The best
-        solution so far is used, with its true gap, and the best choice so far; ``skipped_`` and a
-        warning say what was left out. Clusters and abundances are always computed. By default the
-        limit of the solver, which is none.
+        solution and the best choice so far are used; ``skipped_`` and a warning say what was left
+        out. Clusters and abundances are always computed.
     random_state : int, Generator or None, default=None
         Seed of the vector p = 1 + 0.01(u − ½), u uniform, which separates duplicates. None is the
-        seed 0, so the same data give the same points; pass ``numpy.random.default_rng()`` for a
-        different p each time.
+        seed 0, so the same data give the same points.
     endmembers : {"pixels", "average"}, default="pixels"
         What ``components_`` are: the selected points themselves, or averages over their groups,
-        which carry less noise; where hardly any points are alike, the selected point itself (see
-        :func:`selfdict.pure_groups`). Averages are of points, so they do not go with a
-        ``dictionary``.
+        which carry less noise (see :func:`selfdict.pure_groups`). Not with a ``dictionary``.
     verbose : bool or None, default=None
         Print every step and the solver's progress; None: one line on stderr if the fit takes longer
         than ten seconds; False: nothing.
@@ -131,15 +118,15 @@ class FGNSR(SelfDictionaryEstimator):
         with ``smooth``, all open rows, each in the group of the selected row nearest to it; with a
         ``dictionary``, the atoms of the support that look like each selected one.
     spread_ : (n_components, n_features) ndarray or None
-        How the points of each group vary, in each feature, with ``endmembers="average"``.
+        How the points of each group vary in each feature, for averages.
     group_counts_ : (n_components,) ndarray of int or None
-        How many points were averaged, with ``endmembers="average"``.
+        How many points were averaged, for averages.
     alike_ : tuple of tuples of int
         Components that differ by less than the points of their groups do, such as (0, 2): they may
         stand for the same material, and their shares may be added.
     left_aside_ : tuple of Kind
-        With ``smooth``: kinds of open rows that are like none of the selected ones, with their part
-        of the weight; they are in ``groups_``, but in no average.
+        With ``smooth``: kinds of open rows that are like none of the selected ones; they are in
+        ``groups_``, but in no average.
     variability_ : Variability or None
         How the points of each group differ from its component, for the standard errors of shares;
         None with a ``dictionary``.
@@ -281,16 +268,12 @@ class FGNSR(SelfDictionaryEstimator):
     def fit_transform(
         self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None
     ) -> Array:
-        """Select the points and return the abundances of ``X``, as ``fit(X).transform(X)`` does.
+        """Return the abundances of ``X``, as ``fit(X, sample_weight=…).transform(X)`` does.
 
         Parameters
         ----------
-        X : (n_samples, n_features) array_like or sparse matrix
-            The data, one point per row.
-        y : None
-            Not used.
-        sample_weight : (n_samples,) array_like, optional
-            How many points each row stands for; the abundances of a row do not depend on it.
+        X, y, sample_weight
+            See :meth:`fit`.
 
         Returns
         -------

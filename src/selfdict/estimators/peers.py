@@ -51,19 +51,8 @@ class SNPA(SelfDictionaryEstimator):
 
     Attributes
     ----------
-    indices_ : (n_components,) ndarray of int
-        The selected rows of the training data, in order of selection.
-    components_ : (n_components, n_features) ndarray
-        These rows, ``X[indices_]``.
-    reconstruction_err_ : float
-        ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
-
-    Examples
-    --------
-    >>> from selfdict import SNPA
-    >>> X = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.5]]
-    >>> SNPA(2).fit(X).indices_
-    array([0, 1])
+    indices_, components_, reconstruction_err_
+        See :class:`selfdict.SPA`.
     """
 
     def _select(self, M: Array, sample_weight: Array | None) -> Array:
@@ -82,19 +71,8 @@ class XRAY(SelfDictionaryEstimator):
 
     Attributes
     ----------
-    indices_ : (n_components,) ndarray of int
-        The selected rows of the training data, in order of selection.
-    components_ : (n_components, n_features) ndarray
-        These rows, ``X[indices_]``.
-    reconstruction_err_ : float
-        ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
-
-    Examples
-    --------
-    >>> from selfdict import XRAY
-    >>> X = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.5]]
-    >>> XRAY(2).fit(X).indices_
-    array([0, 1])
+    indices_, components_, reconstruction_err_
+        See :class:`selfdict.SPA`.
     """
 
     def _select(self, M: Array, sample_weight: Array | None) -> Array:
@@ -109,24 +87,12 @@ class VCA(SelfDictionaryEstimator):
     n_components : int, default=2
         How many points to select.
     random_state : int, numpy.random.Generator, RandomState or None
-        Seed of the random directions; None is the seed 0. For other directions each time pass
-        ``numpy.random.default_rng()``.
+        Seed of the random directions; None is the seed 0.
 
     Attributes
     ----------
-    indices_ : (n_components,) ndarray of int
-        The selected rows of the training data, in order of selection.
-    components_ : (n_components, n_features) ndarray
-        These rows, ``X[indices_]``.
-    reconstruction_err_ : float
-        ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
-
-    Examples
-    --------
-    >>> from selfdict import VCA
-    >>> X = [[2.0, 0.0], [0.0, 1.0], [1.0, 0.5]]
-    >>> sorted(VCA(2, random_state=0).fit(X).indices_.tolist())
-    [0, 1]
+    indices_, components_, reconstruction_err_
+        See :class:`selfdict.SPA`.
     """
 
     _finds_independent = True
@@ -150,16 +116,12 @@ class H2NMF(SelfDictionaryEstimator):
 
     Attributes
     ----------
-    indices_ : (n_components,) ndarray of int
-        The row that represents each cluster.
-    components_ : (n_components, n_features) ndarray
-        These rows, ``X[indices_]``.
+    indices_, components_, reconstruction_err_
+        See :class:`selfdict.SPA`; ``indices_`` are the rows that represent the clusters.
     labels_ : (n_samples,) ndarray of int
         The cluster of each row.
     clusters_ : Clusters
         All of it: labels, representatives, sizes and tree.
-    reconstruction_err_ : float
-        ``min ‖X − H components_‖_F / ‖X‖_F`` over H ≥ 0.
 
     Examples
     --------
