@@ -1,4 +1,4 @@
-"""The GPU code: equal results, an iteration over its bare products, screening, a whole scene.
+"""The GPU code: equal results, the screening pass, a whole scene.
 
 Times are medians of device events after a warm-up, as ``triton.testing.do_bench`` takes them; those
 of whole solves are wall-clock times. The last table sets each pass beside what the same GPU did in
@@ -16,7 +16,6 @@ from selfdict import (
     Solution,
     WorkingSet,
     certify,
-    fast_gradient,
     mu_heuristic,
     nnls,
     select_indices,
@@ -26,12 +25,12 @@ from selfdict import (
 from selfdict.datasets import make_mixtures
 from selfdict.model.problem import Problem, jitter
 
-BANDS, DENSE, SCENE, LARGE_SCENE = 162, 20_000, 94_249, 1_000_000
+BANDS, SCENE, LARGE_SCENE = 162, 94_249, 1_000_000
 
 
 def run(quick: bool = False, data: str | None = None) -> None:
     """Print the tables; ``quick`` takes small sizes, no ``data`` leaves the scene out."""
-    print("gpu: equal results, iterations over bare products, the screening pass, a whole scene")
+    print("gpu: equal results, the screening pass, a whole scene")
     try:
         import torch
         from triton.testing import do_bench
@@ -47,7 +46,6 @@ def run(quick: bool = False, data: str | None = None) -> None:
     )
     timer.ceilings(torch, 1 << (24 if quick else 30), 1024 if quick else 8192)
     equal_results(torch)
-    iteration(torch, timer, 2000 if quick else DENSE)
     screening(torch, timer, n)
     crossover((1000, 3000) if quick else (1000, 3000, 10_000, 30_000))
     if data is None:
@@ -55,38 +53,17 @@ def run(quick: bool = False, data: str | None = None) -> None:
     else:
         scene(torch, timer, data, n)
         large_scene(torch, data, 30_000 if quick else LARGE_SCENE)
-        dense_scene(torch, timer, data, n)
     timer.table()
 
 
 def crossover(sizes: tuple[int, ...]) -> None:
-    """Print whole solves and iterations on the CPU and the GPU, for growing numbers of points."""
+    """Print whole solves on the CPU and the GPU, for growing numbers of points."""
     for n in sizes:
         M = make_mixtures(BANDS, n, 6, noise=0.01, random_state=0)[0].astype(np.float32)
         mu = mu_heuristic(M, 6)
-        lipschitz = float(np.linalg.norm(M, 2)) ** 2
-        solve, iterate = [], []
-        for device in (None, "cuda"):
-
-            def steps(k: int, M=M, mu=mu, lipschitz=lipschitz, device=device) -> None:
-                fast_gradient(M, mu, max_iter=k, tol=0, lipschitz=lipschitz, device=device)
-
-            solve.append(
-                quickest(lambda M=M, mu=mu, device=device: working_set(M, mu, device=device))
-            )
-            if n <= 10_000:
-                iterate.append(
-                    (
-                        quickest(lambda steps=steps: steps(51))
-                        - quickest(lambda steps=steps: steps(1))
-                    )
-                    / 50
-                )
-        line = f"n = {n}: working_set {solve[0]:.3f} s on the CPU, {solve[1]:.3f} s on the GPU"
-        if iterate:
-            line += "; an iteration of fast_gradient "
-            line += f"{1e3 * iterate[0]:.2f} and {1e3 * iterate[1]:.2f} ms"
-        print(line)
+        here = quickest(lambda M=M, mu=mu: working_set(M, mu))
+        there = quickest(lambda M=M, mu=mu: working_set(M, mu, device="cuda"))
+        print(f"n = {n}: working_set {here:.3f} s on the CPU, {there:.3f} s on the GPU")
 
 
 def quickest(task: Callable[[], Any], repeats: int = 3) -> float:
@@ -142,26 +119,15 @@ def equal_results(torch: Any) -> None:
         )
         p = jitter(n, 0)
         mu = mu_heuristic(M, 6, p)
-        for name, solve in (
-            (
-                "fast_gradient",
-                lambda device, M=M, mu=mu, p=p: fast_gradient(
-                    M, mu, p=p, max_iter=300, device=device
-                ),
-            ),
-            (
-                "working_set",
-                lambda device, M=M, mu=mu, p=p: working_set(M, mu, p=p, tol=1e-5, device=device),
-            ),
-        ):
-            here, there = solve("cpu"), solve("cuda")
-            same = np.array_equal(select_indices(here, 6), select_indices(there, 6))
-            print(
-                f"{name:14} {BANDS}×{n}: "
-                f"objectives differ by {abs(there.objective / here.objective - 1):.1e}, "
-                f"bounds by {abs(there.dual_bound / here.dual_bound - 1):.1e}, "
-                f"gap {there.gap:.1e}, {'the same' if same else 'NOT the same'} indices"
-            )
+        here = working_set(M, mu, p=p, tol=1e-5)
+        there = working_set(M, mu, p=p, tol=1e-5, device="cuda")
+        same = np.array_equal(select_indices(here, 6), select_indices(there, 6))
+        print(
+            f"working_set    {BANDS}×{n}: "
+            f"objectives differ by {abs(there.objective / here.objective - 1):.1e}, "
+            f"bounds by {abs(there.dual_bound / here.dual_bound - 1):.1e}, "
+            f"gap {there.gap:.1e}, {said(same)} indices"
+        )
         tensor = torch.from_numpy(M).cuda()
         K = spa(M, 6)
         off = float(np.abs(nnls(M[:, K], tensor).cpu().numpy() - nnls(M[:, K], M)).max())
@@ -171,61 +137,6 @@ def equal_results(torch: Any) -> None:
             f"{'on tensors':14} {BANDS}×{n}: spa {'equal' if equal else 'NOT equal'}, "
             f"nnls differs by {off:.1e}, certified bounds by {abs(bounds[0] / bounds[1] - 1):.1e}"
         )
-
-
-def device_iteration(torch: Any, problem: Problem) -> Any:
-    """Return the state of Algorithm 1 with its arrays on the GPU."""
-    from selfdict.solvers.gradient_data import GradientData
-    from selfdict.solvers.gradient_device import DeviceArrays
-    from selfdict.solvers.iteration import Iteration
-
-    device = torch.device("cuda")
-    data = GradientData.of(problem, None)
-    return Iteration(problem, data, DeviceArrays(data, None, device), device)
-
-
-def iteration(torch: Any, timer: Timer, n: int) -> None:
-    """Time an iteration of Algorithm 1, all rows open, over its two bare products."""
-    M = np.maximum(make_mixtures(BANDS, n, 6, noise=0.02, random_state=0)[0], 0.0).astype(
-        np.float32
-    )
-    problem = Problem(M, 1e-6 * mu_heuristic(M, 6))
-    for precision, words in (("highest", "IEEE float32"), ("high", "TF32")):
-        torch.set_float32_matmul_precision(precision)
-        state = device_iteration(torch, problem)
-        arrays = state.arrays
-        for _ in range(30):
-            state.step(False)
-        n_open = np.count_nonzero(arrays.diagonal)
-        one = timer.seconds(lambda state=state: state.step(False))
-        project = timer.seconds(
-            lambda arrays=arrays, penalty=state.penalty: arrays.project(penalty, 0.0)
-        )
-        V = torch.empty_like(arrays.Y)
-        R = torch.empty_like(arrays.R)
-        T = arrays.M
-        Y = arrays.Y
-        E = arrays.E
-        first = timer.seconds(lambda V=V, T=T, E=E: torch.mm(T.T, E, out=V))
-        second = timer.seconds(lambda R=R, T=T, Y=Y: torch.mm(T, Y, out=R))
-        print(
-            f"fast_gradient  {BANDS}×{n}, {words}, {n_open} rows open: "
-            f"an iteration {1e3 * one:.2f} ms, "
-            f"its bare products {1e3 * (first + second):.2f} ms, ratio {one / (first + second):.2f}"
-        )
-        if precision == "highest":
-            timer.add(f"product Mᵀ(·), n = {n}", first, 2 * BANDS * n * n, "float32")
-            timer.add(f"product M(·), n = {n}", second, 2 * BANDS * n * n, "float32")
-            # V written and read, Y and Y_old read, Y_old written
-            timer.add(
-                f"projection (product with it, less product), n = {n}",
-                project - first,
-                20 * n * n,
-                "memory",
-            )
-        del state, arrays, V, R, T, Y, E
-        torch.cuda.empty_cache()
-    torch.set_float32_matmul_precision("highest")
 
 
 def screening(torch: Any, timer: Timer, n: int) -> None:
@@ -335,27 +246,3 @@ def large_scene(torch: Any, data: str, n: int) -> None:
     problem = Problem(M, mu_heuristic(M, 6, p, offset=0.0), p=p)
     for _ in range(2):
         solve(torch, problem, "cuda")
-
-
-def dense_scene(torch: Any, timer: Timer, data: str, n: int) -> None:
-    """Take iterations of Algorithm 1 on the dense model of the whole scene, two n×n arrays."""
-    from benchmarks.working_set import mixed_scene
-
-    M = mixed_scene(data, n).astype(np.float32)
-    problem = Problem(M, mu_heuristic(M, 6, offset=0.0))
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
-    state = device_iteration(torch, problem)
-    times = []
-    for _ in range(8):
-        start = time.perf_counter()
-        state.step(False)
-        times.append(time.perf_counter() - start)
-    one, peak = float(np.median(times[2:])), torch.cuda.max_memory_allocated()
-    print(
-        f"fast_gradient  {BANDS}×{n}, dense, {np.count_nonzero(state.arrays.diagonal)} rows open: "
-        f"{one:.3f} s an iteration, "
-        f"peak {peak / 1e9:.1f} GB = {peak / (4 * n * n):.2f} n×n arrays, "
-        f"objective {state.history['objective'][0]:.1f} → {state.objective:.1f}"
-    )
-    timer.add(f"whole iteration, n = {n}", one, 4 * BANDS * n * n, "float32")

@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 
-from selfdict import Huber, PseudoHuber, Weighted
+from selfdict import Huber, Weighted
 
 
 def solve(M, mu, p, w, s, loss, D=None):
@@ -15,9 +15,6 @@ def solve(M, mu, p, w, s, loss, D=None):
     weight = np.broadcast_to(s, (m, n))
     if isinstance(loss, Huber):
         fit = 0.5 * cp.sum(cp.multiply(weight, cp.huber(R, loss.delta)))
-    elif isinstance(loss, PseudoHuber):  # δ²(√(1 + (r/δ)²) − 1) = δ ‖(δ, r)‖₂ − δ²
-        pairs = cp.vstack([np.full(m * n, loss.delta), cp.vec(R, order="C")])
-        fit = loss.delta * (weight.ravel() @ (cp.norm(pairs, 2, axis=0) - loss.delta))
     else:
         if isinstance(loss, Weighted):
             a = np.ones(m) if loss.band_variance is None else np.asarray(loss.band_variance)

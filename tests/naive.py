@@ -138,20 +138,3 @@ def fast_gradient(M, mu, p, w, n_iter, target=None, target_every=None):
         restarted = not restarted and values[-1] > values[-2]
         X, alpha = (Y, 0.05) if restarted else (Y + beta * (Y - old), alpha_new)
     return Y, np.array(values)
-
-
-def weighted_projection(X, w, rows, weight):
-    """Project rows onto Ω where the square of the own entry counts ``weight`` times.
-
-    That is the plain projection of a row whose own entry is √weight times as long.
-    """
-    root = np.sqrt(weight)
-    out = np.empty_like(X)
-    for k, i in enumerate(rows):
-        row = X[k].copy()
-        row[i] /= root
-        lengthened = w.copy()
-        lengthened[i] *= root
-        out[k] = project_row_heap(row, lengthened, i, upper=root)
-        out[k, i] /= root
-    return out

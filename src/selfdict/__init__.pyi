@@ -29,7 +29,6 @@ from selfdict.model import Huber as Huber
 from selfdict.model import Loss as Loss
 from selfdict.model import Problem as Problem
 from selfdict.model import Progress as Progress
-from selfdict.model import PseudoHuber as PseudoHuber
 from selfdict.model import Reduction as Reduction
 from selfdict.model import Solution as Solution
 from selfdict.model import Squared as Squared

@@ -10,7 +10,6 @@ from selfdict import (
     Huber,
     InputError,
     Loss,
-    PseudoHuber,
     Weighted,
     WorkingSet,
     certify,
@@ -33,13 +32,12 @@ def spoiled(seed=0):
     return M, pure, bad
 
 
-@pytest.mark.parametrize("loss", [Huber(2 * SIGMA), PseudoHuber(2 * SIGMA)])
-def test_spikes_mislead_squares_and_not_huber(loss):
+def test_spikes_mislead_squares_and_not_huber():
     M, pure, bad = spoiled()
     mu = 3 * M.size * SIGMA**2 / 4
     squares = FGNSR(4, mu=mu, random_state=0).fit(M.T)
     robust = FGNSR(
-        4, mu=mu, solver=FastGradient(tol=0, max_iter=300), loss=loss, random_state=0
+        4, mu=mu, solver=FastGradient(tol=0, max_iter=300), loss=Huber(2 * SIGMA), random_state=0
     ).fit(M.T)
     assert np.isin(squares.indices_, bad).any()
     assert index_recovery(robust.indices_, pure) == 1

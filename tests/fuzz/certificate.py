@@ -25,7 +25,6 @@ from selfdict import (
     Huber,
     InputError,
     Problem,
-    PseudoHuber,
     Solution,
     Squared,
     Weighted,
@@ -80,8 +79,7 @@ def random_problem(rng):
             Squared(),
             Weighted(10.0 ** rng.uniform(-2, 2, m), 10.0 ** rng.uniform(-2, 2, n)),
             Huber(typical * 10.0 ** rng.uniform(-3, 1)),
-            PseudoHuber(typical * 10.0 ** rng.uniform(-3, 1)),
-        ][int(rng.integers(5))]
+        ][int(rng.integers(4))]
     energy = loss.total(M.astype(float), np.ones(n)) or 1.0
     mu = energy * 10.0 ** rng.uniform(-9, 1)
     smooth = 0.0
@@ -125,10 +123,6 @@ def loss_value(loss, R):
     if isinstance(loss, Huber):
         delta, size = LONG(loss.delta), np.abs(R)
         return np.where(size <= delta, R * R / 2, delta * size - delta * delta / 2)
-    if isinstance(loss, PseudoHuber):
-        delta = LONG(loss.delta)
-        ratio = R / delta
-        return R * R / (1 + np.sqrt(1 + ratio * ratio))
     if isinstance(loss, Weighted):
         a = np.asarray(loss.band_variance).astype(LONG)[:, None]
         return R * R / (2 * a * np.asarray(loss.pixel_variance).astype(LONG))

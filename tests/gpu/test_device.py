@@ -8,52 +8,13 @@ import sys
 import numpy as np
 import pytest
 
-import naive
 from on_device import DEVICE, tensor, torch
 from selfdict import InputError
 from selfdict.compute import device as choose
-from selfdict.gpu import matrix, nnls, projection, screening
+from selfdict.gpu import matrix, nnls, screening
 
 pytest.importorskip("triton")
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
-
-def step_problem(n, dtype, seed=0):
-    """Rows 7 to 12 of a step: open, closed, one that stays closed, one whose w is zero."""
-    rng = np.random.default_rng(seed)
-    w = rng.random(n) + 0.1
-    w[[10, 20]] = 0.0
-    Y, Y_old = np.zeros((n, n)), np.zeros((n, n))
-    Y[[7, 8]], Y_old[[8, 11]] = 0.1 * rng.random((2, n)), 0.1 * rng.random((2, n))
-    V = 0.3 * (rng.random((6, n)) - 0.7)
-    V[2] -= 1.0
-    arrays = (V, Y, Y_old, np.diagonal(Y), np.diagonal(Y_old), 0.7, np.full(n, 0.05), w)
-    return [tensor(array).to(dtype) for array in arrays]
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize(("n", "held"), [(64, True), (300, True), (300, False)])
-@pytest.mark.parametrize("weight", [1.0, 1.7], ids=["linear", "smooth"])
-def test_gradient_step_equals_the_reference(n, held, weight, dtype, monkeypatch):
-    from selfdict.gpu import triton_projection
-
-    V, Y, Y_old, t, t_old, beta, penalty, w = step_problem(n, dtype)
-    X = (V + Y[7:13] + beta * (Y[7:13] - Y_old[7:13])).double()
-    X[range(6), range(7, 13)] -= 0.05
-    expected = Y_old.double().cpu().numpy().copy()
-    expected[7:13] = naive.weighted_projection(
-        X.cpu().numpy(), w.double().cpu().numpy(), np.arange(7, 13), weight
-    )
-    assert 0 < np.count_nonzero(np.diagonal(expected)[7:13]) < 5
-    if not held:
-        monkeypatch.setattr(triton_projection, "_REGISTER_BYTES", 1)
-        monkeypatch.setattr(triton_projection, "_CHUNK_ENTRIES", 128)
-    for step in (triton_projection.gradient_step, projection.plain_step):
-        new, new_t = Y_old.clone(), t_old.clone()
-        step(V.clone(), Y, new, t, new_t, beta, penalty, torch.full_like(beta, weight), w, 7)
-        atol = 2e-7 if dtype == torch.float32 else 1e-15
-        np.testing.assert_allclose(new.cpu(), expected, rtol=0, atol=atol)
-        np.testing.assert_array_equal(new_t[7:13].cpu(), new.diagonal()[7:13].cpu())
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-30])

@@ -12,7 +12,6 @@ from selfdict import (
     Huber,
     InputError,
     Problem,
-    PseudoHuber,
     Solution,
     Squared,
     Weighted,
@@ -27,7 +26,6 @@ LOSSES = [
     Weighted([0.5, 2.0, 1.0], [1.0, 3.0, 0.2, 1.0]),
     Weighted(band_variance=[0.5, 2.0, 1.0]),
     Huber(0.7),
-    PseudoHuber(np.float64(0.7)),
 ]
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 residuals = st.integers(0, 10_000).map(
@@ -76,8 +74,8 @@ def test_conjugate_is_the_supremum(loss):
             )
 
 
-@pytest.mark.parametrize("loss", [Huber(0.7), PseudoHuber(0.7)])
-def test_conjugate_is_infinite_beyond_the_steepest_slope(loss):
+def test_conjugate_is_infinite_beyond_the_steepest_slope():
+    loss = Huber(0.7)
     assert loss.limit == 0.7
     assert np.isinf(loss.conjugate(np.array([0.71, -0.71]))).all()
     assert np.isfinite(loss.conjugate(np.array([0.7, -0.7]))).all()
@@ -164,7 +162,7 @@ def test_search_for_the_scaling_finds_the_exact_one(seed, upper):
     ("call", "error"),
     [
         (lambda: Huber(0.0), InputError),
-        (lambda: PseudoHuber("auto"), TypeError),
+        (lambda: Huber("auto"), TypeError),
         (lambda: Weighted([1.0, 0.0]).value(np.ones((2, 2))), InputError),
         (lambda: Weighted(pixel_variance=[1.0]).value(np.ones((2, 2))), InputError),
         (lambda: as_loss("huber"), TypeError),

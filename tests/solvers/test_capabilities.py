@@ -231,7 +231,6 @@ REFUSED = {
     "a loss for squares alone": dict(solver="working_set", loss=Huber(0.1)),
     "a loss for an exact solver": dict(solver="conic", loss=Huber(0.1)),
     "a trace for an exact solver": dict(solver="conic", target=("trace", 2.0)),
-    "a dictionary on a GPU": dict(solver=FastGradient(device="cuda"), dictionary=np.eye(6)),
     "too many candidates for an exact solver": dict(solver="conic", candidates=350),
     "weights for the trace model": dict(solver=Conic("trace")),
     "a compressed dictionary": dict(dictionary=np.eye(6), compress=3),

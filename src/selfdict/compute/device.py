@@ -101,13 +101,6 @@ def runs_triton(device: "torch.device | None") -> bool:
     return True
 
 
-def array_functions(array: Any) -> Any:
-    """Return the module whose functions (``clip``, ``sqrt``) work on ``array``: torch or numpy."""
-    if is_tensor(array):
-        return sys.modules["torch"]
-    return np
-
-
 def physical_memory() -> float:
     """Return the memory of this machine in bytes; infinity where it is not known."""
     try:

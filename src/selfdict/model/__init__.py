@@ -2,7 +2,7 @@
 
 from selfdict.model.certificate import certify
 from selfdict.model.features import Feature, UnsupportedError
-from selfdict.model.losses import Huber, Loss, PseudoHuber, Squared, Weighted
+from selfdict.model.losses import Huber, Loss, Squared, Weighted
 from selfdict.model.omega import project_omega
 from selfdict.model.problem import Problem
 from selfdict.model.reduction import Reduction, lift
@@ -15,7 +15,6 @@ __all__ = [
     "Loss",
     "Problem",
     "Progress",
-    "PseudoHuber",
     "Reduction",
     "Solution",
     "Squared",

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_scalar, as_vector
-from selfdict.compute.device import array_functions
 
 
 class Loss(ABC):
@@ -35,11 +34,6 @@ class Loss(ABC):
     def limit(self) -> float:
         """The largest slope of ℓ: the conjugate is finite for θ between −limit and limit."""
         return np.inf
-
-    @property
-    def takes_tensors(self) -> bool:
-        """Whether ``value`` and ``gradient`` also work on torch tensors, as a GPU needs."""
-        return False
 
     @abstractmethod
     def value(self, R: Array) -> Array:
@@ -103,10 +97,6 @@ class Squared(Loss):
     >>> Squared().value(np.array([3.0]))
     array([4.5])
     """
-
-    @property
-    def takes_tensors(self) -> bool:
-        return True
 
     def value(self, R: Array) -> Array:
         return 0.5 * (R * R)
@@ -216,29 +206,7 @@ class Weighted(Loss):
 
 
 @dataclass(frozen=True)
-class _Robust(Loss):
-    """A loss that is quadratic near zero and linear far away, with the slope δ."""
-
-    delta: float
-
-    def __post_init__(self) -> None:
-        # a plain float: a float64 scalar of numpy would turn single into double precision
-        object.__setattr__(self, "delta", as_scalar(self.delta, "delta", strict=True))
-
-    @property
-    def limit(self) -> float:
-        return self.delta
-
-    @property
-    def takes_tensors(self) -> bool:
-        return True
-
-    def rescaled(self, factor: float) -> Loss:
-        return type(self)(self.delta * factor)
-
-
-@dataclass(frozen=True)
-class Huber(_Robust):
+class Huber(Loss):
     """Quadratic up to δ, linear beyond: ½r² if abs(r) ≤ δ, else δ·abs(r) − ½δ². For outliers.
 
     Parameters
@@ -255,58 +223,29 @@ class Huber(_Robust):
     array([0.125, 9.5  ])
     """
 
+    delta: float
+
+    def __post_init__(self) -> None:
+        # a plain float: a float64 scalar of numpy would turn single into double precision
+        object.__setattr__(self, "delta", as_scalar(self.delta, "delta", strict=True))
+
+    @property
+    def limit(self) -> float:
+        return self.delta
+
+    def rescaled(self, factor: float) -> Loss:
+        return Huber(self.delta * factor)
+
     def value(self, R: Array) -> Array:
         psi = self.gradient(R)
         value: Array = psi * (R - 0.5 * psi)
         return value
 
     def gradient(self, R: Array) -> Array:
-        clipped: Array = array_functions(R).clip(R, -self.delta, self.delta)
-        return clipped
+        return np.clip(R, -self.delta, self.delta)
 
     def conjugate(self, theta: Array) -> Array:
         return np.where(np.abs(theta) <= self.delta, 0.5 * np.square(theta), np.inf)
-
-
-@dataclass(frozen=True)
-class PseudoHuber(_Robust):
-    """A smooth relative of :class:`Huber`: δ²(√(1 + (r/δ)²) − 1).
-
-    Its conjugate is δ²(1 − √(1 − (θ/δ)²)).
-
-    Parameters
-    ----------
-    delta : float
-        Where the loss changes from quadratic to linear, in the unit of M.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from selfdict import PseudoHuber
-    >>> PseudoHuber(3.0).value(np.array([4.0]))
-    array([6.])
-    """
-
-    # Value and conjugate are written as quotients, which lose no digits near zero.
-
-    def value(self, R: Array) -> Array:
-        value: Array = (R * R) / (1 + self._root(R))
-        return value
-
-    def gradient(self, R: Array) -> Array:
-        return R / self._root(R)
-
-    def conjugate(self, theta: Array) -> Array:
-        size = np.abs(theta)
-        # as a product, which keeps its digits where θ is near δ
-        below = np.maximum(self.delta - size, 0.0) * (self.delta + size)
-        root = np.sqrt(below) / self.delta
-        return np.where(size <= self.delta, np.square(theta) / (1 + root), np.inf)
-
-    def _root(self, R: Array) -> Array:
-        ratio = R / self.delta
-        root: Array = array_functions(R).sqrt(1 + ratio * ratio)
-        return root
 
 
 def as_loss(loss: Any) -> Loss:

@@ -9,15 +9,13 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_count, as_scalar
-from selfdict.compute.device import Device, choose_device
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.model.certificate import with_certificate
-from selfdict.model.features import Feature, UnsupportedError
+from selfdict.model.features import Feature
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Solution, Status
 from selfdict.solvers.base import Solver
-from selfdict.solvers.gradient_arrays import GradientArrays, HostArrays
 from selfdict.solvers.gradient_data import GradientData, first_point
 from selfdict.solvers.iteration import CHECK_EVERY, Iteration
 
@@ -44,9 +42,6 @@ class FastGradient(Solver):
     lipschitz : float, optional
         The constant L; by default σ_max(M)² max_j s_j times that of the loss. With D, σ_max is that
         of the atoms scaled to the mean of w.
-    device : {None, "cpu", "cuda"}, optional
-        The device of the two n×n arrays and the iterations; see :doc:`/large-data`. By default that
-        of the data.
 
     Examples
     --------
@@ -61,17 +56,14 @@ class FastGradient(Solver):
     max_seconds: float | None = None
     target_every: int | None = 10
     lipschitz: float | None = None
-    device: Device = None
 
     name: ClassVar[str] = "fast_gradient"
     takes: ClassVar[frozenset[Feature]] = frozenset(Feature) - {
         Feature.SPARSE,
         Feature.CONSTRAINT,
         Feature.GENERAL_PENALTY,
+        Feature.GPU,
     }
-    excludes: ClassVar[tuple[frozenset[Feature], ...]] = (
-        frozenset({Feature.DICTIONARY, Feature.GPU}),
-    )
 
     def __post_init__(self) -> None:
         as_scalar(self.tol, "tol")
@@ -86,44 +78,22 @@ class FastGradient(Solver):
     def check(self, problem: Problem) -> None:
         """Raise an error if this solver cannot handle the problem."""
         super().check(problem)
-        on_gpu = str(self.device or problem.data_device).startswith("cuda")
-        if on_gpu:
-            _check_tensors(problem.loss)
         if problem.loss.rescaled(1.0) is None:  # other losses are solved in a suitable unit
             _check_range(problem.M)
-
-    def check_model(self, loss: Loss, n_points: int, n_atoms: int) -> None:
-        """Raise an error for a loss that a GPU cannot compute."""
-        if str(self.device).startswith("cuda"):
-            _check_tensors(loss)
 
     def _solve(
         self, problem: Problem, start: ArrayLike | Solution | None, callback: Callback | None
     ) -> Solution:
-        device = problem.data_device
-        if self.device is not None:
-            device = choose_device(self.device, problem.M)
-        iteration_device = device
-        if problem.D is not None or not (problem.loss.quadratic or problem.loss.takes_tensors):
-            iteration_device = None  # a tensor in the memory of the CPU: nothing moves
         # products are taken inside slices, which share the threads already; and BLAS on several
         # threads does not always return the same bits
         with single_threaded_blas():
             data = GradientData.of(problem, self.lipschitz)
-            first = first_point(start, problem, data)
-            arrays: GradientArrays
-            if iteration_device is None:
-                arrays = HostArrays(data, first)
-            else:
-                from selfdict.solvers.gradient_device import DeviceArrays
-
-                arrays = DeviceArrays(data, first, iteration_device)
-            iteration = Iteration(problem, data, arrays, iteration_device)
+            iteration = Iteration(problem, data, first_point(start, problem, data))
             try:
                 status = self._iterate(iteration, callback)
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
-            return with_certificate(iteration.solution(status), device=device)
+            return with_certificate(iteration.solution(status))
 
     def _iterate(self, iteration: Iteration, callback: Callback | None) -> Status:
         """Step until something says to stop; return what."""
@@ -168,7 +138,6 @@ def fast_gradient(
     tol: float = 1e-3,
     random_state: Any = None,
     callback: Callback | None = None,
-    device: Device = None,
 ) -> Solution:
     """Minimise ½‖M − MX‖_F² + μ pᵀdiag(X) over X ∈ Ω, model (6), by Algorithm 1 of the paper.
 
@@ -185,7 +154,7 @@ def fast_gradient(
         As in :class:`Problem`.
     X0 : (n, n) array_like or Solution, optional
         The start; by default X = 0. It is projected onto Ω. With D, a Solution.
-    tol, max_iter, max_seconds, target_every, lipschitz, device
+    tol, max_iter, max_seconds, target_every, lipschitz
         As in :class:`FastGradient`.
     callback : callable, optional
         Called with a :class:`~selfdict.model.Progress` after each iteration; the solver stops if it
@@ -212,7 +181,6 @@ def fast_gradient(
         max_seconds=max_seconds,
         target_every=target_every,
         lipschitz=lipschitz,
-        device=device,
     )
     problem = Problem(
         M,
@@ -227,15 +195,6 @@ def fast_gradient(
         random_state=random_state,
     )
     return solver.solve(problem, X0, callback)
-
-
-def _check_tensors(loss: Loss) -> None:
-    """Refuse losses that know numpy arrays alone, on a GPU."""
-    if not loss.quadratic and not loss.takes_tensors:
-        raise UnsupportedError(
-            f"fast_gradient on a GPU needs a loss for tensors, got {loss!r}; its takes_tensors "
-            "says whether it is one"
-        )
 
 
 def _check_range(M: Array) -> None:

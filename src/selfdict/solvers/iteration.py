@@ -1,76 +1,166 @@
-"""The iteration of Algorithm 1: what it carries along, a step, and when to stop."""
+"""The iteration of Algorithm 1: its arrays, a step, and when to stop."""
 
 import numpy as np
 
-from selfdict.compute.device import Device
+from selfdict._validation import Array
+from selfdict.compute.threads import even_slices, for_slices
+from selfdict.kernels.projection import gradient_step, subtract_and_extrapolate
 from selfdict.model.certificate import residual_terms
 from selfdict.model.feasibility import clip_to_gates
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Progress, Solution, Status, relative_gap
-from selfdict.solvers.gradient_arrays import GradientArrays
 from selfdict.solvers.gradient_data import GradientData
 
 # iterations between two computations of the gap, each of which costs about half an iteration
 CHECK_EVERY = 25
+FIRST_ALPHA = 0.05  # that of the authors' program
 
 
 class Iteration:
-    """The state of Algorithm 1: its arrays, the extrapolation, the penalty, and the history.
+    """The state of Algorithm 1: the last two points, the extrapolation, the penalty, the history.
 
-    ``data`` is the problem as arrays; ``device`` is where the gap is computed.
+    Y is the current projected point and Y_old the one before; R = M − DY and R_old are their
+    residuals. β extrapolates from the old point through the current one.
     """
 
-    FIRST_ALPHA = 0.05  # that of the authors' program
-
-    def __init__(
-        self, problem: Problem, data: GradientData, arrays: GradientArrays, device: Device = None
-    ) -> None:
+    def __init__(self, problem: Problem, data: GradientData, start: Array | None) -> None:
         self.problem = problem
         self.data = data
-        self.arrays = arrays
-        self.device = device
         self.mu = problem.require_mu()
         self.penalty = problem.penalty
-        self.alpha = self.FIRST_ALPHA
+        d = data.D.shape[1]
+        n = data.M.shape[1]
+        # as few slices as products allow, so that a slice of V stays in cache
+        self.rows_per_slice = even_slices(d, 256)
+        self.columns_per_slice = even_slices(n, 512)
+        self.spare_slices: list[Array] = []  # slices of V that no thread uses at present
+        if start is None:
+            start = np.zeros((d, n), dtype=data.M.dtype)
+        self.Y = start
+        self.Y_old = start.copy()
+        self.open: Array = np.asarray(start.any(axis=1))
+        self.open_old = self.open.copy()
+        self.R = np.zeros_like(data.M, order="C")
+        self.R_old = np.zeros_like(self.R)
+        self.E = np.zeros_like(self.R)  # ψ of the extrapolated residual, times s
+        self.alpha = FIRST_ALPHA
         self.beta = 0.0
         self.restarted = False
-        self.square = arrays.update_residual(self.beta)
+        self.square = self._update_residual()
         self.gap = np.inf
         self.steering = Steering()
         names = ("objective", "mu", "residual", "trace", "restart")
         self.history: dict[str, list[float]] = {name: [] for name in names}
         self._record()
 
+    @property
+    def diagonal(self) -> Array:
+        """The diagonal of Y, or its gates."""
+        if self.data.gate_column is None:
+            return np.diagonal(self.Y)
+        return self.Y[:, self.data.gate_column]
+
+    @property
+    def objective(self) -> float:
+        """The objective of the current point."""
+        return 0.5 * self.square + self.penalty.value(self.diagonal)
+
     def step(self, steer: bool) -> None:
         """Take one iteration of Algorithm 1; first move μ towards the target, if asked."""
         if steer and self.problem.target is not None:
             self.mu *= self.steering.factor(self.attained(self.problem.target))
             self.penalty = self.problem.penalty_at(self.mu)
-        self.arrays.project(self.penalty, self.beta)
+        self._project()
         # α_k from α_k² = (1 − α_k) α_{k−1}², and β_k as Algorithm 1 has it
         alpha = (np.sqrt(self.alpha**4 + 4 * self.alpha**2) - self.alpha**2) / 2
         self.beta = self.alpha * (1 - self.alpha) / (self.alpha**2 + alpha)
         self.alpha = alpha
-        self.square = self.arrays.update_residual(self.beta)
+        self.square = self._update_residual()
         # two restarts in a row would be plain gradient steps for ever
         has_risen = self.objective > self.history["objective"][-1]
         self.restarted = not self.restarted and has_risen
         if self.restarted:
-            self.alpha = self.FIRST_ALPHA
+            self.alpha = FIRST_ALPHA
             self.beta = 0.0
-            self.arrays.forget_extrapolation()
+            psi = self.R
+            if self.data.loss is not None:
+                psi = self.data.loss.gradient(self.R)
+            np.multiply(psi, self.data.s, out=self.E)
         self._record()
 
-    @property
-    def objective(self) -> float:
-        """The objective of the current point."""
-        return 0.5 * self.square + self.penalty.value(self.arrays.diagonal)
+    def _project(self) -> None:
+        """Take a projected gradient step from the point extrapolated by β; it becomes Y."""
+        data = self.data
+        n = data.M.shape[1]
+        dtype = data.M.dtype
+        # a penalty beyond the range closes all rows as well as the largest number does
+        largest = float(np.finfo(dtype).max) / 16
+        slope = np.minimum(self.penalty.slope, largest).astype(dtype)
+        # the weight of the square of a gate in the projection, for a quadratic penalty
+        weight = 1.0 + data.step_size * float(self.penalty.curvature(np.zeros(1))[0])
+        gate = -1  # for the kernel: on the diagonal
+        if data.gate_column is not None:
+            gate = data.gate_column
+
+        def task(start: int, stop: int) -> None:
+            if self.spare_slices:
+                V = self.spare_slices.pop()
+            else:
+                V = np.empty((self.rows_per_slice, n), dtype=dtype)
+            np.matmul(data.D[:, start:stop].T, self.E, out=V[: stop - start])
+            gradient_step(
+                V[: stop - start],
+                self.Y,
+                self.Y_old,
+                self.open,
+                self.open_old,
+                self.beta,
+                data.step_size,
+                slope,
+                weight,
+                data.w,
+                start,
+                gate,
+            )
+            self.spare_slices.append(V)
+
+        for_slices(task, data.D.shape[1], self.rows_per_slice)
+        self.Y, self.Y_old = self.Y_old, self.Y
+        self.open, self.open_old = self.open_old, self.open
+        self.R, self.R_old = self.R_old, self.R
+
+    def _update_residual(self) -> float:
+        """Compute the residual of Y and extrapolate it; return its weighted square, or 2·loss."""
+        data = self.data
+        s = data.s
+        if data.loss is not None:
+            s = np.ones_like(data.s)
+        D = data.D
+        Y = self.Y
+        rows = np.flatnonzero(self.open)
+        # the copy of the open rows pays where a fifth of them is closed
+        if rows.size < 0.8 * self.open.size:
+            D = D[:, rows]
+            Y = Y[rows]
+
+        def task(start: int, stop: int) -> float:
+            np.matmul(D, Y[:, start:stop], out=self.R[:, start:stop])
+            square: float = subtract_and_extrapolate(
+                data.M, self.R, self.R_old, s, self.beta, self.E, start, stop
+            )
+            return square
+
+        square = float(sum(for_slices(task, Y.shape[1], self.columns_per_slice)))
+        if data.loss is None:
+            return square
+        np.multiply(data.loss.gradient(self.E), data.s, out=self.E)
+        return 2 * data.loss.total(self.R, data.s)
 
     def attained(self, target: Target) -> float:
         """Return above 1 where μ is too small: trace over target, or target over residual."""
         kind, value = target
         if kind == "trace":
-            return float(self.arrays.diagonal.sum()) / value
+            return float(self.diagonal.sum()) / value
         if self.square > 0:
             return float(value / np.sqrt(self.square))
         return np.inf
@@ -80,7 +170,7 @@ class Iteration:
             "objective": self.objective,
             "mu": self.mu,
             "residual": np.sqrt(self.square),
-            "trace": float(self.arrays.diagonal.sum()),
+            "trace": float(self.diagonal.sum()),
             "restart": float(self.restarted),
         }
         for name, value in values.items():
@@ -111,13 +201,12 @@ class Iteration:
             v = np.full(D.shape[1], float(data.w[-1]))
         terms = residual_terms(
             data.M,
-            self.arrays.residual(),
+            self.R.astype(np.float64, copy=False),
             data.w.astype(np.float64),
             data.s.astype(np.float64),
             loss=data.loss,
             D=D,
             v=v,
-            device=self.device,
         )
         return terms.bound(self.penalty)
 
@@ -139,19 +228,19 @@ class Iteration:
             mu=self.mu,
             residual=self.history["residual"][-1],
             trace=self.history["trace"][-1],
-            n_active=int(np.count_nonzero(self.arrays.diagonal)),
+            n_active=int(np.count_nonzero(self.diagonal)),
         )
 
     def solution(self, status: Status) -> Solution:
         """Return the current point, not certified yet."""
-        diagonal = self.arrays.diagonal.copy()
+        diagonal = self.diagonal.copy()
         support = np.flatnonzero(diagonal)
-        rows = self.arrays.rows(support)
+        del self.Y_old, self.R_old, self.E  # make room for the copy of the open rows
         # an interruption may have left some of the lists longer than others
         length = min(len(values) for values in self.history.values())
         history = {name: np.asarray(values[:length]) for name, values in self.history.items()}
         problem = self.problem.with_mu(self.mu)
-        coef = self.data.coefficients(rows, support)
+        coef = self.data.coefficients(self.Y[support], support)
         # projections end in Ω up to rounding errors in the precision of the data
         clip_to_gates(problem, support, diagonal[support], coef)
         return Solution(
