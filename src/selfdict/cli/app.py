@@ -173,8 +173,8 @@ def unmix(
     if output is None:
         # Absolute, since a path such as "." has no name.
         output = Path(f"{source.file.absolute().stem}-unmixed")
-    # The workers of a cluster may have another working directory.
-    if scheduler is not None:
+    # The workers of a cluster may have another working directory; an address is the same there.
+    if scheduler is not None and source.address is None:
         run = replace(
             run, source=replace(source, file=source.file.absolute(), name=str(source.file))
         )
