@@ -17,6 +17,9 @@ endif
 # this index cannot be reached, pip takes the build that its own settings give.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
+# Without cached bytecode every process would compile NumPy and xarray anew, which takes a second.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: everything demo demo-real test lint bench docs wheel qgis test-qgis lock clean
 .NOTPARALLEL:
 
