@@ -12,7 +12,6 @@ from typing import Any
 import matplotlib
 
 from reproduce.ablation import ablation
-from reproduce.compression import compression
 from reproduce.maps import abundance_maps, endmembers
 from reproduce.midpoints import figure1, figure2
 from reproduce.outcome import Outcome, Request, Row, write_outcome
@@ -31,7 +30,6 @@ EXPERIMENTS: dict[str, Experiment] = {
     "scenes": scenes,
     "endmembers": endmembers,
     "abundance-maps": abundance_maps,
-    "compression": compression,
     "ablation": ablation,
 }
 LONGEST_TABLE = 100  # a longer one is a record of single values, such as the spectra of figure 3

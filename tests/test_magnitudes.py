@@ -7,9 +7,8 @@ import scipy.sparse as sp
 import selfdict
 from selfdict import InputError, metrics
 from selfdict.abundances import column_residuals
-from selfdict.compute.linear_algebra import leading_directions
+from selfdict.compute.linear_algebra import in_leading_directions, leading_directions
 from selfdict.datasets import make_mixtures
-from selfdict.reductions.compression import compress
 from selfdict.reductions.denoising import denoise
 
 M = make_mixtures(20, 120, 4, noise=0.02, random_state=0)[0]
@@ -119,7 +118,7 @@ CHOICES = {
     "vca": lambda M: selfdict.vca(M, 4, random_state=0),
     "h2nmf": lambda M: selfdict.h2nmf(M, 10).labels,
     "advise_rank": lambda M: selfdict.advise_rank(M).r,
-    "basis": lambda M: compress(M, 4).basis,
+    "basis": lambda M: in_leading_directions(M, 4)[1],
     "shares": lambda M: selfdict.shares(M[:, :4], M),
     "groups": lambda M: np.concatenate(selfdict.pure_groups(M, [3, 40, 77]).members),
     "relative_error": lambda M: metrics.relative_error(M, [3, 40, 77]),
@@ -157,11 +156,6 @@ def test_results_with_the_unit_of_the_data(exponent):
     expected = selfdict.pure_groups(M, [3, 40, 77])
     np.testing.assert_array_equal(groups.spectra, np.ldexp(expected.spectra, exponent))
     np.testing.assert_array_equal(groups.spread, np.ldexp(expected.spread, exponent))
-    for method in ("svd", "gaussian", "srht"):
-        found = compress(data, 4, method, random_state=0).data
-        np.testing.assert_array_equal(
-            found, np.ldexp(compress(M, 4, method, random_state=0).data, exponent)
-        )
 
 
 @pytest.mark.parametrize("max_eigenvectors", [10, 2000])
@@ -171,11 +165,6 @@ def test_leading_directions_have_no_unit(max_eigenvectors, data):
     for exponent in EXPONENTS:
         found = leading_directions(scaled(data, exponent), 4, max_eigenvectors)
         np.testing.assert_array_equal(found, expected)
-
-
-def test_compressed_data_that_overflows():
-    with pytest.raises(InputError):
-        compress(np.full((100, 3), 1e308), 1)
 
 
 @pytest.mark.parametrize("exponent", [-450, -300, 300, 450])

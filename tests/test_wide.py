@@ -31,7 +31,6 @@ TASKS = {
     "fgnsr": fitted,
     "average": lambda M: fitted(M, endmembers="average"),
     "candidates": lambda M: fitted(M, candidates=20),
-    "compress": lambda M: fitted(M, compress=20),
     "dictionary": lambda M: fitted(M, dictionary=M.T[:30]),
     "dictionary, spa": lambda M: fitted(M, dictionary=M.T[:30], denoise=False, postprocess="spa"),
     "prove": lambda M: fitted(M).prove(),

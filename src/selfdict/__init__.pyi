@@ -50,7 +50,6 @@ from selfdict.readout import prove_groups as prove_groups
 from selfdict.readout import pure_groups as pure_groups
 from selfdict.readout import select_indices as select_indices
 from selfdict.reductions import Candidates as Candidates
-from selfdict.reductions import Compression as Compression
 from selfdict.reductions import Denoising as Denoising
 from selfdict.scene import advise_rank as advise_rank
 from selfdict.scene import read_library as read_library

@@ -155,7 +155,7 @@ def test_stalling_in_single_precision_warns(X):
 
 
 def test_fit_transform_and_reduced_problems_warn_once(X):
-    for options in (dict(candidates=30), dict(compress=4), dict(dictionary=X[:20])):
+    for options in (dict(candidates=30), dict(dictionary=X[:20])):
         model = FGNSR(3, max_seconds=0, random_state=0, **options)
         with pytest.warns(ConvergenceWarning) as caught:
             model.fit_transform(X)
@@ -184,7 +184,6 @@ BAD = {
     "huge numbers": (FGNSR(3), {"scale": 1e200}),
     "a loss for another solver": (FGNSR(3, loss=Huber(0.1), solver="conic"), {}),
     "many points for the exact solver": (FGNSR(3, solver="conic"), {"repeat": 6}),
-    "a compressed dictionary": (FGNSR(3, dictionary=np.eye(5, 10), compress=3), {}),
 }
 
 

@@ -50,7 +50,7 @@ from selfdict import FGNSR, VCA
 # Each point three times: only p tells them apart.
 X = np.repeat(np.random.default_rng(1).random((60, 5)), 3, axis=0)
 print(FGNSR(3, postprocess="diagonal").fit(X).indices_.tolist())
-print(FGNSR(3, compress=4).fit(X).indices_.tolist())
+print(FGNSR(3).fit(X).indices_.tolist())
 print(VCA(4).fit(X).indices_.tolist())
 """
 

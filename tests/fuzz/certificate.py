@@ -19,7 +19,6 @@ from scipy.sparse import csc_array
 
 from selfdict import (
     Candidates,
-    Compression,
     Conic,
     FastGradient,
     Huber,
@@ -210,9 +209,6 @@ def solutions(problem, rng):
         if not problem.is_sparse and problem.D is None and rng.random() < 0.3:
             small = Candidates(max(1, problem.n_points // 2)).reduce(problem)
             yield "lift", certify(lift(WorkingSet(max_seconds=2).solve(small)))
-            if isinstance(problem.loss, Squared):
-                small = Compression(max(1, problem.M.shape[0] // 2)).reduce(problem)
-                yield "compression", lift(WorkingSet(max_seconds=2).solve(small))
     if not problem.is_sparse and in_range(problem):
         try:
             yield "fast_gradient", FastGradient(tol=1e-6, max_iter=200).solve(problem)

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from selfdict import (
     Candidates,
-    Compression,
     Conic,
     Denoising,
     FastGradient,
@@ -20,7 +19,6 @@ from selfdict import (
     Weighted,
     WorkingSet,
     certify,
-    conic,
     h2nmf,
     lift,
     working_set,
@@ -34,8 +32,6 @@ STEPS = {
     "scaled candidates": Candidates(12),
     "candidates": Candidates(12, "residual"),
     "denoising": Denoising(3),
-    "directions": Compression(4),
-    "random directions": Compression(5, "gaussian", random_state=0),
 }
 every_step = pytest.mark.parametrize("step", STEPS.values(), ids=STEPS.keys())
 
@@ -78,12 +74,6 @@ def reduced(problem, *steps):
     return problem
 
 
-def refuses(steps, options):
-    """Whether one of the steps is not for such a problem: rotations keep plain squares alone."""
-    is_compressed = any(isinstance(step, Compression) for step in steps)
-    return is_compressed and ("D" in options or "loss" in options)
-
-
 def assert_feasible(solution, slack=1e-9):
     problem = solution.problem
     X = solution.toarray()
@@ -123,10 +113,6 @@ def assert_lifted(lifted, problem):
 @every_step
 def test_lifted_solutions_are_feasible_points_of_the_whole_problem(step, options):
     problem = Problem(data(), MU, **options)
-    if refuses([step], options):
-        with pytest.raises(UnsupportedError):
-            step.reduce(problem)
-        return
     small = step.reduce(problem)
     solution = WorkingSet(tol=1e-8).solve(small)
     assert_feasible(solution)
@@ -159,10 +145,6 @@ def test_two_steps_are_lifted_one_after_the_other(steps, name):
     first, second = steps
     options = PROBLEMS[name]
     problem = Problem(data(), MU, **options)
-    if refuses(steps, options):
-        with pytest.raises(UnsupportedError):
-            reduced(problem, first, second)
-        return
     small = reduced(problem, first, second)
     assert small.root is problem
     solution = WorkingSet(tol=1e-8).solve(small)
@@ -196,10 +178,6 @@ def test_lifting_keeps_gates_and_fits_columns_anew(step):
     small = step.reduce(problem)
     solution = WorkingSet(tol=1e-8).solve(small)
     lifted = lift(solution)
-    if isinstance(step, Compression):  # the same X
-        np.testing.assert_array_equal(lifted.toarray(), solution.toarray())
-        assert np.isfinite(lifted.dual_bound)
-        return
     assert lifted.dual_bound == -np.inf  # nothing is proven about the whole problem yet
     columns = np.arange(COLUMNS)
     if hasattr(step, "columns_of"):
@@ -273,25 +251,17 @@ def test_steps_lift_only_what_they_reduced(step):
 @every_step
 def test_general_losses_are_refused(step):
     problem = Problem(data(), MU, loss=Huber(0.1))
-    if isinstance(step, Compression):
-        with pytest.raises(UnsupportedError):
-            step.reduce(problem)
-        return
     solution = FastGradient(max_iter=20).solve(step.reduce(problem))
     with pytest.raises(UnsupportedError):
         step.lift(solution)
 
 
-def test_sparse_data_can_be_compressed_only():
+@every_step
+def test_sparse_data_is_refused(step):
     M = data()
     problem = Problem(sp.csc_array(np.where(M > 0.3, M, 0.0)), MU)
-    for step in STEPS.values():
-        if isinstance(step, Candidates | Denoising):
-            with pytest.raises(UnsupportedError):
-                step.reduce(problem)
-            continue
-        lifted = lift(WorkingSet(tol=1e-8).solve(step.reduce(problem)))
-        assert_lifted(lifted, problem)
+    with pytest.raises(UnsupportedError):
+        step.reduce(problem)
 
 
 # candidates
@@ -362,27 +332,11 @@ def test_more_clusters_than_points_change_nothing(n_clusters):
     assert_lifted(lift(WorkingSet(tol=1e-8).solve(Candidates(n_clusters).reduce(problem))), problem)
 
 
-# directions
-
-
-@pytest.mark.parametrize("method", ["svd", "gaussian", "srht"])
-def test_all_directions_lose_nothing(method):
-    problem = Problem(data(), MU, sample_weight=WEIGHTS)
-    best = conic(problem.M, mu=MU, sample_weight=WEIGHTS).objective
-    for q in (ROWS, 100):
-        step = Compression(q, method, random_state=0)
-        lifted = step.lift(WorkingSet(tol=1e-8).solve(step.reduce(problem)))
-        assert lifted.objective == pytest.approx(best, rel=1e-6)
-        assert lifted.gap <= 1e-7
-
-
 @pytest.mark.parametrize(
     "call",
     [
         lambda problem: Candidates(5, "equal"),
-        lambda problem: Compression(5, "pca"),
         lambda problem: Candidates(0).reduce(problem),
-        lambda problem: Compression(0).reduce(problem),
     ],
 )
 def test_invalid_settings_are_refused(call):

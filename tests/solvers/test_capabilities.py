@@ -233,11 +233,6 @@ REFUSED = {
     "a trace for an exact solver": dict(solver="conic", target=("trace", 2.0)),
     "too many candidates for an exact solver": dict(solver="conic", candidates=350),
     "weights for the trace model": dict(solver=Conic("trace")),
-    "a compressed dictionary": dict(dictionary=np.eye(6), compress=3),
-    "a compressed loss": dict(loss=Weighted(np.ones(6)), compress=3),
-    "a compressed target of an exact solver": dict(
-        solver="conic", target=("residual", 1.0), compress=3
-    ),
 }
 
 

@@ -121,6 +121,12 @@ def leading_directions(M: Any, q: int, max_eigenvectors: int = MAX_EIGENVECTORS)
         return _orthonormal(_product(M, vectors), q)
 
 
+def in_leading_directions(M: Any, q: int) -> tuple[Array, Array]:
+    """Return M in its q leading directions, (q, n), and their basis (m, q), in the dtype of M."""
+    basis = leading_directions(M, q).astype(M.dtype)
+    return transposed_product(basis, M), basis
+
+
 def _by_iteration(M: Any, q: int) -> Array:
     m, n = M.shape
     spread = np.random.default_rng(0).standard_normal((n, min(q + EXTRA_DIRECTIONS, m)))

@@ -18,7 +18,6 @@ from selfdict.estimators.checks import selected_rows
 from selfdict.estimators.settings import (
     as_atoms,
     as_candidates,
-    as_compression,
     as_mu,
     as_solver,
     clusters_of,
@@ -36,7 +35,7 @@ from selfdict.peers import Clusters
 from selfdict.readout import Kind, Proof, groups_of_present, open_groups, prove_groups
 from selfdict.readout.evidence import Evidence, atoms_alike, groups_of_rows
 from selfdict.readout.selection import select_from
-from selfdict.reductions import Candidates, Compression, Denoising, Recipe
+from selfdict.reductions import Candidates, Denoising, Recipe
 from selfdict.solvers import Solver
 
 # parts of a time limit: for the solver, and of what is left then, for the choice of points
@@ -74,10 +73,6 @@ class FGNSR(SelfDictionaryEstimator):
     denoise : bool, default=True
         With a ``dictionary``, the squared loss and no ``target``: solve the model for denoised data
         (:class:`selfdict.Denoising`). Without a dictionary the data are used as given.
-    compress : int, Compression or None, default=None
-        Solve the model on at most this many directions of the features: see
-        :class:`selfdict.Compression`. The weights of Ω, the points, abundances and errors are those
-        of all features.
     mu : "auto" or float, default="auto"
         The penalty; "auto" is :func:`selfdict.mu_heuristic`, or for denoised data the noise left.
     smooth : float, default=0.0
@@ -137,13 +132,9 @@ class FGNSR(SelfDictionaryEstimator):
     solution_ : Solution
         The solution of the model, with its problem; with ``candidates``, for the representatives:
         :func:`selfdict.lift` makes it one for all points. With a ``dictionary``, ``diagonal`` holds
-        the gates of its atoms. With ``denoise`` it is one for the denoised data. With ``compress``,
-        its objective is that of the uncompressed data, and its bound holds for these.
+        the gates of its atoms. With ``denoise`` it is one for the denoised data.
     mu_, gap_ : float
-        The penalty at the end, and the certified relative gap. With ``compress`` it stays large
-        where much of the data lies outside the directions.
-    compressed_gap_ : float or None
-        The gap of the compressed problem, with ``compress``.
+        The penalty at the end, and the certified relative gap.
     n_iter_ : int
         Iterations of the solver.
     skipped_ : tuple of str
@@ -180,7 +171,6 @@ class FGNSR(SelfDictionaryEstimator):
         ],
         "loss": [StrOptions({"squared"}), Loss],
         "denoise": ["boolean"],
-        "compress": [None, Interval(Integral, 1, None, closed="left"), Compression],
         "mu": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "smooth": [Interval(Real, 0, None, closed="left")],
         "target": [None, tuple, list],
@@ -198,7 +188,6 @@ class FGNSR(SelfDictionaryEstimator):
     gap_: float
     n_iter_: int
     clusters_: Clusters | None
-    compressed_gap_: float | None
     skipped_: tuple[str, ...]
     candidates_reason_: str
     groups_: tuple[Array, ...]
@@ -217,7 +206,6 @@ class FGNSR(SelfDictionaryEstimator):
         candidates: int | str | Candidates | None = "auto",
         loss: Loss | str = "squared",
         denoise: bool = True,
-        compress: int | Compression | None = None,
         mu: str | float = "auto",
         smooth: float = 0.0,
         target: Target | None = None,
@@ -235,7 +223,6 @@ class FGNSR(SelfDictionaryEstimator):
         self.candidates = candidates
         self.loss = loss
         self.denoise = denoise
-        self.compress = compress
         self.mu = mu
         self.smooth = smooth
         self.target = target
@@ -378,11 +365,6 @@ class FGNSR(SelfDictionaryEstimator):
             deadline=deadline.part(SOLVER_SHARE),
         )
         ending = missed_tolerance(solution, recipe.solver, self.target is not None)
-        # the bound of the compressed problem is one for the whole data, its objective is not
-        self.compressed_gap_ = None
-        if recipe.compression is not None:
-            self.compressed_gap_ = solution.gap
-            solution = recipe.compression.lift(solution)
         self.solution_ = solution
         self.clusters_ = clusters_of(solution)
         self.mu_ = solution.mu
@@ -402,7 +384,6 @@ class FGNSR(SelfDictionaryEstimator):
             solver=solver,
             denoising=denoising,
             candidates=candidates,
-            compression=as_compression(self.compress),
             mu=as_mu(self.mu),
             smooth=float(self.smooth),
         )
@@ -471,10 +452,7 @@ class FGNSR(SelfDictionaryEstimator):
         # fit refuses a solver that is not known
         if not (is_squared and is_known and is_whole):
             return False
-        return (
-            self.compress is not None
-            or Feature.SPARSE in solver_class(self.solver, self.loss).takes
-        )
+        return Feature.SPARSE in solver_class(self.solver, self.loss).takes
 
     def _report(self, progress: Progress) -> Any:
         if self.verbose:

@@ -14,7 +14,7 @@ from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status
 from selfdict.peers import Clusters
-from selfdict.reductions import Candidates, Compression
+from selfdict.reductions import Candidates
 from selfdict.reductions.recipe import choose_candidates
 from selfdict.solvers import FastGradient, Solver, WorkingSet
 
@@ -79,13 +79,6 @@ def as_candidates(
     if choice.n_clusters is None:
         return None, choice.reason
     return Candidates(choice.n_clusters), choice.reason
-
-
-def as_compression(compression: int | Compression | None) -> Compression | None:
-    """Return the reduction that a number of directions stands for."""
-    if compression is None or isinstance(compression, Compression):
-        return compression
-    return Compression(int(compression))
 
 
 def as_mu(mu: str | float) -> float | None:

@@ -176,8 +176,6 @@ def residual_terms(
     loss: Loss | None = None,
     D: Array | None = None,
     v: Array | None = None,
-    # norms of the errors of the columns of M, where they were computed from others
-    data_error: Array | None = None,
     device: Device = None,
     # (d,): slopes of the penalties; a bound that shows that a score is below may be returned
     penalty: Array | None = None,
@@ -220,7 +218,6 @@ def residual_terms(
         w=w,
         n_terms=M.shape[0],
         n_summed=summation_depth(M.shape[1], device),
-        data_error=data_error,
         conjugate=conjugate,
         largest_scaling=largest_scaling,
     )

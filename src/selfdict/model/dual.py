@@ -102,8 +102,6 @@ class DualTerms:
         n_summed: int,
         # absolute errors of ``square``; by default relative ones of sums of squares
         square_error: Array | None = None,
-        # norms of the errors of the columns themselves, where they were computed from others
-        data_error: Array | None = None,
         conjugate: Callable[[float], float] | None = None,
         largest_scaling: float = np.inf,
     ) -> "DualTerms":
@@ -114,9 +112,6 @@ class DualTerms:
             quadratic += math.fsum(square_error)
         reach = math.fsum(w * magnitudes)
         above = scores_from_above(scores, reach, atom_lengths, n_terms, n_summed)
-        if data_error is not None:  # the columns are the atoms as well
-            linear -= math.fsum(magnitudes * data_error)
-            above += reach * np.divide(data_error, w, out=np.zeros(len(w)), where=w > 0)
         return cls(linear, quadratic, above, conjugate, largest_scaling)
 
     def constrained_bound(self, epsilon: float, p: Array) -> float:

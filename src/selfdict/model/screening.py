@@ -6,9 +6,8 @@ With the residual R = M − M X and θ_j = s_j r_j, row i may stay zero if and o
 
 With rows and columns scaled to w = 1 this is a plain sum of positive parts, apart from the own
 column; atoms of another dictionary have no own column. The sum is taken tile by tile, while a tile
-is still in the cache of the core that multiplied it. Where M has few rows (bands, or what
-:class:`selfdict.Compression` leaves of them), one kernel multiplies and sums without storing the
-tiles.
+is still in the cache of the core that multiplied it. Where M has few rows, one kernel multiplies
+and sums without storing the tiles.
 """
 
 from collections.abc import Callable

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.compute.linear_algebra import onto_span
+from selfdict.compute.linear_algebra import in_leading_directions, onto_span
 from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.objective import problem_of
 from selfdict.model.omega import column_norms
@@ -20,7 +20,6 @@ from selfdict.model.solution import Solution
 from selfdict.peers.h2nmf import Clusters
 from selfdict.peers.spa import spa
 from selfdict.reductions.columns import Candidates, ColumnSubset, weighted_columns
-from selfdict.reductions.compression import compress
 from selfdict.reductions.denoising import Denoising
 
 
@@ -43,7 +42,7 @@ class Evidence:
         whole = problem
         points = np.arange(problem.n_atoms)
         clusters = None
-        # back to all points, with their noise; data that was compressed stays as it is
+        # back to all points, with their noise
         while whole.reduced_from is not None:
             link = whole.reduced_from
             step = link.step
@@ -70,7 +69,7 @@ class Evidence:
         """Return the same for sparse data, in its q leading directions; dense data stays."""
         if not issparse(self.A):
             return self
-        small = compress(self.M, min(q, self.M.shape[0])).data
+        small = in_leading_directions(self.M, min(q, self.M.shape[0]))[0]
         return Evidence(self.solution, self.w, small, small, self.tied, self.points, self.clusters)
 
 

@@ -1,8 +1,7 @@
 """Reductions: a smaller problem in place of a large one, each with the way back."""
 
 from selfdict.reductions.columns import Candidates
-from selfdict.reductions.compression import Compression
 from selfdict.reductions.denoising import Denoising
 from selfdict.reductions.recipe import Recipe
 
-__all__ = ["Candidates", "Compression", "Denoising", "Recipe"]
+__all__ = ["Candidates", "Denoising", "Recipe"]

@@ -12,14 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from selfdict._validation import Array, as_count
-from selfdict.compute.linear_algebra import transposed_product
+from selfdict.compute.linear_algebra import in_leading_directions, transposed_product
 from selfdict.compute.scaling import exponent_from_squares, squared_unit, times_power_of_two
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.features import UnsupportedError
 from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.reductions.columns import GateReduction, weighted_columns
-from selfdict.reductions.compression import compress
 from selfdict.solvers.heuristic import RELATIVE_OFFSET
 
 
@@ -89,8 +88,8 @@ class Denoising(GateReduction):
 def denoise(M: Array, r: int) -> Denoised:
     """Return the best approximation of M of rank r, and the noise estimated from the rest."""
     m, n = M.shape
-    leading = compress(M, r)
-    data = transposed_product(leading.basis.T, leading.data)
+    coordinates, basis = in_leading_directions(M, r)
+    data = transposed_product(basis.T, coordinates)
     energy = squared_norms(M).sum()
     exponent = exponent_from_squares(M, energy)
     dropped = M - data

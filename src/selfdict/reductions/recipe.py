@@ -5,19 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from selfdict._validation import Array, as_generator
+from selfdict._validation import Array
 from selfdict.abundances.nnls import MANY_ENDMEMBERS, affords_fits
 from selfdict.compute.deadline import Deadline
-from selfdict.model.features import Feature, UnsupportedError, features_of
+from selfdict.model.features import Feature, features_of
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, jitter
 from selfdict.model.solution import Callback, Solution
 from selfdict.peers.h2nmf import Clusters
 from selfdict.reductions.columns import Candidates, weighted_columns
-from selfdict.reductions.compression import Compression
 from selfdict.reductions.denoising import Denoising, denoised_data
 from selfdict.solvers.base import Solver
-from selfdict.solvers.conic import Conic
 from selfdict.solvers.heuristic import mu_heuristic
 
 _PENALTY_SAMPLE = 1000  # points that the penalty is chosen by if the time is short
@@ -47,7 +45,6 @@ class Recipe:
     solver: Solver
     denoising: Denoising | None = None
     candidates: Candidates | None = None  # clusters are those of the data before denoising
-    compression: Compression | None = None
     mu: float | None = None  # the penalty; None: a heuristic, see ``penalty``
     mu_factor: float = 1.0  # multiplies the heuristic
     smooth: float = 0.0  # the weight of the squares of the gates, in units of the penalty
@@ -57,14 +54,12 @@ class Recipe:
         asked = features_of(problem, self.solver.wanted_device)
         if self.smooth > 0:
             asked |= {Feature.SMOOTH}
-        for step in (self.denoising, self.candidates, self.compression):
+        for step in (self.denoising, self.candidates):
             if step is not None:
                 step.check(problem)
         # a reduced problem asks for other things than the problem itself
         if self.candidates is not None:
             asked |= {Feature.SAMPLE_WEIGHT}
-        if self.compression is not None:
-            asked -= {Feature.SPARSE}  # compressed data is dense
         self.solver.check_features(asked)
         n_points = problem.n_points
         n_atoms = problem.n_atoms
@@ -73,10 +68,6 @@ class Recipe:
             if problem.D is None:
                 n_atoms = n_points
         self.solver.check_model(problem.loss, n_points, n_atoms)
-        # for conic a target means model (4), which has no penalty; the bound after lift needs one
-        has_target = problem.target is not None and isinstance(self.solver, Conic)
-        if has_target and self.compression is not None:
-            raise UnsupportedError("conic does not support a target together with compress")
 
     def solve(
         self,
@@ -90,18 +81,10 @@ class Recipe:
     ) -> Solution:
         """Return the solution of the reduced problem; the seed is that of its weights p."""
         self.check(problem)
-        rng = None
-        if random_state is not None:
-            rng = as_generator(random_state)
         reduced = self.reduce_columns(problem, clusters)
-        # one weight for each row of the reduced problem; the same generator seeds the compression
-        if rng is not None:
-            reduced = reduced.changed(p=jitter(reduced.n_atoms, rng))
-        if self.compression is not None:
-            compression = self.compression
-            if compression.random_state is None:
-                compression = replace(compression, random_state=rng)
-            reduced = compression.reduce(reduced)
+        if random_state is not None:
+            # one weight for each row of the reduced problem
+            reduced = reduced.changed(p=jitter(reduced.n_atoms, random_state))
         mu = self.penalty(reduced, n_components, deadline)
         reduced = reduced.changed(mu=mu, smooth=self.smooth * mu)
         return _within(self.solver, deadline).solve(reduced, callback=callback)
