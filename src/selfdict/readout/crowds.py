@@ -9,8 +9,9 @@ their centre, and so far off the selected pixel may be. The centre is off by mix
 scatter *towards* the other materials. The smaller of the two decides.
 
 As long as a group scatters towards the other materials by more than σ √(2 ln N), its purer half
-takes its place. What is left is a crowd. It is averaged without the half that is further from its
-centre. If hardly any pixel is left, the selected one stands for itself.
+takes its place. What is left is a crowd. Its centre is where it is densest: the average of its
+pixels, in which those far off hardly count. If hardly any pixel is left, the selected one stands
+for itself.
 """
 
 from dataclasses import dataclass
@@ -28,7 +29,8 @@ from selfdict.kernels.columns import dense_columns, squared_norms
 
 _LEAST = 5  # fewer pixels do not tell how they scatter
 _SAMPLE = 10_000  # pixels of a group that are looked at; more would not tell more
-_MOST_STEPS = 100  # towards the half of a group that is nearest to its own centre
+_MOST_STEPS = 100  # towards the centre of a group
+_CENTRE_TOLERANCE = 1e-6  # of steps towards it, for columns of length one
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def _members(parts: Array, K: Array) -> tuple[Array, ...]:
 
 @dataclass(frozen=True)
 class Crowd:
-    """Pixels of length one that show a material, and the average of the half near their centre."""
+    """Pixels of length one that show a material, and their centre."""
 
     columns: Array  # (m, n)
     direction: Array  # (m,), of length one
@@ -100,29 +102,33 @@ def find_crowd(pixels: Pixels, members: Array, k: int, selected: Array) -> Crowd
     while len(group) >= _LEAST:
         sample = evenly(group, _SAMPLE)
         columns = pixels.directions(sample)
-        nearest = _nearest_half(columns)
-        direction = columns[:, nearest].mean(axis=1)
-        direction /= np.linalg.norm(direction)
+        direction = _centre(columns)
         if _is_crowd(columns, direction, others, len(group)):
-            # of all pixels: of those with noise, the bright ones are nearest to the centre
             brightness = float(np.median(pixels.lengths[sample]))
-            return Crowd(columns, direction, brightness, int(nearest.sum()))
+            return Crowd(columns, direction, brightness, len(sample))
         group = group[: len(group) // 2]
     brightness = float(np.median(pixels.lengths[members]))
     return Crowd(selected[:, [k]], selected[:, k], brightness, 1)
 
 
-def _nearest_half(columns: Array) -> Array:
-    """Return which half of the columns, of length one, is nearest to its own centre."""
-    nearest = np.ones(columns.shape[1], dtype=bool)
+def _centre(columns: Array) -> Array:
+    """Return the direction in which columns of length one are densest.
+
+    Mean shift: the average weighted by exp(−d²/s²), with d the distance from the centre and s its
+    median.
+    """
+    weights = np.ones(columns.shape[1])
+    centre = np.zeros(len(columns))
     for _ in range(_MOST_STEPS):
-        # by angle: for columns of length one the product with the centre falls with it
-        nearness = columns[:, nearest].mean(axis=1) @ columns
-        nearer = nearness >= np.median(nearness)
-        if np.array_equal(nearer, nearest):
+        before = centre
+        centre = columns @ weights
+        centre /= np.linalg.norm(centre)
+        if np.linalg.norm(centre - before) <= _CENTRE_TOLERANCE:
             break
-        nearest = nearer
-    return nearest
+        # |x − c|² for x and c of length one, up to rounding
+        squares = np.maximum(2.0 - 2.0 * (centre @ columns), 0.0)
+        weights = np.exp(-squares / max(float(np.median(squares)), np.finfo(float).eps))
+    return centre
 
 
 def _is_crowd(columns: Array, centre: Array, others: Array, count: int) -> bool:

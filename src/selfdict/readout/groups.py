@@ -32,8 +32,8 @@ class Groups:
         The average of each group: of directions, with the median length of the crowd. Or the
         direction of the selected pixel, with the median length of the group.
     spread : (m, r) ndarray
-        The standard deviation from it in each band of the crowd whose nearer half was averaged,
-        scaled to that length; zero if the selected pixel stands for itself.
+        The standard deviation of the crowd from it in each band, scaled to that length; zero if
+        the selected pixel stands for itself.
     counts : (r,) ndarray of int
         How many pixels were averaged; 1 if the selected pixel stands for itself.
     variability : Variability
