@@ -124,9 +124,8 @@ def unmix(
     **reading: Any,
 ) -> None:
     """Find pure pixels and abundances; write maps, spectra and a report."""
-    from selfdict.files.reader import start_early
-
-    start_early()
+    source = Source(**reading)
+    source.prepare()
     from selfdict.cli.outputs import output_folder
     from selfdict.cli.run import Run, read_optional_library, unmix_into
     from selfdict.cli.summary import print_run
@@ -158,7 +157,6 @@ def unmix(
         max_seconds=time_limit,
         random_state=seed,
     )
-    source = Source(**reading)
     run = Run(
         source,
         settings,
@@ -212,9 +210,8 @@ def compare(
     **reading: Any,
 ) -> None:
     """Run every method on a scene, side by side."""
-    from selfdict.files.reader import start_early
-
-    start_early()
+    source = Source(**reading)
+    source.prepare()
     from selfdict.cli.record import method_record
     from selfdict.cli.run import look_at, run_unmix
     from selfdict.cli.summary import print_comparison
@@ -236,7 +233,6 @@ def compare(
         max_seconds=time_limit,
         random_state=seed,
     )
-    source = Source(**reading)
     with ProgressLine(quiet or json) as line, thread_limit(threads):
         scene, look = look_at(source.read(), keep_bands, line)
         result = run_unmix(source, scene, settings, look, line)
@@ -279,16 +275,14 @@ def rank(
     **reading: Any,
 ) -> None:
     """Recommend how many materials to look for, and show what each further one explains."""
-    from selfdict.files.reader import start_early
-
-    start_early()
+    source = Source(**reading)
+    source.prepare()
     from selfdict.cli.record import rank_record
     from selfdict.cli.run import look_at, naming_the_file
     from selfdict.cli.summary import print_advice
     from selfdict.compute.threads import thread_limit
     from selfdict.scene.advice import advise_rank
 
-    source = Source(**reading)
     with ProgressLine(quiet or json, as_json=progress_json) as line, thread_limit(threads):
         scene, look = look_at(source.read(), keep_bands, line)
         with naming_the_file(source):

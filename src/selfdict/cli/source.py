@@ -33,12 +33,18 @@ class Source:
     # Not an option: the name of the file in records, if it is not its path.
     name: str | None = None
 
-    def read(self, *, at_once: bool = True) -> "xr.DataArray":
-        """Return the scene; with ``at_once`` the values of a small file are loaded."""
+    def prepare(self) -> None:
+        """Start the process that reads the file: it loads while this one imports its modules."""
         from selfdict.files.reader import start_early
 
-        # Before xarray is imported, which takes as long as the start of the process.
-        start_early()
+        start_early(self.file)
+        from selfdict.cli.quick_xarray import import_libraries_on_use
+
+        import_libraries_on_use()
+
+    def read(self, *, at_once: bool = True) -> "xr.DataArray":
+        """Return the scene; with ``at_once`` the values of a small file are loaded."""
+        self.prepare()
         from selfdict.files.errors import SceneError
         from selfdict.scene.files import read_scene
 

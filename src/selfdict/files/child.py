@@ -1,9 +1,10 @@
 """The reader process: opens one file and reads blocks of it, as its parent asks.
 
-``python -m selfdict.files.child DESCRIPTOR`` reads requests from its standard input, one JSON
-object a line, and ends with it. Arrays go to the shared memory of that descriptor: a file without a
-name, which the child inherits. Named shared memory would not do: Python's resource tracker unlinks
-it when a process that merely attached to it ends.
+``python -m selfdict.files.child DESCRIPTOR [MODULES]`` imports the modules, which it is likely to
+need, then reads requests from its standard input, one JSON object a line, and ends with it. Arrays
+go to the shared memory of that descriptor: a file without a name, which the child inherits. Named
+shared memory would not do: Python's resource tracker unlinks it when a process that merely attached
+to it ends.
 """
 
 import contextlib
@@ -215,6 +216,10 @@ def main() -> None:
     os.dup2(nowhere, 2)
     memory = SharedMemory(int(sys.argv[1]))
     session = Session()
+    for module in sys.argv[2:]:
+        # One that lacks a package is reported when it is needed.
+        with contextlib.suppress(ImportError):
+            import_module(module)
     print(json.dumps("ready"), file=replies, flush=True)
     for line in sys.stdin.buffer:
         try:

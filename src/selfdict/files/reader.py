@@ -14,16 +14,18 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict.files.child import Session, SharedMemory, create_memory, unpack
 from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
-from selfdict.files.formats import REGISTERING_MODULES, FileFormat
+from selfdict.files.formats import REGISTERING_MODULES, FileFormat, format_by_suffix, format_named
 from selfdict.files.limits import check_plain, memory_limit, size_of, time_limit
 
 # Of a machine under load, to start Python and NumPy.
@@ -235,10 +237,19 @@ _LIVE: list["weakref.ref[Reader]"] = []
 _STARTED: list["_Child"] = []
 
 
-def start_early() -> None:
-    """Start the process for the next file, so that it loads while this one imports its modules."""
-    if _can_start() and not _STARTED:
-        _STARTED.append(_Child())
+def start_early(path: Path | None = None) -> None:
+    """Start the process for the next file, so that it loads while this one imports its modules.
+
+    With the path of that file it also loads what reads files of that name.
+    """
+    if not _can_start() or _STARTED:
+        return
+    modules = []
+    if path is not None:
+        # What is wrong with the name is said when the file is read.
+        with contextlib.suppress(InputError, OSError):
+            modules.append(format_named(format_by_suffix(path)).module)
+    _STARTED.append(_Child(modules))
 
 
 def _end_others(current: Reader) -> None:
@@ -260,7 +271,7 @@ class _DeadError(Exception):
 class _Child:
     """A running process and its pipes."""
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Sequence[str]) -> None:
         self.owner = os.getpid()
         self.memory = SharedMemory(create_memory())
         environment = dict(os.environ)
@@ -274,7 +285,7 @@ class _Child:
         descriptor = self.memory.descriptor
         try:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "selfdict.files.child", str(descriptor)],
+                [sys.executable, "-P", "-m", "selfdict.files.child", str(descriptor), *modules],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import dask.array
 import numpy as np
 import xarray as xr
 
@@ -148,7 +147,9 @@ def _create_stores(scene: xr.DataArray, task: FitBlock, folder: Path) -> None:
 
     Each block is one chunk, that is one file, so that no two blocks write to the same file.
     """
-    # Imported here, since zarr is slow to import and most calls write no maps.
+    # Imported here, since both are slow to import and most calls write no maps.
+    import dask.array
+
     from selfdict.scene.write import create_zarr
 
     rows, columns = blocks(scene)[0]
