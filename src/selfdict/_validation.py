@@ -11,13 +11,33 @@ from selfdict._errors import InputError
 
 Array = NDArray[Any]
 
-_BLOCK = 1 << 22  # entries that are looked at together
+_BLOCK_ENTRIES = 1 << 22  # entries that are looked at together
+# Numbers up to these, and down to their inverses, can be computed with: squares of data, times a
+# few weights, stay inside the range of the dtype.
+_LARGEST = {np.dtype(np.float32): 1e12, np.dtype(np.float64): 1e30}
 
 
-def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: bool = False) -> Array:
-    """Return ``M`` as a 2-D array of floats: float32 and float64 stay, integers become float32."""
-    # A memmap of floats is not loaded; its values are checked by whoever reads them (finite=False).
-    # A sparse array, where it is allowed, comes back in CSC form.
+def as_matrix(M: Any, name: str = "M", *, sparse: bool = False) -> Array:
+    """Return data as a 2-D array of floats whose columns are of a size to compute with.
+
+    float32 and float64 stay, integers become float32. A memmap is not loaded. A sparse array, where
+    it is allowed, comes back in CSC form; a torch tensor as an array.
+    """
+    array = as_floats(M, name, sparse=sparse)
+    check_columns(array, name)
+    return array
+
+
+def as_coefficients(X: Any, name: str) -> Array:
+    """Return a 2-D array of finite floats of any size."""
+    array = as_floats(X, name)
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} contains NaN or infinity")
+    return array
+
+
+def as_floats(M: Any, name: str = "M", *, sparse: bool = False) -> Array:
+    """Return a 2-D array of floats without looking at its values."""
     if is_sparse(M):
         if not sparse:
             raise TypeError(
@@ -25,18 +45,15 @@ def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: boo
                 f"pass {name}.toarray() if it fits into memory"
             )
         return _as_sparse(M, name)
-    array = np.asanyarray(M)
+    array = np.asanyarray(to_numpy(M))
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array; drop or fill the masked entries first")
-    if array.dtype.kind in "biu":
-        array = array.astype(np.float32)
-    elif array.dtype.kind != "f":
+    if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
-    else:
-        # Of another byte order, too: a dtype equals np.float32 only if its byte order is native.
-        dtype = _float_dtype(array.dtype)
-        if array.dtype != dtype:
-            array = array.astype(dtype)
+    # Of another byte order, too: a dtype equals np.float32 only if its byte order is native.
+    dtype = _float_dtype(array.dtype)
+    if array.dtype != dtype:
+        array = array.astype(dtype)
     if array.ndim != 2:
         raise InputError(
             f"{name} must have 2 dimensions (features, points), "
@@ -44,9 +61,32 @@ def as_matrix(M: ArrayLike, name: str = "M", *, finite: bool = True, sparse: boo
         )
     if array.size == 0:
         raise InputError(f"{name} must not be empty, got shape {array.shape}")
-    if finite and not all_finite(array):
-        raise InputError(f"{name} contains NaN or infinity")
-    return array if isinstance(array, np.memmap) else np.asarray(array)
+    if isinstance(array, np.memmap):
+        return array
+    return np.asarray(array)
+
+
+def is_tensor(array: Any) -> bool:
+    """Whether ``array`` is a torch tensor; torch is not imported to find out."""
+    torch: Any = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def to_numpy(array: Any) -> Any:
+    """Return a tensor as a numpy array, and anything else as it is."""
+    if is_tensor(array):
+        refuse_gradient(array)
+        return array.cpu().numpy()
+    return array
+
+
+def refuse_gradient(tensor: Any) -> None:
+    """Raise an error for a tensor whose gradient is recorded, which would end here in silence."""
+    if tensor.requires_grad:
+        raise InputError(
+            "a tensor with requires_grad cannot be used: no gradient passes through this; pass "
+            "tensor.detach()"
+        )
 
 
 def is_sparse(M: Any) -> bool:
@@ -57,10 +97,10 @@ def is_sparse(M: Any) -> bool:
 
 
 def _float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype to compute in for data of a floating dtype: float32 or float64, native."""
-    if dtype.itemsize <= 4:
-        return np.dtype(np.float32)
-    return np.dtype(np.float64)
+    """Return the dtype to compute in: float64 for floats of more than 32 bits, else float32."""
+    if dtype.kind == "f" and dtype.itemsize > 4:
+        return np.dtype(np.float64)
+    return np.dtype(np.float32)
 
 
 def _as_sparse(M: Any, name: str) -> Array:
@@ -71,39 +111,53 @@ def _as_sparse(M: Any, name: str) -> Array:
         raise InputError(
             f"{name} must have 2 dimensions and must not be empty, got shape {M.shape}"
         )
-    dtype = np.dtype(np.float32)
-    if M.dtype.kind == "f":
-        dtype = _float_dtype(M.dtype)
-    array = sys.modules["scipy.sparse"].csc_array(M, dtype=dtype)
+    array = sys.modules["scipy.sparse"].csc_array(M, dtype=_float_dtype(M.dtype))
     if not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()
-    if not all_finite(array):
-        raise InputError(f"{name} contains NaN or infinity")
     checked: Array = (
         array  # which it is not, but it has what its readers use: shape, dtype, T, @ and slices
     )
     return checked
 
 
-def all_finite(array: Array) -> bool:
-    """Whether every entry is finite, looking at a block of rows at a time."""
-    if is_sparse(array):
-        return bool(np.isfinite(array.data).all())
-    rows = max(1, _BLOCK // max(1, array[0].size))
-    return all(bool(np.isfinite(array[a : a + rows]).all()) for a in range(0, array.shape[0], rows))
+def largest_size(dtype: Any) -> float:
+    """Return the largest number to compute with in a dtype; the smallest one is its inverse."""
+    return _LARGEST[np.dtype(dtype)]
 
 
-def largest_entry(array: Array) -> float:
-    """Return the largest absolute value, looking at a block of rows at a time."""
-    if is_sparse(array):
-        return float(np.abs(array.data).max(initial=0.0))
-    rows = max(1, _BLOCK // max(1, array[0].size))
-    largest = 0.0
-    for start in range(0, array.shape[0], rows):
-        part = array[start : start + rows]
-        largest = max(largest, float(part.max()), -float(part.min()))
-    return largest
+def check_columns(M: Array, name: str = "M", dtype: Any = None) -> None:
+    """Refuse NaN, infinity, and columns so large or so small that squares leave the range.
+
+    The size of a column is that of its largest entry: all others may be as small as they like. The
+    range is that of ``dtype``, by default that of M.
+    """
+    dtype = np.dtype(dtype or M.dtype)
+    limit = largest_size(dtype)
+    columns_per_block = max(1, _BLOCK_ENTRIES // M.shape[0])
+    for start in range(0, M.shape[1], columns_per_block):
+        sizes = _column_sizes(M[:, start : start + columns_per_block])
+        if not np.isfinite(sizes).all():
+            raise InputError(f"{name} contains NaN or infinity")
+        is_wrong = (sizes > limit) | ((sizes > 0) & (sizes < 1 / limit))
+        if is_wrong.any():
+            j = int(np.argmax(is_wrong))
+            raise InputError(
+                f"column {start + j} of {name} has {sizes[j]:.1g} as its largest magnitude, which "
+                f"must be 0 or between {1 / limit:g} and {limit:g} in {dtype}: rescale {name}, or "
+                "leave such columns out"
+            )
+
+
+def _column_sizes(M: Array) -> Array:
+    """Return the largest absolute value of each column; NaN or infinity if it is not finite."""
+    if is_sparse(M):
+        # SciPy's maximum does not see every NaN.
+        if not np.isfinite(M.data).all():
+            return np.full(1, np.nan)
+        largest: Any = abs(M).max(axis=0)
+        return np.asarray(largest.toarray()).ravel()
+    return np.asarray(np.maximum(M.max(axis=0), -M.min(axis=0)))
 
 
 def as_vector(
@@ -133,20 +187,14 @@ def as_vector(
     return vector
 
 
-def check_factors(values: Array, name: str, dtype: np.dtype[Any]) -> None:
-    """Refuse positive numbers whose products with squares of data would leave the dtype's range."""
-    # Data of an unusual unit are scaled to entries of at most 2²⁰⁰ (2²⁴ for float32), so that
-    # products of two of them with a few of these factors stay inside the range.
-    limit = 1e12
-    if dtype == np.float64:
-        limit = 1e30
-    positive = values[values > 0]
-    for extreme in (positive.min(initial=1.0), positive.max(initial=1.0)):
-        if not 1 / limit <= extreme <= limit:
-            raise InputError(
-                f"{name} must be 0 or between {1 / limit:g} and {limit:g} for data in {dtype}; got "
-                f"{extreme:.1g}"
-            )
+def check_sizes(values: Array, name: str, limit: float) -> None:
+    """Refuse numbers other than 0 that are above a limit or below its inverse."""
+    is_wrong = (values > limit) | ((values > 0) & (values < 1 / limit))
+    if is_wrong.any():
+        raise InputError(
+            f"{name} must be 0 or between {1 / limit:g} and {limit:g}; got "
+            f"{values[is_wrong][0]:.1g}"
+        )
 
 
 def as_rank(r: Any, n: int, name: str = "r", of: str = "points") -> int:

@@ -9,15 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_matrix, largest_entry
+from selfdict._validation import Array, as_coefficients, as_matrix
 from selfdict.abundances import column_residuals, nnls
-from selfdict.compute.scaling import (
-    exponent_from_squares,
-    times_power_of_two,
-    times_powers_of_two,
-    unusual_column_exponents,
-    unusual_exponent,
-)
 from selfdict.kernels.columns import dense_columns, squared_norms
 
 
@@ -33,7 +26,7 @@ def mean_removed_angles(W: ArrayLike, W_true: ArrayLike) -> Array:
 
 
 def _spectra(A: ArrayLike, name_a: str, B: ArrayLike, name_b: str) -> tuple[Array, Array]:
-    """Return two sets of spectra as matrices with the same number of rows, of ordinary size."""
+    """Return two sets of spectra as matrices with the same number of rows."""
     first = as_matrix(A, name_a).astype(np.float64)
     second = as_matrix(B, name_b).astype(np.float64)
     if first.shape[0] != second.shape[0]:
@@ -41,9 +34,6 @@ def _spectra(A: ArrayLike, name_a: str, B: ArrayLike, name_b: str) -> tuple[Arra
             f"{name_a} and {name_b} must have the same number of rows (bands); "
             f"got {first.shape[0]} and {second.shape[0]}"
         )
-    # Angles do not depend on the unit: squares of ordinary columns stay in range.
-    first = times_powers_of_two(first, -unusual_column_exponents(first))
-    second = times_powers_of_two(second, -unusual_column_exponents(second))
     return first, second
 
 
@@ -177,20 +167,15 @@ def abundance_rmse(A: ArrayLike, B: ArrayLike) -> float:
     >>> abundance_rmse([[0.5, 0.75]], [[0.0, 0.25]])
     0.5
     """
-    found = as_matrix(A, "A").astype(np.float64)
-    reference = as_matrix(B, "B").astype(np.float64)
+    found = as_coefficients(A, "A").astype(np.float64)
+    reference = as_coefficients(B, "B").astype(np.float64)
     if found.shape[1] != reference.shape[1]:
         raise InputError(
             "A and B must have the same number of columns (pixels); "
             f"got {found.shape[1]} and {reference.shape[1]}"
         )
-    # A power of two keeps the squares of very large or small abundances in range.
-    exponent = int(np.frexp(max(largest_entry(found), largest_entry(reference)))[1])
-    found = times_power_of_two(found, -exponent)
-    reference = times_power_of_two(reference, -exponent)
     squares = np.stack([((reference - row) ** 2).mean(axis=1) for row in found])
-    error = np.sqrt(squares[linear_sum_assignment(squares)].mean())
-    return float(np.ldexp(error, exponent))
+    return float(np.sqrt(squares[linear_sum_assignment(squares)].mean()))
 
 
 def relative_error(M: ArrayLike, W: ArrayLike, H: ArrayLike | None = None) -> float:
@@ -218,19 +203,9 @@ def relative_error(M: ArrayLike, W: ArrayLike, H: ArrayLike | None = None) -> fl
         U = dense_columns(M, U)
     else:
         U = as_matrix(W, "W")
-    squares = squared_norms(M)
-    exponent = exponent_from_squares(M, squares.sum())
-    if exponent != 0:
-        # The error has no unit: a power of two changes nothing but the range of the squares.
-        M = times_power_of_two(M, -exponent)
-        squares = squared_norms(M)
-        if H is not None:
-            H = times_power_of_two(as_matrix(H, "H").astype(np.float64), -exponent)
-        else:
-            U = times_power_of_two(U, -unusual_exponent(U))
     if H is None:
         H = nnls(U, M)
-    total = float(np.sqrt(squares.sum()))
+    total = float(np.sqrt(squared_norms(M).sum()))
     error = float(np.linalg.norm(column_residuals(U, M, H)))
     if total == 0:  # H = 0 fits M = 0 exactly
         return 0.0

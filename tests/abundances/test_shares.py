@@ -64,7 +64,7 @@ def test_soft_sum_lies_between_nnls_and_fcls():
         soft_sum(U, M, -1.0)
 
 
-@pytest.mark.parametrize("unit", [1e-250, 1e-30, 1e30, 1e250])
+@pytest.mark.parametrize("unit", [1e-28, 1e-8, 1e8, 1e28])
 def test_soft_sum_does_not_depend_on_the_unit(unit):
     U, _, _, M = scene(dark=0.1, spread=0.2, noise=0.05, n=30)
     np.testing.assert_allclose(

@@ -11,7 +11,7 @@ import pytest
 from on_device import DEVICE, tensor, torch
 from selfdict import InputError
 from selfdict.compute import device as choose
-from selfdict.gpu import matrix, nnls, screening
+from selfdict.gpu import screening
 
 pytest.importorskip("triton")
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
@@ -56,30 +56,6 @@ def test_screening_of_some_rows_in_blocks(monkeypatch):
     np.testing.assert_allclose(
         screen.positive_sums(theta, rows, np.float32), exact[rows], rtol=1e-5
     )
-
-
-@pytest.mark.parametrize("r", [1, 4, 12])
-def test_block_pivoting_meets_the_optimality_conditions(r, monkeypatch):
-    monkeypatch.setattr(nnls, "_BATCH_ENTRIES", 70 * r * r)
-    rng = np.random.default_rng(r)
-    U = torch.from_numpy(rng.random((20, r)))
-    U /= U.norm(dim=0)
-    Y = torch.from_numpy(rng.standard_normal((20, 200)))
-    X, solved = nnls.solve_columns(U.T @ U, U.T @ Y)
-    gradient = U.T @ (Y - U @ X)
-    assert solved.all()
-    assert (X >= 0).all()
-    assert (gradient <= 1e-12).all()
-    assert ((gradient * X).abs() <= 1e-12).all()
-
-
-def test_invalid_tensors_are_refused():
-    for bad in (torch.zeros(3), torch.zeros((0, 3)), torch.full((2, 2), torch.nan)):
-        with pytest.raises(InputError):
-            matrix.as_tensor(bad, "cpu")
-    with pytest.raises(TypeError):
-        matrix.as_tensor(torch.zeros((2, 2), dtype=torch.complex64), "cpu")
-    assert matrix.as_tensor(torch.ones((2, 2), dtype=torch.int64), "cpu").dtype == torch.float32
 
 
 def test_choice_of_the_device(monkeypatch):

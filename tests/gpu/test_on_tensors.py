@@ -1,4 +1,4 @@
-"""A torch tensor gives what an array gives: solvers, certificate, selection, abundances."""
+"""A torch tensor gives what an array gives: solvers and certificate."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,11 @@ import pytest
 from on_device import tensor, torch
 from selfdict import (
     FGNSR,
-    InputError,
     Problem,
     WorkingSet,
     certify,
     fast_gradient,
     mu_heuristic,
-    nnls,
-    spa,
     working_set,
 )
 from selfdict.datasets import make_mixtures
@@ -85,53 +82,6 @@ def test_certify_in_blocks(weights, monkeypatch):
     assert there.objective == pytest.approx(here.objective, rel=1e-12)
     # the room left for rounding depends on the order of sums
     assert there.dual_bound == pytest.approx(here.dual_bound, rel=1e-10)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_spa(dtype):
-    M, _ = problem(dtype)
-    np.testing.assert_array_equal(spa(tensor(M), 10), spa(M, 10))
-    M[:, 7] = M[:, 9]
-    with pytest.raises(InputError):
-        spa(tensor(M[:4]), 6)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    "columns", [[25, 60, 39, 36, 30], [25, 60, 25], [25, 5]], ids=["plain", "twice", "zero"]
-)
-def test_nnls(dtype, columns):
-    M, _ = problem(dtype)
-    U, T = M[:, columns], tensor(M)
-    H, kkt = nnls(U, T, return_kkt=True)
-    assert isinstance(H, torch.Tensor)
-    assert H.cpu().numpy().dtype == dtype
-    assert kkt.max() < (1e-6 if dtype == np.float32 else 1e-13)
-    np.testing.assert_allclose(
-        U @ H.cpu().numpy(), U @ nnls(U, M), atol=1e-5 if dtype == np.float32 else 1e-12
-    )
-    out = np.empty(H.shape)
-    assert nnls(tensor(U), T, out=out) is out
-    np.testing.assert_allclose(out, H.cpu().numpy(), atol=1e-6)
-    with pytest.raises(InputError):
-        nnls(U[:3], T)
-
-
-def test_columns_unsolved_by_pivoting_are_solved_on_the_cpu(monkeypatch):
-    from selfdict.gpu import nnls as kernel
-
-    M, _ = problem(np.float64)
-    U = M[:, [25, 60, 39]]
-
-    solve = kernel.solve_columns
-
-    def lazy(G, C):
-        X, solved = solve(G, C)
-        solved[1::2] = False
-        return X * solved, solved
-
-    monkeypatch.setattr(kernel, "solve_columns", lazy)
-    np.testing.assert_allclose(nnls(U, tensor(M)).cpu().numpy(), nnls(U, M), atol=1e-12)
 
 
 def test_estimator_falls_back_to_the_cpu(monkeypatch):

@@ -124,16 +124,6 @@ def test_reductions_keep_smooth():
     assert solution.objective >= whole.dual_bound
 
 
-def test_the_unit_of_the_data_does_not_matter():
-    M, mu = alike(60)
-    plain = WorkingSet(tol=1e-8).solve(Problem(M, mu, smooth=mu))
-    unit = 2.0**-240
-    scaled = WorkingSet(tol=1e-8).solve(Problem(unit * M, unit**2 * mu, smooth=unit**2 * mu))
-    np.testing.assert_array_equal(scaled.diagonal, plain.diagonal)
-    assert scaled.problem.smooth == unit**2 * mu
-    assert scaled.objective == plain.objective * unit**2
-
-
 def test_estimator_takes_smooth_relative_to_mu():
     M, _ = alike(200)
     model = FGNSR(4, smooth=0.5).fit(M.T)

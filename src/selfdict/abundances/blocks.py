@@ -9,27 +9,20 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, all_finite, as_matrix
-from selfdict.compute.scaling import (
-    column_exponents,
-    times_power_of_two,
-    times_powers_of_two,
-    unusual_exponent,
-)
+from selfdict._validation import Array, as_floats, as_matrix, check_columns
 from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.active_set import active_set
 from selfdict.kernels.columns import dense_columns, squared_norms
 
-# With Σx = 1, the exponent of the largest entry of y: more than the 53 digits of float64.
-_FAR_EXPONENT = 60
+# With Σx = 1, the largest entry of y: further away than float64 has digits, the solution is that
+# for a point infinitely far away in the same direction.
+_FAR = 2.0**60
 
 
 class ColumnSolver:
-    """Solve min ‖y − R x‖ over x ≥ 0 for y = 2⁻ᵉ Pᵀm + offset and many columns m."""
+    """Solve min ‖y − R x‖ over x ≥ 0 for y = Pᵀm + offset and many columns m."""
 
-    def __init__(
-        self, R: Array, P: Array | None, offset: Array, *, simplex: bool, unit: int = 0
-    ) -> None:
+    def __init__(self, R: Array, P: Array | None, offset: Array, *, simplex: bool) -> None:
         # R (q, r) has columns that are zero or of norm about one.
         self.Rt = np.ascontiguousarray(R.T)
         self.G = R.T @ R
@@ -39,11 +32,6 @@ class ColumnSolver:
             self.P = np.ascontiguousarray(P)
         self.offset = offset
         self.simplex = simplex  # whether Σx = 1 must hold
-        self.unit = unit  # the exponent e, of the power of two that the dictionary was divided by
-        # The largest entry of y that is solved as it is.
-        self.limit = 2.0**200
-        if simplex:
-            self.limit = 2.0**_FAR_EXPONENT
         # A zero column gets the coefficient zero, and does not make R ill-conditioned.
         nonzero = R.any(axis=0)
         singular = np.linalg.svd(R[:, nonzero], compute_uv=False)
@@ -62,62 +50,36 @@ class ColumnSolver:
             self.shift = direction / direction.sum()
             self.guess -= np.outer(self.shift, self.guess.sum(axis=0))
 
-    def __call__(self, M: Array, H0: Array | None = None) -> tuple[Array, Array]:
-        """Return solutions (n, r) for the columns of M (m, n), and exponents (n,)."""
-        # Column j was divided by 2 to the power exponents[j]: by 2ᵉ, or by another power if squares
-        # of its entries would leave the range. Without Σx = 1 the solution is divided by the same.
-        # Entries that are positive in H0 (r, n) are free at first.
-        exponents = np.full(M.shape[1], self.unit)
-        Y = self._right_hand_sides(M, exponents)
-        # Tested on Y, which is smaller than M: NaN and infinity in M, or an overflow, show there.
-        largest = np.abs(Y).max(axis=0)
-        unusual = np.flatnonzero(~((largest > 2.0**-200) & (largest < self.limit)))
-        if unusual.size:
-            columns = M[:, unusual]
-            if not all_finite(columns):
-                raise InputError("M contains NaN or infinity")
-            if self.simplex:
-                solved = self._far_columns(columns)
-            else:
-                powers = column_exponents(columns)
-                solved = self._right_hand_sides(columns, powers), powers
-            Y[:, unusual], exponents[unusual] = solved
+    def __call__(self, M: Array, H0: Array | None = None) -> Array:
+        """Return solutions (n, r) for the columns of M (m, n); where H0 is positive, they start."""
+        Y = self._right_hand_sides(M)
+        if self.simplex:
+            Y /= np.maximum(np.abs(Y).max(axis=0) / _FAR, 1.0)
         warm = H0 is not None
         if H0 is None:
             X = np.empty((M.shape[1], len(self.Rt)))
         else:
             X = np.array(H0.T, dtype=np.float64, order="C")
         active_set(self.Rt, self.G, self.guess, self.shift, Y, X, self.simplex, self.stable, warm)
-        return X, exponents
+        return X
 
-    def _far_columns(self, M: Array) -> tuple[Array, Array]:
-        """Return right-hand sides for columns far from all endmembers, and their exponents."""
-        # A column that is further away than float64 has digits has the solution of an infinitely
-        # far one in its direction. Nearer to the limit, Σx = 1 is not lost in rounding errors.
-        beyond = column_exponents(M) - self.unit
-        exponents = self.unit + np.maximum(beyond - 200, 0)  # so that nothing overflows
-        Y = self._right_hand_sides(M, exponents)
-        beyond = np.maximum(column_exponents(Y) - _FAR_EXPONENT, 0)
-        return times_powers_of_two(Y, -beyond), exponents + beyond
-
-    def _right_hand_sides(self, M: Array, exponents: Array) -> Array:
-        """Return the columns y for the columns of M divided by powers of two."""
-        offset = self.offset[:, None]
-        if exponents.any():
-            M = times_powers_of_two(M, -exponents)
-            offset = times_powers_of_two(offset, self.unit - exponents)
+    def _right_hand_sides(self, M: Array) -> Array:
+        """Return the columns y for the columns of M."""
         if self.P is None:
             Y = np.array(dense_columns(M, slice(None)), order="C")
         elif issparse(M):
             Y = np.ascontiguousarray((M.T @ self.P).T)
         else:
             Y = self.P.T @ M
-        Y += offset
+        Y += self.offset[:, None]
         return Y
 
 
 def for_blocks(task: Callable[[slice, Array], Any], M: Array, block: int | None) -> None:
-    """Call ``task(columns, M[:, columns])`` for blocks of columns in float64, on threads."""
+    """Call ``task(columns, M[:, columns])`` for blocks of columns in float64, on threads.
+
+    Here, where they are read, the values of M are checked.
+    """
     n = M.shape[1]
     if block is not None and (not isinstance(block, Integral) or block < 1):
         raise InputError(f"block must be a number of columns, at least 1, got {block!r}")
@@ -126,14 +88,13 @@ def for_blocks(task: Callable[[slice, Array], Any], M: Array, block: int | None)
 
     def on_slice(start: int, stop: int) -> None:
         columns = slice(start, stop)
-        # NaN and infinity raise an error later: no warnings on the way.
-        with np.errstate(invalid="ignore", over="ignore"):
-            part = M[:, columns]
-            if issparse(M):
-                part = part.astype(np.float64)
-            else:
-                part = np.asarray(part, dtype=np.float64)
-            task(columns, part)
+        part = M[:, columns]
+        check_columns(part)
+        if issparse(M):
+            part = part.astype(np.float64)
+        else:
+            part = np.asarray(part, dtype=np.float64)
+        task(columns, part)
 
     with single_threaded_blas():
         for_slices(on_slice, n, block)
@@ -152,7 +113,7 @@ def _default_block(M: Array) -> int:
 def check_pair(U: ArrayLike, M: ArrayLike) -> tuple[Array, Array, type]:
     """Return U in float64, M without reading it, and the dtype of what is computed from them."""
     U = as_matrix(U, "U")
-    M = as_matrix(M, finite=False, sparse=True)
+    M = as_floats(M, sparse=True)
     if U.shape[0] != M.shape[0]:
         raise InputError(f"U and M must have equally many rows, got shapes {U.shape} and {M.shape}")
     return np.asarray(U, dtype=np.float64), M, np.result_type(U.dtype, M.dtype).type
@@ -162,23 +123,10 @@ def check_start(H0: ArrayLike | None, shape: tuple[int, int]) -> Array | None:
     """Return the start as a matrix of the given shape, or None."""
     if H0 is None:
         return None
-    H0 = as_matrix(H0, "H0", finite=False)
+    H0 = as_floats(H0, "H0")
     if H0.shape != shape:
         raise InputError(f"H0 must have shape {shape}, got {H0.shape}")
     return H0
-
-
-def check_range(sizes: list[tuple[float, float]], dtype: np.dtype[Any]) -> None:
-    """Raise if a dtype cannot represent coefficients, given the largest of each block."""
-    solved = max((size[0] for size in sizes), default=0.0)
-    largest = max((size[1] for size in sizes), default=0.0)
-    limits = np.finfo(dtype)
-    too_small = solved > 0 and largest < float(limits.smallest_subnormal)
-    if too_small or largest > float(limits.max):
-        raise InputError(
-            f"the coefficients leave the range of {dtype}, got {largest:.1g} as the largest one; "
-            "scale U or M"
-        )
 
 
 def check_out(out: Array | None, shape: tuple[int, int], dtype: type) -> Array:
@@ -222,23 +170,17 @@ def column_residuals(
     array([0., 3.])
     """
     U, M, _ = check_pair(U, M)
-    H = as_matrix(H, "H", finite=False)
+    H = as_floats(H, "H")
     if H.shape != (U.shape[1], M.shape[1]):
         raise InputError(f"H must have shape {(U.shape[1], M.shape[1])}, got {H.shape}")
     norms = np.empty(M.shape[1])
 
     def task(columns: slice, m: Array) -> None:
-        h = H[:, columns]
-        squares = _squares(U, m, h)
-        norms[columns] = np.sqrt(squares)
-        # Squares that have left the range, or lost digits below it; zero is such a one, too.
-        unusual = np.flatnonzero(~((squares > 2.0**-900) & (squares < np.inf)))
-        if unusual.size:
-            norms[columns][unusual] = _scaled_norms(U, m[:, unusual], h[:, unusual])
+        norms[columns] = np.sqrt(_squares(U, m, H[:, columns]))
 
     for_blocks(task, M, block)
     if not np.isfinite(norms).all():
-        raise InputError("M or H contains NaN or infinity, or values too large to compute with")
+        raise InputError("H contains NaN, infinity or values too large to compute with")
     return norms
 
 
@@ -249,24 +191,6 @@ def _squares(U: Array, M: Any, H: Array) -> Array:
     residual = M - U @ H
     squares: Array = np.einsum("ij,ij->j", residual, residual)
     return squares
-
-
-def _scaled_norms(U: Array, M: Any, H: Array) -> Array:
-    """Return ‖m_j − U h_j‖ of columns of any size."""
-    # Divided by powers of two, so that the largest of all entries of a column and of what is
-    # subtracted from it is about one.
-    atoms = unusual_exponent(U)
-    parts = column_exponents(H) + atoms
-    exponents = np.maximum(column_exponents(M), parts)
-    U = times_power_of_two(U, -atoms)
-    M = times_powers_of_two(dense_columns(M, slice(None)), -exponents)
-    H = times_powers_of_two(H.astype(np.float64), atoms - exponents)
-    residual = M - U @ H
-    # A residual may be much smaller than what it is the difference of.
-    further = column_exponents(residual)
-    residual = times_powers_of_two(residual, -further)
-    squares = np.einsum("ij,ij->j", residual, residual)
-    return times_powers_of_two(np.sqrt(squares), exponents + further)
 
 
 def _sparse_squares(U: Array, M: Any, H: Array) -> Array:

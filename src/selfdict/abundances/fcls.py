@@ -12,16 +12,10 @@ from selfdict.abundances.blocks import (
     ColumnSolver,
     check_out,
     check_pair,
-    check_range,
     check_start,
     for_blocks,
 )
 from selfdict.abundances.nnls import nnls
-from selfdict.compute.scaling import (
-    times_power_of_two,
-    times_powers_of_two,
-    unusual_exponent,
-)
 from selfdict.kernels.columns import squared_norms
 
 
@@ -118,19 +112,17 @@ def fcls(
         U = np.column_stack([U, np.zeros(len(U))])
         if H0 is not None:
             H0 = np.vstack([H0, 1.0 - H0.sum(axis=0)])
-    unit = unusual_exponent(U)
-    U = times_power_of_two(U, -unit)
-    solver = _solver(U, unit)
+    solver = _solver(U)
     kkt = np.zeros(M.shape[1])
 
     def task(columns: slice, m: Array) -> None:
         start = None
         if H0 is not None:
             start = H0[:, columns]
-        X, exponents = solver(m, start)
+        X = solver(m, start)
         H[:, columns] = X[:, :r].T
         if return_kkt:
-            kkt[columns] = _kkt_residuals(U, m, X.T, exponents, unit)
+            kkt[columns] = _kkt_residuals(U, m, X.T)
 
     for_blocks(task, M, block)
     if return_kkt:
@@ -138,8 +130,8 @@ def fcls(
     return H
 
 
-def _solver(U: Array, unit: int) -> ColumnSolver:
-    """Return the solver for 2⁻ᵉU with one endmember subtracted and a row of ones below."""
+def _solver(U: Array) -> ColumnSolver:
+    """Return the solver for U with one endmember subtracted and a row of ones below."""
     # The endmember in the middle. The mean itself would not do: if all endmembers are equal, it
     # differs from them by rounding.
     origin = U[:, np.linalg.norm(U - U.mean(axis=1, keepdims=True), axis=0).argmin()]
@@ -150,22 +142,16 @@ def _solver(U: Array, unit: int) -> ColumnSolver:
     Q, R = np.linalg.qr(np.vstack([centred / scale, np.ones(U.shape[1])]))
     # The right-hand side (m − origin) / scale with a one below, reduced by Qᵀ: Pᵀm + offset.
     P = Q[:-1] / scale
-    return ColumnSolver(R, P, Q[-1] - origin @ P, simplex=True, unit=unit)
+    return ColumnSolver(R, P, Q[-1] - origin @ P, simplex=True)
 
 
-def _kkt_residuals(U: Array, M: Array, H: Array, exponents: Array, unit: int) -> Array:
-    """Return the violations that :func:`fcls` documents, one per column, for 2⁻ᵉU."""
-    fitted = U @ H
-    lengths = np.linalg.norm(U, axis=0).max()
-    largest = lengths
-    if exponents.any():
-        M = times_powers_of_two(M, -exponents)
-        fitted = times_powers_of_two(fitted, unit - exponents)
-        lengths = times_powers_of_two(lengths, unit - exponents)
-    G = U.T @ (M - fitted)
+def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:
+    """Return the violations that :func:`fcls` documents, one per column."""
+    largest = np.linalg.norm(U, axis=0).max()
+    G = U.T @ (M - U @ H)
     G -= (G * H).sum(axis=0)  # λ, since the abundances sum to one
     violation = np.where(H > 0, np.abs(G), np.maximum(G, 0.0))
-    size = largest * (lengths + np.sqrt(squared_norms(M)))
+    size = largest * (largest + np.sqrt(squared_norms(M)))
     residuals: Array = violation.max(axis=0) / np.where(size > 0, size, 1.0)
     return residuals
 
@@ -204,39 +190,30 @@ def soft_sum(U: ArrayLike, M: ArrayLike, stiffness: float) -> Array:
     if math.isinf(stiffness):
         return fcls(U, M)
     U, M, dtype = check_pair(U, M)
-    unit = unusual_exponent(U)
-    U = times_power_of_two(U, -unit)
     norms = np.linalg.norm(U, axis=0)
     if not norms.any():
         raise InputError("U must not be zero")
     # Powers of two bring the columns to about the same length, which changes no digit.
     scale = np.exp2(np.round(np.log2(norms, out=np.zeros_like(norms), where=norms > 0)))
-    solver = _soft_solver(U, scale, math.sqrt(stiffness) * norms.max(), unit)
+    solver = _soft_solver(U, scale, math.sqrt(stiffness) * norms.max())
     H: Array = np.empty((U.shape[1], M.shape[1]), dtype=dtype)
-    sizes: list[tuple[float, float]] = []
 
     def task(columns: slice, m: Array) -> None:
-        X, exponents = solver(m)
-        X /= scale
-        if (exponents != unit).any():
-            X = times_powers_of_two(X.T, exponents - unit).T
-        sizes.append((float(X.max()), float(X.max())))
-        H[:, columns] = X.T
+        H[:, columns] = (solver(m) / scale).T
 
     for_blocks(task, M, None)
-    check_range(sizes, H.dtype)
     return H
 
 
-def _soft_solver(U: Array, scale: Array, row: float, unit: int) -> ColumnSolver:
+def _soft_solver(U: Array, scale: Array, row: float) -> ColumnSolver:
     """Return the solver for U / scale with a row of constants below U and below every pixel."""
     stacked = np.vstack([U, np.full(U.shape[1], row)]) / scale
     Q, R = np.linalg.qr(stacked)
-    solver = ColumnSolver(R, Q[:-1], row * Q[-1], simplex=False, unit=unit)
+    solver = ColumnSolver(R, Q[:-1], row * Q[-1], simplex=False)
     # Up to this condition number, the reduction by QR leaves ten digits.
     if solver.condition <= 1e5:
         return solver
     pad = np.eye(len(U), len(stacked))
     offset = np.zeros(len(stacked))
     offset[-1] = row
-    return ColumnSolver(stacked, pad, offset, simplex=False, unit=unit)
+    return ColumnSolver(stacked, pad, offset, simplex=False)

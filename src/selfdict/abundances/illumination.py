@@ -29,16 +29,10 @@ from scipy.sparse import issparse
 from scipy.stats import chi2
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_matrix
+from selfdict._validation import Array, as_floats, as_matrix
 from selfdict.abundances.fcls import soft_sum
 from selfdict.abundances.nnls import nnls
 from selfdict.abundances.uncertainty import inverses_of_patterns
-from selfdict.compute.scaling import (
-    times_power_of_two,
-    times_powers_of_two,
-    unusual_column_exponents,
-    unusual_exponent,
-)
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
 
@@ -100,8 +94,8 @@ class Illumination:
             How many pixels each column stands for.
         """
         U = as_matrix(U, "U")
-        M = as_matrix(M, finite=False, sparse=True)
-        if not squared_norms(times_powers_of_two(U, -unusual_column_exponents(U))).all():
+        M = as_floats(M, sparse=True)
+        if not U.any(axis=0).all():
             raise InputError("shares are relative to spectra; U has a spectrum of zeros")
         if sample_weight is None:
             sample_weight = np.ones(M.shape[1])
@@ -134,7 +128,7 @@ class Illumination:
 
         A pixel of zeros has coefficients of zero.
         """
-        M = as_matrix(M, finite=False, sparse=True)
+        M = as_floats(M, sparse=True)
         H = soft_sum(self.spectra, M, self.stiffness)
         H[:, _zero_columns(M)] = 0.0
         return H
@@ -155,7 +149,7 @@ def _typical_factors(U: Array, H: Array, weight: Array) -> Array:
     # That is the brightness for which the sums of the coefficients have the median one, over the
     # pixels that are nearly pure in the spectrum. The sums depend on all factors: they are found by
     # repetition.
-    lengths = _lengths(U)
+    lengths = np.sqrt(squared_norms(U))
     looks_pure = _parts(H * lengths[:, None]) >= _PURITY
     factors = np.ones(len(lengths))
     for k, pure in enumerate(looks_pure):
@@ -175,27 +169,16 @@ def _typical_factors(U: Array, H: Array, weight: Array) -> Array:
 
 def _parts(H: Array) -> Array:
     """Return coefficients divided by their sums; zeros stay."""
-    largest = H.max(axis=0)
-    H = H / np.where(largest > 0, largest, 1.0)
     total = H.sum(axis=0)
     return np.asarray(H / np.where(total > 0, total, 1.0))
-
-
-def _lengths(U: Array) -> Array:
-    """Return the lengths of columns of any unit, in float64."""
-    exponents = unusual_column_exponents(U)
-    scaled = times_powers_of_two(U.astype(np.float64), -exponents)
-    return np.asarray(times_powers_of_two(np.sqrt(squared_norms(scaled)), exponents))
 
 
 def _noise_and_spread(U: Array, M: Any, H: Array, weight: Array) -> tuple[float, float]:
     """Return σ in units of the longest spectrum, and σ_b."""
     r = U.shape[1]
     sample = evenly(np.flatnonzero(H.any(axis=0)), min(_SAMPLE, _ENTRIES // r**3))
-    exponent = unusual_exponent(U)
-    U = times_power_of_two(U.astype(np.float64), -exponent)
     unit = float(np.sqrt(squared_norms(U).max()))
-    U /= unit
+    U = U.astype(np.float64) / unit
     H = H[:, sample].astype(np.float64)
     weight = weight[sample]
     present = H > 0
@@ -205,7 +188,7 @@ def _noise_and_spread(U: Array, M: Any, H: Array, weight: Array) -> tuple[float,
     if not told.size:
         return 0.0, 0.0
     columns = dense_columns(M, sample[told]).astype(np.float64)
-    residuals = times_power_of_two(columns, -exponent) / unit - U @ H[:, told]
+    residuals = columns / unit - U @ H[:, told]
     noise = _noise(residuals, len(U) - present[:, told].sum(axis=0), weight[told])
     variances = noise * _variances_of_sums(U, present)
     deviations = (H.sum(axis=0) - 1) ** 2

@@ -12,13 +12,10 @@ from selfdict.abundances.blocks import (
     ColumnSolver,
     check_out,
     check_pair,
-    check_range,
     check_start,
     for_blocks,
 )
 from selfdict.compute.deadline import Deadline
-from selfdict.compute.device import choose_device, is_tensor, to_device, to_numpy
-from selfdict.compute.scaling import times_powers_of_two, unusual_column_exponents
 from selfdict.kernels.columns import dense_columns, squared_norms
 
 _FEW = 32  # columns that are tried first
@@ -37,7 +34,6 @@ def nnls(
     out: Array | None = ...,
     block: int | None = ...,
     return_kkt: Literal[False] = ...,
-    device: Any = ...,
 ) -> Array: ...
 @overload
 def nnls(
@@ -48,7 +44,6 @@ def nnls(
     out: Array | None = ...,
     block: int | None = ...,
     return_kkt: Literal[True],
-    device: Any = ...,
 ) -> tuple[Array, Array]: ...
 def nnls(
     U: ArrayLike,
@@ -58,7 +53,6 @@ def nnls(
     out: Array | None = None,
     block: int | None = None,
     return_kkt: bool = False,
-    device: Any = None,
 ) -> Array | tuple[Array, Array]:
     """Return the H ≥ 0 that minimises ‖M − U H‖_F. Each column is solved exactly.
 
@@ -78,24 +72,15 @@ def nnls(
         How many columns a thread reads at a time; by default about 2 MiB of float64.
     return_kkt : bool
         Whether to return the KKT residuals as well.
-    device : {None, "cpu", "cuda"}, optional
-        The device; see :doc:`/large-data`. ``H0`` and ``block`` are not used on a GPU.
 
     Returns
     -------
     H : (r, n) ndarray
         float32 if U and M are both float32 (or smaller), else float64. The computation is in
-        float64. If M is a torch tensor and ``out`` is not given, H is a tensor on the same
-        device.
+        float64.
     kkt : (n,) ndarray of float64
         Only with ``return_kkt``. For column j the largest violation, over i, of g_i ≤ 0 and, where
         h_i > 0, of g_i = 0, with g = Uᵀ(m_j − U h_j) for the h_j returned, in units of ‖u_i‖ ‖m_j‖.
-
-    Raises
-    ------
-    InputError
-        If the dtype of H cannot represent the coefficients, as with U and M of very different
-        units.
 
     Notes
     -----
@@ -115,108 +100,39 @@ def nnls(
     array([[2. , 0. ],
            [1. , 1.5]])
     """
-    device = choose_device(device, M)
-    if device is not None:
-        on_device: Array = _on_device(to_numpy(U), M, out, return_kkt, device)
-        return on_device
     U, M, dtype = check_pair(U, M)
     shape = (U.shape[1], M.shape[1])
     H0 = check_start(H0, shape)
     H = check_out(out, shape, dtype)
-    scaled = _ScaledDictionary(U)
+    # Powers of two bring the columns to norms of about one, which changes no digit.
+    norms = np.linalg.norm(U, axis=0)
+    scale = np.exp2(np.round(np.log2(norms, out=np.zeros_like(norms), where=norms > 0)))
+    solver = _solver(U / scale)
     kkt = np.zeros(M.shape[1])
-    sizes: list[tuple[float, float]] = []
 
     def task(columns: slice, m: Array) -> None:
         start = None
         if H0 is not None:
             start = H0[:, columns]
-        X, exponents = scaled.solver(m, start)
-        coefficients = scaled.coefficients(X, exponents)
-        # Ordinary columns and float64 cannot leave the range.
-        if H.dtype != np.float64 or exponents.any() or scaled.exponents.any():
-            sizes.append((float(X.max()), float(coefficients.max())))
-        H[:, columns] = coefficients.T
+        H[:, columns] = (solver(m, start) / scale).T
         if return_kkt:  # of H as it is returned, maybe in float32
-            kkt[columns] = scaled.kkt_residuals(m, H[:, columns], exponents)
+            kkt[columns] = _kkt_residuals(U, m, H[:, columns])
 
     for_blocks(task, M, block)
-    check_range(sizes, H.dtype)
     if return_kkt:
         return H, kkt
     return H
 
 
-class _ScaledDictionary:
-    """The columns of U scaled by powers of two, which is exact, and their solver."""
-
-    def __init__(self, U: Array) -> None:
-        # First step: columns of unusual size are brought near one.
-        self.exponents = unusual_column_exponents(U)
-        self.U = U
-        if self.exponents.any():
-            self.U = times_powers_of_two(U, -self.exponents)
-        norms = np.linalg.norm(self.U, axis=0)
-        exponents = np.log2(norms, out=np.zeros_like(norms), where=norms > 0)
-        # Second step: to norms of about one.
-        self.scale = np.exp2(np.round(exponents))
-        self.unit = self.U / self.scale
-        Q, R = np.linalg.qr(self.unit)
-        R[:, norms == 0] = 0.0
-        self.solver = ColumnSolver(R, Q, np.zeros(len(R)), simplex=False)
-        # Up to this condition number, the reduction by QR leaves ten digits.
-        if self.solver.condition > 1e5:
-            self.solver = ColumnSolver(self.unit, None, np.zeros(len(U)), simplex=False)
-
-    def coefficients(self, X: Array, exponents: Array) -> Array:
-        """Return solutions (n, r) for ``unit`` and scaled columns as those for U and M itself."""
-        H: Array = X / self.scale
-        if exponents.any() or self.exponents.any():
-            H = times_powers_of_two(H, exponents[:, None] - self.exponents)
-        return H
-
-    def kkt_residuals(self, M: Array, H: Array, exponents: Array) -> Array:
-        """Return the violations that :func:`nnls` documents, which have no unit."""
-        if exponents.any() or self.exponents.any():
-            M = times_powers_of_two(M, -exponents)
-            H = times_powers_of_two(H.astype(np.float64), self.exponents[:, None] - exponents)
-        return _kkt_residuals(self.U, M, H)
-
-
-def _on_device(U: ArrayLike, M: Any, out: Array | None, return_kkt: bool, device: Any) -> Any:
-    """Solve on a device; the CPU solves what is ill-conditioned."""
-    from selfdict.gpu.matrix import as_tensor
-    from selfdict.gpu.nnls import solve_columns
-
-    data = as_tensor(M, device)
-    # One column is enough for the checks and the dtype: M is not copied to the host.
-    U, _, dtype = check_pair(U, to_numpy(data[:, :1]))
-    scaled = _ScaledDictionary(U)
-    solver = scaled.solver
-    C = to_device(scaled.unit, device).T @ data.double()
-    largest = float(C.abs().max())
-    ordinary = 2.0**-200 < largest < 2.0**200 and not scaled.exponents.any()
-    if not ordinary or solver.stable or not solver.G.diagonal().all():
-        # The factorisation on the device needs a well-conditioned dictionary without zero columns,
-        # and data whose squares stay inside the range.
-        H = nnls(U, to_numpy(data))
-    else:
-        X, solved = solve_columns(to_device(solver.G, device), C)
-        H = to_numpy(X) / scaled.scale[:, None]
-        unsolved = np.flatnonzero(~to_numpy(solved))
-        if unsolved.size:
-            H[:, unsolved] = nnls(U, to_numpy(data[:, to_device(unsolved, device)]))
-    H = H.astype(dtype)
-    result: Any = H
-    if out is not None:
-        result = check_out(out, H.shape, dtype)
-        result[...] = H
-    elif is_tensor(M):
-        result = to_device(H, device)
-    if return_kkt:
-        columns = to_numpy(data).astype(np.float64)
-        return result, scaled.kkt_residuals(columns, H, unusual_column_exponents(columns))
-    return result
+def _solver(U: Array) -> ColumnSolver:
+    """Return the solver for columns that are zero or of norm about one."""
+    Q, R = np.linalg.qr(U)
+    R[:, ~U.any(axis=0)] = 0.0
+    solver = ColumnSolver(R, Q, np.zeros(len(R)), simplex=False)
+    # Up to this condition number, the reduction by QR leaves ten digits.
+    if solver.condition <= 1e5:
+        return solver
+    return ColumnSolver(U, None, np.zeros(len(U)), simplex=False)
 
 
 def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:

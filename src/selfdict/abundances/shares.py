@@ -11,7 +11,6 @@ from selfdict.abundances.blocks import column_residuals
 from selfdict.abundances.illumination import Illumination
 from selfdict.abundances.nnls import nnls
 from selfdict.abundances.uncertainty import Variability, standard_errors
-from selfdict.compute.scaling import times_powers_of_two, unusual_column_exponents
 from selfdict.kernels.columns import squared_norms
 
 
@@ -135,8 +134,6 @@ def unit_shares(U: ArrayLike, M: ArrayLike) -> Array:
 def unit_columns(U: ArrayLike) -> Array:
     """Return spectra (m, r) scaled to length one."""
     U = as_matrix(U, "U")
-    # Directions have no unit: columns of any size are brought near one.
-    U = times_powers_of_two(U, -unusual_column_exponents(U))
     norms = np.sqrt(squared_norms(U))
     if (norms == 0).any():
         zero = int(np.flatnonzero(norms == 0)[0])
@@ -146,10 +143,6 @@ def unit_columns(U: ArrayLike) -> Array:
 
 def as_shares(H: Array) -> Array:
     """Return coefficients (r, n) divided by their sums; columns of zeros stay."""
-    with np.errstate(over="ignore"):
-        total = H.sum(axis=0)
-    if np.isinf(total).any():
-        H = times_powers_of_two(H, -unusual_column_exponents(H))
-        total = H.sum(axis=0)
+    total = H.sum(axis=0)
     total[total == 0] = 1.0
     return np.asarray(H / total)

@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_matrix, as_vector
-from selfdict.compute.scaling import times_power_of_two, unusual_exponent
+from selfdict._validation import Array, as_coefficients, as_matrix, as_vector
 from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 
@@ -110,7 +109,7 @@ def standard_errors(
     [[0.071], [0.071]]
     """
     U = as_matrix(U, "U")
-    H = as_matrix(H, "H")
+    H = as_coefficients(H, "H")
     r = U.shape[1]
     if H.shape[0] != r:
         raise InputError(f"H must have one row per endmember, {r}, got {H.shape[0]}")
@@ -123,10 +122,7 @@ def standard_errors(
         raise InputError(f"the variability is that of {len(variability.traces)} spectra, got {r}")
     if H.min() < 0:
         raise InputError(f"H must not be negative, got {H.min():.3g}")
-    # in units of the largest spectrum: squares of any data stay inside the range
-    exponent = unusual_exponent(U)
-    U = times_power_of_two(U, -exponent)
-    norms = times_power_of_two(norms, -exponent)
+    # in units of the largest spectrum
     unit = float(np.sqrt(squared_norms(U).max()))
     if unit == 0:
         raise InputError("U must not be zero")
@@ -134,20 +130,18 @@ def standard_errors(
         kind = "fcls"
         stiffness = 0.0
     model = _ErrorModel.of(U.astype(np.float64) / unit, kind, variability, stiffness, spread)
-    # the largest coefficient first: the sum of large ones may leave the range
-    largest = H.max(axis=0).astype(np.float64)
+    # the sums of the coefficients, which are divided by them
+    sums = H.sum(axis=0, dtype=np.float64)
     result = np.full(H.shape, np.nan)
-    fitted = np.flatnonzero(largest > 0)
+    fitted = np.flatnonzero(sums > 0)
 
     def task(start: int, stop: int) -> None:
         columns = fitted[start:stop]
-        parts = H[:, columns].T / largest[columns, None]
-        total = parts.sum(axis=1)
-        # the sum of the coefficients, which are divided by it
-        sums = largest[columns] * total
-        errors = model.errors(parts / total[:, None], norms[columns] / sums / unit, sums)
+        total = sums[columns]
+        parts = H[:, columns].T / total[:, None]
+        errors = model.errors(parts, norms[columns] / total / unit, total)
         if kind == "nnls":
-            errors *= sums[:, None]
+            errors *= total[:, None]
         else:
             errors = np.minimum(errors, _LARGEST_SHARE_ERROR)
         result[:, columns] = errors.T

@@ -1,7 +1,6 @@
 """Where to compute: with the compiled code of the CPU, or with torch on a device."""
 
 import os
-import sys
 import warnings
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -9,7 +8,7 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict._optional import optional
-from selfdict._validation import is_sparse
+from selfdict._validation import is_sparse, is_tensor, refuse_gradient
 
 if TYPE_CHECKING:
     import torch
@@ -47,29 +46,6 @@ def choose_device(device: Device, *arrays: Any) -> "torch.device | None":
         missing = str(error)
     warnings.warn(f"device={name!r} falls back to the CPU: {missing}", RuntimeWarning, stacklevel=3)
     return None
-
-
-def is_tensor(array: Any) -> bool:
-    """Whether ``array`` is a torch tensor; torch is not imported to find out."""
-    torch: Any = sys.modules.get("torch")
-    return torch is not None and isinstance(array, torch.Tensor)
-
-
-def to_numpy(array: Any) -> Any:
-    """Return a tensor as a numpy array, and anything else as it is."""
-    if is_tensor(array):
-        refuse_gradient(array)
-        return array.cpu().numpy()
-    return array
-
-
-def refuse_gradient(tensor: Tensor) -> None:
-    """Raise an error for a tensor whose gradient is recorded, which would end here in silence."""
-    if tensor.requires_grad:
-        raise InputError(
-            "a tensor with requires_grad cannot be used: no gradient passes through this; pass "
-            "tensor.detach()"
-        )
 
 
 def to_device(array: Any, device: Device, dtype: Any = None) -> Tensor:

@@ -13,7 +13,6 @@ import scipy.linalg
 from scipy.sparse import issparse
 
 from selfdict._validation import Array
-from selfdict.compute.scaling import exponent_from_squares, times_power_of_two, unusual_exponent
 from selfdict.compute.threads import for_slices, n_threads, single_threaded_blas
 
 # the smaller side up to which all its eigenvectors are computed for the leading ones
@@ -94,12 +93,11 @@ def smaller_moments(M: Any) -> Array:
     """Return M Mᵀ or MᵀM in float64, whichever is smaller: they share all eigenvalues but zero."""
     if M.shape[0] > M.shape[1]:
         M = M.T
-    with np.errstate(over="ignore", invalid="ignore"):
-        if issparse(M):
-            # products in single precision would be those of other data
-            M = M.astype(np.float64)
-            return np.asarray((M @ M.T).toarray())
-        return second_moments(M)
+    if issparse(M):
+        # products in single precision would be those of other data
+        M = M.astype(np.float64)
+        return np.asarray((M @ M.T).toarray())
+    return second_moments(M)
 
 
 def leading_directions(M: Any, q: int, max_eigenvectors: int = MAX_EIGENVECTORS) -> Array:
@@ -108,14 +106,8 @@ def leading_directions(M: Any, q: int, max_eigenvectors: int = MAX_EIGENVECTORS)
     # several threads would round in another order
     with single_threaded_blas():
         if min(m, n) > max_eigenvectors:
-            M = times_power_of_two(M, -unusual_exponent(M)).astype(np.float64)
-            return _by_iteration(M, q)
-        moments = smaller_moments(M)
-        exponent = exponent_from_squares(M, np.trace(moments))
-        if exponent != 0:  # squares have left the range; directions have no unit
-            M = times_power_of_two(M, -exponent)
-            moments = smaller_moments(M)
-        vectors: Array = np.linalg.eigh(moments)[1][:, ::-1][:, :q]
+            return _by_iteration(M.astype(np.float64), q)
+        vectors: Array = np.linalg.eigh(smaller_moments(M))[1][:, ::-1][:, :q]
         if m <= n:
             return vectors
         return _orthonormal(_product(M, vectors), q)

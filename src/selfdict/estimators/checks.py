@@ -7,8 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from selfdict._errors import warn_caller
-from selfdict._validation import Array
-from selfdict.compute.device import to_numpy
+from selfdict._validation import Array, to_numpy
 from selfdict.kernels.columns import dense_columns
 
 # part of a feature's standard deviation below which its mean counts as zero

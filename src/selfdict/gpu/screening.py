@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from selfdict._optional import optional
-from selfdict._validation import Array
-from selfdict.compute.device import Device, Tensor, has_triton, is_tensor, to_device
+from selfdict._validation import Array, is_tensor
+from selfdict.compute.device import Device, Tensor, has_triton, to_device
 
 # Entries of the product that are computed at a time: 1 GiB of float64.
 _SCREENING_BLOCK_ENTRIES = 1 << 27

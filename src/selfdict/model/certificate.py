@@ -26,7 +26,6 @@ from selfdict.model.objective import (
     weighted_trace,
 )
 from selfdict.model.problem import Problem
-from selfdict.model.rescaling import Rescaling
 from selfdict.model.score_bounds import DECIDED
 from selfdict.model.screening import summation_depth
 from selfdict.model.solution import Solution, consistent_bound
@@ -86,17 +85,6 @@ def with_certificate(solution: Solution, device: Device = None) -> Solution:
     where = choose_device(device)
     if device is None:
         where = problem.data_device
-    rescaling = Rescaling.of(problem)
-    if rescaling is not None:
-        scaled = rescaling.scaled(problem)
-        point = rescaling.scaled_start(solution)
-        point = replace(point, problem=scaled)
-        return rescaling.undo(_certified(point, scaled, where), problem)
-    return _certified(solution, problem, where)
-
-
-def _certified(solution: Solution, problem: Problem, device: Device) -> Solution:
-    """Return a solution with its objective and bound, for a problem in an ordinary unit."""
     # everything below is float64, whatever the dtype of the data: a bound that rounding could
     # lift above the optimum would prove nothing; BLAS on several threads rounds in another order
     with single_threaded_blas():
@@ -104,8 +92,8 @@ def _certified(solution: Solution, problem: Problem, device: Device) -> Solution
             sparse = sparse_residual(problem.M, solution)
             terms = sparse_terms(problem, sparse)
         else:
-            R = residual(problem.M, solution, problem.D, device)
-            terms = dense_terms(problem, R, device, use_bounds=True)
+            R = residual(problem.M, solution, problem.D, where)
+            terms = dense_terms(problem, R, where, use_bounds=True)
         if problem.epsilon is not None:
             return _constrained(solution, problem, terms)
         if problem.is_sparse:

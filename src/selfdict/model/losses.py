@@ -62,13 +62,6 @@ class Loss(ABC):
         """Raise an error if the loss does not match data of shape (m, n)."""
         return
 
-    def rescaled(self, factor: float) -> "Loss | None":
-        """Return the loss for data times ``factor``, whose values are factor² times as large.
-
-        None if there is no such loss, or if it is unknown: the data are then not rescaled.
-        """
-        return None
-
     # A quadratic loss is the squared loss for scaled data and scaled sample weights; the fastest
     # solvers need one.
 
@@ -106,9 +99,6 @@ class Squared(Loss):
 
     def conjugate(self, theta: Array) -> Array:
         return 0.5 * np.square(theta)
-
-    def rescaled(self, factor: float) -> Loss:
-        return self
 
     @property
     def quadratic(self) -> bool:
@@ -163,9 +153,6 @@ class Weighted(Loss):
         if self.pixel_variance is None:
             return self
         return Weighted(self.band_variance, np.asarray(self.pixel_variance)[columns])
-
-    def rescaled(self, factor: float) -> Loss:
-        return self
 
     def check_shape(self, m: int, n: int) -> None:
         self._bands(m, np.float64)
@@ -232,9 +219,6 @@ class Huber(Loss):
     @property
     def limit(self) -> float:
         return self.delta
-
-    def rescaled(self, factor: float) -> Loss:
-        return Huber(self.delta * factor)
 
     def value(self, R: Array) -> Array:
         psi = self.gradient(R)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_matrix, as_scalar, as_vector
+from selfdict._validation import Array, as_coefficients, as_scalar, as_vector
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.projection import project_rows
 
@@ -20,16 +20,11 @@ def column_norms(M: Array, dtype: Any = None) -> Array:
     Sums are taken in float64, block by block.
     """
     w = np.empty(M.shape[1], dtype=dtype or M.dtype)
-    with np.errstate(over="ignore"):
-        for a in range(0, M.shape[1], _BLOCK):
-            part = abs(M[:, a : a + _BLOCK])
-            if issparse(part):
-                part = part.astype(np.float64)  # scipy would sum up in the precision of the data
-            w[a : a + _BLOCK] = part.sum(axis=0, dtype=np.float64)
-    if np.isinf(w).any():
-        raise InputError(
-            f"the sums of columns overflow {w.dtype}; divide the data by its largest entry first"
-        )
+    for a in range(0, M.shape[1], _BLOCK):
+        part = abs(M[:, a : a + _BLOCK])
+        if issparse(part):
+            part = part.astype(np.float64)  # scipy would sum up in the precision of the data
+        w[a : a + _BLOCK] = part.sum(axis=0, dtype=np.float64)
     return w
 
 
@@ -70,7 +65,7 @@ def project_omega(
     >>> project_omega([[0.2, 0.9, 0.3]], [1.0, 1.0, 1.0], rows=[0])
     array([[0.55, 0.55, 0.3 ]])
     """
-    X = as_matrix(X, "X")
+    X = as_coefficients(X, "X")
     k, n = X.shape
     w = as_vector(w, n, "w", X.dtype)
     upper = as_scalar(upper, "upper")

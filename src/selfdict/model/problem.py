@@ -1,6 +1,5 @@
 """What a solver of model (6), or of its relatives, is asked: frozen, checked when it is made."""
 
-import math
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,17 +16,12 @@ from selfdict._validation import (
     as_matrix,
     as_scalar,
     as_vector,
-    check_factors,
-    largest_entry,
+    check_columns,
+    check_sizes,
+    is_tensor,
+    largest_size,
 )
-from selfdict.compute.device import Device, is_tensor, to_numpy
-from selfdict.compute.scaling import (
-    LARGEST_EXPONENT,
-    check_coefficients,
-    check_penalty,
-    check_range,
-    check_smallest,
-)
+from selfdict.compute.device import Device
 from selfdict.model.losses import Loss, as_loss
 from selfdict.model.omega import column_norms
 from selfdict.model.penalties import Linear, Penalty, Smooth
@@ -36,6 +30,9 @@ if TYPE_CHECKING:
     from selfdict.model.reduction import Reduction
 
 Target = tuple[str, float]
+
+# penalties as large as this, or as small as its inverse, can be computed with
+LARGEST_PENALTY = 1e200
 
 
 class SquaredForm(NamedTuple):
@@ -143,40 +140,35 @@ class Problem:
         if smooth > 0 and epsilon is not None:
             raise InputError("smooth belongs to the penalised model (6): give mu, not epsilon")
         # sparse data is accepted here; whether a solver takes it, the solver's check decides
-        data = as_matrix(to_numpy(M), sparse=True)
-        check_range(data, "M")
+        data = as_matrix(M, sparse=True)
+        limit = largest_size(data.dtype)
         n = data.shape[1]
         atoms = None
         # weights stay in double precision: rounded ones would be those of another problem, and the
         # bound would be about that
         lengths = column_norms(data, np.float64)
-        check_smallest(lengths, data.dtype, "column", "M")
-        norms = as_vector(w, n, "w", np.float64, default=lengths)
-        check_smallest(norms, data.dtype, "entry", "w")
-        v = norms
-        if w is not None and D is None:
+        norms = lengths
+        if w is not None:
+            norms = as_vector(w, n, "w", np.float64)
+            check_sizes(norms, "w", limit)
+            # scaled to w = 1, the columns must stay inside the range of float32, too
             counts = (norms > 0) & (lengths > 0)
-            # scaled to w = 1, the columns must stay inside the range; only ratios of w matter
-            ratio = norms[counts] / lengths[counts]
-            check_factors(ratio, "w over the norms of M", np.dtype(np.float64))
+            check_sizes(norms[counts] / lengths[counts], "w over the norms of M", 1e30)
+        v = norms
         if D is not None:
             atoms = as_dictionary(D, data)
-            check_range(atoms, "D")
             v = column_norms(atoms, np.float64)
-            check_smallest(v, data.dtype, "column", "D")
-            check_coefficients(norms, v, data.dtype)
         weight = None
         if sample_weight is not None:
             weight = as_vector(sample_weight, n, "sample_weight", np.float64)
-            check_factors(weight, "sample_weight", data.dtype)
         prices = as_vector(
             p, v.size, "p", np.float64, default=jitter(v.size, random_state), positive=True
         )
-        check_factors(prices, "p", data.dtype)
+        check_sizes(prices, "p", limit)
         if mu is not None:
             mu = as_scalar(mu, "mu")
-            check_penalty("mu times p", mu, prices)
-        check_penalty("smooth", smooth, np.ones(1))
+            check_sizes(np.array([mu]), "mu", LARGEST_PENALTY)
+        check_sizes(np.array([smooth]), "smooth", LARGEST_PENALTY)
         if epsilon is not None:
             epsilon = as_scalar(epsilon, "epsilon")
         self._set(
@@ -194,7 +186,7 @@ class Problem:
             reduced_from=None,
         )
         self.loss.check_shape(*data.shape)
-        _check_objective(self, float(lengths.max()))
+        _check_weights(self)
         # solvers compute where the data came from, unless their settings name another device
         device = None
         if is_tensor(M):
@@ -320,35 +312,21 @@ class ReducedFrom(NamedTuple):
     memory: Any  # what the step remembers of the problem, such as clusters or a basis
 
 
-def _check_objective(problem: Problem, longest: float) -> None:
-    """Refuse weights, or a loss, with which the objective of X = 0 leaves the range of float64."""
+def _check_weights(problem: Problem) -> None:
+    """Refuse weights of the residual, or a loss, with which products of data leave the range."""
     loss = problem.loss
-    dtype = problem.M.dtype
-    weights = problem.s
-    scale = 1.0
-    if loss.quadratic:
-        weights = loss.weigh(weights)
-        check_factors(weights, "sample_weight over pixel_variance", dtype)
-        scales = loss.whiten(np.ones((problem.M.shape[0], 1)))
-        check_factors(scales**-2, "band_variance", dtype)
-        scale = float(scales.max())
-    heaviest = float(weights.max())
-    if longest == 0 or heaviest == 0:
-        return
-    # a sum of logarithms, since the product is what may leave the range
-    if abs(2 * math.log10(longest * scale) + math.log10(heaviest)) > LARGEST_EXPONENT:
-        raise InputError(
-            "the squares of M times their weights leave the range of float64, got columns of norm "
-            f"{longest:.1g} and weights of {heaviest:.1g}; scale one of them"
-        )
+    limit = largest_size(problem.M.dtype)
+    check_sizes(loss.weigh(problem.s), "sample_weight over pixel_variance", limit)
+    scales = loss.whiten(np.ones((problem.M.shape[0], 1)))
+    check_sizes(scales**-2, "band_variance", limit)
     if np.isfinite(loss.limit):
-        slope = np.array([loss.limit / largest_entry(problem.M)])
-        check_factors(slope, "the steepest slope of the loss over the largest entry of M", dtype)
+        check_sizes(np.array([loss.limit]), "the steepest slope of the loss", limit)
 
 
 def as_dictionary(D: ArrayLike, M: Array) -> Array:
     """Return the atoms of a dictionary, (m, d), in their own precision."""
-    atoms = as_matrix(to_numpy(D), "D")
+    atoms = as_matrix(D, "D")
+    check_columns(atoms, "D", M.dtype)
     if atoms.shape[0] != M.shape[0]:
         raise InputError(f"D must have the {M.shape[0]} rows of M, got shape {atoms.shape}")
     return atoms

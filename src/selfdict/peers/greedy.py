@@ -14,12 +14,6 @@ from selfdict._validation import Array
 from selfdict.abundances import nnls
 from selfdict.compute.deadline import Deadline
 from selfdict.compute.linear_algebra import leading_directions, onto_common_span
-from selfdict.compute.scaling import (
-    times_power_of_two,
-    times_powers_of_two,
-    unusual_column_exponents,
-    unusual_exponent,
-)
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.active_set import active_set
 
@@ -43,12 +37,6 @@ class Fit:
         """Rotate points (m, k) and candidates (m, c) onto q leading directions of the points."""
         points = points.astype(np.float64, copy=False)
         candidates = candidates.astype(np.float64, copy=False)
-        # Errors are compared with one another only, and candidates by their directions: both may be
-        # divided by powers of two, so that fourth powers stay inside the range.
-        points = times_power_of_two(points, -unusual_exponent(points))
-        exponents = unusual_column_exponents(candidates)
-        if exponents.any():
-            candidates = times_powers_of_two(candidates, -exponents)
         sizes = sizes.astype(np.float64)
         if q >= len(points):
             points, candidates = onto_common_span(points, candidates)

@@ -6,17 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix, as_rank
-from selfdict.compute.scaling import ordinary_squares
 from selfdict.compute.threads import for_slices, n_threads, single_threaded_blas
 from selfdict.kernels.rank_two import correlate
 from selfdict.peers.leaves import (
     COLUMNS_PER_LEAF_SLICE,
     Leaf,
-    leaf_columns,
-    smaller_gram,
-    unit_scale,
+    first_leaf,
 )
 
 LEAVES_PER_THREAD = 2  # that are tried at a time, so that threads wait little for one another
@@ -90,26 +86,12 @@ def h2nmf(M: ArrayLike, n_clusters: int) -> Clusters:
     >>> selfdict.h2nmf(M, 2).labels
     array([1, 1, 0, 0])
     """
-    M = as_matrix(M, finite=False)
+    M = as_matrix(M)
     n_clusters = as_rank(n_clusters, M.shape[1], "n_clusters")
     with single_threaded_blas():
-        growth = _Growth(_first_leaf(np.asarray(M)), n_clusters)
+        growth = _Growth(first_leaf(np.asarray(M)), n_clusters)
         growth.run()
         return _describe(growth.leaves, growth.splits)
-
-
-def _first_leaf(M: Array) -> Leaf:
-    """Return the leaf of all columns."""
-    columns = leaf_columns(M)
-    G = smaller_gram(columns)
-    # Sums are taken in float64, whatever the dtype of M.
-    if not ordinary_squares(float(np.trace(G)), np.dtype(np.float64)):
-        # Squares leave the range or come near its ends. Powers of two change no division.
-        columns = leaf_columns(M, unit_scale(M))
-        G = smaller_gram(columns)
-        if not np.isfinite(np.trace(G)):
-            raise InputError("M contains NaN or infinity")
-    return Leaf.of(columns, G)
 
 
 class _Growth:

@@ -58,16 +58,15 @@ class LeafColumns(Protocol):
         """Return the columns where ``first`` is true, and the others; may reorder the whole."""
 
 
-def leaf_columns(M: Array, scale: float | None = None) -> LeafColumns:
-    """Return all columns of M, multiplied by ``scale``."""
+def leaf_columns(M: Array) -> LeafColumns:
+    """Return all columns of M, up to a power of two."""
     single_precision = M.size > _MAX_DOUBLE_ENTRIES
     dtype = M.dtype
+    scale = 1.0
     if single_precision:
         dtype = np.dtype(np.float32)
-    if scale is None:
-        scale = 1.0
-        if single_precision:
-            scale = unit_scale(M[:, :: -(-M.shape[1] // 64)])  # some columns are enough
+        # The largest entry is brought near one, since squares of float64 may leave this range.
+        scale = float(2.0 ** -np.frexp(np.max(M))[1])
     indices = np.arange(M.shape[1])
     if M.size > _MAX_COPIED_ENTRIES:
         return ScatteredColumns(M, indices, dtype, scale)
@@ -79,15 +78,6 @@ def leaf_columns(M: Array, scale: float | None = None) -> LeafColumns:
     # As many columns at a time as fit into a cache, since a row-major M is read across its rows.
     for_slices(copy, indices.size, 1024)
     return HeldColumns(rows, indices, single_precision)
-
-
-def unit_scale(M: Array) -> float:
-    """Return the power of two that brings the largest entry near 1; 1 if none is positive."""
-    # Otherwise squares could leave the range, in single precision above all.
-    largest = float(np.max(M))
-    if not 0 < largest < np.inf:
-        return 1.0
-    return float(2.0 ** min(-np.frexp(largest)[1], 1000))
 
 
 class HeldColumns:
@@ -172,9 +162,7 @@ def smaller_gram(columns: LeafColumns) -> Array:
             G[first : first + columns_per_block, start:stop] = tile.T
         G[start:stop, start:stop] = left @ left.T
 
-    # NaN and infinity raise an error later: no warnings on the way.
-    with np.errstate(invalid="ignore", over="ignore"):
-        for_slices(task, k, columns_per_block)
+    for_slices(task, k, columns_per_block)
     return G
 
 
@@ -203,9 +191,7 @@ def _deflated_product(rows: Array, single_precision: bool) -> tuple[Array, Array
         R = np.asarray(rows, dtype=np.float64)
         u = np.zeros(rows.shape[1])
         v = np.zeros(rows.shape[1])
-    # NaN and infinity raise an error later: no warnings on the way.
-    with np.errstate(invalid="ignore", over="ignore"):
-        return R.T @ R, u, v
+    return R.T @ R, u, v
 
 
 def products(columns: LeafColumns, U: Array) -> Array:
@@ -323,3 +309,9 @@ class Leaf:
         if remainder.eigenvalues[1] >= least * self.summed_trace:
             return remainder
         return None
+
+
+def first_leaf(M: Array) -> Leaf:
+    """Return the leaf of all columns."""
+    columns = leaf_columns(M)
+    return Leaf.of(columns, smaller_gram(columns))

@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.abundances import column_residuals, fcls
-from selfdict.kernels.columns import dense_columns
-from selfdict.peers.spa import enough, first_largest, negligible, with_squared_norms
+from selfdict.kernels.columns import dense_columns, squared_norms
+from selfdict.peers.spa import enough, first_largest, negligible
 
 
 def snpa(M: ArrayLike, r: int) -> Array:
@@ -41,9 +41,9 @@ def snpa(M: ArrayLike, r: int) -> Array:
     >>> selfdict.snpa([[2.0, 0.0, 1.0, 0.9], [0.0, 1.0, 0.5, 0.9]], 3)
     array([0, 1, 3])
     """
-    M = as_matrix(M, finite=False, sparse=True)
+    M = as_matrix(M, sparse=True)
     r = as_rank(r, M.shape[1])
-    M, norms = with_squared_norms(M)
+    norms = squared_norms(M)
     residuals = norms.copy()
     selected: list[int] = []
     H = None

@@ -1,15 +1,11 @@
 """The successive projection algorithm, with the rule for ties that all methods share."""
 
-from typing import Any, cast
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix, as_rank
-from selfdict.compute.device import choose_device
-from selfdict.compute.scaling import exponent_from_squares, times_power_of_two
 from selfdict.kernels.columns import (
     dense_columns,
     possibly_larger,
@@ -20,20 +16,6 @@ from selfdict.kernels.columns import (
 
 # Squared residual norms that agree to this relative difference are ties.
 RESIDUAL_TIE = 1e-6
-
-
-def with_squared_norms(M: Array) -> tuple[Array, Array]:
-    """Return M, and ‖m_j‖² of every column in float64, in one pass; raise if M is not finite."""
-    # If squares leave the range of float64 or come near its ends, M is divided by a power of two,
-    # which changes no choice of columns.
-    norms = squared_norms(M)
-    exponent = exponent_from_squares(M, norms)
-    if exponent != 0:
-        M = times_power_of_two(M, -exponent)
-        norms = squared_norms(M)
-    if not np.isfinite(norms).all():
-        raise InputError("M contains NaN or infinity")
-    return M, norms
 
 
 def negligible(M: Array) -> float:
@@ -54,7 +36,7 @@ def enough(selected: list[int], r: int, reason: str) -> Array:
     return np.array(selected, dtype=np.intp)
 
 
-def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) -> Array:
+def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False) -> Array:
     """Select r columns of M by successive projection.
 
     Each step selects the column with the largest residual and projects all columns onto the
@@ -64,14 +46,12 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) 
     Parameters
     ----------
     M : (m, n) array_like or sparse array
-        One data point per column, in any memory order; it may be a ``np.memmap`` or a torch
-        tensor. Sparse data is not made dense.
+        One data point per column, in any memory order; it may be a ``np.memmap``. Sparse data is
+        not made dense.
     r : int
         How many columns to select.
     allow_fewer : bool, default=False
         If all columns lie in the span of k < r selected ones, return these k instead of raising.
-    device : {None, "cpu", "cuda"}, optional
-        The device of M and its products; see :doc:`/large-data`.
 
     Returns
     -------
@@ -96,8 +76,12 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) 
     >>> selfdict.spa([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5]], 2)
     array([0, 1])
     """
-    M, norms = _with_norms(M, choose_device(device, M))
+    M = as_matrix(M, sparse=True)
+    if issparse(M):
+        # The bound on the rounding grows with m, which is large for sparse data.
+        M = M.astype(np.float64)
     m, n = M.shape
+    norms = squared_norms(M)
     r = as_rank(r, n)
     # Squared; −inf once a column is selected or known to lie in the span.
     residuals = norms.copy()
@@ -120,25 +104,6 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False, device: Any = None) 
     if allow_fewer:
         r = len(selected)
     return enough(selected, r, f"all columns lie in the span of {len(selected)} of them")
-
-
-def _with_norms(M: ArrayLike, device: Any) -> tuple[Array, Array]:
-    """Return the data, as an array or on a device, and its squared column norms."""
-    if device is None:
-        M = as_matrix(M, finite=False, sparse=True)
-        if issparse(M):
-            # The bound on the rounding grows with m, which is large for sparse data.
-            M = M.astype(np.float64)
-        return with_squared_norms(M)
-    from selfdict.gpu.matrix import DeviceMatrix
-
-    data = DeviceMatrix(M, device)
-    norms = data.squared_norms()
-    exponent = data.unusual_exponent(norms)
-    if exponent != 0:
-        data = data.divided(exponent)
-        norms = data.squared_norms()
-    return cast(Array, data), norms
 
 
 def _largest(M: Array, U: Array, residuals: Array, slack: Array) -> int:

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_generator, as_matrix, as_rank
 from selfdict.compute.linear_algebra import onto_span, second_moments
-from selfdict.peers.spa import enough, first_largest, negligible, with_squared_norms
+from selfdict.kernels.columns import squared_norms
+from selfdict.peers.spa import enough, first_largest, negligible
 
 
 def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
@@ -45,13 +46,13 @@ def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
     >>> sorted(selfdict.vca([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5]], 2, random_state=0).tolist())
     [0, 1]
     """
-    M = as_matrix(M, finite=False)
+    M = as_matrix(M)
     m, n = M.shape
     r = as_rank(r, n)
     if r > m:
         raise InputError(f"r must be at most the number of rows of M, {m}, for vca, got {r}")
     rng = as_generator(random_state)
-    M, norms = with_squared_norms(M)
+    norms = squared_norms(M)
     Y = _reduce(np.asarray(M), r)
     lengths = np.einsum("ij,ij->j", Y, Y)
     selected: list[int] = []

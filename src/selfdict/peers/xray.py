@@ -5,10 +5,9 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank, as_vector
 from selfdict.abundances import column_residuals, nnls
-from selfdict.compute.scaling import times_power_of_two, unusual_exponent
-from selfdict.kernels.columns import dense_columns
+from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.omega import column_norms
-from selfdict.peers.spa import enough, negligible, with_squared_norms
+from selfdict.peers.spa import enough, negligible
 
 
 def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
@@ -49,13 +48,13 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
     >>> selfdict.xray([[2.0, 0.0, 1.0], [0.0, 1.0, 0.5]], 2)
     array([0, 1])
     """
-    M = as_matrix(M, finite=False, sparse=True)
+    M = as_matrix(M, sparse=True)
     r = as_rank(r, M.shape[1])
-    M, norms = with_squared_norms(M)
+    norms = squared_norms(M)
     lengths = column_norms(M).astype(np.float64)
     if p is not None:
         p = as_vector(p, M.shape[0], "p", np.float64, positive=True)
-        lengths = times_power_of_two(p, -unusual_exponent(p[:, None])) @ M
+        lengths = (p / p.max()) @ M
     residuals = norms
     selected: list[int] = []
     U = np.empty((M.shape[0], 0))
@@ -65,8 +64,6 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
         if residuals[i] <= negligible(M) * norms[i]:
             break
         residual = dense_columns(M, [i])[:, 0] - U @ H[:, i]
-        # Far from overflow, whatever the unit of M.
-        residual /= np.abs(residual).max()
         scores = (residual.astype(M.dtype) @ M).astype(np.float64)
         scores = np.divide(scores, lengths, out=np.full(M.shape[1], -np.inf), where=lengths > 0)
         scores[selected] = -np.inf

@@ -24,7 +24,6 @@ from selfdict._validation import Array
 from selfdict.abundances.illumination import evenly
 from selfdict.abundances.shares import unit_shares
 from selfdict.abundances.uncertainty import Variability
-from selfdict.compute.scaling import exponent_from_squares, times_power_of_two
 from selfdict.kernels.columns import dense_columns, squared_norms
 
 _LEAST = 5  # fewer pixels do not tell how they scatter
@@ -35,24 +34,14 @@ _CENTRE_TOLERANCE = 1e-6  # of steps towards it, for columns of length one
 
 @dataclass(frozen=True)
 class Pixels:
-    """Columns in a unit in which their squares neither overflow nor vanish, and their lengths."""
+    """Columns and their lengths."""
 
     M: Any
     lengths: Array
-    exponent: int  # the data are M times this power of two
 
     @classmethod
     def of(cls, M: Any) -> "Pixels":
-        squares = squared_norms(M)
-        exponent = exponent_from_squares(M, squares)
-        if exponent != 0:
-            M = times_power_of_two(M, -exponent)
-            squares = squared_norms(M)
-        return cls(M, np.sqrt(squares), exponent)
-
-    def in_units_of_data(self, values: Array) -> Array:
-        """Return spectra in the unit and the precision of the data."""
-        return times_power_of_two(values.astype(self.M.dtype), self.exponent)
+        return cls(M, np.sqrt(squared_norms(M)))
 
     def members(self, K: Array) -> tuple[Array, ...]:
         """Return the purer half of the pixels that consist of each material by half or more."""

@@ -196,8 +196,8 @@ def _groups(
     brightness = np.array([crowd.brightness for crowd in crowds])
     return Groups(
         members=members,
-        spectra=pixels.in_units_of_data(directions * brightness),
-        spread=pixels.in_units_of_data(spread * brightness),
+        spectra=(directions * brightness).astype(pixels.M.dtype),
+        spread=(spread * brightness).astype(pixels.M.dtype),
         counts=np.array([crowd.count for crowd in crowds]),
         variability=variability,
         pixel_variability=pixel_variability,

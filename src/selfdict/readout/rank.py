@@ -26,7 +26,6 @@ from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.peers.greedy import Budget, Fit, grow
 from selfdict.peers.h2nmf import h2nmf
-from selfdict.peers.spa import with_squared_norms
 from selfdict.readout.exchange import exchange
 
 MOST_POINTS = 50_000  # beyond that, evenly spaced ones stand for all
@@ -107,7 +106,7 @@ def advise(
     report: Callable[[float], Any],
 ) -> RankAdvice:
     """Recommend a number of materials, at most ``r_max``, for points that are columns of M."""
-    points: Array = with_squared_norms(as_matrix(M, finite=False))[0]  # the number has no unit
+    points = as_matrix(M)
     points = np.asarray(points, dtype=np.float64)
     weight = np.ones(points.shape[1])
     if sample_weight is not None:

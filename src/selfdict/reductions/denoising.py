@@ -13,7 +13,6 @@ import numpy as np
 
 from selfdict._validation import Array, as_count
 from selfdict.compute.linear_algebra import in_leading_directions, transposed_product
-from selfdict.compute.scaling import exponent_from_squares, squared_unit, times_power_of_two
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.features import UnsupportedError
 from selfdict.model.omega import column_norms
@@ -90,18 +89,11 @@ def denoise(M: Array, r: int) -> Denoised:
     m, n = M.shape
     coordinates, basis = in_leading_directions(M, r)
     data = transposed_product(basis.T, coordinates)
-    energy = squared_norms(M).sum()
-    exponent = exponent_from_squares(M, energy)
-    dropped = M - data
-    if exponent != 0:
-        energy = squared_norms(times_power_of_two(M, -exponent)).sum()
-        dropped = times_power_of_two(dropped, -exponent)
     # of m n degrees of freedom, a matrix of rank r takes r(m + n − r)
-    variance = float(squared_norms(dropped).sum()) / max(1, (m - r) * (n - r))
+    variance = float(squared_norms(M - data).sum()) / max(1, (m - r) * (n - r))
     # a millionth of the mean energy in one direction keeps μ positive on data without noise
-    offset = RELATIVE_OFFSET * float(energy) / m
-    mu = squared_unit(r * variance + offset, exponent)
-    return Denoised(data, squared_unit(variance, exponent), mu)
+    offset = RELATIVE_OFFSET * float(squared_norms(M).sum()) / m
+    return Denoised(data, variance, r * variance + offset)
 
 
 def denoised_data(problem: Problem) -> Denoised | None:

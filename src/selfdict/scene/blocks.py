@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
-from selfdict._validation import Array
+from selfdict._validation import Array, largest_size
 from selfdict.compute.threads import n_threads
 from selfdict.files.cube import standard_name
 from selfdict.files.lazy import BLOCK_BYTES
@@ -164,12 +164,11 @@ def _holds_data(raw: Array, nodata: float | None) -> Array:
 def is_all_zero(lowest: Array, highest: Array, stored: np.dtype[Any]) -> Array:
     """Return which pixels are all zeros, by the lowest and the highest of their stored values.
 
-    Numbers below the normal range of floating point count as zeros: their squares are zero, and
-    what is divided by them is infinite.
+    Numbers that are too small to compute with count as zeros.
     """
     if stored.kind != "f":
         return np.asarray((lowest == 0) & (highest == 0))
-    least = np.finfo(_matrix_dtype(stored)).tiny
+    least = 1 / largest_size(_matrix_dtype(stored))
     return np.asarray((lowest > -least) & (highest < least))
 
 
@@ -249,9 +248,8 @@ def valid_mask(
 
     A pixel is left out if a used band is NaN or infinite, if a used band holds the no-data value
     (``_FillValue``; a no-data value of 0 counts only if every band is 0), if all its bands are zero
-    or below the normal range of floating point, if it holds one value in four or more bands that is
-    negative or above 10²⁰, if the ``valid`` coordinate of the scene is False, or if ``mask`` is
-    True.
+    or below 10⁻¹² (10⁻³⁰ in float64), if it holds one value in four or more bands that is negative
+    or above 10²⁰, if the ``valid`` coordinate of the scene is False, or if ``mask`` is True.
 
     Parameters
     ----------

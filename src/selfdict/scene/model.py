@@ -21,8 +21,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError, warn_caller
-from selfdict._validation import Array
-from selfdict.compute.device import is_tensor, to_numpy
+from selfdict._validation import Array, is_tensor, to_numpy
 from selfdict.files.axes import guess_layout
 from selfdict.files.cube import DIMS, WAVELENGTH_DIMS, standard_name
 from selfdict.files.wavelengths import to_nanometres, unit_note, unit_of

@@ -9,7 +9,6 @@ from selfdict.compute.device import Device
 from selfdict.model.features import Feature, check_features, features_of, refusal
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem
-from selfdict.model.rescaling import Rescaling
 from selfdict.model.solution import Callback, Solution
 
 
@@ -108,16 +107,7 @@ class Solver(ABC):
             With its problem at the final penalty, and with a certificate.
         """
         self.check(problem)
-        rescaling = Rescaling.of(problem)
-        if rescaling is None:
-            return self._solve(problem, start, callback)
-        # squares would leave the range of floating point: solve in another unit
-        solution = self._solve(
-            rescaling.scaled(problem),
-            rescaling.scaled_start(start),
-            rescaling.callback(callback),
-        )
-        return rescaling.undo(solution, problem)
+        return self._solve(problem, start, callback)
 
     @abstractmethod
     def _solve(

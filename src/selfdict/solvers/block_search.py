@@ -12,12 +12,11 @@ from uuid import uuid4
 
 import numpy as np
 
-from selfdict._validation import Array
+from selfdict._validation import Array, check_columns
 from selfdict.abundances import column_residuals, nnls
 from selfdict.columns.block_columns import BlockColumns
 from selfdict.columns.blocks import BlockMatrix, BlockRows, ColumnBlocks
 from selfdict.columns.warm_starts import forget
-from selfdict.compute.scaling import check_smallest
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.dense_rows import RowClusters
 from selfdict.model.omega import column_norms
@@ -142,12 +141,12 @@ class _Survey:
         M.keep(sample, values)
         w = np.concatenate([answer[0] for answer in answers])
         squares = np.concatenate([answer[1] for answer in answers])
-        check_smallest(w, values.dtype, "column", "M")
         return cls(M, w, squares, sample)
 
 
 def _survey_block(M: Array, part: tuple[Array, ...]) -> tuple[Array, Array, Array]:
     """Return ℓ1 norms, squared norms and the columns of the sample of a block."""
+    check_columns(M)
     return column_norms(M, np.float64), squared_norms(M), M[:, part[0]]
 
 

@@ -4,11 +4,9 @@ import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError
-from selfdict._validation import Array, as_count, as_scalar
+from selfdict._validation import as_count, as_scalar
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.model.certificate import with_certificate
 from selfdict.model.features import Feature
@@ -74,12 +72,6 @@ class FastGradient(Solver):
             as_count(self.target_every, "target_every")
         if self.lipschitz is not None:
             as_scalar(self.lipschitz, "lipschitz")
-
-    def check(self, problem: Problem) -> None:
-        """Raise an error if this solver cannot handle the problem."""
-        super().check(problem)
-        if problem.loss.rescaled(1.0) is None:  # other losses are solved in a suitable unit
-            _check_range(problem.M)
 
     def _solve(
         self, problem: Problem, start: ArrayLike | Solution | None, callback: Callback | None
@@ -195,16 +187,3 @@ def fast_gradient(
         random_state=random_state,
     )
     return solver.solve(problem, X0, callback)
-
-
-def _check_range(M: Array) -> None:
-    """Refuse data whose squares, as large as gradients are, leave the range of its dtype."""
-    largest = float(np.abs(M).max())
-    limits = np.finfo(M.dtype)
-    least = float(limits.tiny / limits.eps)
-    most = float(limits.max * limits.eps)
-    if largest > 0 and not least < largest * largest < most:
-        raise InputError(
-            f"the squares of the entries of M leave the range of {M.dtype}, got {largest:.1g} as "
-            "the largest entry; scale M or use working_set"
-        )

@@ -5,13 +5,6 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank, as_scalar, as_vector
 from selfdict.abundances import column_residuals, nnls
-from selfdict.compute.device import to_numpy
-from selfdict.compute.scaling import (
-    exponent_from_squares,
-    squared_unit,
-    times_power_of_two,
-    unusual_exponent,
-)
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.losses import Loss, Squared, as_loss
@@ -61,11 +54,6 @@ def mu_heuristic(
     D : (m, d) array_like, optional
         A dictionary; by default M itself.
 
-    Raises
-    ------
-    InputError
-        If μ, a sum of squares, exceeds the range of float64.
-
     Examples
     --------
     >>> import numpy as np
@@ -75,14 +63,12 @@ def mu_heuristic(
     True
     """
     loss = as_loss(loss)
-    M = as_matrix(to_numpy(M), sparse=D is None and isinstance(loss, Squared))
+    M = as_matrix(M, sparse=D is None and isinstance(loss, Squared))
     n = M.shape[1]
     atoms = M
     of = "points"
     if D is not None:
-        atoms = as_dictionary(D, M)
-        # the unit of the atoms does not matter, and that of M may have a smaller range
-        atoms = times_power_of_two(atoms, -unusual_exponent(atoms)).astype(M.dtype, copy=False)
+        atoms = as_dictionary(D, M).astype(M.dtype, copy=False)
         of = "atoms"
     d = atoms.shape[1]
     r = as_rank(r, d, of=of)
@@ -90,17 +76,6 @@ def mu_heuristic(
     s = as_vector(sample_weight, n, "sample_weight", np.float64, default=np.ones(n))
     M = loss.whiten(M)
     s = loss.weigh(s)
-    squares = squared_norms(M)
-    exponent = max(exponent_from_squares(M, squares), -1000)  # 2**1000 is a number, 2**1074 is not
-    if exponent != 0 and not loss.quadratic:
-        scaled_loss = loss.rescaled(2.0**-exponent)
-        if scaled_loss is None:
-            exponent = 0  # a loss of the user's own, which may know its unit
-        else:
-            loss = scaled_loss
-    if exponent != 0:
-        M = times_power_of_two(M, -exponent)
-        squares = squared_norms(M)
     if D is None:
         atoms = M
         # data of low rank has fewer extreme columns than asked for
@@ -115,19 +90,19 @@ def mu_heuristic(
     if loss.quadratic:
         with single_threaded_blas():  # several threads would round in another order
             square = float(s @ column_residuals(U, M, H) ** 2)
-            whole = float(s @ squares)
+            whole = float(s @ squared_norms(M))
     else:
         square = 2 * loss.total(M - U @ H, s)
         whole = 2 * loss.total(M, s)
     if offset is None:
         offset = RELATIVE_OFFSET * whole
     else:
-        offset = float(np.ldexp(as_scalar(offset, "offset"), -2 * exponent))
+        offset = as_scalar(offset, "offset")
     count = K.size
     # with a dictionary the energy of noise per direction of m is meant, not per atom
     if D is not None:
         count = M.shape[0]
-    return squared_unit((square + offset) / (count * float(p[K].mean())), exponent)
+    return (square + offset) / (count * float(p[K].mean()))
 
 
 def _likely_atoms(M: Array, s: Array, atoms: Array, r: int) -> Array:
