@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -53,8 +54,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serve(folder, has_ranges=True):
-    """Serve a folder; the server has ``address``, ``n_bytes``, ``requests`` and ``failures``."""
+def serve(folder, has_ranges=True, certificate=None):
+    """Serve a folder; the server has ``address``, ``n_bytes``, ``requests`` and ``failures``.
+
+    A certificate, a file with its key, makes it HTTPS.
+    """
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.folder = folder
     server.has_ranges = has_ranges
@@ -62,6 +66,11 @@ def serve(folder, has_ranges=True):
     server.requests = []
     server.failures = []
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.address = server.address.replace("http", "https")
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

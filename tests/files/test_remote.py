@@ -1,13 +1,18 @@
 """Files on a server: ranges, STAC items, servers that fail, and files that name addresses."""
 
 import json
+import shutil
+import subprocess
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+import xarray as xr
 from range_server import serve
 from sensor_files import write_image, write_neon
 
+from selfdict.cli.source import Source
 from selfdict.scene import SceneError, read_scene
 
 CUBE = np.random.default_rng(0).integers(1, 9000, (30, 64, 80)).astype("int16")
@@ -40,6 +45,13 @@ def write_holes(path):
         file["wavelength"] = np.linspace(400, 2500, 200)
 
 
+def test_the_command_says_that_all_is_transferred(tmp_path, capsys):
+    write_image(tmp_path / "cube.tif", CUBE)
+    with serve(tmp_path) as server:
+        Source(Path(f"{server.address}/cube.tif")).read(at_once=False)
+    assert "from the server" in capsys.readouterr().err
+
+
 def test_only_what_is_used_is_transferred(tmp_path):
     """Ten bands of 200 × 200 pixels are 0.8 MB of 1 GB."""
     write_holes(tmp_path / "cube.h5")
@@ -49,6 +61,62 @@ def test_only_what_is_used_is_transferred(tmp_path):
         part = scene.isel(band=slice(100, 110), y=slice(500, 700), x=slice(400, 600))
         assert part.values.nbytes == 800_000
         assert server.n_bytes < 4_000_000
+
+
+def test_s3_at_another_endpoint(tmp_path, monkeypatch):
+    """GDAL reads GeoTIFF there; test_s3.py reads other files."""
+    (tmp_path / "some-bucket").mkdir()
+    write_image(tmp_path / "some-bucket" / "cube.tif", CUBE)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    with serve(tmp_path) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.address)
+        np.testing.assert_array_equal(read_scene("s3://some-bucket/cube.tif").values, CUBE)
+        with pytest.raises(SceneError):
+            read_scene("s3://some-bucket/missing.tif")
+
+
+def write_zarr(path, consolidated=True):
+    dims = ("band", "y", "x")
+    data = xr.Dataset({"cube": (dims, CUBE)}, {"wavelength": ("band", np.arange(400.0, 430))})
+    data.to_zarr(path, zarr_format=2, consolidated=consolidated)
+
+
+def test_zarr(tmp_path):
+    pytest.importorskip("aiohttp")
+    write_zarr(tmp_path / "cube.zarr")
+    write_zarr(tmp_path / "plain.zarr", consolidated=False)
+    with serve(tmp_path) as server:
+        scene = read_scene(f"{server.address}/cube.zarr")
+        np.testing.assert_array_equal(scene.values, CUBE)
+        assert scene.wavelength.values[0] == 400
+        with pytest.raises(SceneError, match="consolidated"):
+            read_scene(f"{server.address}/plain.zarr")
+        with pytest.raises(SceneError):
+            read_scene(f"{server.address}/missing.zarr")
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+@pytest.mark.parametrize("name", ["cube.tif", "cube.h5", "cube.zarr"])
+def test_a_certificate_of_its_own(tmp_path, monkeypatch, name):
+    if name == "cube.zarr":
+        pytest.importorskip("aiohttp")
+        write_zarr(tmp_path / name)
+    write_image(tmp_path / "cube.tif", CUBE)
+    with h5py.File(tmp_path / "cube.h5", "w") as file:
+        file["cube"] = CUBE
+        file["wavelength"] = np.arange(400.0, 430)
+    certificate = tmp_path / "certificate.pem"
+    command = "openssl req -x509 -nodes -newkey rsa:2048 -days 2 -subj /CN=127.0.0.1"
+    command += f" -addext subjectAltName=IP:127.0.0.1 -out {certificate} -keyout {certificate}.key"
+    subprocess.run(command.split(), check=True, capture_output=True)
+    with certificate.open("a") as file:
+        file.write((tmp_path / "certificate.pem.key").read_text())
+    with serve(tmp_path, certificate=certificate) as server:
+        with pytest.raises(SceneError, match="certificate"):
+            read_scene(f"{server.address}/{name}")
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        np.testing.assert_array_equal(read_scene(f"{server.address}/{name}").values, CUBE)
 
 
 def test_a_stac_item(tmp_path):
@@ -88,6 +156,31 @@ def test_servers_that_fail(tmp_path):
         address = server.address
     with pytest.raises(SceneError):
         read_scene(f"{address}/neon.h5")
+
+
+@pytest.mark.parametrize("name", ["cube.tif", "cube.h5", "cube.zarr"])
+def test_a_server_that_fails_in_the_middle(tmp_path, name):
+    if name == "cube.zarr":
+        pytest.importorskip("aiohttp")
+        write_zarr(tmp_path / name)
+    large = np.broadcast_to(np.float64(3), (30, 300, 400))
+    write_image(tmp_path / "cube.tif", large)
+    with h5py.File(tmp_path / "cube.h5", "w") as file:
+        file["cube"] = large
+    with serve(tmp_path) as server:
+        scene = read_scene(f"{server.address}/{name}", at_once=False)
+        server.failures = [503] * 50
+        with pytest.raises(SceneError) as caught:
+            scene.values  # noqa: B018
+        assert caught.value.path == f"{server.address}/{name}"
+        server.failures = []
+        assert scene.values.shape == scene.shape
+
+
+def test_a_file_of_netcdf_3(tmp_path):
+    xr.Dataset({"cube": (("band", "y", "x"), CUBE)}).to_netcdf(tmp_path / "a.nc", engine="scipy")
+    with serve(tmp_path) as server, pytest.raises(SceneError, match="download it first"):
+        read_scene(f"{server.address}/a.nc")
 
 
 @pytest.mark.parametrize("name", ["neon.h5", "cube.tif"])

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from selfdict._errors import InputError
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ class Source:
             if getattr(self, name) is not None:
                 options[name] = getattr(self, name)
         try:
-            return read_scene(
+            scene = read_scene(
                 self.file,
                 drop_bad_bands=self.drop_bad_bands,
                 quality=self.quality,
@@ -81,6 +83,12 @@ class Source:
             raise SceneError(
                 self.file, f"--bands must lie between 1 and {n_bands}, got {highest}"
             ) from None
+        # Every command looks at all values.
+        if self.address is not None and scene.chunks is not None:
+            size = scene.nbytes / 1e6
+            note = f"all {size:,.0f} MB of values are read from the server, less if compressed"
+            click.echo(f"note: {note}", err=True)
+        return scene
 
     @property
     def address(self) -> str | None:

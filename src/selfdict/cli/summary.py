@@ -122,16 +122,19 @@ def print_facts(facts: dict[str, Any]) -> None:
     """Print what ``selfdict info`` says about a file: what is known, and its findings."""
     rows = []
     for name, value in facts.items():
+        digits = 6
+        if name == "transform":
+            digits = 10  # metres of a map have seven before the point
         if value is not None and name not in ("findings", "bands_left_out"):
-            rows.append((name.replace("_", " "), _in_words(value)))
+            rows.append((name.replace("_", " "), _in_words(value, digits)))
     print_table(rows)
     for sentence in facts["findings"]:
         print_line(in_command_words(sentence))
 
 
-def _in_words(value: Any) -> str:
+def _in_words(value: Any, digits: int) -> str:
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:.{digits}g}"
     if isinstance(value, list):
-        return ", ".join(_in_words(item) for item in value)
+        return ", ".join(_in_words(item, digits) for item in value)
     return str(value)

@@ -3,13 +3,15 @@
 Only the user names addresses. No file is downloaded as a whole: HTTP servers must send ranges.
 GeoTIFF is read by GDAL's virtual files, zarr and everything on S3 but GeoTIFF through fsspec.
 Credentials come from where these look for them: ``~/.netrc`` for HTTP, AWS's variables and files
-for S3.
+for S3. Variables that only some of these libraries know are translated for the others.
 """
 
 import io
 import json
 import netrc
+import os
 import re
+import ssl
 import time
 import urllib.error
 import urllib.request
@@ -83,7 +85,14 @@ class RangeFile(io.RawIOBase):
                 if error.code < 500 and error.code != 429:
                     break
             except (OSError, ValueError) as error:
-                reason = f"does not answer ({first_line(error)})"
+                cause = getattr(error, "reason", error)
+                if isinstance(cause, ssl.SSLCertVerificationError):
+                    reason = (
+                        f"has a certificate that cannot be verified ({cause.verify_message}); "
+                        "SSL_CERT_FILE=FILE names one to trust"
+                    )
+                    break
+                reason = f"does not answer ({cause})"
             time.sleep(attempt)
         raise SceneError(self._address, f"its server {reason}")
 
@@ -154,6 +163,15 @@ def _opener(address: str) -> urllib.request.OpenerDirector:
 
 def read(path: Path, *, address: str, **options: Any) -> StoredCube:
     """Read the file at an address, or the asset of a STAC item at it."""
+    try:
+        return _read(path, address, **options)
+    except FileNotFoundError:
+        raise SceneError(address, "there is no such file") from None
+    except PermissionError as error:
+        raise SceneError(address, f"access is denied: {first_line(error)}") from None
+
+
+def _read(path: Path, address: str, **options: Any) -> StoredCube:
     suffix = PurePosixPath(urlsplit(address).path).suffix.lower()
     if suffix in (".json", ".geojson"):
         return _read_item(path, address, **options)
@@ -173,7 +191,13 @@ def _open(address: str) -> Any:
     """Return a file at an address, and with it its size, to be read in blocks."""
     if not address.startswith("s3://"):
         return RangeFile(address)
-    return _s3fs(address).S3FileSystem().open(address, "rb", block_size=_BLOCK_BYTES)
+    system = _s3fs(address).S3FileSystem(anon=_is_anonymous())
+    return system.open(address, "rb", block_size=_BLOCK_BYTES)
+
+
+def _is_anonymous() -> bool:
+    """Whether requests to S3 are not signed, by the variable that GDAL has for it."""
+    return os.environ.get("AWS_NO_SIGN_REQUEST", "").upper() in ("YES", "TRUE", "1")
 
 
 def _s3fs(address: str) -> Any:
@@ -197,17 +221,35 @@ def _read_geotiff(path: Path, address: str) -> StoredCube:
     else:
         # Errors of the server are clearer than those of GDAL.
         held = RangeFile(address).size
-    # Nothing beside the file is looked for.
-    environment = rasterio.Env(
-        GDAL_DISABLE_READDIR_ON_OPEN="EMPTY_DIR",
-        GDAL_HTTP_TIMEOUT=_SECONDS,
-        GDAL_HTTP_MAX_RETRY=_TRIES,
-        CPL_VSIL_CURL_CHUNK_SIZE=_BLOCK_BYTES,
-    )
+    environment = rasterio.Env(**_gdal_settings())
     environment.__enter__()  # for as long as the process reads the file
     cube = geotiff.describe(rasterio.open(name, driver="GTiff"), path)
     cube.held = held or 4 * cube.shape[0] * cube.shape[1] * cube.shape[2]
     return cube
+
+
+def _gdal_settings() -> dict[str, Any]:
+    """Return settings of GDAL, among them those of variables that it does not know."""
+    settings: dict[str, Any] = {
+        # Nothing beside the file is looked for.
+        "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
+        "GDAL_HTTP_TIMEOUT": _SECONDS,
+        "GDAL_HTTP_MAX_RETRY": _TRIES - 1,
+        "GDAL_HTTP_RETRY_DELAY": 1,  # seconds; its default is 30
+        "CPL_VSIL_CURL_CHUNK_SIZE": _BLOCK_BYTES,
+    }
+    certificates = os.environ.get("SSL_CERT_FILE")
+    if certificates:
+        settings["GDAL_CURL_CA_BUNDLE"] = certificates
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if endpoint and "AWS_S3_ENDPOINT" not in os.environ:
+        parts = urlsplit(endpoint)
+        settings["AWS_S3_ENDPOINT"] = parts.netloc + parts.path.rstrip("/")
+        # Servers other than Amazon's have no host name for each bucket.
+        settings["AWS_VIRTUAL_HOSTING"] = "FALSE"
+        if parts.scheme == "http":
+            settings["AWS_HTTPS"] = "NO"
+    return settings
 
 
 def _read_hdf5(path: Path, address: str, format: str, **options: Any) -> StoredCube:
@@ -215,6 +257,8 @@ def _read_hdf5(path: Path, address: str, format: str, **options: Any) -> StoredC
     from selfdict.files.hdf5_file import Hdf5File
 
     source = _open(address)
+    if source.read(3) == b"CDF":
+        raise SceneError(address, "NetCDF 3 is not read from elsewhere: download it first")
     file = Hdf5File(path, source)
     variable = options.pop("variable", None)
     layout = options.pop("layout", None)
@@ -235,9 +279,12 @@ def _read_zarr(path: Path, address: str, *, variable: str | None = None) -> Stor
     # zarr imports them itself, with a message that does not tell what to install.
     if address.startswith("s3://"):
         _s3fs(address)
+        settings: dict[str, Any] = {"anon": _is_anonymous()}
     else:
         optional("aiohttp")
-    return zarr_store.read_group(path, address, variable)
+        # It reads ~/.netrc and the variables of proxies.
+        settings = {"client_kwargs": {"trust_env": True}}
+    return zarr_store.read_group(path, address, variable, settings=settings)
 
 
 def _read_item(path: Path, address: str, **options: Any) -> StoredCube:

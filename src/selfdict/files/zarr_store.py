@@ -38,10 +38,16 @@ def read(path: Path, *, variable: str | None = None) -> StoredCube:
 
 
 def read_group(
-    path: Path, store: Any, variable: str | None, consolidated: bool | None = None
+    path: Path,
+    store: Path | str,
+    variable: str | None,
+    consolidated: bool | None = None,
+    settings: dict[str, Any] | None = None,
 ) -> StoredCube:
-    """Read a variable of a store, a folder or an address."""
-    group = zarr.open_group(store, mode="r", use_consolidated=consolidated)
+    """Read a variable of a store, a folder or an address with settings of fsspec."""
+    group = zarr.open_group(
+        store, mode="r", use_consolidated=consolidated, storage_options=settings
+    )
     variables = {}
     for name, array in group.arrays():
         if _PICKLE.search(json.dumps(array.metadata.to_dict(), default=str)):
@@ -57,6 +63,10 @@ def read_group(
         _decode_fill_value(attrs, array)
         variables[name] = Variable(
             name, tuple(dims), array.shape, dtype, attrs, array.__getitem__, chunks
+        )
+    if not variables and isinstance(store, str):
+        raise SceneError(
+            path, "lists no arrays: on a server its metadata must be consolidated, see zarr"
         )
     return read_cube(path, variables, variable)
 
