@@ -32,7 +32,7 @@ from selfdict import (
     lift,
     project_omega,
 )
-from selfdict.model import dense_rows
+from selfdict.model import memory_rows
 
 LONG = np.longdouble
 
@@ -236,7 +236,7 @@ def largest_excess(seed):
         kind = (*kind, "bounded")
     if seed % 4 == 1:
         sizes["FEWEST_ROWS_FOR_CLUSTERS"] = 1
-    with patch.multiple(dense_rows, **sizes):
+    with patch.multiple(memory_rows, **sizes):
         found = list(solutions(problem, rng))
     attained = LONG(np.inf)
     for _, solution in found:

@@ -13,7 +13,7 @@ from selfdict.gpu import bounded_fit
 from selfdict.gpu.matrix import long_gram
 from selfdict.kernels import gates as cpu
 from selfdict.kernels.curvature import curvature
-from selfdict.model.dense_rows import MemoryRows
+from selfdict.model.memory_rows import MemoryRows
 from selfdict.solvers.newton import Gates
 
 triton_gates = pytest.importorskip("selfdict.gpu.triton_gates")

@@ -10,7 +10,7 @@ from selfdict.columns.device import DeviceRows, DeviceSums
 from selfdict.datasets import make_mixtures
 from selfdict.gpu import bounded_fit, score_bounds
 from selfdict.model.score_bounds import DECIDED, ScoreBounds
-from selfdict.model.screening import positive_sums
+from selfdict.model.scores import positive_sums
 from selfdict.model.solution import Status
 from selfdict.solvers import search, search_data
 

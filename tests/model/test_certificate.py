@@ -10,9 +10,9 @@ import naive
 import reference
 from selfdict import InputError, Problem, Solution, certify, conic, project_omega
 from selfdict.datasets import make_mixtures
-from selfdict.model.dense_rows import row_scores
 from selfdict.model.dual import best_scaling
-from selfdict.model.screening import FUSED_FEATURES
+from selfdict.model.memory_rows import row_scores
+from selfdict.model.scores import FUSED_FEATURES
 
 
 @pytest.mark.parametrize("case", reference.CASES)
@@ -63,8 +63,8 @@ def test_scores_equal_the_whole_matrix_for_many_tiles(m, monkeypatch):
     M, theta = rng.normal(size=(m, 301)), rng.normal(size=(m, 301))
     w = np.abs(M).sum(axis=0)
     w[3] = 0.0
-    monkeypatch.setattr("selfdict.model.screening.TILE_ROWS", 30)
-    monkeypatch.setattr("selfdict.model.screening.TILE_COLUMNS", 70)
+    monkeypatch.setattr("selfdict.model.scores.TILE_ROWS", 30)
+    monkeypatch.setattr("selfdict.model.scores.TILE_COLUMNS", 70)
     np.testing.assert_allclose(
         row_scores(M, theta, w), naive.row_scores(M, theta, w), rtol=1e-12, atol=1e-12
     )

@@ -18,7 +18,7 @@ from selfdict import (
     working_set,
 )
 from selfdict.datasets import make_mixtures
-from selfdict.model.feasibility import into_omega
+from selfdict.model.omega import into_omega
 
 TWICE = np.eye(3)[:, [0, 1, 2, 0, 1, 2]]
 

@@ -17,13 +17,13 @@ from selfdict import (
     mu_heuristic,
 )
 from selfdict.datasets import make_mixtures
-from selfdict.model.penalties import Linear, Penalty, Smooth
+from selfdict.model.penalties import Penalty, Quadratic
 
 PRICES = np.array([0.3, 1.0, 2.0])
 PENALTIES = {
-    "linear": Linear(PRICES),
-    "smooth": Smooth(PRICES, 0.7),
-    "smooth without prices": Smooth(np.zeros(3), 0.7),
+    "linear": Quadratic(PRICES),
+    "smooth": Quadratic(PRICES, 0.7),
+    "smooth without prices": Quadratic(np.zeros(3), 0.7),
     "cubic": Cubic(PRICES, 0.7),
 }
 
@@ -69,7 +69,7 @@ def test_general_scaling_agrees_with_that_of_the_linear_penalty(seed):
     """By bisection where the kinks of the linear one are sorted."""
     rng = np.random.default_rng(seed)
     k = int(rng.integers(1, 30))
-    penalty = Linear(rng.random(k))
+    penalty = Quadratic(rng.random(k))
     linear = rng.random() * k
     quadratic = rng.choice([0.0, rng.random()])
     scores = rng.normal(size=k)

@@ -8,7 +8,7 @@ from selfdict import mu_heuristic, working_set
 from selfdict.columns.blocks import BlockMatrix
 from selfdict.columns.memory import MemoryColumns
 from selfdict.datasets import make_mixtures
-from selfdict.model.penalties import Linear
+from selfdict.model.penalties import Quadratic
 from selfdict.model.problem import jitter
 from selfdict.model.solution import Status
 from selfdict.solvers.block_search import SPENT, _columns, _Survey, solve_blocks
@@ -54,7 +54,7 @@ def test_bounds_are_loose_by_a_part_of_the_tolerance(tol):
     survey = _Survey.of(ArrayBlocks(M, 60), 300)
     gates = Gates(_columns(survey, tol))
     gates.open(found.support, found.t)
-    value = View(gates, Linear(found.mu * p)).screen(None, rough=False).dual_value
+    value = View(gates, Quadratic(found.mu * p)).screen(None, rough=False).dual_value
     assert (1 - SPENT * tol - 1e-8) * found.objective <= value <= found.objective
 
 

@@ -30,9 +30,8 @@ from selfdict import (
 )
 from selfdict.abundances import column_residuals
 from selfdict.compute.linear_algebra import in_leading_directions
-from selfdict.kernels.columns import squared_norms
+from selfdict.kernels.columns import column_norms, squared_norms
 from selfdict.metrics import relative_error
-from selfdict.model.omega import column_norms
 
 
 def counts(m, n, r, seed, density=0.3):

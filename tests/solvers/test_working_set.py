@@ -22,8 +22,8 @@ from selfdict.columns.memory import MemoryColumns
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.kernels.curvature import curvature
 from selfdict.kernels.gates import fit_columns
-from selfdict.model.penalties import Linear, Smooth
-from selfdict.model.screening import positive_sums
+from selfdict.model.penalties import Quadratic
+from selfdict.model.scores import positive_sums
 from selfdict.solvers import search
 from selfdict.solvers.iteration import Iteration
 from selfdict.solvers.newton import Gates, box_minimiser
@@ -203,7 +203,7 @@ def test_scores_are_those_of_the_definition(rough):
     gates = Gates(MemoryColumns(M, w, s))
     gates.open(np.array([2, 9, 17]), np.full(3, 0.4))
     R = gates.fitted.residual()
-    view = View(gates, Linear(np.full(30, mu)))
+    view = View(gates, Quadratic(np.full(30, mu)))
     assert view.objective == pytest.approx(0.5 * (R**2).sum(axis=0) @ s + 3 * 0.4 * mu, rel=1e-12)
     found = view.screen(None, rough)
     digits = 1e-10
@@ -443,7 +443,7 @@ def test_search_for_an_unreachable_penalty_ends_soon():
 
 @pytest.mark.parametrize(
     ("penalty", "joining"),
-    [(Linear(np.full(4, 0.6)), [1, 2]), (Smooth(np.full(4, 0.6), 0.1), [1, 2, 0])],
+    [(Quadratic(np.full(4, 0.6)), [1, 2]), (Quadratic(np.full(4, 0.6), 0.1), [1, 2, 0])],
     ids=["linear", "smooth"],
 )
 def test_of_multiples_of_one_column_only_the_first_joins_unless_they_share(penalty, joining):

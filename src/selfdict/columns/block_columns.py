@@ -23,10 +23,10 @@ from selfdict.columns.protocol import scaled_atoms
 from selfdict.columns.warm_starts import Place, warm_starts
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
-from selfdict.model.dense_rows import DenseSums, MemoryRows
 from selfdict.model.dual import DualTerms, scores_from_above
+from selfdict.model.memory_rows import DenseSums, MemoryRows
 from selfdict.model.score_bounds import UnitRows
-from selfdict.model.score_metric import MetricSums, Projection
+from selfdict.model.scores import MetricSums, Projection
 
 # what a pass returns for some columns: numbers, arrays and tuples, which are added
 Sums = TypeVar("Sums", bound=tuple[object, ...])

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from selfdict._validation import Array
-from selfdict.model.dense_rows import RowClusters, bounds_by_clusters
+from selfdict.model.memory_rows import RowClusters, bounds_by_clusters
 from selfdict.model.score_bounds import ColumnSums, Step, UnitRows
-from selfdict.model.score_metric import Metric
-from selfdict.model.screening import positive_sums, summation_depth
+from selfdict.model.scores import Metric, positive_sums, summation_depth
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")

@@ -20,10 +20,10 @@ from selfdict.gpu.bounded_fit import curvature, fit_columns
 from selfdict.gpu.score_bounds import Clusters, cluster_bounds, metric_sums
 from selfdict.gpu.screening import Screen, plain_sums
 from selfdict.kernels.gates import GATE
-from selfdict.model.dense_rows import MemoryRows
 from selfdict.model.dual import dot_error
+from selfdict.model.memory_rows import MemoryRows
 from selfdict.model.score_bounds import ColumnSums, Step, UnitRows
-from selfdict.model.score_metric import Metric, MetricSums, Projection
+from selfdict.model.scores import Metric, MetricSums, Projection
 
 # entries per atom and column that are computed at a time: 256 MiB of float64
 _BLOCK_ENTRIES = 1 << 25

@@ -17,7 +17,7 @@ from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.columns import squared_norms
 from selfdict.kernels.curvature import curvature
 from selfdict.kernels.gates import GATE, ZERO, fit_columns
-from selfdict.model.dense_rows import MemoryRows
+from selfdict.model.memory_rows import MemoryRows
 from selfdict.model.objective import SparseResidual
 from selfdict.model.score_bounds import Rows
 from selfdict.peers.spa import spa

@@ -7,8 +7,8 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.compute.device import Tensor
 from selfdict.kernels.columns import squared_norms
-from selfdict.model.dense_rows import DenseSums, MemoryRows
 from selfdict.model.dual import DualTerms
+from selfdict.model.memory_rows import DenseSums, MemoryRows
 from selfdict.model.objective import SparseResidual
 from selfdict.model.score_bounds import ColumnSums
 

@@ -26,9 +26,9 @@ from selfdict.estimators.settings import (
     solver_class,
     warn_of_an_early_end,
 )
+from selfdict.kernels.columns import column_norms
 from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Loss, Squared
-from selfdict.model.omega import column_norms
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution
 from selfdict.peers import Clusters

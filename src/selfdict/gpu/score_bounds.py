@@ -1,4 +1,4 @@
-"""Upper bounds on the scores of rows on a device; :mod:`selfdict.model.score_metric` derives them.
+"""Upper bounds on the scores of rows on a device; :mod:`selfdict.model.scores` derives them.
 
 Rows are scaled to unit length. Sums and products are taken in float64, in whatever order the device
 prefers: the room for rounding allows for any.
@@ -123,7 +123,7 @@ def cluster_bounds(
 ) -> Tensor:
     """Return h(c) + h(x − c) from above, (d,), for the centres c of the clusters of rows x.
 
-    The keyword arguments are attributes of :class:`selfdict.model.score_metric.Metric`.
+    The keyword arguments are attributes of :class:`selfdict.model.scores.Metric`.
     """
     torch = optional("torch")
     device = rows.device

@@ -1,4 +1,4 @@
-"""Columns of dense and sparse matrices: their squared norms, and the largest residual norm."""
+"""Columns of dense and sparse matrices: their norms, and the largest residual norm."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +13,21 @@ from selfdict.kernels.jit import jit_without_allocation, unsigned
 # Columns that a thread sums at a time. Wide slices, because in a row-major matrix a narrow slice
 # jumps to another memory page at every row.
 _COLUMNS_PER_NORM_SLICE = 16384
+_COLUMNS_PER_SUM = 1 << 16
+
+
+def column_norms(M: Array, dtype: Any = None) -> Array:
+    """Return w, the ℓ1 norms of the columns of M (m, n), in ``dtype``, by default that of M.
+
+    Sums are taken in float64, block by block.
+    """
+    w = np.empty(M.shape[1], dtype=dtype or M.dtype)
+    for a in range(0, M.shape[1], _COLUMNS_PER_SUM):
+        part = abs(M[:, a : a + _COLUMNS_PER_SUM])
+        if issparse(part):
+            part = part.astype(np.float64)  # scipy would sum up in the precision of the data
+        w[a : a + _COLUMNS_PER_SUM] = part.sum(axis=0, dtype=np.float64)
+    return w
 
 
 def squared_norms(M: Any) -> Array:

@@ -6,29 +6,30 @@ from dataclasses import replace
 
 import numpy as np
 
+from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.device import Device, choose_device
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
-from selfdict.model.dense_rows import row_scores
 from selfdict.model.dual import DualTerms, dot_error
-from selfdict.model.feasibility import check_residual, into_omega
 from selfdict.model.features import Feature, check_features, features_of
 from selfdict.model.losses import Loss, Squared
+from selfdict.model.memory_rows import row_scores
 from selfdict.model.objective import (
     SparseResidual,
     dense_objective,
-    problem_of,
     residual,
     residual_error,
+    residual_norm,
     sparse_objective,
     sparse_residual,
     weighted_trace,
 )
+from selfdict.model.omega import TOLERANCE, into_omega
 from selfdict.model.problem import Problem
 from selfdict.model.score_bounds import DECIDED
-from selfdict.model.screening import summation_depth
-from selfdict.model.solution import Solution, consistent_bound
+from selfdict.model.scores import summation_depth
+from selfdict.model.solution import Solution, consistent_bound, problem_of
 
 CERTIFY_TAKES = frozenset(Feature)
 CERTIFY_EXCLUDES = (
@@ -75,13 +76,31 @@ def certify(solution: Solution, /, *, device: Device = None) -> Solution:
     asked = features_of(problem_of(solution), device)
     check_features("certify", CERTIFY_TAKES, CERTIFY_EXCLUDES, asked)
     solution = into_omega(solution)
-    check_residual(solution)
+    _check_residual(solution)
     return with_certificate(solution, device)
+
+
+def _check_residual(solution: Solution) -> None:
+    """Raise :class:`selfdict.InputError` if the residual is larger than model (4) allows.
+
+    Apart from rounding errors of its norm, at most 1e-6 of ε is let pass. The bound is then that of
+    the larger ε.
+    """
+    problem = solution.problem
+    epsilon = problem.epsilon
+    if epsilon is None:
+        return
+    norm, error = residual_norm(solution)
+    if not norm - error <= (1 + TOLERANCE) * epsilon:
+        raise InputError(
+            f"X is not feasible: the norm of the residual is {norm:.6g}, at most {epsilon:.6g} is "
+            "allowed"
+        )
 
 
 def with_certificate(solution: Solution, device: Device = None) -> Solution:
     """Return a solution with its objective and bound, as :func:`certify`, without any check."""
-    problem = problem_of(solution)
+    problem = solution.problem
     where = choose_device(device)
     if device is None:
         where = problem.data_device

@@ -32,13 +32,6 @@ SPARSE_TILE_ROWS = 16
 _FORMED_ENTRIES = 1 << 23  # entries of the residuals formed at a time: 64 MiB
 
 
-def problem_of(solution: Solution) -> Problem:
-    """Return the problem of a solution; anything else is no solution."""
-    if not isinstance(solution, Solution):
-        raise TypeError(f"expected a Solution, got {type(solution).__name__}")
-    return solution.problem
-
-
 class Objective(NamedTuple):
     """The objective of an X as computed, and by how much rounding may have lowered it."""
 
@@ -53,7 +46,7 @@ class Objective(NamedTuple):
 
 def objective_value(solution: Solution) -> Objective:
     """Return the objective of a solution of model (6), in float64, without its bound."""
-    problem = problem_of(solution)
+    problem = solution.problem
     with single_threaded_blas():
         if problem.is_sparse:
             return sparse_objective(solution, sparse_residual(problem.M, solution))
@@ -62,7 +55,7 @@ def objective_value(solution: Solution) -> Objective:
 
 def dense_objective(solution: Solution, R: Array) -> Objective:
     """Return the objective of a solution with the residual R as computed, in float64."""
-    problem = problem_of(solution)
+    problem = solution.problem
     error = residual_error(solution)
     if problem.loss.quadratic:
         square = math.fsum(problem.loss.weigh(problem.s) * squared_norms(problem.loss.whiten(R)))
@@ -78,14 +71,14 @@ def dense_objective(solution: Solution, R: Array) -> Objective:
 
 def sparse_objective(solution: Solution, sparse: "SparseResidual") -> Objective:
     """Return the objective of a solution of sparse data."""
-    s = problem_of(solution).s
+    s = solution.problem.s
     fit = 0.5 * math.fsum(s * sparse.square)
     return _with_price(solution, fit, 0.5 * math.fsum(s * sparse.square_error))
 
 
 def _with_price(solution: Solution, fit: float, rounding: float) -> Objective:
     """Add the penalty of the diagonal, and what rounding may do to sums of positive numbers."""
-    problem = problem_of(solution)
+    problem = solution.problem
     support = solution.support  # the price of a closed row may be infinite
     t = solution.diagonal[support].astype(np.float64)
     value = fit + problem.penalty.take(support).value(t)
@@ -100,7 +93,7 @@ def residual_error(solution: Solution) -> float:
     The residual m_j − Σ_i d_i x_ij is a sum of k + 1 terms: it is off by at most γ_k times
     ‖m_j‖ + Σ_i ‖d_i‖ x_ij. The norm is that of the loss, with its weights.
     """
-    problem = problem_of(solution)
+    problem = solution.problem
     s = problem.s
     M = problem.M
     atoms = problem.atoms
@@ -124,7 +117,7 @@ def weighted_trace(problem: Problem, solution: Solution) -> float:
 
 def residual_norm(solution: Solution) -> tuple[float, float]:
     """Return the norm of the residual that model (4) bounds, √(Σ_j s_j ‖r_j‖²), and its error."""
-    problem = problem_of(solution)
+    problem = solution.problem
     loss = problem.loss
     if problem.is_sparse:
         sparse = sparse_residual(problem.M, solution)

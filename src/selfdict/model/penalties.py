@@ -107,66 +107,24 @@ class Penalty(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Linear(Penalty):
-    """The paper's penalty: π_i(t) = a_i t, with the prices a = μp ≥ 0, (d,) of float64.
+class Quadratic(Penalty):
+    """π_i(t) = a_i t + ½ν t² with the prices a = μp ≥ 0, (d,) of float64.
+
+    With ν = 0 it is the paper's penalty. With ν > 0 near-duplicates share their weight instead of
+    one of them taking it.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from selfdict.model.penalties import Linear
-    >>> Linear(np.array([1.0, 2.0])).conjugate(np.array([1.5, 1.5]))
+    >>> from selfdict.model.penalties import Quadratic
+    >>> Quadratic(np.array([1.0, 2.0])).conjugate(np.array([1.5, 1.5]))
     array([0.5, 0. ])
-    """
-
-    prices: Array
-
-    @property
-    def quadratic(self) -> bool:
-        return True
-
-    @property
-    def slope(self) -> Array:
-        return self.prices
-
-    def take(self, rows: Array) -> "Linear":
-        return Linear(self.prices[rows])
-
-    def closing(self, is_closed: Array) -> "Linear":
-        return Linear(np.where(is_closed, np.inf, self.prices))
-
-    def value(self, t: Array) -> float:
-        return float(self.prices @ t)
-
-    def gradient(self, t: Array) -> Array:
-        return self.prices
-
-    def curvature(self, t: Array) -> Array:
-        return np.zeros(len(t))
-
-    def opening(self, y: Array) -> Array:
-        return np.where(y > self.prices, 1.0, 0.0)
-
-    def conjugate(self, y: Array) -> Array:
-        return np.asarray(np.maximum(y - self.prices, 0.0))
-
-    def best_scaling(self, linear: float, quadratic: float, scores: Array) -> tuple[float, float]:
-        return best_scaling(linear, quadratic, scores, self.prices)
-
-
-@dataclass(frozen=True, eq=False)
-class Smooth(Penalty):
-    """π_i(t) = a_i t + ½ν t², ν > 0: near-duplicates share their weight instead of one taking it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from selfdict.model.penalties import Smooth
-    >>> Smooth(np.array([1.0, 1.0]), 2.0).opening(np.array([0.5, 2.0]))
+    >>> Quadratic(np.array([1.0, 1.0]), 2.0).opening(np.array([0.5, 2.0]))
     array([0. , 0.5])
     """
 
     prices: Array
-    nu: float
+    nu: float = 0.0
 
     @property
     def quadratic(self) -> bool:
@@ -176,11 +134,11 @@ class Smooth(Penalty):
     def slope(self) -> Array:
         return self.prices
 
-    def take(self, rows: Array) -> "Smooth":
-        return Smooth(self.prices[rows], self.nu)
+    def take(self, rows: Array) -> "Quadratic":
+        return Quadratic(self.prices[rows], self.nu)
 
-    def closing(self, is_closed: Array) -> "Smooth":
-        return Smooth(np.where(is_closed, np.inf, self.prices), self.nu)
+    def closing(self, is_closed: Array) -> "Quadratic":
+        return Quadratic(np.where(is_closed, np.inf, self.prices), self.nu)
 
     def value(self, t: Array) -> float:
         return float(self.prices @ t + 0.5 * self.nu * (t @ t))
@@ -192,9 +150,17 @@ class Smooth(Penalty):
         return np.full(len(t), self.nu)
 
     def opening(self, y: Array) -> Array:
+        if self.nu == 0:
+            return np.where(y > self.prices, 1.0, 0.0)
         return np.asarray(np.clip((y - self.prices) / self.nu, 0.0, 1.0))
 
     def conjugate(self, y: Array) -> Array:
         # φ(z) = z²/(2ν) up to z = ν and z − ν/2 beyond, for z = y − a above zero
         above = np.maximum(y - self.prices, 0.0)
-        return np.asarray(self.opening(y) * (above - 0.5 * self.nu * self.opening(y)))
+        t = self.opening(y)
+        return np.asarray(t * (above - 0.5 * self.nu * t))
+
+    def best_scaling(self, linear: float, quadratic: float, scores: Array) -> tuple[float, float]:
+        if self.nu == 0:
+            return best_scaling(linear, quadratic, scores, self.prices)
+        return super().best_scaling(linear, quadratic, scores)

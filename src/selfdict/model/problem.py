@@ -22,9 +22,9 @@ from selfdict._validation import (
     largest_size,
 )
 from selfdict.compute.device import Device
+from selfdict.kernels.columns import column_norms
 from selfdict.model.losses import Loss, as_loss
-from selfdict.model.omega import column_norms
-from selfdict.model.penalties import Linear, Penalty, Smooth
+from selfdict.model.penalties import Penalty, Quadratic
 
 if TYPE_CHECKING:
     from selfdict.model.reduction import Reduction
@@ -274,9 +274,7 @@ class Problem:
         prices = mu * self.p
         if mu == 0:
             prices = np.where(np.isinf(self.p), np.inf, 0.0)  # infinite weights close rows
-        if self.smooth > 0:
-            return Smooth(prices, self.smooth)
-        return Linear(prices)
+        return Quadratic(prices, self.smooth)
 
     def require_mu(self) -> float:
         """Return μ, for a function of the penalised model (6) alone."""

@@ -1,7 +1,7 @@
 """Scores of rows, exact only where an upper bound does not decide.
 
 With rows and columns scaled to w = 1, the score of a row x is h(x) = Σ_j max(0, xᵀθ_j), apart from
-its own column, which only lowers it. :mod:`selfdict.model.score_metric` bounds it by
+its own column, which only lowers it. :mod:`selfdict.model.scores` bounds it by
 h(y) + h(x − y), and two choices of y follow one another. First the centre of the row's cluster: the
 scores of a few centres serve for all rows. Rows that are not decided then are projected onto a few
 directions that are leading in the metric of θ, where a product takes a tenth of the time, and where
@@ -21,7 +21,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
-from selfdict.model.score_metric import (
+from selfdict.model.scores import (
     FEW_DIRECTIONS,
     MORE_DIRECTIONS,
     Metric,

@@ -303,3 +303,10 @@ class Solution:
         lengths[np.asarray(self.support) + 1] = np.diff(rows.indptr)
         shape = (self.diagonal.shape[0], self.coef.shape[1])
         return csr_array((rows.data, rows.indices, np.cumsum(lengths)), shape=shape)
+
+
+def problem_of(solution: Solution) -> Problem:
+    """Return the problem of a solution; anything else is no solution."""
+    if not isinstance(solution, Solution):
+        raise TypeError(f"expected a Solution, got {type(solution).__name__}")
+    return solution.problem

@@ -5,8 +5,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._validation import Array, as_matrix, as_rank, as_vector
 from selfdict.abundances import column_residuals, nnls
-from selfdict.kernels.columns import dense_columns, squared_norms
-from selfdict.model.omega import column_norms
+from selfdict.kernels.columns import column_norms, dense_columns, squared_norms
 from selfdict.peers.spa import enough, negligible
 
 

@@ -11,7 +11,7 @@ from selfdict.compute.linear_algebra import smaller_moments
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.certificate import certify, dense_terms, lengths, sparse_terms
 from selfdict.model.dual import DualTerms, dot_error
-from selfdict.model.objective import objective_value, problem_of, residual, sparse_residual
+from selfdict.model.objective import objective_value, residual, sparse_residual
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status, consistent_bound
 from selfdict.solvers.working_set import WorkingSet
@@ -26,7 +26,7 @@ FEW_POINTS = 2000
 
 def closed_rows(solution: Solution) -> Array:
     """Return which rows are zero at every optimum, (d,) of bool."""
-    problem = problem_of(solution)
+    problem = solution.problem
     terms = _terms(problem, solution)
     penalty = problem.penalty
     c, bound = terms.best_scaling(penalty)
@@ -141,7 +141,7 @@ class Trials:
     def _without(self, rows: Array, tol: float, start: Solution | None = None) -> Solution:
         """Solve the problem with some rows closed, from a start if there is a good one."""
         solution = self.solution
-        problem = problem_of(solution)
+        problem = solution.problem
         p = problem.p.copy()
         p[rows] = np.inf  # an infinite price: never opened, and no part of the bound
         if rows.size == problem.n_atoms:
@@ -157,6 +157,6 @@ def _closed_at(solution: Solution, rows: Array) -> Solution:
     diagonal = solution.diagonal.copy()
     diagonal[rows] = 0.0
     support = np.flatnonzero(diagonal)
-    n_points = problem_of(solution).n_points
+    n_points = solution.problem.n_points
     coef = np.zeros((support.size, n_points), dtype=solution.coef.dtype)
     return replace(solution, support=support, coef=coef, diagonal=diagonal)

@@ -12,11 +12,9 @@ from scipy.sparse import issparse
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.compute.linear_algebra import in_leading_directions, onto_span
-from selfdict.kernels.columns import dense_columns, squared_norms
-from selfdict.model.objective import problem_of
-from selfdict.model.omega import column_norms
+from selfdict.kernels.columns import column_norms, dense_columns, squared_norms
 from selfdict.model.problem import Problem
-from selfdict.model.solution import Solution
+from selfdict.model.solution import Solution, problem_of
 from selfdict.peers.h2nmf import Clusters
 from selfdict.peers.spa import spa
 from selfdict.reductions.columns import Candidates, ColumnSubset, weighted_columns

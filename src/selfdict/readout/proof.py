@@ -23,10 +23,9 @@ from selfdict._display import at_least, at_most, share_of, table
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_indices, as_scalar
 from selfdict.model.certificate import with_certificate
-from selfdict.model.feasibility import into_omega
 from selfdict.model.features import UnsupportedError
-from selfdict.model.objective import problem_of
-from selfdict.model.solution import Solution
+from selfdict.model.omega import into_omega
+from selfdict.model.solution import Solution, problem_of
 from selfdict.readout.bounds import LimitedSolver, Trials, closed_rows, rank_limit
 
 # Groups that may double the objective are not said to suffice.

@@ -17,11 +17,10 @@ from selfdict.abundances import column_residuals, nnls
 from selfdict.columns.block_columns import BlockColumns
 from selfdict.columns.blocks import BlockMatrix, BlockRows, ColumnBlocks
 from selfdict.columns.warm_starts import forget
-from selfdict.kernels.columns import squared_norms
-from selfdict.model.dense_rows import RowClusters
-from selfdict.model.omega import column_norms
+from selfdict.kernels.columns import column_norms, squared_norms
+from selfdict.model.memory_rows import RowClusters
 from selfdict.model.problem import Problem
-from selfdict.model.score_metric import positive_norms
+from selfdict.model.scores import positive_norms
 from selfdict.model.solution import Callback, Status, consistent_bound, relative_gap
 from selfdict.solvers.heuristic import RELATIVE_OFFSET
 from selfdict.solvers.search import Point, Search, SearchSettings, Stop

@@ -12,10 +12,9 @@ from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.compute.linear_algebra import onto_common_span, onto_span
 from selfdict.model.certificate import with_certificate
-from selfdict.model.feasibility import clip_to_gates
 from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Loss
-from selfdict.model.omega import project_omega
+from selfdict.model.omega import clip_to_gates, project_omega
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Callback, Solution, Status
 from selfdict.solvers.base import Solver

@@ -15,15 +15,18 @@ from selfdict.compute.device import Device
 from selfdict.compute.threads import even_slices, for_slices, single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
 from selfdict.model.score_bounds import ROWS_PER_SLICE, ColumnSums, ScoreBounds, Step, UnitRows
-from selfdict.model.score_metric import (
+from selfdict.model.scores import (
     Metric,
     MetricSums,
+    PositiveSums,
     Projection,
     cluster_bounds,
     positive_norms,
+    positive_sums,
     rough_sums,
+    screener,
+    summation_depth,
 )
-from selfdict.model.screening import PositiveSums, positive_sums, screener, summation_depth
 
 # with fewer rows, or columns per feature, all scores take less time than the bounds
 FEWEST_ROWS = 4000
