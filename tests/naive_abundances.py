@@ -40,6 +40,35 @@ def fcls(U, m):
     return h_best
 
 
+def nnls_violation(U, M, H):
+    """The largest violation of the optimality conditions, over ‖u_i‖ ‖m_j‖.
+
+    These are g_i ≤ 0 and, where h_i > 0, g_i = 0, for the gradient g = Uᵀ(m − U h).
+    """
+    U, M, H = (array.astype(np.float64) for array in (U, M, H))
+    G = U.T @ (M - U @ H)
+    unit = np.outer(np.linalg.norm(U, axis=0), np.linalg.norm(M, axis=0))
+    violation = np.where(H > 0, np.abs(G), np.maximum(G, 0.0))
+    return np.divide(violation, unit, out=np.zeros_like(G), where=unit > 0).max()
+
+
+def fcls_violation(U, M, H, at_most=False):
+    """The same with Σh = 1, or at most 1: g_i ≤ λ and, where h_i > 0, g_i = λ.
+
+    λ = gᵀh, and the unit is a (a + ‖m_j‖) with a = max ‖u_i‖.
+    """
+    if at_most:  # the slack is the abundance of the origin
+        U = np.column_stack([U, np.zeros(len(U))])
+        H = np.vstack([H, np.maximum(1 - H.sum(axis=0), 0.0)])
+        H[-1, H[-1] < 1e-14] = 0.0
+    G = U.T @ (M - U @ H)
+    G -= (G * H).sum(axis=0)
+    violation = np.where(H > 0, np.abs(G), np.maximum(G, 0.0)).max(axis=0)
+    a = np.linalg.norm(U, axis=0).max()
+    size = a * (a + np.linalg.norm(M, axis=0))
+    return (violation / np.where(size > 0, size, 1.0)).max()
+
+
 def exact_nnls(U, m, support):
     """The solution in sixty digits, from its support; an assertion tests the support."""
     with localcontext(prec=60):

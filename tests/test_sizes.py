@@ -44,11 +44,10 @@ def test_the_unit_does_not_matter(name, dtype, exponent):
 @pytest.mark.parametrize("exponent", [65, 95])
 @pytest.mark.parametrize("of_u", [0, -90])
 def test_a_point_far_beyond_all_endmembers(exponent, of_u):
-    found, kkt = selfdict.fcls(np.ldexp(U, of_u), np.ldexp(M, of_u + exponent), return_kkt=True)
+    found = selfdict.fcls(np.ldexp(U, of_u), np.ldexp(M, of_u + exponent))
     # the endmember that is furthest in the direction of the point
     np.testing.assert_array_equal(found.argmax(axis=0), (U.T @ M).argmax(axis=0))
     np.testing.assert_allclose(found.max(axis=0), 1.0, rtol=1e-12)
-    assert kkt.max() < 1e-12
 
 
 @pytest.mark.parametrize("size", [1e-31, 1e31, 5e-324, 1e300])

@@ -41,7 +41,7 @@ TASKS = {
     "xray": lambda M: XRAY(4).fit(M.T),
     "vca": lambda M: VCA(4).fit(M.T),
     "h2nmf": lambda M: H2NMF(4).fit(M.T),
-    "nnls": lambda M: selfdict.nnls(M[:, :4], M, return_kkt=True),
+    "nnls": lambda M: selfdict.nnls(M[:, :4], M),
     "fcls": lambda M: selfdict.fcls(M[:, :4], M),
     "mu of a dictionary": lambda M: selfdict.mu_heuristic(M, 4, D=M[:, :30]),
     "gradient": lambda M: FastGradient(max_iter=20).solve(Problem(M, MU)),

@@ -126,11 +126,11 @@ def largest_size(dtype: Any) -> float:
     return _LARGEST[np.dtype(dtype)]
 
 
-def check_columns(M: Array, name: str = "M", dtype: Any = None) -> None:
+def check_columns(M: Array, name: str = "M", dtype: Any = None, first: int = 0) -> None:
     """Refuse NaN, infinity, and columns so large or so small that squares leave the range.
 
     The size of a column is that of its largest entry: all others may be as small as they like. The
-    range is that of ``dtype``, by default that of M.
+    range is that of ``dtype``, by default that of M. In a message columns count from ``first``.
     """
     dtype = np.dtype(dtype or M.dtype)
     limit = largest_size(dtype)
@@ -143,9 +143,9 @@ def check_columns(M: Array, name: str = "M", dtype: Any = None) -> None:
         if is_wrong.any():
             j = int(np.argmax(is_wrong))
             raise InputError(
-                f"column {start + j} of {name} has {sizes[j]:.1g} as its largest magnitude, which "
-                f"must be 0 or between {1 / limit:g} and {limit:g} in {dtype}: rescale {name}, or "
-                "leave such columns out"
+                f"column {first + start + j} of {name} has {sizes[j]:.1g} as its largest "
+                f"magnitude, which must be 0 or between {1 / limit:g} and {limit:g} in {dtype}: "
+                f"rescale {name}, or leave such columns out"
             )
 
 

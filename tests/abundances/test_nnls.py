@@ -30,27 +30,16 @@ def problem(m, r, n, condition=None, seed=0):
     return U, mixed + 0.1 * rng.standard_normal((m, n)) * (np.arange(n) % 3 < 2)
 
 
-def kkt_of_column(U, m, h):
-    """The largest violation of the optimality conditions, written out one index at a time."""
-    worst = 0.0
-    for i in range(U.shape[1]):
-        unit = np.linalg.norm(U[:, i]) * np.linalg.norm(m)
-        if unit > 0:
-            g = U[:, i] @ (m - U @ h) / unit
-            worst = max(worst, abs(g) if h[i] > 0 else g)
-    return worst
-
-
 @pytest.mark.parametrize(
     ("m", "r", "n"),
     [(20, 6, 300), (30, 1, 40), (1, 1, 20), (6, 6, 100), (50, 40, 60), (9, 3, 1), (150, 120, 5)],
 )
 def test_equals_scipy(m, r, n):
     U, M = problem(m, r, n)
-    H, kkt = nnls(U, M, return_kkt=True)
+    H = nnls(U, M)
     np.testing.assert_allclose(H, by_scipy(U, M), rtol=0, atol=1e-9)
     assert H.min() >= 0
-    assert kkt.max() < 1e-13
+    assert naive_abundances.nnls_violation(U, M, H) < 1e-13
 
 
 @pytest.mark.parametrize("condition", [1e2, 0.9e3, 1.1e3, 1e4, 0.9e5, 1.1e5, 1e6])
@@ -102,9 +91,9 @@ def test_units_of_the_columns_do_not_matter():
 def test_degenerate_cases_of_small_integers(U, seed):
     """Duplicates, zero columns, rank deficiency, ties: the fit of all supports tried, and KKT."""
     M = np.random.default_rng(seed).integers(-3, 4, size=(U.shape[0], 4)).astype(float)
-    H, kkt = nnls(U, M, return_kkt=True)
+    H = nnls(U, M)
     assert H.min() >= 0
-    assert kkt.max() < 1e-13
+    assert naive_abundances.nnls_violation(U, M, H) < 1e-13
     assert not H[~U.any(axis=0)].any()
     expected = np.stack([naive_abundances.nnls(U, m) for m in M.T], axis=1)
     np.testing.assert_allclose(U @ H, U @ expected, atol=1e-12)
@@ -134,17 +123,8 @@ def test_start_does_not_change_the_result():
         np.testing.assert_allclose(nnls(U, M, H0=start), H, rtol=0, atol=1e-12)
         np.testing.assert_array_equal(start, given_start)
     bad = np.hstack([U, U[:, :2]])  # a start on dependent columns
-    H, kkt = nnls(bad, M, H0=np.ones((8, 100)), return_kkt=True)
-    assert kkt.max() < 1e-13
-
-
-def test_kkt_residuals_are_those_of_the_returned_matrix():
-    U, M = problem(20, 6, 50)
-    H, kkt = nnls(U.astype(np.float32), M.astype(np.float32), return_kkt=True)
-    U, M = U.astype(np.float32).astype(float), M.astype(np.float32).astype(float)
-    expected = [kkt_of_column(U, M[:, j], H[:, j].astype(float)) for j in range(50)]
-    np.testing.assert_allclose(kkt, expected, rtol=0, atol=1e-14)
-    assert 1e-10 < kkt.max() < 1e-6  # that of float32
+    H = nnls(bad, M, H0=np.ones((8, 100)))
+    assert naive_abundances.nnls_violation(bad, M, H) < 1e-13
 
 
 def test_float32_is_computed_in_float64():
@@ -159,7 +139,7 @@ def test_float32_is_computed_in_float64():
     assert nnls(U.astype(np.float16), M.astype(np.float16)).dtype == np.float32
 
 
-def test_memmap_in_and_out(tmp_path):
+def test_memmaps(tmp_path):
     U, M = problem(20, 6, 1000)
     expected = nnls(U, M)
     for order in "CF":
@@ -167,11 +147,7 @@ def test_memmap_in_and_out(tmp_path):
             tmp_path / f"M{order}", dtype=np.float64, mode="w+", shape=M.shape, order=order
         )
         stored[:] = M
-        out = np.memmap(tmp_path / f"H{order}", dtype=np.float64, mode="w+", shape=expected.shape)
-        for block in (1, 37, 1000, 5000):
-            out[:] = -1
-            assert nnls(U, stored, out=out, block=block) is out
-            np.testing.assert_allclose(out, expected, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(nnls(U, stored), expected, rtol=0, atol=1e-13)
 
 
 def test_same_bits_on_any_number_of_threads():
@@ -187,10 +163,7 @@ def test_residuals_keep_their_digits_where_the_fit_is_almost_exact(dtype):
     U, H = rng.integers(0, 9, (12, 3)).astype(dtype), rng.integers(0, 9, (3, 700)).astype(dtype)
     M = U @ H  # exact: small integers
     M[5] += 2.0**-10
-    for block in (None, 1, 100):
-        np.testing.assert_array_equal(
-            column_residuals(U, M, H, block=block), np.full(700, 2.0**-10)
-        )
+    np.testing.assert_array_equal(column_residuals(U, M, H), np.full(700, 2.0**-10))
 
 
 @pytest.mark.parametrize(
@@ -203,10 +176,6 @@ def test_residuals_keep_their_digits_where_the_fit_is_almost_exact(dtype):
         (dict(M=1j * np.ones((3, 5))), TypeError),
         (dict(M=np.full((3, 5), "a", dtype=object)), TypeError),
         (dict(H0=np.ones((2, 4))), InputError),
-        (dict(out=np.ones((5, 2))), InputError),
-        (dict(out=np.ones((2, 5), int)), TypeError),
-        (dict(block=0), InputError),
-        (dict(block=2.5), InputError),
     ],
 )
 def test_invalid_input(changes, error):

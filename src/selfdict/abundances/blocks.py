@@ -1,7 +1,6 @@
 """Block by block: how ``nnls`` and ``fcls`` solve many columns, and the residuals that are left."""
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -75,39 +74,44 @@ class ColumnSolver:
         return Y
 
 
-def for_blocks(task: Callable[[slice, Array], Any], M: Array, block: int | None) -> None:
+def fit_columns(
+    solver: ColumnSolver, M: Array, H0: Array | None, dtype: type, scale: Array | float = 1.0
+) -> Array:
+    """Return the solutions for all columns of M divided by ``scale``, as columns, in a dtype."""
+    H: Array = np.empty((len(solver.Rt), M.shape[1]), dtype=dtype)
+
+    def task(columns: slice, m: Array) -> None:
+        start = None
+        if H0 is not None:
+            start = H0[:, columns]
+        H[:, columns] = (solver(m, start) / scale).T
+
+    _for_blocks(task, M)
+    return H
+
+
+def _for_blocks(task: Callable[[slice, Array], Any], M: Array) -> None:
     """Call ``task(columns, M[:, columns])`` for blocks of columns in float64, on threads.
 
     Here, where they are read, the values of M are checked.
     """
-    n = M.shape[1]
-    if block is not None and (not isinstance(block, Integral) or block < 1):
-        raise InputError(f"block must be a number of columns, at least 1, got {block!r}")
-    if block is None:
-        block = _default_block(M)
 
     def on_slice(start: int, stop: int) -> None:
         columns = slice(start, stop)
         part = M[:, columns]
-        check_columns(part)
+        check_columns(part, first=start)
         if issparse(M):
             part = part.astype(np.float64)
         else:
             part = np.asarray(part, dtype=np.float64)
         task(columns, part)
 
+    columns_per_block = 512
+    if not issparse(M):
+        # 2 MiB of float64: it stays in cache, and the calls from Python cost little beside the work
+        columns_per_block = min(max((1 << 18) // M.shape[0], 64), 4096)
     with single_threaded_blas():
-        for_slices(on_slice, n, block)
-
-
-def _default_block(M: Array) -> int:
-    """Return how many columns a thread works on at a time."""
-    if issparse(M):
-        return 512
-    # 2 MiB of float64: it stays in cache, and the calls from Python cost little beside the work.
-    entries = 1 << 18
-    columns: int = min(max(entries // M.shape[0], 64), 4096)
-    return columns
+        for_slices(on_slice, M.shape[1], columns_per_block)
 
 
 def check_pair(U: ArrayLike, M: ArrayLike) -> tuple[Array, Array, type]:
@@ -129,21 +133,7 @@ def check_start(H0: ArrayLike | None, shape: tuple[int, int]) -> Array | None:
     return H0
 
 
-def check_out(out: Array | None, shape: tuple[int, int], dtype: type) -> Array:
-    """Return ``out`` if it can take the result, or a new array."""
-    if out is None:
-        return np.empty(shape, dtype=dtype)
-    if not isinstance(out, np.ndarray) or out.dtype.kind != "f":
-        found = getattr(out, "dtype", type(out))
-        raise TypeError(f"out must be an array of floating-point numbers, got {found}")
-    if out.shape != shape:
-        raise InputError(f"out must have shape {shape}, got {out.shape}")
-    return out
-
-
-def column_residuals(
-    U: ArrayLike, M: ArrayLike, H: ArrayLike, *, block: int | None = None
-) -> Array:
+def column_residuals(U: ArrayLike, M: ArrayLike, H: ArrayLike) -> Array:
     """Return ‖m_j − U h_j‖₂ for every column, without holding M − U H.
 
     The residual itself is formed, a block of columns at a time in float64. The faster formula
@@ -156,8 +146,6 @@ def column_residuals(
     M : (m, n) array_like or sparse array
         May be a ``np.memmap``.
     H : (r, n) array_like
-    block : int, optional
-        How many columns a thread reads at a time; by default about 2 MiB of float64.
 
     Returns
     -------
@@ -178,7 +166,7 @@ def column_residuals(
     def task(columns: slice, m: Array) -> None:
         norms[columns] = np.sqrt(_squares(U, m, H[:, columns]))
 
-    for_blocks(task, M, block)
+    _for_blocks(task, M)
     if not np.isfinite(norms).all():
         raise InputError("H contains NaN, infinity or values too large to compute with")
     return norms

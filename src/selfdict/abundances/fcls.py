@@ -1,7 +1,6 @@
 """Abundances that are nonnegative and sum to one (``fcls``), or nearly so (``soft_sum``)."""
 
 import math
-from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,47 +9,16 @@ from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.abundances.blocks import (
     ColumnSolver,
-    check_out,
     check_pair,
     check_start,
-    for_blocks,
+    fit_columns,
 )
-from selfdict.abundances.nnls import nnls
-from selfdict.kernels.columns import squared_norms
+from selfdict.abundances.nnls import near_norms, nnls
 
 
-@overload
 def fcls(
-    U: ArrayLike,
-    M: ArrayLike,
-    *,
-    at_most: bool = ...,
-    H0: ArrayLike | None = ...,
-    out: Array | None = ...,
-    block: int | None = ...,
-    return_kkt: Literal[False] = ...,
-) -> Array: ...
-@overload
-def fcls(
-    U: ArrayLike,
-    M: ArrayLike,
-    *,
-    at_most: bool = ...,
-    H0: ArrayLike | None = ...,
-    out: Array | None = ...,
-    block: int | None = ...,
-    return_kkt: Literal[True],
-) -> tuple[Array, Array]: ...
-def fcls(
-    U: ArrayLike,
-    M: ArrayLike,
-    *,
-    at_most: bool = False,
-    H0: ArrayLike | None = None,
-    out: Array | None = None,
-    block: int | None = None,
-    return_kkt: bool = False,
-) -> Array | tuple[Array, Array]:
+    U: ArrayLike, M: ArrayLike, *, at_most: bool = False, H0: ArrayLike | None = None
+) -> Array:
     """Return the H ≥ 0 with columns that sum to one which minimises ‖M − U H‖_F.
 
     Each column is solved exactly.
@@ -68,23 +36,12 @@ def fcls(
     H0 : (r, n) array_like, optional
         A start, such as the solution of a nearby problem. It saves time and does not change the
         result. Only where it is positive matters.
-    out : (r, n) ndarray of floats, optional
-        Where to write H, for example a ``np.memmap``.
-    block : int, optional
-        How many columns a thread reads at a time; by default about 2 MiB of float64.
-    return_kkt : bool
-        Whether to return the KKT residuals as well.
 
     Returns
     -------
-    H : (r, n) ndarray
+    (r, n) ndarray
         float32 if U and M are both float32 (or smaller), else float64. The computation is in
         float64.
-    kkt : (n,) ndarray of float64
-        Only with ``return_kkt``. For column j the largest violation, over i, of g_i ≤ λ and, where
-        h_i > 0, of g_i = λ, with g = Uᵀ(m_j − U h_j) and λ = gᵀh_j. The unit is a (a + ‖m_j‖) with
-        a = max ‖u_i‖; the violation is that before H is rounded to float32. With ``at_most``, the
-        slack 1 − Σh counts as the abundance of an endmember 0.
 
     Notes
     -----
@@ -105,29 +62,12 @@ def fcls(
     """
     U, M, dtype = check_pair(U, M)
     r = U.shape[1]
-    shape = (r, M.shape[1])
-    H0 = check_start(H0, shape)
-    H = check_out(out, shape, dtype)
+    H0 = check_start(H0, (r, M.shape[1]))
     if at_most:  # the slack is the abundance of one more endmember, the origin
         U = np.column_stack([U, np.zeros(len(U))])
         if H0 is not None:
             H0 = np.vstack([H0, 1.0 - H0.sum(axis=0)])
-    solver = _solver(U)
-    kkt = np.zeros(M.shape[1])
-
-    def task(columns: slice, m: Array) -> None:
-        start = None
-        if H0 is not None:
-            start = H0[:, columns]
-        X = solver(m, start)
-        H[:, columns] = X[:, :r].T
-        if return_kkt:
-            kkt[columns] = _kkt_residuals(U, m, X.T)
-
-    for_blocks(task, M, block)
-    if return_kkt:
-        return H, kkt
-    return H
+    return fit_columns(_solver(U), M, H0, dtype)[:r]
 
 
 def _solver(U: Array) -> ColumnSolver:
@@ -143,17 +83,6 @@ def _solver(U: Array) -> ColumnSolver:
     # The right-hand side (m − origin) / scale with a one below, reduced by Qᵀ: Pᵀm + offset.
     P = Q[:-1] / scale
     return ColumnSolver(R, P, Q[-1] - origin @ P, simplex=True)
-
-
-def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:
-    """Return the violations that :func:`fcls` documents, one per column."""
-    largest = np.linalg.norm(U, axis=0).max()
-    G = U.T @ (M - U @ H)
-    G -= (G * H).sum(axis=0)  # λ, since the abundances sum to one
-    violation = np.where(H > 0, np.abs(G), np.maximum(G, 0.0))
-    size = largest * (largest + np.sqrt(squared_norms(M)))
-    residuals: Array = violation.max(axis=0) / np.where(size > 0, size, 1.0)
-    return residuals
 
 
 def soft_sum(U: ArrayLike, M: ArrayLike, stiffness: float) -> Array:
@@ -190,19 +119,12 @@ def soft_sum(U: ArrayLike, M: ArrayLike, stiffness: float) -> Array:
     if math.isinf(stiffness):
         return fcls(U, M)
     U, M, dtype = check_pair(U, M)
-    norms = np.linalg.norm(U, axis=0)
-    if not norms.any():
+    longest = np.linalg.norm(U, axis=0).max()
+    if longest == 0:
         raise InputError("U must not be zero")
-    # Powers of two bring the columns to about the same length, which changes no digit.
-    scale = np.exp2(np.round(np.log2(norms, out=np.zeros_like(norms), where=norms > 0)))
-    solver = _soft_solver(U, scale, math.sqrt(stiffness) * norms.max())
-    H: Array = np.empty((U.shape[1], M.shape[1]), dtype=dtype)
-
-    def task(columns: slice, m: Array) -> None:
-        H[:, columns] = (solver(m) / scale).T
-
-    for_blocks(task, M, None)
-    return H
+    scale = near_norms(U)
+    solver = _soft_solver(U, scale, math.sqrt(stiffness) * longest)
+    return fit_columns(solver, M, None, dtype, scale)
 
 
 def _soft_solver(U: Array, scale: Array, row: float) -> ColumnSolver:

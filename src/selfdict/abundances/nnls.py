@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,13 +10,12 @@ from numpy.typing import ArrayLike
 from selfdict._validation import Array
 from selfdict.abundances.blocks import (
     ColumnSolver,
-    check_out,
     check_pair,
     check_start,
-    for_blocks,
+    fit_columns,
 )
 from selfdict.compute.deadline import Deadline
-from selfdict.kernels.columns import dense_columns, squared_norms
+from selfdict.kernels.columns import dense_columns
 
 _FEW = 32  # columns that are tried first
 _MORE = 256  # columns that are tried then, if those took long
@@ -25,35 +24,7 @@ _LONG = 0.05  # seconds
 MANY_ENDMEMBERS = 30  # a fit of a single column by more of them takes milliseconds
 
 
-@overload
-def nnls(
-    U: ArrayLike,
-    M: ArrayLike,
-    *,
-    H0: ArrayLike | None = ...,
-    out: Array | None = ...,
-    block: int | None = ...,
-    return_kkt: Literal[False] = ...,
-) -> Array: ...
-@overload
-def nnls(
-    U: ArrayLike,
-    M: ArrayLike,
-    *,
-    H0: ArrayLike | None = ...,
-    out: Array | None = ...,
-    block: int | None = ...,
-    return_kkt: Literal[True],
-) -> tuple[Array, Array]: ...
-def nnls(
-    U: ArrayLike,
-    M: ArrayLike,
-    *,
-    H0: ArrayLike | None = None,
-    out: Array | None = None,
-    block: int | None = None,
-    return_kkt: bool = False,
-) -> Array | tuple[Array, Array]:
+def nnls(U: ArrayLike, M: ArrayLike, *, H0: ArrayLike | None = None) -> Array:
     """Return the H ≥ 0 that minimises ‖M − U H‖_F. Each column is solved exactly.
 
     Parameters
@@ -66,21 +37,12 @@ def nnls(
     H0 : (r, n) array_like, optional
         A start, such as the solution of a nearby problem. It saves time and does not change the
         result. Only where it is positive matters.
-    out : (r, n) ndarray of floats, optional
-        Where to write H, for example a ``np.memmap``.
-    block : int, optional
-        How many columns a thread reads at a time; by default about 2 MiB of float64.
-    return_kkt : bool
-        Whether to return the KKT residuals as well.
 
     Returns
     -------
-    H : (r, n) ndarray
+    (r, n) ndarray
         float32 if U and M are both float32 (or smaller), else float64. The computation is in
         float64.
-    kkt : (n,) ndarray of float64
-        Only with ``return_kkt``. For column j the largest violation, over i, of g_i ≤ 0 and, where
-        h_i > 0, of g_i = 0, with g = Uᵀ(m_j − U h_j) for the h_j returned, in units of ‖u_i‖ ‖m_j‖.
 
     Notes
     -----
@@ -101,27 +63,16 @@ def nnls(
            [1. , 1.5]])
     """
     U, M, dtype = check_pair(U, M)
-    shape = (U.shape[1], M.shape[1])
-    H0 = check_start(H0, shape)
-    H = check_out(out, shape, dtype)
-    # Powers of two bring the columns to norms of about one, which changes no digit.
+    H0 = check_start(H0, (U.shape[1], M.shape[1]))
+    scale = near_norms(U)
+    return fit_columns(_solver(U / scale), M, H0, dtype, scale)
+
+
+def near_norms(U: Array) -> Array:
+    """Return the powers of two next to the norms of the columns, which divide without rounding."""
     norms = np.linalg.norm(U, axis=0)
-    scale = np.exp2(np.round(np.log2(norms, out=np.zeros_like(norms), where=norms > 0)))
-    solver = _solver(U / scale)
-    kkt = np.zeros(M.shape[1])
-
-    def task(columns: slice, m: Array) -> None:
-        start = None
-        if H0 is not None:
-            start = H0[:, columns]
-        H[:, columns] = (solver(m, start) / scale).T
-        if return_kkt:  # of H as it is returned, maybe in float32
-            kkt[columns] = _kkt_residuals(U, m, H[:, columns])
-
-    for_blocks(task, M, block)
-    if return_kkt:
-        return H, kkt
-    return H
+    exponents = np.round(np.log2(norms, out=np.zeros_like(norms), where=norms > 0))
+    return np.asarray(np.exp2(exponents))
 
 
 def _solver(U: Array) -> ColumnSolver:
@@ -133,15 +84,6 @@ def _solver(U: Array) -> ColumnSolver:
     if solver.condition <= 1e5:
         return solver
     return ColumnSolver(U, None, np.zeros(len(U)), simplex=False)
-
-
-def _kkt_residuals(U: Array, M: Array, H: Array) -> Array:
-    """Return the violations that :func:`nnls` documents, one per column."""
-    G = U.T @ (M - U @ H)
-    violation = np.where(H > 0, np.abs(G), np.maximum(G, 0.0))
-    unit = np.linalg.norm(U, axis=0)[:, None] * np.sqrt(squared_norms(M))
-    residuals: Array = np.divide(violation, unit, out=np.zeros_like(G), where=unit > 0).max(axis=0)
-    return residuals
 
 
 def predicted_seconds(work: Callable[[Array], Any], M: Any) -> float:

@@ -145,7 +145,7 @@ class _Survey:
 
 def _survey_block(M: Array, part: tuple[Array, ...]) -> tuple[Array, Array, Array]:
     """Return ℓ1 norms, squared norms and the columns of the sample of a block."""
-    check_columns(M)
+    check_columns(M, "a block of M")
     return column_norms(M, np.float64), squared_norms(M), M[:, part[0]]
 
 
