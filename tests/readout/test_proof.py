@@ -74,6 +74,41 @@ def test_bounds_hold_for_random_groups(seed, weighted):
     assert optimum.diagonal[proof.closed].max(initial=0.0) < 1e-5
 
 
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.booleans(), st.booleans())
+def test_quick_bounds_hold_for_random_groups(seed, weighted, smooth):
+    rng = np.random.default_rng(seed)
+    n = 12
+    M = rng.random((5, n))
+    s = rng.uniform(0.2, 2, n) if weighted else None
+    mu = 0.02 * float((M**2).sum())
+    nu = mu if smooth else 0.0
+    problem = Problem(M, mu, p=rng.uniform(0.8, 1.2, n), sample_weight=s, smooth=nu)
+    solution = WorkingSet(tol=1e-4).solve(problem)
+    order = rng.permutation(n)
+    groups = [order[:3], order[3:5], order[5:9]]
+    # there is no time for solves that take as long as this one
+    slow = replace(solution, history={"seconds": np.array([1e6])})
+    quick = prove_groups(slow, groups, budget=60)
+    exact = prove_groups(solution, groups)
+    assert not quick.complete
+    assert exact.complete
+    assert np.isfinite(quick.enough)
+    assert quick.enough >= exact.enough - 3e-4
+    assert (quick.needed <= exact.needed * 1.06 + 1e-3).all()
+
+
+def test_quick_bounds_are_close_for_nearly_separable_data():
+    M, _, _ = make_mixtures(20, 600, 4, noise=0.01, random_state=0)
+    model = FGNSR(4, random_state=0).fit(M.T)
+    exact = model.prove()
+    model.solution_ = replace(model.solution_, history={"seconds": np.array([1e6])})
+    quick = model.prove(budget=60)
+    assert quick.enough <= exact.enough + 0.02
+    assert quick.is_needed.all()
+    assert (quick.needed <= exact.needed).all()
+
+
 def test_most_rows_are_closed_and_open_ones_are_not():
     M, _, _ = make_mixtures(20, 300, 4, noise=0.02, random_state=0)
     model = FGNSR(4, random_state=0).fit(M.T)

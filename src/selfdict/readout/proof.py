@@ -26,7 +26,7 @@ from selfdict.model.certificate import with_certificate
 from selfdict.model.features import UnsupportedError
 from selfdict.model.omega import into_omega
 from selfdict.model.solution import Solution, problem_of
-from selfdict.readout.bounds import LimitedSolver, Trials, closed_rows, rank_limit
+from selfdict.readout.bounds import DualPoint, LimitedSolver, Trials, rank_limit
 
 # Groups that may double the objective are not said to suffice.
 MOST_TO_SUFFICE = 1.0
@@ -55,7 +55,7 @@ class Proof:
     groups : tuple of r ndarrays of int
         The rows of each group.
     complete : bool
-        Whether everything was tried within the time limit.
+        Whether everything was tried within the time limit; if not, bounds may be weak.
     """
 
     enough: float
@@ -85,7 +85,7 @@ class Proof:
             closed = share_of(int(self.closed.sum()), self.closed.size)
             sentences.append(f"{closed} of the candidates are proven to play no part.")
         if not self.complete:
-            sentences.append("The proof is incomplete: it was stopped early.")
+            sentences.append("The proof is incomplete: with more time it may say more.")
         return " ".join(sentences)
 
     def _enough_in_words(self) -> str:
@@ -144,8 +144,9 @@ def prove_groups(
     max_seconds : float, optional
         Time limit of each of the r + 2 solves; what they prove by then is used.
     budget : float, optional
-        Seconds after which nothing further is tried. The rest remains unproven, and ``complete`` is
-        False. Ctrl-C has the same effect.
+        Seconds after which nothing further is tried; Ctrl-C has the same effect. Where that is too
+        short for r + 2 solves that take as long as the given one, quick bounds come first, which
+        are weaker. ``complete`` is False if a solve was left out.
 
     Returns
     -------
@@ -173,17 +174,27 @@ def prove_groups(
     solution = replace(into_omega(solution), problem=problem)
     if np.isnan(solution.objective):
         solution = with_certificate(solution)
-    if solution.gap > tol and solver.has_time():
+    seconds = _solver_seconds(solution)
+    is_quick = solver.has_time() and not solver.deadline.affords((len(checked) + 2) * seconds)
+    enough = np.inf
+    needed = np.zeros(len(checked))
+    closed = np.zeros(problem.n_atoms, dtype=bool)
+    if solution.gap > tol and not is_quick and solver.has_time():
         # the last steps of the solver are what closes rows
         refined = solver.solve(problem, tol, solution)
         if refined.gap <= solution.gap:
             solution = refined
-    trials = Trials(solution, solver)
-    enough = trials.enough(checked)
-    needed = np.array([trials.needed(group) for group in checked])
-    closed = np.zeros(problem.n_atoms, dtype=bool)
-    if solver.has_time():
-        closed = closed_rows(solution)
+    if is_quick:
+        point = DualPoint(solution)
+        closed = point.closed_rows()
+        if point.is_quick:
+            enough = point.enough(checked, solver)
+            needed = point.all_needed(checked, solver)
+    trials = Trials(solution, solver, seconds)
+    enough = min(enough, trials.enough(checked))
+    needed = np.maximum(needed, [trials.needed(group) for group in checked])
+    if not is_quick and solver.has_time():
+        closed = DualPoint(solution).closed_rows()
     return Proof(
         enough=enough,
         needed=needed,
@@ -193,6 +204,12 @@ def prove_groups(
         groups=checked,
         complete=solver.complete,
     )
+
+
+def _solver_seconds(solution: Solution) -> float:
+    """Return how long the solver took; 0 if it is not known."""
+    seconds = np.asarray(solution.history.get("seconds", ()))
+    return float(seconds.max(initial=0.0))
 
 
 def _checked_groups(groups: Any, n_atoms: int) -> tuple[Array, ...]:
