@@ -10,25 +10,11 @@ from selfdict.kernels.rank_two import (
     count_below,
     deflate,
     extreme_pair,
-    gather,
     leading_eigenpairs,
     project,
     shares,
     swap_rows,
 )
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_gather(dtype, order):
-    M = np.asarray(np.random.default_rng(0).standard_normal((20, 30)), dtype=dtype, order=order)
-    M[3, 4], M[0, 11], M[19, 29] = np.nan, np.inf, -np.inf
-    columns = np.array([3, 4, 11, 29, 0])
-    rows = np.empty((5, 20), dtype=dtype)
-    gather(M, columns, rows, 0.25)
-    expected = 0.25 * np.maximum(M[:, columns].T, 0)
-    expected[3, 19] = np.nan
-    np.testing.assert_array_equal(rows, expected)
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3])

@@ -7,7 +7,7 @@ import pytest
 
 import naive_peers
 from selfdict import InputError, h2nmf, thread_limit
-from selfdict.peers.leaves import HeldColumns, Leaf, ScatteredColumns, gram, leaf_columns
+from selfdict.peers.leaves import Leaf, LeafColumns, gram
 
 
 def pixels(seed=0, m=15, n=400, r=5, noise=0.01):
@@ -98,23 +98,19 @@ def test_trees_of_fewer_clusters_are_beginnings_of_larger_ones():
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.usefixtures("rough")
-def test_memmap_too_large_to_copy(order, tmp_path, monkeypatch):
+def test_memmaps(order, tmp_path):
     M = np.asarray(pixels(), order=order)
     np.save(tmp_path / "M.npy", M)
     expected = h2nmf(M, 30)
-    monkeypatch.setattr("selfdict.peers.leaves._MAX_COPIED_ENTRIES", 0)
     assert_same(h2nmf(np.load(tmp_path / "M.npy", mmap_mode="r"), 30), expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("hold", [0, 1 << 30])
-def test_leaf_columns(hold, dtype, monkeypatch):
+def test_leaf_columns(dtype):
     """Divided and divided again, they stay the columns their indices say, in M's precision."""
-    monkeypatch.setattr("selfdict.peers.leaves._MAX_COPIED_ENTRIES", hold)
     M = (pixels() - 0.1).astype(dtype)
     rng = np.random.default_rng(0)
-    whole = leaf_columns(M)
-    assert isinstance(whole, HeldColumns if hold else ScatteredColumns)
+    whole = LeafColumns.of(M)
     parts = [whole]
     for _ in range(3):
         parts = [
@@ -134,14 +130,14 @@ def test_leaf_columns(hold, dtype, monkeypatch):
 def test_gram_by_slices(n, dtype):
     A = np.random.default_rng(0).random((2, n)).astype(dtype)
     expected = A.astype(float) @ A.T.astype(float)
-    np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(n), False)), expected, rtol=1e-12)
+    np.testing.assert_allclose(gram(LeafColumns(A.T, np.arange(n), False)), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2049])
 def test_rough_gram(n):
     A = np.random.default_rng(0).uniform(1, 1.01, (5, n)).astype(np.float32)
     expected = A.astype(float) @ A.T.astype(float)
-    np.testing.assert_allclose(gram(HeldColumns(A.T, np.arange(n), True)), expected, rtol=1e-10)
+    np.testing.assert_allclose(gram(LeafColumns(A.T, np.arange(n), True)), expected, rtol=1e-10)
 
 
 @pytest.mark.usefixtures("rough")

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg.lapack import dstev
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import inlined, jit_without_allocation
+from selfdict.kernels.jit import jit_without_allocation
 
 _FIRST_TEST = 9  # Lanczos steps before the first test of convergence
 _TEST_INTERVAL = 3  # Lanczos steps between two tests: each decomposes the tridiagonal matrix
@@ -103,46 +103,6 @@ def _lanczos_steps(
         if betas[j] <= negligible:
             return j + 1
     return stop
-
-
-def gather(M: Array, columns: Array, rows: Array, scale: float) -> None:
-    """Set ``rows[t]`` to ``scale`` times max(M[:, columns[t]], 0); NaN and infinity stay so."""
-    if abs(M.strides[0]) < abs(M.strides[1]):
-        _gather_rows(M.T, columns, rows, scale)
-    else:
-        _gather_columns(M, columns, rows, scale)
-
-
-@jit_without_allocation
-def _gather_rows(Mt: Array, columns: Array, rows: Array, scale: float) -> None:
-    """Do the work of :func:`gather` for Mᵀ, row-major."""
-    for t in range(columns.size):
-        column = Mt[columns[t]]
-        for i in range(column.size):
-            rows[t, i] = _positive_part(scale * column[i])
-
-
-@jit_without_allocation
-def _gather_columns(M: Array, columns: Array, rows: Array, scale: float) -> None:
-    """Do the work of :func:`gather` for M, row-major."""
-    # Eight rows of M at a time, in loops of constant length, which are several times faster.
-    m = M.shape[0]
-    eights = m - m % 8
-    for first in range(0, eights, 8):
-        for t in range(columns.size):
-            j = columns[t]
-            for i in range(8):
-                rows[t, first + i] = _positive_part(scale * M[first + i, j])
-    for t in range(columns.size):
-        j = columns[t]
-        for i in range(eights, m):
-            rows[t, i] = _positive_part(scale * M[i, j])
-
-
-@inlined
-def _positive_part(a: float) -> float:
-    """Return max(a, 0), but NaN for −∞, so that the test for finite sums finds it."""
-    return a - (a if a < 0 else 0)
 
 
 def deflate(rows: Array, R: Array) -> Array:

@@ -51,9 +51,8 @@ def h2nmf(M: ArrayLike, n_clusters: int) -> Clusters:
     Parameters
     ----------
     M : (m, n) array_like
-        One data point per column, in any memory order; it may be a ``np.memmap``. Up to 2²⁷ entries
-        (134 million) the columns are copied and kept sorted by cluster. A larger matrix is not
-        copied but read block by block, which is slow unless it is column-major.
+        One data point per column, in any memory order; it may be a ``np.memmap``. The columns are
+        copied and kept sorted by cluster.
     n_clusters : int
         The number of clusters.
 
@@ -73,7 +72,7 @@ def h2nmf(M: ArrayLike, n_clusters: int) -> Clusters:
     A Aᵀ is computed for the smaller part; that of the larger part is the difference to the whole.
     Each column is therefore read O(log C) times if the parts are balanced.
 
-    Beyond 2²² entries (4 million) the columns are read as float32. A Aᵀ is then summed in float32
+    Beyond 2²² entries (4 million) the columns are copied as float32. A Aᵀ is then summed in float32
     after the component along the mean is removed, whose products are summed in float64. The leading
     vectors have an error of about 1e-7, and so has the share of a column that decides to which part
     it belongs. If λ₂ and λ₃ nearly coincide, the division depends on the last digits in any

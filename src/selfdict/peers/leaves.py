@@ -1,12 +1,11 @@
 """Leaves of H2NMF: their columns, their Gram matrices, and how they are divided in two.
 
-A leaf is divided by rank-two NMF and a threshold on the shares. Its columns are copied if M is
-small enough, else read from M when needed.
+A leaf is divided by rank-two NMF and a threshold on the shares.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Self
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from selfdict.kernels.rank_two import (
     count_below,
     deflate,
     extreme_pair,
-    gather,
     leading_eigenpairs,
     project,
     shares,
@@ -27,7 +25,6 @@ from selfdict.kernels.rank_two import (
 from selfdict.peers.spa import RESIDUAL_TIE
 
 COLUMNS_PER_LEAF_SLICE = 4096  # columns that a thread works on at a time
-_MAX_COPIED_ENTRIES = 1 << 27  # a larger M is not copied
 _MAX_DOUBLE_ENTRIES = 1 << 22  # a larger M is read in single precision, which is enough
 
 _ENTRIES_PER_BLOCK = 1 << 22  # of the columns that are read in float64 at a time
@@ -44,56 +41,42 @@ _AT_WINDOW_STOP = np.searchsorted(_EDGES, _WINDOW_STOP)
 _AT_BELOW_WINDOW = np.searchsorted(_EDGES, _BELOW_WINDOW)
 
 
-class LeafColumns(Protocol):
-    """Some columns of M, as rows; negative entries count as zero."""
-
-    indices: Array  # which columns of M
-    n_features: int  # the rows of M
-    single_precision: bool  # whether they and their Gram matrix are in single precision
-
-    def rows(self, start: int, stop: int) -> Array:
-        """Return the columns ``start`` to ``stop`` of these as a (stop − start, m) array."""
-
-    def divide(self, first: Array) -> tuple[Self, Self]:
-        """Return the columns where ``first`` is true, and the others; may reorder the whole."""
-
-
-def leaf_columns(M: Array) -> LeafColumns:
-    """Return all columns of M, up to a power of two."""
-    single_precision = M.size > _MAX_DOUBLE_ENTRIES
-    dtype = M.dtype
-    scale = 1.0
-    if single_precision:
-        dtype = np.dtype(np.float32)
-        # The largest entry is brought near one, since squares of float64 may leave this range.
-        scale = float(2.0 ** -np.frexp(np.max(M))[1])
-    indices = np.arange(M.shape[1])
-    if M.size > _MAX_COPIED_ENTRIES:
-        return ScatteredColumns(M, indices, dtype, scale)
-    rows = np.empty((indices.size, M.shape[0]), dtype=dtype)
-
-    def copy(start: int, stop: int) -> None:
-        gather(M, indices[start:stop], rows[start:stop], scale)
-
-    # As many columns at a time as fit into a cache, since a row-major M is read across its rows.
-    for_slices(copy, indices.size, 1024)
-    return HeldColumns(rows, indices, single_precision)
-
-
-class HeldColumns:
-    """A copy of columns, ordered so that each part is a contiguous piece of the whole."""
+class LeafColumns:
+    """A copy of some columns of M, as rows, ordered so that each part is a contiguous piece."""
 
     def __init__(self, rows: Array, indices: Array, single_precision: bool) -> None:
         # Both are reordered together.
         self._rows = rows
-        self.indices = indices
+        self.indices = indices  # which columns of M
         self.n_features = rows.shape[1]
-        self.single_precision = single_precision
+        self.single_precision = single_precision  # of their Gram matrix, too
+
+    @classmethod
+    def of(cls, M: Array) -> Self:
+        """Copy all columns of M, up to a power of two; negative entries become zero."""
+        single_precision = M.size > _MAX_DOUBLE_ENTRIES
+        dtype = M.dtype
+        scale = 1.0
+        if single_precision:
+            dtype = np.dtype(np.float32)
+            # The largest entry is brought near one, since squares of float64 may leave this range.
+            scale = float(2.0 ** -np.frexp(np.max(M))[1])
+        rows = np.empty(M.shape[::-1], dtype=dtype)
+
+        def copy(start: int, stop: int) -> None:
+            np.multiply(M[:, start:stop].T, scale, out=rows[start:stop], casting="same_kind")
+            np.maximum(rows[start:stop], 0, out=rows[start:stop])
+
+        # As many columns at a time as fit into a cache: a row-major M is read across its rows.
+        for_slices(copy, M.shape[1], 1024)
+        return cls(rows, np.arange(M.shape[1]), single_precision)
 
     def rows(self, start: int, stop: int) -> Array:
+        """Return the columns ``start`` to ``stop`` of these as a (stop − start, m) array."""
         return self._rows[start:stop]
 
-    def divide(self, first: Array) -> "tuple[HeldColumns, HeldColumns]":
+    def divide(self, first: Array) -> "tuple[LeafColumns, LeafColumns]":
+        """Return the columns where ``first`` is true, and the others; reorders the whole."""
         size = int(np.count_nonzero(first))
         # The rows to exchange so that the first part comes first.
         left = np.flatnonzero(~first[:size])
@@ -105,31 +88,8 @@ class HeldColumns:
         for_slices(swap, left.size, COLUMNS_PER_LEAF_SLICE)
         return self._part(slice(0, size)), self._part(slice(size, None))
 
-    def _part(self, which: slice) -> "HeldColumns":
-        return HeldColumns(self._rows[which], self.indices[which], self.single_precision)
-
-
-class ScatteredColumns:
-    """Columns of a matrix too large to copy; fast only if the matrix is column-major."""
-
-    def __init__(self, M: Array, indices: Array, dtype: np.dtype[Any], scale: float) -> None:
-        self._M = M
-        self.indices = indices
-        self.n_features = M.shape[0]
-        self._dtype = dtype
-        self._scale = scale
-        self.single_precision = M.size > _MAX_DOUBLE_ENTRIES
-
-    def rows(self, start: int, stop: int) -> Array:
-        rows = np.empty((stop - start, self._M.shape[0]), dtype=self._dtype)
-        gather(self._M, self.indices[start:stop], rows, self._scale)
-        return rows
-
-    def divide(self, first: Array) -> "tuple[ScatteredColumns, ScatteredColumns]":
-        return self._part(first), self._part(~first)
-
-    def _part(self, which: Array) -> "ScatteredColumns":
-        return ScatteredColumns(self._M, self.indices[which], self._dtype, self._scale)
+    def _part(self, which: slice) -> "LeafColumns":
+        return LeafColumns(self._rows[which], self.indices[which], self.single_precision)
 
 
 def gram(columns: LeafColumns) -> Array:
@@ -313,5 +273,5 @@ class Leaf:
 
 def first_leaf(M: Array) -> Leaf:
     """Return the leaf of all columns."""
-    columns = leaf_columns(M)
+    columns = LeafColumns.of(M)
     return Leaf.of(columns, smaller_gram(columns))
