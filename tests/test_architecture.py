@@ -32,6 +32,7 @@ ORDER = [
     "reductions",
     "readout",
     "backends",
+    "methods",
     "estimators",
     "files",
     "scene",

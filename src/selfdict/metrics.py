@@ -6,7 +6,6 @@ share of true indices), the spectral angle, and the error of abundances.
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linear_sum_assignment
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_coefficients, as_matrix
@@ -52,6 +51,15 @@ def _angles(A: Array, B: Array) -> Array:
     return angles
 
 
+def _cheapest_pairs(costs: Array) -> tuple[Array, Array]:
+    """Return the rows and columns of the assignment with the smallest sum of costs."""
+    # Imported here: importing selfdict.metrics is quick otherwise.
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(costs)
+    return rows, columns
+
+
 def _unit_columns(V: Array) -> Array:
     """Return the columns scaled to norm one; columns of zeros stay."""
     norms = np.linalg.norm(V, axis=0)
@@ -65,8 +73,7 @@ def match(W: ArrayLike, W_true: ArrayLike) -> tuple[Array, Array]:
     Return the indices of the columns of W and those of the columns of W_true. The angles are the
     mean-removed ones.
     """
-    rows, columns = linear_sum_assignment(mean_removed_angles(W, W_true))
-    return rows, columns
+    return _cheapest_pairs(mean_removed_angles(W, W_true))
 
 
 def mrsa(W: ArrayLike, W_true: ArrayLike) -> float:
@@ -94,7 +101,7 @@ def mrsa(W: ArrayLike, W_true: ArrayLike) -> float:
     True
     """
     angles = mean_removed_angles(W, W_true)
-    return float(angles[linear_sum_assignment(angles)].mean())
+    return float(angles[_cheapest_pairs(angles)].mean())
 
 
 def spectral_angle(A: ArrayLike, B: ArrayLike, *, degrees: bool = False) -> float:
@@ -135,7 +142,7 @@ def spectral_angle(A: ArrayLike, B: ArrayLike, *, degrees: bool = False) -> floa
     angles = _angles(found, reference)
     if degrees:
         angles = np.degrees(angles)
-    return float(angles[linear_sum_assignment(angles)].mean())
+    return float(angles[_cheapest_pairs(angles)].mean())
 
 
 def abundance_rmse(A: ArrayLike, B: ArrayLike) -> float:
@@ -175,7 +182,7 @@ def abundance_rmse(A: ArrayLike, B: ArrayLike) -> float:
             f"got {found.shape[1]} and {reference.shape[1]}"
         )
     squares = np.stack([((reference - row) ** 2).mean(axis=1) for row in found])
-    return float(np.sqrt(squares[linear_sum_assignment(squares)].mean()))
+    return float(np.sqrt(squares[_cheapest_pairs(squares)].mean()))
 
 
 def relative_error(M: ArrayLike, W: ArrayLike, H: ArrayLike | None = None) -> float:

@@ -28,8 +28,8 @@ def refused(scene, **options):
     [
         ({"tolerance": 1}, "tolerance"),
         ({"n_components": 3}, "n_components"),
-        ({"mu": -1}, "'mu'"),
-        ({"mu": "foo"}, "'mu'"),
+        ({"mu": -1}, "mu must"),
+        ({"mu": "foo"}, "mu must"),
         ({"tol": "tight"}, "'tol'"),
         ({"solver": "typo"}, "'typo'"),
         ({"method": "spa", "solver": "working_set"}, "solver"),

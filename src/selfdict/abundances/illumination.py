@@ -24,9 +24,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.sparse import issparse
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_floats, as_matrix
@@ -198,7 +197,7 @@ def _noise_and_spread(U: Array, M: Any, H: Array, weight: Array) -> tuple[float,
 def _noise(residuals: Array, degrees: Array, weight: Array) -> float:
     """Return σ² from residuals (m, n) with so many degrees of freedom, along other residuals."""
     squares = squared_norms(residuals)
-    in_each_band = _median(squares / chi2.median(degrees), weight)
+    in_each_band = _median(squares / _chi2_median(degrees), weight)
     directed = np.flatnonzero(squares > 0)
     n = directed.size
     if n < 2:
@@ -227,7 +226,7 @@ def _variances_of_sums(U: Array, present: Array) -> Array:
 
 def _spread(deviations: Array, variances: Array, weight: Array) -> float:
     """Return σ_b from squared deviations of sums from one, and their variances without it."""
-    median = float(chi2.median(1))
+    median = float(_chi2_median(1))
 
     def excess(square: float) -> float:
         return _median(deviations / (variances + square), weight) - median
@@ -236,9 +235,21 @@ def _spread(deviations: Array, variances: Array, weight: Array) -> float:
     if excess(least) <= 0:
         return 0.0
     largest = max(1.0, 2 * float(deviations.max()) / median)
-    # in logarithms: the spread may be of any order of magnitude
-    root = brentq(lambda x: excess(math.exp(x)), math.log(least), math.log(largest), xtol=1e-6)
-    return math.exp(0.5 * root)
+    # bisection in logarithms: the spread may be of any order of magnitude
+    low = math.log(least)
+    high = math.log(largest)
+    while high - low > 1e-6:
+        middle = 0.5 * (low + high)
+        if excess(math.exp(middle)) > 0:
+            low = middle
+        else:
+            high = middle
+    return math.exp(0.25 * (low + high))
+
+
+def _chi2_median(degrees: Any) -> Any:
+    """Return the median of χ² variables; scipy.stats, which has it, takes long to import."""
+    return 2 * gammaincinv(0.5 * degrees, 0.5)
 
 
 def evenly(indices: Array, size: int) -> Array:

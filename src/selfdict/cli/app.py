@@ -216,8 +216,9 @@ def compare(
     from selfdict.cli.run import look_at, run_unmix
     from selfdict.cli.summary import print_comparison
     from selfdict.compute.threads import thread_limit
+    from selfdict.methods import METHODS
     from selfdict.report.tables import own_row
-    from selfdict.scene.options import METHODS, UnmixOptions
+    from selfdict.scene.options import UnmixOptions
 
     # The paper's two variants of FGNSR, and all other methods. Pure pixels and nonnegative
     # coefficients have the errors that can be compared.

@@ -106,6 +106,9 @@ def _print_all_help(ctx: click.Context, parameter: click.Parameter, value: bool)
 def _show_warnings(caught: Sequence[warnings.WarningMessage]) -> None:
     """Write warnings about the input in one line each, and others as Python does."""
     for each in caught:
+        # Record, report and summary say how the solver ended and how large the gap is.
+        if each.category.__name__ == "ConvergenceWarning":
+            continue
         if issubclass(each.category, InputWarning):
             click.echo(f"warning: {in_command_words(plain(each.message))}", err=True)
         else:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -75,15 +74,11 @@ def run_unmix(
     client: Any = None,
 ) -> "UnmixResult":
     """Unmix the scene that was read from a source."""
-    from sklearn.exceptions import ConvergenceWarning
-
     from selfdict.scene.unmixing import unmix_scene
 
     if options.is_fgnsr:
         options = replace(options, estimator={"callback": line.solver()})
-    with naming_the_file(source), warnings.catch_warnings():
-        # Record, report and summary say how the solver ended and how large the gap is.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with naming_the_file(source):
         return unmix_scene(scene, options, look, client, line.step)
 
 

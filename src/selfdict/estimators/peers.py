@@ -1,12 +1,10 @@
 """The methods the paper compares with, as scikit-learn estimators."""
 
-from selfdict._errors import InputError
-from selfdict._validation import Array
 from selfdict.estimators.base import SelfDictionaryEstimator
-from selfdict.peers import Clusters, h2nmf, snpa, spa, vca, xray
+from selfdict.methods.peers import H2NMFMethod, SNPAMethod, SPAMethod, VCAMethod, XRAYMethod
 
 
-class SPA(SelfDictionaryEstimator):
+class SPA(SPAMethod, SelfDictionaryEstimator):
     """Successive projection algorithm: see :func:`selfdict.spa`.
 
     Parameters
@@ -33,13 +31,8 @@ class SPA(SelfDictionaryEstimator):
     array([0, 1])
     """
 
-    _finds_independent = True
 
-    def _select(self, M: Array, sample_weight: Array | None) -> Array:
-        return spa(M, self.n_components)
-
-
-class SNPA(SelfDictionaryEstimator):
+class SNPA(SNPAMethod, SelfDictionaryEstimator):
     """Successive nonnegative projection algorithm: see :func:`selfdict.snpa`.
 
     Parameters
@@ -55,11 +48,8 @@ class SNPA(SelfDictionaryEstimator):
         See :class:`selfdict.SPA`.
     """
 
-    def _select(self, M: Array, sample_weight: Array | None) -> Array:
-        return snpa(M, self.n_components)
 
-
-class XRAY(SelfDictionaryEstimator):
+class XRAY(XRAYMethod, SelfDictionaryEstimator):
     """Extreme rays, variant "max": see :func:`selfdict.xray`.
 
     Parameters
@@ -75,11 +65,8 @@ class XRAY(SelfDictionaryEstimator):
         See :class:`selfdict.SPA`.
     """
 
-    def _select(self, M: Array, sample_weight: Array | None) -> Array:
-        return xray(M, self.n_components)
 
-
-class VCA(SelfDictionaryEstimator):
+class VCA(VCAMethod, SelfDictionaryEstimator):
     """Vertex component analysis: see :func:`selfdict.vca`.
 
     Parameters
@@ -95,16 +82,11 @@ class VCA(SelfDictionaryEstimator):
         See :class:`selfdict.SPA`.
     """
 
-    _finds_independent = True
-
     def _takes_sparse(self) -> bool:
         return False
 
-    def _select(self, M: Array, sample_weight: Array | None) -> Array:
-        return vca(M, self.n_components, self._generator())
 
-
-class H2NMF(SelfDictionaryEstimator):
+class H2NMF(H2NMFMethod, SelfDictionaryEstimator):
     """Hierarchical clustering by rank-two NMF, one point per cluster: see :func:`selfdict.h2nmf`.
 
     Parameters
@@ -131,19 +113,5 @@ class H2NMF(SelfDictionaryEstimator):
     array([0, 1, 0])
     """
 
-    clusters_: Clusters
-    labels_: Array
-
     def _takes_sparse(self) -> bool:
         return False
-
-    def _select(self, M: Array, sample_weight: Array | None) -> Array:
-        self.clusters_ = h2nmf(M, self.n_components)
-        self.labels_ = self.clusters_.labels
-        found = self.clusters_.indices
-        if found.size < self.n_components:
-            raise InputError(
-                f"n_components must be at most {found.size} for this X, got {self.n_components}: "
-                "no cluster can be divided further"
-            )
-        return found

@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.cluster.hierarchy
-import scipy.spatial.distance
 from scipy.sparse import issparse
 
 from selfdict._errors import InputError
@@ -100,17 +98,20 @@ def groups_of_rows(solution: Solution, groups: tuple[Array, ...]) -> tuple[Array
 
 def atoms_alike(solution: Solution, K: Array) -> tuple[Array, ...]:
     """Return the atoms of the support that look like each selected one, which comes first."""
+    # Imported here: it takes long, and most ways to choose do without.
+    from scipy.spatial.distance import cdist
+
     # An atom joins the nearest selected one if it is nearer than half of the distance from there
     # to the next selected one; distances are in ℓ1, between columns of ℓ1 norm one.
     atoms = problem_of(solution).root.atoms
     diagonal = solution.diagonal
     centres = _rows_of_norm_one(dense_columns(atoms, K))
-    between = scipy.spatial.distance.cdist(centres, centres, "cityblock")
+    between = cdist(centres, centres, "cityblock")
     np.fill_diagonal(between, np.finfo(between.dtype).max)
     others = np.setdiff1d(solution.support, K)
     others = others[np.argsort(-diagonal[others], kind="stable")]
     candidates = _rows_of_norm_one(dense_columns(atoms, others))
-    distance = scipy.spatial.distance.cdist(candidates, centres, "cityblock")
+    distance = cdist(candidates, centres, "cityblock")
     nearest = distance.argmin(axis=1)
     joins = distance.min(axis=1) < 0.5 * between.min(axis=1)[nearest]
     groups = []
@@ -180,12 +181,15 @@ def by_clusters(evidence: Evidence, r: int) -> Array:
         return support[np.argsort(-weight, kind="stable")]
     columns = evidence.A[:, evidence.points[support]].astype(np.float64)
     columns /= np.abs(columns).sum(axis=0)
-    distances = scipy.spatial.distance.pdist(columns.T, "cityblock")
-    tree = scipy.cluster.hierarchy.average(distances)
+    # Imported here: it takes long, and most ways to choose do without.
+    from scipy.cluster import hierarchy
+    from scipy.spatial.distance import pdist
+
+    tree = hierarchy.average(pdist(columns.T, "cityblock"))
     # by height: asked for a number of clusters, scipy before 1.15 may return fewer
     heights = [0.0, *tree[: support.size - r, 2]]
     for height in heights:
-        labels = scipy.cluster.hierarchy.fcluster(tree, height, criterion="distance")
+        labels = hierarchy.fcluster(tree, height, criterion="distance")
         total = np.bincount(labels, weights=weight)
         heaviest = np.argsort(-total, kind="stable")[:r]
         if total[heaviest].min() >= total.sum() / (r + 1):

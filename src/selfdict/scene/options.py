@@ -1,9 +1,10 @@
 """The settings of an unmixing: one object for Python, the command and ``run.json``."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from inspect import signature
-from numbers import Integral
+from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import InvalidParameterError
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_count, as_generator, as_scalar
-from selfdict.estimators import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
-from selfdict.estimators.settings import as_solver
 from selfdict.files.errors import SceneError
+from selfdict.methods import METHODS, FGNSRMethod
+from selfdict.methods.settings import as_solver
 from selfdict.model.losses import Loss, Squared, as_loss
 
 MOST_MATERIALS = 20  # that are recommended, unless another number is given
@@ -25,14 +25,6 @@ MOST_MATERIALS = 20  # that are recommended, unless another number is given
 DEFAULT_SEED = 0
 ABUNDANCES = ("shares", "unit", "nnls", "fcls")
 ENDMEMBERS = ("auto", "pixels", "average")
-METHODS: dict[str, Any] = {
-    "fgnsr": FGNSR,
-    "spa": SPA,
-    "snpa": SNPA,
-    "xray": XRAY,
-    "vca": VCA,
-    "h2nmf": H2NMF,
-}
 # Settings that are no plain values, or that other methods than FGNSR do not have.
 _NOT_RECORDED = ("library", "names", "mask", "maps", "estimator", "verbose", "random_state")
 _OF_FGNSR = ("candidates", "mu", "smooth", "prove", "max_seconds")
@@ -169,6 +161,9 @@ class UnmixOptions:
                 f"got {self.candidates!r}"
             )
         as_scalar(self.smooth, "smooth")
+        is_penalty = isinstance(self.mu, Real) and 0 <= self.mu < math.inf
+        if self.mu != "auto" and not is_penalty:
+            raise InputError(f"mu must be 'auto' or a number that is not negative; got {self.mu!r}")
         if self.prove not in (True, False, "auto"):
             raise InputError(f"prove must be True, False or 'auto'; got {self.prove!r}")
 
@@ -201,20 +196,19 @@ class UnmixOptions:
             raise InputError(
                 "unmix takes no dictionary: pass spectra as library=…, see build_library"
             )
-        estimator = METHODS[self.method]
+        method = METHODS[self.method]
         # The number of components is r.
-        known = signature(estimator).parameters.keys() - {"n_components"}
+        known = signature(method).parameters.keys() - {"n_components"}
         unknown = sorted(self.estimator.keys() - known)
         if unknown:
             raise InputError(
-                f"unmix has no parameter {', '.join(unknown)}, nor has {estimator.__name__}, which "
-                f"takes {', '.join(sorted(known))}"
+                f"unmix has no parameter {', '.join(unknown)}, nor has {self.method.upper()}, "
+                f"which takes {', '.join(sorted(known))}"
             )
+        # All others are checked already.
+        if self.estimator.keys() - {"callback"}:
+            _validate(self.method, self.estimator)
         model = self.new_estimator(1)
-        try:
-            model._validate_params()
-        except InvalidParameterError as error:
-            raise InputError(str(error)) from error
         if self.method == "fgnsr":
             as_solver(model.solver, model.loss, model.tol, self.max_seconds)
 
@@ -285,7 +279,7 @@ class UnmixOptions:
         """Return the estimator of these settings, not fitted yet."""
         if not self.is_fgnsr:
             return METHODS[self.method](r, random_state=seed, **self.estimator)
-        return FGNSR(
+        return FGNSRMethod(
             r,
             max_seconds=max_seconds,
             candidates=candidates,
@@ -308,6 +302,19 @@ class UnmixOptions:
         # A callback is no setting, and could not be written to a file.
         further = {name: value for name, value in self.estimator.items() if not callable(value)}
         return settings | further | {"random_state": self.seed}
+
+
+def _validate(method: str, parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters that the estimator of scikit-learn refuses."""
+    # Imported here: scikit-learn takes half a second.
+    from sklearn.utils._param_validation import InvalidParameterError
+
+    from selfdict import estimators
+
+    try:
+        getattr(estimators, method.upper())(1, **parameters)._validate_params()
+    except InvalidParameterError as error:
+        raise InputError(str(error)) from error
 
 
 def parse_method(name: str) -> tuple[str, int | None]:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
@@ -174,6 +173,9 @@ def squared_norm(M: Array) -> float:
         if M.dtype == np.float64:
             rounding = 1e-14
         return max(top, 0.0) * (1 + rounding)
+    # Imported here, since few problems have that many points and features.
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
     operator = LinearOperator((side, side), matvec=lambda v: small @ (small.T @ v), dtype=M.dtype)
     start = np.random.default_rng(0).random((side,)).astype(M.dtype)
     values, vectors = eigsh(operator, k=1, v0=start, tol=1e-4)

@@ -4,12 +4,10 @@ import re
 from dataclasses import replace
 
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 
 from selfdict._errors import InputError, warn_caller
-from selfdict._validation import Array
-from selfdict.estimators.checks import as_plain, float_dtypes
+from selfdict._validation import Array, as_matrix
+from selfdict.methods.checks import as_plain
 from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status
@@ -90,11 +88,7 @@ def as_mu(mu: str | float) -> float | None:
 
 def as_atoms(dictionary: ArrayLike, n_features: int) -> Array:
     """Return the rows of a dictionary, checked."""
-    plain = as_plain(dictionary)
-    try:
-        atoms: Array = check_array(plain, dtype=float_dtypes(plain), input_name="dictionary")
-    except ValueError as error:  # NaN, infinity, no two dimensions
-        raise InputError(str(error)) from error
+    atoms = as_matrix(as_plain(dictionary), "dictionary")
     if atoms.shape[1] != n_features:
         raise InputError(f"the dictionary has {atoms.shape[1]} features, X has {n_features}")
     return atoms
@@ -118,6 +112,9 @@ def warn_of_an_early_end(ending: str, skipped: tuple[str, ...]) -> None:
     if skipped:
         sentences.append(f"The time limit left something out: {'; '.join(skipped)}.")
     if sentences:
+        # Imported here: scikit-learn takes half a second.
+        from sklearn.exceptions import ConvergenceWarning
+
         warn_caller(" ".join(sentences), ConvergenceWarning)
 
 

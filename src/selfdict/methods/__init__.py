@@ -1,0 +1,27 @@
+"""How points are chosen: FGNSR and the methods it is compared with, without scikit-learn.
+
+Points are rows, as in the estimators, which add the checks and the abundances of scikit-learn to
+these classes. Scenes use them as they are: scikit-learn takes as long to import as xarray.
+"""
+
+from selfdict.methods.fgnsr import FGNSRMethod
+from selfdict.methods.peers import H2NMFMethod, SNPAMethod, SPAMethod, VCAMethod, XRAYMethod
+
+METHODS = {
+    "fgnsr": FGNSRMethod,
+    "spa": SPAMethod,
+    "snpa": SNPAMethod,
+    "xray": XRAYMethod,
+    "vca": VCAMethod,
+    "h2nmf": H2NMFMethod,
+}
+
+__all__ = [
+    "METHODS",
+    "FGNSRMethod",
+    "H2NMFMethod",
+    "SNPAMethod",
+    "SPAMethod",
+    "VCAMethod",
+    "XRAYMethod",
+]
