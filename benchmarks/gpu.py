@@ -206,17 +206,16 @@ def parts(torch: Any, timer: Timer, problem: Problem, solution: Solution) -> Non
     from selfdict.solvers.search_data import SearchData
 
     columns = SearchData.of(problem, torch.device("cuda")).columns
-    gates = Gates(columns)
     t = solution.diagonal[solution.support].astype(np.float64)
-    gates.open(solution.support, t)
+    gates = Gates(columns, solution.support, t)
     theta = gates.fitted.multiplier()
     bounds = ScoreBounds(columns.rows)
     penalty = problem.require_mu() * problem.p
     nothing = np.zeros(1)
     for words, task in (
-        ("all columns fitted, from zero", lambda: gates.open(solution.support, t)),
+        ("all columns fitted, from zero", lambda: Gates(columns, solution.support, t)),
         ("all columns fitted, from the solution", lambda: gates.evaluate(t)),
-        ("second derivatives", gates.hessian),
+        ("second derivatives", gates.fitted.hessian),
         ("residual and its sums", lambda: gates.fitted.multiplier()),
         (
             "all rows bounded or scored",

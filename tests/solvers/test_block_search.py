@@ -52,8 +52,7 @@ def test_bounds_are_loose_by_a_part_of_the_tolerance(tol):
     p = jitter(300, 0)
     found = solve_blocks(ArrayBlocks(M, 60), 4, p=lambda n: p, tol=1e-9)
     survey = _Survey.of(ArrayBlocks(M, 60), 300)
-    gates = Gates(_columns(survey, tol))
-    gates.open(found.support, found.t)
+    gates = Gates(_columns(survey, tol), found.support, found.t)
     value = View(gates, Quadratic(found.mu * p)).screen(None, rough=False).dual_value
     assert (1 - SPENT * tol - 1e-8) * found.objective <= value <= found.objective
 
@@ -64,17 +63,24 @@ def test_the_penalty_is_that_of_all_columns():
     assert found.mu == pytest.approx(mu_heuristic(M, 4), rel=1e-12)
 
 
-def test_gates_of_blocks_equal_those_in_memory():
+def in_memory_and_in_blocks():
     M = mixtures(100)
-    whole = Gates(MemoryColumns(M, M.sum(axis=0), np.ones(100)))
-    blocks = Gates(_columns(_Survey.of(ArrayBlocks(M, 23), 100), 1e-2))
+    whole = MemoryColumns(M, M.sum(axis=0), np.ones(100))
+    blocks = _columns(_Survey.of(ArrayBlocks(M, 23), 100), 1e-2)
+    point = np.array([70, 3, 41]), np.array([0.5, 0.2, 0.7])
+    return Gates(whole, *point), Gates(blocks, *point)
+
+
+def test_gates_of_blocks_equal_those_in_memory():
+    whole, blocks = in_memory_and_in_blocks()
     for gates in (whole, blocks):
-        gates.open(np.array([70, 3, 41]), np.array([0.5, 0.2, 0.7]))
         gates.change(np.array([True, True, False]), np.array([5, 99]))
         gates.evaluate(np.array([0.5, 0.2, 0.0, 0.3]))
     assert blocks.fit == pytest.approx(whole.fit, rel=1e-12)
     np.testing.assert_allclose(blocks.gradient, whole.gradient, rtol=1e-10)
-    np.testing.assert_allclose(blocks.hessian(), whole.hessian(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        blocks.fitted.hessian(), whole.fitted.hessian(), rtol=1e-9, atol=1e-12
+    )
     index = np.array([3, 0])
     np.testing.assert_allclose(blocks.fitted.rows(index), whole.fitted.rows(index), atol=1e-12)
 
@@ -82,11 +88,7 @@ def test_gates_of_blocks_equal_those_in_memory():
 @pytest.mark.parametrize("rows", [None, np.array([2, 30, 99])])
 @pytest.mark.parametrize("rough", [False, True])
 def test_multipliers_of_blocks_equal_those_in_memory(rows, rough):
-    M = mixtures(100)
-    whole = Gates(MemoryColumns(M, M.sum(axis=0), np.ones(100)))
-    blocks = Gates(_columns(_Survey.of(ArrayBlocks(M, 23), 100), 1e-2))
-    for gates in (whole, blocks):
-        gates.open(np.array([70, 3, 41]), np.array([0.5, 0.2, 0.7]))
+    whole, blocks = in_memory_and_in_blocks()
     expected = whole.fitted.multiplier()
     found = blocks.fitted.multiplier()
     assert found.quadratic == pytest.approx(expected.quadratic, rel=1e-12)

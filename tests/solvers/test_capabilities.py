@@ -232,7 +232,6 @@ REFUSED = {
     "a loss for an exact solver": dict(solver="conic", loss=Huber(0.1)),
     "a trace for an exact solver": dict(solver="conic", target=("trace", 2.0)),
     "too many candidates for an exact solver": dict(solver="conic", candidates=350),
-    "weights for the trace model": dict(solver=Conic("trace")),
 }
 
 

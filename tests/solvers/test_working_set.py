@@ -107,26 +107,25 @@ def test_updated_hessian_equals_a_new_one(step):
     rng = np.random.default_rng(5)
     M = rng.random((8, 60))
     columns = MemoryColumns(M, np.abs(M).sum(axis=0), np.ones(60))
-    gates, fresh = (Gates(columns) for _ in range(2))
     t = rng.uniform(0.2, 0.6, 6)
-    gates.open(np.arange(6), t)
-    before, state = gates.hessian(), gates.fitted.state.copy()
+    gates = Gates(columns, np.arange(6), t)
+    before, state = gates.fitted.hessian(), gates.fitted.state.copy()
     gates.evaluate(t + step)
     moved = (gates.fitted.state != state).any(axis=1).mean()
     assert (0 < moved < 0.5) if step < 0.1 else moved >= 0.5
-    fresh.open(np.arange(6), t + step)
+    fresh = Gates(columns, np.arange(6), t + step)
     np.testing.assert_allclose(
-        gates.hessian(), fresh.hessian(), rtol=1e-9, atol=1e-12 * np.abs(before).max()
+        gates.fitted.hessian(), fresh.fitted.hessian(), rtol=1e-9, atol=1e-12 * np.abs(before).max()
     )
-    assert not np.allclose(gates.hessian(), before, rtol=1e-6)
+    assert not np.allclose(gates.fitted.hessian(), before, rtol=1e-6)
 
 
 def test_gradient_and_hessian_are_those_of_the_value():
     M, _ = scene(60)
-    gates = Gates(MemoryColumns(M, np.abs(M).sum(axis=0), np.ones(60)))
+    columns = MemoryColumns(M, np.abs(M).sum(axis=0), np.ones(60))
     t = np.array([0.2, 0.35, 0.1, 0.4, 0.25])
-    gates.open(np.array([3, 10, 20, 40, 50]), t)
-    gradient, hessian = gates.gradient, gates.hessian()
+    gates = Gates(columns, np.array([3, 10, 20, 40, 50]), t)
+    gradient, hessian = gates.gradient, gates.fitted.hessian()
     h = 1e-6
     for i, e in enumerate(np.eye(5)):
         gates.evaluate(t + h * e)
@@ -144,8 +143,9 @@ def test_gradient_and_hessian_are_those_of_the_value():
 def test_products_with_the_atoms_are_those_of_the_definition():
     M, _ = scene(60)
     w = np.random.default_rng(0).uniform(0.5, 2, 60)
-    gates = Gates(MemoryColumns(M, w, np.ones(60)))
-    gates.open(np.array([3, 12, 20]), np.array([0.3, 0.0, 0.4]))
+    gates = Gates(
+        MemoryColumns(M, w, np.ones(60)), np.array([3, 12, 20]), np.array([0.3, 0.0, 0.4])
+    )
     gates.change(gates.t > 0, np.array([5, 51]))
     D = M[:, [3, 20, 5, 51]] / w[[3, 20, 5, 51]]
     np.testing.assert_allclose(gates.fitted.G, D.T @ D, rtol=1e-13)
@@ -159,14 +159,13 @@ def test_new_atoms_enter_as_if_all_columns_were_fitted_anew(columns):
     fitted = MemoryColumns(M, w, s)
     if columns is not None:
         fitted = fitted.take(columns)
-    gates = Gates(fitted)
-    gates.open(np.array([3, 12, 20, 40]), np.array([0.3, 0.0, 0.25, 0.4]))
+    gates = Gates(fitted, np.array([3, 12, 20, 40]), np.array([0.3, 0.0, 0.25, 0.4]))
     gates.change(gates.t > 0, np.array([5, 7, 30, 33, 51]))
-    fit, gradient, hessian = gates.fit, gates.gradient, gates.hessian()
+    fit, gradient, hessian = gates.fit, gates.gradient, gates.fitted.hessian()
     gates.evaluate(gates.t)
     assert gates.fit == pytest.approx(fit, rel=1e-13)
     np.testing.assert_allclose(gates.gradient, gradient, rtol=1e-12)
-    np.testing.assert_allclose(gates.hessian(), hessian, rtol=1e-10)
+    np.testing.assert_allclose(gates.fitted.hessian(), hessian, rtol=1e-10)
 
 
 def test_box_minimiser_solves_the_box_problem():
@@ -200,8 +199,7 @@ def test_positive_sums_in_tiles(dtype, rows):
 def test_scores_are_those_of_the_definition(rough):
     M, mu = scene(30)
     w, s = np.abs(M).sum(axis=0), np.random.default_rng(0).uniform(0.5, 2, 30)
-    gates = Gates(MemoryColumns(M, w, s))
-    gates.open(np.array([2, 9, 17]), np.full(3, 0.4))
+    gates = Gates(MemoryColumns(M, w, s), np.array([2, 9, 17]), np.full(3, 0.4))
     R = gates.fitted.residual()
     view = View(gates, Quadratic(np.full(30, mu)))
     assert view.objective == pytest.approx(0.5 * (R**2).sum(axis=0) @ s + 3 * 0.4 * mu, rel=1e-12)
@@ -217,13 +215,16 @@ def test_fit_does_not_depend_on_stored_products(monkeypatch):
     M = scene(60)[0]
     w = np.abs(M).sum(axis=0)
     columns = MemoryColumns(M, w, np.ones(60))
-    held = Gates(columns)
-    monkeypatch.setattr(memory, "HELD_COLUMNS", 10)
-    taken_anew = Gates(columns)
-    for gates in (held, taken_anew):
-        gates.open(np.array([2, 9, 17]), np.full(3, 0.4))
+
+    def fit():
+        gates = Gates(columns, np.array([2, 9, 17]), np.full(3, 0.4))
         gates.change(np.array([True, False, True]), np.array([30, 31]))
         gates.evaluate(np.array([0.4, 0.3, 0.1, 0.0]))
+        return gates
+
+    held = fit()
+    monkeypatch.setattr(memory, "HELD_COLUMNS", 10)
+    taken_anew = fit()
     assert taken_anew.fitted.C is None
     np.testing.assert_allclose(taken_anew.fitted.Z, held.fitted.Z, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(taken_anew.gradient, held.gradient, rtol=1e-12)
@@ -448,7 +449,8 @@ def test_search_for_an_unreachable_penalty_ends_soon():
 )
 def test_of_multiples_of_one_column_only_the_first_joins_unless_they_share(penalty, joining):
     M = np.array([[1.0, 0.0, 2.0, 0.5], [0.0, 1.0, 0.0, 0.5]])
-    gates = Gates(MemoryColumns(M, np.abs(M).sum(axis=0), np.ones(4)))
+    columns = MemoryColumns(M, np.abs(M).sum(axis=0), np.ones(4))
+    gates = Gates(columns, np.empty(0, np.int64), np.empty(0))
     rows, violation = violating_rows(
         np.array([1.0, 3.0, 2.0, 0.5]), penalty, None, gates, rounding=1e-10
     )

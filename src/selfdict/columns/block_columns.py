@@ -70,8 +70,8 @@ class BlockColumns:
             slack=self.slack,
         )
 
-    def fit(self) -> "BlockFit":
-        return BlockFit(self)
+    def fit(self, atoms: Array) -> "BlockFit":
+        return BlockFit(self, atoms)
 
     def first_atoms(self, count: int) -> Array:
         return np.empty(0, np.int64)  # the first screening finds some
@@ -80,22 +80,17 @@ class BlockColumns:
 class BlockFit:
     """The columns of blocks fitted within the gates of a working set, anew in each pass."""
 
-    def __init__(self, columns: BlockColumns) -> None:
+    def __init__(self, columns: BlockColumns, atoms: Array) -> None:
         self.columns = columns
-        self.atoms = np.empty(0, np.int64)
-        self.D = np.empty((columns.M.shape[0], 0))
-        self.t = np.empty(0)
-        self._hessian = np.empty((0, 0))
-
-    def set_atoms(self, atoms: Array, kept: Array) -> None:
         self.atoms = atoms
-        self.D = scaled_atoms(self.columns.rows, atoms)
+        self.D = scaled_atoms(columns.rows, atoms)
+        self.t = np.zeros(len(atoms))
 
-    def gradient_of_new(self, n_old: int, t: Array) -> Array:
-        return self.evaluate(t)[1 + n_old :]
-
-    def start_from_zero(self) -> None:
-        """Do nothing: columns that have not been fitted before start from zero."""
+    def change(self, kept: Array, new: Array) -> Array:
+        n_old = int(kept.sum())
+        self.atoms = np.concatenate([self.atoms[kept], new])
+        self.D = scaled_atoms(self.columns.rows, self.atoms)
+        return self.evaluate(np.concatenate([self.t[kept], np.zeros(len(new))]))[1 + n_old :]
 
     def save_state(self) -> None:
         """Do nothing: states are kept where the columns are fitted."""
@@ -176,8 +171,8 @@ class _Pass(Generic[Sums]):
             chunk = slice(first, first + COLUMNS_PER_FIT)
             w = part.w[chunk]
             values = M[:, chunk].astype(np.float64)
-            fit = MemoryFit(MemoryColumns(values, w, np.ones(len(w)), rows, is_tied=False))
-            fit.set_atoms(np.arange(k), np.empty(0, bool))
+            columns = MemoryColumns(values, w, np.ones(len(w)), rows, is_tied=False)
+            fit = MemoryFit(columns, np.arange(k))
             fit.own = own[chunk]
             place = Place(self.search, part.number, first)
             state = warm_starts.state(place, self.atoms)

@@ -146,8 +146,8 @@ class DeviceColumns(MemoryColumns):
             indices,
         )
 
-    def fit(self) -> "DeviceFit":
-        return DeviceFit(self)
+    def fit(self, atoms: Array) -> "DeviceFit":
+        return DeviceFit(self, atoms)
 
 
 class DeviceFit:
@@ -156,7 +156,7 @@ class DeviceFit:
     ``Z`` and ``state`` are tensors (l, k): the fitted columns, and where their entries are.
     """
 
-    def __init__(self, columns: DeviceColumns) -> None:
+    def __init__(self, columns: DeviceColumns, atoms: Array) -> None:
         torch = optional("torch")
         self.columns = columns
         self.values = columns.values
@@ -165,9 +165,10 @@ class DeviceFit:
         self.Z = self.values.new_empty((n, 0))
         self.state = torch.empty((n, 0), dtype=torch.int8, device=self.device)
         self.weight = to_device(columns.weight, self.device)
-        self.set_atoms(np.empty(0, np.int64), np.empty(0, bool))
+        self._set_atoms(atoms, np.empty(0, bool))
 
-    def set_atoms(self, atoms: Array, kept: Array) -> None:
+    def _set_atoms(self, atoms: Array, kept: Array) -> None:
+        """Take other atoms: those of the mask ``kept`` of the old ones first, then new ones."""
         columns = self.columns
         added = len(atoms) - int(kept.sum())
         self.atoms = atoms
@@ -180,21 +181,20 @@ class DeviceFit:
             own = own_atoms(atoms, len(columns.w), columns.indices)
         self.own = to_device(own, self.device)
 
-    def gradient_of_new(self, n_old: int, t: Array) -> Array:
+    def change(self, kept: Array, new: Array) -> Array:
         torch = optional("torch")
-        new = torch.arange(n_old, len(self.atoms), device=self.device)
+        n_old = int(kept.sum())
+        self._set_atoms(np.concatenate([self.atoms[kept], new]), kept)
+        index = torch.arange(n_old, len(self.atoms), device=self.device)
         total = self.values.new_zeros(len(new))
         for part in self._parts():
             g = self._residual(part, n_old) @ self.D[n_old:].T
             # a closed gate is binding where the entry would grow, and in the atom's own column
-            at_gate = (g > 0) | (self.own[part, None] == new)
+            at_gate = (g > 0) | (self.own[part, None] == index)
             self.state[part, n_old:] = GATE * at_gate
             total -= self.weight[part] @ torch.where(at_gate, g, 0.0)
         gradient: Array = total.cpu().numpy()
         return gradient
-
-    def start_from_zero(self) -> None:
-        self.state.zero_()
 
     def save_state(self) -> None:
         self._saved_state = self.state.clone()

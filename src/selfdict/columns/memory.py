@@ -16,7 +16,7 @@ from selfdict.compute.linear_algebra import in_order
 from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.columns import squared_norms
 from selfdict.kernels.curvature import curvature
-from selfdict.kernels.gates import GATE, ZERO, fit_columns
+from selfdict.kernels.gates import GATE, fit_columns
 from selfdict.model.memory_rows import MemoryRows
 from selfdict.model.objective import SparseResidual
 from selfdict.model.score_bounds import Rows
@@ -93,8 +93,8 @@ class MemoryColumns:
             slack=self.slack,
         )
 
-    def fit(self) -> ColumnFit:
-        return MemoryFit(self)
+    def fit(self, atoms: Array) -> ColumnFit:
+        return MemoryFit(self, atoms)
 
     def first_atoms(self, count: int) -> Array:
         if not self.is_tied:
@@ -112,37 +112,33 @@ class MemoryFit:
     gate or free in between.
     """
 
-    def __init__(self, columns: MemoryColumns) -> None:
+    def __init__(self, columns: MemoryColumns, atoms: Array) -> None:
         self.columns = columns
         self.weight = columns.weight
         n = len(columns.w)
-        self.atoms = np.empty(0, np.int64)
-        self.D = np.empty((columns.M.shape[0], 0))  # the atoms scaled to v = 1
-        self.G = np.empty((0, 0))  # products of the atoms with each other
+        # about 64 slices at most, so that their partial sums stay few
+        self.columns_per_slice = even_slices(n, max(250, -(-n // 64)))
         self.C: Array | None = None  # products of the columns with the atoms, if they are held
         self.Z = np.empty((n, 0))
         self.state = np.empty((n, 0), np.int8)
-        self._saved_state = self.state
         self.own = np.full(n, -1)
-        self.sums = np.zeros(1)  # what the last fit has returned
-        # the states for which second derivatives were computed last, and these derivatives
-        self._last_hessian: tuple[Array, Array] | None = None
-        # about 64 slices at most, so that their partial sums stay few
-        self.columns_per_slice = even_slices(n, max(250, -(-n // 64)))
+        self._set_atoms(atoms, np.empty(0, bool))
 
-    def set_atoms(self, atoms: Array, kept: Array) -> None:
+    def _set_atoms(self, atoms: Array, kept: Array) -> None:
+        """Take other atoms: those of the mask ``kept`` of the old ones first, then new ones."""
         columns = self.columns
         added = len(atoms) - int(kept.sum())
         self.atoms = atoms
         self.D = scaled_atoms(columns.rows, atoms)
-        self.G = self.D.T @ self.D
+        self.G = self.D.T @ self.D  # products of the atoms with each other
         # one after the other, so that each old array is freed before the next new one is made
         self._hold_products(kept, added)
         self.Z = _replace_columns(self.Z, kept, added)
         self.state = _replace_columns(self.state, kept, added)
         if columns.is_tied:
             self.own = own_atoms(atoms, len(columns.w), columns.indices)
-        self._last_hessian = None
+        # the states for which second derivatives were computed last, and these derivatives
+        self._last_hessian: tuple[Array, Array] | None = None
 
     def _hold_products(self, kept: Array, added: int) -> None:
         """Keep some of the products of columns and atoms and take those with new atoms."""
@@ -172,8 +168,10 @@ class MemoryFit:
         C /= self.columns.w[start:stop, None]
         return C
 
-    def gradient_of_new(self, n_old: int, t: Array) -> Array:
-        new = np.arange(n_old, len(self.atoms))
+    def change(self, kept: Array, new: Array) -> Array:
+        n_old = int(kept.sum())
+        self._set_atoms(np.concatenate([self.atoms[kept], new]), kept)
+        index = np.arange(n_old, len(self.atoms))
 
         def task(start: int, stop: int) -> Array:
             if self.C is None:
@@ -183,16 +181,13 @@ class MemoryFit:
             # the derivative of the fit by the entries of the new atoms, which are zero so far
             g = C - self.Z[start:stop, :n_old] @ self.G[:n_old, n_old:]
             # a closed gate is binding where the entry would grow, and in the atom's own column
-            at_gate = (g > 0) | (self.own[start:stop, None] == new)
+            at_gate = (g > 0) | (self.own[start:stop, None] == index)
             self.state[start:stop, n_old:][at_gate] = GATE
             return np.asarray(-self.weight[start:stop] @ np.where(at_gate, g, 0.0))
 
         # from zeros, because there may be no column at all
         parts = for_slices(task, len(self.weight), self.columns_per_slice)
         return np.asarray(sum(parts, start=np.zeros(len(new))))
-
-    def start_from_zero(self) -> None:
-        self.state[:] = ZERO
 
     def save_state(self) -> None:
         self._saved_state = self.state.copy()

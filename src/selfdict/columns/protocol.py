@@ -55,17 +55,11 @@ class Multiplier(Protocol):
 class ColumnFit(Protocol):
     """Columns fitted within the gates of a working set, in the coordinates z_ij = x_ij v_i/w_j."""
 
-    def set_atoms(self, atoms: Array, kept: Array) -> None:
-        """Take other atoms: those of the mask ``kept`` of the old ones first, then new ones.
+    def change(self, kept: Array, new: Array) -> Array:
+        """Keep the atoms of a mask and add new ones, closed; return the derivatives by their gates.
 
-        The fit remains what it is if no open gate is left out; entries of new atoms are zero.
+        The fit remains what it is if no open gate is left out.
         """
-
-    def gradient_of_new(self, n_old: int, t: Array) -> Array:
-        """Return the derivatives by the gates of the atoms from ``n_old`` on, which are closed."""
-
-    def start_from_zero(self) -> None:
-        """Let the next fit start with all entries at zero."""
 
     def evaluate(self, t: Array) -> Array:
         """Fit all columns at the gates t.
@@ -109,7 +103,7 @@ class Columns(Protocol):
 
     @property
     def n_features(self) -> int:
-        """M."""
+        """The number of rows of M."""
 
     @property
     def square(self) -> float:
@@ -133,8 +127,8 @@ class Columns(Protocol):
     def take(self, indices: Array) -> "Columns":
         """Return a sample, by increasing indices, that stands for all columns."""
 
-    def fit(self) -> ColumnFit:
-        """Return an empty working set."""
+    def fit(self, atoms: Array) -> ColumnFit:
+        """Return a working set of these atoms, with all entries at zero."""
 
     def first_atoms(self, count: int) -> Array:
         """Return up to ``count`` columns, by their indices, that a search may begin with."""

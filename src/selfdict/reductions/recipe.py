@@ -67,7 +67,7 @@ class Recipe:
             n_points = min(n_points, self.candidates.n_clusters)
             if problem.D is None:
                 n_atoms = n_points
-        self.solver.check_model(problem.loss, n_points, n_atoms)
+        self.solver.check_size(n_points, n_atoms)
 
     def solve(
         self,

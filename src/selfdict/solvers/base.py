@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 from selfdict.compute.device import Device
 from selfdict.model.features import Feature, check_features, features_of, refusal
-from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Callback, Solution
 
@@ -55,32 +54,19 @@ class Solver(ABC):
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if this solver cannot handle the problem."""
         self.check_features(features_of(problem, self.wanted_device))
-        self.check_model(problem.loss, problem.n_points, problem.n_atoms)
+        self.check_size(problem.n_points, problem.n_atoms)
 
     def check_features(self, asked: frozenset[Feature]) -> None:
         """Raise :class:`selfdict.UnsupportedError` if the solver does not support all of these."""
-        sentence = refusal(self.name, self.features_taken, self.excludes, asked)
-        if sentence is None:
-            return
         others = [
             name
             for name, cls in Solver.registered.items()
             if refusal(name, cls.takes, cls.excludes, asked) is None
         ]
-        check_features(self.described, self.features_taken, self.excludes, asked, others)
+        check_features(self.name, self.takes, self.excludes, asked, others)
 
-    @property
-    def described(self) -> str:
-        """The name of the solver with these settings in messages."""
-        return self.name
-
-    @property
-    def features_taken(self) -> frozenset[Feature]:
-        """What the solver supports with these settings: ``takes``, or less."""
-        return self.takes
-
-    def check_model(self, loss: Loss, n_points: int, n_atoms: int) -> None:
-        """Raise :class:`selfdict.UnsupportedError` for an unsupported loss or size."""
+    def check_size(self, n_points: int, n_atoms: int) -> None:
+        """Raise :class:`selfdict.UnsupportedError` if there are too many points or atoms."""
         return
 
     def solve(

@@ -23,7 +23,7 @@ from selfdict.model.problem import Problem
 from selfdict.model.scores import positive_norms
 from selfdict.model.solution import Callback, Status, consistent_bound, relative_gap
 from selfdict.solvers.heuristic import RELATIVE_OFFSET
-from selfdict.solvers.search import Point, Search, SearchSettings, Stop
+from selfdict.solvers.search import Point, Search, Stop
 from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.steering import SAMPLE_TOL
 from selfdict.solvers.working_set import WorkingSet, solve_columns
@@ -89,8 +89,7 @@ def solve_blocks(
         constant=0.0,
     )
     # rows are never screened in part: those that are likely need not be in memory
-    settings = SearchSettings(tol, max_seconds, callback, small=n + 1)
-    search = Search(data, settings, mu)
+    search = Search(data, mu, tol, max_seconds, callback, small=n + 1)
     search.record()
     search.point = _sample_point(survey.sample, sample, tol)
     try:
@@ -102,8 +101,7 @@ def solve_blocks(
         status = stop.status
     finally:
         blocks.everywhere(partial(forget, columns.search))
-    is_open = np.flatnonzero(gates.t > 0)
-    is_open = is_open[np.argsort(gates.atoms[is_open])]
+    is_open = gates.open_positions()
     return BlockSolution(
         support=gates.atoms[is_open],
         t=gates.t[is_open],

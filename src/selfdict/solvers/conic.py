@@ -1,7 +1,7 @@
-"""The models of the paper solved exactly by an interior-point method, for n up to about 100."""
+"""Models (4) and (6) solved exactly by an interior-point method, for n up to about 100."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,22 +27,8 @@ INSIDE = 1e-10
 class Conic(Solver):
     """Exact solution by Clarabel, an interior-point method (extra ``conic``), for few points.
 
-    Model (6), for a problem with ``mu``, is a QP. A problem with ``epsilon`` has a bound on the
-    residual instead, in one of three models:
-
-    - ``model="omega"``: model (4), min pᵀdiag(X) s.t. ‖M − MX‖_F ≤ ε, X ∈ Ω, a second-order cone
-      program;
-    - ``model="trace"``: model (3), min pᵀdiag(X) s.t. Σ_j ‖m_j − M x_j‖₂ ≤ ε, X ≥ 0, X_ij ≤ X_ii ≤
-      1;
-    - ``model="l1inf"``: model (2), min Σ_i p_i max_j X_ij under the same residual, 0 ≤ X ≤ 1.
-
-    Models (2) and (3) are meant for data whose columns sum to one. By Theorem 2 their optimal
-    values agree.
-
-    Parameters
-    ----------
-    model : {"omega", "trace", "l1inf"}
-        The feasible set of X.
+    A problem with ``mu`` is model (6), a QP. A problem with ``epsilon`` is model (4), min pᵀdiag(X)
+    s.t. ‖M − MX‖_F ≤ ε and X ∈ Ω, a second-order cone program.
 
     Examples
     --------
@@ -51,8 +37,6 @@ class Conic(Solver):
     >>> round(Conic().solve(problem).objective, 3)
     1.859
     """
-
-    model: str = "omega"
 
     name: ClassVar[str] = "conic"
     # n² variables go to an interior-point method
@@ -68,31 +52,7 @@ class Conic(Solver):
         }
     )
 
-    def __post_init__(self) -> None:
-        if self.model not in ("omega", "trace", "l1inf"):
-            raise InputError(f'model must be "omega", "trace" or "l1inf", got {self.model!r}')
-
-    @property
-    def described(self) -> str:
-        """Models (2) and (3) support less than model (4)."""
-        if self.model == "omega":
-            return self.name
-        return f'conic with model "{self.model}"'
-
-    @property
-    def features_taken(self) -> frozenset[Feature]:
-        """Models (2) and (3) are about plain columns, and have a bound instead of a penalty."""
-        if self.model == "omega":
-            return self.takes
-        return frozenset({Feature.CONSTRAINT, Feature.RESIDUAL_TARGET})
-
-    def check(self, problem: Problem) -> None:
-        """Raise an error if this solver cannot handle the problem."""
-        super().check(problem)
-        if self.model != "omega" and problem.epsilon is None and problem.target is None:
-            raise UnsupportedError(f'model "{self.model}" takes epsilon, not mu')
-
-    def check_model(self, loss: Loss, n_points: int, n_atoms: int) -> None:
+    def check_size(self, n_points: int, n_atoms: int) -> None:
         """Raise an error if there are too many points or atoms for an interior-point method."""
         largest = max(n_points, n_atoms)
         if largest > self.max_points:
@@ -106,17 +66,11 @@ class Conic(Solver):
     ) -> Solution:
         if problem.target is not None:  # a residual of at most eps is model (4)
             problem = problem.changed(mu=None, epsilon=problem.target[1], target=None)
-        X, t = ConicProgram(problem, self.model).solve()
+        X, t = ConicProgram(problem).solve()
         point = Solution.from_matrix(X, problem, diagonal=t, status=Status.EXACT)
-        if self.model == "omega":
-            # the program is solved in another unit, from which rounding errors are left
-            clip_to_gates(problem, point.support, point.diagonal[point.support], point.coef)
-            return with_certificate(point)
-        # our certificate is about Ω; the value is the solver's own
-        weights = t
-        if self.model == "l1inf":
-            weights = X.max(axis=1)
-        return replace(point, objective=float(problem.p @ weights))
+        # the program is solved in another unit, from which rounding errors are left
+        clip_to_gates(problem, point.support, point.diagonal[point.support], point.coef)
+        return with_certificate(point)
 
 
 def conic(
@@ -130,13 +84,11 @@ def conic(
     sample_weight: ArrayLike | None = None,
     loss: Loss | str = "squared",
     smooth: float = 0.0,
-    model: str = "omega",
     random_state: Any = None,
 ) -> Solution:
     """Solve a self-dictionary model exactly with Clarabel, through cvxpy (extra ``conic``).
 
-    This is ``Conic(model).solve(Problem(M, mu, epsilon=epsilon, …))``: see :class:`Conic` for the
-    models and :class:`Problem` for the data.
+    This is ``Conic().solve(Problem(M, mu, epsilon=epsilon, …))``: see :class:`Problem`.
 
     Parameters
     ----------
@@ -146,16 +98,12 @@ def conic(
     mu, epsilon : float
         Exactly one of them: the penalty of model (6), or the bound of model (4).
     D, p, w, sample_weight, loss, smooth, random_state
-        As in :class:`Problem`; the loss must be quadratic, and d at most 300. Only
-        ``model="omega"`` takes a dictionary, weights, other losses and squares of the gates.
-    model : {"omega", "trace", "l1inf"}
-        The feasible set of X.
+        As in :class:`Problem`; the loss must be quadratic, and d at most 300.
 
     Returns
     -------
     Solution
-        With ``status`` EXACT. For ``"omega"`` it has a certificate; for the other two models
-        ``dual_bound`` and ``gap`` are not set.
+        With ``status`` EXACT and a certificate.
 
     Examples
     --------
@@ -179,15 +127,14 @@ def conic(
         smooth=smooth,
         random_state=random_state,
     )
-    return Conic(model).solve(problem)
+    return Conic().solve(problem)
 
 
 class ConicProgram:
     """A problem as a convex program of cvxpy, in units in which data and atoms are of size one."""
 
-    def __init__(self, problem: Problem, model: str) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.model = model
         form = problem.squared_form
         # the tolerances of the solver are absolute
         self.scale = _largest(form.M)
@@ -202,9 +149,6 @@ class ConicProgram:
             B = form.D.astype(np.float64) / self.unit
             v = v / self.unit
             w = w / self.scale
-        if model != "omega":
-            w = np.ones(problem.n_points)
-            v = w
         size = max(v.max(), w.max()) or 1.0
         self.v = v / size
         self.w = w / size
@@ -251,32 +195,20 @@ class ConicProgram:
     def _objective(self, cp: Any, X: Any, gate: Any) -> tuple[Any, list[Any]]:
         """Return the objective, and the constraint on the residual if there is one."""
         problem = self.problem
-        R = self.A - self.B @ X
-        weights = gate
-        if self.model == "l1inf":
-            weights = cp.max(X, axis=1)
-        cost = problem.p.astype(np.float64) @ weights
-        if self.model == "omega":
-            roots = np.sqrt(self.s)[None, :] * np.ones((self.A.shape[0], 1))
-            R = cp.multiply(roots, R)
+        roots = np.sqrt(self.s)[None, :] * np.ones((self.A.shape[0], 1))
+        R = cp.multiply(roots, self.A - self.B @ X)
         if problem.epsilon is None:
-            fit = 0.5 * cp.sum_squares(R)
             penalty = problem.penalty  # a quadratic one
             squares = 0.5 * penalty.curvature(np.zeros(1))[0] * cp.sum_squares(gate)
-            return fit + (penalty.slope @ gate + squares) / self.scale**2, []
+            cost = penalty.slope @ gate + squares
+            return 0.5 * cp.sum_squares(R) + cost / self.scale**2, []
         epsilon = problem.epsilon / self.scale
-        if self.model == "omega":
-            norm = cp.norm(R, "fro")
-            # its tolerances are absolute: a little inside, so that X is feasible for ε itself
-            epsilon -= min(INSIDE, 0.5 * epsilon)
-        else:
-            norm = cp.sum(cp.norm(R, 2, axis=0))
-        return cost, [norm <= epsilon]
+        # its tolerances are absolute: a little inside, so that X is feasible for ε itself
+        epsilon -= min(INSIDE, 0.5 * epsilon)
+        return problem.p.astype(np.float64) @ gate, [cp.norm(R, "fro") <= epsilon]
 
     def _omega(self, cp: Any, X: Any, gate: Any) -> list[Any]:
-        """Return the constraints v_i X_ij ≤ w_j X_ii; for v = w = 1 those of model (3)."""
-        if self.model == "l1inf":
-            return [X <= 1]
+        """Return the constraints v_i X_ij ≤ w_j X_ii."""
         d = self.problem.n_atoms
         rows = cp.reshape(gate, (d, 1), order="C") @ self.w[None, :]
         factors = np.tile(self.v[:, None], self.problem.n_points)
@@ -289,10 +221,7 @@ class ConicProgram:
 
     def _cleaned(self, X: Array) -> tuple[Array, Array]:
         """Return the nearest feasible X, without its tiny rows, and its diagonal."""
-        if self.model == "l1inf":
-            feasible = np.clip(X, 0.0, 1.0)
-        else:
-            feasible = project_omega(X, self.v)
+        feasible = project_omega(X, self.v)
         feasible[feasible.max(axis=1) < 1e-9] = 0.0
         return feasible, np.diagonal(feasible).copy()
 

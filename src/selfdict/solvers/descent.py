@@ -122,7 +122,7 @@ class Descent:
         columns = self.gates.columns
         is_rough = self.on_all_columns and self.estimated_gap > 1e-2
         rows = search.likely
-        is_short = rows is not None and len(rows) <= search.settings.small
+        is_short = rows is not None and len(rows) <= search.small
         if columns.rows.worthwhile(len(columns.w)) and not is_short:
             rows = None  # most of the time goes into the rows that are likely in any case
         self.view = search.view(self.gates)
@@ -182,7 +182,7 @@ class Descent:
             self.likely_are_chosen = shortfall < 0.5 * self.objective
             if self.likely_are_chosen:
                 ratio = screened.found.scores / search.penalty.steepest
-                search.likely = likely_rows(ratio, search.settings.small)
+                search.likely = likely_rows(ratio, search.small)
         if self.on_all_columns:
             search.record()
         search.report(len(self.gates.atoms))

@@ -27,33 +27,12 @@ class Gates:
     of X. ``fit`` is ½Σ s‖m − Mx‖² of the columns, ``gradient`` (k,) its derivatives by the gates.
     """
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, atoms: Array, t: Array) -> None:
         self.columns = columns
-        self.fitted = columns.fit()
-        self.atoms = np.empty(0, np.int64)
-        self.t = np.empty(0)
-        self.fit = 0.5 * columns.square
-        self.gradient = np.empty(0)
-
-    def open(self, atoms: Array, t: Array) -> None:
-        """Start with these atoms at these gates: fit all columns."""
-        self.fitted.set_atoms(atoms, np.zeros(len(self.atoms), bool))
-        # most entries end at zero: from there a column needs fewer exchanges than from its gates
-        self.fitted.start_from_zero()
         self.atoms = atoms
         self.t = t
+        self.fitted = columns.fit(atoms)
         self.evaluate(t)
-
-    def change(self, kept: Array, new: Array) -> None:
-        """Keep the atoms of a mask, which includes all open ones, and add new ones, closed.
-
-        The fit remains what it is, and so does its gradient at the atoms kept.
-        """
-        self.atoms = np.concatenate([self.atoms[kept], new])
-        self.t = np.concatenate([self.t[kept], np.zeros(len(new))])
-        self.fitted.set_atoms(self.atoms, kept)
-        of_new = self.fitted.gradient_of_new(int(kept.sum()), self.t)
-        self.gradient = np.concatenate([self.gradient[kept], of_new])
 
     def evaluate(self, t: Array) -> None:
         """Fit all columns at the gates t."""
@@ -61,9 +40,20 @@ class Gates:
         self.fit = 0.5 * self.columns.square + float(sums[0])
         self.gradient = sums[1:]
 
-    def hessian(self) -> Array:
-        """Return the second derivatives at the gates evaluated last."""
-        return self.fitted.hessian()
+    def change(self, kept: Array, new: Array) -> None:
+        """Keep the atoms of a mask, which includes all open ones, and add new ones, closed.
+
+        The fit remains what it is, and so does its gradient at the atoms kept.
+        """
+        of_new = self.fitted.change(kept, new)
+        self.atoms = np.concatenate([self.atoms[kept], new])
+        self.t = np.concatenate([self.t[kept], np.zeros(len(new))])
+        self.gradient = np.concatenate([self.gradient[kept], of_new])
+
+    def open_positions(self) -> Array:
+        """Return where the open gates are, ordered by their atoms."""
+        is_open = np.flatnonzero(self.t > 0)
+        return is_open[np.argsort(self.atoms[is_open])]
 
 
 class Newton:
@@ -93,7 +83,7 @@ class Newton:
                 return f
             if before_step is not None:
                 before_step()
-            hessian = gates.hessian() + np.diag(penalty.curvature(gates.t))
+            hessian = gates.fitted.hessian() + np.diag(penalty.curvature(gates.t))
             step = box_minimiser(hessian, gradient, gates.t) - gates.t
             slope = float(gradient @ step)
             # no descent direction is left but rounding errors

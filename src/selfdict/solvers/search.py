@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from selfdict.solvers.newton import Gates
 from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.view import RowScores, View
 
-# up to this many columns need no sample, and up to this many rows are all screened at each step
 SMALL = 2000
 # Newton's gradient on the working set goes down to this part of the worst violation outside it
 INNER_TOLERANCE = 0.3
@@ -27,28 +27,14 @@ class Stop(Exception):
         self.status = status
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A working set without its fit: atoms, and their gates."""
 
     atoms: Array
     t: Array
 
-    @classmethod
-    def empty(cls) -> "Point":
-        """Return X = 0."""
-        return cls(np.empty(0, np.int64), np.empty(0))
 
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """What the user of the solver may set, and one size."""
-
-    tol: float  # relative gap at which to stop
-    max_seconds: float | None = None  # time limit
-    callback: Callback | None = None  # called after each step
-    # up to this many columns need no sample, and up to this many rows are all screened each time
-    small: int = field(default_factory=lambda: SMALL)
+ALL_CLOSED = Point(np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass
@@ -56,17 +42,21 @@ class Search:
     """The state of a search: the penalty, the best point, what is known of it, and the history."""
 
     data: SearchData
-    settings: SearchSettings
     mu: float
-    # the best point; replaced as one, so that an interruption finds it whole
-    point: Point = field(default_factory=Point.empty)
-    likely: Array | None = None  # rows that may open; None: any
+    tol: float  # relative gap at which to stop
+    max_seconds: float | None = None
+    callback: Callback | None = None  # called after each step
+    # up to this many columns need no sample, and up to this many rows are all screened each time
+    small: int = field(default_factory=lambda: SMALL)
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
         self.deadline = np.inf
-        if self.settings.max_seconds is not None:
-            self.deadline = self.started + self.settings.max_seconds
+        if self.max_seconds is not None:
+            self.deadline = self.started + self.max_seconds
+        # the best point; replaced as one, so that an interruption finds it whole
+        self.point = ALL_CLOSED
+        self.likely: Array | None = None  # rows that may open; None: any
         # of the last fit: objective, by how much rounding may have lowered it, ‖M − MX‖_F and the
         # sum of the gates
         self.objective = 0.5 * self.data.square
@@ -85,7 +75,7 @@ class Search:
         self.bound = self.data.constant
         self.estimated_gap = 1.0
         self.price = 0.0  # of opening a row wider, at most; the mean over all rows
-        if self.data.n_rows > 0:
+        if len(self.data.row_indices) > 0:
             steepest = self.penalty.steepest
             self.price = float(steepest[np.isfinite(steepest)].mean())
         # how small Newton's gradient becomes on the working set
@@ -170,8 +160,7 @@ class Search:
 
     def report(self, n_active: int) -> None:
         """Call the callback; stop if it says so."""
-        callback = self.settings.callback
-        if callback is None:
+        if self.callback is None:
             return
         progress = Progress(
             iteration=len(self.history["objective"]) - 1,
@@ -183,14 +172,13 @@ class Search:
             trace=self.trace,
             n_active=n_active,
         )
-        if callback(progress):
+        if self.callback(progress):
             raise Stop(Status.STOPPED_BY_CALLBACK)
 
     def certify(self) -> Gates:
         """Fit all columns to the saved point and bound it, in whatever state the search is."""
-        for point in (self.point, Point.empty()):
-            gates = Gates(self.data.columns)
-            gates.open(point.atoms, point.t)
+        for point in (self.point, ALL_CLOSED):
+            gates = Gates(self.data.columns, point.atoms, point.t)
             view = View(gates, self.penalty)
             self.point = point
             self._take_objective(view)

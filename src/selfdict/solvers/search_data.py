@@ -64,25 +64,14 @@ class SearchData:
             constant=0.5 * math.fsum(squares[problem.w == 0]) * (1 - dot_error(form.M.shape[0])),
         )
 
-    @property
-    def n_columns(self) -> int:
-        """The number of columns that are not zero."""
-        return len(self.column_indices)
-
-    @property
-    def n_rows(self) -> int:
-        """The number of atoms that are not zero."""
-        return len(self.row_indices)
-
     def open_rows(self, gates: Gates) -> tuple[Array, Array, Array]:
         """Return the rows of X with open gates: their indices, increasing, gates and entries.
 
         The entries are those of the columns that count, (k, n).
         """
-        is_open = np.flatnonzero(gates.t > 0)
-        is_open = is_open[np.argsort(gates.atoms[is_open])]
-        atoms = gates.atoms[is_open]
-        return self.row_indices[atoms], gates.t[is_open], gates.fitted.rows(is_open)
+        is_open = gates.open_positions()
+        rows = self.row_indices[gates.atoms[is_open]]
+        return rows, gates.t[is_open], gates.fitted.rows(is_open)
 
     def solution(
         self, problem: Problem, support: Array, t: Array, X: Array
@@ -92,7 +81,7 @@ class SearchData:
         The second result is by how much rounding may have lowered its objective.
         """
         dtype = problem.M.dtype
-        if self.n_columns == problem.n_points:
+        if len(self.column_indices) == problem.n_points:
             coef = np.ascontiguousarray(X, dtype=dtype)
         else:
             coef = np.zeros((len(support), problem.n_points), dtype=dtype)
@@ -138,8 +127,8 @@ def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
     position = np.full(problem.n_atoms, -1)
     position[data.row_indices] = np.arange(len(data.row_indices))
     is_atom = position[support] >= 0
-    gates = Gates(data.columns)
+    t = np.clip(t[is_atom].astype(np.float64), 0.0, 1.0)
     with single_threaded_blas():  # products are taken inside slices
-        gates.open(position[support][is_atom], np.clip(t[is_atom].astype(np.float64), 0.0, 1.0))
+        gates = Gates(data.columns, position[support][is_atom], t)
         point, _ = data.solution(problem, *data.open_rows(gates))
     return replace(point, status=Status.GIVEN)

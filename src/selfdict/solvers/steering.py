@@ -78,10 +78,10 @@ class TargetSearch:
         self.kind, self.value = target
         self.on_all_columns = not newton.gates.columns.is_sample
         self.accuracy = SAMPLE_TOL  # relative, of the target
-        self.tol = max(search.settings.tol, SAMPLE_TOL)
+        self.tol = max(search.tol, SAMPLE_TOL)
         if self.on_all_columns:
             self.accuracy = 1e-3
-            self.tol = search.settings.tol
+            self.tol = search.tol
         self.status = Status.TARGET_MISSED
 
     def run(self) -> Status:

@@ -17,7 +17,7 @@ from selfdict.model.solution import Callback, Solution, Status, consistent_bound
 from selfdict.solvers.base import Solver
 from selfdict.solvers.descent import Descent
 from selfdict.solvers.newton import Gates, Newton
-from selfdict.solvers.search import Point, Search, SearchSettings, Stop
+from selfdict.solvers.search import Point, Search, Stop
 from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.steering import SAMPLE_TOL, TargetSearch
 
@@ -80,11 +80,10 @@ class WorkingSet(Solver):
         if self.device is not None:
             device = choose_device(self.device, problem.M)
         data = SearchData.of(problem, device)
-        settings = SearchSettings(float(self.tol), self.max_seconds, callback)
-        search = Search(data, settings, problem.require_mu())
+        search = Search(data, problem.require_mu(), float(self.tol), self.max_seconds, callback)
         search.record()
         # nothing to explain, or nothing to pay for explaining each point by itself
-        if data.n_columns == 0 or (search.price == 0 and problem.D is None):
+        if len(data.column_indices) == 0 or (search.price == 0 and problem.D is None):
             return _identity(problem, search)
         if start is not None:
             search.point = _start_point(start, data.row_indices, problem)
@@ -169,16 +168,19 @@ def working_set(
 
 def _run(search: Search, target: Target | None, warm: bool) -> tuple[Gates, Status]:
     """Return the last working set, fitted to all columns and certified, and how it ended."""
+    n_rows = len(search.data.row_indices)
+    n_columns = len(search.data.column_indices)
     try:
         # without a penalty all gates of a dictionary may open
         if search.price == 0:
-            every = np.arange(search.data.n_rows)
+            every = np.arange(n_rows)
             search.point = Point(every, np.ones(len(every)))
             return search.certify(), Status.CONVERGED
         # a warm start has found most rows already, which is what samples are for
         if not warm:
-            search.likely = _sample_of_rows(search.data.n_rows, search.settings.small)
-            for columns in samples(search.data.n_columns, search.settings.small):
+            if n_rows > 2 * search.small:
+                search.likely = np.arange(0, n_rows, 8)
+            for columns in samples(n_columns, search.small):
                 solve_columns(search, columns, target)
         return solve_columns(search, None, target)
     except Stop as stop:
@@ -200,13 +202,6 @@ def samples(n: int, small: int) -> list[Array]:
     return found[::-1]
 
 
-def _sample_of_rows(n: int, small: int) -> Array | None:
-    """Return every eighth row, which is where a search may begin; None if there are few rows."""
-    if n <= 2 * small:
-        return None
-    return np.arange(0, n, 8)
-
-
 def solve_columns(
     search: Search, columns: Array | None, target: Target | None
 ) -> tuple[Gates, Status]:
@@ -215,7 +210,7 @@ def solve_columns(
     newton = Newton(gates)
     if target is not None:
         return gates, TargetSearch(search, newton, target).run()
-    tol = search.settings.tol
+    tol = search.tol
     if columns is not None:
         tol = max(tol, SAMPLE_TOL)
     return gates, Descent(search, newton, tol, thorough=True).run()
@@ -235,10 +230,8 @@ def _open_gates(search: Search, columns: Array | None) -> Gates:
         first = first[np.isfinite(search.penalty.slope[first])]  # rows may be closed by their price
         t = np.full(len(first), 0.5)  # half open: Newton moves them in either direction
         point = Point(first, t)
-    gates = Gates(fitted)
     is_open = point.t > 0  # those that the search has closed would only take memory
-    gates.open(point.atoms[is_open], point.t[is_open])
-    return gates
+    return Gates(fitted, point.atoms[is_open], point.t[is_open])
 
 
 def _start_point(start: ArrayLike | Solution, rows: Array, problem: Problem) -> Point:
@@ -280,7 +273,7 @@ def _solution(
     point, rounding = search.data.solution(problem.with_mu(search.mu), support, t, X)
     bound = consistent_bound(search.bound, point.objective, rounding)
     gap = relative_gap(point.objective, bound)
-    if status is Status.CONVERGED and gap > max(search.settings.tol, 1e-12):
+    if status is Status.CONVERGED and gap > max(search.tol, 1e-12):
         status = Status.STALLED  # entries rounded to single precision are further from the optimum
     return replace(
         point,
