@@ -44,7 +44,7 @@ def test_all_rows_are_screened_at_once_near_the_end(monkeypatch):
     def watched(self, view, rows, is_rough):
         screened = screen(self, view, rows, is_rough)
         if self.on_all_columns:
-            looks.append((screened.covers_all_rows, self.is_near_end))
+            looks.append((screened.rows is None, self.is_near_end))
         return screened
 
     monkeypatch.setattr(Descent, "screen", watched)

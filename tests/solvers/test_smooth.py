@@ -20,6 +20,7 @@ from selfdict import (
     certify,
     lift,
     mu_heuristic,
+    working_set,
 )
 from selfdict.datasets import make_mixtures
 from selfdict.solvers.block_search import solve_blocks
@@ -147,41 +148,76 @@ def test_invalid_weights_are_refused(options):
         Problem(np.eye(2), **options)
 
 
+def in_memory(problem):
+    return WorkingSet(tol=1e-9).solve(problem)
+
+
+def in_blocks(problem):
+    ratio = problem.smooth / problem.mu
+    blocks = ArrayBlocks(problem.M, 3)
+    return solve_blocks(
+        blocks, 1, mu=problem.mu, smooth=ratio, p=lambda n: problem.p, tol=1e-9, sample_size=4
+    )
+
+
+def on_a_device(problem):
+    """Search on a device; without a GPU the compiled code solves the columns."""
+    tensor = pytest.importorskip("on_device").tensor
+    options = {"sample_weight": problem.sample_weight, "smooth": problem.smooth}
+    if problem.D is not None:
+        options["D"] = tensor(problem.D)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("selfdict.solvers.search_data.runs_triton", lambda device: device is not None)
+        patch.setattr("selfdict.gpu.bounded_fit._MOST_ATOMS", 0)
+        patch.setattr("selfdict.columns.device.FEWEST_PAIRS", 0)  # bounds on scores
+        return working_set(tensor(problem.M), problem.mu, tol=1e-9, **options)
+
+
+def by_gradients(problem):
+    return FastGradient(max_iter=50).solve(problem)
+
+
+def exactly(problem):
+    return Conic().solve(problem)
+
+
 @st.composite
-def smooth_problems(draw):
+def smooth_problems(draw, plain):
+    """Draw a problem and a generator; ``plain``: a penalty, no dictionary and no weights."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     m, n = draw(st.integers(1, 5)), draw(st.integers(1, 8))
     M = rng.normal(size=(m, n)) if draw(st.booleans()) else rng.random((m, n))
     arguments = {"smooth": 10.0 ** draw(st.floats(-4, 2))}
-    if draw(st.booleans()):
+    if not plain and draw(st.booleans()):
         arguments["D"] = rng.random((m, draw(st.integers(1, 6))))
-    if draw(st.booleans()):
+    if not plain and draw(st.booleans()):
         arguments["sample_weight"] = rng.uniform(0, 2, n)
     if draw(st.booleans()):
         M = np.asfortranarray(M.astype(np.float32))
-    mu = draw(st.sampled_from([0.0, 1e-3, 0.1, 1.0]))
-    return Problem(M, mu, **arguments), rng
+    penalties = [1e-3, 0.1, 1.0]
+    if not plain:
+        penalties.append(0.0)
+    return Problem(M, draw(st.sampled_from(penalties)), **arguments), rng
 
 
-@given(smooth_problems())
-@settings(max_examples=80)
-def test_weak_duality(drawn):
-    """No bound, of any X and of any solver, is above what another X attains."""
-    problem, rng = drawn
-    d, n = problem.n_atoms, problem.n_points
-    gates = rng.random(d)
-    X = np.zeros((d, n))
-    np.divide(gates[:, None] * problem.w, problem.v[:, None], out=X, where=problem.v[:, None] > 0)
-    X *= rng.random((d, n))
+def random_point(problem, rng):
+    """Return random gates, and entries below them."""
+    gates = np.where(problem.v > 0, rng.random(problem.n_atoms), 0.0)
+    v = np.where(problem.v > 0, problem.v, 1.0)
+    X = rng.random((problem.n_atoms, problem.n_points)) * gates[:, None] * problem.w / v[:, None]
     if problem.D is None:
-        np.fill_diagonal(X, np.where(problem.v > 0, gates, 0.0))
-        gates = np.diagonal(X).copy()
-    points = [
-        certify(Solution.from_matrix(X, problem, diagonal=gates)),
-        WorkingSet(tol=1e-9).solve(problem),
-        FastGradient(max_iter=50).solve(problem),
-    ]
+        np.fill_diagonal(X, gates)
+    return certify(Solution.from_matrix(X, problem, diagonal=gates))
+
+
+@pytest.mark.parametrize("mode", [in_memory, in_blocks, on_a_device, by_gradients, exactly])
+@given(data=st.data())
+@settings(max_examples=40)
+def test_weak_duality(mode, data):
+    """No bound, of any X and in any mode, is above what another X attains."""
+    problem, rng = data.draw(smooth_problems(plain=mode is in_blocks))
+    points = [in_memory(problem), random_point(problem, rng), mode(problem)]
     lowest = min(point.objective for point in points)
     for point in points:
         assert point.dual_bound <= lowest * (1 + 1e-12)
-    assert points[1].objective <= lowest * (1 + 1e-6)
+    assert points[0].objective <= lowest * (1 + 1e-6)

@@ -1,7 +1,7 @@
 """A matrix that is read block by block: passes over its columns, single columns, and rows of X."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -82,6 +82,10 @@ class BlockMatrix:
         found = np.concatenate(list(self.blocks.run(_take, self.split(wanted))), axis=1)
         return np.asarray(found[:, np.searchsorted(wanted, indices)])
 
+    def run(self, task: Callable[[Array, int], Answer]) -> Iterator[Answer]:
+        """Yield ``task(M, number)`` of each block M (m, n_b), in order."""
+        return self.blocks.run(task, range(len(self.blocks.sizes)))
+
     def split(self, indices: Array, *vectors: Array) -> Iterator[tuple[Array, ...]]:
         """Yield, for each block, increasing indices of columns as indices within the block.
 
@@ -141,7 +145,8 @@ class BlockRows:
 
     def cluster_bounds(self, theta: ColumnSums, metric: Metric, rows: Array, most: Array) -> Array:
         centres = self.clusters.centres
-        task = _ClusterBounds(metric, centres, theta.sums_of_centres(centres, metric.total))
+        of_centres = theta.sums_of_centres(centres, metric.total)
+        task = partial(_cluster_bounds, metric, centres, of_centres)
         parts = self.M.split(rows, self.clusters.labels[rows], self.norms[rows], most)
         bounds = []
         undecided = []
@@ -155,17 +160,12 @@ class BlockRows:
         return np.concatenate(bounds)
 
 
-@dataclass(frozen=True)
-class _ClusterBounds:
-    """The task of a pass: bounds of rows of a block, and the columns of those not decided."""
-
-    metric: Metric
-    centres: Array
-    of_centres: Array
-
-    def __call__(self, M: Array, part: tuple[Array, ...]) -> tuple[Array, Array, Array]:
-        local, labels, norms, most = part
-        rows = UnitRows(M[:, local], norms)
-        bounds = bounds_by_clusters(rows, labels, self.centres, self.of_centres, self.metric)
-        undecided = local[bounds > most]
-        return bounds, undecided, M[:, undecided]
+def _cluster_bounds(
+    metric: Metric, centres: Array, of_centres: Array, M: Array, part: tuple[Array, ...]
+) -> tuple[Array, Array, Array]:
+    """Return bounds of rows of a block, and the indices and columns of those not decided."""
+    local, labels, norms, most = part
+    rows = UnitRows(M[:, local], norms)
+    bounds = bounds_by_clusters(rows, labels, centres, of_centres, metric)
+    undecided = local[bounds > most]
+    return bounds, undecided, M[:, undecided]

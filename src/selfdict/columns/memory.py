@@ -25,8 +25,6 @@ from selfdict.peers.spa import spa
 # up to this many columns, and as many atoms as features, their products are held; beyond they are
 # taken anew each time, which costs little beside the fit and saves 8 bytes per column and atom
 HELD_COLUMNS = 200_000
-# times the median weight: beyond, second derivatives are not updated but computed anew
-LONG_COLUMN = 1e4
 
 
 class MemoryColumns:
@@ -226,7 +224,7 @@ class MemoryFit:
             moved = np.flatnonzero((self.state != state).any(axis=1))
             # the part of a column much longer than others would leave its rounding errors behind
             longest = self.weight[moved].max(initial=0.0)
-            is_long = longest > LONG_COLUMN * np.median(self.weight)
+            is_long = longest > 1e4 * np.median(self.weight)
             if 2 * len(moved) < len(self.weight) and not is_long:
                 H = last + self._curvature(self.state, moved) - self._curvature(state, moved)
         if H is None:

@@ -53,7 +53,10 @@ def to_device(array: Any, device: Device, dtype: Any = None) -> Tensor:
     torch = optional("torch")
     if not is_tensor(array):
         # torch refuses negative strides, and warns of arrays that cannot be written.
-        array = torch.from_numpy(np.require(array, requirements=["C", "W"]))
+        array = np.require(array, requirements=["C", "W"])
+        if min(array.strides, default=0) < 0:  # of an axis with one entry, which counts as C order
+            array = array.copy()
+        array = torch.from_numpy(array)
     torch_dtype = None
     if dtype is not None:
         torch_dtype = getattr(torch, np.dtype(dtype).name)

@@ -6,11 +6,10 @@ The columns F are listed in ``free``. L Lᵀ = R_FᵀR_F serves the active sets 
 """
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from selfdict._validation import Array
 from selfdict.kernels.jit import helper
-
-_DOUBLES_PER_LINE = 8  # float64 numbers in a cache line of 64 bytes
 
 # A column whose distance to the span of the free ones is below this, relative to its norm, cannot
 # join them. The Gram form computes squared distances, and compares these with it.
@@ -20,11 +19,12 @@ _DEPENDENT_COLUMN = 1e-14
 _DEPENDENT_ATOM = 1e-13
 
 
-def aligned_zeros(n_rows: int, length: int) -> Array:
+def aligned_zeros(n_rows: int, length: int, dtype: DTypeLike = np.float64) -> Array:
     """Return rows of at least ``length`` zeros, each up to the end of a cache line."""
-    width = -(-length // _DOUBLES_PER_LINE) * _DOUBLES_PER_LINE
-    memory = np.zeros(n_rows * width + _DOUBLES_PER_LINE)
-    start = -(memory.ctypes.data // memory.itemsize) % _DOUBLES_PER_LINE
+    line = 64 // np.dtype(dtype).itemsize
+    width = -(-length // line) * line
+    memory = np.zeros(n_rows * width + line, dtype)
+    start = -(memory.ctypes.data // memory.itemsize) % line
     return memory[start : start + n_rows * width].reshape((n_rows, width))
 
 

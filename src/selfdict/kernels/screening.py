@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.kernels.factors import aligned_zeros
 from selfdict.kernels.jit import inlined, jit, jit_without_allocation
 
 # Columns of a packed block: twelve rows of a block and two of sums fill the first-level cache.
@@ -32,13 +33,10 @@ def pack(theta: Array, dtype: type[np.floating[Any]]) -> Array:
     """Return θ (q, l) as blocks of b columns, (⌈l/b⌉, q', b) with an even q' ≥ 6."""
     q, n_columns = theta.shape
     n_blocks = -(-n_columns // _PACKED_COLUMNS)
-    shape = (n_blocks, max(6, q + q % 2), _PACKED_COLUMNS)
-    size = int(np.prod(shape))
-    # Start at a cache line, of 64 bytes: a vector across two lines would take two loads.
-    line = 64 // np.dtype(dtype).itemsize
-    memory = np.zeros(size + line, dtype)
-    start = -(memory.ctypes.data // memory.itemsize) % line
-    packed = memory[start : start + size].reshape(shape)
+    depth = max(6, q + q % 2)
+    # Aligned: a vector across two cache lines would take two loads.
+    rows = aligned_zeros(n_blocks * depth, _PACKED_COLUMNS, dtype)
+    packed = rows.reshape(n_blocks, depth, _PACKED_COLUMNS)
     for b in range(n_blocks):
         block = theta[:, b * _PACKED_COLUMNS : (b + 1) * _PACKED_COLUMNS]
         packed[b, :q, : block.shape[1]] = block

@@ -26,7 +26,7 @@ from selfdict.solvers.heuristic import RELATIVE_OFFSET
 from selfdict.solvers.search import Point, Search, Stop
 from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.steering import SAMPLE_TOL
-from selfdict.solvers.working_set import WorkingSet, solve_columns
+from selfdict.solvers.working_set import WorkingSet, solve_columns, spread_sample
 
 # columns of the sample that carries the search
 SAMPLE_SIZE = 50_000
@@ -78,7 +78,15 @@ def solve_blocks(
     if mu is None:
         mu = _heuristic_penalty(survey, r, prices)
     columns = _columns(survey, tol)
-    sample = _sample_problem(survey, mu, smooth * mu, prices)
+    # the model for the sample alone, whose columns stand for all
+    sample = Problem(
+        survey.M.kept_values,
+        mu,
+        w=survey.w[survey.sample],
+        p=prices[survey.sample],
+        sample_weight=np.full(len(survey.sample), n / len(survey.sample)),
+        smooth=smooth * mu,
+    )
     every = np.arange(n)
     data = SearchData(
         columns,
@@ -90,8 +98,8 @@ def solve_blocks(
     )
     # rows are never screened in part: those that are likely need not be in memory
     search = Search(data, mu, tol, max_seconds, callback, small=n + 1)
-    search.record()
-    search.point = _sample_point(survey.sample, sample, tol)
+    found = WorkingSet(tol=max(tol, SAMPLE_TOL)).solve(sample)
+    search.point = Point(survey.sample[found.support], found.diagonal[found.support].astype(float))
     try:
         if len(survey.sample) < n:
             solve_columns(search, survey.sample, None)
@@ -127,9 +135,7 @@ class _Survey:
     def of(cls, blocks: ColumnBlocks, sample_size: int) -> "_Survey":
         """Read all blocks once."""
         n = int(blocks.sizes.sum())
-        edges = np.linspace(0, n, min(n, sample_size) + 1).astype(np.int64)
-        within = np.random.default_rng(0).random(len(edges) - 1)
-        sample = edges[:-1] + (within * np.diff(edges)).astype(np.int64)
+        sample = spread_sample(n, min(n, sample_size), np.random.default_rng(0))
         # which of the columns of each block belong to the sample does not depend on the values
         locator = BlockMatrix(blocks, 0, np.float64)
         answers = list(blocks.run(_survey_block, locator.split(sample)))
@@ -150,20 +156,18 @@ def _survey_block(M: Array, part: tuple[Array, ...]) -> tuple[Array, Array, Arra
 def _heuristic_penalty(survey: _Survey, r: int, p: Array) -> float:
     """Return :func:`selfdict.mu_heuristic` of all columns."""
     chosen, U = _spa(survey, r)
-    blocks = survey.M.blocks
-    square = sum(blocks.run(_SquaredError(U), range(len(blocks.sizes))), start=0.0)
+    square = sum(survey.M.run(partial(_squared_error, U)), start=0.0)
     offset = RELATIVE_OFFSET * float(survey.squares.sum())
     return float((square + offset) / p[chosen].sum())
 
 
 def _spa(survey: _Survey, r: int) -> tuple[Array, Array]:
     """Return the columns that SPA selects, and their values (m, r): one pass for each of them."""
-    blocks = survey.M.blocks
     basis = np.empty((survey.M.shape[0], 0))
     chosen = []
     values = []
     for _ in range(min(r, *survey.M.shape)):
-        answers = list(blocks.run(_LargestResidual(basis), range(len(blocks.sizes))))
+        answers = list(survey.M.run(partial(_largest_residual, basis)))
         block = int(np.argmax([answer[0] for answer in answers]))
         square, local, column = answers[block]
         # what rounding leaves of columns that are combinations of the chosen ones
@@ -175,47 +179,17 @@ def _spa(survey: _Survey, r: int) -> tuple[Array, Array]:
     return np.array(chosen), np.column_stack(values)
 
 
-@dataclass(frozen=True)
-class _LargestResidual:
-    """The task of a pass: the column of a block that is furthest from the span of a basis."""
-
-    basis: Array
-
-    def __call__(self, M: Array, number: int) -> tuple[float, int, Array]:
-        squares = squared_norms(M)
-        squares -= squared_norms(self.basis.T @ M)
-        local = int(np.argmax(squares))
-        return float(squares[local]), local, M[:, local]
+def _largest_residual(basis: Array, M: Array, number: int) -> tuple[float, int, Array]:
+    """Return the column of a block that is furthest from the span of a basis."""
+    squares = squared_norms(M)
+    squares -= squared_norms(basis.T @ M)
+    local = int(np.argmax(squares))
+    return float(squares[local]), local, M[:, local]
 
 
-@dataclass(frozen=True)
-class _SquaredError:
-    """The task of a pass: the squared error of the best nonnegative combinations of columns U."""
-
-    U: Array
-
-    def __call__(self, M: Array, number: int) -> float:
-        return float((column_residuals(self.U, M, nnls(self.U, M)) ** 2).sum())
-
-
-def _sample_problem(survey: _Survey, mu: float, smooth: float, p: Array) -> Problem:
-    """Return the model for the sample alone, whose columns stand for all."""
-    sample = survey.sample
-    weight = np.full(len(sample), len(survey.w) / len(sample))
-    return Problem(
-        survey.M.kept_values,
-        mu,
-        w=survey.w[sample],
-        p=p[sample],
-        sample_weight=weight,
-        smooth=smooth,
-    )
-
-
-def _sample_point(sample: Array, problem: Problem, tol: float) -> Point:
-    """Solve the model for the sample alone; return its open rows."""
-    solution = WorkingSet(tol=max(tol, SAMPLE_TOL)).solve(problem)
-    return Point(sample[solution.support], solution.diagonal[solution.support].astype(np.float64))
+def _squared_error(U: Array, M: Array, number: int) -> float:
+    """Return the squared error of the best nonnegative combinations of columns U."""
+    return float((column_residuals(U, M, nnls(U, M)) ** 2).sum())
 
 
 def _columns(survey: _Survey, tol: float) -> BlockColumns:
@@ -223,18 +197,12 @@ def _columns(survey: _Survey, tol: float) -> BlockColumns:
     n = len(survey.w)
     values = survey.M.kept_values
     clusters = RowClusters.of(values, positive_norms(values), n_rows=n)
-    blocks = survey.M.blocks
-    labels = list(blocks.run(_Label(clusters), range(len(blocks.sizes))))
+    labels = list(survey.M.run(partial(_nearest, clusters)))
     clusters = RowClusters(np.concatenate(labels), clusters.centres, clusters.directions)
     rows = BlockRows(survey.M, survey.w, np.sqrt(survey.squares), clusters)
     return BlockColumns(survey.M, survey.squares, rows, SPENT * tol, uuid4().hex)
 
 
-@dataclass(frozen=True)
-class _Label:
-    """The task of a pass: the cluster of each column of a block."""
-
-    clusters: RowClusters
-
-    def __call__(self, M: Array, number: int) -> Array:
-        return self.clusters.nearest(M, positive_norms(M))
+def _nearest(clusters: RowClusters, M: Array, number: int) -> Array:
+    """Return the cluster of each column of a block."""
+    return clusters.nearest(M, positive_norms(M))

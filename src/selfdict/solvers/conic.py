@@ -19,9 +19,6 @@ from selfdict.model.problem import Problem
 from selfdict.model.solution import Callback, Solution, Status
 from selfdict.solvers.base import Solver
 
-# distance from the bound on the residual at which to stay, in units of the largest entry
-INSIDE = 1e-10
-
 
 @dataclass(frozen=True)
 class Conic(Solver):
@@ -204,7 +201,7 @@ class ConicProgram:
             return 0.5 * cp.sum_squares(R) + cost / self.scale**2, []
         epsilon = problem.epsilon / self.scale
         # its tolerances are absolute: a little inside, so that X is feasible for ε itself
-        epsilon -= min(INSIDE, 0.5 * epsilon)
+        epsilon -= min(1e-10, 0.5 * epsilon)
         return problem.p.astype(np.float64) @ gate, [cp.norm(R, "fro") <= epsilon]
 
     def _omega(self, cp: Any, X: Any, gate: Any) -> list[Any]:

@@ -10,13 +10,6 @@ from selfdict.solvers.newton import Newton
 from selfdict.solvers.search import INNER_TOLERANCE, Search
 from selfdict.solvers.view import RowScores, View, violating_rows
 
-# On all columns another step of Newton's method costs less than another look at the rows.
-ALL_COLUMNS_SHARE = 0.3
-# If the likely rows leave a smaller gap, and few of them join, one more minimisation is expected to
-# be the last one.
-NEAR_END_GAP = 2e-2
-NEAR_END_ROWS = 30
-
 
 @dataclass(frozen=True)
 class Screened:
@@ -27,10 +20,6 @@ class Screened:
     found: RowScores
     new: Array  # rows to open, the most violating first
     violation: float  # by how much the first of them violates optimality
-
-    @property
-    def covers_all_rows(self) -> bool:
-        return self.rows is None
 
     @property
     def is_bound(self) -> bool:
@@ -58,8 +47,6 @@ class Descent:
             self.constant = search.data.constant
         self.objective = np.inf
         self.bound = 0.0
-        # the gap as far as the rows screened last tell; it decides how rough screening may be
-        self.estimated_gap = search.estimated_gap
         self.stall = StallRule()
         self.view: View | None = None  # of the working set as it is
         # whether the next screening is expected to find no violating row
@@ -88,7 +75,9 @@ class Descent:
         else:
             screened = self.screen_likely()
             if self.likely_rows_are_settled(screened):
-                if not self.thorough or self.sample_is_settled():
+                # a sample needs no second look at all rows: all columns get one
+                is_settled_sample = not self.on_all_columns and self.likely_are_chosen
+                if not self.thorough or is_settled_sample:
                     return Status.CONVERGED
                 screened = self.screen_all()
         self.learn(screened)
@@ -120,7 +109,7 @@ class Descent:
         """Screen the likely rows; in float32 while the optimum is far, where it matters little."""
         search = self.search
         columns = self.gates.columns
-        is_rough = self.on_all_columns and self.estimated_gap > 1e-2
+        is_rough = self.on_all_columns and search.estimated_gap > 1e-2
         rows = search.likely
         is_short = rows is not None and len(rows) <= search.small
         if columns.rows.worthwhile(len(columns.w)) and not is_short:
@@ -146,14 +135,15 @@ class Descent:
             found.scores, self.search.penalty, rows, self.gates, rounding
         )
         shortfall = self.objective - self.constant - found.dual_value
-        self.estimated_gap = shortfall / max(self.objective, np.finfo(float).tiny)
-        self.search.estimated_gap = self.estimated_gap
+        estimated_gap = shortfall / max(self.objective, np.finfo(float).tiny)
+        self.search.estimated_gap = estimated_gap
+        # one more minimisation is expected to be the last one
         self.is_near_end = (
             self.on_all_columns
             and self.thorough
             and rows is not None
-            and len(new) <= NEAR_END_ROWS
-            and self.estimated_gap <= NEAR_END_GAP
+            and len(new) <= 30
+            and estimated_gap <= 2e-2
         )
         return Screened(rows, not is_rough, found, new, violation)
 
@@ -161,11 +151,7 @@ class Descent:
         """Whether a cheap screening found nothing to do, so that all rows should be screened."""
         if screened.is_bound:
             return False
-        return len(screened.new) == 0 or self.estimated_gap <= 0.3 * self.tol
-
-    def sample_is_settled(self) -> bool:
-        """Whether a sample of the columns needs no more looks at all rows: all columns get one."""
-        return not self.on_all_columns and self.likely_are_chosen
+        return len(screened.new) == 0 or self.search.estimated_gap <= 0.3 * self.tol
 
     def learn(self, screened: Screened) -> None:
         """Take over the bound and the likely rows, and report."""
@@ -175,7 +161,7 @@ class Descent:
             if self.on_all_columns:
                 search.bound = max(search.bound, self.bound)
                 search.close_rows(screened.found, self.gates)
-        if screened.covers_all_rows:
+        if screened.rows is None:
             # far from the optimum the scores say little about which rows will open
             shortfall = self.objective - self.constant - screened.found.dual_value
             search.likely = None
@@ -193,22 +179,20 @@ class Descent:
             return 0.01 * self.search.newton_tolerance
         # where few rows join, these may be the last ones: solve for them well
         share = min(1.0, len(screened.new) / 30)
+        # on all columns another step of Newton's method costs less than another look at the rows
         if self.on_all_columns:
-            share *= ALL_COLUMNS_SHARE
+            share *= 0.3
         return INNER_TOLERANCE * share * screened.violation
 
 
 class StallRule:
     """Whether the objective has stopped falling, or falls too slowly to go on."""
 
-    MAX_IDLE = 5  # steps in a row without any progress
-    MAX_SLOW = 100  # steps in a row in which the gap must fall by 1 %
-
     def __init__(self) -> None:
         self.best = np.inf
-        self.idle = 0
+        self.idle = 0  # steps in a row without any progress
         self.reference = np.inf
-        self.slow = 0
+        self.slow = 0  # steps in a row in which the gap has fallen by less than 1 %
 
     def update(self, objective: float, bound: float) -> None:
         """Count one more step."""
@@ -226,7 +210,7 @@ class StallRule:
     @property
     def holds(self) -> bool:
         """Whether it is time to give up."""
-        return self.idle >= self.MAX_IDLE or self.slow >= self.MAX_SLOW
+        return self.idle >= 5 or self.slow >= 100
 
 
 def likely_rows(ratio: Array, small: int) -> Array | None:

@@ -14,7 +14,7 @@ from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Solution, Status
 from selfdict.solvers.base import Solver
-from selfdict.solvers.gradient_data import GradientData, first_point
+from selfdict.solvers.gradient_data import GradientData
 from selfdict.solvers.iteration import CHECK_EVERY, Iteration
 
 
@@ -80,7 +80,7 @@ class FastGradient(Solver):
         # threads does not always return the same bits
         with single_threaded_blas():
             data = GradientData.of(problem, self.lipschitz)
-            iteration = Iteration(problem, data, first_point(start, problem, data))
+            iteration = Iteration(problem, data, data.start(start, problem))
             try:
                 status = self._iterate(iteration, callback)
             except KeyboardInterrupt:

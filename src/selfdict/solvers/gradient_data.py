@@ -107,14 +107,28 @@ class GradientData:
             step_size=step_size,
         )
 
-    def start(self, X: Array, gates: Array | None) -> Array:
+    def start(self, start: object, problem: Problem) -> Array | None:
         """Return a first point projected onto Ω, with a column of gates for a dictionary."""
+        if start is None:
+            return None
+        X = start
+        gates = np.empty(0)
+        if isinstance(start, Solution):
+            X = start.toarray()
+            gates = start.diagonal
+        elif problem.D is not None:
+            raise TypeError(
+                f"X0 must be a Solution when there is a dictionary D, got {type(start).__name__}"
+            )
+        X = np.asarray(X, dtype=self.M.dtype)
+        expected = (problem.n_atoms, problem.n_points)
+        if X.shape != expected:
+            raise InputError(f"X0 must have shape {expected}, got {X.shape}")
         if self.column_scale is not None:
             X = X * self.column_scale
-            if self.gate_column is None:  # the rows are columns of the data as well
-                X = X / self.column_scale[:, None]
-        X = X.astype(self.M.dtype, copy=False)
-        if self.gate_column is None or self.atom_scale is None or gates is None:
+        if self.column_scale is not None and problem.D is None:  # rows are columns of M as well
+            X = X / self.column_scale[:, None]
+        if self.atom_scale is None:
             return project_omega(X, self.w)
         # X counts atoms as they were given
         scale = np.zeros_like(self.atom_scale)
@@ -137,26 +151,6 @@ def _atoms(M: Array, D: Array | None) -> Array:
     if D is None:
         return M
     return D
-
-
-def first_point(start: object, problem: Problem, data: GradientData) -> Array | None:
-    """Return the first feasible point as a dense matrix, None for zero."""
-    if start is None:
-        return None
-    gates = None
-    X = start
-    if isinstance(start, Solution):
-        X = start.toarray()
-        gates = start.diagonal
-    elif problem.D is not None:
-        raise TypeError(
-            f"X0 must be a Solution when there is a dictionary D, got {type(start).__name__}"
-        )
-    X = np.asarray(X, dtype=problem.M.dtype)
-    expected = (problem.n_atoms, problem.n_points)
-    if X.shape != expected:
-        raise InputError(f"X0 must have shape {expected}, got {X.shape}")
-    return data.start(X, gates)
 
 
 def squared_norm(M: Array) -> float:

@@ -48,7 +48,9 @@ class Iteration:
         self.restarted = False
         self.square = self._update_residual()
         self.gap = np.inf
-        self.steering = Steering()
+        # of the authors' rule for μ: the size of its steps, and the direction of the last one
+        self.steering_size = 0.1
+        self.steering_direction = 0
         names = ("objective", "mu", "residual", "trace", "restart")
         self.history: dict[str, list[float]] = {name: [] for name in names}
         self._record()
@@ -68,8 +70,7 @@ class Iteration:
     def step(self, steer: bool) -> None:
         """Take one iteration of Algorithm 1; first move μ towards the target, if asked."""
         if steer and self.problem.target is not None:
-            self.mu *= self.steering.factor(self.attained(self.problem.target))
-            self.penalty = self.problem.penalty_at(self.mu)
+            self._steer(self.problem.target)
         self._project()
         # α_k from α_k² = (1 − α_k) α_{k−1}², and β_k as Algorithm 1 has it
         alpha = (np.sqrt(self.alpha**4 + 4 * self.alpha**2) - self.alpha**2) / 2
@@ -87,6 +88,17 @@ class Iteration:
                 psi = self.data.loss.gradient(self.R)
             np.multiply(psi, self.data.s, out=self.E)
         self._record()
+
+    def _steer(self, target: Target) -> None:
+        """Change μ by a factor, which comes nearer to 1 when the direction turns."""
+        direction = -1
+        if self.attained(target) >= 1:
+            direction = 1
+        if self.steering_direction == -direction:
+            self.steering_size /= 2
+        self.steering_direction = direction
+        self.mu *= 1 + direction * self.steering_size
+        self.penalty = self.problem.penalty_at(self.mu)
 
     def _project(self) -> None:
         """Take a projected gradient step from the point extrapolated by β; it becomes Y."""
@@ -253,21 +265,3 @@ class Iteration:
             status=status,
             history=history,
         )
-
-
-class Steering:
-    """The authors' rule for μ: a step by a factor, which halves when the direction turns."""
-
-    def __init__(self) -> None:
-        self.size = 0.1
-        self.direction = 0
-
-    def factor(self, attained: float) -> float:
-        """Return what to multiply μ by; ``attained`` is above 1 where μ is too small."""
-        direction = -1
-        if attained >= 1:
-            direction = 1
-        if self.direction == -direction:
-            self.size /= 2
-        self.direction = direction
-        return 1 + direction * self.size

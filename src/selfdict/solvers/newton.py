@@ -15,10 +15,6 @@ from selfdict.columns.protocol import Columns
 from selfdict.kernels.gates import FREE, GATE, ZERO, fit_columns
 from selfdict.model.penalties import Penalty
 
-MAX_STEPS = 100  # per call: then rows are screened, and it may go on
-SUFFICIENT_DECREASE = 1e-4  # share of the linear prediction (Armijo's rule)
-SHORTEST_STEP = 1e-9  # length at which the objective is taken to be flat in this precision
-
 
 class Gates:
     """A working set: its atoms, their gates, and the columns fitted to them.
@@ -72,12 +68,12 @@ class Newton:
     ) -> float:
         """Minimise f until its projected gradient is at most ``tolerance``; return f.
 
-        It ends after 100 steps in any case. The objective never rises, but by rounding errors.
-        ``before_step`` is called before each step and may raise.
+        The objective never rises, but by rounding errors. ``before_step`` is called before each
+        step and may raise.
         """
         gates = self.gates
         f = gates.fit + penalty.value(gates.t)
-        for _ in range(MAX_STEPS):
+        for _ in range(100):  # then rows are screened, and it may go on
             gradient = gates.gradient + penalty.gradient(gates.t)
             if largest_free(gradient, gates.t) <= tolerance:
                 return f
@@ -104,7 +100,7 @@ class Newton:
         gates = self.gates
         gates.fitted.save_state()
         length = 1.0
-        while length >= SHORTEST_STEP:
+        while length >= 1e-9:  # below, the objective is flat in this precision
             t = np.clip(gates.t + length * step, 0.0, 1.0)
             gates.evaluate(t)
             f_new = gates.fit + penalty.value(t)
@@ -114,7 +110,7 @@ class Newton:
                 # f has too few digits to tell; the derivatives at both ends have more
                 mean_gradient = 0.5 * (gradient + gates.gradient + penalty.gradient(t))
                 change = float(mean_gradient @ (t - gates.t))
-            if change <= SUFFICIENT_DECREASE * length * slope:
+            if change <= 1e-4 * length * slope:  # Armijo's rule
                 self.hidden_steps += int(is_hidden)
                 gates.t = t
                 return f_new, -change

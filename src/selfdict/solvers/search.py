@@ -17,7 +17,6 @@ from selfdict.solvers.view import RowScores, View
 SMALL = 2000
 # Newton's gradient on the working set goes down to this part of the worst violation outside it
 INNER_TOLERANCE = 0.3
-HISTORY = ("objective", "dual_bound", "gap", "mu", "n_active", "seconds")
 
 
 class Stop(Exception):
@@ -65,8 +64,9 @@ class Search:
         self.trace = 0.0
         # the relative gap as far as the rows and columns screened last tell
         self.estimated_gap = 1.0
-        self.history: dict[str, list[float]] = {name: [] for name in HISTORY}
+        self.history: dict[str, list[float]] = {}
         self.set_mu(self.mu)
+        self.record()
 
     def set_mu(self, mu: float) -> None:
         """Take another μ; the bound starts anew from that of θ = 0."""
@@ -154,9 +154,9 @@ class Search:
             "seconds": time.perf_counter() - self.started,
         }
         # an interruption may have left some of the lists longer than others
-        length = min(len(column) for column in self.history.values())
+        length = min(map(len, self.history.values()), default=0)
         for name, value in values.items():
-            self.history[name][length:] = [value]
+            self.history.setdefault(name, [])[length:] = [value]
 
     def report(self, n_active: int) -> None:
         """Call the callback; stop if it says so."""

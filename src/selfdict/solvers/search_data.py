@@ -86,14 +86,13 @@ class SearchData:
         else:
             coef = np.zeros((len(support), problem.n_points), dtype=dtype)
             coef[:, self.column_indices] = X
-        diagonal = np.zeros(problem.n_atoms, dtype=coef.dtype)
-        diagonal[support] = t
         # gates are rounded up and the entries within them down: rounded to nearest, X would violate
         # X_ij ≤ (w_j/v_i) t_i in the last digit, and its objective could lie below the optimum
         gates = t.astype(dtype)
         is_below = gates < t
         gates[is_below] = np.nextafter(gates[is_below], dtype.type(np.inf))
         gates = np.minimum(gates, dtype.type(1))
+        diagonal = np.zeros(problem.n_atoms, dtype=dtype)
         diagonal[support] = gates
         clip_to_gates(problem, support, gates, coef)
         point = Solution(support=support, coef=coef, diagonal=diagonal, problem=problem)

@@ -12,9 +12,7 @@ from selfdict.solvers.search import INNER_TOLERANCE, Search
 
 # relative gap, or accuracy of a target, to which a sample is solved: its optimum is not the scene's
 SAMPLE_TOL = 2e-3
-MAX_EVALUATIONS = 40
 LONGEST_STEP = 3.0  # in log μ
-LARGEST_DISTANCE = 15.0  # of log μ from its start
 
 
 def find_penalty(excess: Callable[[float], float], mu: float, tol: float) -> bool:
@@ -37,7 +35,7 @@ def find_penalty(excess: Callable[[float], float], mu: float, tol: float) -> boo
     low = -np.inf  # largest log μ that is too small
     high = np.inf  # smallest log μ that is too large
     last: tuple[float, float] | None = None
-    for _ in range(MAX_EVALUATIONS):
+    for _ in range(40):
         value = excess(float(np.exp(x)))
         if abs(value) <= tol:
             return True
@@ -54,7 +52,7 @@ def find_penalty(excess: Callable[[float], float], mu: float, tol: float) -> boo
             else:
                 x = here + float(np.copysign(LONGEST_STEP, value))
         # a jump of the function, or out of reach
-        if high - low < 1e-12 or abs(x - start) > LARGEST_DISTANCE:
+        if high - low < 1e-12 or abs(x - start) > 15:
             break
     return False
 

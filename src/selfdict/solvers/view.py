@@ -11,11 +11,6 @@ from selfdict.model.penalties import Penalty
 from selfdict.model.score_bounds import DECIDED, ColumnSums, ScoreBounds
 from selfdict.solvers.newton import Gates
 
-# a search far from its end lets rows join that are this far above their penalty
-LARGEST_SHARE = 1.05
-# where bounds may take less of the dual value than this, scores in float64 are worth their time
-LEAST_ROUGH_SLACK = 3e-3
-
 
 @dataclass(frozen=True)
 class RowScores:
@@ -83,7 +78,8 @@ class View:
         rows = self.columns.rows
         slope = self.penalty.slope
         share = self._decided_share()
-        single = is_rough or self.columns.slack >= LEAST_ROUGH_SLACK
+        # scores in float64 are worth their time where bounds may take little of the dual value
+        single = is_rough or self.columns.slack >= 3e-3
         bounds = ScoreBounds(rows).scores(sums, slope, self._own_columns(), single, share)
         terms = self.multiplier.dual_terms(bounds, rows.lengths)
         c, value = terms.best_scaling(self.penalty)
@@ -107,7 +103,8 @@ class View:
         c, _ = penalty.best_scaling(linear, self.quadratic, scores)
         if c <= 0:
             return DECIDED
-        return min(max((1 + slack) / c, DECIDED), LARGEST_SHARE)
+        # far from its end a search must not leave out rows that are far above their penalty
+        return min(max((1 + slack) / c, DECIDED), 1.05)
 
 
 def violating_rows(

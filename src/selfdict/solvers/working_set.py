@@ -81,7 +81,6 @@ class WorkingSet(Solver):
             device = choose_device(self.device, problem.M)
         data = SearchData.of(problem, device)
         search = Search(data, problem.require_mu(), float(self.tol), self.max_seconds, callback)
-        search.record()
         # nothing to explain, or nothing to pay for explaining each point by itself
         if len(data.column_indices) == 0 or (search.price == 0 and problem.D is None):
             return _identity(problem, search)
@@ -197,9 +196,14 @@ def samples(n: int, small: int) -> list[Array]:
     size = n
     while size > small:
         size = -(-size // every)
-        edges = np.linspace(0, n, size + 1).astype(np.int64)
-        found.append(edges[:-1] + (rng.random(size) * np.diff(edges)).astype(np.int64))
+        found.append(spread_sample(n, size, rng))
     return found[::-1]
+
+
+def spread_sample(n: int, size: int, rng: np.random.Generator) -> Array:
+    """Return one random index out of each of ``size`` runs of n columns."""
+    edges = np.linspace(0, n, size + 1).astype(np.int64)
+    return np.asarray(edges[:-1] + (rng.random(size) * np.diff(edges)).astype(np.int64))
 
 
 def solve_columns(
