@@ -246,7 +246,7 @@ def test_a_click_on_any_map_shows_the_pixel(visit, mixture, which):
     }
     assert len(places) == 1
     assert page.locator(".cross:visible").count() == page.locator(".frame").count()
-    # the spectrum, from the path that is drawn: as far as 3 + 8 directions tell
+    # the spectrum, from the path that is drawn: its part in 3 + 8 directions
     numbers = page.locator("#spectrum .own").get_attribute("d").replace("M", "L").split("L")[1:]
     heights = 100 - np.array([float(point.split()[1]) for point in numbers])
     bands = result.endmembers["band_number"].values - 1

@@ -105,8 +105,8 @@
     panel.querySelector("#spectrum .fit").setAttribute("d", path(found.fit, low, high));
     panel.querySelector("#left .own").setAttribute("d", path(found.left, -most, most));
     document.getElementById("reading").textContent =
-      `Above, from ${short(low)} to ${short(high)}: spectrum (line, as far as ${n} + ${pixels.directions.length} ` +
-      `directions tell) and fit (dashed). Below: residual, up to ${short(most, 2)}.`;
+      `Top: spectrum (solid; the part in the ${n} + ${pixels.directions.length} stored directions) and fit (dashed), ` +
+      `${short(low)} to ${short(high)}. Bottom: residual, at most ±${short(most, 2)}.`;
   }
 
   function readBand(event) {
