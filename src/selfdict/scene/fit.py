@@ -86,7 +86,10 @@ class Fit:
         error = f"Mixtures of {self.n_materials} spectra leave {percent(self.error)} of the scene"
         if self.n_materials == 1:
             error = f"One spectrum leaves {percent(self.error)} of the scene"
-        if self.noise is not None:
+        if self.noise is not None and self.faults:
+            # Bands that are marked as noisy do not count, even if they are used.
+            error += f"; the noise of the sound bands would leave {percent(self.noise)}"
+        elif self.noise is not None:
             error += f"; noise would leave {percent(self.noise)}"
         found = [f"{error}."]
         found += [f"{fault[0].upper()}{fault[1:]}." for fault in self.faults]
