@@ -46,8 +46,7 @@ class Rank(Algorithm):
         advice = json.loads(run_selfdict(words, feedback, show=ignore))
         for sentence in [*advice["preflight"], *advice["sentences"]]:
             feedback.pushInfo(sentence)
-        columns = {"materials": int, "error": float, "pixel_error": float, "limit": float}
-        counts = range(1, len(advice["errors"]) + 1)
-        rows = zip(counts, advice["errors"], advice["pixel_errors"], advice["limits"])
+        columns = {"materials": int, "error": float}
+        rows = enumerate(advice["errors"], start=1)
         table = write_table(self, parameters, context, columns, rows)
         return {"MATERIALS": advice["r"], **table}

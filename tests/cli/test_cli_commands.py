@@ -3,8 +3,10 @@
 import html
 import json
 import logging
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -109,6 +111,9 @@ def test_rank_recommends_the_number_of_materials(cube, tmp_path):
     assert ranks["r"] == 3
     assert len(ranks["errors"]) > 3
     assert len(ranks["preflight"]) == 2
+    # What the plugin for QGIS reads, whose own tests need QGIS.
+    plugin = Path(__file__).parents[2] / "qgis" / "selfdict_qgis" / "rank.py"
+    assert set(re.findall(r'advice\["(\w+)"\]', plugin.read_text())) <= ranks.keys()
     assert json.loads(run("rank", cube, "--max", 2, "--json").stdout)["r"] == 2
     done = run("unmix", cube, "-r", "auto", "-o", tmp_path / "auto", "--no-compare", "--json")
     record = json.loads(done.stdout)
