@@ -165,11 +165,6 @@ def write_tanager(path, values=None, swath=False, name="surface_reflectance", ch
             rows, columns = np.mgrid[0:5, 0:6]
             file[f"{root}/Geolocation Fields/Latitude"] = 40 - 0.001 * rows
             file[f"{root}/Geolocation Fields/Longitude"] = -110 + 0.001 * columns
-            framing = (
-                '{"epsg_code": 32612, "rows": 9, "cols": 9, '
-                '"geotransform": [500000.0, 30.0, 0.0, 4400000.0, 0.0, -30.0]}'
-            )
-            file[f"{root}/Geolocation Fields"].attrs["Planet_Ortho_Framing"] = framing
         else:
             file[root].attrs["epsg_code"] = np.int64(32613)
             file["HDFEOS INFORMATION/StructMetadata.0"] = TANAGER_STRUCTURE.encode()
@@ -308,9 +303,7 @@ def write_image(path, values, nodata=NODATA, crs="EPSG:32633", **options):
         file.write(values)
 
 
-def metadata(
-    level="L2A", statistics=True, detectors=True, gains=True, order=range(1, 9), extra="", head=""
-):
+def metadata(level="L2A", detectors=True, gains=True, order=range(1, 9), extra="", head=""):
     """Return the text of METADATA.XML, with the elements that readers use and some others."""
     bands = []
     for number in order:
@@ -330,18 +323,12 @@ def metadata(
             lists += f"<{name}ProductQuality><numChannelsExpected>{len(numbers)}"
             lists += f"</numChannelsExpected><expectedChannelsList>{text}</expectedChannelsList>"
             lists += f"</{name}ProductQuality>"
-    numbers = ""
-    if statistics:
-        for number in order:
-            spread = 0 if number == EMPTY else 0.125
-            numbers += f'<bandID number="{number}"><mean>1</mean>'
-            numbers += f"<stdDeviation>{spread}</stdDeviation></bandID>"
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>{head}<level_X>'
         f"<metadata><name>x-METADATA.XML</name></metadata><base><level>{level}</level></base>"
         f"<specific><backgroundValue>{NODATA}</backgroundValue>{lists}"
         f"<bandCharacterisation>{''.join(bands)}</bandCharacterisation></specific>"
-        f"<product><bandStatistics>{numbers}</bandStatistics>{extra}</product></level_X>"
+        f"<product>{extra}</product></level_X>"
     )
 
 

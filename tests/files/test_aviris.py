@@ -26,12 +26,6 @@ def test_coordinates_without_a_grid_mapping(tmp_path):
     assert any("taken as pixel centres" in note for note in scene.attrs["selfdict_notes"])
 
 
-def test_coordinates_of_corners_are_noted(tmp_path):
-    scene = read_scene(write_aviris(tmp_path / "aviris.nc", shift=0.0))
-    assert transform_of(scene).c == 400000.0
-    assert any("up to 1.77 away from the pixel" in note for note in scene.attrs["selfdict_notes"])
-
-
 def test_the_cube_may_be_named(tmp_path):
     path = write_aviris(tmp_path / "aviris.nc")
     named = read_scene(path, variable="reflectance/reflectance")

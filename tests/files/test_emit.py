@@ -124,5 +124,5 @@ def test_masks_beside_a_scene(tmp_path, swath):
         np.testing.assert_array_equal(valid_mask(read_scene(path, **options)).values, expected)
         sensor = read_scene(path, ortho=False, **options)
         np.testing.assert_array_equal(valid_mask(sensor).values, clouds == 0)
-    with pytest.raises(SceneError, match=r"EMIT_L2A_RFL_001_20220827\.nc beside it"):
+    with pytest.raises(SceneError):
         read_scene(masks)

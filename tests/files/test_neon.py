@@ -38,8 +38,8 @@ def test_what_may_be_missing(tmp_path):
     assert transform_of(scene) is None
     assert not {"fwhm", "good_band"} & set(scene.coords)
     assert scene.attrs["selfdict_notes"] == [
-        "the file marks no bands as bad",
         "the file has no Map_Info: there are no map coordinates",
+        "the file marks no bands as bad",
     ]
 
 

@@ -113,12 +113,9 @@ def test_another_option_is_refused(tmp_path):
 
 def test_an_empty_band_displaces_no_other(tmp_path):
     """Where the VNIR band in the overlap is empty, the SWIR bands are all there is."""
-    text = metadata().replace(
-        '<bandID number="6"><mean>1</mean><stdDeviation>0.125',
-        '<bandID number="6"><mean>1</mean><stdDeviation>0',
-    )
-    path, sidecar = write_enmap(tmp_path)
-    sidecar.write_text(text)
+    values = stored_values()
+    values[5] = NODATA
+    path, _ = write_enmap(tmp_path, values)
     scene = read_scene(path)
     assert scene.wavelength.values[scene.good_band.values].tolist() == [
         450.0,
@@ -154,19 +151,12 @@ def test_a_comma_at_the_end_of_a_list_of_channels(tmp_path):
     xr.testing.assert_identical(read_scene(path), expected)
 
 
-@pytest.mark.parametrize("statistics", [True, False])
-def test_empty_bands_with_and_without_statistics(tmp_path, statistics):
-    path, _ = write_enmap(tmp_path, statistics=statistics)
-    scene = read_scene(path, overlap="both")
-    assert np.flatnonzero(~scene.good_band.values).tolist() == [EMPTY - 1]
-
-
 def test_no_band_is_empty_without_reason(tmp_path):
-    path, _ = write_enmap(tmp_path, stored_values(empty=False), statistics=False)
+    path, _ = write_enmap(tmp_path, stored_values(empty=False))
     assert "good_band" not in read_scene(path).coords
     # All of a sample outside the swath, and no no-data value.
     nothing = np.full((8, 6, 5), NODATA, dtype="int16")
-    scene = read_scene(write_enmap(tmp_path, nothing, statistics=False)[0])
+    scene = read_scene(write_enmap(tmp_path, nothing)[0])
     assert "good_band" not in scene.coords
 
 
@@ -175,7 +165,7 @@ def test_empty_bands_of_a_large_image_are_found_in_a_sample(tmp_path):
     values[2] = NODATA
     # Between the windows of the sample, of 16 by 16 pixels.
     values[2, 30:40] = 5
-    path, _ = write_enmap(tmp_path, values, statistics=False)
+    path, _ = write_enmap(tmp_path, values)
     scene = read_scene(path, overlap="both")
     assert np.flatnonzero(~scene.good_band.values).tolist() == [2]
 
@@ -314,13 +304,6 @@ def test_lists_of_detectors_that_cannot_be_used(tmp_path, numbers):
     scene = read_scene(path)
     assert scene.sizes["band"] == 8
     assert "does not say which detector a band belongs to" in notes_of(scene)[-1]
-
-
-@pytest.mark.parametrize("spread", ["", "nan", "x"])
-def test_damaged_statistics_are_no_loss(tmp_path, spread):
-    path, sidecar = write_enmap(tmp_path)
-    sidecar.write_text(metadata().replace("0.125</std", f"{spread}</std"))
-    assert read_scene(path).good_band.values.tolist() == [True] * 4 + [False, True]
 
 
 def test_metadata_in_another_encoding(tmp_path):

@@ -130,8 +130,7 @@ class Session:
         # Spectral libraries are small, and returned as a whole.
         if not isinstance(stored, StoredCube):
             return known
-        if 0 in stored.shape:
-            raise SceneError(path, f"a scene must not be empty, got shape {stored.shape}")
+        _check_shapes(path, stored)
         check_declared(path, stored.shape, stored.dtype.itemsize, stored.held or held, max_bytes)
         self.cube = stored
         del known["load"]
@@ -144,6 +143,26 @@ class Session:
         slices = [slice(first, last) for first, last in ranges]
         with _failures_reported(self.path, "the data cannot be read"):
             return np.asarray(self.cube.load(*slices))
+
+
+def _check_shapes(path: Path, cube: StoredCube) -> None:
+    """Refuse an empty cube, and what is not of the shape of its bands or pixels."""
+    if 0 in cube.shape:
+        raise SceneError(path, f"a scene must not be empty, got shape {cube.shape}")
+    n_bands, n_rows, n_columns = cube.shape
+    shapes: dict[str, tuple[int, ...]] = {"y": (n_rows,), "x": (n_columns,)}
+    arrays = dict(cube.coords)
+    for name in ("wavelength", "fwhm", "good_band", "scale_factor", "add_offset"):
+        shapes[name] = (n_bands,)
+        values = getattr(cube, name)
+        if isinstance(values, np.ndarray):
+            arrays[name] = values
+    for name, values in arrays.items():
+        shape = shapes.get(name, cube.shape[1:])
+        if values.shape != shape or values.dtype.kind not in "biuf":
+            raise SceneError(
+                path, f"{name} must be numbers of shape {shape}, got {values.dtype} {values.shape}"
+            )
 
 
 @contextlib.contextmanager

@@ -2,45 +2,27 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from selfdict.files.errors import SceneError
+
 Array = NDArray[Any]
 Load = Callable[[slice, slice, slice], Array]
 
 DIMS = ("band", "y", "x")
+# Dims whose coordinate holds wavelengths; ``band`` or ``channel`` may just be counted.
+WAVELENGTH_DIMS = {"wavelength", "wavelengths", "wl", "lambda"}
 # Names of dims in lower case that are recognised, by what they become.
 _DIM_NAMES = {
-    "band": {
-        "band",
-        "bands",
-        "wavelength",
-        "wavelengths",
-        "wl",
-        "lambda",
-        "spectral",
-        "channel",
-        "channels",
-    },
+    "band": {*WAVELENGTH_DIMS, "band", "bands", "spectral", "channel", "channels"},
     "y": {"y", "lat", "latitude", "row", "rows", "line", "lines", "northing", "downtrack"},
-    "x": {
-        "x",
-        "lon",
-        "longitude",
-        "col",
-        "cols",
-        "column",
-        "columns",
-        "sample",
-        "samples",
-        "easting",
-        "crosstrack",
-    },
+    "x": {"x", "lon", "longitude", "col", "cols", "column", "columns", "easting", "crosstrack"}
+    | {"sample", "samples"},
 }
-# Those of them whose coordinate holds wavelengths; ``band`` or ``channel`` may just be counted.
-WAVELENGTH_DIMS = {"wavelength", "wavelengths", "wl", "lambda"}
 
 
 @dataclass
@@ -140,6 +122,14 @@ class StoredCube:
         """Return the scale of each band, (n_bands,)."""
         gain = 1.0 if self.scale_factor is None else self.scale_factor
         return np.broadcast_to(np.asarray(gain, dtype=np.float64), self.shape[:1])
+
+    def leave_out(self, is_marked: Array, path: Path) -> None:
+        """Leave out further pixels, which a file of the product marks (y, x)."""
+        if is_marked.shape != self.shape[1:]:
+            raise SceneError(
+                path, f"must mark the {self.shape[1:]} pixels of the scene, got {is_marked.shape}"
+            )
+        self.coords["valid"] = self.coords.get("valid", True) & ~is_marked
 
     def mark_bad(self, is_bad: Array, reason: str) -> None:
         """Mark further bands as bad, with a note such as "bands that hold no data …"."""

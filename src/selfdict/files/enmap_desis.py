@@ -5,9 +5,6 @@ EnMAP: ``STEM-SPECTRAL_IMAGE`` is a GeoTIFF (``.TIF``) or an ENVI file (``.BSQ``
 the same name. Names inside a sidecar are never used: all files are in one folder.
 """
 
-import contextlib
-import math
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,22 +20,11 @@ from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
 
 # EOLab adds _COG to the names of its images.
 _IMAGE = re.compile(r"(|.*-)SPECTRAL_IMAGE(_COG)?\.(tif|tiff|bsq|bil|bip)", re.IGNORECASE)
-_HEADER = re.compile(r"(|.*-)SPECTRAL_IMAGE\.hdr", re.IGNORECASE)
-_METADATA = re.compile(r"(|.*-)METADATA\.xml", re.IGNORECASE)
+_SIDECAR = re.compile(r"(|.*-)(SPECTRAL_IMAGE\.hdr|METADATA\.xml)", re.IGNORECASE)
 _IMAGE_SUFFIXES = (".tif", ".tiff", ".bsq", ".bil", ".bip")
 # What EnMAP's metadata tell about bands, one element for each of them.
-_BAND_FIELDS = {
-    "wavelength": "specific/bandCharacterisation/bandID/wavelengthCenterOfBand",
-    "fwhm": "specific/bandCharacterisation/bandID/FWHMOfBand",
-    "gain": "specific/bandCharacterisation/bandID/GainOfBand",
-    "offset": "specific/bandCharacterisation/bandID/OffsetOfBand",
-    "spread": "product/bandStatistics/bandID/stdDeviation",
-}
-_VNIR = "specific/vnirProductQuality/expectedChannelsList"
-_SWIR = "specific/swirProductQuality/expectedChannelsList"
-_MAX_XML_BYTES = 8 * 2**20  # metadata of products take one or two megabytes
+_BANDS = "specific/bandCharacterisation/bandID"
 _USUAL_NODATA = -32768  # of EnMAP and of DESIS
-_QUALITY_LAYERS = ("CLOUD", "CLOUDSHADOW", "CIRRUS")
 
 
 @dataclass(frozen=True)
@@ -62,10 +48,9 @@ class Product:
             if self.metadata is None and not name.startswith("ENMAP"):
                 return None
             return "enmap"
-        if name.startswith("DESIS"):
-            return "desis"
         # Only DESIS describes a GeoTIFF by an ENVI header.
-        if self.header is not None and not name.startswith("ENMAP"):
+        has_header = self.header is not None and not name.startswith("ENMAP")
+        if has_header or name.startswith("DESIS"):
             return "desis"
         return "enmap"
 
@@ -73,75 +58,66 @@ class Product:
         """Return the files that exist."""
         return [file for file in (self.image, self.header, self.metadata) if file is not None]
 
+    def read_image(self) -> StoredCube:
+        """Read the image without its sidecar."""
+        # Imported here: names of products are looked for without GDAL.
+        from selfdict.files import envi, geotiff
+
+        if not self.is_geotiff:
+            return envi.read(self.image)
+        return geotiff.read(self.image)
+
 
 def find_product(path: Path) -> Product | None:
     """Return the product that a file or a folder belongs to, None if it is named otherwise."""
     if path.is_dir():
-        return _in_folder(path)
-    for pattern in (_IMAGE, _HEADER, _METADATA):
-        match = pattern.fullmatch(path.name)
-        if match is not None:
-            return _with_stem(path, match[1])
+        images = [file for file in _files_in(path) if _IMAGE.fullmatch(file.name)]
+        if len(images) > 1:
+            names = f"{images[0].name}, {images[1].name}"
+            raise SceneError(path, f"holds {len(images)} images, name one of them: {names}")
+        if not images:
+            return None
+        path = images[0]
+    match = _IMAGE.fullmatch(path.name) or _SIDECAR.fullmatch(path.name)
+    if match is None:
+        return None
+    stem = match[1]
+    image: Path | None = path
+    if not _IMAGE.fullmatch(path.name):
+        stems = (f"{stem}SPECTRAL_IMAGE", f"{stem}SPECTRAL_IMAGE_COG")
+        image = _beside(path, [name + suffix for name in stems for suffix in _IMAGE_SUFFIXES])
+    if image is None:
+        return None
+    header = _beside(path, [f"{stem}SPECTRAL_IMAGE.hdr"])
+    # A header describes the data file of ENVI beside it, and a GeoTIFF only if there is none.
+    data = _beside(path, [f"{stem}SPECTRAL_IMAGE{suffix}" for suffix in ("", *ENVI_SUFFIXES)])
+    if data is not None and image.suffix.lower() in (".tif", ".tiff"):
+        header = None
+    return Product(image, header, _beside(path, [f"{stem}METADATA.xml"]))
+
+
+def _beside(path: Path, names: list[str]) -> Path | None:
+    """Return the first of several files in the folder of ``path``, spelled in any case."""
+    files = {file.name.lower(): file for file in _files_in(path.parent)}
+    for name in names:
+        file = files.get(name.lower())
+        if file is not None and is_plain_file(file):
+            return file
     return None
 
 
-def existing_product(path: Path) -> Product:
-    """Return the product of a file or a folder, which must have an image."""
+def _files_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise SceneError(folder, f"cannot be read: {error.strerror}") from error
+
+
+def _existing_product(path: Path) -> Product:
     product = find_product(path)
     if product is None:
         raise SceneError(path, "there is no image …SPECTRAL_IMAGE.TIF of a product here")
     return product
-
-
-def _with_stem(path: Path, stem: str) -> Product | None:
-    """Return the product of a file; None if there is no image."""
-    image: Path | None = path
-    if not _IMAGE.fullmatch(path.name):
-        image = _beside(path, stem, "SPECTRAL_IMAGE", _IMAGE_SUFFIXES)
-        if image is None:
-            image = _beside(path, stem, "SPECTRAL_IMAGE_COG", _IMAGE_SUFFIXES)
-    if image is None:
-        return None
-    header = _beside(path, stem, "SPECTRAL_IMAGE", (".hdr",))
-    # A header describes the data file of ENVI beside it, and a GeoTIFF only if there is none.
-    data = _beside(path, stem, "SPECTRAL_IMAGE", ("", *ENVI_SUFFIXES))
-    if data is not None and image.suffix.lower() in (".tif", ".tiff"):
-        header = None
-    return Product(image, header, _beside(path, stem, "METADATA", (".xml",)))
-
-
-def _beside(path: Path, stem: str, part: str, suffixes: tuple[str, ...]) -> Path | None:
-    """Return the first file of this name with one of the suffixes in the folder of ``path``."""
-    for suffix in suffixes:
-        name = stem + part + suffix
-        # As the products spell them; other software likes small letters.
-        spellings = [
-            stem + part + suffix.upper(),
-            name,
-            stem + (part + suffix).lower(),
-            name.lower(),
-        ]
-        for spelled in spellings:
-            if is_plain_file(path.with_name(spelled)):
-                return path.with_name(spelled)
-    return None
-
-
-def _in_folder(folder: Path) -> Product | None:
-    """Return the one product in a folder."""
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError as error:
-        raise SceneError(folder, f"cannot be read: {error.strerror}") from error
-    images = [folder / name for name in names if _IMAGE.fullmatch(name)]
-    if not images:
-        return None
-    if len(images) > 1:
-        raise SceneError(
-            folder,
-            f"holds {len(images)} images, name one of them: {images[0].name}, {images[1].name}",
-        )
-    return find_product(images[0])
 
 
 def read_enmap(path: Path, *, overlap: str | None = None, quality: bool = False) -> StoredCube:
@@ -150,78 +126,70 @@ def read_enmap(path: Path, *, overlap: str | None = None, quality: bool = False)
     ``overlap`` is "vnir", "swir" or "both": the detector whose bands are kept where both see the
     same wavelengths; default "vnir". ``quality`` leaves out pixels that its layers mark as clouds.
     """
-    product = existing_product(path)
-    cube = _read_enmap_image(path, product, overlap)
-    match = _IMAGE.fullmatch(product.image.name)
-    assert match is not None
-    layers = []
-    for name in _QUALITY_LAYERS:
-        layer = _beside(product.image, match[1], f"QL_QUALITY_{name}", _IMAGE_SUFFIXES)
-        if layer is not None:
-            layers.append(layer)
-    if quality:
-        _apply_layers(cube, product, layers)
-    elif layers:
-        cube.notes.append("its quality layers mark clouds: quality=True leaves them out")
-    return cube
-
-
-def _apply_layers(cube: StoredCube, product: Product, layers: list[Path]) -> None:
-    """Leave out pixels in which a quality layer is not 0."""
-    from selfdict.files import geotiff
-
-    if not layers:
-        raise SceneError(
-            product.image, "quality=True needs the layers …-QL_QUALITY_….TIF beside it"
-        )
-    is_valid = np.ones(cube.shape[1:], dtype=bool)
-    for path in layers:
-        layer = geotiff.read(path)
-        if layer.shape[1:] != cube.shape[1:]:
-            raise SceneError(path, f"must have the shape {cube.shape[1:]}, got {layer.shape[1:]}")
-        marks = layer.load(slice(0, 1), slice(0, cube.shape[1]), slice(0, cube.shape[2]))[0]
-        is_valid &= (marks == 0) | (marks == layer.nodata)
-    cube.coords["valid"] = is_valid
-    cube.notes.append("pixels that its quality layers mark as clouds or their shadows are left out")
-
-
-def _read_enmap_image(path: Path, product: Product, overlap: str | None) -> StoredCube:
     chosen = check_overlap(overlap)
-    cube = _read_image(product)
+    product = _existing_product(path)
+    cube = product.read_image()
     if product.metadata is None:
         if overlap is not None:
             raise SceneError(path, "overlap needs the file …METADATA.XML, which is missing")
         cube.notes.append(
             "…METADATA.XML is missing: it would tell wavelengths and scales of the image"
         )
-        return cube
-    metadata = _EnmapMetadata(product.metadata, cube.shape[0])
-    # The notes of the image are about scales and wavelengths that the metadata replace.
-    cube.notes = []
-    metadata.describe(cube)
-    is_vnir, is_expected = metadata.detectors()
-    is_empty = metadata.constant_bands(cube) | ~is_expected
-    cube.mark_bad(is_empty, "hold no data")
-    if is_vnir is None:
-        if overlap is not None:
+    else:
+        # The notes of the image are about scales and wavelengths that the metadata replace.
+        cube.notes = []
+        metadata = _EnmapMetadata(product.metadata, cube.shape[0])
+        metadata.describe(cube)
+        is_vnir, is_expected = metadata.detectors()
+        is_empty = _empty_bands(cube) | ~is_expected
+        cube.mark_bad(is_empty, "hold no data")
+        if is_vnir is not None:
+            assert cube.wavelength is not None
+            keep, notes = kept_bands(cube.wavelength, is_vnir, ~is_empty, chosen)
+            cube.keep_bands(keep)
+            cube.notes += notes
+        elif overlap is not None:
             raise SceneError(product.metadata, "does not say which detector a band belongs to")
-        cube.notes.append(
-            "…METADATA.XML does not say which detector a band belongs to: all bands are kept"
-        )
-        return cube
-    assert cube.wavelength is not None
-    keep, notes = kept_bands(cube.wavelength, is_vnir, ~is_empty, chosen)
-    cube.keep_bands(keep)
-    cube.notes += notes
+        else:
+            cube.notes.append(
+                "…METADATA.XML does not say which detector a band belongs to: all bands are kept"
+            )
+    _use_layers(cube, product.image, quality)
     return cube
+
+
+def _use_layers(cube: StoredCube, image: Path, quality: bool) -> None:
+    """Leave out pixels in which a quality layer beside the image is not 0, with ``quality``."""
+    from selfdict.files import geotiff
+
+    match = _IMAGE.fullmatch(image.name)
+    assert match is not None
+    layers = []
+    for name in ("CLOUD", "CLOUDSHADOW", "CIRRUS"):
+        stem = f"{match[1]}QL_QUALITY_{name}"
+        layer = _beside(image, [f"{stem}.tif", f"{stem}.tiff"])
+        if layer is not None:
+            layers.append(layer)
+    if not quality:
+        if layers:
+            cube.notes.append("its quality layers mark clouds: quality=True leaves them out")
+        return
+    if not layers:
+        raise SceneError(image, "quality=True needs the layers …-QL_QUALITY_….TIF beside it")
+    for path in layers:
+        marked = geotiff.read(path)
+        _, n_rows, n_columns = marked.shape
+        marks = marked.load(slice(0, 1), slice(0, n_rows), slice(0, n_columns))[0]
+        cube.leave_out((marks != 0) & (marks != marked.nodata), path)
+    cube.notes.append("pixels that its quality layers mark as clouds or their shadows are left out")
 
 
 def read_desis(path: Path) -> StoredCube:
     """Read a product of DESIS, named by its image, its header, its metadata or its folder."""
     from selfdict.files import envi
 
-    product = existing_product(path)
-    cube = _read_image(product)
+    product = _existing_product(path)
+    cube = product.read_image()
     if product.header is None:
         cube.notes.append("…SPECTRAL_IMAGE.hdr is missing: the image is read as a plain GeoTIFF")
         return cube
@@ -236,7 +204,7 @@ def read_desis(path: Path) -> StoredCube:
     _set_scaling(cube, gain, offset, "…SPECTRAL_IMAGE.hdr")
     envi.describe(cube, header)
     cube.notes += [note for note in scale_notes if "differ" in note]
-    _set_nodata(cube, whole_nodata(header.number("data ignore value"), cube.dtype))
+    _set_nodata(cube, header.number("data ignore value"))
     if cube.wavelength is None:
         cube.notes.append("…SPECTRAL_IMAGE.hdr has no wavelengths")
     if "-L1" in product.image.name.upper():
@@ -246,91 +214,56 @@ def read_desis(path: Path) -> StoredCube:
     return cube
 
 
-def _read_image(product: Product) -> StoredCube:
-    # Imported here: names of products are looked for without GDAL.
-    from selfdict.files import envi, geotiff
-
-    if not product.is_geotiff:
-        return envi.read(product.image)
-    return geotiff.read(product.image)
-
-
 class _EnmapMetadata:
     """The XML file of an EnMAP product with ``n_bands`` bands."""
 
     def __init__(self, path: Path, n_bands: int) -> None:
         self.path = path
         self.n_bands = n_bands
-        data = read_bytes(path, _MAX_XML_BYTES, "the metadata of a product")
-        try:
-            self.root = ElementTree.fromstring(data)
-        except ElementTree.ParseError as error:
-            raise SceneError(path, f"is not well-formed XML: {error}") from None
+        self.root = ElementTree.fromstring(read_bytes(path))
         for element in self.root.iter():
             # Without the namespace.
             element.tag = str(element.tag).rpartition("}")[2]
 
     def describe(self, cube: StoredCube) -> None:
         """Add what the file says about bands, values and level."""
-        wavelength = self.band_numbers("wavelength")
+        wavelength = self.band_numbers("wavelengthCenterOfBand")
         if wavelength is None:
-            place = _BAND_FIELDS["wavelength"]
-            raise SceneError(self.path, f"has no {place}: it does not describe EnMAP bands")
-        _set_scaling(cube, self.band_numbers("gain"), self.band_numbers("offset"), "…METADATA.XML")
-        units = None
-        # The product has nanometres, and no element that says so; smaller numbers are guessed.
-        if wavelength.max() >= 100:
-            units = "nm"
-        describe_bands(cube, wavelength, units, self.band_numbers("fwhm"))
+            raise SceneError(self.path, f"has no {_BANDS}: it does not describe EnMAP bands")
+        gain = self.band_numbers("GainOfBand")
+        _set_scaling(cube, gain, self.band_numbers("OffsetOfBand"), "…METADATA.XML")
+        describe_bands(cube, wavelength, "nm", self.band_numbers("FWHMOfBand"))
         level = self.text("base/level")
         if level.upper().startswith("L1"):
             cube.name = "radiance"
             cube.notes.append(
                 f"the values are radiances at the sensor (level {level}), no reflectances"
             )
-        declared = None
-        # Damage there is no loss: the usual value is assumed.
-        with contextlib.suppress(ValueError):
-            declared = whole_nodata(float(self.text("specific/backgroundValue")), cube.dtype)
-        _set_nodata(cube, declared)
+        background = self.text("specific/backgroundValue")
+        if background:
+            _set_nodata(cube, float(background))
+        else:
+            _set_nodata(cube, None)
 
-    def band_numbers(self, field: str) -> Array | None:
+    def band_numbers(self, tag: str) -> Array | None:
         """Return one number per band in the order of the bands, None if there are none."""
-        place = _BAND_FIELDS[field]
-        parent, _, tag = place.rpartition("/")
-        entries = []
-        for band in self.root.findall(parent):
-            for element in band.findall(tag):
-                entries.append((band.get("number", ""), element.text or ""))
-        if not entries:
+        values = []
+        order: list[int] = []
+        for band in self.root.findall(_BANDS):
+            text = band.findtext(tag)
+            if text is not None:
+                values.append(float(text))
+                # Bands without numbers are in the order of the image.
+                order.append(int(band.get("number", len(order) + 1)))
+        if not values:
             return None
-        # Bands without numbers are in the order of the image.
-        order = list(range(len(entries)))
-        try:
-            if any(number for number, _ in entries):
-                order = [int(number) - 1 for number, _ in entries]
-            values = np.array([float(text) for _, text in entries])
-        except ValueError:
-            raise SceneError(self.path, f"{place} must be numbers, those of bandID too") from None
-        if not np.isfinite(values).all() or sorted(order) != list(range(self.n_bands)):
+        if not np.isfinite(values).all() or sorted(order) != list(range(1, self.n_bands + 1)):
             raise SceneError(
                 self.path,
-                f"{place} must be a finite number for each of the {self.n_bands} bands of the "
-                f"image, there are {len(entries)}",
+                f"{tag} must be a finite number for each of the {self.n_bands} bands of the "
+                f"image, there are {len(values)}",
             )
-        return values[np.argsort(order)]
-
-    def constant_bands(self, cube: StoredCube) -> Array:
-        """Return which bands hold one value in all pixels, by their statistics or a sample."""
-        try:
-            spread = self.band_numbers("spread")
-        except SceneError:
-            # Damaged statistics are no loss: a sample of the values tells the same.
-            spread = None
-        if spread is None:
-            return _empty_bands(cube)
-        is_constant: Array = spread == 0
-        return is_constant
+        return np.array(values)[np.argsort(order)]
 
     def detectors(self) -> tuple[Array | None, Array]:
         """Return which bands belong to the VNIR detector, and which to any.
@@ -338,15 +271,15 @@ class _EnmapMetadata:
         If it is not said, or not in a way that can be used: None, and all bands.
         """
         belongs = np.zeros((2, self.n_bands), dtype=bool)
-        for detector, place in enumerate((_VNIR, _SWIR)):
+        for k, detector in enumerate(("vnir", "swir")):
             # Some lists end with a comma. Elsewhere an empty entry is a number that is missing.
-            numbers = self.text(place).rstrip(",").split(",")
-            for number in map(str.strip, numbers):
+            listed = self.text(f"specific/{detector}ProductQuality/expectedChannelsList")
+            for number in listed.rstrip(",").split(","):
                 # At most eight digits: Python refuses to convert thousands.
-                is_number = re.fullmatch("[0-9]{1,8}", number)
+                is_number = re.fullmatch("[0-9]{1,8}", number.strip())
                 if not is_number or not 1 <= int(number) <= self.n_bands:
                     return None, np.ones(self.n_bands, dtype=bool)
-                belongs[detector, int(number) - 1] = True
+                belongs[k, int(number) - 1] = True
         return belongs[0], belongs[0] | belongs[1]
 
     def text(self, place: str) -> str:
@@ -376,19 +309,17 @@ def _set_scaling(
 
 def _set_nodata(cube: StoredCube, declared: float | None) -> None:
     """Set the no-data value that a sidecar declares, unless the image declares one itself."""
-    own = cube.nodata
-    if own is not None:
-        # NaN equals nothing, not even itself.
-        are_nan = declared is not None and math.isnan(own) and math.isnan(declared)
-        if declared is not None and own != declared and not are_nan:
+    if cube.nodata is not None:
+        if declared is not None and not np.array_equal(cube.nodata, declared, equal_nan=True):
             cube.notes.append(
-                f"the image declares the no-data value {own}, its sidecar {declared}: not used"
+                f"the image declares the no-data value {cube.nodata}, its sidecar {declared:g}: "
+                "not used"
             )
         return
-    cube.nodata = declared
     if declared is None:
-        cube.nodata = _USUAL_NODATA
+        declared = _USUAL_NODATA
         cube.notes.append(f"the product declares no no-data value: {_USUAL_NODATA} is assumed")
+    cube.nodata = whole_nodata(declared, cube.dtype)
 
 
 def _empty_bands(cube: StoredCube) -> Array:

@@ -1,5 +1,6 @@
 """HDF5: products of known sensors by their tables, other files as one array of three axes."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from selfdict.files.errors import SceneError
 from selfdict.files.hdf5_file import Hdf5File
 from selfdict.files.products import PRODUCTS, Hdf5Product, Opened
 from selfdict.files.values import describe_values, nodata_value
-from selfdict.files.wavelengths import check_lengths, describe_bands
+from selfdict.files.wavelengths import describe_bands
 
 # Names in lower case of what may be known about bands, besides the wavelengths.
 _FWHM = ("fwhm", "fwhms")
 _GOOD_BAND = ("good_wavelengths", "good_band", "good_bands", "bbl")
+_NO_BAD_BANDS = "the file marks no bands as bad"
 # Unpacked at most to tell which axis is the bands; chunks may hold whole images.
 _MAX_WINDOW_BYTES = 2**28
 
@@ -27,35 +29,30 @@ def read(
     *,
     variable: str | None = None,
     layout: str | None = None,
-    overlap: str | None = None,
-    ortho: bool | None = None,
-    quality: bool = False,
-    as_mask: bool = False,
+    **options: Any,
 ) -> StoredCube:
     """Read a product of a known sensor, or an array of three axes.
 
     With ``layout``, or with a ``variable`` that is not the cube of the product, the file is read as
-    a plain array. ``overlap`` is for PRISMA, ``ortho`` for EMIT. ``quality`` leaves out pixels that
-    the product marks, ``as_mask`` reads its marks.
+    a plain array. Options are ``overlap`` (PRISMA), ``ortho`` (EMIT), ``quality``, which leaves out
+    pixels that the product marks, and ``as_mask``, which reads its marks.
     """
     file = Hdf5File(path)
-    options: dict[str, Any] = {}
-    if overlap is not None:
-        options["overlap"] = overlap
-    if ortho is not None:
-        options["ortho"] = ortho
-    if quality:
-        options["quality"] = True
-    if as_mask:
-        options["as_mask"] = True
     if layout is None:
         found = read_product(file, variable, options)
         if found is not None:
             return found
-    for name in options.keys() - {"as_mask"}:
-        names = ", ".join(product.name for product in PRODUCTS if name in product.options)
-        raise SceneError(path, f"is read without the option {name}, which is for {names}")
+    check_options(path, "HDF5", options)
     return read_array(file, variable, layout)
+
+
+def check_options(
+    path: Path, what: str, given: Mapping[str, Any], known: tuple[str, ...] = ()
+) -> None:
+    """Refuse options that a product or a format does not have; a mask is read with any."""
+    unknown = given.keys() - set(known)
+    if unknown and "as_mask" not in given:
+        raise SceneError(path, f"{what} is read without the option {', '.join(sorted(unknown))}")
 
 
 def read_product(
@@ -68,17 +65,11 @@ def read_product(
             continue
         for name, sentence in product.refused.items():
             if not wanted and "as_mask" not in options and file.has(name):
-                if callable(sentence):
-                    sentence = sentence(file.path)
                 raise SceneError(file.path, sentence)
         cubes = _existing(file, product.cubes)
         if not cubes or (wanted and (product.is_joined or wanted not in cubes)):
             continue
-        unknown = options.keys() - {*product.options, "as_mask"}
-        if unknown:
-            raise SceneError(
-                file.path, f"{product.name} is read without the option {', '.join(sorted(unknown))}"
-            )
+        check_options(file.path, product.name, options, product.options)
         name = wanted or cubes[0]
         cube = _read_table(file, product, name, options)
         used = {name}
@@ -94,8 +85,7 @@ def _existing(file: Hdf5File, patterns: tuple[str, ...]) -> list[str]:
     names = []
     for pattern in patterns:
         if pattern.startswith("*/"):
-            # A file has few groups at its root; one with thousands is something else.
-            names += [f"{group}/{pattern[2:]}" for group in file.members(most=100)]
+            names += [f"{group}/{pattern[2:]}" for group in file.members()]
         else:
             names.append(pattern)
     return [name for name in names if file.dataset(name) is not None]
@@ -107,7 +97,7 @@ def _read_table(
     """Return the cube of a product as its table describes it."""
     path = file.path
     dataset = file.cube(name)
-    axes = product.axes or file.named_axes(dataset) or (0, 1, 2)
+    axes = file.named_axes(dataset) or product.axes
     cube = StoredCube.from_stored(dataset, axes, dataset.chunks)
     if product.divisor:
         divisor = file.attribute_number(dataset, product.divisor)
@@ -117,7 +107,7 @@ def _read_table(
         cube.nodata = nodata_value(path, dict(dataset.attrs), product.nodata, cube.dtype)
     else:
         describe_values(cube, path, dict(dataset.attrs))
-    opened = Opened(file, product, name, dataset, cube, options)
+    opened = Opened(file, name, dataset, cube, options)
     if product.wavelength:
         wavelength, unit = opened.numbers(product.wavelength)
         units: str | None = product.units
@@ -128,7 +118,9 @@ def _read_table(
         _add_bands(cube, path, wavelength, units or unit, fwhm, is_good)
     if product.complete is not None:
         product.complete(opened)
-    return cube
+    if product.wavelength and cube.good_band is None:
+        cube.notes.append(_NO_BAD_BANDS)
+    return opened.cube
 
 
 def _add_bands(
@@ -139,13 +131,10 @@ def _add_bands(
     fwhm: Array | None,
     is_good: Array | None,
 ) -> None:
-    check_lengths(path, cube.shape[0], wavelength=wavelength, fwhm=fwhm, good_band=is_good)
     if wavelength is not None and not np.isfinite(wavelength).all():
         raise SceneError(path, "has wavelengths that are no finite numbers")
     describe_bands(cube, wavelength, unit, fwhm)
-    if is_good is None:
-        cube.notes.append("the file marks no bands as bad")
-    else:
+    if is_good is not None:
         cube.good_band = is_good != 0
 
 
@@ -169,6 +158,8 @@ def read_array(file: Hdf5File, variable: str | None, layout: str | None = None) 
     fwhm = _find_list(file, name, dataset, _FWHM, n_bands)
     is_good = _find_list(file, name, dataset, _GOOD_BAND, n_bands)
     _add_bands(cube, file.path, wavelength, units, fwhm, is_good)
+    if cube.good_band is None:
+        cube.notes.append(_NO_BAD_BANDS)
     file.add_grid(cube, name, dataset)
     cube.notes += file.other_arrays({name})
     return cube

@@ -1,7 +1,6 @@
 """An HDF5 file: its own datasets, attributes and text, without following links to other files."""
 
 from collections.abc import Collection
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,6 @@ from selfdict.files.errors import SceneError
 from selfdict.files.grid import add_grid_mapping
 from selfdict.files.values import parse_numbers, text_of, unpacked
 
-_MAX_OBJECTS = 10_000  # searched for arrays; a file may hold millions
-_MAX_DEPTH = 32  # of groups in groups
-# Unpacked chunks that neighbouring blocks share. HDF5 advises a prime number of slots, well above
-# the number of chunks that fit.
-_CACHE_BYTES = 256 * 2**20
-_CACHE_SLOTS = 10_007
-_MAX_LISTED = 8  # arrays in a message
-_UNIT_NAMES = ("units", "Units", "unit", "Unit")
-
 
 class Hdf5File:
     """An open file. Names are paths from the root; a missing object is None."""
@@ -31,9 +21,10 @@ class Hdf5File:
         self.path = path
         if source is None and not h5py.is_hdf5(path):
             raise SceneError(path, "is not an HDF5 file; HDF4 is not read")
-        # Without a lock, which would keep others from writing as long as the scene is used.
+        # Neighbouring blocks share unpacked chunks in the cache, of a prime number of slots.
+        # A lock would keep others from writing as long as the scene is used.
         self.root = h5py.File(
-            source or path, "r", rdcc_nbytes=_CACHE_BYTES, rdcc_nslots=_CACHE_SLOTS, locking=False
+            source or path, "r", rdcc_nbytes=2**28, rdcc_nslots=10_007, locking=False
         )
 
     def dataset(self, name: str) -> Any:
@@ -74,9 +65,9 @@ class Hdf5File:
             node = node[part]
         return node
 
-    def members(self, group: str = "", most: int = _MAX_OBJECTS) -> list[str]:
+    def members(self, group: str = "") -> list[str]:
         """Return the names in a group; h5py returns those that are no UTF-8 as bytes."""
-        return [name for name in islice(self.group(group), most) if isinstance(name, str)]
+        return [name for name in self.group(group) if isinstance(name, str)]
 
     def require(self, name: str) -> Any:
         """Return the dataset of that name; it is an error if there is none."""
@@ -97,35 +88,27 @@ class Hdf5File:
 
     def cubes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the arrays of three axes in all groups, by path."""
-        found: dict[str, tuple[int, ...]] = {}
-        seen = set()
-        waiting = [("", self.root, 0)]
-        n_objects = 0
-        while waiting and n_objects < _MAX_OBJECTS:
-            prefix, group, depth = waiting.pop()
-            groups = []
-            for name in islice(group, _MAX_OBJECTS - n_objects):
-                n_objects += 1
-                is_own = isinstance(group.get(name, getlink=True), h5py.HardLink)
-                if not isinstance(name, str) or not is_own:
-                    continue
-                # By the group it is in: a long path would be looked up from the root.
-                node = group[name]
-                if isinstance(node, h5py.Group):
-                    # One group may have several names, even inside itself.
-                    if node.id not in seen and depth < _MAX_DEPTH:
-                        seen.add(node.id)
-                        groups.append((f"{prefix}{name}/", node, depth + 1))
-                elif _is_own_cube(node):
-                    found[prefix + name] = node.shape
-            waiting += reversed(groups)
-        return dict(sorted(found.items()))
+        names: list[str] = []
+
+        # The low-level function follows no links, and tells datasets without opening them.
+        def visit(name: bytes, info: Any) -> None:
+            if info.type == h5py.h5o.TYPE_DATASET:
+                names.append(name.decode("utf-8", "replace"))
+
+        h5py.h5o.visit(self.root.id, visit, info=True)
+        found = {}
+        for name in sorted(names):
+            dataset = self.dataset(name)
+            has_three_axes = dataset is not None and len(dataset.shape or ()) == 3
+            if has_three_axes and dataset.dtype.kind in "iuf":
+                found[name] = dataset.shape
+        return found
 
     def listed(self, but: Collection[str] = ()) -> str:
         """Return the arrays of three axes with their shapes, for messages."""
         cubes = [f"{name} {shape}" for name, shape in self.cubes().items() if name not in but]
-        if len(cubes) > _MAX_LISTED:
-            cubes[_MAX_LISTED:] = [f"and {len(cubes) - _MAX_LISTED} more"]
+        if len(cubes) > 8:
+            cubes[8:] = [f"and {len(cubes) - 8} more"]
         return ", ".join(cubes) or "none of real numbers"
 
     def other_arrays(self, used: set[str]) -> list[str]:
@@ -144,7 +127,7 @@ class Hdf5File:
 
     def unit(self, name: str) -> str | None:
         """Return the unit that a dataset names."""
-        return self.attribute_text(self.dataset(name), *_UNIT_NAMES)
+        return self.attribute_text(self.dataset(name), "units", "Units", "unit", "Unit")
 
     def text(self, name: str) -> str | None:
         """Return the text of a dataset."""
@@ -224,10 +207,3 @@ class Hdf5File:
                         cube.transform = transform.to_gdal()
                     return
         cube.notes.append("the file has no grid mapping: pixels have no map coordinates")
-
-
-def _is_own_cube(node: Any) -> bool:
-    """Whether an object is an array of three axes whose values are in this file."""
-    if not isinstance(node, h5py.Dataset) or node.external or node.is_virtual:
-        return False
-    return len(node.shape or ()) == 3 and node.dtype.kind in "iuf"

@@ -61,30 +61,18 @@ class Variable:
         return None if unit is None else text_of(unit)
 
 
-def read(
-    path: Path,
-    *,
-    variable: str | None = None,
-    ortho: bool | None = None,
-    quality: bool = False,
-    as_mask: bool = False,
-) -> StoredCube:
+def read(path: Path, *, variable: str | None = None, **options: Any) -> StoredCube:
     """Read a variable with three dims, in a group by its path; other options are of products."""
+    from selfdict.files.hdf5 import check_options
+    from selfdict.files.hdf5_file import Hdf5File
+
     with path.open("rb") as file:
         start = file.read(4)
     # scipy reads the third kind, CDF-5 with 64-bit data, wrongly.
     if start in (b"CDF\1", b"CDF\2"):
+        check_options(path, "NetCDF 3", options)
         return read_cube(path, _classic_variables(path), variable)
     if start == b"\x89HDF":
-        options: dict[str, Any] = {}
-        if ortho is not None:
-            options["ortho"] = ortho
-        if quality:
-            options["quality"] = True
-        if as_mask:
-            options["as_mask"] = True
-        from selfdict.files.hdf5_file import Hdf5File
-
         return read_netcdf_4(Hdf5File(path), variable, options)
     raise SceneError(path, "is neither NetCDF 4 (HDF5) nor NetCDF 3 (classic or 64-bit offset)")
 
@@ -97,8 +85,7 @@ def read_netcdf_4(file: Any, variable: str | None, options: dict[str, Any]) -> S
     found = hdf5.read_product(file, variable, options)
     if found is not None:
         return found
-    if "quality" in options:
-        raise SceneError(path, "has no quality layers that are known (quality=True)")
+    hdf5.check_options(path, "NetCDF", options)
     variables = _hdf5_variables(file)
     if variable is not None and "/" in variable.strip("/"):
         return hdf5.read_array(file, variable)

@@ -17,7 +17,6 @@ _SWATHS = "HDFEOS/SWATHS"
 _FIELDS = f"{_SWATHS}/PRS_L2D_HCO/Data Fields"
 _DETECTORS = ("Vnir", "Swir")  # as they are spelled in the names of attributes
 _AXES = (1, 0, 2)
-_ERRORS = "_PIXEL_L2_ERR_MATRIX"
 _PIXEL_SIZE = 30.0  # metres
 _OTHER_LEVEL = (
     "is a PRISMA product of another level than L2D; "
@@ -36,23 +35,22 @@ _OTHER_LEVEL = (
 def _join_detectors(opened: Opened) -> None:
     """Make one cube of both detectors."""
     overlap = check_overlap(opened.options.get("overlap"))
-    cube = opened.cube
-    cube.notes = ["the first axis of the cubes is taken as rows from north to south"]
-    parts = []
-    is_vnir = []
+    notes = ["the first axis of the cubes is taken as rows from north to south"]
+    parts = {}
     for detector in _DETECTORS:
         name = f"{detector.upper()}_Cube"
         if opened.file.dataset(f"{_FIELDS}/{name}") is None:
-            cube.notes.append(f"the file has no {name}")
-            continue
-        parts.append(_read_detector(opened, detector))
-        is_vnir += [detector == "Vnir"] * parts[-1].shape[0]
-    if len({(part.shape[1:], part.dtype) for part in parts}) > 1:
+            notes.append(f"the file has no {name}")
+        else:
+            parts[detector] = _read_detector(opened, detector)
+    if len({(part.shape[1:], part.dtype) for part in parts.values()}) > 1:
         raise SceneError(
             opened.file.path,
             "the cubes of its two detectors differ in their rows, columns or data types",
         )
-    _join(cube, parts)
+    cube = _joined(list(parts.values()))
+    opened.cube = cube
+    cube.notes += notes
     # The product fills pixels that it does not cover with 0 in all bands.
     cube.nodata = 0
     assert cube.wavelength is not None
@@ -63,48 +61,20 @@ def _join_detectors(opened: Opened) -> None:
     if not exists.all():
         n_missing = int((~exists).sum())
         cube.notes.append(f"{n_missing} entries of the cubes have no wavelength and are left out")
-    keep, overlap_notes = kept_bands(
-        cube.wavelength, np.array(is_vnir), cube.good_band & exists, overlap
-    )
+    is_vnir = np.zeros(cube.shape[0], dtype=bool)
+    if "Vnir" in parts:
+        is_vnir[: parts["Vnir"].shape[0]] = True
+    keep, overlap_notes = kept_bands(cube.wavelength, is_vnir, cube.good_band & exists, overlap)
+    cube.notes += overlap_notes
     if opened.options.get("quality"):
-        _apply_errors(opened, keep & exists)
-    elif any(opened.file.dataset(f"{_FIELDS}/{d.upper()}{_ERRORS}") for d in _DETECTORS):
+        _apply_errors(opened, list(parts), keep & exists)
+    else:
         cube.notes.append(
             "the error matrices (invalid, saturated values) are not used: quality=True uses them"
         )
     cube.keep_bands(keep & exists)
-    cube.notes = [*overlap_notes, *cube.notes]
     add_epsg(cube, opened.file.attribute_number(opened.file.root, "Epsg_Code"), "Epsg_Code")
     _place_grid(opened)
-
-
-def _apply_errors(opened: Opened, is_kept: Array) -> None:
-    """Leave out pixels with an invalid or saturated value in a band that is used.
-
-    A band with such values in more than half of the pixels is bad instead.
-    """
-    file = opened.file
-    cube = opened.cube
-    assert cube.good_band is not None
-    is_valid = np.ones(cube.shape[1:], dtype=bool)
-    is_bad = np.zeros(cube.shape[0], dtype=bool)
-    first = 0
-    for detector in _DETECTORS:
-        if file.dataset(f"{_FIELDS}/{detector.upper()}_Cube") is None:
-            continue
-        errors = file.cube(f"{_FIELDS}/{detector.upper()}{_ERRORS}")[()].transpose(_AXES)
-        bands = np.arange(first, first + len(errors))
-        first += len(errors)
-        for band, marks in zip(bands, errors):
-            # 1 marks an invalid, 2 a negative, 4 a saturated value.
-            is_flagged = (marks & 5) != 0
-            if is_flagged.mean() > 0.5:
-                is_bad[band] = True
-            elif is_kept[band] and cube.good_band[band]:
-                is_valid &= ~is_flagged
-    cube.mark_bad(is_bad & is_kept, "the error matrices flag in most pixels")
-    cube.coords["valid"] = is_valid
-    cube.notes.append("pixels that the error matrices flag as invalid or saturated are left out")
 
 
 def _read_detector(opened: Opened, detector: str) -> StoredCube:
@@ -114,34 +84,21 @@ def _read_detector(opened: Opened, detector: str) -> StoredCube:
     dataset = file.cube(f"{_FIELDS}/{name}")
     part = StoredCube.from_stored(dataset, _AXES, dataset.chunks)
     n_bands = part.shape[0]
-    lists = {}
-    for key in (f"List_Cw_{detector}", f"List_Fwhm_{detector}", f"List_Cw_{detector}_Flags"):
-        values = file.attribute_numbers(file.root, key)
-        if values is not None and (values.size != n_bands or not np.isfinite(values).all()):
+    wavelength = file.attribute_numbers(file.root, f"List_Cw_{detector}")
+    fwhm = file.attribute_numbers(file.root, f"List_Fwhm_{detector}")
+    for values, key in ((wavelength, "List_Cw"), (fwhm, "List_Fwhm")):
+        if values is None or values.shape != (n_bands,) or not np.isfinite(values).all():
             raise SceneError(
-                file.path,
-                f"the attribute {key} must have a finite number for each of the {n_bands} "
-                f"bands of its cube, it has {values.size} numbers",
+                file.path, f"needs an attribute {key}_{detector} with a number for each band"
             )
-        lists[key] = values
-    wavelength, fwhm, flags = lists.values()
-    if wavelength is None:
-        raise SceneError(file.path, f"has no attribute List_Cw_{detector}, the wavelengths")
-    units = None
-    # The product has nanometres, and no attribute that says so; smaller numbers are guessed.
-    if wavelength.max() >= 100:
-        units = "nm"
-    if fwhm is None:
-        fwhm = np.full(n_bands, np.nan)
-        part.notes.append(f"the widths of the bands of {name} are not known")
-    describe_bands(part, wavelength, units, fwhm)
+    describe_bands(part, wavelength, "nm", fwhm)
+    flags = file.attribute_numbers(file.root, f"List_Cw_{detector}_Flags")
     part.good_band = np.ones(n_bands, dtype=bool)
     if flags is not None:
         part.good_band = flags != 0
     low = file.attribute_number(file.root, f"L2Scale{detector}Min")
     high = file.attribute_number(file.root, f"L2Scale{detector}Max")
-    # Numbers of two detectors without their scales cannot be joined. The comparison is False for
-    # NaN, too.
+    # The comparison is False for NaN, too.
     if low is None or high is None or not -np.inf < low < high < np.inf:
         raise SceneError(
             file.path,
@@ -157,8 +114,8 @@ def _read_detector(opened: Opened, detector: str) -> StoredCube:
     return part
 
 
-def _join(cube: StoredCube, parts: list[StoredCube]) -> None:
-    """Let a cube hold the bands of several ones, one after the other."""
+def _joined(parts: list[StoredCube]) -> StoredCube:
+    """Return a cube with the bands of several ones, one after the other."""
 
     def load(bands: slice, rows: slice, columns: slice) -> Array:
         values = []
@@ -171,15 +128,39 @@ def _join(cube: StoredCube, parts: list[StoredCube]) -> None:
             first += part.shape[0]
         return np.concatenate(values)
 
-    cube.load = load
-    cube.shape = (sum(part.shape[0] for part in parts), *parts[0].shape[1:])
+    n_bands = sum(part.shape[0] for part in parts)
+    cube = StoredCube(load, (n_bands, *parts[0].shape[1:]), parts[0].dtype)
     cube.chunk = (max(part.chunk[0] for part in parts), max(part.chunk[1] for part in parts))
     for key in ("wavelength", "fwhm", "good_band", "scale_factor", "add_offset"):
         setattr(cube, key, np.concatenate([getattr(part, key) for part in parts]))
-    if cube.fwhm is not None and np.isnan(cube.fwhm).all():
-        cube.fwhm = None
     for part in parts:
         cube.notes += part.notes
+    return cube
+
+
+def _apply_errors(opened: Opened, detectors: list[str], is_kept: Array) -> None:
+    """Leave out pixels with an invalid or saturated value in a band that is used.
+
+    A band with such values in more than half of the pixels is bad instead.
+    """
+    cube = opened.cube
+    assert cube.good_band is not None
+    is_left_out = np.zeros(cube.shape[1:], dtype=bool)
+    is_bad = np.zeros(cube.shape[0], dtype=bool)
+    band = 0
+    for detector in detectors:
+        errors = opened.file.cube(f"{_FIELDS}/{detector.upper()}_PIXEL_L2_ERR_MATRIX")
+        for marks in errors[()].transpose(_AXES):
+            # 1 marks an invalid, 2 a negative, 4 a saturated value.
+            is_flagged = (marks & 5) != 0
+            if is_flagged.mean() > 0.5:
+                is_bad[band] = True
+            elif is_kept[band] and cube.good_band[band]:
+                is_left_out |= is_flagged
+            band += 1
+    cube.mark_bad(is_bad & is_kept, "the error matrices flag in most pixels")
+    cube.leave_out(is_left_out, opened.file.path)
+    cube.notes.append("pixels that the error matrices flag as invalid or saturated are left out")
 
 
 def _place_grid(opened: Opened) -> None:

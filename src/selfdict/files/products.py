@@ -5,7 +5,6 @@ The tables of known sensors are in :mod:`selfdict.files.sensors` and :mod:`selfd
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from selfdict.files.cube import Array, StoredCube
@@ -20,8 +19,6 @@ class Opened:
     ----------
     file : selfdict.files.hdf5_file.Hdf5File
         The file.
-    product : Hdf5Product
-        Its table.
     cube_name : str
         The path of the dataset that is read.
     dataset : h5py.Dataset
@@ -33,7 +30,6 @@ class Opened:
     """
 
     file: Any
-    product: "Hdf5Product"
     cube_name: str
     dataset: Any
     cube: StoredCube
@@ -69,12 +65,10 @@ class Hdf5Product:
         Paths of the cube, the first that exists is read. ``*`` stands for any group of the root.
     needs : tuple of str
         Paths that a file must have to be of this product, besides one of the cubes.
-    refused : mapping of str to (str or callable)
-        Paths that only other products of the sensor have, and what is said about these: a sentence,
-        or a function that makes it from the path of the file.
-    axes : tuple of int or None
-        Which axes of the cube are band, y and x; None: as dimension scales name them, else the
-        first, the second and the third.
+    refused : mapping of str to str
+        Paths that only other products of the sensor have, and what is said about these.
+    axes : tuple of int
+        Which axes of the cube are band, y and x, unless dimension scales name them.
     wavelength, fwhm, good_band : str
         Names of the lists of wavelengths, widths and good bands; "" if there are none.
     units : str
@@ -93,8 +87,8 @@ class Hdf5Product:
     name: str
     cubes: tuple[str, ...]
     needs: tuple[str, ...] = ()
-    refused: Mapping[str, str | Callable[[Path], str]] = field(default_factory=dict)
-    axes: tuple[int, int, int] | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
+    axes: tuple[int, int, int] = (0, 1, 2)
     wavelength: str = ""
     fwhm: str = ""
     good_band: str = ""

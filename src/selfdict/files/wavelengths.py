@@ -289,17 +289,6 @@ def kept_bands(
     return ~is_dropped, [note]
 
 
-def check_lengths(path: object, n_bands: int, **listed: Array | None) -> None:
-    """Refuse lists that have not one entry for each band."""
-    for name, values in listed.items():
-        if values is not None and values.shape != (n_bands,):
-            raise SceneError(
-                str(path),
-                f"{name} must have one entry for each of the {n_bands} bands, "
-                f"got shape {values.shape}",
-            )
-
-
 def parse_wavelengths(given: "ArrayLike | str | os.PathLike[str]") -> Array | tuple[float, float]:
     """Return wavelengths in nm that a user gives: numbers, a file of them, or ``"start:stop"``.
 
