@@ -2,7 +2,7 @@
 
 :mod:`selfdict.files.reader` starts the process, :mod:`selfdict.files.child` is what runs in it.
 One module for each container reads its files (``envi``, ``geotiff``, ``hdf5``, ``netcdf``,
-``zarr_store``, ``matlab``, ``numpy_file``); ``sensors``, ``prisma`` and ``enmap_desis`` say what
+``zarr_store``, ``matlab_numpy``); ``sensors``, ``prisma`` and ``enmap_desis`` say what
 the files of sensors hold, ``libraries`` reads spectra. These modules use neither xarray nor dask,
 which take longer to import than most files to open.
 """

@@ -1,10 +1,10 @@
 """Named arrays without dims, as in ``.mat`` and ``.npz`` files: a cube, or a matrix of pixels."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -12,50 +12,29 @@ from selfdict._errors import InputError
 from selfdict.files.axes import order_axes
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.wavelengths import describe_bands
+from selfdict.files.wavelengths import describe_bands, parse_heading
 
 # Names of a matrix (bands, pixels).
 _MATRIX_NAMES = ("Y", "V")
-# Names of the wavelengths in small letters, with their unit if the name tells it.
-WAVELENGTH = {
-    "wavelength": None,
-    "wavelengths": None,
-    "wavelength_nm": "nm",
-    "wavelength_um": "um",
-    "wavelengths_nm": "nm",
-    "wavelengths_um": "um",
-    "wl": None,
-    "lambda": None,
-    "lambda_nm": "nm",
-    "lambda_um": "um",
+# Names of the numbers of rows and of columns, in small letters.
+_ROWS = {
+    "nrow",
+    "nrows",
+    "n_rows",
+    "row",
+    "rows",
+    "lines",
+    "nlines",
+    "height",
+    "h",
+    "nr",
+    "ny",
+    "m",
 }
-# Names of the numbers of rows and columns, in small letters.
-_SIZE_NAMES = (
-    ("nrow", "ncol"),
-    ("nrows", "ncols"),
-    ("n_rows", "n_cols"),
-    ("n_rows", "n_columns"),
-    ("row", "col"),
-    ("rows", "cols"),
-    ("rows", "columns"),
-    ("lines", "cols"),
-    ("lines", "columns"),
-    ("lines", "samples"),
-    ("nlines", "nsamples"),
-    ("height", "width"),
-    ("h", "w"),
-    ("nr", "nc"),
-    ("ny", "nx"),
-    ("m", "n"),
-)
+_COLUMNS = {"ncol", "ncols", "n_cols", "n_columns", "col", "cols", "columns", "width", "w", "nc"}
+_COLUMNS |= {"samples", "nsamples", "nx", "n"}
 # How messages name the orders in which pixels are counted.
 _ORDERS = {"column-major": "down the columns", "row-major": "along the rows"}
-_EXAMINED_BANDS = 16
-# Fewer rows or columns are too few to compare.
-_FEWEST_PIXELS = 8
-# How much rougher the image must be in the other order. Noise stays below 1.05.
-_CLEAR_RATIO = 1.1
-_MAX_SIZE = 10**9  # of a row or column; more are no sizes of an image
 
 
 @dataclass(frozen=True)
@@ -66,12 +45,6 @@ class NamedArrays:
     shapes: Mapping[str, tuple[int, ...]]
     load: Callable[[str], Array]
 
-    def number(self, name: str) -> float | None:
-        """Return the value of an array of one number, or None if there is no such array."""
-        if name not in self.shapes or prod(self.shapes[name]) != 1:
-            return None
-        return float(self.load(name).ravel()[0])
-
 
 def cube_from_arrays(
     source: NamedArrays,
@@ -80,12 +53,10 @@ def cube_from_arrays(
     shape: list[int] | None = None,
     n_bands: int | None = None,
 ) -> StoredCube:
-    """Find the cube among named arrays and return it.
+    """Find the cube among named arrays, or a matrix (bands, pixels), and return it.
 
-    Two layouts are known: a matrix (bands, pixels) with the size of the image, ``shape`` or two
-    numbers of the file; or a cube. ``layout`` names the axes of a cube in order, such as
-    ``"y x band"``; of a matrix the order of its pixels, ``"column-major"`` or ``"row-major"``. By
-    default they are guessed, by ``n_bands`` if that is known. Optional are ``wavelength(s)``, and
+    ``layout`` names the axes of a cube in order, or the order of the pixels of a matrix, whose
+    image has ``shape`` or the size that two numbers of the file tell. Optional are wavelengths, and
     ``scale`` or ``maxValue`` (reflectance = value / scale).
     """
     shapes = source.shapes
@@ -93,7 +64,8 @@ def cube_from_arrays(
         raise SceneError(
             source.path, f"no numeric array is called {variable!r}; there are: {_names(shapes)}"
         )
-    n_wavelengths = [prod(shapes[key]) for key in _wavelength_names(shapes)]
+    listed = wavelength_names(shapes)
+    n_wavelengths = [prod(shapes[key]) for key in listed]
     if n_bands is not None:
         n_wavelengths = [n_bands]
     name = variable or _find_array(source, shape, n_wavelengths)
@@ -109,16 +81,15 @@ def cube_from_arrays(
         values, note = order_axes(source.path, source.load(name), layout, n_bands)
         notes = [note]
     cube = StoredCube.from_array(values, notes=notes)
-    for key, units in _wavelength_names(shapes).items():
+    for key, units in listed.items():
         if cube.wavelength is None and prod(shapes[key]) == values.shape[0]:
             describe_bands(cube, source.load(key).ravel(), units, None)
-    for key in shapes:
-        scale = None
-        if _last_part(key) in ("scale", "maxvalue"):
-            scale = source.number(key)
-        if cube.scale_factor is None and scale is not None and 0 < scale < np.inf:
-            cube.scale_factor = 1.0 / scale
-            cube.notes.append(f"values are divided by {key}, {scale:g}")
+    for key, sizes in shapes.items():
+        if _last_part(key) in ("scale", "maxvalue") and prod(sizes) == 1:
+            scale = float(source.load(key).ravel()[0])
+            if cube.scale_factor is None and 0 < scale < np.inf:
+                cube.scale_factor = 1.0 / scale
+                cube.notes.append(f"values are divided by {key}, {scale:g}")
     return cube
 
 
@@ -153,15 +124,15 @@ def _find_array(source: NamedArrays, shape: list[int] | None, n_wavelengths: lis
     )
 
 
-def _wavelength_names(shapes: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the arrays that may hold wavelengths, with their units, the preferred one first."""
+def wavelength_names(names: Iterable[str]) -> dict[str, str | None]:
+    """Return the names that wavelengths may have, with their units, the preferred one first."""
     found = {}
+    for name in names:
+        heading = parse_heading(_last_part(name))
+        if heading is not None and heading[0] == "wavelength":
+            found[name] = heading[1]
     # A name that tells the unit leaves nothing to guess.
-    for known, unit in sorted(WAVELENGTH.items(), key=lambda entry: entry[1] is None):
-        for name in shapes:
-            if _last_part(name) == known:
-                found[name] = unit
-    return found
+    return dict(sorted(found.items(), key=lambda entry: entry[1] is None))
 
 
 def _names(shapes: Mapping[str, Any]) -> str:
@@ -243,11 +214,13 @@ def _unfold(
 def _guess_order(images: Mapping[str, Array]) -> tuple[str, str]:
     """Return the order in which the image is smoother along both axes, and how it is known."""
     n_bands, n_rows, n_columns = images["row-major"].shape
-    if min(n_rows, n_columns) >= _FEWEST_PIXELS and n_rows != n_columns:
-        bands = np.linspace(0, n_bands - 1, min(n_bands, _EXAMINED_BANDS)).astype(int)
+    # Few rows or columns are too few to compare, and some bands are enough.
+    if min(n_rows, n_columns) >= 8 and n_rows != n_columns:
+        bands = np.linspace(0, n_bands - 1, min(n_bands, 16)).astype(int)
         roughness = {order: _roughness(image[bands]) for order, image in images.items()}
         smooth, rough = sorted(roughness, key=lambda order: roughness[order])
-        if roughness[rough] > _CLEAR_RATIO * roughness[smooth]:
+        # Noise stays below 1.05.
+        if roughness[rough] > 1.1 * roughness[smooth]:
             how = f"in which it is smoother; layout='{rough}' takes the other"
             return smooth, f"the order {how}"
     return (
@@ -273,20 +246,23 @@ def _image_sizes(source: NamedArrays, shape: list[int] | None) -> list[tuple[int
     if shape is not None:
         rows, columns = _checked_shape(shape)
         return [(rows, columns, f"shape {rows} × {columns}")]
-    names = {_last_part(name): name for name in source.shapes}
     found = []
-    for pair in _SIZE_NAMES:
-        n_rows = source.number(names.get(pair[0], ""))
-        n_columns = source.number(names.get(pair[1], ""))
-        if _is_size(n_rows) and _is_size(n_columns):
-            label = f"{names[pair[0]]} {n_rows:.0f} × {names[pair[1]]} {n_columns:.0f}"
-            found.append((int(n_rows), int(n_columns), label))
+    for rows_name, n_rows in _sizes(source, _ROWS).items():
+        for columns_name, n_columns in _sizes(source, _COLUMNS).items():
+            label = f"{rows_name} {n_rows} × {columns_name} {n_columns}"
+            found.append((n_rows, n_columns, label))
     return found
 
 
-def _is_size(value: float | None) -> TypeGuard[float]:
-    """Whether a number can be the size of an axis."""
-    return value is not None and value.is_integer() and 1 <= value <= _MAX_SIZE
+def _sizes(source: NamedArrays, known: set[str]) -> dict[str, int]:
+    """Return the numbers in the file that may be the size of an axis, by their names."""
+    found = {}
+    for name, shape in source.shapes.items():
+        if _last_part(name) in known and prod(shape) == 1:
+            value = float(source.load(name).ravel()[0])
+            if value.is_integer() and value >= 1:
+                found[name] = int(value)
+    return found
 
 
 def _checked_shape(shape: list[int]) -> tuple[int, int]:

@@ -9,6 +9,7 @@ to it ends.
 
 import contextlib
 import json
+import math
 import mmap
 import os
 import sys
@@ -47,9 +48,7 @@ class SharedMemory:
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int = 0) -> Array:
         """Return an array in the memory, which the next request overwrites."""
-        n_bytes = offset + dtype.itemsize
-        for size in shape:
-            n_bytes = offset + (n_bytes - offset) * size
+        n_bytes = offset + math.prod(shape) * dtype.itemsize
         if self._map is None or len(self._map) < n_bytes:
             # An old map stays as long as arrays refer to it.
             self._map = None

@@ -19,11 +19,9 @@ from selfdict.files.wavelengths import describe_bands
 DTYPES = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 12: "u2", 13: "u4", 14: "i8", 15: "u8"}
 # The order of the axes in the file, as positions in (band, y, x).
 AXES = {"bsq": (0, 1, 2), "bil": (1, 0, 2), "bip": (1, 2, 0)}
-# Fields of gains and offsets, the preferred ones first: reflectance is what a scene usually is.
-_GAIN_FIELDS = (
-    ("data reflectance gain values", "data reflectance offset values"),
-    ("data gain values", "data offset values"),
-)
+# A name, "=", and a list in braces over several lines or the rest of the line. A brace that is not
+# closed at the end of a line begins no list.
+_FIELD = re.compile(r"^([^=\n{};]+)=[ \t]*(\{[^}]*\}(?=[ \t]*$)|.*)", re.MULTILINE)
 
 
 class Header:
@@ -93,9 +91,7 @@ class Header:
 def parse_fields(text: str) -> dict[str, str]:
     """Return the fields of a header's text.
 
-    A field is a name, ``=``, and a list in braces over several lines or the rest of the line. A
-    brace that is not closed at the end of a line begins no list. Lines that begin with ``;`` are
-    comments, also inside a list.
+    Lines that begin with ``;`` are comments, also inside a list.
 
     Examples
     --------
@@ -105,46 +101,14 @@ def parse_fields(text: str) -> dict[str, str]:
     lines = text.split("\n")
     text = "\n".join(line for line in lines if not line.lstrip(" \t").startswith(";"))
     fields = {}
-    position = 0
-    # The next closing brace, and whether it ends its line. It is searched once for all lists that
-    # are opened before it: a search for each would take quadratic time if none of them closes.
-    close = -1
-    close_line_end = -1
-    ends_line = False
-    while position < len(text):
-        line_end = _find(text, "\n", position)
-        name, equals, value = text[position:line_end].partition("=")
-        start = position + len(name) + 1
-        position = line_end + 1
-        if not equals or not name or any(mark in name for mark in "{};"):
-            continue
-        if value.lstrip(" \t").startswith("{"):
-            if close < start:
-                close = _find(text, "}", start)
-                close_line_end = _find(text, "\n", close)
-                ends_line = not text[close + 1 : close_line_end].strip(" \t")
-            if close < len(text) and ends_line:
-                value = text[start:close]
-                position = close_line_end + 1
+    for name, value in _FIELD.findall(text):
         key = " ".join(name.lower().split())
         fields[key] = value.strip().removeprefix("{").removesuffix("}").strip()
     return fields
 
 
-def _find(text: str, mark: str, start: int) -> int:
-    """Return the position of the next mark, or the length of the text if there is none."""
-    position = text.find(mark, start)
-    if position < 0:
-        return len(text)
-    return position
-
-
 def format_header(fields: Mapping[str, object]) -> str:
-    """Return the text of a header; an iterable becomes a list in braces.
-
-    A header has no escape for commas, braces and line breaks in a name: they become ``;``, brackets
-    and spaces. Other control characters become U+FFFD.
-    """
+    """Return the text of a header; an iterable becomes a list in braces."""
     lines = ["ENVI"]
     for name, value in fields.items():
         if isinstance(value, str | int | float):
@@ -155,6 +119,7 @@ def format_header(fields: Mapping[str, object]) -> str:
 
 
 def _entry(value: object) -> str:
+    # A header has no escape for commas and braces.
     if isinstance(value, str):
         return plain(" ".join(value.translate(str.maketrans(",{}", ";()")).split()))
     return repr(value)
@@ -169,21 +134,18 @@ def read(path: Path) -> StoredCube:
     values = map_values(header, data, shape)
     cube = StoredCube.from_array(values, held=data.stat().st_size)
     describe(cube, header)
-    crs, transform, map_notes = read_map(header.path, header.fields)
-    cube.crs = crs
+    cube.crs, transform, notes = read_map(header.path, header.fields)
     if transform is not None:
         cube.transform = transform.to_gdal()
     cube.nodata = whole_nodata(header.number("data ignore value"), cube.dtype)
-    cube.notes += map_notes
+    cube.notes += notes
     # Whoever names the data file has chosen it.
     if path == header.path:
         cube.notes += _choice_notes("data file", _data_files(header))
     else:
         cube.notes += _choice_notes("header", _distinct_files(header_names(path)))
-    gain, offset, note = read_scale(header, shape[0])
-    cube.scale_factor = gain
-    cube.add_offset = offset
-    cube.notes += note
+    cube.scale_factor, cube.add_offset, notes = read_scale(header, shape[0])
+    cube.notes += notes
     cube.mark_bad(cube.gains() == 0, "have a gain of 0, and so no values")
     return cube
 
@@ -326,51 +288,38 @@ def read_scale(
     software that corrects for the atmosphere copies them along with the rest of a header. GDAL
     applies the gains only, SPy the scale factor only, ENVI itself none of them on display.
     """
-    factor = _scale_factor(header)
-    gain = None
-    offset = None
+    scale = header.number("reflectance scale factor")
+    if scale is None:
+        scale = 1.0
+    gain = np.ones(n_bands)
+    offset = np.zeros(n_bands)
     field = ""
-    for gain_field, offset_field in reversed(_GAIN_FIELDS):
-        gains = _finite_numbers(header, gain_field, n_bands)
-        offsets = _finite_numbers(header, offset_field, n_bands)
-        if gains is not None and (gains == 1).all():
-            gains = None
-        if offsets is not None and (offsets == 0).all():
-            offsets = None
-        if gains is not None or offsets is not None:
+    # The last one counts: reflectance is what a scene usually is.
+    for kind in ("data", "data reflectance"):
+        gains = header.numbers(f"{kind} gain values", n_bands)
+        offsets = header.numbers(f"{kind} offset values", n_bands)
+        if gains is None:
+            gains = np.ones(n_bands)
+        if offsets is None:
+            offsets = np.zeros(n_bands)
+        if (gains != 1).any() or (offsets != 0).any():
             gain = gains
             offset = offsets
-            field = gain_field
-    if factor is None:
-        if not field:
-            return None, None, []
+            field = f"{kind} gain values"
+    if not (np.isfinite(gain).all() and np.isfinite(offset).all() and 0 < scale < np.inf):
+        raise SceneError(header.path, "its gains, offsets and scale factor must be finite numbers")
+    if scale == 1 and not field:
+        return None, None, []
+    if scale == 1:
         note = f"'{field}' of the header are applied: stored value · gain + offset"
+        if (offset == 0).all():
+            return gain, None, [note]
         return gain, offset, [note]
     # Rounded in the header, the gains may say the same.
-    if not field or (offset is None and gain is not None and np.allclose(gain, factor)):
-        return factor, None, []
+    if not field or ((offset == 0).all() and np.allclose(gain, 1 / scale)):
+        return 1 / scale, None, []
     conflict = (
         f"the ENVI header has 'reflectance scale factor' and '{field}', which differ: "
         "the scale factor is applied, the gains and offsets are not"
     )
-    return factor, None, [conflict]
-
-
-def _finite_numbers(header: Header, name: str, n_bands: int) -> Array | None:
-    values = header.numbers(name, n_bands)
-    if values is not None and not np.isfinite(values).all():
-        raise SceneError(header.path, f"'{name}' must be finite numbers")
-    return values
-
-
-def _scale_factor(header: Header) -> float | None:
-    """Return the factor from stored values to reflectance, by which ENVI divides."""
-    name = "reflectance scale factor"
-    scale = header.number(name)
-    if scale is None:
-        return None
-    if not (np.isfinite(scale) and scale > 0):
-        raise SceneError(header.path, f"'{name}' must be positive, the header says {scale}")
-    if scale == 1:
-        return None
-    return 1 / scale
+    return 1 / scale, None, [conflict]

@@ -6,7 +6,6 @@
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,34 +21,17 @@ _METRES = {"meters", "metres", "meter", "metre", "m"}
 _DEGREES = {"degrees", "degree"}
 
 
-@dataclass(frozen=True)
-class _Datum:
-    """EPSG codes: longitude and latitude, and zone 0 of UTM, None where there are no zones."""
-
-    geographic: int
-    north: int
-    south: int | None
-
-
-_WGS84 = _Datum(4326, 32600, 32700)
-_WGS72 = _Datum(4322, 32200, 32300)
-_NAD83 = _Datum(4269, 26900, None)
-_NAD27 = _Datum(4267, 26700, None)
-_ED50 = _Datum(4230, 23000, None)
-# By name, in capitals, letters and digits only.
-_DATUMS = {
-    "WGS84": _WGS84,
-    "WGS1984": _WGS84,
-    "WGS72": _WGS72,
-    "WGS1972": _WGS72,
-    "NORTHAMERICA1983": _NAD83,
-    "NAD83": _NAD83,
-    "NAD1983": _NAD83,
-    "NORTHAMERICA1927": _NAD27,
-    "NAD27": _NAD27,
-    "NAD1927": _NAD27,
-    "EUROPEAN1950": _ED50,
-    "ED50": _ED50,
+# EPSG codes: longitude and latitude, zone 0 of UTM in the north and in the south, where there is
+# one. By the letters of a name and the last two digits of its year.
+_DATUMS: dict[tuple[str, str], tuple[int, int, int | None]] = {
+    ("wgs", "84"): (4326, 32600, 32700),
+    ("wgs", "72"): (4322, 32200, 32300),
+    ("nad", "83"): (4269, 26900, None),
+    ("northamerica", "83"): (4269, 26900, None),
+    ("nad", "27"): (4267, 26700, None),
+    ("northamerica", "27"): (4267, 26700, None),
+    ("ed", "50"): (4230, 23000, None),
+    ("european", "50"): (4230, 23000, None),
 }
 
 
@@ -175,7 +157,7 @@ def _crs_from_map_info(
         datum = _datum(places[0])
         if datum is None:
             return None, [_datum_note(places[0])]
-        return crs_from_epsg(datum.geographic), []
+        return crs_from_epsg(datum[0]), []
     if name == "utm":
         if units and units.lower() not in _METRES:
             return None, [_unit_note(units)]
@@ -192,9 +174,9 @@ def _utm(places: list[str]) -> tuple[str | None, list[str]]:
     datum = _datum(places[2])
     if datum is None:
         return None, [_datum_note(places[2])]
-    zero: int | None = datum.north
+    _, zero, south = datum
     if places[1].lower().startswith("s"):
-        zero = datum.south
+        zero = south
     crs = None
     # At most two digits: Python refuses to convert thousands.
     if zero is not None and re.fullmatch("[0-9]{1,2}", places[0]) and 1 <= int(places[0]) <= 60:
@@ -205,8 +187,10 @@ def _utm(places: list[str]) -> tuple[str | None, list[str]]:
     return crs, []
 
 
-def _datum(name: str) -> _Datum | None:
-    return _DATUMS.get("".join(mark for mark in name.upper() if mark.isalnum()))
+def _datum(name: str) -> tuple[int, int | None, int | None] | None:
+    letters = "".join(re.findall("[a-z]", name.lower()))
+    digits = "".join(re.findall("[0-9]", name))
+    return _DATUMS.get((letters, digits[-2:]))
 
 
 def _datum_note(name: str) -> str:

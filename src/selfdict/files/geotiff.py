@@ -19,7 +19,7 @@ from selfdict.files import envi
 from selfdict.files.cube import Array, StoredCube, whole_nodata
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import header_names, tiff_of_header
-from selfdict.files.limits import MAX_TEXT_BYTES, check_plain, is_plain_file
+from selfdict.files.limits import check_plain, is_plain_file
 from selfdict.files.wavelengths import (
     UNIT,
     add_stac_bands,
@@ -30,8 +30,6 @@ from selfdict.files.wavelengths import (
 
 # Names of tags in lower case, the preferred one first.
 _WAVELENGTH_TAGS = ("wavelength", "wavelengths", "center_wavelength", "central_wavelength")
-_WIDTH_TAGS = ("fwhm", "bandwidth")
-_UNIT_TAGS = ("wavelength_units", "wavelength_unit")
 # "503.2 nm" as a whole tag.
 _WITH_UNIT = re.compile(rf"([0-9]{{1,6}}(?:\.[0-9]{{1,9}})?)\s*({UNIT})", re.IGNORECASE)
 
@@ -101,10 +99,7 @@ def _check_siblings(path: Path) -> None:
     for suffix in (".aux.xml", ".ovr", ".msk"):
         sibling = path.with_name(path.name + suffix)
         if sibling.is_symlink() or sibling.exists():
-            found = check_plain(sibling)
-            # GDAL loads this file of statistics and tags, whatever its size.
-            if suffix == ".aux.xml" and found.st_size > MAX_TEXT_BYTES:
-                raise SceneError(sibling, f"is too large for a header: {found.st_size} bytes")
+            check_plain(sibling)
 
 
 def _add_header(cube: StoredCube, path: Path) -> None:
@@ -165,10 +160,11 @@ def _describe_bands(cube: StoredCube, file: Any) -> None:
         add_stac_bands(cube, json.loads(stac))
     _add_tags(cube, tags)
     if cube.wavelength is None:
-        wavelength, notes = wavelengths_in(names)
-        cube.notes += notes
-        if wavelength is not None:
-            cube.wavelength = np.array(wavelength)
+        cube.wavelength = wavelengths_in(names)
+        if cube.wavelength is not None:
+            cube.notes.append(
+                f"wavelengths are taken from the names of the bands, such as {names[0][:60]!r}"
+            )
     _add_good_bands(cube, tags, _list(copied, "bbl"))
     if any(names):
         cube.band_name = names
@@ -203,9 +199,9 @@ def _add_tags(cube: StoredCube, tags: list[dict[str, str]]) -> None:
             "the tags of the bands hold no number as wavelength for every band: not used"
         )
         return
-    for name in _UNIT_TAGS:
+    for name in ("wavelength_units", "wavelength_unit"):
         unit = unit or tags[0].get(name)
-    width, width_unit = _numbers_with_unit(_texts(tags, _WIDTH_TAGS) or [])
+    width, width_unit = _numbers_with_unit(_texts(tags, ("fwhm", "bandwidth")) or [])
     describe_bands(cube, listed, unit, width, width_unit)
 
 

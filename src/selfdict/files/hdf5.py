@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from selfdict.files import prisma, sensors  # noqa: F401  (register their products)
-from selfdict.files.arrays import WAVELENGTH
+from selfdict.files.arrays import wavelength_names
 from selfdict.files.axes import guess_layout, middle_of, parse_layout
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
@@ -16,12 +16,7 @@ from selfdict.files.products import PRODUCTS, Hdf5Product, Opened
 from selfdict.files.values import describe_values, nodata_value
 from selfdict.files.wavelengths import describe_bands
 
-# Names in lower case of what may be known about bands, besides the wavelengths.
-_FWHM = ("fwhm", "fwhms")
-_GOOD_BAND = ("good_wavelengths", "good_band", "good_bands", "bbl")
 _NO_BAD_BANDS = "the file marks no bands as bad"
-# Unpacked at most to tell which axis is the bands; chunks may hold whole images.
-_MAX_WINDOW_BYTES = 2**28
 
 
 def read(
@@ -155,8 +150,9 @@ def read_array(file: Hdf5File, variable: str | None, layout: str | None = None) 
     n_bands = cube.shape[0]
     if wavelength is not None and wavelength.size != n_bands:
         wavelength = None
-    fwhm = _find_list(file, name, dataset, _FWHM, n_bands)
-    is_good = _find_list(file, name, dataset, _GOOD_BAND, n_bands)
+    fwhm = _find_list(file, name, dataset, ("fwhm", "fwhms"), n_bands)
+    marks = ("good_wavelengths", "good_band", "good_bands", "bbl")
+    is_good = _find_list(file, name, dataset, marks, n_bands)
     _add_bands(cube, file.path, wavelength, units, fwhm, is_good)
     if cube.good_band is None:
         cube.notes.append(_NO_BAD_BANDS)
@@ -198,7 +194,8 @@ def _find_axes(
         if wavelength is not None:
             n_wavelengths = wavelength.size
         load = dataset.__getitem__
-        if _bytes_of_chunks(dataset, middle_of(dataset.shape)) > _MAX_WINDOW_BYTES:
+        # Chunks may hold whole images.
+        if _bytes_of_chunks(dataset, middle_of(dataset.shape)) > 2**28:
             load = None
         names, note = guess_layout(dataset.shape, load, n_wavelengths)
     return (names.index("band"), names.index("y"), names.index("x")), note
@@ -214,15 +211,14 @@ def _bytes_of_chunks(dataset: Any, window: tuple[slice, ...]) -> int:
 
 def _find_wavelengths(file: Hdf5File, name: str, dataset: Any) -> tuple[Array | None, str | None]:
     """Return wavelengths that fit one of the axes, and their unit if it is named."""
-    for key, unit in WAVELENGTH.items():
-        values = file.attribute_numbers(dataset, key)
-        if values is not None and values.size in dataset.shape:
-            return values, unit or file.attribute_text(dataset, "wavelength_units")
-    found = _find_beside(file, name, tuple(WAVELENGTH), set(dataset.shape))
-    if found is None:
-        return None, None
-    unit = WAVELENGTH[found.rpartition("/")[2].lower()]
-    return file.numbers(found), unit or file.unit(found)
+    for key, unit in wavelength_names(dataset.attrs).items():
+        values = np.asarray(file.attribute(dataset, key))
+        if values.dtype.kind in "iuf" and values.size in dataset.shape:
+            return values.ravel(), unit or file.attribute_text(dataset, "wavelength_units")
+    for found in _lists_beside(file, name, set(dataset.shape)):
+        for unit in wavelength_names([found.rpartition("/")[2]]).values():
+            return file.numbers(found), unit or file.unit(found)
+    return None, None
 
 
 def _find_list(
@@ -233,26 +229,23 @@ def _find_list(
         values = file.attribute_numbers(dataset, name)
         if values is not None and values.size == n_bands:
             return values
-    found = _find_beside(file, cube_name, names, {n_bands})
-    if found is None:
-        return None
-    return file.numbers(found)
+    for found in _lists_beside(file, cube_name, {n_bands}):
+        if found.rpartition("/")[2].lower() in names:
+            return file.numbers(found)
+    return None
 
 
-def _find_beside(
-    file: Hdf5File, cube_name: str, names: tuple[str, ...], sizes: set[int]
-) -> str | None:
-    """Return the path of a list in the group of the cube or in a group around it, or None."""
+def _lists_beside(file: Hdf5File, cube_name: str, sizes: set[int]) -> list[str]:
+    """Return the paths of lists in the group of the cube, and in the groups around it."""
+    found = []
     group = cube_name
     while group:
         group = group.rpartition("/")[0]
         for member in file.members(group):
             path = f"{group}/{member}".strip("/")
-            if member.lower() not in names or not file.has(path):
-                continue
             dataset = file.dataset(path)
-            if dataset is None or dataset.dtype.kind not in "biuf":
+            if dataset is None or dataset.dtype.kind not in "biuf" or not file.has(path):
                 continue
             if len(dataset.shape or ()) == 1 and dataset.shape[0] in sizes:
-                return path
-    return None
+                found.append(path)
+    return found

@@ -89,15 +89,13 @@ class Hdf5File:
     def cubes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the arrays of three axes in all groups, by path."""
         names: list[str] = []
-
-        # The low-level function follows no links, and tells datasets without opening them.
-        def visit(name: bytes, info: Any) -> None:
-            if info.type == h5py.h5o.TYPE_DATASET:
-                names.append(name.decode("utf-8", "replace"))
-
-        h5py.h5o.visit(self.root.id, visit, info=True)
+        # Other than visit() this does not look up the chunks of every dataset.
+        self.root.visit_links(lambda name: names.append(str(name)))
         found = {}
         for name in sorted(names):
+            # Looking up a path takes time for each of its groups.
+            if name.count("/") > 32:
+                continue
             dataset = self.dataset(name)
             has_three_axes = dataset is not None and len(dataset.shape or ()) == 3
             if has_three_axes and dataset.dtype.kind in "iuf":

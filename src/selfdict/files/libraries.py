@@ -12,12 +12,10 @@ from selfdict._display import from_csv_cell
 from selfdict.files import envi
 from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
-from selfdict.files.library_text import DELETED_BELOW, Record, read_record, read_records
-from selfdict.files.limits import allowed_bytes
-from selfdict.files.numpy_file import load_archive
+from selfdict.files.library_text import DELETED_BELOW, Record, read_records
+from selfdict.files.matlab_numpy import load_archive
 from selfdict.files.wavelengths import parse_heading, to_nanometres, unit_note, unit_of
 
-_MAX_CSV_BYTES = 2**28  # in memory a table of text takes ten times as much
 _CSV_FORMS = (
     "a table has one row per band and one column per spectrum, headed by its name, beside a column "
     "'wavelength_nm' or 'wavelength_um'; or one row per spectrum, with the wavelengths as headings "
@@ -40,32 +38,26 @@ class StoredLibrary:
 
 def read(path: Path) -> StoredLibrary:
     """Read a library of any format. ENVI files have many suffixes: they are told by the header."""
-    if path.is_dir():
-        records, held, notes = read_records(path)
-        library = _gather(records, path, held)
+    suffix = path.suffix.lower()
+    if path.is_dir() or suffix == ".txt":
+        records, notes = read_records(path)
+        library = _gather(records, path)
         library.notes += notes
         return library
-    suffix = path.suffix.lower()
     if suffix == ".csv":
         return _read_csv(path)
     if suffix == ".npz":
         return _read_npz(path)
-    if suffix == ".txt":
-        return _gather([read_record(path)], path, path.stat().st_size)
     return _read_envi(path)
 
 
-def _gather(records: Sequence[Record], path: Path, held: int) -> StoredLibrary:
+def _gather(records: Sequence[Record], path: Path) -> StoredLibrary:
     """Return spectra of separate files as one library.
 
     If their wavelengths differ, those of the library have two axes.
     """
     first = records[0]
     shape = (len(records), max(len(record.values) for record in records))
-    # One long spectrum makes all rows of the library long.
-    n_bytes = 3 * 8 * shape[0] * shape[1]
-    if n_bytes > allowed_bytes(held):
-        raise SceneError(path, f"declares {n_bytes} bytes of data for a library but holds {held}")
     values = np.full(shape, np.nan)
     wavelength = np.full(shape, np.nan)
     fwhm = np.full(shape, np.nan)
@@ -148,8 +140,6 @@ def _read_npz(path: Path) -> StoredLibrary:
 
 def _read_csv(path: Path) -> StoredLibrary:
     """Read a table of spectra, one in each column or one in each row."""
-    if path.stat().st_size > _MAX_CSV_BYTES:
-        raise SceneError(path, f"is larger than {_MAX_CSV_BYTES} bytes; make it an .npz")
     # utf-8-sig: spreadsheets write a byte order mark, which would become part of the first name.
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = [row for row in csv.reader(file) if row]

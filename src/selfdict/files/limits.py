@@ -11,39 +11,27 @@ from selfdict.files.errors import SceneError
 
 # This much is always allowed: a file of fill values may hold almost nothing.
 _ALWAYS_ALLOWED = 64 * 2**20
-# Above this a block must be plausible for the size of the file.
-_LARGE_BLOCK = 2**30
-# Bytes of values per byte in the file, if the values are measurements: at most 10 as a rule.
-_PLAUSIBLE_RATIO = 32
-# The same for any values: zlib reaches 1032.
-_MAX_RATIO = 1100
-# The same for a cube that is read block by block, and so need not fit in memory: sparse files and
-# codecs for constant values reach more.
-_MAX_LAZY_RATIO = 100_000
-# Python and the libraries themselves.
-_PROCESS_BYTES = 768 * 2**20
-# A block is unpacked, converted and rearranged: this many copies of it at a time.
-_COPIES = 3
-_LEAST_SECONDS = 10
-_BYTES_PER_SECOND = 5e6
 
 
 def allowed_bytes(held: int, max_bytes: int | None = None) -> int:
     """Return the most bytes that one block or array of a file of ``held`` bytes may take."""
     if max_bytes is not None:
         return max_bytes
-    plausible = max(_LARGE_BLOCK, _PLAUSIBLE_RATIO * held)
-    return max(_ALWAYS_ALLOWED, min(plausible, _MAX_RATIO * held))
+    # zlib packs 1032 bytes of equal values into one. Measurements take a tenth as a rule: above
+    # 1 GiB a block must be plausible for the size of the file.
+    return max(_ALWAYS_ALLOWED, min(1100 * held, max(2**30, 32 * held)))
 
 
 def memory_limit(held: int, max_bytes: int | None, block_bytes: int = 0) -> int:
     """Return the memory in bytes that the reader process may take for one request."""
-    return _PROCESS_BYTES + _COPIES * (allowed_bytes(held, max_bytes) + block_bytes)
+    # Python and its libraries themselves, and three copies of a block, which is unpacked, converted
+    # and rearranged.
+    return 768 * 2**20 + 3 * (allowed_bytes(held, max_bytes) + block_bytes)
 
 
 def time_limit(held: int, block_bytes: int = 0) -> int:
     """Return the seconds of processor time that one request may take."""
-    return _LEAST_SECONDS + int((held + block_bytes) / _BYTES_PER_SECOND)
+    return 10 + int((held + block_bytes) / 5e6)
 
 
 def check_declared(
@@ -53,7 +41,8 @@ def check_declared(
     allowed = allowed_bytes(held, max_bytes)
     n_bands, n_rows, n_columns = shape
     total = n_bands * n_rows * n_columns * itemsize
-    if max_bytes is None and total > max(_ALWAYS_ALLOWED, _MAX_LAZY_RATIO * held):
+    # It need not fit in memory, and sparse files and codecs for constant values pack it well.
+    if max_bytes is None and total > max(_ALWAYS_ALLOWED, 100_000 * held):
         raise SceneError(path, f"declares {total} bytes of data but holds {held} (max_bytes)")
     # Reading block by block still takes a mask of all pixels, and coordinates.
     for needed, what in (
@@ -67,10 +56,6 @@ def check_declared(
                 f"declares {needed} bytes of data for {what} but holds {held}; "
                 f"at most {allowed} are allocated at once (max_bytes)",
             )
-
-
-# A header, or the metadata of an array. Some thousand bands take less than 1 MiB.
-MAX_TEXT_BYTES = 32 * 2**20
 
 
 def check_plain(path: Path) -> os.stat_result:
@@ -92,11 +77,11 @@ def is_plain_file(path: Path) -> bool:
         return False
 
 
-def read_bytes(path: Path, most: int = MAX_TEXT_BYTES, what: str = "a header") -> bytes:
-    """Return all bytes of a small file, such as a header."""
+def read_bytes(path: Path) -> bytes:
+    """Return all bytes of a small file, such as a header: thousands of bands take 1 MiB."""
     n_bytes = check_plain(path).st_size
-    if n_bytes > most:
-        raise SceneError(path, f"is too large for {what}: {n_bytes} bytes")
+    if n_bytes > 32 * 2**20:
+        raise SceneError(path, f"is too large for a header: {n_bytes} bytes")
     return path.read_bytes()
 
 

@@ -30,12 +30,8 @@ from selfdict.files.formats import FileFormat, format_by_suffix
 
 FORMAT = FileFormat("a remote file", "selfdict.files.remote")
 _BLOCK_BYTES = 2**16  # read at least, and kept
-_MOST_BLOCKS = 2048
-_MAX_ITEM_BYTES = 8 * 2**20
 _SECONDS = 30  # to wait for a server
 _TRIES = 3
-# What an asset of a STAC item may be, by its media type.
-_MEDIA_TYPES = ("geotiff", "netcdf", "hdf5", "zarr", "x-hdf")
 
 
 def address_of(path: Any) -> str | None:
@@ -138,7 +134,7 @@ class RangeFile(io.RawIOBase):
         joined = b"".join(self._blocks[number] for number in numbers)
         for number in numbers:
             self._blocks.move_to_end(number)
-        while len(self._blocks) > _MOST_BLOCKS:
+        while len(self._blocks) > 2048:
             self._blocks.popitem(last=False)
         offset = start - numbers[0] * _BLOCK_BYTES
         return joined[offset : offset + n_bytes]
@@ -292,8 +288,6 @@ def _read_item(path: Path, address: str, **options: Any) -> StoredCube:
     from selfdict.files.wavelengths import add_stac_bands
 
     file = _open(address)
-    if file.size > _MAX_ITEM_BYTES:
-        raise SceneError(address, "is too large for a STAC item")
     item = json.loads(file.read(file.size))
     if not isinstance(item, dict) or not isinstance(item.get("assets"), dict):
         raise SceneError(address, "is no STAC item: it has no assets")
@@ -302,10 +296,9 @@ def _read_item(path: Path, address: str, **options: Any) -> StoredCube:
     for key, asset in item["assets"].items():
         kind = str(asset.get("type", "")).lower()
         is_data = "data" in asset.get("roles", ["data"])
-        if key == wanted or (is_data and any(word in kind for word in _MEDIA_TYPES)):
+        is_cube = is_data and re.search("geotiff|netcdf|hdf5|zarr|x-hdf", kind) is not None
+        if key == wanted or (is_cube and wanted is None):
             fitting[key] = asset
-    if wanted is not None:
-        fitting = {key: asset for key, asset in fitting.items() if key == wanted}
     if len(fitting) != 1:
         listed = ", ".join(list(fitting or item["assets"])[:12])
         raise SceneError(address, f"name one asset by variable=…; there are: {listed}")

@@ -123,37 +123,25 @@ _SHORTEST_NM = 300.0
 _LONGEST_NM = 15_000.0
 
 
-def wavelengths_in(names: list[str]) -> tuple[list[float] | None, list[str]]:
-    """Return the wavelengths in nm that are parts of the names of all bands, or None; and notes.
+def wavelengths_in(names: list[str]) -> Array | None:
+    """Return the wavelengths in nm that are parts of the names of all bands, or None.
 
     Examples
     --------
-    >>> wavelengths_in(["Blue (0.45-0.51 um)", "Green (560 nm)"])[0]
-    [480.0, 560.0]
+    >>> wavelengths_in(["Blue (0.45-0.51 um)", "Green (560 nm)"])
+    array([480., 560.])
     """
-    example = repr(names[0][:60])
     lengths = [_length(name) for name in names]
     known = [length for length in lengths if length is not None]
     if len(known) == len(names) and _may_be_wavelengths(np.array(known)):
-        return known, [f"wavelengths are taken from the names of the bands, such as {example}"]
+        return np.array(known)
     at_the_end = [_AT_THE_END.search(name) for name in names]
-    numbers = [float(match[1]) for match in at_the_end if match is not None]
+    numbers = np.array([float(match[1]) for match in at_the_end if match is not None])
     # Numbers without a unit may just count the bands.
-    counts = len(numbers) > 1 and bool((np.diff(numbers) == 1).all())
-    if len(numbers) == len(names) and not counts and _may_be_wavelengths(np.array(numbers)):
-        return numbers, [
-            f"wavelengths are taken from the names of the bands, such as {example}, as nanometres"
-        ]
-    n_with_unit = sum(_LENGTH.search(name) is not None for name in names)
-    n_named = max(n_with_unit, sum(_SHORTEST_NM <= number <= _LONGEST_NM for number in numbers))
-    if 0 < n_named < len(names):
-        return None, [
-            f"{n_named} of {len(names)} bands have a number in their names that may be a "
-            "wavelength: not used"
-        ]
-    if n_with_unit:
-        return None, [f"the lengths in the names of the bands, such as {example}, are not used"]
-    return None, []
+    counts = numbers.size > 1 and (np.diff(numbers) == 1).all()
+    if numbers.size == len(names) and not counts and _may_be_wavelengths(numbers):
+        return numbers
+    return None
 
 
 def _length(name: str) -> float | None:

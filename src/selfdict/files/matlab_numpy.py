@@ -1,27 +1,24 @@
-"""MATLAB's ``.mat``: versions 4, 5 and 7.3 (HDF5). Numeric arrays are read, also in structs."""
+"""MATLAB's ``.mat`` (versions 4, 5 and 7.3), and NumPy's ``.npy`` and ``.npz``: named arrays.
+
+Numeric arrays are read, of MATLAB also those in structs. Nothing is unpickled.
+"""
 
 import warnings
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy.io import loadmat, whosmat
 
 from selfdict.files.arrays import NamedArrays, cube_from_arrays
+from selfdict.files.axes import order_axes
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
 
-_HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _MAX_DEPTH = 4  # of structs in structs
-# The classes of arrays that hold numbers; the others are cells, structs, objects, text and so on.
-_NUMERIC = (
-    "double",
-    "single",
-    "logical",
-    *(f"{sign}int{n}" for sign in ("", "u") for n in (8, 16, 32, 64)),
-)
 
 
-def read(
+def read_matlab(
     path: Path,
     *,
     variable: str | None = None,
@@ -36,7 +33,7 @@ def read(
     with path.open("rb") as file:
         start = file.read(520)
     # MATLAB puts a text of 512 bytes before the HDF5 file, other software does not.
-    if _HDF5_SIGNATURE in (start[:8], start[512:]):
+    if b"\x89HDF\r\n\x1a\n" in (start[:8], start[512:]):
         arrays = _hdf5_arrays(path)
     else:
         arrays = _matlab_arrays(path)
@@ -45,6 +42,8 @@ def read(
 
 def _matlab_arrays(path: Path) -> NamedArrays:
     """Return the arrays of versions 4 and 5."""
+    from scipy.io import loadmat, whosmat
+
     with warnings.catch_warnings():
         # scipy warns if it cannot tell how the numbers are stored, and reads them wrongly.
         warnings.simplefilter("error")
@@ -52,7 +51,8 @@ def _matlab_arrays(path: Path) -> NamedArrays:
     shapes = {}
     fields: dict[str, Array] = {}
     for name, sizes, kind in listed:
-        if kind in _NUMERIC:
+        # The others are cells, objects, text and so on.
+        if kind in ("double", "single", "logical") or kind.startswith(("int", "uint")):
             shapes[name] = tuple(int(size) for size in sizes)
         elif kind == "struct":
             _add_fields(fields, name, loadmat(path, variable_names=[name])[name])
@@ -88,7 +88,7 @@ def _hdf5_arrays(path: Path) -> NamedArrays:
     from selfdict.files.hdf5_file import Hdf5File
 
     file = Hdf5File(path)
-    datasets = {}
+    datasets: dict[str, Any] = {}
     # A struct is a group; what cells refer to is in a group of its own.
     waiting = [name for name in file.members() if not name.startswith("#")]
     while waiting:
@@ -106,3 +106,38 @@ def _hdf5_arrays(path: Path) -> NamedArrays:
 
     shapes = {name: tuple(reversed(dataset.shape)) for name, dataset in datasets.items()}
     return NamedArrays(path, shapes, load)
+
+
+def read_numpy(
+    path: Path,
+    *,
+    variable: str | None = None,
+    layout: str | None = None,
+    shape: list[int] | None = None,
+    n_bands: int | None = None,
+) -> StoredCube:
+    """Read an array of three axes (``layout``), or an ``.npz`` in one of the usual layouts."""
+    if path.suffix.lower() == ".npz":
+        return cube_from_arrays(load_archive(path), variable, layout, shape, n_bands)
+    if variable is not None or shape is not None:
+        raise SceneError(path, "holds one array of three axes: variable and shape are for .npz")
+    mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    values, note = order_axes(path, mapped, layout, n_bands)
+    return StoredCube.from_array(values, notes=[note])
+
+
+def load_archive(path: Path) -> NamedArrays:
+    """Return the numeric arrays of an ``.npz``, loaded on use."""
+    shapes = {}
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            if not info.filename.endswith(".npy"):
+                continue
+            with archive.open(info) as member:
+                read_header = np.lib.format.read_array_header_2_0
+                if np.lib.format.read_magic(member) == (1, 0):
+                    read_header = np.lib.format.read_array_header_1_0
+                shape, _, dtype = read_header(member)
+            if dtype.kind in "biuf":
+                shapes[info.filename.removesuffix(".npy")] = shape
+    return NamedArrays(path, shapes, np.load(path, allow_pickle=False).__getitem__)
