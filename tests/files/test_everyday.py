@@ -140,22 +140,6 @@ def test_a_table_with_a_spectrum_in_each_row(tmp_path):
     assert library.values.tolist() == [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]
 
 
-def test_a_table_that_is_no_library_is_told_what_one_is(tmp_path):
-    (tmp_path / "a.csv").write_text("wavelength_nm,quartz\n450,much\n")
-    with pytest.raises(SceneError, match="one row per band and one column per spectrum"):
-        read_library(tmp_path / "a.csv")
-
-
-def test_the_arrays_of_a_file_are_named(tmp_path):
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["first"] = CUBE
-        file["group/second"] = CUBE + 1
-    with pytest.raises(SceneError, match=r"first \(3, 8, 9\), group/second \(3, 8, 9\)"):
-        read_scene(tmp_path / "a.h5")
-    scene = read_scene(tmp_path / "a.h5", variable="first")
-    assert any("group/second (3, 8, 9)" in note for note in scene.attrs["selfdict_notes"])
-
-
 def test_error_matrices_of_prisma(tmp_path):
     fields = "HDFEOS/SWATHS/PRS_L2D_HCO/Data Fields"
     vnir = np.zeros((4, 6, 5), np.uint8)

@@ -241,16 +241,6 @@ def test_a_failure_leaves_nothing(tmp_path, suffix):
     assert list(tmp_path.iterdir()) == []
 
 
-KILLED = """
-import sys, numpy as np
-from selfdict.scene import build_scene, write_scene
-scene = build_scene(np.full((20, 100, 100), float(sys.argv[2])))
-print("ready", flush=True)
-for k in range(10_000):
-    write_scene(scene * 0 + k, sys.argv[1], overwrite=True)
-"""
-
-
 def test_a_refusal_names_the_file_asked_for(tmp_path):
     scene = build_scene(np.ones((2, 3, 4), dtype=np.longdouble))
     with pytest.raises(SceneError) as refusal:

@@ -1,14 +1,22 @@
-"""GeoTIFF against rasterio."""
-
-import struct
+"""GeoTIFF against rasterio, and what vendors write about its bands."""
 
 import numpy as np
 import pytest
 import rasterio
 from affine import Affine
+from rasterio.control import GroundControlPoint
 from scene_sample import TRANSFORM, assert_same, full_scene
 
-from selfdict.scene import SceneError, build_scene, read_scene, transform_of, write_scene
+from selfdict.scene import (
+    SceneError,
+    build_scene,
+    matrix,
+    read_scene,
+    transform_of,
+    valid_mask,
+    write_scene,
+)
+from selfdict.scene.metadata import notes_of, scaling_of
 
 DTYPES = ["uint8", "int16", "int32", "float32", "float64", "uint16", "uint32", "int64", "uint64"]
 
@@ -31,8 +39,7 @@ def test_rasterio_reads_what_we_write(tmp_path, dtype, nodata):
 
 
 @pytest.mark.parametrize("tiled", [True, False])
-@pytest.mark.parametrize("interleave", ["band", "pixel"])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("dtype", "interleave"), list(zip(DTYPES, 5 * ["band", "pixel"])))
 def test_we_read_what_rasterio_writes(tmp_path, dtype, interleave, tiled):
     values = np.arange(3 * 40 * 50).reshape(3, 40, 50).astype(dtype)
     profile = {
@@ -96,22 +103,207 @@ def test_complex_values_are_refused(tmp_path):
         read_scene(tmp_path / "cube.tif")
 
 
-# An error message of GDAL about this file quotes a byte that is not UTF-8.
-NOISY = """
-import sys
-from selfdict.scene import SceneError, read_scene
-try:
-    read_scene(sys.argv[1])
-except SceneError as error:
-    print(error.reason)
-"""
+VALUES = np.arange(1, 25, dtype="int16").reshape(3, 2, 4)
 
 
-DAMAGES = {
-    "metadata": [(b"<GDALMetadata>", b"<GDALMetadat\xff>")],
-    # No projection, and an unknown unit of angles, which PROJ looks for in its data.
-    "projection": [
-        (struct.pack("<4H", 3072, 0, 1, 32633), struct.pack("<4H", 0, 0, 1, 32633)),
-        (struct.pack("<4H", 2054, 0, 1, 9102), struct.pack("<4H", 2054, 0, 1, 32910)),
-    ],
+def write(folder, names=None, tags=None, imagery=None, envi=None, **settings):
+    """Write three bands with descriptions and tags, one entry per band."""
+    profile = {"driver": "GTiff", "count": 3, "height": 2, "width": 4, "dtype": "int16"}
+    path = folder / "cube.tif"
+    with rasterio.open(path, "w", transform=Affine.scale(2), crs="EPSG:3035", **profile) as file:
+        file.write(VALUES)
+        for name, value in settings.items():
+            setattr(file, name, value)
+        file.update_tags(ns="ENVI", **(envi or {}))
+        for band in file.indexes:
+            if names:
+                file.set_band_description(band, names[band - 1])
+            if tags:
+                file.update_tags(band, **{key: values[band - 1] for key, values in tags.items()})
+            if imagery:
+                values = {key: values[band - 1] for key, values in imagery.items()}
+                file.update_tags(band, ns="IMAGERY", **values)
+    return path
+
+
+NAMED = {
+    "vendor": (["Blue_450", "Green_503", "Red_650"], [450, 503, 650]),
+    "Band_": (["Band_503", "Band_510", "Band_519"], [503, 510, 519]),
+    "plain": (["450.25", "503.5", "650"], [450.25, 503.5, 650]),
+    "nm": (["450 nm", "503.2 nm", "650nm"], [450, 503.2, 650]),
+    "um": (["Band 1 (0.450 um)", "Band 12 (0.503 um)", "Band 3 (0.65 µm)"], [450, 503, 650]),
+    "words": (
+        ["band 1 (450.5 Nanometers)", "band 2 (503 nanometers)", "band 3 (0.65 Micrometers)"],
+        [450.5, 503, 650],
+    ),
+    "ranges": (
+        ["Blue (0.45-0.51 um)", "Green (0.53 – 0.59 um)", "Red (640 nm to 670 nm)"],
+        [480, 560, 655],
+    ),
+    "commas and exponents": (["400,5 nm", "4.5e2 nm", "0,65 um"], [400.5, 450, 650]),
+    "numbers of bands": (["B1-450 nm", "B12-503 nm", "B3 - 650 nm"], [450, 503, 650]),
+    # No wavelengths: widths beside them, the width alone, falling ranges, and thousands.
+    "two lengths": ([f"FWHM 10 nm, centre {k}00 nm" for k in (4, 5, 6)], None),
+    "widths": (["FWHM 10 nm", "FWHM 11 nm", "FWHM 12 nm"], None),
+    "all equal": (["up to 400 nm", "400 nm", "from 400 nm"], None),
+    "equal at the end": (["Mean_2019", "Min_2019", "Max_2019"], None),
+    "falling": (["510-450 nm", "590-530 nm", "670-640 nm"], None),
+    "thousands": (["1,200 nm", "1,300 nm", "1,400 nm"], None),
+    # No wavelengths: numbers that count, too small ones, and some bands only.
+    "counted far": (["Band_400", "Band_401", "Band_402"], None),
+    "counted with spaces": (["Band 400", "Band 410", "Band 420"], None),
+    "small": (["B_1", "B_5", "B_12"], None),
+    "huge": (["B_20000", "B_50000", "B_16000"], None),
+    "no length": (["5 numbers", "6 numbers", "7 numbers"], None),
+    "some": (["450 nm", "503.2 nm", "cloud mask"], None),
 }
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_wavelengths_in_names(tmp_path, kind):
+    names, wavelength = NAMED[kind]
+    scene = read_scene(write(tmp_path, names))
+    assert scene.band_name.values.tolist() == names
+    if wavelength is None:
+        assert "wavelength" not in scene.coords
+        assert notes_of(scene) == []
+    else:
+        assert scene.wavelength.values.tolist() == wavelength
+        assert "names of the bands" in notes_of(scene)[0]
+
+
+TAGGED = {
+    "small letters": ({"wavelength": ["450", "503", "650"]}, [450, 503, 650]),
+    "capitals": (
+        {"WAVELENGTH": ["450", "503", "650"], "WAVELENGTH_UNIT": ["nm"] * 3},
+        [450, 503, 650],
+    ),
+    "mixed": (
+        {"Wavelength": ["0.45", "0.503", "0.65"], "Wavelength_Units": ["micrometers"] * 3},
+        [450, 503, 650],
+    ),
+    "no unit": ({"wavelength": ["0.45", "0.503", "0.65"]}, [450, 503, 650]),
+    "unit in the tag": ({"wavelength": ["450 nm", "503 nm", "650 nm"]}, [450, 503, 650]),
+    "central": ({"central_wavelength": ["450", "503", "650"]}, [450, 503, 650]),
+    "not numbers": ({"wavelength": ["450", "503", "n/a"]}, None),
+    "not finite": ({"wavelength": ["450", "503", "nan"]}, None),
+    "no length": ({"wavelength": ["1", "2", "3"], "wavelength_units": ["Index"] * 3}, None),
+}
+
+
+@pytest.mark.parametrize("kind", TAGGED)
+def test_wavelengths_in_tags(tmp_path, kind):
+    tags, wavelength = TAGGED[kind]
+    scene = read_scene(write(tmp_path, tags=tags))
+    if wavelength is None:
+        assert "wavelength" not in scene.coords
+        assert "not used" in notes_of(scene)[0]
+    else:
+        assert scene.wavelength.values.tolist() == wavelength
+    if kind in ("small letters", "no unit", "central"):
+        assert "names no unit" in notes_of(scene)[0]
+
+
+def test_widths_have_the_unit_of_wavelengths(tmp_path):
+    tags = {
+        "Wavelength": ["0.45", "0.503", "0.65"],
+        "FWHM": ["0.01", "0.02", "0.03"],
+        "Wavelength_Units": ["um"] * 3,
+    }
+    assert read_scene(write(tmp_path, tags=tags)).fwhm.values.tolist() == [10, 20, 30]
+
+
+def test_tags_come_before_names(tmp_path):
+    path = write(
+        tmp_path, ["Blue_450", "Green_503", "Red_650"], tags={"wavelength": ["451", "504", "651"]}
+    )
+    assert read_scene(path).wavelength.values.tolist() == [451, 504, 651]
+
+
+def test_fields_of_an_envi_header_that_gdal_has_copied(tmp_path):
+    envi = {
+        "wavelength": "{0.45012, 0.503, 0.65}",
+        "wavelength_units": "Micrometers",
+        "fwhm": "{0.01, 0.02, 0.03}",
+        "bbl": "{1, 0, 1}",
+    }
+    imagery = {"CENTRAL_WAVELENGTH_UM": ["0.450", "0.503", "0.650"]}
+    scene = read_scene(write(tmp_path, envi=envi, imagery=imagery))
+    # Those of the header are exact, GDAL's own are rounded.
+    assert scene.wavelength.values.tolist() == [450.12, 503, 650]
+    assert scene.fwhm.values.tolist() == [10, 20, 30]
+    assert scene.good_band.values.tolist() == [True, False, True]
+
+
+def test_falling_wavelengths_are_put_in_order(tmp_path):
+    path = write(
+        tmp_path,
+        ["Red_650", "Blue_450", "Green_503"],
+        scales=(1.0, 2.0, 3.0),
+        offsets=(0.5, 0.0, 0.0),
+        nodata=24,
+    )
+    scene = read_scene(path)
+    assert scene.wavelength.values.tolist() == [450, 503, 650]
+    np.testing.assert_array_equal(scene.values, VALUES[[1, 2, 0]])
+    assert [values.tolist() for values in scaling_of(scene)] == [[2, 3, 1], [0, 0, 0.5]]
+    assert valid_mask(scene).values.sum() == 7
+    assert matrix(scene)[2, 0] == 1.5
+    assert scene.chunks is not None
+    assert any("order of rising wavelength" in note for note in notes_of(scene))
+
+
+def test_tags_of_some_bands_are_noted(tmp_path):
+    path = write(tmp_path)
+    with rasterio.open(path, "r+") as file:
+        for band in (1, 2):
+            file.update_tags(band, wavelength="450", good_band="1")
+    scene = read_scene(path)
+    assert "wavelength" not in scene.coords
+    assert "good_band" not in scene.coords
+    assert "2 of 3 bands have the tag wavelength: not used" in notes_of(scene)
+    assert "2 of 3 bands have the tag good_band: not used" in notes_of(scene)
+
+
+def test_bad_bands_are_told_by_numbers(tmp_path):
+    scene = read_scene(write(tmp_path, envi={"bbl": "{1.0, 0.0, 1.0}"}))
+    assert scene.good_band.values.tolist() == [True, False, True]
+    scene = read_scene(write(tmp_path, tags={"good_band": ["1", "0.0", "00"]}))
+    assert scene.good_band.values.tolist() == [True, False, False]
+    scene = read_scene(write(tmp_path, tags={"good_band": ["yes", "no", "no"]}))
+    assert "good_band" not in scene.coords
+    assert "the tags good_band must be a number for each of the 3 bands: not used" in notes_of(
+        scene
+    )
+
+
+def test_ground_control_points_are_noted(tmp_path):
+    profile = {"driver": "GTiff", "count": 1, "height": 2, "width": 4, "dtype": "uint8"}
+    points = [
+        GroundControlPoint(row, column, 10 + column, 50 - row)
+        for row in (0, 2)
+        for column in (0, 4)
+    ]
+    path = tmp_path / "cube.tif"
+    with rasterio.open(path, "w", gcps=points, crs="EPSG:4326", **profile) as file:
+        file.write(np.ones((1, 2, 4), dtype="uint8"))
+    scene = read_scene(path)
+    assert transform_of(scene) is None
+    assert "the file has 4 ground control points, which are not used" in notes_of(scene)[0]
+
+
+def test_a_mask_that_is_not_read_is_noted(tmp_path):
+    path = write(tmp_path)
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), rasterio.open(path, "r+") as file:
+        file.write_mask(np.ones((2, 4), dtype=bool))
+    assert "the file has a mask of its own, which is not read (mask)" in notes_of(read_scene(path))
+
+
+def test_an_alpha_band_is_noted(tmp_path):
+    profile = {"driver": "GTiff", "count": 4, "height": 2, "width": 4, "dtype": "uint8"}
+    path = tmp_path / "cube.tif"
+    with rasterio.open(
+        path, "w", transform=Affine.scale(2), photometric="RGB", alpha="YES", **profile
+    ) as file:
+        file.write(np.ones((4, 2, 4), dtype="uint8"))
+    assert "the file has an alpha band" in notes_of(read_scene(path))[0]

@@ -156,14 +156,6 @@ def test_arrays_of_products_as_they_are_stored(tmp_path):
     assert read_scene(path, variable=name, layout="band y x").shape == (4, 5, 6)
 
 
-def test_options_that_do_not_apply(tmp_path):
-    path = write(tmp_path / "cube.h5", cube=CUBE)
-    with pytest.raises(SceneError):
-        read_scene(path, overlap="vnir")
-    with pytest.raises(SceneError):
-        read_scene(path, layout="x y z")
-
-
 def test_what_is_no_hdf5(tmp_path):
     path = tmp_path / "cube.hdf"
     path.write_bytes(b"\x0e\x03\x13\x01" + bytes(100))

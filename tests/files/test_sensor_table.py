@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from table_files import WRITERS
+from sensor_files import WRITERS
 
 from selfdict.scene import crs_of, read_scene, transform_of, valid_mask
 from selfdict.scene.metadata import scaling_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-import table_files
+import sensor_files
 import zarr
 from scipy.io import netcdf_file, savemat
 
@@ -132,7 +132,7 @@ READERS = {
     "library": library,
 }
 # The products of sensors, ENVI, GeoTIFF and HDF5.
-PRODUCTS = table_files.WRITERS
+PRODUCTS = sensor_files.WRITERS
 
 
 class _Folders:

@@ -1,0 +1,564 @@
+"""EMIT, AVIRIS, NEON, Tanager and PRISMA: what the table of docs/sensors.md does not say."""
+
+import h5py
+import numpy as np
+import pytest
+import rasterio
+from scene_sample import full_scene
+from sensor_files import (
+    AVIRIS_WAVELENGTH,
+    FILL,
+    NEON_WAVELENGTH,
+    PRISMA_FIELDS,
+    PRISMA_SCALES,
+    PRISMA_SWIR,
+    PRISMA_VNIR,
+    TANAGER_GRID,
+    TANAGER_SWATH,
+    TANAGER_WAVELENGTH,
+    aviris_values,
+    prisma_numbers,
+    write_aviris,
+    write_emit,
+    write_neon,
+    write_prisma,
+    write_tanager,
+)
+
+from selfdict import InputError
+from selfdict.scene import (
+    SceneError,
+    crs_of,
+    matrix,
+    preflight,
+    read_scene,
+    transform_of,
+    unmix,
+    valid_mask,
+    write_scene,
+)
+from selfdict.scene.metadata import notes_of, scaling_of
+
+
+@pytest.fixture
+def swath():
+    return np.random.default_rng(0).uniform(0.1, 0.9, (2, 3, 4)).astype(np.float32)
+
+
+def test_in_sensor_geometry(tmp_path, swath):
+    scene = read_scene(write_emit(tmp_path / "emit.nc", swath), ortho=False)
+    np.testing.assert_array_equal(scene.values, swath.transpose(2, 0, 1))
+    assert scene.lon.values.tolist() == [[2.0] * 3] * 2
+    assert transform_of(scene) is None
+    result = unmix(scene, 2, method="spa")
+    assert result.crs == "EPSG:4326"
+    assert result.coordinates.tolist() == [[2.0, 1.0]] * 2
+    read = read_scene(write_scene(scene, tmp_path / "copy.nc"))
+    np.testing.assert_array_equal(read.values, scene.values)
+    np.testing.assert_array_equal(read.lat.values, scene.lat.values)
+
+
+def test_a_file_without_marks_of_bands(tmp_path, swath):
+    change = {"sensor_band_parameters/good_wavelengths": None}
+    scene = read_scene(write_emit(tmp_path / "emit.nc", swath, **change))
+    assert "good_band" not in scene.coords
+    assert scene.attrs["selfdict_notes"] == ["the file marks no bands as bad"]
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".h5"])
+@pytest.mark.parametrize("name", ["radiance", "reflectance_uncertainty"])
+def test_other_cubes_of_the_same_layout(tmp_path, swath, name, suffix):
+    change = {"reflectance": None, name: swath, "flags": np.zeros((2, 3), dtype="u1")}
+    path = write_emit(tmp_path / f"emit{suffix}", swath, **change)
+    scene = read_scene(path)
+    assert scene.shape == (4, 4, 4)
+    assert scene.name == name
+    assert scene.wavelength.values[[0, -1]].tolist() == [400.0, 2400.0]
+    np.testing.assert_array_equal(scene.values[:, 0, 1], swath[0, 0])
+    assert transform_of(scene).a == 0.5
+    assert f"the values are those of '{name}', no reflectances" in scene.attrs["selfdict_notes"]
+    np.testing.assert_array_equal(read_scene(path, variable=name).values, scene.values)
+
+
+@pytest.mark.parametrize(
+    ("cube", "names", "what"),
+    [("obs", "observation_bands", "observation geometry"), ("mask", "mask_bands", "masks")],
+)
+@pytest.mark.parametrize("suffix", [".nc", ".h5"])
+def test_other_products_of_emit_are_told_apart(tmp_path, swath, cube, names, what, suffix):
+    parameters = "sensor_band_parameters"
+    change = {
+        "reflectance": None,
+        f"{parameters}/wavelengths": None,
+        f"{parameters}/{names}": np.array([b"a", b"b", b"c", b"d"]),
+        cube: swath,
+    }
+    path = write_emit(tmp_path / f"emit{suffix}", swath, **change)
+    with pytest.raises(SceneError, match=f"{what}.*RFL"):
+        read_scene(path)
+    if suffix == ".h5":
+        # Whoever names the array wants it.
+        named = read_scene(path, variable=cube, layout="y x band")
+        np.testing.assert_array_equal(named.values, swath.transpose(2, 0, 1))
+
+
+def test_a_large_map_is_gathered_tile_by_tile(tmp_path):
+    rng = np.random.default_rng(1)
+    swath = rng.uniform(0.1, 0.9, (50, 60, 3)).astype(np.float32)
+    glt_y, glt_x = rng.integers(0, 51, (150, 300)), rng.integers(0, 61, (150, 300))
+    scene = read_scene(write_emit(tmp_path / "emit.nc", swath, glt_x, glt_y))
+    seen = (glt_x > 0) & (glt_y > 0)
+    np.testing.assert_array_equal(scene.values[:, seen], swath[glt_y[seen] - 1, glt_x[seen] - 1].T)
+    assert (scene.values[:, ~seen] == FILL).all()
+    part = scene.isel(y=slice(70, 80), x=slice(100, 200))
+    np.testing.assert_array_equal(part.values, scene.values[:, 70:80, 100:200])
+
+
+def test_unmixing_leaves_bad_bands_out(tmp_path):
+    values = full_scene().values.transpose(1, 2, 0).copy()
+    values[:, :, 1] = FILL  # as EMIT fills the water vapour bands
+    rows, columns = np.mgrid[1:7, 1:8]
+    scene = read_scene(write_emit(tmp_path / "emit.nc", values, columns, rows))
+    with pytest.raises(InputError):
+        unmix(scene, 2, method="spa", keep_bands=True)
+    result = unmix(scene, 2, method="spa")
+    assert result.n_valid == 42
+    assert result.endmembers.wavelength.size == 4
+    assert result.crs == "EPSG:4326"
+
+
+def write_masks(path, swath, **flags):
+    """Write the mask product of a scene; ``flags`` are images by the names of flags."""
+    names = ["Cloud flag", "Cirrus flag", "Water flag", "Aggregate Flag"]
+    cube = np.zeros((*swath.shape[:2], 4), dtype=np.float32)
+    for name, image in flags.items():
+        cube[:, :, names.index(name.replace("_", " "))] = image
+    parameters = "sensor_band_parameters"
+    change = {"reflectance": None, f"{parameters}/wavelengths": None, "mask": cube}
+    change[f"{parameters}/mask_bands"] = np.array(names, dtype="S20")
+    return write_emit(path, swath, **change)
+
+
+def test_masks_beside_a_scene(tmp_path, swath):
+    path = write_emit(tmp_path / "EMIT_L2A_RFL_001_20220827.nc", swath)
+    with pytest.raises(SceneError):
+        read_scene(path, quality=True)
+    clouds = np.zeros((2, 3))
+    clouds[0, 1] = 1
+    masks = tmp_path / "EMIT_L2A_MASK_001_20220827.nc"
+    write_masks(masks, swath, Cloud_flag=clouds, Water_flag=np.ones((2, 3)))
+    assert any("quality=True" in note for note in read_scene(path).attrs["selfdict_notes"])
+    # The look-up table puts the pixel (0, 1) of the sensor to (0, 2) of the map.
+    expected = valid_mask(read_scene(path)).values
+    expected[0, 2] = False
+    for options in ({"quality": True}, {"mask": masks}):
+        np.testing.assert_array_equal(valid_mask(read_scene(path, **options)).values, expected)
+        sensor = read_scene(path, ortho=False, **options)
+        np.testing.assert_array_equal(valid_mask(sensor).values, clouds == 0)
+    with pytest.raises(SceneError):
+        read_scene(masks)
+
+
+def test_bad_bands_and_falling_wavelengths(tmp_path):
+    path = write_aviris(tmp_path / "aviris.nc")
+    with h5py.File(path, "r+") as file:
+        file["reflectance/wavelength"][...] = AVIRIS_WAVELENGTH[::-1]
+        file["reflectance/good_wavelengths"] = np.array([1.0, 0.0, 1.0, 1.0])
+    scene = read_scene(path)
+    np.testing.assert_array_equal(scene.wavelength.values, AVIRIS_WAVELENGTH.astype(float))
+    np.testing.assert_array_equal(scene.values, aviris_values()[::-1])
+    assert scene.good_band.values.tolist() == [True, True, False, True]
+
+
+def test_coordinates_without_a_grid_mapping(tmp_path):
+    scene = read_scene(write_aviris(tmp_path / "aviris.nc", mapping=None))
+    assert crs_of(scene) is None
+    assert transform_of(scene).to_gdal() == (400000.0, 2.5, 0.0, 4100000.0, 0.0, -2.5)
+    assert any("taken as pixel centres" in note for note in scene.attrs["selfdict_notes"])
+
+
+def test_the_cube_may_be_named(tmp_path):
+    path = write_aviris(tmp_path / "aviris.nc")
+    named = read_scene(path, variable="reflectance/reflectance")
+    assert crs_of(named).to_epsg() == 32633
+    with pytest.raises(SceneError):
+        read_scene(path, variable="reflectance/radiance")
+
+
+def test_the_suffix_may_be_that_of_hdf5(tmp_path):
+    scene = read_scene(write_aviris(tmp_path / "aviris.h5"))
+    assert crs_of(scene).to_epsg() == 32633
+
+
+SPECTRAL = "SERC/Reflectance/Metadata/Spectral_Data"
+COORDINATES = "SERC/Reflectance/Metadata/Coordinate_System"
+
+
+def stored(seed=0, shape=(4, 5, 6)):
+    values = np.random.default_rng(seed).integers(1, 9000, shape).astype(np.int16)
+    values[1, 2] = -9999
+    return values
+
+
+def test_falling_wavelengths_are_turned_round(tmp_path):
+    values = stored()
+    change = {f"{SPECTRAL}/Wavelength": NEON_WAVELENGTH[::-1]}
+    scene = read_scene(write_neon(tmp_path / "neon.h5", values, change=change))
+    np.testing.assert_array_equal(scene.wavelength.values, NEON_WAVELENGTH.astype(float))
+    np.testing.assert_array_equal(scene.values, values[:, :, ::-1].transpose(2, 0, 1))
+    np.testing.assert_allclose(scene.fwhm.values, np.linspace(6.5, 5.5, 6), rtol=1e-6)
+    notes = scene.attrs["selfdict_notes"]
+    assert any("in the order of rising wavelength" in note for note in notes)
+    # the dataset that replaced the other one has no unit
+    assert any("400.5 to 2400 are taken as nm" in note for note in notes)
+
+
+def test_what_may_be_missing(tmp_path):
+    change = dict.fromkeys(
+        [f"{COORDINATES}/Map_Info", f"{COORDINATES}/EPSG Code", f"{SPECTRAL}/FWHM"]
+    )
+    path = write_neon(tmp_path / "neon.h5", change=change, windows=False)
+    scene = read_scene(path)
+    assert crs_of(scene) is None
+    assert transform_of(scene) is None
+    assert not {"fwhm", "good_band"} & set(scene.coords)
+    assert scene.attrs["selfdict_notes"] == [
+        "the file has no Map_Info: there are no map coordinates",
+        "the file marks no bands as bad",
+    ]
+
+
+def test_crs_of_the_map_information(tmp_path):
+    scene = read_scene(write_neon(tmp_path / "neon.h5", change={f"{COORDINATES}/EPSG Code": None}))
+    assert crs_of(scene).to_epsg() == 32618
+
+
+FIELDS = f"{TANAGER_GRID}/Data Fields"
+
+
+def test_radiance(tmp_path):
+    path = write_tanager(tmp_path / "tanager.h5", name="toa_radiance", good_wavelengths=None)
+    scene = read_scene(path)
+    assert scene.name == "toa_radiance"
+    assert "good_band" not in scene.coords
+    assert sorted(scene.attrs["selfdict_notes"]) == [
+        "the cloud masks of the file are not used (mask)",
+        "the file marks no bands as bad",
+        "the file names no unit of its wavelengths: 376.5 to 2499 are taken as nm",
+        "the values are radiances at the top of the atmosphere, not reflectances",
+    ]
+
+
+def test_reflectance_comes_first(tmp_path):
+    radiance = np.full((4, 5, 6), 7.0)
+    path = write_tanager(tmp_path / "tanager.h5", change={f"{FIELDS}/toa_radiance": radiance})
+    scene = read_scene(path)
+    assert scene.name == "surface_reflectance"
+    assert any("reads another array" in note for note in scene.attrs["selfdict_notes"])
+    assert (read_scene(path, variable=f"{FIELDS}/toa_radiance").values == 7).all()
+    named = read_scene(path, variable=f"{FIELDS}/surface_reflectance")
+    assert crs_of(named).to_epsg() == 32613
+
+
+def test_a_swath_without_positions(tmp_path):
+    change = {f"{TANAGER_SWATH}/Geolocation Fields/Longitude": None}
+    scene = read_scene(write_tanager(tmp_path / "tanager.h5", swath=True, change=change))
+    assert "the file has no Longitude of its pixels" in scene.attrs["selfdict_notes"]
+
+
+def reflectance(wavelength, detector):
+    """Return the reflectance (row, column) of one band by the formula of the product."""
+    vnir, swir = prisma_numbers()
+    listed, cube = (PRISMA_VNIR, vnir) if detector == "Vnir" else (PRISMA_SWIR, swir)
+    low, high = PRISMA_SCALES[detector]
+    numbers = cube[:, listed.index(wavelength), :].astype(float)
+    return low + numbers * (high - low) / 65535
+
+
+EXPECTED = {
+    None: [(400, "Vnir"), (500, "Vnir"), (700, "Vnir"), (950, "Vnir"), (970, "Vnir")],
+    "swir": [(400, "Vnir"), (500, "Vnir"), (700, "Vnir"), (940, "Swir"), (960, "Swir")],
+    "both": [
+        (400, "Vnir"),
+        (500, "Vnir"),
+        (700, "Vnir"),
+        (940, "Swir"),
+        (950, "Vnir"),
+        (960, "Swir"),
+        (970, "Vnir"),
+    ],
+}
+EXPECTED["vnir"] = EXPECTED[None]
+LONG = [(1000, "Swir"), (1500, "Swir"), (2490, "Swir")]
+
+
+@pytest.mark.parametrize("overlap", EXPECTED)
+def test_reflectances_of_both_detectors_by_wavelength(tmp_path, overlap):
+    scene = read_scene(write_prisma(tmp_path / "prisma.he5"), overlap=overlap)
+    bands = EXPECTED[overlap] + LONG
+    assert scene.dims == ("band", "y", "x")
+    assert scene.shape == (len(bands), 4, 5)
+    assert scene.wavelength.values.tolist() == [wavelength for wavelength, _ in bands]
+    np.testing.assert_allclose(scene.fwhm.values, scene.wavelength.values / 100, rtol=1e-6)
+    valid = np.ones((4, 5), dtype=bool)
+    valid[1, 2] = False
+    expected = np.stack([reflectance(*band)[valid] for band in bands])
+    np.testing.assert_allclose(matrix(scene), expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(valid_mask(scene).values, valid)
+
+
+def test_what_is_said_about_the_overlap(tmp_path):
+    path = write_prisma(tmp_path / "prisma.he5")
+    span = "VNIR and SWIR overlap from 940 to 970 nm"
+    notes = {
+        None: f"{span}: VNIR is kept, 2 bands are left out (overlap)",
+        "swir": f"{span}: SWIR is kept, 2 bands are left out (overlap)",
+        "both": f"{span}: the bands of both are kept, by wavelength (overlap)",
+    }
+    for overlap, note in notes.items():
+        assert note in read_scene(path, overlap=overlap).attrs["selfdict_notes"]
+    with pytest.raises(InputError):
+        read_scene(path, overlap="nir")
+
+
+def test_bad_bands_displace_no_good_ones(tmp_path):
+    # The entry of wavelength 0, and 970 nm: VNIR then ends at 950 nm.
+    flags = {"List_Cw_Vnir_Flags": np.array([0, 0, 1, 1, 1, 1])}
+    scene = read_scene(write_prisma(tmp_path / "prisma.he5", attributes=flags))
+    good = scene.good_band.values
+    assert scene.wavelength.values[good].tolist() == [400, 500, 700, 950, 960, 1000, 1500, 2490]
+    assert scene.wavelength.values[~good].tolist() == [970]
+    note = "VNIR and SWIR overlap from 940 to 950 nm: VNIR is kept, 1 bands are left out (overlap)"
+    assert note in scene.attrs["selfdict_notes"]
+
+
+@pytest.mark.parametrize("kind", ["centres", "edges"])
+def test_the_distance_of_the_corners_tells_what_they_are(tmp_path, kind):
+    corners = {}
+    if kind == "edges":
+        corners = {
+            "Product_ULcorner_easting": 600000.0,
+            "Product_ULcorner_northing": 5000000.0,
+            "Product_LRcorner_easting": 600150.0,
+            "Product_LRcorner_northing": 4999880.0,
+        }
+    scene = read_scene(write_prisma(tmp_path / "prisma.he5", attributes=corners))
+    assert crs_of(scene).to_epsg() == 32633
+    assert transform_of(scene).to_gdal() == (600000.0, 30.0, 0.0, 5000000.0, 0.0, -30.0)
+    note = f"the corners that the file lists are taken as pixel {kind}"
+    assert any(sentence.startswith(note) for sentence in scene.attrs["selfdict_notes"])
+
+
+@pytest.mark.parametrize(
+    ("attributes", "note"),
+    [
+        ({"Product_LRcorner_easting": 601000.0}, "does not fit 4 × 5"),
+        ({"Product_ULcorner_easting": None}, "the file has no corners"),
+    ],
+)
+def test_corners_that_do_not_fit_give_no_map(tmp_path, attributes, note):
+    scene = read_scene(write_prisma(tmp_path / "prisma.he5", attributes=attributes))
+    assert transform_of(scene) is None
+    assert any(note in sentence for sentence in scene.attrs["selfdict_notes"])
+
+
+def test_crs_that_is_missing_or_unknown(tmp_path):
+    scene = read_scene(write_prisma(tmp_path / "a.he5", attributes={"Epsg_Code": None}))
+    assert crs_of(scene) is None
+    assert "the file names no CRS (Epsg_Code)" in scene.attrs["selfdict_notes"]
+    scene = read_scene(write_prisma(tmp_path / "b.he5", attributes={"Epsg_Code": b"999999"}))
+    assert crs_of(scene) is None
+    assert "the CRS 'EPSG:999999' in the file is not known" in scene.attrs["selfdict_notes"]
+
+
+def test_values_are_read_in_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 200)
+    cubes = prisma_numbers(1, (9, 7))
+    path = write_prisma(tmp_path / "prisma.he5", cubes, chunks=(2, 6, 3), compression="gzip")
+    scene = read_scene(path, overlap="both")
+    assert scene.data.numblocks[1:] == (5, 3)
+    joined = np.concatenate([cubes[0][:, 1:], cubes[1][:, :-1]], axis=1).transpose(1, 0, 2)
+    order = np.argsort(PRISMA_VNIR[1:] + PRISMA_SWIR[:-1])
+    np.testing.assert_array_equal(scene.values, joined[order])
+    part = scene.isel(band=[6, 2], y=slice(3, 8), x=4)
+    np.testing.assert_array_equal(part.values, joined[order][[6, 2], 3:8, 4])
+
+
+def test_one_detector_alone(tmp_path):
+    path = write_prisma(tmp_path / "prisma.he5", change={f"{PRISMA_FIELDS}/SWIR_Cube": None})
+    scene = read_scene(path)
+    assert scene.wavelength.values.tolist() == [400.0, 500.0, 700.0, 950.0, 970.0]
+    assert "the file has no SWIR_Cube" in scene.attrs["selfdict_notes"]
+
+
+CUBES = {
+    "aviris": "reflectance/reflectance",
+    "tanager": f"{TANAGER_GRID}/Data Fields/surface_reflectance",
+    "emit": "reflectance",
+    "any": "cube",
+}
+MICROMETRES = "the file names no unit of its wavelengths: {} are taken as um"
+
+
+def write(kind, path):
+    """Write a small file of one kind."""
+    if kind == "aviris":
+        return write_aviris(path)
+    if kind == "tanager":
+        return write_tanager(path)
+    if kind == "emit":
+        return write_emit(path, np.random.default_rng(0).uniform(0.1, 0.9, (2, 3, 4)))
+    with h5py.File(path, "w") as file:
+        file["cube"] = np.random.default_rng(0).uniform(0.1, 0.9, (4, 20, 30))
+        file["wavelength"] = [400.0, 500.0, 600.0, 700.0]
+    return path
+
+
+def suffix(kind):
+    if kind in ("aviris", "emit"):
+        return ".nc"
+    return ".h5"
+
+
+@pytest.fixture(params=CUBES)
+def kind(request):
+    return request.param
+
+
+def change_cube(path, kind, **attributes):
+    with h5py.File(path, "r+") as file:
+        for name, value in attributes.items():
+            file[CUBES[kind]].attrs[name] = value
+
+
+def test_scales_of_the_cf_conventions_are_applied(tmp_path, kind):
+    path = write(kind, tmp_path / f"file{suffix(kind)}")
+    change_cube(path, kind, scale_factor=0.5, add_offset=0.25)
+    scene = read_scene(path)
+    gain, offset = scaling_of(scene)
+    assert gain.tolist() == [0.5] * 4
+    assert offset.tolist() == [0.25] * 4
+    assert "stored values are multiplied by 0.5, then 0.25 is added" in preflight(scene).sentences
+
+
+def test_scales_may_differ_from_band_to_band(tmp_path, kind):
+    path = write(kind, tmp_path / f"file{suffix(kind)}")
+    change_cube(path, kind, scale_factor=[1.0, 2.0, 3.0, 4.0])
+    assert scaling_of(read_scene(path))[0].tolist() == [1.0, 2.0, 3.0, 4.0]
+    change_cube(path, kind, scale_factor=[1.0, 2.0])
+    with pytest.raises(SceneError):
+        read_scene(path)
+
+
+def test_attributes_that_are_not_applied_are_named(tmp_path, kind):
+    path = write(kind, tmp_path / f"file{suffix(kind)}")
+    change_cube(path, kind, _Unsigned="true", Scale_Factor=10000)
+    # By their names: HDF5 lists attributes in the order it likes.
+    (note,) = [note for note in notes_of(read_scene(path)) if "are not applied" in note]
+    assert "_Unsigned" in note
+    assert "Scale_Factor" in note
+
+
+@pytest.mark.parametrize("kind", ["aviris", "tanager"])
+def test_missing_value_declares_no_data(tmp_path, kind):
+    path = write(kind, tmp_path / f"file{suffix(kind)}")
+    with h5py.File(path, "r+") as file:
+        del file[CUBES[kind]].attrs["_FillValue"]
+    change_cube(path, kind, missing_value=-9999.0)
+    assert read_scene(path).attrs["_FillValue"] == -9999
+
+
+# Square in two ways, so that sizes do not tell the axes.
+@pytest.mark.parametrize(
+    ("order", "shape"), [((1, 2, 0), (4, 4, 6)), ((1, 0, 2), (4, 6, 4)), ((2, 1, 0), (4, 4, 4))]
+)
+def test_aviris_by_the_names_of_its_axes(tmp_path, order, shape):
+    netCDF4 = pytest.importorskip("netCDF4")
+    values = np.random.default_rng(0).uniform(0.1, 0.9, shape).astype(np.float32)
+    names = ("wavelength", "northing", "easting")
+    path = tmp_path / "aviris.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("northing", shape[1])
+        file.createDimension("easting", shape[2])
+        group = file.createGroup("reflectance")
+        group.createDimension("wavelength", 4)
+        group.createVariable("wavelength", "f4", ("wavelength",))[:] = AVIRIS_WAVELENGTH
+        dims = [names[axis] for axis in order]
+        group.createVariable("reflectance", "f4", dims)[:] = values.transpose(order)
+    np.testing.assert_array_equal(read_scene(path).values, values)
+
+
+def test_a_dimension_without_values_is_no_list_of_wavelengths(tmp_path):
+    """NetCDF keeps a dataset of zeros for a dimension that has no variable."""
+    netCDF4 = pytest.importorskip("netCDF4")
+    path = tmp_path / "aviris.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        group = file.createGroup("reflectance")
+        for name, size in (("wavelength", 4), ("northing", 5), ("easting", 6)):
+            group.createDimension(name, size)
+        group.createVariable("wavelengths", "f4", ("wavelength",))[:] = AVIRIS_WAVELENGTH
+        dims = ("wavelength", "northing", "easting")
+        group.createVariable("reflectance", "f4", dims)[:] = aviris_values()
+    scene = read_scene(path)
+    np.testing.assert_array_equal(scene.wavelength.values, AVIRIS_WAVELENGTH.astype(float))
+
+
+def test_wavelengths_of_tanager_in_micrometres(tmp_path):
+    micrometres = TANAGER_WAVELENGTH / 1000
+    path = write_tanager(tmp_path / "tanager.h5", wavelengths=micrometres, fwhm=np.full(4, 0.005))
+    scene = read_scene(path)
+    np.testing.assert_allclose(scene.wavelength.values, TANAGER_WAVELENGTH, rtol=1e-6)
+    assert scene.fwhm.values.tolist() == [5.0] * 4
+    assert MICROMETRES.format("0.3765 to 2.499") in notes_of(scene)
+    change_cube(path, "tanager", wavelength_units="um")
+    assert not any("unit" in note for note in notes_of(read_scene(path)))
+
+
+def test_several_sites_of_neon(tmp_path):
+    path = write_neon(tmp_path / "neon.h5")
+    with h5py.File(path, "r+") as file:
+        file.copy("SERC", "ABBY")
+        file["ABBY/Reflectance/Reflectance_Data"][...] = 7
+    scene = read_scene(path)
+    assert (scene.values == 7).all()
+    assert any("SERC/Reflectance/Reflectance_Data" in note for note in notes_of(scene))
+    named = read_scene(path, variable="SERC/Reflectance/Reflectance_Data")
+    assert named.attrs["scale_factor"] == 0.0001
+    np.testing.assert_array_equal(named.wavelength.values, NEON_WAVELENGTH.astype(float))
+    assert named.values.max() > 7
+
+
+def test_prisma_that_is_scaled_already(tmp_path):
+    cubes = [np.float32(0.25) + cube / np.float32(1e6) for cube in prisma_numbers()]
+    scene = read_scene(write_prisma(tmp_path / "prisma.he5", cubes))
+    assert (scaling_of(scene)[0] == 1).all()
+    assert (scaling_of(scene)[1] == 0).all()
+    for name in ("VNIR_Cube", "SWIR_Cube"):
+        note = f"{name} holds float32, not integers: it is taken as scaled already"
+        assert note in notes_of(scene)
+
+
+def test_pages_of_a_tiff(tmp_path):
+    path = tmp_path / "pages.tif"
+    values = np.random.default_rng(0).uniform(0.1, 0.9, (3, 5, 6)).astype(np.float32)
+    profile = {"driver": "GTiff", "count": 3, "height": 5, "width": 6, "dtype": "float32"}
+    profile |= {"crs": "EPSG:32633", "transform": rasterio.Affine(1, 0, 5, 0, -1, 9)}
+    with rasterio.open(path, "w", **profile) as file:
+        file.write(values)
+    assert notes_of(read_scene(path)) == []
+    with rasterio.open(path, "w", **profile, APPEND_SUBDATASET="YES") as file:
+        file.write(2 * values)
+    scene = read_scene(path)
+    np.testing.assert_array_equal(scene.values, values)
+    assert notes_of(scene) == ["the file holds 2 images (pages), of which only the first is read"]
+
+
+def test_two_data_files_of_one_header(tmp_path):
+    header = tmp_path / "cube.hdr"
+    header.write_text("ENVI\nsamples = 2\nlines = 2\nbands = 3\ndata type = 1\ninterleave = bsq\n")
+    (tmp_path / "cube.img").write_bytes(bytes(range(12)))
+    assert notes_of(read_scene(header)) == []
+    (tmp_path / "cube.dat").write_bytes(bytes(12))
+    note = "the data file is taken to be cube.img, not cube.dat"
+    assert notes_of(read_scene(header)) == [note]
+    assert notes_of(read_scene(tmp_path / "cube.dat")) == []
