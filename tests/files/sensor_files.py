@@ -1,4 +1,4 @@
-"""Small files in the layouts of sensors, written with h5py, netCDF4, rasterio and by hand.
+"""Small files in the layouts of sensors, written with h5py, netCDF4, zarr, rasterio and SPy.
 
 ``WRITERS`` has one for each row of the table in docs/sensors.md, with what it says, cell by cell.
 """
@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import netCDF4
 import numpy as np
 import rasterio
+import spectral.io.envi
+import zarr
 from affine import Affine
 from scipy.io import savemat
 
@@ -573,17 +576,61 @@ def any_hdf5(folder):
     return Row(path, plain_values(), **PLAIN)
 
 
+# One scale for all bands, as the CF conventions have it.
+SCALED = PLAIN | {"gain": 1e-4, "offset": 0.1}
+
+
+def netcdf(folder):
+    path = folder / "cube.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        for name, size in (("band", 3), ("y", 5), ("x", 6)):
+            file.createDimension(name, size)
+        cube = file.createVariable("cube", "i2", ("band", "y", "x"), fill_value=-9999)
+        cube.set_auto_maskandscale(False)
+        cube[:] = plain_values()
+        cube.setncatts({"scale_factor": 1e-4, "add_offset": 0.1, "grid_mapping": "crs"})
+        for name in ("wavelength", "fwhm"):
+            variable = file.createVariable(name, "f8", ("band",))
+            variable.units = "nm"
+            variable[:] = PLAIN[name]
+        file.createVariable("good_wavelengths", "i1", ("band",))[:] = PLAIN["good"]
+        grid = {"spatial_ref": UTM_33_NORTH, "GeoTransform": "400000 2.5 0 4100000 0 -2.5"}
+        file.createVariable("crs", "i4").setncatts(grid)
+    return Row(path, plain_values(), **SCALED)
+
+
+def zarr_store(folder):
+    path = folder / "cube.zarr"
+    group = zarr.open_group(path, mode="w", zarr_format=2)
+
+    def write(name, values, dims, **attrs):
+        array = group.create_array(name, data=np.asarray(values), fill_value=attrs.pop("fill", 0))
+        array.attrs.update({"_ARRAY_DIMENSIONS": dims, **attrs})
+
+    scale = {"scale_factor": 1e-4, "add_offset": 0.1, "grid_mapping": "crs"}
+    write("cube", plain_values(), ["band", "y", "x"], fill=-9999, **scale)
+    write("wavelength", PLAIN["wavelength"], ["band"], units="nm")
+    write("fwhm", PLAIN["fwhm"], ["band"], units="nm")
+    write("good_wavelengths", np.array(PLAIN["good"]), ["band"])
+    grid = {"spatial_ref": UTM_33_NORTH, "GeoTransform": "400000 2.5 0 4100000 0 -2.5"}
+    write("crs", 0, [], **grid)
+    return Row(path, plain_values(), **SCALED)
+
+
 def envi(folder):
     path = folder / "cube.hdr"
-    path.with_suffix(".img").write_bytes(plain_values().astype("<i2").tobytes())
-    path.write_text(
-        "ENVI\nsamples = 6\nlines = 5\nbands = 3\ndata type = 2\ninterleave = bsq\n"
-        "byte order = 0\nheader offset = 0\nwavelength units = Micrometers\n"
-        "wavelength = {0.45, 0.55, 0.65}\nfwhm = {0.010, 0.011, 0.012}\nbbl = {1, 0, 1}\n"
-        "data ignore value = -9999\ndata gain values = {0.0001, 0.0001, 0.0002}\n"
-        "data offset values = {0, 0.5, 0}\n"
-        "map info = {UTM, 1, 1, 400000, 4100000, 2.5, 2.5, 33, North, WGS-84}\n"
-    )
+    fields = {
+        "wavelength units": "Micrometers",
+        "wavelength": [0.45, 0.55, 0.65],
+        "fwhm": [0.010, 0.011, 0.012],
+        "bbl": [1, 0, 1],
+        "data ignore value": -9999,
+        "data gain values": PLAIN["gain"].tolist(),
+        "data offset values": PLAIN["offset"].tolist(),
+        "map info": ["UTM", 1, 1, 400000, 4100000, 2.5, 2.5, 33, "North", "WGS-84"],
+    }
+    cube = plain_values().transpose(1, 2, 0)
+    spectral.io.envi.save_image(str(path), cube, dtype="int16", interleave="bsq", metadata=fields)
     return Row(path, plain_values(), **PLAIN)
 
 
@@ -627,6 +674,8 @@ WRITERS = {
     "Tanager ortho": tanager_ortho,
     "Tanager basic": tanager_basic,
     "any HDF5": any_hdf5,
+    "any NetCDF": netcdf,
+    "zarr": zarr_store,
     "ENVI": envi,
     "GeoTIFF": geotiff,
     "MATLAB": matlab,
