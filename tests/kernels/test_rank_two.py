@@ -7,7 +7,6 @@ import naive_peers
 from selfdict.kernels.rank_two import (
     add_deflated,
     correlate,
-    count_below,
     deflate,
     extreme_pair,
     leading_eigenpairs,
@@ -92,17 +91,6 @@ def test_shares_for_a_dictionary_of_rank_one():
     W = np.array([[1.0, 2.0], [1.0, 2.0]])
     shares(W.T @ W, np.eye(2), W.T @ np.eye(2), x)
     assert set(x) <= {0.0, 1.0}
-
-
-def test_count_below():
-    rng = np.random.default_rng(0)
-    grid = 0.01 * np.arange(101)
-    edges = np.unique(np.concatenate([grid, np.nextafter(grid, 2), np.nextafter(grid, -1)]))
-    x = np.concatenate([rng.random(500), edges[1:-1]])
-    first = np.searchsorted(edges, grid - 1e-9)
-    np.testing.assert_array_equal(
-        count_below(x, edges, first), [(x <= edge).sum() for edge in edges]
-    )
 
 
 def assert_leading_eigenpairs(G):

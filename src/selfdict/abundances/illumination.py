@@ -37,15 +37,9 @@ from selfdict.kernels.columns import dense_columns, squared_norms
 
 # share, relative to spectra of unit length, from which a pixel tells how bright a material is
 _PURITY = 0.75
-_ROUNDS = 10
 # pixels from which the spread is estimated; fewer for many materials: a matrix is inverted for each
 _SAMPLE = 5_000
 _ENTRIES = 1 << 28
-# residuals from which the noise is estimated; fewer for many bands
-_RESIDUALS = 1000
-_RESIDUAL_ENTRIES = 1 << 19
-# a brightness that varies by less than this is constant
-_LEAST_SPREAD = 1e-4
 
 
 @dataclass(frozen=True)
@@ -155,7 +149,7 @@ def _typical_factors(U: Array, H: Array, weight: Array) -> Array:
         if pure.any():
             fitted = (H[:, pure] * lengths[:, None]).sum(axis=0)
             factors[k] = _median(fitted, weight[pure]) / lengths[k]
-    for _ in range(_ROUNDS):
+    for _ in range(10):
         coefficients = H / factors[:, None]
         sums = coefficients.sum(axis=0)
         # of dark and bright spectra, only the dark one's pixels look pure and are pure in area
@@ -183,7 +177,8 @@ def _noise_and_spread(U: Array, M: Any, H: Array, weight: Array) -> tuple[float,
     present = H > 0
     # as many materials as bands: the residual tells nothing
     told = np.flatnonzero(present.sum(axis=0) < len(U))
-    told = evenly(told, min(_RESIDUALS, _RESIDUAL_ENTRIES // len(U)))
+    # a thousand residuals tell enough, and fewer of many bands
+    told = evenly(told, min(1000, (1 << 19) // len(U)))
     if not told.size:
         return 0.0, 0.0
     columns = dense_columns(M, sample[told]).astype(np.float64)
@@ -231,7 +226,7 @@ def _spread(deviations: Array, variances: Array, weight: Array) -> float:
     def excess(square: float) -> float:
         return _median(deviations / (variances + square), weight) - median
 
-    least = _LEAST_SPREAD**2
+    least = 1e-4**2  # a brightness that varies by less is constant
     if excess(least) <= 0:
         return 0.0
     largest = max(1.0, 2 * float(deviations.max()) / median)

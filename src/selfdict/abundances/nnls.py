@@ -17,10 +17,6 @@ from selfdict.abundances.blocks import (
 from selfdict.compute.deadline import Deadline
 from selfdict.kernels.columns import dense_columns
 
-_FEW = 32  # columns that are tried first
-_MORE = 256  # columns that are tried then, if those took long
-_MANY = 1024  # columns that are tried then, if those took a moment
-_LONG = 0.05  # seconds
 MANY_ENDMEMBERS = 30  # a fit of a single column by more of them takes milliseconds
 
 
@@ -89,16 +85,17 @@ def _solver(U: Array) -> ColumnSolver:
 def predicted_seconds(work: Callable[[Array], Any], M: Any) -> float:
     """Return about how long some work takes for all columns of M (m, n), from trials with a few."""
     n = int(M.shape[1])
-    if n <= _FEW:
+    few = 32
+    if n <= few:
         return _seconds(work, M, n)
-    of_few = _seconds(work, M, _FEW)
-    size = _MANY
-    if of_few > _LONG:
-        size = _MORE
+    of_few = _seconds(work, M, few)
+    size = 1024
+    if of_few > 0.05:
+        size = 256
     size = min(size, n)
     of_more = _seconds(work, M, size)
     # What does not depend on the number of columns is in both, such as a factor of the endmembers.
-    per_column = (of_more - of_few) / (size - _FEW)
+    per_column = (of_more - of_few) / (size - few)
     if per_column <= 0:
         per_column = of_more / size  # the first one has compiled a kernel
     return of_more + per_column * (n - size)

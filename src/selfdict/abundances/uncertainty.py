@@ -29,11 +29,6 @@ from selfdict._validation import Array, as_coefficients, as_matrix, as_vector
 from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 
-# r×r numbers of a chunk of columns: 2 MiB of float64
-_CHUNK_ENTRIES = 1 << 18
-# no distribution on [0, 1] has a larger standard deviation
-_LARGEST_SHARE_ERROR = 0.5
-
 
 @dataclass(frozen=True)
 class Variability:
@@ -143,11 +138,14 @@ def standard_errors(
         if kind == "nnls":
             errors *= total[:, None]
         else:
-            errors = np.minimum(errors, _LARGEST_SHARE_ERROR)
+            # no distribution on [0, 1] has a larger standard deviation
+            errors = np.minimum(errors, 0.5)
         result[:, columns] = errors.T
 
+    # r×r numbers of each of these columns take 2 MiB of float64
+    columns_per_slice = max(1, (1 << 18) // r**2)
     with single_threaded_blas():
-        for_slices(task, fitted.size, max(1, _CHUNK_ENTRIES // r**2))
+        for_slices(task, fitted.size, columns_per_slice)
     return result
 
 

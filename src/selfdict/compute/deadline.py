@@ -59,6 +59,8 @@ class Deadline:
 
 def in_words(seconds: float) -> str:
     """Return a predicted duration in words."""
+    if seconds < 1:
+        return "a second"
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -17,9 +17,6 @@ from selfdict.compute.threads import for_slices, n_threads, single_threaded_blas
 
 # the smaller side up to which all its eigenvectors are computed for the leading ones
 MAX_EIGENVECTORS = 2000
-# steps of subspace iteration beyond that, and the directions kept more than asked for
-ITERATIONS = 4
-EXTRA_DIRECTIONS = 10
 
 
 def second_moments(M: Array) -> Array:
@@ -121,8 +118,9 @@ def in_leading_directions(M: Any, q: int) -> tuple[Array, Array]:
 
 def _by_iteration(M: Any, q: int) -> Array:
     m, n = M.shape
-    spread = np.random.default_rng(0).standard_normal((n, min(q + EXTRA_DIRECTIONS, m)))
-    for _ in range(ITERATIONS):
+    # four steps of subspace iteration, with ten directions more than asked for
+    spread = np.random.default_rng(0).standard_normal((n, min(q + 10, m)))
+    for _ in range(4):
         basis = np.linalg.qr(_product(M, spread))[0]
         spread = transposed_product(basis, M).T
     vectors = np.linalg.eigh(spread.T @ spread)[1][:, ::-1][:, :q]

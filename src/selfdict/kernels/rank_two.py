@@ -257,27 +257,3 @@ def shares(left: Array, mix: Array, Z: Array, x: Array) -> None:
             x[t] = h1 / (h1 + h2)
         else:
             x[t] = 0.0
-
-
-def count_below(x: Array, edges: Array, first: Array) -> Array:
-    """Return how many entries of x ∈ [0, 1] are ≤ each of the increasing edges."""
-    # All edges lie within 1e-9 of a multiple of 0.01; first[i] is the first edge near i/100.
-    counts = np.zeros(edges.size + 1, dtype=np.int64)
-    _count_between(x, edges, first, counts)
-    return np.cumsum(counts[:-1])
-
-
-@jit_without_allocation
-def _count_between(x: Array, edges: Array, first: Array, counts: Array) -> None:
-    """Add to ``counts[i]`` how many entries of x are above edge i − 1 and not above edge i."""
-    for t in range(x.size):
-        value = x[t]
-        hundredths = int(100.0 * value)
-        # Away from the multiples of 0.01 no edge is near: no comparison is needed.
-        if 1e-6 < 100.0 * value - hundredths < 1.0 - 1e-6:
-            position = first[hundredths + 1]
-        else:
-            position = first[hundredths]
-            while position < edges.size and edges[position] < value:
-                position += 1
-        counts[position] += 1

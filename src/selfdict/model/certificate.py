@@ -112,7 +112,7 @@ def with_certificate(solution: Solution, device: Device = None) -> Solution:
             terms = sparse_terms(problem, sparse)
         else:
             R = residual(problem.M, solution, problem.D, where)
-            terms = dense_terms(problem, R, where, use_bounds=True)
+            terms = dense_terms(problem, R, where)
         if problem.epsilon is not None:
             return _constrained(solution, problem, terms)
         if problem.is_sparse:
@@ -139,13 +139,11 @@ def _constrained(solution: Solution, problem: Problem, terms: DualTerms) -> Solu
     return replace(solution, objective=price, dual_bound=consistent_bound(bound, price, rounding))
 
 
-def dense_terms(
-    problem: Problem, R: Array, device: Device = None, use_bounds: bool = False
-) -> DualTerms:
+def dense_terms(problem: Problem, R: Array, device: Device = None) -> DualTerms:
     """Return the terms of the dual bound for the residual R (m, n), float64, of a dense problem.
 
-    ``use_bounds`` allows upper bounds for scores that do not matter for the dual bound of model (6)
-    with a quadratic loss (:mod:`selfdict.model.score_bounds`): most rows then need no exact one.
+    For model (6) with a quadratic loss, scores that do not matter for its bound may be upper bounds
+    (:mod:`selfdict.model.score_bounds`): most rows then need no exact one.
     """
     v = None
     if problem.D is not None:
@@ -164,7 +162,7 @@ def dense_terms(
             penalty=penalty,
         )
 
-    if not use_bounds or problem.epsilon is not None or not problem.loss.quadratic:
+    if problem.epsilon is not None or not problem.loss.quadratic:
         return terms(None)
     penalty = problem.penalty
     bounded = terms(penalty.slope)

@@ -33,12 +33,7 @@ FEWEST_ROWS = 4000
 COLUMNS_PER_FEATURE = 16
 # with fewer rows a projection takes less time than their clusters
 FEWEST_ROWS_FOR_CLUSTERS = 20_000
-# leading directions in which distances are taken: the others are mostly noise
-N_COORDINATES = 12
 ROWS_PER_MOMENT = 1024
-# centres are found with every fourth row, or more where there would be few rows per cluster
-LARGEST_STEP = 4
-ROWS_PER_CLUSTER = 8
 
 
 @dataclass(frozen=True)
@@ -59,7 +54,8 @@ class RowClusters:
         """
         d = D.shape[1]
         count = min(d, int(4 * np.sqrt(n_rows or d)))
-        every = min(LARGEST_STEP, max(1, d // (ROWS_PER_CLUSTER * count)))
+        # every fourth row, or more of them where there would be few per cluster
+        every = min(4, max(1, d // (8 * count)))
         some = np.ascontiguousarray(D[:, ::every])
         some_norms = norms[::every]
         directions = _leading_directions(some, some_norms)
@@ -92,7 +88,8 @@ def _leading_directions(D: Array, norms: Array) -> Array:
     with single_threaded_blas():
         total = np.sum(for_slices(moments, d, ROWS_PER_MOMENT), axis=0)
     vectors: Array = np.linalg.eigh(total)[1]
-    return np.ascontiguousarray(vectors[:, ::-1][:, : min(m, N_COORDINATES)])
+    # the directions beyond these are mostly noise
+    return np.ascontiguousarray(vectors[:, ::-1][:, : min(m, 12)])
 
 
 def _coordinates(D: Array, norms: Array, directions: Array) -> Array:

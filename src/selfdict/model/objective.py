@@ -27,10 +27,6 @@ from selfdict.model.dual import DualTerms, dot_error
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution
 
-# with ten thousand columns, a tile of this many rows fits into the second-level cache
-SPARSE_TILE_ROWS = 16
-_FORMED_ENTRIES = 1 << 23  # entries of the residuals formed at a time: 64 MiB
-
 
 class Objective(NamedTuple):
     """The objective of an X as computed, and by how much rounding may have lowered it."""
@@ -202,7 +198,7 @@ class SparseResidual(NamedTuple):
         square_error = 4 * error * magnitudes**2
         # the difference of large sums has hardly a digit left: form the residual itself
         few_digits = np.flatnonzero(square < 1e6 * square_error)
-        at_a_time = max(1, _FORMED_ENTRIES // len(D))
+        at_a_time = max(1, (1 << 23) // len(D))  # 64 MiB
         for start in range(0, few_digits.size, at_a_time):
             columns = few_digits[start : start + at_a_time]
             R = dense_columns(Y, columns).astype(np.float64) - D @ Xt[columns].T
@@ -254,6 +250,8 @@ class SparseResidual(NamedTuple):
             )
             add_positive_sums(tile, sums[start:stop])
 
+        # with ten thousand columns, a tile of so many rows fits into the second-level cache
+        rows_per_tile = 16
         with single_threaded_blas():
-            for_slices(task, len(rows), SPARSE_TILE_ROWS)
+            for_slices(task, len(rows), rows_per_tile)
         return sums

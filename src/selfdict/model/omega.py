@@ -15,9 +15,6 @@ from selfdict.model.solution import Solution
 
 # relative to the limit of an entry: room for solvers of all kinds, and for their rounding
 TOLERANCE = 1e-6
-# limits are rounded down by more than the last digits of double precision
-ROUNDED_DOWN = 1 - 2.0**-50
-ROWS_PER_SLICE = 8
 
 
 def project_omega(
@@ -150,14 +147,17 @@ def clip_to_gates(problem: Problem, support: Array, gates: Array, coef: Array) -
             if problem.D is None:
                 coef[k, row] = gates[k]
 
-    for_slices(task, len(support), ROWS_PER_SLICE)
+    rows_per_slice = 8
+    for_slices(task, len(support), rows_per_slice)
 
 
 def row_limits(problem: Problem, row: int, gate: float) -> Array:
     """Return the most that the entries of a row may be, (n,): w_j t_i/v_i, rounded down."""
     if problem.v[row] == 0:
         return np.zeros(problem.n_points)
-    return np.asarray(ROUNDED_DOWN * (gate / problem.v[row]) * problem.w)
+    # by more than the last digits of double precision
+    rounded_down = 1 - 2.0**-50
+    return np.asarray(rounded_down * (gate / problem.v[row]) * problem.w)
 
 
 def _check_gates(solution: Solution) -> None:

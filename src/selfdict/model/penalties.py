@@ -19,9 +19,6 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.model.dual import best_scaling, rounded_down
 
-BISECTIONS = 60
-LARGEST_SCALING = 1e100
-
 
 class Penalty(ABC):
     """The penalty of d rows at one μ: functions of each gate.
@@ -85,7 +82,7 @@ class Penalty(ABC):
             true bound, so c need not be exact.
         """
         # beyond, all rows are wide open and the function is a parabola, or a line
-        high = LARGEST_SCALING
+        high = 1e100
         if quadratic > 0:
             high = min(high, max(linear, 0.0) / quadratic)
         rows = np.flatnonzero((scores > 0) & (high * scores > self.slope))
@@ -96,7 +93,7 @@ class Penalty(ABC):
         low = 0.0
         # At the left end the derivative is not negative, so that Σ c·score·t is at most c·linear:
         # what rounding does to the conjugate is within the room that the sum is given.
-        for _ in range(BISECTIONS):
+        for _ in range(60):
             c = 0.5 * (low + high)
             if linear - c * quadratic - scores @ penalty.opening(c * scores) >= 0:
                 low = c

@@ -15,8 +15,6 @@ from selfdict.peers.leaves import (
     first_leaf,
 )
 
-LEAVES_PER_THREAD = 2  # that are tried at a time, so that threads wait little for one another
-
 
 @dataclass(frozen=True)
 class Clusters:
@@ -122,7 +120,8 @@ class _Growth:
         # A leaf that is further back in the queue than divisions are missing is hardly needed.
         missing = self.n_clusters - len(self.leaves)
         untried = [entry for entry in self.queue[:missing] if not entry[1]]
-        untried = untried[: LEAVES_PER_THREAD * n_threads()]
+        # two per thread, so that threads wait little for one another
+        untried = untried[: 2 * n_threads()]
         leaves = [self.leaves[node] for _, _, node in untried]
         if len(leaves) == 1:
             leaves[0].divide()  # by all threads together

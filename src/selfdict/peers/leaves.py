@@ -14,7 +14,6 @@ from selfdict.compute.linear_algebra import in_order
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.rank_two import (
     add_deflated,
-    count_below,
     deflate,
     extreme_pair,
     leading_eigenpairs,
@@ -28,17 +27,6 @@ COLUMNS_PER_LEAF_SLICE = 4096  # columns that a thread works on at a time
 _MAX_DOUBLE_ENTRIES = 1 << 22  # a larger M is read in single precision, which is enough
 
 _ENTRIES_PER_BLOCK = 1 << 22  # of the columns that are read in float64 at a time
-# The thresholds δ to choose from, and the window δ ± 0.05 in which the shares x are counted.
-_THRESHOLDS = 0.01 * np.arange(101)
-_WINDOW_START = np.maximum(_THRESHOLDS - 0.05, 0.0)
-_WINDOW_STOP = np.minimum(_THRESHOLDS + 0.05, 1.0)
-# All counts come from one pass that counts x ≤ edge; x < start is x ≤ the next smaller number.
-_BELOW_WINDOW = np.nextafter(_WINDOW_START, -1.0)
-_EDGES = np.unique(np.concatenate([_THRESHOLDS, _WINDOW_STOP, _BELOW_WINDOW]))
-_FIRST_NEAR_EDGE = np.searchsorted(_EDGES, _THRESHOLDS - 1e-9)  # the first edge near each threshold
-_AT_THRESHOLD = np.searchsorted(_EDGES, _THRESHOLDS)
-_AT_WINDOW_STOP = np.searchsorted(_EDGES, _WINDOW_STOP)
-_AT_BELOW_WINDOW = np.searchsorted(_EDGES, _BELOW_WINDOW)
 
 
 class LeafColumns:
@@ -184,15 +172,19 @@ def first_part(columns: LeafColumns, U: Array) -> Array:
 
 def _threshold(x: Array) -> float:
     """Return the threshold δ that balances the two parts and has few x near it."""
-    counts = count_below(x, _EDGES, _FIRST_NEAR_EDGE)
-    below = counts[_AT_THRESHOLD] / x.size
+    thresholds = 0.01 * np.arange(101)
+    # the window δ ± 0.05 in which shares are counted
+    start = np.maximum(thresholds - 0.05, 0.0)
+    stop = np.minimum(thresholds + 0.05, 1.0)
+    ordered = np.sort(x)
+    below = np.searchsorted(ordered, thresholds, side="right") / x.size
     # Thresholds with equal counts are common. The order of operations of the authors' code decides
     # between them.
-    inside = counts[_AT_WINDOW_STOP] - counts[_AT_BELOW_WINDOW]
-    density = inside / x.size / (_WINDOW_STOP - _WINDOW_START)
+    inside = np.searchsorted(ordered, stop, side="right") - np.searchsorted(ordered, start)
+    density = inside / x.size / (stop - start)
     with np.errstate(divide="ignore"):
         cost = -np.log(below * (1 - below)) + np.exp(density)
-    return float(_THRESHOLDS[np.argmin(cost)])
+    return float(thresholds[np.argmin(cost)])
 
 
 @dataclass(eq=False)

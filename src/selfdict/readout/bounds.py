@@ -67,7 +67,7 @@ class DualPoint:
                 objective = sparse_objective(solution, sparse)
             else:
                 self.R = residual(problem.M, solution, problem.D)
-                self.terms = dense_terms(problem, self.R, use_bounds=True)
+                self.terms = dense_terms(problem, self.R)
                 objective = dense_objective(solution, self.R)
         self.reached = objective.from_above
         self.scaling, self.bound = self.terms.best_scaling(problem.penalty)

@@ -7,7 +7,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.abundances.nnls import MANY_ENDMEMBERS, affords_fits
-from selfdict.compute.deadline import Deadline
+from selfdict.compute.deadline import Deadline, in_words
 from selfdict.model.features import Feature, features_of
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, jitter
@@ -18,22 +18,6 @@ from selfdict.reductions.denoising import Denoising, denoised_data
 from selfdict.solvers.base import Solver
 from selfdict.solvers.heuristic import mu_heuristic
 
-_PENALTY_SAMPLE = 1000  # points that the penalty is chosen by if the time is short
-
-# The certified solver takes SECONDS (n / POINTS)^EXPONENT (m / FEATURES) for n points of m features
-# on two cores: fitted to `python -m benchmarks working_set --growth`
-POINTS = 94_249
-FEATURES = 162
-SECONDS = 10.0
-EXPONENT = 1.4
-# more components mean a smaller penalty, which opens more rows: times (r / COMPONENTS)^0.75, from
-# runs with 6, 12, 20 and 40 components on 21,025 points of 200 features
-COMPONENTS = 6
-COMPONENTS_EXPONENT = 0.75
-# part of a time limit that the solver may be predicted to take; the rest is to choose and prove
-LIMIT_SHARE = 0.4
-# what a user waits for without being asked
-MODERATE_SECONDS = 60.0
 # clusters of the paper's FGNSR-500
 N_CLUSTERS = 500
 
@@ -140,7 +124,7 @@ def _affords_penalty(deadline: Deadline, data: Any, rank: int) -> bool:
 def _penalty_of_a_sample(data: Array, rank: int, loss: Loss) -> float:
     """Return the heuristic from evenly spread columns; the weights p are one, up to a jitter."""
     n = data.shape[1]
-    every = max(1, n // max(rank, _PENALTY_SAMPLE))
+    every = max(1, n // max(rank, 1000))
     sample = data[:, ::every]
     # the residual is a sum over all points
     return float(mu_heuristic(sample, rank, loss=loss) * n / sample.shape[1])
@@ -167,9 +151,11 @@ class CandidateChoice:
 
 def predicted_seconds(n_points: int, n_features: int, n_components: int) -> float:
     """Return about how long the certified solver takes with all points as candidates."""
-    seconds = SECONDS * (n_points / POINTS) ** EXPONENT * n_features / FEATURES
-    many = max(1.0, n_components / COMPONENTS)
-    return float(seconds * many**COMPONENTS_EXPONENT)
+    # on two cores: fitted to `python -m benchmarks working_set --growth`
+    seconds = 10.0 * (n_points / 94_249) ** 1.4 * n_features / 162
+    # more components mean a smaller penalty, which opens more rows: from runs with 6, 12, 20 and 40
+    # components on 21,025 points of 200 features
+    return float(seconds * max(1.0, n_components / 6) ** 0.75)
 
 
 def choose_candidates(
@@ -177,26 +163,16 @@ def choose_candidates(
 ) -> CandidateChoice:
     """Take all points if that is predicted to take at most a minute, else representatives."""
     seconds = predicted_seconds(n_points, n_features, n_components)
-    moderate = MODERATE_SECONDS
+    moderate = 60.0
     if max_seconds is not None:
-        moderate = min(moderate, LIMIT_SHARE * max_seconds)
+        # the rest of the time is to choose and prove
+        moderate = min(moderate, 0.4 * max_seconds)
     if seconds <= moderate:
         return CandidateChoice(
-            None, f"All {n_points:,} points are candidates: that takes about {_rounded(seconds)}."
+            None, f"All {n_points:,} points are candidates: that takes about {in_words(seconds)}."
         )
     return CandidateChoice(
         N_CLUSTERS,
         f"{N_CLUSTERS} cluster representatives are the candidates: all {n_points:,} points would "
-        f"take about {_rounded(seconds)}.",
+        f"take about {in_words(seconds)}.",
     )
-
-
-def _rounded(seconds: float) -> str:
-    """Return a duration in words, to one digit."""
-    if seconds < 1:
-        return "a second"
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if seconds < 6000:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.0f} hours"
