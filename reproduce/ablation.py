@@ -112,7 +112,7 @@ def solve(M: Array, r: int, model: Model, clusters: Clusters | None, seed: int) 
 def _selected(solution: Solution, r: int, method: str, scene: Scene, model: Model) -> Array:
     """Return the pixels that a method reads out, judged by the scene as it is."""
     if model.normalise:
-        solution = solution.for_problem(Problem(scene.M, w=solution.weights))
+        solution = solution.for_problem(Problem(scene.M, w=solution.problem.w))
     return select_indices(solution, r, method=method)
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import selfdict
-from selfdict import InputError, Problem, WorkingSet, metrics
+from selfdict import InputError, Problem, WorkingSet, metrics, working_set
 from selfdict.datasets import make_mixtures
 from selfdict.reductions.denoising import denoise
 
@@ -79,6 +79,38 @@ def test_small_entries_of_a_column_are_data():
     data[5] = 1e-300
     selfdict.spa(data, 4)
     assert WorkingSet(tol=1e-6).solve(Problem(data, 0.1)).gap <= 1e-6
+
+
+MIXED = np.array([[0.5, 0.3, 0.2, 0.4, 0.1, 0.6, 0.7], [0.5, 0.7, 0.8, 0.6, 0.9, 0.4, 0.3]])
+
+
+def two_small_columns(small, large, dtype):
+    """Return two pure columns of one size, and mixtures of another."""
+    M = np.zeros((2, 9), dtype)
+    M[0, 0] = M[1, 1] = small
+    M[:, 2:] = large * MIXED
+    return M
+
+
+@pytest.mark.parametrize("small", [2.0**-25, 2.0**-38])
+def test_small_columns_count_as_much_in_single_precision(small):
+    M = two_small_columns(small, 2.0**38, np.float32)
+    mu = 2.0**76 * 1e-2
+    found = working_set(M, mu, tol=1e-6)
+    exact = working_set(M.astype(np.float64), mu, tol=1e-9)
+    assert found.dual_bound <= exact.objective * (1 + 1e-9)
+    assert found.objective == pytest.approx(exact.objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("exponents", [(95, -95), (0, -95)])
+def test_small_columns_count_as_much_in_double_precision(exponents):
+    large, small = (2.0**exponent for exponent in exponents)
+    ordinary = working_set(two_small_columns(2.0**-30, 1.0, np.float64), 1e-2, tol=1e-9)
+    M = two_small_columns(small, large, np.float64)
+    mu = large**2 * 1e-2
+    found = working_set(M, mu, tol=1e-9)
+    assert found.dual_bound / large**2 <= ordinary.objective * (1 + 1e-9)
+    assert found.objective / large**2 == pytest.approx(ordinary.objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

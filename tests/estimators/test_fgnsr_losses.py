@@ -68,7 +68,9 @@ def test_candidates_take_their_own_variances(weights):
     model = FGNSR(4, loss=Weighted(pixel_variance=b), candidates=candidates, random_state=0).fit(
         M.T
     )
-    np.testing.assert_array_equal(model.solution_.loss.pixel_variance, b[model.clusters_.indices])
+    np.testing.assert_array_equal(
+        model.solution_.problem.loss.pixel_variance, b[model.clusters_.indices]
+    )
     assert model.gap_ <= 1e-3
 
 

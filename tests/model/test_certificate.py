@@ -109,15 +109,3 @@ def test_invalid_input():
         certify(Solution.from_matrix(np.eye(3), Problem(np.eye(3))))
     with pytest.raises(TypeError):
         certify(np.eye(3))
-
-
-def test_solution_as_a_sparse_matrix():
-    X = np.zeros((5, 5), dtype=np.float32)
-    X[1] = [0.2, 1.0, 0.0, 0.4, 0.0]
-    X[4] = [0.0, 0.0, 0.3, 0.0, 0.5]
-    solution = Solution.from_matrix(X, Problem(np.eye(5)))
-    found = solution.tosparse()
-    assert found.nnz == 5
-    assert found.dtype == np.float32
-    np.testing.assert_array_equal(found.toarray(), solution.toarray())
-    assert Solution.from_matrix(np.zeros((3, 3)), Problem(np.eye(3))).tosparse().nnz == 0

@@ -136,7 +136,6 @@ def test_solutions_keep_their_problem():
     assert solution.problem.mu == solution.mu != problem.mu
     assert solution.problem.target is None
     assert solution.problem.sample_weight is problem.sample_weight
-    assert solution.weights is problem.w
     again = solution.for_problem(Problem(M, 0.5))
     assert again.mu == 0.5
     assert again.gap == np.inf

@@ -44,7 +44,7 @@ def test_known_variances_reach_the_exact_optimum_with_a_true_certificate(solver,
     again = certify(solution)  # of the loss as it is, not of whitened data
     assert again.objective == pytest.approx(solution.objective, rel=1e-10)
     assert again.gap <= 1e-6
-    np.testing.assert_array_equal(solution.weights, np.abs(M).sum(axis=0))
+    np.testing.assert_array_equal(solution.problem.w, np.abs(M).sum(axis=0))
     np.testing.assert_array_equal(solution.problem.sample_weight, s)
 
 
@@ -94,7 +94,7 @@ def test_fast_gradient_reaches_the_exact_optimum_of_every_loss(name, shape):
     assert solution.status is Status.CONVERGED
     assert solution.objective == pytest.approx(exact, rel=1e-6)
     assert solution.dual_bound <= exact * (1 + 1e-7)
-    assert solution.loss is loss
+    assert solution.problem.loss is loss
     assert solution.history["objective"][0] == pytest.approx(loss.total(M, s))
     assert solution.history["objective"][-1] == pytest.approx(solution.objective)
 

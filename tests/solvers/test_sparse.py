@@ -95,7 +95,7 @@ def test_working_set_is_exact_and_certified(weighted):
     assert solution.gap <= 1e-7
     assert solution.objective == pytest.approx(exact.objective, rel=1e-6)
     again = certify(solution)
-    same = Problem(A, 0.3, w=solution.weights, sample_weight=s)
+    same = Problem(A, 0.3, w=solution.problem.w, sample_weight=s)
     dense = certify(solution.for_problem(same))
     assert again.dual_bound == pytest.approx(dense.dual_bound, rel=1e-9)
     assert again.objective == pytest.approx(dense.objective, rel=1e-9)
@@ -202,6 +202,6 @@ def test_bounds_hold_where_products_cancel(seed):
     M = rng.random((8, 2)) @ rng.dirichlet([0.5, 0.5], 4).T
     s = 10.0 ** rng.uniform(-6, 6, 4)
     exact = certify(working_set(M, 1e-11, sample_weight=s, tol=0))
-    same = Problem(sp.csc_array(M), 1e-11, w=exact.weights, sample_weight=s)
+    same = Problem(sp.csc_array(M), 1e-11, w=exact.problem.w, sample_weight=s)
     sparse = certify(exact.for_problem(same))
     assert sparse.dual_bound <= exact.objective

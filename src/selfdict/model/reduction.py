@@ -35,7 +35,7 @@ class Reduction(ABC):
             raise InputError("the solution does not belong to a reduced problem")
         if type(link.step) is not type(self):
             raise InputError(f"the problem was reduced by {link.step!r}, not by {self!r}")
-        if solution.epsilon is not None:
+        if solution.problem.epsilon is not None:
             # a residual within ε on the reduced data need not be within ε on all of it
             raise UnsupportedError("a solution of model (4), with epsilon, cannot be lifted")
         return link

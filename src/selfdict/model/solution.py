@@ -7,12 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 
 from selfdict._display import line, number, percent, table
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem
 
 
@@ -166,21 +164,6 @@ class Solution:
             return np.nan
         return self.problem.mu
 
-    @property
-    def weights(self) -> Array:
-        """The weights w of Ω, one per column."""
-        return self.problem.w
-
-    @property
-    def loss(self) -> Loss:
-        """What the residual costs; by default ½ of its square."""
-        return self.problem.loss
-
-    @property
-    def epsilon(self) -> float | None:
-        """The bound on the residual in model (4); None for the penalised model (6)."""
-        return self.problem.epsilon
-
     def _facts(self) -> dict[str, str]:
         """What there is to say about the solution in a few words."""
         gap = "not certified"
@@ -282,27 +265,6 @@ class Solution:
         X = np.zeros((self.diagonal.shape[0], self.coef.shape[1]), dtype=self.coef.dtype)
         X[self.support] = self.coef
         return X
-
-    def tosparse(self) -> csr_array:
-        """Return X as a sparse matrix in CSR format, n×n or d×n.
-
-        Most entries of ``coef`` are zero: a point is a mixture of few others. For many points this
-        takes a fraction of the memory, and can be saved with :func:`scipy.sparse.save_npz`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from selfdict import working_set
-        >>> solution = working_set(np.eye(3)[:, [0, 1, 2, 0]], mu=0.1)
-        >>> solution.tosparse().shape
-        (4, 4)
-        """
-        rows = csr_array(self.coef)
-        # the rows of the support, in order, with empty ones between them
-        lengths = np.zeros(self.diagonal.shape[0] + 1, dtype=rows.indptr.dtype)
-        lengths[np.asarray(self.support) + 1] = np.diff(rows.indptr)
-        shape = (self.diagonal.shape[0], self.coef.shape[1])
-        return csr_array((rows.data, rows.indices, np.cumsum(lengths)), shape=shape)
 
 
 def problem_of(solution: Solution) -> Problem:

@@ -93,7 +93,7 @@ def select_from(
         names = ", ".join(map(repr, READERS))
         raise InputError(f"method must be one of 'auto', 'exchange', {names}, got {method!r}")
     is_sparse = issparse(evidence.A)
-    loss = evidence.solution.loss
+    loss = evidence.solution.problem.loss
     if method == "auto":
         method = "exchange"
         if is_sparse:
@@ -112,7 +112,7 @@ def select_from(
 
 def _whitened(evidence: Evidence) -> Evidence:
     """Return data and atoms in units of the noise, for a loss that knows it."""
-    loss = evidence.solution.loss
+    loss = evidence.solution.problem.loss
     M = loss.whiten(evidence.M)
     A = M
     if not evidence.tied:
