@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from selfdict.scene import build_scene, read_scene, write_scene
-from selfdict.scene.blocks import blocks, stored_block
+from selfdict.scene.blocks import blocks, stored_matrix
 from selfdict.scene.fitting import FitBlock
 from selfdict.scene.maps import map_scene
 
@@ -63,7 +63,7 @@ def _timed(call):
 def _read(path: Path) -> None:
     scene = read_scene(path)
     for part in blocks(scene):
-        stored_block(scene, *part)
+        stored_matrix(scene.isel(y=part[0], x=part[1]))
 
 
 def _spectra(r: int):

@@ -5,6 +5,7 @@
 sample of each block together with its extreme pixels.
 """
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from selfdict.datasets import make_scene
 from selfdict.metrics import relative_error
 from selfdict.scene import blocks, matrix, read_scene
 from selfdict.scene.passes import over_blocks
-from selfdict.scene.points import AllPixels, Representatives, Sample, ThinBlock, gather
+from selfdict.scene.points import Thinning, gather, thin_block
 
 REAL = {"samson": 3, "jasper_ridge": 4, "urban_sub4": 6}
 N_BLOCKS, SHARE = 16, 25  # one pixel in 25 is kept, 100 of a block at least
@@ -39,11 +40,11 @@ def compare(name: str, scene: xr.DataArray, r: int) -> None:
     bands, n = np.ones(len(M), dtype=bool), M.shape[1]
     few = max(100, n // SHARE // N_BLOCKS)
     rules = {
-        "all pixels": AllPixels(),
-        "representatives of blocks": Representatives(few),
-        "sample of blocks": Sample(few * N_BLOCKS / n, 3 * r, 0),
+        "all pixels": Thinning(),
+        "representatives of blocks": Thinning(n_clusters=few),
+        "sample of blocks": Thinning(share=few * N_BLOCKS / n, n_extreme=3 * r),
     }
-    task = ThinBlock(bands, tuple(rules.values()))
+    task = partial(thin_block, bands, list(rules.values()))
     whole, blocks.BLOCK_BYTES = blocks.BLOCK_BYTES, scene.nbytes // N_BLOCKS
     words = []
     parts = [found for _, found in over_blocks(scene, task)]

@@ -15,7 +15,7 @@ TESTS = Path(__file__).parent
 # The files that take longest. A file runs on one of several processes as a whole: if these come
 # first, the short ones at the end let all processes finish at about the same time.
 SLOW = [
-    "backends/test_dask.py",
+    "scene/test_dask.py",
     "fuzz/test_fuzz.py",
     "reproduce/test_midpoint_figures.py",
     "docs/test_pages.py",

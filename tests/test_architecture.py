@@ -31,7 +31,6 @@ ORDER = [
     "solvers",
     "reductions",
     "readout",
-    "backends",
     "methods",
     "estimators",
     "files",

@@ -12,7 +12,7 @@ from selfdict._errors import InputError
 from selfdict.datasets import make_scene
 from selfdict.peers import spa
 from selfdict.scene import build_scene, matrix, read_scene, unmix, valid_mask, write_scene
-from selfdict.scene.points import Sample
+from selfdict.scene.points import Thinning
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def expected(truth):
 
 def test_each_block_has_a_sample_of_its_own():
     M = np.random.default_rng(0).random((5, 200))
-    sample = Sample(0.1, 2, seed=3)
+    sample = Thinning(share=0.1, n_extreme=2, seed=3)
     first, again, other = (sample.choose(M, number)[0] for number in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert set(spa(M, 2)) <= set(first) & set(other)

@@ -9,7 +9,7 @@ from selfdict.datasets import make_scene
 from selfdict.model.problem import jitter
 from selfdict.model.solution import Progress
 from selfdict.scene import blocks as blocks_module
-from selfdict.scene import unmix, whole
+from selfdict.scene import choose, unmix
 from selfdict.scene.plan import Plan
 from selfdict.solvers.working_set import working_set
 
@@ -28,8 +28,8 @@ def scene():
 def test_blocks_give_the_optimum_of_all_pixels(monkeypatch):
     solved = []
     penalties = []
-    solve_scene = whole.solve_scene
-    solve_blocks = whole.solve_blocks
+    solve_scene = choose.solve_scene
+    solve_blocks = choose.solve_blocks
 
     def spy_on_penalty(*arguments, **options):
         solution = solve_blocks(*arguments, **options)
@@ -41,7 +41,7 @@ def test_blocks_give_the_optimum_of_all_pixels(monkeypatch):
         solved.append((plan, found))
         return found
 
-    monkeypatch.setattr(whole, "solve_blocks", spy_on_penalty)
+    monkeypatch.setattr(choose, "solve_blocks", spy_on_penalty)
     # the function hides the module of the same name
     monkeypatch.setattr(import_module("selfdict.scene.unmixing"), "solve_scene", spy)
     # single precision cannot hold an X with such a gap
@@ -69,8 +69,8 @@ def test_a_tolerance_of_zero_is_one(monkeypatch, tol, used):
             callback(Progress(1, 1.0, gap, 0.0, mu=1.0, residual=1.0, trace=3.0, n_active=3))
         return solve_blocks(*arguments, tol=max(tol, 0.1), **options)
 
-    solve_blocks = whole.solve_blocks
-    monkeypatch.setattr(whole, "solve_blocks", spy)
+    solve_blocks = choose.solve_blocks
+    monkeypatch.setattr(choose, "solve_blocks", spy)
     shares = []
     unmix(
         scene(),

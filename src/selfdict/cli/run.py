@@ -148,7 +148,7 @@ def _cluster(scheduler: str | None) -> AbstractContextManager[Any]:
     """Return the client of a scheduler as a context manager; without one, None."""
     if scheduler is None:
         return nullcontext()
-    from selfdict.backends.dask_ import connected
+    from selfdict.scene.passes import connected
 
     return connected(scheduler)
 

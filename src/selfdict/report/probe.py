@@ -129,7 +129,7 @@ def _spectra_of_pixels(
     bands = np.isin(band_numbers(scene), result.endmembers["band_number"].values)
     shown = scene.isel(y=slice(None, None, every), x=slice(None, None, every))
     n_rows, n_columns = abundances.shape[1:]
-    M, _ = block_matrix(shown, slice(0, n_rows), slice(0, n_columns), bands)
+    M, _ = block_matrix(shown.isel(y=slice(n_rows), x=slice(n_columns)), bands)
     H = abundances.reshape(len(abundances), -1)
     known = np.flatnonzero(np.isfinite(H).all(axis=0))
     sample = known[:: max(1, known.size // _N_SAMPLE)]

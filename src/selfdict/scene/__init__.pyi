@@ -7,6 +7,7 @@ from selfdict.scene.accessor import SelfdictAccessor as SelfdictAccessor
 from selfdict.scene.advice import advise_rank as advise_rank
 from selfdict.scene.blocks import matrix as matrix
 from selfdict.scene.blocks import valid_mask as valid_mask
+from selfdict.scene.choose import SceneCheck as SceneCheck
 from selfdict.scene.exports import write_dominant as write_dominant
 from selfdict.scene.exports import write_pixels as write_pixels
 from selfdict.scene.files import read_scene as read_scene
@@ -32,4 +33,3 @@ from selfdict.scene.resampling import resample_library as resample_library
 from selfdict.scene.result import Comparison as Comparison
 from selfdict.scene.result import UnmixResult as UnmixResult
 from selfdict.scene.unmixing import unmix as unmix
-from selfdict.scene.whole import SceneCheck as SceneCheck

@@ -7,7 +7,7 @@ import xarray as xr
 
 from selfdict._validation import Array
 from selfdict.files.axes import axis_of_similar_spectra, middle_of
-from selfdict.scene.blocks import FEWEST_BANDS, is_all_zero, is_impossible, stored_block
+from selfdict.scene.blocks import FEWEST_BANDS, is_all_zero, is_impossible, stored_matrix
 from selfdict.scene.metadata import declared_nodata, scaling_of
 from selfdict.scene.passes import Block
 
@@ -101,7 +101,7 @@ def examine_block(block: Block) -> BandStatistics:
     """Return the statistics of the bands of a block."""
     scene = block.scene
     nodata = declared_nodata(scene)
-    raw = stored_block(scene, slice(None), slice(None))
+    raw = stored_matrix(scene)
     inside = np.ones(raw.shape[1], dtype=bool)
     if "valid" in scene.coords:
         inside = scene["valid"].values.ravel().astype(bool)

@@ -12,7 +12,7 @@ from selfdict._validation import Array, largest_size
 from selfdict.compute.threads import n_threads
 from selfdict.files.cube import standard_name
 from selfdict.files.lazy import BLOCK_BYTES
-from selfdict.scene.metadata import scaling_of
+from selfdict.scene.metadata import declared_nodata, scaling_of
 from selfdict.scene.model import as_scene
 
 # From this number of bands on, the same value in all of them is no coincidence.
@@ -76,68 +76,54 @@ def flat_indices(n_columns: int, rows: slice, columns: slice) -> Array:
     return (row_starts[:, None] + np.arange(columns.start, columns.stop)).ravel()
 
 
-def float_dtype(scene: xr.DataArray) -> np.dtype[np.floating]:
-    """Return the dtype of the matrices: float64 for float64, else float32."""
-    return _matrix_dtype(scene.dtype)
-
-
-def _matrix_dtype(stored: np.dtype[Any]) -> np.dtype[np.floating]:
+def float_dtype(stored: np.dtype[Any]) -> np.dtype[np.floating]:
+    """Return the dtype of the matrix of stored values: float64 for float64, else float32."""
     # Stored integers have 16 bits as a rule, and float32 holds 24.
     if stored.kind == "f" and stored.itemsize > 4:
         return np.dtype(np.float64)
     return np.dtype(np.float32)
 
 
-def stored_block(scene: xr.DataArray, rows: slice, columns: slice) -> Array:
-    """Return a block as a matrix of stored values (bands, pixels)."""
+def stored_matrix(part: xr.DataArray) -> Array:
+    """Read a part of a scene as a matrix of stored values (bands, pixels)."""
     scheduler = None
     if n_threads() == 1:
         # This may be a task of a dask cluster, where the default scheduler is the cluster itself:
         # the task would occupy the only thread of the worker while it waits to be read for.
         scheduler = "synchronous"
-    part = scene.isel(y=rows, x=columns)
     if part.chunks is not None:
         part = part.compute(scheduler=scheduler)
-    return np.asarray(part.data).reshape(scene.sizes["band"], -1)
+    return np.asarray(part.data).reshape(part.sizes["band"], -1)
 
 
-def block_matrix(
-    scene: xr.DataArray, rows: slice, columns: slice, bands: Array
-) -> tuple[Array, Array]:
-    """Return a block as a matrix of physical values (bands, pixels), and which pixels hold data."""
-    raw = stored_block(scene, rows, columns)
+def block_matrix(part: xr.DataArray, bands: Array) -> tuple[Array, Array]:
+    """Read the used bands of a part of a scene as a matrix (bands, pixels) of physical values.
+
+    Return it, and which pixels hold data.
+    """
+    raw = stored_matrix(part)
     # Indexing by booleans copies, which is not needed if all bands are used.
     if not bands.all():
         raw = raw[bands]
+    gains, offsets = scaling_of(part)
+    gain = gains[bands]
+    offset = offsets[bands]
+    # Damaged values may overflow or be signalling NaNs.
     with np.errstate(all="ignore"):
-        return _physical_values(scene, raw, rows, columns, bands)
-
-
-def _physical_values(
-    scene: xr.DataArray, raw: Array, rows: slice, columns: slice, bands: Array
-) -> tuple[Array, Array]:
-    """Return stored values (bands, pixels) of a block scaled, and which pixels hold data.
-
-    ``raw`` has the used bands only. Damaged values may overflow or be signalling NaNs: the caller
-    lets NumPy not warn of them.
-    """
-    gain, offset = scaling_of(scene)
-    gain = gain[bands]
-    offset = offset[bands]
-    # The no-data value is one of the stored values: compare before these are scaled.
-    valid = _holds_data(raw, scene.attrs.get("_FillValue"))
-    valid &= ~is_impossible(raw, gain, offset)
-    if "valid" in scene.coords:
-        valid &= scene["valid"].values[rows, columns].ravel().astype(bool)
-    M = raw.astype(float_dtype(scene))
-    # In the dtype of the matrix: a float64 factor must not turn float32 values into float64.
-    if (gain != 1).any():
-        M *= gain.astype(M.dtype)[:, None]
-    if (offset != 0).any():
-        M += offset.astype(M.dtype)[:, None]
-    if (gain != 1).any() or (offset != 0).any():
-        # The product of a large value and a large gain may leave the range of the dtype.
-        valid &= np.isfinite(M).all(axis=0)
+        # The no-data value is one of the stored values: compare before these are scaled.
+        valid = _holds_data(raw, declared_nodata(part))
+        valid &= ~is_impossible(raw, gain, offset)
+        if "valid" in part.coords:
+            valid &= part["valid"].values.ravel().astype(bool)
+        M = raw.astype(float_dtype(raw.dtype))
+        # In the dtype of the matrix: a float64 factor must not turn float32 values into float64.
+        if (gain != 1).any():
+            M *= gain.astype(M.dtype)[:, None]
+        if (offset != 0).any():
+            M += offset.astype(M.dtype)[:, None]
+        if (gain != 1).any() or (offset != 0).any():
+            # The product of a large value and a large gain may leave the range of the dtype.
+            valid &= np.isfinite(M).all(axis=0)
     return M, valid
 
 
@@ -146,9 +132,8 @@ def _holds_data(raw: Array, nodata: float | None) -> Array:
     # All zeros is what sensors and mosaics write outside the image, declared or not.
     if raw.dtype.kind == "f":
         # The extremes tell in two passes without a copy: NaN and infinity are among them.
-        with np.errstate(invalid="ignore"):  # damaged values may be signalling NaNs
-            lowest = raw.min(axis=0)
-            highest = raw.max(axis=0)
+        lowest = raw.min(axis=0)
+        highest = raw.max(axis=0)
         valid = np.asarray(np.isfinite(lowest) & np.isfinite(highest))
         valid &= ~is_all_zero(lowest, highest, raw.dtype)
     else:
@@ -157,7 +142,7 @@ def _holds_data(raw: Array, nodata: float | None) -> Array:
     # must fill the pixel, which is tested above.
     if nodata is not None and nodata != 0:
         # A Python number is compared in the dtype of the array, and may lie outside its range.
-        valid &= (raw != np.asarray(nodata).item()).all(axis=0)
+        valid &= (raw != nodata).all(axis=0)
     return valid
 
 
@@ -168,7 +153,7 @@ def is_all_zero(lowest: Array, highest: Array, stored: np.dtype[Any]) -> Array:
     """
     if stored.kind != "f":
         return np.asarray((lowest == 0) & (highest == 0))
-    least = 1 / largest_size(_matrix_dtype(stored))
+    least = 1 / largest_size(float_dtype(stored))
     return np.asarray((lowest > -least) & (highest < least))
 
 
@@ -176,14 +161,8 @@ def is_impossible(raw: Array, gain: Array, offset: Array) -> Array:
     """Return which pixels hold one value in all bands that is no measurement.
 
     It is negative as a physical value, such as −9999, or as large as fill values are. Software
-    writes such pixels without declaring a no-data value.
-
-    Parameters
-    ----------
-    raw : (n_bands, n_pixels) ndarray
-        Stored values.
-    gain, offset : (n_bands,) ndarray
-        Physical value = stored value · gain + offset.
+    writes such pixels without declaring a no-data value. Physical values are those stored in
+    ``raw`` (n_bands, n_pixels) times gain plus offset (n_bands,).
     """
     found = np.zeros(raw.shape[1], dtype=bool)
     if len(raw) < FEWEST_BANDS:
@@ -278,9 +257,9 @@ def valid_mask(
     scene = with_mask(as_scene(scene), mask)
     bands = used_bands(scene, drop_bad_bands)
     valid = np.empty(scene.shape[1:], dtype=bool)
-    for part in blocks(scene):
-        _, holds_data = block_matrix(scene, *part, bands)
-        valid[part] = holds_data.reshape(valid[part].shape)
+    for rows, columns in blocks(scene):
+        part = scene.isel(y=rows, x=columns)
+        valid[rows, columns] = block_matrix(part, bands)[1].reshape(part.shape[1:])
     return map_of(scene, valid, "valid")
 
 
@@ -321,10 +300,10 @@ def matrix(
     bands = used_bands(scene, drop_bad_bands)
     parts = []
     indices = []
-    for part in blocks(scene):
-        M, valid = block_matrix(scene, *part, bands)
+    for rows, columns in blocks(scene):
+        M, valid = block_matrix(scene.isel(y=rows, x=columns), bands)
         parts.append(M[:, valid])
-        indices.append(flat_indices(scene.sizes["x"], *part)[valid])
+        indices.append(flat_indices(scene.sizes["x"], rows, columns)[valid])
     # Blocks may lie side by side: bring their pixels into the order of the scene.
     order = np.argsort(np.concatenate(indices))
     M = np.concatenate(parts, axis=1)[:, order]

@@ -150,7 +150,7 @@ class FitBlock:
 
     def __call__(self, block: Block) -> "FittedBlock":
         """Fit the pixels of the block; write the maps if there is a folder for them."""
-        M, flags = block_matrix(block.scene, slice(None), slice(None), self.bands)
+        M, flags = block_matrix(block.scene, self.bands)
         valid = flags.reshape(block.scene.shape[1:])
         maps = self.empty_maps(valid.shape, np.nan)
         maps["valid"] = valid

@@ -1,18 +1,28 @@
 """Passes over a scene block by block: in this process, or on the workers of a dask cluster."""
 
+import itertools
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import xarray as xr
 
+from selfdict._errors import InputError
+from selfdict._optional import optional
 from selfdict._validation import Array
+from selfdict.compute.threads import thread_limit
 from selfdict.scene.blocks import blocks, flat_indices, in_row_chunks
 
 Answer = TypeVar("Answer")
 _BLOCKS_PER_GROUP = 256  # blocks whose dask tasks are separated from all others in one step
+# tasks submitted for each thread of the cluster: one runs, the others wait there
+_TASKS_PER_THREAD = 3
+# the number of threads is looked up again each time that this many answers have come
+_ANSWERS_PER_CHECK = 32
 
 
 @dataclass(frozen=True)
@@ -37,26 +47,9 @@ def over_blocks(
     client: Any = None,
     report: Callable[[float], Any] | None = None,
 ) -> Iterator[tuple[tuple[slice, slice], Answer]]:
-    """Yield the rows and columns of each block with the answer of ``task``, in order.
-
-    Parameters
-    ----------
-    scene : xarray.DataArray (band, y, x)
-    task : callable
-        Takes a :class:`Block`; with a ``client`` it is pickled.
-    client : distributed.Client, optional
-        Where the tasks run; by default in this process, one after the other.
-    report : callable, optional
-        Called with the share done.
-    """
+    """Yield the rows and columns of each block with ``task(block)``, and report the share done."""
     parts = blocks(scene)
-    if client is None:
-        answers: Iterator[Answer] = map(task, _read_ahead(_cut(scene, parts)))
-    else:
-        # Imported here, since dask.distributed is optional.
-        from selfdict.backends.dask_ import map_blocks
-
-        answers = map_blocks(client, task, _cut_to_pickle(in_row_chunks(scene), parts))
+    answers = run_on_blocks(scene, task, range(len(parts)), None, client)
     for number, (part, answer) in enumerate(zip(parts, answers), start=1):
         yield part, answer
         if report is not None:
@@ -65,36 +58,29 @@ def over_blocks(
 
 def run_on_blocks(
     scene: xr.DataArray,
-    task: Callable[[Block, Any], Answer],
+    task: Callable[..., Answer],
     numbers: Iterable[int],
-    parts: Iterable[Any],
-    client: Any = None,
+    further: Iterable[Any] | None,
+    client: Any,
 ) -> Iterator[Answer]:
-    """Yield ``task(block, part)`` of some blocks, each with a part of its own, in order.
+    """Yield ``task(block)``, or ``task(block, part)`` with the parts ``further``, in order.
 
-    Parameters
-    ----------
-    scene : xarray.DataArray (band, y, x)
-    task : callable
-        With a ``client`` it is sent to each worker once, whatever its size.
-    numbers : iterable of int
-        The blocks, increasing, counted from 0 over the scene.
-    parts : iterable
-        What belongs to each of these blocks; with a ``client`` it is pickled.
-    client : distributed.Client, optional
-        Where the tasks run; by default in this process, one after the other.
+    ``numbers`` are the blocks, increasing, counted from 0 over the scene. With a ``client`` they
+    run on its workers, else in this process, one after the other.
     """
     wanted = set(numbers)
     if client is None:
-        chosen = (block for block in _cut(scene, blocks(scene)) if block.number in wanted)
-        for block, part in zip(_read_ahead(chosen), parts):
-            yield task(block, part)
-        return
-    from selfdict.backends.dask_ import map_blocks
-
-    cut = _cut_to_pickle(in_row_chunks(scene), blocks(scene))
-    chosen = (block for block in cut if block.number in wanted)
-    yield from map_blocks(client, task, zip(chosen, parts), share_task=True)
+        cut = _cut(scene, blocks(scene))
+        chosen = _read_ahead(block for block in cut if block.number in wanted)
+    else:
+        cut = _cut_to_pickle(in_row_chunks(scene), blocks(scene))
+        chosen = (block for block in cut if block.number in wanted)
+    items: Iterator[tuple[Any, ...]] = zip(chosen)
+    if further is not None:
+        items = zip(chosen, further)
+    if client is None:
+        return itertools.starmap(task, items)
+    return map_blocks(client, task, items)
 
 
 def _cut(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> Iterator[Block]:
@@ -103,7 +89,7 @@ def _cut(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> Iterator[Bloc
         yield Block(number, rows, columns, width, scene.isel(y=rows, x=columns))
 
 
-def _read_ahead(cut: Iterator[Block]) -> Iterator[Block]:
+def _read_ahead(cut: Iterable[Block]) -> Iterator[Block]:
     """Yield blocks whose values are in memory; the next one is read while one is used."""
     with ThreadPoolExecutor(1) as reader:
         coming: deque[Future[Block]] = deque()
@@ -145,3 +131,75 @@ def _own_tasks(scene: xr.DataArray) -> xr.DataArray:
 
     (data,) = dask.optimize(scene.data)
     return scene.copy(data=data)
+
+
+@contextmanager
+def connected(scheduler: str) -> Iterator[Any]:
+    """Yield a ``distributed.Client`` of a scheduler, given by its address ``tcp://host:8786``."""
+    distributed = optional("distributed")
+    try:
+        client = distributed.Client(scheduler, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:  # TimeoutError is an OSError
+        reason = type(error).__name__
+        if str(error):
+            reason = str(error).splitlines()[0]
+        raise InputError(f"no dask scheduler answers at {scheduler!r}: {reason}") from error
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def map_blocks(
+    client: Any, task: Callable[..., Answer], items: Iterable[tuple[Any, ...]]
+) -> Iterator[Answer]:
+    """Run ``task(*item)`` for every item in the cluster and yield the answers in order.
+
+    Only a few tasks per thread are submitted at any time, so neither the scheduler nor this process
+    ever holds all items or all answers. The order of the answers, and with it the rounding of sums
+    over them, depends on nothing else. If a worker dies, its task runs again on another one: a task
+    must give the same answer, and write the same files, if it runs twice. As long as the workers
+    stay the same, the same one is asked first for the items of the same number: it may have kept
+    something of them. The task is sent to each worker once; items and answers should be small.
+    """
+    remaining = enumerate(items)
+    submitted: deque[Any] = deque()
+    # As the answer of a task it is copied from worker to worker, and made again if it is lost with
+    # one. The scheduler holds its bytes.
+    dask = optional("dask")
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "10GB"}):
+        shared = client.submit(pickle.loads, pickle.dumps(task), pure=False)
+    try:
+        for count in itertools.count():
+            if count % _ANSWERS_PER_CHECK == 0:  # clusters grow and shrink
+                threads = client.nthreads()
+                limit = max(2, _TASKS_PER_THREAD * sum(threads.values()))
+                preferences = _preferences(threads)
+            for _, (number, item) in zip(range(limit - len(submitted)), remaining):
+                preference = preferences[number % len(preferences)]
+                # pure=False: dask must not take an equal task for one that it has answered before.
+                submitted.append(client.submit(_run, shared, item, pure=False, **preference))
+            if not submitted:
+                return
+            # Removed only after its answer was used: until then it is cancelled on an error.
+            yield submitted[0].result()
+            submitted.popleft()
+    finally:
+        client.cancel(list(submitted))
+
+
+def _preferences(threads: dict[str, int]) -> list[dict[str, Any]]:
+    """Return what tells dask to ask a worker first, of each as often as it has threads."""
+    preferences: list[dict[str, Any]] = []
+    for address in sorted(threads):
+        # another worker may take the item if this one has too much to do
+        first = {"workers": [address], "allow_other_workers": True}
+        preferences += threads[address] * [first]
+    # a cluster without workers waits for the first one
+    return preferences or [{}]
+
+
+def _run(task: Callable[..., Answer], item: tuple[Any, ...]) -> Answer:
+    """Run a task on one thread: the cluster runs as many tasks at a time as it has cores."""
+    with thread_limit(1):
+        return task(*item)

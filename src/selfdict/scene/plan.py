@@ -12,7 +12,7 @@ from selfdict._validation import Array, as_rank
 from selfdict.compute.deadline import Deadline
 from selfdict.compute.device import physical_memory
 from selfdict.reductions.recipe import N_CLUSTERS, CandidateChoice, choose_candidates
-from selfdict.scene.blocks import blocks, float_dtype, stored_block, used_bands, with_mask
+from selfdict.scene.blocks import blocks, float_dtype, stored_matrix, used_bands, with_mask
 from selfdict.scene.identification import check_names
 from selfdict.scene.inspection import Preflight, examine
 from selfdict.scene.metadata import notes_of
@@ -160,8 +160,8 @@ def held_in_memory(scene: xr.DataArray, client: Any = None) -> xr.DataArray:
         return scene
     values = np.empty(scene.shape, scene.dtype)
     for rows, columns in blocks(scene):
-        block = stored_block(scene, rows, columns)
-        values[:, rows, columns] = block.reshape(values[:, rows, columns].shape)
+        part = scene.isel(y=rows, x=columns)
+        values[:, rows, columns] = stored_matrix(part).reshape(part.shape)
     held = scene.copy(data=values)
     # The same blocks as without loading: what a block is thinned to depends on its pixels.
     held.encoding = scene.encoding | {
@@ -176,7 +176,7 @@ def is_solved_in_blocks(plan: Plan, client: Any) -> bool:
         return False
     if plan.library is not None or not plan.options.has_squared_loss:
         return False
-    n_bytes = plan.n_pixels * int(plan.bands.sum()) * float_dtype(plan.scene).itemsize
+    n_bytes = plan.n_pixels * int(plan.bands.sum()) * float_dtype(plan.scene.dtype).itemsize
     if client is not None:
         return n_bytes > _MAX_CLIENT_BYTES
     return _MEMORY_FACTOR * n_bytes > physical_memory()

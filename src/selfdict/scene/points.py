@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,73 +33,53 @@ class Points:
 
 
 @dataclass(frozen=True)
-class AllPixels:
-    """Keep every valid pixel of a block."""
+class Thinning:
+    """Which pixels of each block are kept; by default all.
 
-    def choose(self, M: Array, number: int) -> tuple[Any, Array]:
-        """Return which columns of M (m, n) to keep, and how many columns each stands for."""
-        return slice(None), np.ones(M.shape[1], dtype=np.intp)
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Keep a random share of each block, and always its extreme pixels, found by SPA.
-
-    Pure pixels are extreme and few: a random share alone would miss them.
+    The representatives of ``n_clusters`` H2NMF clusters, or a random share and the extreme pixels
+    that SPA finds. Pure pixels are extreme and few: a random share alone would miss them.
     """
 
-    share: float
-    n_extreme: int
-    seed: int
+    n_clusters: int | None = None
+    share: float = 1.0
+    n_extreme: int = 0
+    seed: int = 0
 
     def choose(self, M: Array, number: int) -> tuple[Any, Array]:
-        """Return which columns of M (m, n) to keep; none stands for others."""
+        """Return which columns of M (m, n) to keep, and how many columns each stands for.
+
+        ``number`` is that of the block.
+        """
+        n = M.shape[1]
+        if self.n_clusters is not None:
+            clusters = h2nmf(M, min(self.n_clusters, n))
+            # In the order of the scene, as all points are.
+            order = np.argsort(clusters.indices)
+            return clusters.indices[order], clusters.sizes[order]
+        if self.share == 1:
+            return slice(None), np.ones(n, dtype=np.intp)
         # Seeded by the number of the block, so that the sample does not depend on the process or
         # the order in which blocks are read.
         generator = np.random.default_rng([self.seed, number])
-        kept = sample_columns(M, int(self.share * M.shape[1]), self.n_extreme, generator)
+        kept = sample_columns(M, int(self.share * n), self.n_extreme, generator)
         return kept, np.ones(kept.size, dtype=np.intp)
 
 
-@dataclass(frozen=True)
-class Representatives:
-    """Keep the representatives of each block's H2NMF clusters, with the sizes of the clusters."""
-
-    n_clusters: int
-
-    def choose(self, M: Array, number: int) -> tuple[Any, Array]:
-        """Return which columns of M (m, n) to keep, and how many columns each stands for."""
-        clusters = h2nmf(M, min(self.n_clusters, M.shape[1]))
-        # In the order of the scene, as all points are.
-        order = np.argsort(clusters.indices)
-        return clusters.indices[order], clusters.sizes[order]
-
-
-Thinning = AllPixels | Sample | Representatives
-
-
-@dataclass(frozen=True)
-class ThinBlock:
-    """The task that keeps some pixels of a block, by each of several rules."""
-
-    bands: Array
-    rules: tuple[Thinning, ...]
-
-    def __call__(self, block: Block) -> list[Points]:
-        """Read the block once and return the points of each rule."""
-        M, valid = block_matrix(block.scene, slice(None), slice(None), self.bands)
-        pixels = block.pixels
-        if not valid.all():
-            M = M[:, valid]
-            pixels = pixels[valid]
-        if not pixels.size:
-            # Neither SPA nor H2NMF takes a matrix without columns.
-            return [Points(M, pixels, pixels) for _ in self.rules]
-        found = []
-        for rule in self.rules:
-            kept, sizes = rule.choose(M, block.number)
-            found.append(Points(np.asfortranarray(M[:, kept]), pixels[kept], sizes))
-        return found
+def thin_block(bands: Array, rules: Sequence[Thinning], block: Block) -> list[Points]:
+    """Read a block once and return the points of each rule."""
+    M, valid = block_matrix(block.scene, bands)
+    pixels = block.pixels
+    if not valid.all():
+        M = M[:, valid]
+        pixels = pixels[valid]
+    if not pixels.size:
+        # Neither SPA nor H2NMF takes a matrix without columns.
+        return [Points(M, pixels, pixels) for _ in rules]
+    found = []
+    for rule in rules:
+        kept, sizes = rule.choose(M, block.number)
+        found.append(Points(np.asfortranarray(M[:, kept]), pixels[kept], sizes))
+    return found
 
 
 def read_points(plans: Sequence[Plan], client: Any, report: Callable[[float], Any]) -> list[Points]:
@@ -109,7 +90,7 @@ def read_points(plans: Sequence[Plan], client: Any, report: Callable[[float], An
     rules = [_rule(plan, client) for plan in plans]
     distinct = tuple(dict.fromkeys(rules))
     parts: list[list[Points]] = [[] for _ in distinct]
-    task = ThinBlock(plans[0].bands, distinct)
+    task = partial(thin_block, plans[0].bands, distinct)
     for _, found in over_blocks(plans[0].scene, task, client, report):
         for part, points in zip(parts, found):
             part.append(points)
@@ -135,18 +116,19 @@ def _rule(plan: Plan, client: Any) -> Thinning:
         max_pixels = min(plan.n_pixels, SAMPLE_SIZE)
     elif max_pixels is None and plan.takes_all:
         # All pixels are the candidates: as the user said, or because it takes little time.
-        return AllPixels()
+        return Thinning()
     if max_pixels is None:
-        max_pixels = max(1, _MAX_FIT_BYTES // (n_bands * float_dtype(plan.scene).itemsize))
+        max_pixels = max(1, _MAX_FIT_BYTES // (n_bands * float_dtype(plan.scene.dtype).itemsize))
     if plan.n_pixels <= max_pixels:
-        return AllPixels()
+        return Thinning()
     # Representatives stand for clusters by their size, which only the squared loss can weigh.
     if plan.candidates is not None and plan.options.has_squared_loss:
         per_block = max(1, max_pixels // len(blocks(plan.scene)))
-        return Representatives(min(plan.candidates, per_block))
+        return Thinning(n_clusters=min(plan.candidates, per_block))
     # SPA finds at most as many extreme pixels as there are bands.
     n_extreme = min(_EXTREMES_PER_ENDMEMBER * plan.r, n_bands)
-    return Sample(max_pixels / plan.n_pixels, n_extreme, plan.sample_seed)
+    share = max_pixels / plan.n_pixels
+    return Thinning(share=share, n_extreme=n_extreme, seed=plan.sample_seed)
 
 
 def with_pixels(points: Points, others: Points) -> Points:

@@ -14,12 +14,12 @@ from selfdict.model.solution import Solution
 from selfdict.readout import RankAdvice
 from selfdict.readout.groups import reasons
 from selfdict.readout.proof import Proof
+from selfdict.scene.choose import SceneCheck
 from selfdict.scene.fit import Fit, Patch
 from selfdict.scene.fitting import NegativeValues
 from selfdict.scene.identification import Identification
 from selfdict.scene.inspection import Preflight
 from selfdict.scene.metadata import without_notes
-from selfdict.scene.whole import SceneCheck
 
 _WHAT_ABUNDANCES_ARE = {
     "shares": "shares: fractions of each pixel's area",

@@ -15,7 +15,7 @@ from selfdict._validation import Array
 from selfdict.compute.deadline import Announcer
 from selfdict.files.grid import to_map
 from selfdict.readout.rank import advise
-from selfdict.scene.choose import Choice, choose, choose_others
+from selfdict.scene.choose import IN_BLOCKS, Choice, choose, choose_others, solve_scene
 from selfdict.scene.fit import Fit, unexplained_patches
 from selfdict.scene.identification import identify
 from selfdict.scene.inspection import Preflight
@@ -26,7 +26,6 @@ from selfdict.scene.options import UnmixOptions
 from selfdict.scene.plan import Plan, held_in_memory, is_solved_in_blocks
 from selfdict.scene.points import read_points, with_pixels
 from selfdict.scene.result import Comparison, UnmixResult
-from selfdict.scene.whole import IN_BLOCKS, solve_scene
 
 # The steps as ``verbose`` names them.
 STEPS = {

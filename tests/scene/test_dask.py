@@ -13,14 +13,13 @@ from click.testing import CliRunner
 from distributed import Client, LocalCluster
 from distributed.protocol.pickle import dumps as distributed_dumps
 
-from selfdict.backends.dask_ import map_blocks
 from selfdict.cli.app import app
 from selfdict.columns.block_columns import _first_sums, _Pass
 from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, matrix, read_scene, unmix, write_scene
 from selfdict.scene.blocks import in_row_chunks
-from selfdict.scene.passes import _cut_to_pickle, blocks
-from selfdict.scene.whole import SceneBlocks
+from selfdict.scene.choose import SceneBlocks
+from selfdict.scene.passes import _cut_to_pickle, blocks, map_blocks
 
 SHAPE = (60, 40)
 OPTIONS = {"candidates": 60, "max_pixels": 500, "random_state": 0}
@@ -174,15 +173,11 @@ def where(number):
 
 
 def test_items_return_to_their_workers(client):
-    first = list(map_blocks(client, where, range(30)))
-    second = list(map_blocks(client, where, range(30)))
+    first = list(map_blocks(client, where, zip(range(30))))
+    second = list(map_blocks(client, where, zip(range(30))))
     same = sum(one == other for one, other in zip(first, second, strict=True))
     assert len(set(first)) == 2
     assert same >= 20  # 15 by chance
-
-
-def test_a_shared_task_gets_the_elements_of_an_item(client):
-    assert list(map_blocks(client, pow, [(2, 3), (3, 2)], share_task=True)) == [8, 9]
 
 
 def test_items_are_taken_as_results_arrive(client):
@@ -191,9 +186,9 @@ def test_items_are_taken_as_results_arrive(client):
     def items():
         for k in range(50):
             taken.append(k)
-            yield k
+            yield k, 1
 
-    for done, answer in enumerate(map_blocks(client, abs, items())):
+    for done, answer in enumerate(map_blocks(client, pow, items())):
         assert answer == done
         assert len(taken) <= done + 6  # two threads, three tasks each
     assert done == 49

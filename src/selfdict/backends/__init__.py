@@ -1,1 +1,0 @@
-"""The same algorithms on clusters; each backend needs its own extra."""
