@@ -12,8 +12,8 @@ import numpy as np
 
 from selfdict.scene import build_scene, read_scene, write_scene
 from selfdict.scene.blocks import blocks, stored_matrix
-from selfdict.scene.fitting import FitBlock
-from selfdict.scene.maps import map_scene
+from selfdict.scene.maps import FitBlock
+from selfdict.scene.passes import over_blocks
 
 N_BANDS = 162
 N_COLUMNS = 1000
@@ -39,9 +39,7 @@ def run(quick: bool = False) -> None:
                     method,
                     with_uncertainty=with_uncertainty,
                 )
-                _, seconds = _timed(
-                    lambda task=task: map_scene(read_scene(path), task, None, None, _nothing)
-                )
+                _, seconds = _timed(lambda task=task: _fit(path, task))
                 rate = n_bytes / 1e6 / seconds
                 print(
                     f"maps: r = {r}, {method}, standard errors {with_uncertainty}: "
@@ -50,8 +48,9 @@ def run(quick: bool = False) -> None:
                 )
 
 
-def _nothing(share: float) -> None:
-    pass
+def _fit(path, task):
+    for _ in over_blocks(read_scene(path), task):
+        pass
 
 
 def _timed(call):

@@ -9,9 +9,8 @@ from scipy import ndimage
 from selfdict._display import percent
 from selfdict._validation import Array
 from selfdict.abundances import column_residuals, nnls
-from selfdict.scene.fitting import outlier_limit
 from selfdict.scene.inspection import Preflight
-from selfdict.scene.maps import Maps
+from selfdict.scene.maps import Maps, outlier_limit
 
 _MUCH = 0.1  # a relative error that is no small one
 _LEAST_RESIDUAL = 1e-4  # beside a typical pixel: less is rounding
@@ -49,7 +48,7 @@ class Fit:
         if look is not None:
             noise = look.noise_error
             faults = tuple(finding.sentence for finding in look.findings if finding.is_fault)
-        return cls(maps.totals.relative_error, noise, n_materials, faults)
+        return cls(maps.relative_error, noise, n_materials, faults)
 
     @property
     def is_poor(self) -> bool:
@@ -145,8 +144,7 @@ def unexplained_patches(maps: Maps, U: Array) -> tuple[Patch, ...]:
         spectrum = outliers.M[:, own[is_large]].mean(axis=1)
         after = _squared_errors(np.column_stack([U, spectrum]), outliers.M)
         gain = float(np.maximum(before - after, 0.0).sum())
-        squared_error = max(maps.totals.squared_error - gain, 0.0)
-        error = float(np.sqrt(squared_error / maps.totals.squared_norm))
+        error = maps.totals.relative(max(maps.totals.squared_error - gain, 0.0))
         found.append(replace(patch, spectrum=spectrum, error=error))
     return tuple(found)
 

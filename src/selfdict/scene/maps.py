@@ -1,4 +1,4 @@
-"""The last pass over a scene: every pixel mapped, in memory or written to zarr stores."""
+"""The last pass over a scene: every pixel fitted by the endmembers, and mapped."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,25 +10,235 @@ import xarray as xr
 
 from selfdict._errors import warn_caller
 from selfdict._validation import Array
-from selfdict.abundances import (
-    nnls,
-    shares,
-)
+from selfdict.abundances import Illumination, Variability, fcls, nnls, shares, standard_errors
 from selfdict.abundances.nnls import MANY_ENDMEMBERS, predicted_seconds
+from selfdict.abundances.shares import as_shares, unit_columns
 from selfdict.compute.deadline import in_words
-from selfdict.scene.blocks import blocks, map_of
+from selfdict.compute.threads import for_slices, single_threaded_blas
+from selfdict.kernels.columns import squared_norms
+from selfdict.scene.blocks import block_matrix, blocks, map_of
 from selfdict.scene.choose import Choice
 from selfdict.scene.files import as_bands, read_scene
-from selfdict.scene.fitting import VALUES, FitBlock, Outliers, Totals
-from selfdict.scene.passes import over_blocks
+from selfdict.scene.passes import Block, over_blocks
 from selfdict.scene.plan import Plan
-from selfdict.scene.points import Points
+from selfdict.scene.points import Points, gather
 from selfdict.scene.staging import staged
 
+# A residual stands out if it is above the median by so many median deviations.
+_DEVIATIONS = 6
+_MOST_OUTLIERS = 512  # of a block whose spectra are kept
+_COLUMNS = 1024  # pixels whose residuals are formed at a time: they stay in cache
 _LONG = 60.0  # seconds of mapping that are announced
-_LATE = 5.0  # seconds of mapping after a time limit that are announced
-# maps with one layer per endmember
-_OF_ENDMEMBERS = ("abundances", "uncertainty")
+# The maps by the names that a result has for them, and the name of the values in each.
+_VALUES = {
+    "abundances": "abundance",
+    "uncertainty": "uncertainty",
+    "brightness": "brightness",
+    "residual": "residual",
+    "valid": "valid",
+}
+_OF_ENDMEMBERS = ("abundances", "uncertainty")  # one layer for each
+
+
+@dataclass(frozen=True)
+class NegativeValues:
+    """How many values of the used pixels and bands are below zero; they are used as they are.
+
+    Attributes
+    ----------
+    count, n_values : int
+        Number of negative values, and of all values.
+    lowest : float
+        The lowest of them; 0 if there is none.
+    """
+
+    count: int
+    n_values: int
+    lowest: float
+
+    @property
+    def share(self) -> float:
+        """The part of all values that is negative."""
+        if self.n_values == 0:
+            return 0.0
+        return self.count / self.n_values
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What is summed over all pixels."""
+
+    squared_other_errors: Array  # ‖M − U H‖² of other sets of spectra U with the best H ≥ 0
+    peaks: Array  # (r, 2), the highest abundance of each endmember, and the position of its pixel
+    n_valid: int = 0  # pixels with data
+    squared_norm: float = 0.0  # ‖M‖²
+    squared_error: float = 0.0  # ‖M − U H‖²
+    n_values: int = 0  # of these pixels in the used bands
+    n_negative: int = 0
+    lowest: float = np.inf
+
+    def __add__(self, other: "Totals") -> "Totals":
+        """Return the totals of two sets of pixels together."""
+        return Totals(
+            squared_other_errors=self.squared_other_errors + other.squared_other_errors,
+            peaks=np.where(other.peaks[:, :1] > self.peaks[:, :1], other.peaks, self.peaks),
+            n_valid=self.n_valid + other.n_valid,
+            squared_norm=self.squared_norm + other.squared_norm,
+            squared_error=self.squared_error + other.squared_error,
+            n_values=self.n_values + other.n_values,
+            n_negative=self.n_negative + other.n_negative,
+            lowest=min(self.lowest, other.lowest),
+        )
+
+    @property
+    def negative(self) -> NegativeValues:
+        """The values below zero."""
+        return NegativeValues(self.n_negative, self.n_values, min(self.lowest, 0.0))
+
+    def relative(self, squared_error: float) -> float:
+        """Return an error relative to ‖M‖_F."""
+        if self.squared_norm == 0:
+            return 0.0
+        return float(np.sqrt(squared_error / self.squared_norm))
+
+
+@dataclass(frozen=True)
+class FittedBlock:
+    """What :class:`FitBlock` returns for a block."""
+
+    maps: dict[str, Array]  # those that are not written to a folder
+    outliers: Points
+    totals: Totals
+
+
+@dataclass(frozen=True)
+class FitBlock:
+    """The task that fits the pixels of a block by the endmembers."""
+
+    bands: Array  # the used ones, booleans
+    U: Array  # (m, r), the endmembers
+    method: str  # "shares", "unit", "nnls" or "fcls"
+    illumination: Illumination | None = None  # for shares
+    others: tuple[Array, ...] = ()  # (m, k) each, spectra whose errors are measured as well
+    with_uncertainty: bool = False
+    variability: Variability | None = None  # how the pixels of each material differ
+    folder: Path | None = None  # with the stores that each block is written to
+
+    def __call__(self, block: Block) -> FittedBlock:
+        """Fit the pixels of the block; write the maps if there is a folder for them."""
+        M, valid = block_matrix(block.scene, self.bands)
+        maps = self.empty_maps(block.scene.shape[1:])
+        maps["valid"][:] = valid.reshape(maps["valid"].shape)
+        pixels = block.pixels
+        # Indexing by booleans copies, which is not needed if all pixels hold data.
+        if not valid.all():
+            M = M[:, valid]
+            pixels = pixels[valid]
+        totals = self.no_totals()
+        found = np.zeros(0, dtype=np.intp)
+        if pixels.size:
+            totals = self._fit(M, pixels, maps)
+            errors = maps["errors"][maps["valid"]]
+            found = np.flatnonzero(errors > outlier_limit(errors))
+            # evenly, so that there are some of every place
+            found = found[:: 1 + found.size // _MOST_OUTLIERS]
+        if self.folder is not None:
+            _write_block(self.folder, block, maps)
+            maps = {"errors": maps["errors"]}
+        outliers = Points(M[:, found], pixels[found], np.ones(found.size, dtype=np.intp))
+        return FittedBlock(maps, outliers, totals)
+
+    def no_totals(self) -> Totals:
+        """Return the totals of no pixels."""
+        # Below every abundance, so that a block without valid pixels sets no peak.
+        peaks = np.full((self.U.shape[1], 2), -1.0)
+        return Totals(np.zeros(len(self.others)), peaks)
+
+    def empty_maps(self, shape: tuple[int, ...]) -> dict[str, Array]:
+        """Return the maps of pixels (y, x) before any is fitted."""
+        r = self.U.shape[1]
+        dtype = self.U.dtype
+        maps = {
+            "abundances": np.full((r, *shape), np.nan, dtype),
+            "residual": np.full(shape, np.nan, dtype),
+            "valid": np.zeros(shape, dtype=bool),
+            "errors": np.full(shape, np.nan, dtype),  # ‖m − U h‖, which no result has
+        }
+        if self.with_uncertainty:
+            maps["uncertainty"] = np.full((r, *shape), np.nan, dtype)
+        if self.illumination is not None:
+            maps["brightness"] = np.full(shape, np.nan, dtype)
+        return maps
+
+    def _fit(self, M: Array, pixels: Array, maps: dict[str, Array]) -> Totals:
+        """Fit pixels M (m, n) and fill the maps."""
+        n_negative = int(np.count_nonzero(M < 0))
+        lowest = float(M.min())
+        other_errors = [_squared_residuals(U, M, nnls(U, M)).sum() for U in self.others]
+        H, U = self._coefficients(M)
+        norms = squared_norms(M)
+        errors = _squared_residuals(U, M, H)
+        valid = maps["valid"]
+        if self.with_uncertainty:
+            maps["uncertainty"][:, valid] = self._standard_errors(U, H, np.sqrt(errors))
+        if self.illumination is not None:
+            maps["brightness"][valid] = H.sum(axis=0)
+        if self.method in ("shares", "unit"):
+            H = as_shares(H)
+        maps["abundances"][:, valid] = H
+        maps["errors"][valid] = np.sqrt(errors)
+        # A pixel of zeros is fitted exactly by no endmember at all.
+        maps["residual"][valid] = np.sqrt(errors / np.where(norms > 0, norms, 1.0))
+        return Totals(
+            squared_other_errors=np.array(other_errors),
+            peaks=np.stack([H.max(axis=1), pixels[H.argmax(axis=1)]], axis=1),
+            n_valid=M.shape[1],
+            squared_norm=float(norms.sum()),
+            squared_error=float(errors.sum()),
+            n_values=M.size,
+            n_negative=n_negative,
+            lowest=lowest,
+        )
+
+    def _coefficients(self, M: Array) -> tuple[Array, Array]:
+        """Return coefficients, and the spectra that they are relative to."""
+        if self.illumination is not None:
+            return self.illumination.coefficients(M), self.illumination.spectra
+        if self.method == "nnls":
+            return nnls(self.U, M), self.U
+        if self.method == "fcls":
+            return fcls(self.U, M), self.U
+        U = unit_columns(self.U)
+        return nnls(U, M), U
+
+    def _standard_errors(self, U: Array, H: Array, residuals: Array) -> Array:
+        kind = self.method
+        if kind == "unit":
+            kind = "shares"
+        light = {}
+        if self.illumination is not None:
+            light["stiffness"] = self.illumination.stiffness
+            light["spread"] = self.illumination.spread
+        return standard_errors(U, H, residuals, kind=kind, variability=self.variability, **light)
+
+
+def outlier_limit(errors: Array) -> float:
+    """Return the residual from which on one stands out."""
+    typical = np.median(errors)
+    return float(typical + _DEVIATIONS * np.median(np.abs(errors - typical)))
+
+
+def _squared_residuals(U: Array, M: Array, H: Array) -> Array:
+    """Return ‖m − U h‖² of every pixel, in the precision of M and summed in float64."""
+    squares = np.empty(M.shape[1])
+
+    def task(start: int, stop: int) -> None:
+        columns = slice(start, stop)
+        squares[columns] = squared_norms(M[:, columns] - U @ H[:, columns])
+
+    with single_threaded_blas():
+        for_slices(task, len(squares), _COLUMNS)
+    return squares
 
 
 @dataclass(frozen=True)
@@ -37,10 +247,15 @@ class Maps:
 
     layers: dict[str, Any]  # DataArrays by the names of a result's fields
     errors: Array  # (y, x), ‖m − U h‖ of each pixel; NaN without data
-    outliers: Outliers
+    outliers: Points  # pixels with large residuals, some of each block
     totals: Totals
-    pixel_error: float | None  # of the pure pixels with nonnegative coefficients; None: as mapped
+    pixel_error: float | None  # of the pure pixels with nonnegative coefficients
     other_errors: list[float]  # the same of the methods to compare with
+
+    @property
+    def relative_error(self) -> float:
+        """‖M − U H‖_F / ‖M‖_F."""
+        return self.totals.relative(self.totals.squared_error)
 
     @property
     def peaks(self) -> Array:
@@ -48,63 +263,56 @@ class Maps:
         return self.totals.peaks[:, 1].astype(np.intp)
 
 
-def fit_task(plan: Plan, choice: Choice, others: Sequence[Choice] = ()) -> FitBlock:
-    """Return the task that fits the pixels of a block by the chosen endmembers.
+def map_scene(
+    plan: Plan,
+    choice: Choice,
+    others: Sequence[Choice],
+    client: Any,
+    report: Callable[[float], Any],
+) -> Maps:
+    """Fit all pixels by the chosen endmembers in one pass.
 
-    The errors of the pure pixels are measured, too, those of the choice itself first: with
-    nonnegative coefficients they can be compared between methods.
+    With a folder the process that has fitted a block writes it there, and the maps returned read it
+    lazily. The folder appears when all blocks are written. The errors of the pure pixels, and of
+    those of other methods, are measured with nonnegative coefficients, to be compared.
     """
-    names = None
-    if plan.library is not None:
-        names = plan.library["name"].values[choice.chosen]
-    spectra = [each.pixel_spectra for each in others if each.pixel_spectra is not None]
     pixels = choice.pixel_spectra
-    # Else the error of the maps is that of the pure pixels already.
+    spectra = [each.pixel_spectra for each in others if each.pixel_spectra is not None]
     is_free = plan.options.abundances in ("nnls", "unit")
+    # Else the error of the maps is that of the pure pixels already.
     measures_pixels = pixels is not None and not (is_free and np.array_equal(choice.U, pixels))
     if pixels is not None and measures_pixels:
         spectra = [pixels, *spectra]
-    return FitBlock(
+    task = FitBlock(
         plan.bands,
         choice.U,
         plan.options.abundances,
         illumination=choice.illumination,
         others=tuple(spectra),
-        measures_pixels=measures_pixels,
         with_uncertainty=plan.uncertainty,
         variability=choice.variability,
-        names=names,
     )
-
-
-def map_scene(
-    scene: xr.DataArray,
-    task: FitBlock,
-    folder: Path | None,
-    client: Any,
-    report: Callable[[float], Any],
-) -> Maps:
-    """Fit all pixels in one pass.
-
-    With a ``folder`` the process that has fitted a block writes it there, and the maps returned
-    read it lazily. The folder appears when all blocks are written.
-    """
-    errors = np.empty(scene.shape[1:], dtype=task.U.dtype)
+    scene = plan.scene
+    folder = plan.options.folder
     if folder is None:
-        maps = task.empty_maps(scene.shape[1:], np.nan)
-        totals, outliers = _fit_blocks(scene, task, client, report, errors, maps)
+        maps = task.empty_maps(scene.shape[1:])
+        totals, outliers = _fit_blocks(scene, task, client, report, maps)
     else:
+        maps = {"errors": np.empty(scene.shape[1:], dtype=choice.U.dtype)}
         with staged(folder) as hidden:
             hidden.mkdir()
-            _create_stores(scene, task, hidden)
+            _create_stores(plan, choice, task, hidden)
             writing = replace(task, folder=hidden)
-            totals, outliers = _fit_blocks(scene, writing, client, report, errors, None)
-        maps = _stored_maps(folder)
-    other_errors = totals.other_errors
+            totals, outliers = _fit_blocks(scene, writing, client, report, maps)
+        maps |= _stored_maps(folder)
+    errors = maps.pop("errors")
+    layers = {name: _described(plan, choice, name, values) for name, values in maps.items()}
+    other_errors = [totals.relative(error) for error in totals.squared_other_errors]
     pixel_error = None
-    if task.measures_pixels:
+    if measures_pixels:
         pixel_error = other_errors.pop(0)
-    layers = {name: _described(scene, task, name, values) for name, values in maps.items()}
+    elif pixels is not None:
+        pixel_error = totals.relative(totals.squared_error)
     return Maps(layers, errors, outliers, totals, pixel_error, other_errors)
 
 
@@ -113,36 +321,31 @@ def _fit_blocks(
     task: FitBlock,
     client: Any,
     report: Callable[[float], Any],
-    errors: Array,
-    maps: dict[str, Array] | None,
-) -> tuple[Totals, Outliers]:
-    """Fit all blocks and return totals and outliers; copy what is mapped into the arrays."""
+    maps: dict[str, Array],
+) -> tuple[Totals, Points]:
+    """Fit all blocks, copy what is returned into the maps, and return totals and outliers."""
     totals = task.no_totals()
-    found = []
+    outliers = []
     for (rows, columns), fitted in over_blocks(scene, task, client, report):
         totals = totals + fitted.totals
-        errors[rows, columns] = fitted.errors
-        found.append(fitted.outliers)
-        if maps is None or fitted.maps is None:
-            continue
+        outliers.append(fitted.outliers)
         for name, values in fitted.maps.items():
             maps[name][..., rows, columns] = values
-    pixels = np.concatenate([each.pixels for each in found])
-    M = np.concatenate([each.M for each in found], axis=1)
-    return totals, Outliers(pixels, M)
+    return totals, gather(outliers)
 
 
-def _described(scene: xr.DataArray, task: FitBlock, name: str, values: Array) -> xr.DataArray:
-    """Return a map with its coordinates, and the names of the endmembers if given."""
+def _described(plan: Plan, choice: Choice, name: str, values: Array) -> xr.DataArray:
+    """Return a map with its coordinates, and the names of the endmembers if they have any."""
     if name not in _OF_ENDMEMBERS:
-        return map_of(scene, values, VALUES[name])
-    layer = map_of(scene, values, VALUES[name], endmember=np.arange(1, len(values) + 1))
-    if task.names is None:
+        return map_of(plan.scene, values, _VALUES[name])
+    numbers = np.arange(1, len(values) + 1)
+    layer = map_of(plan.scene, values, _VALUES[name], endmember=numbers)
+    if plan.library is None:
         return layer
-    return layer.assign_coords(name=("endmember", task.names))
+    return layer.assign_coords(name=("endmember", plan.library["name"].values[choice.chosen]))
 
 
-def _create_stores(scene: xr.DataArray, task: FitBlock, folder: Path) -> None:
+def _create_stores(plan: Plan, choice: Choice, task: FitBlock, folder: Path) -> None:
     """Write the stores without their values.
 
     Each block is one chunk, that is one file, so that no two blocks write to the same file.
@@ -152,26 +355,38 @@ def _create_stores(scene: xr.DataArray, task: FitBlock, folder: Path) -> None:
 
     from selfdict.scene.write import create_zarr
 
-    rows, columns = blocks(scene)[0]
-    for name, values in task.empty_maps((1, 1), np.nan).items():
-        if name == "valid":
+    rows, columns = blocks(plan.scene)[0]
+    for name, values in task.empty_maps((1, 1)).items():
+        if name in ("valid", "errors"):
             continue
         # Never computed: only its shape, dtype and chunks are written.
         leading = values.shape[:-2]
         placeholder = dask.array.full(
-            (*leading, *scene.shape[1:]),
+            (*leading, *plan.scene.shape[1:]),
             np.nan,
             dtype=values.dtype,
             chunks=(*leading, rows.stop, columns.stop),
         )
-        layer = _described(scene, task, name, placeholder)
+        layer = _described(plan, choice, name, placeholder)
         create_zarr(as_bands(layer), folder / f"{name}.zarr")
+
+
+def _write_block(folder: Path, block: Block, maps: dict[str, Array]) -> None:
+    from selfdict.scene.write import write_zarr_block
+
+    for name, values in maps.items():
+        if name in ("valid", "errors"):
+            continue
+        # Stores have bands.
+        bands = values.reshape(-1, *values.shape[-2:])
+        store = folder / f"{name}.zarr"
+        write_zarr_block(store, _VALUES[name], block.rows, block.columns, bands)
 
 
 def _stored_maps(folder: Path) -> dict[str, Any]:
     """Return the maps in the stores of a folder, which are read on use."""
     maps: dict[str, Any] = {}
-    for name in VALUES:
+    for name in _VALUES:
         store = folder / f"{name}.zarr"
         if store.exists():
             maps[name] = read_scene(store).data
@@ -185,24 +400,19 @@ def _stored_maps(folder: Path) -> dict[str, Any]:
 def fit_in_time(plan: Plan, choice: Choice, points: Points, client: Any) -> Plan:
     """Return the plan without standard errors if the time limit does not suffice for them.
 
-    Maps that end after the limit, and without a limit maps of many endmembers that take long, are
-    announced.
+    Maps of many endmembers that take long are announced.
     """
-    deadline = plan.deadline
     # Maps of fewer endmembers take long for the number of pixels alone, which a user expects.
     has_many = plan.r >= MANY_ENDMEMBERS
-    if deadline.left is None:
-        if has_many and client is None:
-            _announce_if_long(plan, _seconds_of_mapping(plan, choice, points))
-        return plan
-    is_late = has_many and deadline.passed  # even a prediction with standard errors takes long
-    if plan.uncertainty and not is_late:
-        is_late = not deadline.affords(_seconds_of_mapping(plan, choice, points))
-    if plan.uncertainty and is_late:
-        deadline.skip("standard errors of the abundances were not mapped")
-        plan = replace(plan, uncertainty=False)
-    if is_late and client is None:
-        _announce_if_late(plan, _seconds_of_mapping(plan, choice, points))
+    if plan.uncertainty and plan.deadline.left is not None:
+        is_late = has_many and plan.deadline.passed  # even a prediction takes long
+        if is_late or not plan.deadline.affords(_seconds_of_mapping(plan, choice, points)):
+            plan.deadline.skip("standard errors of the abundances were not mapped")
+            plan = replace(plan, uncertainty=False)
+    if has_many and client is None:
+        seconds = _seconds_of_mapping(plan, choice, points)
+        if seconds > _LONG:
+            warn_caller(f"mapping {plan.r} endmembers takes about {in_words(seconds)} here")
     return plan
 
 
@@ -222,22 +432,3 @@ def _seconds_of_mapping(plan: Plan, choice: Choice, points: Points) -> float:
     seconds = predicted_seconds(work, points.M)
     # The points may be a sample of the pixels.
     return seconds * plan.n_pixels / len(points)
-
-
-def _announce_if_long(plan: Plan, seconds: float) -> None:
-    if seconds <= _LONG:
-        return
-    advice = ""
-    if plan.uncertainty:
-        advice = "; without their standard errors (uncertainty=False) it is quicker"
-    warn_caller(f"mapping {plan.r} endmembers takes about {in_words(seconds)} here{advice}")
-
-
-def _announce_if_late(plan: Plan, seconds: float) -> None:
-    left = plan.deadline.left or 0.0
-    if seconds <= left + _LATE:
-        return
-    warn_caller(
-        f"mapping {plan.r} endmembers takes about {in_words(seconds)} here, which the time "
-        "limit does not cover: every pixel is mapped"
-    )

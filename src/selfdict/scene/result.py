@@ -16,9 +16,9 @@ from selfdict.readout.groups import reasons
 from selfdict.readout.proof import Proof
 from selfdict.scene.choose import SceneCheck
 from selfdict.scene.fit import Fit, Patch
-from selfdict.scene.fitting import NegativeValues
 from selfdict.scene.identification import Identification
 from selfdict.scene.inspection import Preflight
+from selfdict.scene.maps import NegativeValues
 from selfdict.scene.metadata import without_notes
 
 _WHAT_ABUNDANCES_ARE = {

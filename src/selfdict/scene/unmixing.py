@@ -19,7 +19,7 @@ from selfdict.scene.choose import IN_BLOCKS, Choice, choose, choose_others, solv
 from selfdict.scene.fit import Fit, unexplained_patches
 from selfdict.scene.identification import identify
 from selfdict.scene.inspection import Preflight
-from selfdict.scene.maps import Maps, fit_in_time, fit_task, map_scene
+from selfdict.scene.maps import Maps, fit_in_time, map_scene
 from selfdict.scene.metadata import band_numbers, crs_of, transform_of
 from selfdict.scene.model import scene_of
 from selfdict.scene.options import UnmixOptions
@@ -151,8 +151,8 @@ def unmix_scene(
         # Up to 128 MiB, which the last pass does not need; a solution keeps its own data.
         del points, others_points
 
-        task = fit_task(plan, choice, [other for _, other in compared])
-        maps = map_scene(plan.scene, task, options.folder, client, partial(report, "abundances"))
+        chosen_by_others = [other for _, other in compared]
+        maps = map_scene(plan, choice, chosen_by_others, client, partial(report, "abundances"))
         times.end("abundances")
     endmembers = _endmembers(plan, choice, maps)
     notes = [*plan.notes, *failures, *_notes_on_groups(choice, plan.scene)]
@@ -167,8 +167,8 @@ def unmix_scene(
         scene=plan.scene,
         **_places(choice, maps, plan.scene),
         **maps.layers,
-        relative_error=maps.totals.relative_error,
-        pixel_error=_pixel_error(plan, maps),
+        relative_error=maps.relative_error,
+        pixel_error=maps.pixel_error,
         negative=maps.totals.negative,
         solution=choice.solution,
         check=bound,
@@ -272,12 +272,6 @@ def _places(choice: Choice, maps: Maps, scene: xr.DataArray) -> dict[str, Any]:
         "solution_pixels": solution_pixels,
         "groups": groups,
     }
-
-
-def _pixel_error(plan: Plan, maps: Maps) -> float | None:
-    if plan.library is None and maps.pixel_error is None:
-        return maps.totals.relative_error
-    return maps.pixel_error
 
 
 def _atoms(plan: Plan, choice: Choice) -> Array | None:
