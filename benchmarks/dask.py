@@ -21,7 +21,7 @@ from distributed.diagnostics import MemorySampler
 from benchmarks.scene_memory import watch
 from selfdict.datasets import make_scene
 from selfdict.scene import build_scene, read_scene, unmix
-from selfdict.scene.write import create_zarr, write_zarr_block
+from selfdict.scene.write import write_zarr, write_zarr_block
 
 N_BANDS, RANK, COLUMNS = 100, 6, 2000
 TILE = (250, 400)  # the chunks of the store: 20 MB
@@ -59,9 +59,8 @@ def write_scene(path: Path, n_pixels: int) -> Path:
     ).astype(np.float32)
     rows = -(-n_pixels // COLUMNS // TILE[0]) * TILE[0]
     template = dask.array.zeros((N_BANDS, rows, COLUMNS), dtype=np.uint16, chunks=(N_BANDS, *TILE))
-    create_zarr(
-        build_scene(template, wavelength=truth.scene.wavelength.values, scale_factor=1e-4), path
-    )
+    scene = build_scene(template, wavelength=truth.scene.wavelength.values, scale_factor=1e-4)
+    write_zarr(scene, path, compute=False)
     for number, (top, left) in enumerate(np.ndindex(rows // TILE[0], COLUMNS // TILE[1])):
         rng = np.random.default_rng(number)
         values = tile[:, :: rng.choice([-1, 1]), :: rng.choice([-1, 1])] * np.float32(

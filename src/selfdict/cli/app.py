@@ -50,8 +50,8 @@ def demo(
     from selfdict.cli.outputs import output_folder
     from selfdict.cli.run import Run, unmix_into
     from selfdict.cli.summary import print_run
-    from selfdict.scene.files import write_scene
     from selfdict.scene.options import UnmixOptions
+    from selfdict.scene.write import write_scene
 
     with output_folder(output, force=force) as folder, ProgressLine(quiet or json) as line:
         scene, r, title = demo_scene(real)
@@ -326,9 +326,9 @@ def info(json: bool, **reading: Any) -> None:
 @options.quiet
 def convert(output: Path, format: str | None, force: bool, quiet: bool, **reading: Any) -> None:
     """Write a scene in another format; the name of the output says which."""
-    from selfdict.scene.files import files_of, write_scene
     from selfdict.scene.metadata import notes_of
     from selfdict.scene.staging import check_free
+    from selfdict.scene.write import files_of, write_scene
 
     source = Source(**reading)
     scene = source.read()

@@ -99,7 +99,7 @@ def unmix_into(
 ) -> dict[str, Any]:
     """Unmix a scene, write all outputs into ``folder``, and return the contents of ``run.json``."""
     from selfdict.report.page import write_report
-    from selfdict.scene.files import write_spectra
+    from selfdict.scene.exports import write_spectra
 
     # Before the work, since not every format has room for every grid.
     format = map_format(run.format, run.source, scene)

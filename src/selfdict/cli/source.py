@@ -48,7 +48,7 @@ class Source:
         """Return the scene; with ``at_once`` the values of a small file are loaded."""
         self.prepare()
         from selfdict.files.errors import SceneError
-        from selfdict.scene.files import read_scene
+        from selfdict.scene.read import read_scene
 
         options: dict[str, Any] = {}
         if self.bands is not None:

@@ -24,7 +24,7 @@ from selfdict.report.maps import map_pictures, n_bytes_of, residual_rows
 from selfdict.report.pictures import Maps
 from selfdict.report.probe import Pixels
 from selfdict.report.tables import comparison_rows, match_rows, material_rows, patch_rows
-from selfdict.scene.staging import staged
+from selfdict.scene.staging import written
 
 # For annotations only: the page itself needs no xarray.
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def write_report(
     """
     path = Path(path)
     page = render_report(result, scene, title=title, parameters=parameters, command=command)
-    with staged(path, overwrite=overwrite) as temporary:
+    with written(path, overwrite=overwrite) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
 

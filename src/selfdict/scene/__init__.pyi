@@ -10,9 +10,7 @@ from selfdict.scene.blocks import valid_mask as valid_mask
 from selfdict.scene.choose import SceneCheck as SceneCheck
 from selfdict.scene.exports import write_dominant as write_dominant
 from selfdict.scene.exports import write_pixels as write_pixels
-from selfdict.scene.files import read_scene as read_scene
-from selfdict.scene.files import write_scene as write_scene
-from selfdict.scene.files import write_spectra as write_spectra
+from selfdict.scene.exports import write_spectra as write_spectra
 from selfdict.scene.fit import Fit as Fit
 from selfdict.scene.fit import Patch as Patch
 from selfdict.scene.identification import Identification as Identification
@@ -27,9 +25,11 @@ from selfdict.scene.metadata import transform_of as transform_of
 from selfdict.scene.model import as_scene as as_scene
 from selfdict.scene.model import build_scene as build_scene
 from selfdict.scene.options import UnmixOptions as UnmixOptions
+from selfdict.scene.read import read_scene as read_scene
 from selfdict.scene.resampling import ResampledLibrary as ResampledLibrary
 from selfdict.scene.resampling import match_wavelengths as match_wavelengths
 from selfdict.scene.resampling import resample_library as resample_library
 from selfdict.scene.result import Comparison as Comparison
 from selfdict.scene.result import UnmixResult as UnmixResult
 from selfdict.scene.unmixing import unmix as unmix
+from selfdict.scene.write import write_scene as write_scene

@@ -60,6 +60,6 @@ class SelfdictAccessor:
 
     def write(self, path: str | PathLike[str], format: str | None = None, **options: Any) -> Path:
         """See :func:`selfdict.scene.write_scene`."""
-        from selfdict.scene.files import write_scene
+        from selfdict.scene.write import write_scene
 
         return write_scene(self._scene, path, format, **options)

@@ -1,9 +1,9 @@
-"""Results for other software: dominant materials as a GeoTIFF, pure pixels as GeoJSON."""
+"""Results for other software: spectra, dominant materials as a GeoTIFF, pixels as GeoJSON."""
 
+import csv
 import json
-import warnings
-import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,14 @@ import numpy as np
 import xarray as xr
 
 from selfdict._colours import class_colours
-from selfdict._display import plain
+from selfdict._display import csv_cell, plain
 from selfdict._validation import Array
-from selfdict.files.errors import SceneError
 from selfdict.files.grid import to_map
-from selfdict.scene.blocks import row_blocks
-from selfdict.scene.metadata import crs_of, transform_of
+from selfdict.scene.metadata import band_numbers, crs_of, transform_of
 from selfdict.scene.result import UnmixResult
-from selfdict.scene.staging import staged
+from selfdict.scene.staging import written
+from selfdict.scene.write import labels_of, write_raster
+from selfdict.scene.write_envi import write_envi_library
 
 _NO_DATA = "no data"  # name of class 0
 _DIGITS = 7  # of a degree: about 1 cm
@@ -69,19 +69,26 @@ def write_dominant(
     >>> int(read_scene(path).max())
     3
     """
-    from rasterio.errors import RasterioError
-
     path = Path(path)
     names = [_NO_DATA, *(plain(label) for label in result.labels)]
     colours = [(0, 0, 0), *class_colours(len(result.labels))]
+    dtype = "uint8"
+    if len(names) > 256:
+        dtype = "uint16"
+
+    def classes_of(rows: slice) -> Array:
+        return dominant_materials(result.abundances.isel(y=rows).values)[None].astype(dtype)
+
+    def describe(file: Any) -> None:
+        file.write_colormap(1, {k: (*colour, 255) for k, colour in enumerate(colours)})
+        file.set_band_description(1, "dominant material")
+        file.update_tags(1, **{f"CLASS_{k}": name for k, name in enumerate(names)})
+
     class_file = path.with_name(path.name + ".aux.xml")
-    with staged(path, class_file, overwrite=overwrite) as temporary:
-        try:
-            _write_raster(result.abundances, temporary, names, colours)
-            sidecar = temporary.with_name(class_file.name)
-            sidecar.write_bytes(_class_table(names, colours))
-        except (OSError, RasterioError) as error:
-            raise SceneError(path, f"cannot be written: {error}") from error
+    profile = {"count": 1, "dtype": dtype, "nodata": 0, "photometric": "palette"}
+    with written(path, class_file, overwrite=overwrite) as temporary:
+        write_raster(temporary, result.abundances, profile, classes_of, describe)
+        temporary.with_name(class_file.name).write_bytes(_class_table(names, colours))
     return path
 
 
@@ -98,61 +105,6 @@ def dominant_materials(abundances: Array) -> Array:
     # Below every abundance: a pixel without data has no largest one.
     known = np.nan_to_num(abundances, nan=-1.0)
     return np.where(known.max(axis=0) > 0, known.argmax(axis=0) + 1, 0)
-
-
-def _write_raster(
-    abundances: xr.DataArray,
-    path: Path,
-    names: Sequence[str],
-    colours: Sequence[tuple[int, int, int]],
-) -> None:
-    import rasterio
-    from rasterio.errors import NotGeoreferencedWarning
-
-    n_rows = abundances.sizes["y"]
-    n_columns = abundances.sizes["x"]
-    dtype = "uint8"
-    if len(names) > 256:
-        dtype = "uint16"
-    profile = {
-        "driver": "GTiff",
-        "count": 1,
-        "height": n_rows,
-        "width": n_columns,
-        "dtype": dtype,
-        "crs": crs_of(abundances),
-        "transform": transform_of(abundances),
-        "nodata": 0,
-        "compress": "deflate",
-        "photometric": "palette",
-    }
-    checksum = 0
-    found = 0
-    # Within an Env, GDAL does not print its errors.
-    with warnings.catch_warnings(), rasterio.Env():
-        warnings.simplefilter("ignore", NotGeoreferencedWarning)
-        with rasterio.open(path, "w", **profile) as file:
-            file.write_colormap(1, {k: (*colour, 255) for k, colour in enumerate(colours)})
-            file.set_band_description(1, "dominant material")
-            file.update_tags(1, **{f"CLASS_{k}": name for k, name in enumerate(names)})
-            # Maps may be larger than memory.
-            for rows in row_blocks(abundances):
-                classes = dominant_materials(abundances.isel(y=rows).values).astype(dtype)
-                checksum = zlib.crc32(classes.tobytes(), checksum)
-                file.write(classes, 1, window=_window(rows, n_columns))
-        # GDAL writes most of the file on closing, and does not report a failure.
-        with rasterio.open(path, driver="GTiff") as file:
-            for rows in row_blocks(abundances):
-                written = file.read(1, window=_window(rows, n_columns))
-                found = zlib.crc32(written.tobytes(), found)
-    if found != checksum:
-        raise OSError("not all of it could be written; the disk may be full")
-
-
-def _window(rows: slice, n_columns: int) -> Any:
-    from rasterio.windows import Window
-
-    return Window(0, rows.start, n_columns, rows.stop - rows.start)
 
 
 def _class_table(names: Sequence[str], colours: Sequence[tuple[int, int, int]]) -> bytes:
@@ -212,18 +164,10 @@ def write_pixels(
     'Point'
     """
     path = Path(path)
-    with staged(path, overwrite=overwrite) as temporary:
-        try:
-            with temporary.open("w", encoding="utf-8") as file:
-                file.write('{"type": "FeatureCollection", "features": [\n')
-                for k, feature in enumerate(_features(result)):
-                    # JSON has no comma after the last element.
-                    if k > 0:
-                        file.write(",\n")
-                    json.dump(feature, file, ensure_ascii=False)
-                file.write("\n]}\n")
-        except OSError as error:
-            raise SceneError(path, f"cannot be written: {error}") from error
+    with written(path, overwrite=overwrite) as temporary:
+        features = ",\n".join(json.dumps(each, ensure_ascii=False) for each in _features(result))
+        text = f'{{"type": "FeatureCollection", "features": [\n{features}\n]}}\n'
+        temporary.write_text(text, encoding="utf-8")
     return path
 
 
@@ -285,3 +229,98 @@ def _lon_lat(scene: xr.DataArray, pixels: Array) -> Array:
         latitude = scene["lat"].values[rows, columns]
         return np.stack([longitude, latitude], axis=1).astype(np.float64)
     return np.full((len(pixels), 2), np.nan)
+
+
+def write_spectra(
+    spectra: xr.DataArray,
+    path: str | PathLike[str],
+    *,
+    spread: xr.DataArray | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write spectra (endmember, band) as a table, or as an ENVI spectral library.
+
+    A table has one row per band and one column per spectrum, separated by commas. A name that a
+    spreadsheet would take for a formula, such as ``=1+1``, gets an apostrophe in front.
+
+    Parameters
+    ----------
+    spectra : xarray.DataArray (endmember, band)
+        Such as ``UnmixResult.endmembers``; a coordinate ``name (endmember)`` names the spectra.
+    path : str or path-like
+        The file. With the suffix ``.sli`` or ``.hdr`` it is an ENVI spectral library, with its
+        header beside it.
+    spread : xarray.DataArray (endmember, band), optional
+        Such as ``UnmixResult.spread``; columns with ``_spread`` at the end of their names.
+        :func:`read_library` leaves these columns out, and a spectral library has none.
+    overwrite : bool
+        Replace an existing file.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Examples
+    --------
+    >>> import tempfile, xarray as xr
+    >>> from selfdict.scene import write_spectra
+    >>> spectra = xr.DataArray([[0.1, 0.2]], dims=("endmember", "band"))
+    >>> spectra = spectra.assign_coords(wavelength=("band", [450.0, 550.0]))
+    >>> print(write_spectra(spectra, tempfile.mkdtemp() + "/e.csv").read_text())
+    band,wavelength_nm,endmember_1
+    1,450.0,0.1
+    2,550.0,0.2
+    <BLANKLINE>
+    """
+    path = Path(path)
+    spectra = spectra.transpose("endmember", "band")
+    files = [path]
+    is_envi = path.suffix.lower() in (".sli", ".hdr")
+    if is_envi:
+        files += [path.with_suffix(".sli"), path.with_suffix(".hdr")]
+    with written(*files, overwrite=overwrite) as temporary:
+        if is_envi:
+            write_envi_library(spectra, _column_titles(spectra), temporary)
+        else:
+            _write_table(_columns(spectra, spread), temporary)
+    return path
+
+
+def _columns(spectra: xr.DataArray, spread: xr.DataArray | None) -> dict[str, Iterable[Any]]:
+    """Return the columns of a table of spectra by their titles."""
+    columns: dict[str, Iterable[Any]] = {"band": band_numbers(spectra).tolist()}
+    if "band_name" in spectra.coords:
+        columns["band_name"] = map(csv_cell, spectra["band_name"].values)
+    for key in ("wavelength", "fwhm"):
+        if key in spectra.coords:
+            columns[f"{key}_nm"] = spectra[key].values.tolist()
+    names = _column_titles(spectra)
+    columns |= dict(zip(names, spectra.values))
+    if spread is not None:
+        spread_names = [f"{name}_spread" for name in names]
+        columns |= dict(zip(spread_names, spread.transpose("endmember", "band").values))
+    return columns
+
+
+def _write_table(columns: dict[str, Iterable[Any]], path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(map(csv_cell, columns))
+        writer.writerows(zip(*columns.values()))
+
+
+def _column_titles(spectra: xr.DataArray) -> list[str]:
+    """Return one title per spectrum, all different."""
+    labels = labels_of(spectra, "endmember")
+    if "name" not in spectra.coords:
+        return [f"endmember_{label}" for label in labels]
+    names = [plain(name) for name in spectra["name"].values]
+    occurrences = Counter(names)
+    titles = []
+    for name, label in zip(names, labels):
+        # Libraries hold several spectra of one name, and a table has one column per title.
+        if occurrences[name] > 1:
+            titles.append(f"{name} ({label})")
+        else:
+            titles.append(name)
+    return titles

@@ -18,11 +18,12 @@ from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.scene.blocks import block_matrix, blocks, map_of
 from selfdict.scene.choose import Choice
-from selfdict.scene.files import as_bands, read_scene
 from selfdict.scene.passes import Block, over_blocks
 from selfdict.scene.plan import Plan
 from selfdict.scene.points import Points, gather
+from selfdict.scene.read import read_scene
 from selfdict.scene.staging import staged
+from selfdict.scene.write import as_bands, write_zarr, write_zarr_block
 
 # A residual stands out if it is above the median by so many median deviations.
 _DEVIATIONS = 6
@@ -350,10 +351,8 @@ def _create_stores(plan: Plan, choice: Choice, task: FitBlock, folder: Path) -> 
 
     Each block is one chunk, that is one file, so that no two blocks write to the same file.
     """
-    # Imported here, since both are slow to import and most calls write no maps.
+    # Imported here, since it is slow to import and most calls write no maps.
     import dask.array
-
-    from selfdict.scene.write import create_zarr
 
     rows, columns = blocks(plan.scene)[0]
     for name, values in task.empty_maps((1, 1)).items():
@@ -368,12 +367,10 @@ def _create_stores(plan: Plan, choice: Choice, task: FitBlock, folder: Path) -> 
             chunks=(*leading, rows.stop, columns.stop),
         )
         layer = _described(plan, choice, name, placeholder)
-        create_zarr(as_bands(layer), folder / f"{name}.zarr")
+        write_zarr(as_bands(layer), folder / f"{name}.zarr", compute=False)
 
 
 def _write_block(folder: Path, block: Block, maps: dict[str, Array]) -> None:
-    from selfdict.scene.write import write_zarr_block
-
     for name, values in maps.items():
         if name in ("valid", "errors"):
             continue

@@ -40,6 +40,19 @@ def staged(target: Path, *companions: Path, overwrite: bool = False) -> Iterator
 
 
 @contextmanager
+def written(target: Path, *companions: Path, overwrite: bool = False) -> Iterator[Path]:
+    """As :func:`staged`, with one error that names ``target`` if it cannot be written."""
+    with staged(target, *companions, overwrite=overwrite) as temporary:
+        try:
+            yield temporary
+        except SceneError as error:
+            # It names the file in the temporary folder, which the user does not know.
+            raise SceneError(target, error.reason) from error
+        except OSError as error:
+            raise SceneError(target, f"cannot be written: {error}") from error
+
+
+@contextmanager
 def temporary_folder(target: Path) -> Iterator[Path]:
     """Yield a new folder beside ``target`` with the subfolders ``new`` and ``old``.
 

@@ -1,34 +1,124 @@
-"""Scenes and spectra written as GeoTIFF, NetCDF, zarr or ENVI."""
+"""Writing scenes, and maps on their grids, as GeoTIFF, NetCDF, zarr or ENVI."""
 
 import io
 import warnings
-from collections.abc import Hashable
+import zlib
+from collections.abc import Callable, Hashable
+from functools import partial
+from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 import xarray as xr
 
-from selfdict._errors import InputError
+from selfdict._display import plain
 from selfdict._validation import Array
-from selfdict.files.envi import AXES, DTYPES, format_header
-from selfdict.files.envi_map import map_fields
+from selfdict.files.cube import DIMS
 from selfdict.files.errors import SceneError
+from selfdict.files.formats import format_by_suffix, format_named
 from selfdict.scene.blocks import in_row_chunks, row_blocks
-from selfdict.scene.metadata import crs_of, scaling_of, transform_of
+from selfdict.scene.metadata import (
+    crs_of,
+    nodata_of,
+    scaling_of,
+    transform_of,
+    with_nodata,
+    without_notes,
+)
+from selfdict.scene.model import as_scene
+from selfdict.scene.staging import written
+from selfdict.scene.write_envi import write_envi
 
-Order = Literal["little", "big"]
+
+def write_scene(
+    scene: xr.DataArray,
+    path: str | PathLike[str],
+    format: str | None = None,
+    *,
+    overwrite: bool = False,
+    **options: Any,
+) -> Path:
+    """Write a scene, or maps on its grid (any leading dim, or none); return the path written.
+
+    The file is written to a temporary folder next to its destination and then renamed, so that it
+    is complete or absent.
+
+    Parameters
+    ----------
+    scene : xarray.DataArray (band, y, x), or maps (…, y, x)
+        Pixels that its ``valid`` coordinate leaves out are written as no-data if the format has no
+        masks.
+    path : str or path-like
+        The file; for ENVI the header or the data file (``.img`` next to a ``.hdr``).
+    format : {"envi", "geotiff", "netcdf", "zarr"}, optional
+        Default: by the name of the file.
+    overwrite : bool
+        Replace an existing file or zarr store.
+    **options
+        Of the format: ``interleave`` ("bsq", "bil", "bip") and ``byte_order`` ("little", "big") for
+        ENVI.
+
+    Returns
+    -------
+    pathlib.Path
+    """
+    target = Path(path)
+    name = format or format_by_suffix(target)
+    title = format_named(name).title
+    if name not in _WRITERS:
+        raise SceneError(
+            target, f"scenes are not written as {title}; use ENVI, GeoTIFF, NetCDF or zarr"
+        )
+    with written(*files_of(target, format), overwrite=overwrite) as temporary:
+        # Notes speak about the file that was read, not about the one that is written.
+        bands = without_notes(as_bands(scene))
+        if name in ("envi", "geotiff"):
+            bands = _fill_masked(bands, target)
+        _WRITERS[name](bands, temporary, **options)
+    return target
+
+
+def files_of(path: Path, format: str | None = None) -> list[Path]:
+    """Return the files that :func:`write_scene` writes, the one that is asked for first."""
+    if (format or format_by_suffix(path)) != "envi":
+        return [path]
+    if path.suffix.lower() == ".hdr":
+        return [path, path.with_suffix(".img")]
+    return [path, path.with_suffix(".hdr")]
+
+
+def as_bands(data: xr.DataArray) -> xr.DataArray:
+    """Return maps (y, x) or (endmember, y, x) as bands named by the labels of the leading dim."""
+    bands = data
+    if bands.ndim == 2:
+        bands = bands.expand_dims("band")
+    if "band" not in bands.dims and bands.ndim == 3 and set(DIMS[1:]) < set(bands.dims):
+        (leading,) = set(bands.dims) - set(DIMS)
+        names = [f"{leading} {label}" for label in labels_of(bands, leading)]
+        if "name" in bands.coords:
+            names = bands["name"].values.tolist()
+        bands = bands.drop_vars([leading, "name"], errors="ignore").rename({leading: "band"})
+        bands = bands.assign_coords(band_name=("band", names))
+    if "band_name" in bands.coords:
+        names = [plain(name) for name in bands["band_name"].values]
+        bands = bands.assign_coords(band_name=("band", names))
+    # Of the array given: rioxarray may keep the value for that object only.
+    return as_scene(with_nodata(bands, nodata_of(data)))
+
+
+def labels_of(data: xr.DataArray, dim: Hashable) -> Array:
+    """Return the labels along a dim, by default counted from 1."""
+    if dim in data.coords:
+        return data[dim].values
+    return np.arange(1, data.sizes[dim] + 1)
 
 
 def write_geotiff(scene: xr.DataArray, path: Path) -> None:
     """Write a GeoTIFF, bands one after the other, with lossless compression."""
     import rasterio
-    from rasterio.errors import NotGeoreferencedWarning, RasterioIOError
-    from rasterio.windows import Window
 
-    scene = fill_masked(scene, path)
-    n_bands, n_rows, n_columns = scene.shape
     # TIFF has no booleans and no float16: the next type that holds them without loss.
     wider = {"?": "u1", "e": "f4"}
     dtype: np.dtype[Any] = np.dtype(wider.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
@@ -38,39 +128,70 @@ def write_geotiff(scene: xr.DataArray, path: Path) -> None:
     if nodata is not None and not rasterio.dtypes.in_dtype_range(nodata, dtype):
         raise SceneError(path, f"the no-data value {nodata} does not fit {dtype}")
     profile = {
-        "driver": "GTiff",
-        "count": n_bands,
-        "height": n_rows,
-        "width": n_columns,
+        "count": scene.sizes["band"],
         "dtype": dtype,
-        "crs": crs_of(scene),
-        "transform": transform_of(scene),
         "nodata": nodata,
         "interleave": "band",
-        "compress": "deflate",
         "bigtiff": "if_safer",  # the size after compression is not known in advance
     }
+
+    def values_of(rows: slice) -> Array:
+        return np.asarray(scene.isel(y=rows).values.astype(dtype))
+
+    write_raster(path, scene, profile, values_of, partial(_write_metadata, scene))
+
+
+def write_raster(
+    path: Path,
+    grid: xr.DataArray,
+    profile: dict[str, Any],
+    values_of: Callable[[slice], Array],
+    describe: Callable[[Any], None],
+) -> None:
+    """Write a GeoTIFF on the grid of an array, some rows at a time, and check what was written.
+
+    ``values_of(rows)`` returns values (n_bands, n_rows, n_columns), and ``describe(file)`` adds
+    what belongs to the bands.
+    """
+    import rasterio
+    from rasterio.errors import NotGeoreferencedWarning
+    from rasterio.windows import Window
+
+    n_rows, n_columns = grid.shape[-2:]
+    profile = profile | {
+        "driver": "GTiff",
+        "height": n_rows,
+        "width": n_columns,
+        "crs": crs_of(grid),
+        "transform": transform_of(grid),
+        "compress": "deflate",
+    }
+    parts = row_blocks(grid)
+    windows = [Window(0, rows.start, n_columns, rows.stop - rows.start) for rows in parts]
+    checksum = 0
+    found = 0
     # Within an Env, GDAL does not print its errors.
     with warnings.catch_warnings(), rasterio.Env():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         with rasterio.open(path, "w", **profile) as file:
-            for rows in row_blocks(scene):
-                block = scene.isel(y=rows).values.astype(dtype)
-                file.write(block, window=Window(0, rows.start, n_columns, rows.stop - rows.start))
-            _write_metadata(scene, file)
-        # GDAL writes the directory of the file last, on closing, and does not report a failure.
-        try:
-            rasterio.open(path, driver="GTiff").close()
-        except RasterioIOError as error:
-            raise OSError("not all of it could be written; the disk may be full") from error
+            describe(file)
+            for rows, window in zip(parts, windows):
+                values = values_of(rows)
+                checksum = zlib.crc32(values.tobytes(), checksum)
+                file.write(values, window=window)
+        # GDAL writes most of the file on closing, and does not report a failure.
+        with rasterio.open(path, driver="GTiff") as file:
+            for window in windows:
+                found = zlib.crc32(file.read(window=window).tobytes(), found)
+    if found != checksum:
+        raise OSError("not all of it could be written; the disk may be full")
 
 
 def _write_metadata(scene: xr.DataArray, file: Any) -> None:
-    n_bands = scene.sizes["band"]
     gain, offset = scaling_of(scene)
     file.scales = tuple(gain.tolist())
     file.offsets = tuple(offset.tolist())
-    for band in range(n_bands):
+    for band in range(scene.sizes["band"]):
         file.update_tags(band + 1, **_tags(scene, band))
         if "band_name" in scene.coords:
             file.set_band_description(band + 1, str(scene["band_name"].values[band]))
@@ -161,18 +282,12 @@ def _unless_failed(values: Any, file: _PatientFile) -> Any:
     return values.map_blocks(check, meta=values._meta, token=uuid4().hex)
 
 
-def write_zarr(scene: xr.DataArray, path: Path) -> None:
-    """Write version 2: version 3 has no final specification for text (the names of bands)."""
+def write_zarr(scene: xr.DataArray, path: Path, *, compute: bool = True) -> None:
+    """Write a store; without ``compute`` no values, which :func:`write_zarr_block` then writes."""
     dataset, encoding = dataset_from_scene(scene)
-    dataset.to_zarr(path, mode="w-", zarr_format=2, consolidated=True, encoding=encoding)
-
-
-def create_zarr(scene: xr.DataArray, path: Path) -> None:
-    """Write a scene in dask chunks without its values, which :func:`write_zarr_block` writes."""
-    dataset, encoding = dataset_from_scene(scene)
-    dataset.to_zarr(
-        path, mode="w-", zarr_format=2, consolidated=True, encoding=encoding, compute=False
-    )
+    # Version 3 has no final specification for text (the names of bands).
+    options: dict[str, Any] = {"zarr_format": 2, "consolidated": True, "compute": compute}
+    dataset.to_zarr(path, mode="w-", encoding=encoding, **options)
 
 
 def write_zarr_block(path: Path, name: str, rows: slice, columns: slice, values: Array) -> None:
@@ -212,7 +327,7 @@ def dataset_from_scene(scene: xr.DataArray) -> tuple[xr.Dataset, dict[Hashable, 
     return dataset, encoding
 
 
-def fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
+def _fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
     """Return the scene without its ``valid`` coordinate, the excluded pixels set to no-data.
 
     The no-data value of floats is NaN, if none is declared.
@@ -241,119 +356,10 @@ def fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
     return in_row_chunks(scene).where(xr.DataArray(valid.values, dims=("y", "x")), fill)
 
 
-def write_envi(
-    scene: xr.DataArray, path: Path, *, interleave: str = "bsq", byte_order: Order = "little"
-) -> None:
-    """Write header and data; ``path`` names either (the data of a header ``.hdr`` are ``.img``)."""
-    if interleave not in AXES:
-        raise InputError(f"interleave must be 'bsq', 'bil' or 'bip', got {interleave!r}")
-    if byte_order not in ("little", "big"):
-        raise InputError(f"byte_order must be 'little' or 'big', got {byte_order!r}")
-    header = path.with_suffix(".hdr")
-    data = path
-    if path.suffix.lower() == ".hdr":
-        header = path
-        data = path.with_suffix(".img")
-    scene = fill_masked(scene, path)
-    n_bands, n_rows, n_columns = scene.shape
-    code, dtype = _stored_type(scene, path, byte_order)
-    _write_values(scene, data, interleave, dtype)
-    fields: dict[str, object] = {
-        "samples": n_columns,
-        "lines": n_rows,
-        "bands": n_bands,
-        "header offset": 0,
-        "file type": "ENVI Standard",
-        "data type": code,
-        "interleave": interleave,
-        "byte order": int(byte_order == "big"),
-    }
-    header.write_text(format_header(fields | _description(scene)), encoding="utf-8")
-
-
-def _stored_type(scene: xr.DataArray, path: Path, byte_order: Order) -> tuple[int, np.dtype[Any]]:
-    """Return the number of the data type, and the dtype, that the values are written in."""
-    # ENVI has no booleans, int8 and float16: the next type that holds them without loss.
-    wider = {"?": "u1", "b": "i2", "e": "f4"}
-    native = np.dtype(wider.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
-    codes = {np.dtype(dtype): code for code, dtype in DTYPES.items()}
-    if native not in codes:
-        raise SceneError(path, f"ENVI has no data type for {scene.dtype}")
-    return codes[native], native.newbyteorder(byte_order)
-
-
-def _write_values(scene: xr.DataArray, path: Path, interleave: str, dtype: np.dtype[Any]) -> None:
-    """Write the data file, some rows of the scene at a time."""
-    n_bands, n_rows, n_columns = scene.shape
-    with path.open("wb") as file:
-        for rows in row_blocks(scene):
-            block = scene.isel(y=rows).values.astype(dtype)
-            if interleave == "bsq":
-                # The rows of one band are together in the file, those of several bands are not.
-                for band in range(n_bands):
-                    file.seek((band * n_rows + rows.start) * n_columns * dtype.itemsize)
-                    file.write(block[band].tobytes())
-            else:
-                file.write(block.transpose(AXES[interleave]).tobytes())
-
-
-def _description(scene: xr.DataArray) -> dict[str, object]:
-    """Return the fields about bands, no-data, scale and georeference."""
-    fields: dict[str, object] = {}
-    if "wavelength" in scene.coords or "fwhm" in scene.coords:
-        fields["wavelength units"] = "Nanometers"
-    for key in ("wavelength", "fwhm"):
-        if key in scene.coords:
-            fields[key] = scene[key].values.tolist()
-    if "good_band" in scene.coords:
-        fields["bbl"] = scene["good_band"].values.astype(int).tolist()
-    if "band_name" in scene.coords:
-        fields["band names"] = scene["band_name"].values.tolist()
-    nodata = scene.attrs.get("_FillValue")
-    if nodata is not None:
-        fields["data ignore value"] = np.asarray(nodata).item()
-    fields |= scale_fields(scene)
-    return fields | map_fields(crs_of(scene), transform_of(scene))
-
-
-def scale_fields(scene: xr.DataArray) -> dict[str, object]:
-    """Return the fields from which the reader gets the scale of this scene."""
-    gain, offset = scaling_of(scene)
-    if (gain == 1).all() and (offset == 0).all():
-        return {}
-    is_one_factor = (gain == gain[0]).all() and (offset == 0).all() and gain[0] > 0
-    if is_one_factor:
-        # Rounded to 15 digits, so that a factor of 0.0001 is written as 10000.
-        divisor = float(f"{1 / gain[0]:.15g}")
-        # Not every factor is the reciprocal of a number.
-        if 1 / divisor == gain[0]:
-            return {"reflectance scale factor": divisor}
-    return {"data gain values": gain.tolist(), "data offset values": offset.tolist()}
-
-
-def write_envi_library(spectra: xr.DataArray, names: list[str], path: Path) -> None:
-    """Write spectra (spectrum, band) as ``path`` with the suffixes ``.sli`` and ``.hdr``."""
-    values: Array = spectra.values
-    code = 4
-    dtype = "<f4"
-    if values.dtype.itemsize > 4:
-        code = 5
-        dtype = "<f8"
-    fields: dict[str, object] = {
-        "samples": values.shape[1],
-        "lines": values.shape[0],
-        "bands": 1,
-        "header offset": 0,
-        "file type": "ENVI Spectral Library",
-        "data type": code,
-        "interleave": "bsq",
-        "byte order": 0,
-    }
-    if "wavelength" in spectra.coords:
-        fields["wavelength units"] = "Nanometers"
-        fields["wavelength"] = spectra["wavelength"].values.tolist()
-        if "fwhm" in spectra.coords:
-            fields["fwhm"] = spectra["fwhm"].values.tolist()
-    fields["spectra names"] = names
-    path.with_suffix(".sli").write_bytes(values.astype(dtype).tobytes())
-    path.with_suffix(".hdr").write_text(format_header(fields), encoding="utf-8")
+# By the names of formats. The layouts of .mat and .npy keep no wavelengths, CRS or no-data value.
+_WRITERS = {
+    "envi": write_envi,
+    "geotiff": write_geotiff,
+    "netcdf": write_netcdf,
+    "zarr": write_zarr,
+}

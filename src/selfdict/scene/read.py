@@ -1,11 +1,9 @@
-"""The entry points for reading and writing scenes.
+"""Reading scenes.
 
 Files are read in a process of their own, see :mod:`selfdict.files.reader`.
 """
 
-import csv
-from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,11 @@ import xarray as xr
 from affine import Affine
 from numpy.typing import ArrayLike
 
-from selfdict._display import csv_cell, plain
 from selfdict._validation import Array
 from selfdict.files.cube import DIMS
 from selfdict.files.errors import SceneError
-from selfdict.files.formats import format_by_suffix, format_named, format_of
+from selfdict.files.formats import format_named, format_of
+from selfdict.files.grid import GRID_TOLERANCE, to_map
 from selfdict.files.lazy import lazy_values, small_values
 from selfdict.files.limits import check_plain
 from selfdict.files.reader import Reader
@@ -27,32 +25,8 @@ from selfdict.files.remote import FORMAT as REMOTE
 from selfdict.files.remote import address_of
 from selfdict.files.wavelengths import parse_wavelengths
 from selfdict.scene.blocks import with_mask
-from selfdict.scene.mask_file import mask_from_layer
-from selfdict.scene.metadata import (
-    add_notes,
-    band_numbers,
-    nodata_of,
-    with_band_numbers,
-    with_nodata,
-    without_notes,
-)
-from selfdict.scene.model import as_scene, build_scene
-from selfdict.scene.staging import staged
-from selfdict.scene.write import (
-    write_envi,
-    write_envi_library,
-    write_geotiff,
-    write_netcdf,
-    write_zarr,
-)
-
-# By the names of formats. The layouts of .mat and .npy keep no wavelengths, CRS or no-data value.
-_WRITERS = {
-    "envi": write_envi,
-    "geotiff": write_geotiff,
-    "netcdf": write_netcdf,
-    "zarr": write_zarr,
-}
+from selfdict.scene.metadata import add_notes, crs_of, transform_of, with_band_numbers
+from selfdict.scene.model import build_scene
 
 
 def read_scene(
@@ -168,7 +142,7 @@ def read_scene(
         scene = _select_bands(scene, np.flatnonzero(scene["good_band"].values), path)
     if isinstance(mask, str | PathLike):
         layer = _read_mask(Path(mask), options.get("ortho"))
-        scene = with_mask(scene, mask_from_layer(mask, layer, scene))
+        scene = with_mask(scene, _excluded(mask, layer, scene))
     else:
         scene = with_mask(scene, mask)
     # After the mask, which covers the whole scene.
@@ -181,147 +155,6 @@ def read_scene(
                 f"the region of rows {_span(rows)} and columns {_span(columns)} holds no pixel",
             )
     return scene
-
-
-def write_scene(
-    scene: xr.DataArray,
-    path: str | PathLike[str],
-    format: str | None = None,
-    *,
-    overwrite: bool = False,
-    **options: Any,
-) -> Path:
-    """Write a scene, or maps on its grid (any leading dim, or none); return the path written.
-
-    The file is written to a temporary folder next to its destination and then renamed, so that it
-    is complete or absent.
-
-    Parameters
-    ----------
-    scene : xarray.DataArray (band, y, x), or maps (…, y, x)
-        Pixels that its ``valid`` coordinate leaves out are written as no-data if the format has no
-        masks.
-    path : str or path-like
-        The file; for ENVI the header or the data file (``.img`` next to a ``.hdr``).
-    format : {"envi", "geotiff", "netcdf", "zarr"}, optional
-        Default: by the name of the file.
-    overwrite : bool
-        Replace an existing file or zarr store.
-    **options
-        Of the format: ``interleave`` ("bsq", "bil", "bip") and ``byte_order`` ("little", "big") for
-        ENVI.
-
-    Returns
-    -------
-    pathlib.Path
-    """
-    target = Path(path)
-    name = format or format_by_suffix(target)
-    title = format_named(name).title
-    if name not in _WRITERS:
-        raise SceneError(
-            target, f"scenes are not written as {title}; use ENVI, GeoTIFF, NetCDF or zarr"
-        )
-    with staged(*files_of(target, format), overwrite=overwrite) as temporary:
-        try:
-            # Notes speak about the file that was read, not about the one that is written.
-            _WRITERS[name](without_notes(as_bands(scene)), temporary, **options)
-        except SceneError as error:
-            # It names the file in the temporary folder, which the user does not know.
-            raise SceneError(target, error.reason) from error
-        except OSError as error:
-            raise SceneError(target, f"cannot be written: {error}") from error
-    return target
-
-
-def files_of(path: Path, format: str | None = None) -> list[Path]:
-    """Return the files that :func:`write_scene` writes, the one that is asked for first."""
-    if (format or format_by_suffix(path)) != "envi":
-        return [path]
-    if path.suffix.lower() == ".hdr":
-        return [path, path.with_suffix(".img")]
-    return [path, path.with_suffix(".hdr")]
-
-
-def write_spectra(
-    spectra: xr.DataArray,
-    path: str | PathLike[str],
-    *,
-    spread: xr.DataArray | None = None,
-    overwrite: bool = False,
-) -> Path:
-    """Write spectra (endmember, band) as a table, or as an ENVI spectral library.
-
-    A table has one row per band and one column per spectrum, separated by commas. A name that a
-    spreadsheet would take for a formula, such as ``=1+1``, gets an apostrophe in front.
-
-    Parameters
-    ----------
-    spectra : xarray.DataArray (endmember, band)
-        Such as ``UnmixResult.endmembers``; a coordinate ``name (endmember)`` names the spectra.
-    path : str or path-like
-        The file. With the suffix ``.sli`` or ``.hdr`` it is an ENVI spectral library, with its
-        header beside it.
-    spread : xarray.DataArray (endmember, band), optional
-        Such as ``UnmixResult.spread``; columns with ``_spread`` at the end of their names.
-        :func:`read_library` leaves these columns out, and a spectral library has none.
-    overwrite : bool
-        Replace an existing file.
-
-    Returns
-    -------
-    pathlib.Path
-
-    Examples
-    --------
-    >>> import tempfile, xarray as xr
-    >>> from selfdict.scene import write_spectra
-    >>> spectra = xr.DataArray([[0.1, 0.2]], dims=("endmember", "band"))
-    >>> spectra = spectra.assign_coords(wavelength=("band", [450.0, 550.0]))
-    >>> print(write_spectra(spectra, tempfile.mkdtemp() + "/e.csv").read_text())
-    band,wavelength_nm,endmember_1
-    1,450.0,0.1
-    2,550.0,0.2
-    <BLANKLINE>
-    """
-    path = Path(path)
-    spectra = spectra.transpose("endmember", "band")
-    files = [path]
-    is_envi = path.suffix.lower() in (".sli", ".hdr")
-    if is_envi:
-        files += [path.with_suffix(".sli"), path.with_suffix(".hdr")]
-    with staged(*files, overwrite=overwrite) as temporary:
-        try:
-            if is_envi:
-                write_envi_library(spectra, _column_titles(spectra), temporary)
-            else:
-                _write_table(_columns(spectra, spread), temporary)
-        except OSError as error:
-            raise SceneError(path, f"cannot be written: {error}") from error
-    return path
-
-
-def _columns(spectra: xr.DataArray, spread: xr.DataArray | None) -> dict[str, Iterable[Any]]:
-    """Return the columns of a table of spectra by their titles."""
-    columns: dict[str, Iterable[Any]] = {"band": band_numbers(spectra).tolist()}
-    if "band_name" in spectra.coords:
-        columns["band_name"] = map(csv_cell, spectra["band_name"].values)
-    for key in ("wavelength", "fwhm"):
-        if key in spectra.coords:
-            columns[f"{key}_nm"] = spectra[key].values.tolist()
-    names = _column_titles(spectra)
-    columns |= dict(zip(names, spectra.values))
-    if spread is not None:
-        spread_names = [f"{name}_spread" for name in names]
-        columns |= dict(zip(spread_names, spread.transpose("endmember", "band").values))
-    return columns
-
-
-def _write_table(columns: dict[str, Iterable[Any]], path: Path) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(map(csv_cell, columns))
-        writer.writerows(zip(*columns.values()))
 
 
 def _read_file(
@@ -372,6 +205,54 @@ def _read_mask(path: Path, ortho: bool | None) -> xr.DataArray:
         if ortho is not None:
             options["ortho"] = ortho
     return _read_file(path, name, options, None, False)
+
+
+def _excluded(path: str | PathLike[str], layer: xr.DataArray, scene: xr.DataArray) -> Array:
+    """Return which pixels of the whole scene a layer leaves out: those that are not 0."""
+    if layer.sizes["band"] != 1:
+        raise SceneError(path, f"a mask must have one band, this file has {layer.sizes['band']}")
+    # Another size is refused where the mask is applied.
+    if layer.shape[1:] == scene.shape[1:]:
+        distance = _distance(layer, scene)
+        # The comparison is False for NaN, too.
+        if distance is not None and not distance <= GRID_TOLERANCE:
+            raise SceneError(
+                path,
+                f"the mask lies elsewhere than the scene: a corner is {distance:.3g} pixels away",
+            )
+    excluded: Array = layer.values[0] != 0
+    return excluded
+
+
+def _distance(layer: xr.DataArray, scene: xr.DataArray) -> float | None:
+    """Return the largest distance of two corners in pixels, None if it cannot be told."""
+    ours = transform_of(scene)
+    theirs = transform_of(layer)
+    crs = crs_of(scene)
+    # Without a CRS the numbers of a transform may just count pixels.
+    if ours is None or theirs is None or crs is None or crs_of(layer) is None:
+        return None
+    n_rows, n_columns = scene.shape[1:]
+    columns = np.array([0, n_columns, 0, n_columns])
+    rows = np.array([0, 0, n_rows, n_rows])
+    x, y = to_map(ours, columns, rows)
+    mask_x, mask_y = to_map(theirs, columns, rows)
+    # One system may have several names, and systems of two datums may agree within a pixel.
+    if crs_of(layer) != crs:
+        from rasterio._err import CPLE_BaseError
+        from rasterio.errors import RasterioError
+        from rasterio.warp import transform as to_crs
+
+        try:
+            mask_x, mask_y = to_crs(crs_of(layer), crs, mask_x.tolist(), mask_y.tolist())
+        except (RasterioError, CPLE_BaseError):
+            # A system that has no place on Earth, such as that of a laboratory.
+            return None
+    pixel = np.sqrt(abs(ours.determinant))
+    # A damaged transform may have pixels without an area.
+    if pixel == 0:
+        return None
+    return float(np.hypot(np.asarray(mask_x) - x, np.asarray(mask_y) - y).max() / pixel)
 
 
 def _with_wavelengths(
@@ -438,46 +319,3 @@ def _span(part: slice) -> str:
     if part.stop is None:
         return f"{part.start or 0}:"
     return f"{part.start or 0}:{part.stop}"
-
-
-def _column_titles(spectra: xr.DataArray) -> list[str]:
-    """Return one title per spectrum, all different."""
-    labels = _labels(spectra, "endmember")
-    if "name" not in spectra.coords:
-        return [f"endmember_{label}" for label in labels]
-    names = [plain(name) for name in spectra["name"].values]
-    occurrences = Counter(names)
-    titles = []
-    for name, label in zip(names, labels):
-        # Libraries hold several spectra of one name, and a table has one column per title.
-        if occurrences[name] > 1:
-            titles.append(f"{name} ({label})")
-        else:
-            titles.append(name)
-    return titles
-
-
-def _labels(data: xr.DataArray, dim: Hashable) -> Array:
-    """Return the labels along a dim, by default counted from 1."""
-    if dim in data.coords:
-        return data[dim].values
-    return np.arange(1, data.sizes[dim] + 1)
-
-
-def as_bands(data: xr.DataArray) -> xr.DataArray:
-    """Return maps (y, x) or (endmember, y, x) as bands named by the labels of the leading dim."""
-    bands = data
-    if bands.ndim == 2:
-        bands = bands.expand_dims("band")
-    if "band" not in bands.dims and bands.ndim == 3 and set(DIMS[1:]) < set(bands.dims):
-        (leading,) = set(bands.dims) - set(DIMS)
-        names = [f"{leading} {label}" for label in _labels(bands, leading)]
-        if "name" in bands.coords:
-            names = bands["name"].values.tolist()
-        bands = bands.drop_vars([leading, "name"], errors="ignore").rename({leading: "band"})
-        bands = bands.assign_coords(band_name=("band", names))
-    if "band_name" in bands.coords:
-        names = [plain(name) for name in bands["band_name"].values]
-        bands = bands.assign_coords(band_name=("band", names))
-    # Of the array given: rioxarray may keep the value for that object only.
-    return as_scene(with_nodata(bands, nodata_of(data)))

@@ -1,0 +1,134 @@
+"""Scenes and spectra written as ENVI files: values, and a header beside them."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+
+from selfdict._errors import InputError
+from selfdict._validation import Array
+from selfdict.files.envi import AXES, DTYPES, format_header
+from selfdict.files.envi_map import map_fields
+from selfdict.files.errors import SceneError
+from selfdict.scene.blocks import row_blocks
+from selfdict.scene.metadata import crs_of, declared_nodata, scaling_of, transform_of
+
+Order = Literal["little", "big"]
+
+
+def write_envi(
+    scene: xr.DataArray, path: Path, *, interleave: str = "bsq", byte_order: Order = "little"
+) -> None:
+    """Write header and data; ``path`` names either (the data of a header ``.hdr`` are ``.img``)."""
+    if interleave not in AXES:
+        raise InputError(f"interleave must be 'bsq', 'bil' or 'bip', got {interleave!r}")
+    if byte_order not in ("little", "big"):
+        raise InputError(f"byte_order must be 'little' or 'big', got {byte_order!r}")
+    header = path.with_suffix(".hdr")
+    data = path
+    if path.suffix.lower() == ".hdr":
+        header = path
+        data = path.with_suffix(".img")
+    n_bands, n_rows, n_columns = scene.shape
+    code, dtype = _stored_type(scene, path, byte_order)
+    _write_values(scene, data, interleave, dtype)
+    fields: dict[str, object] = {
+        "samples": n_columns,
+        "lines": n_rows,
+        "bands": n_bands,
+        "header offset": 0,
+        "file type": "ENVI Standard",
+        "data type": code,
+        "interleave": interleave,
+        "byte order": int(byte_order == "big"),
+    }
+    header.write_text(format_header(fields | _description(scene)), encoding="utf-8")
+
+
+def _stored_type(scene: xr.DataArray, path: Path, byte_order: Order) -> tuple[int, np.dtype[Any]]:
+    """Return the number of the data type, and the dtype, that the values are written in."""
+    # ENVI has no booleans, int8 and float16: the next type that holds them without loss.
+    wider = {"?": "u1", "b": "i2", "e": "f4"}
+    native = np.dtype(wider.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
+    codes = {np.dtype(dtype): code for code, dtype in DTYPES.items()}
+    if native not in codes:
+        raise SceneError(path, f"ENVI has no data type for {scene.dtype}")
+    return codes[native], native.newbyteorder(byte_order)
+
+
+def _write_values(scene: xr.DataArray, path: Path, interleave: str, dtype: np.dtype[Any]) -> None:
+    """Write the data file, some rows of the scene at a time."""
+    n_bands, n_rows, n_columns = scene.shape
+    with path.open("wb") as file:
+        for rows in row_blocks(scene):
+            block = scene.isel(y=rows).values.astype(dtype)
+            if interleave == "bsq":
+                # The rows of one band are together in the file, those of several bands are not.
+                for band in range(n_bands):
+                    file.seek((band * n_rows + rows.start) * n_columns * dtype.itemsize)
+                    file.write(block[band].tobytes())
+            else:
+                file.write(block.transpose(AXES[interleave]).tobytes())
+
+
+def _description(scene: xr.DataArray) -> dict[str, object]:
+    """Return the fields about bands, no-data, scale and georeference."""
+    fields: dict[str, object] = {}
+    if "wavelength" in scene.coords or "fwhm" in scene.coords:
+        fields["wavelength units"] = "Nanometers"
+    for key in ("wavelength", "fwhm"):
+        if key in scene.coords:
+            fields[key] = scene[key].values.tolist()
+    if "good_band" in scene.coords:
+        fields["bbl"] = scene["good_band"].values.astype(int).tolist()
+    if "band_name" in scene.coords:
+        fields["band names"] = scene["band_name"].values.tolist()
+    nodata = declared_nodata(scene)
+    if nodata is not None:
+        fields["data ignore value"] = nodata
+    fields |= _scale_fields(scene)
+    return fields | map_fields(crs_of(scene), transform_of(scene))
+
+
+def _scale_fields(scene: xr.DataArray) -> dict[str, object]:
+    """Return the fields from which the reader gets the scale of this scene."""
+    gain, offset = scaling_of(scene)
+    if (gain == 1).all() and (offset == 0).all():
+        return {}
+    is_one_factor = (gain == gain[0]).all() and (offset == 0).all() and gain[0] > 0
+    if is_one_factor:
+        # Rounded to 15 digits, so that a factor of 0.0001 is written as 10000.
+        divisor = float(f"{1 / gain[0]:.15g}")
+        # Not every factor is the reciprocal of a number.
+        if 1 / divisor == gain[0]:
+            return {"reflectance scale factor": divisor}
+    return {"data gain values": gain.tolist(), "data offset values": offset.tolist()}
+
+
+def write_envi_library(spectra: xr.DataArray, names: list[str], path: Path) -> None:
+    """Write spectra (spectrum, band) as ``path`` with the suffixes ``.sli`` and ``.hdr``."""
+    values: Array = spectra.values
+    code = 4
+    dtype = "<f4"
+    if values.dtype.itemsize > 4:
+        code = 5
+        dtype = "<f8"
+    fields: dict[str, object] = {
+        "samples": values.shape[1],
+        "lines": values.shape[0],
+        "bands": 1,
+        "header offset": 0,
+        "file type": "ENVI Spectral Library",
+        "data type": code,
+        "interleave": "bsq",
+        "byte order": 0,
+    }
+    if "wavelength" in spectra.coords:
+        fields["wavelength units"] = "Nanometers"
+        fields["wavelength"] = spectra["wavelength"].values.tolist()
+        if "fwhm" in spectra.coords:
+            fields["fwhm"] = spectra["fwhm"].values.tolist()
+    fields["spectra names"] = names
+    path.with_suffix(".sli").write_bytes(values.astype(dtype).tobytes())
+    path.with_suffix(".hdr").write_text(format_header(fields), encoding="utf-8")
