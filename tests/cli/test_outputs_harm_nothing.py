@@ -229,6 +229,10 @@ def test_random_layouts(tmp_path, write):
         if code == 0:
             added = {path for path in after if out not in path.parents}
             assert added <= layout.before.keys(), seed
+        else:
+            # What a killed process leaves does not keep the next one from writing.
+            assert in_a_fork(write, layout, 1000) == 0, seed
+            assert not (out / ".selfdict-unfinished.json").exists(), seed
     assert outcomes == {0, 2, -signal.SIGKILL}
 
 

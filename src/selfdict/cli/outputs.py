@@ -30,10 +30,14 @@ EXPORT_NAMES = (
 _SUFFIXES = {"envi": ".hdr", "geotiff": ".tif", "netcdf": ".nc", "zarr": ".zarr"}
 
 
+# Lies in a folder while its files are replaced, and says that they are outputs: a process that is
+# killed meanwhile leaves them without the ``run.json`` that lists them.
+_UNFINISHED = ".selfdict-unfinished.json"
 # What ``unmix`` and ``demo`` write. Nothing of another name is ever replaced or removed.
 _MAPS = ("abundances", "brightness", "residual", "uncertainty")
 _MAP_SUFFIXES = (".hdr", ".img", ".tif", ".nc", ".zarr")
 _OUTPUT_NAMES = {
+    _UNFINISHED,
     "endmembers.csv",
     "run.json",
     "report.html",
@@ -68,9 +72,23 @@ def output_folder(
         # Again, since the work may have taken hours.
         replaced = _check_outputs(target, force, inputs)
         if target.exists():
-            publish(list(folder.iterdir()), target, replaced, temporary / "old")
+            written = list(folder.iterdir())
+            replaced = [path for path in replaced if path.name != _UNFINISHED]
+            _mark_unfinished(target, [*written, *replaced], temporary)
+            try:
+                publish(written, target, replaced, temporary / "old")
+            finally:
+                (target / _UNFINISHED).unlink()
         else:
             os.rename(folder, target)
+
+
+def _mark_unfinished(target: Path, outputs: Iterable[Path], temporary: Path) -> None:
+    """Put a file into the folder that lists its outputs, in one step."""
+    names = sorted({_UNFINISHED, *(path.name for path in outputs)})
+    mark = temporary / "new" / _UNFINISHED
+    mark.write_text(json.dumps({"selfdict": "unfinished", "files": names}), encoding="utf-8")
+    os.replace(mark, target / _UNFINISHED)
 
 
 def _without_links(target: Path) -> Path:
@@ -97,7 +115,7 @@ def _check_outputs(target: Path, force: bool, inputs: list[Path]) -> list[Path]:
     found = sorted(target.iterdir())
     if found and not force:
         raise SceneError(target, "exists already; choose another folder, or use --force")
-    listed = _listed_outputs(target / "run.json")
+    listed = _listed_outputs(target / "run.json") | _listed_outputs(target / _UNFINISHED)
     for path in found:
         if path.name not in listed:
             raise SceneError(
