@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from scipy.integrate import quad
 
-from selfdict.scene import build_library, match_wavelengths, resample_library
+from selfdict.scene import build_library, resample_library
 
 FINE = np.arange(400.0, 2501.0)  # 1 nm, as of a field spectrometer
 
@@ -34,8 +34,8 @@ def test_a_narrow_feature_becomes_as_shallow_as_theory_says():
         expected = 1 - depth * np.exp(-0.5 * (centres - 2200) ** 2 / variance)
         np.testing.assert_allclose(resampled, expected, atol=1e-3)
     # Interpolation keeps the depth, whatever the width of the bands.
-    assert match_wavelengths(library, sensor([2200.0])).item() == pytest.approx(0.5)
-    assert match_wavelengths(library, sensor([2200.0], 30.0)).item() > 0.7
+    assert resample_library(library, sensor([2200.0])).library.item() == pytest.approx(0.5)
+    assert resample_library(library, sensor([2200.0], 30.0)).library.item() > 0.7
 
 
 def test_averages_are_the_integrals_of_the_lines_between_samples():
@@ -100,7 +100,7 @@ def test_bands_that_are_not_covered_are_left_out_and_named():
     np.testing.assert_array_equal(centres[resampled.bands], covered)
     assert resampled.notes == (
         "19 of 215 bands are left out, which the library does not cover: "
-        "380–400 nm, 1340–1460 nm, 2500–2520 nm",
+        "380–400, 1340–1460, 2500–2520 nm",
     )
     assert np.isfinite(resampled.library.values).all()
 
@@ -127,7 +127,7 @@ def test_spectra_that_share_no_range_are_refused():
     scene = sensor(np.linspace(500, 6600, 100))
     with pytest.raises(ValueError, match="no range of wavelengths in common"):
         resample_library(library, scene)
-    with pytest.raises(ValueError, match="the ranges do not overlap: 'short'"):
+    with pytest.raises(ValueError, match="the ranges do not overlap"):
         resample_library(library, sensor([8000.0, 9000.0]))
 
 
@@ -135,7 +135,7 @@ def test_each_spectrum_has_wavelengths_of_its_own():
     wavelength = np.array([[400.0, 500.0, 600.0], [450.0, 550.0, np.nan]])
     values = np.array([[0.1, 0.2, 0.3], [0.5, 0.6, 9.0]])
     library = build_library(values, ["three", "two"], wavelength)
-    matched = match_wavelengths(library, sensor([500.0, 540.0]))
+    matched = resample_library(library, sensor([500.0, 540.0])).library
     np.testing.assert_allclose(matched.values, [[0.2, 0.24], [0.55, 0.59]])
 
 

@@ -27,7 +27,6 @@ from selfdict.scene.model import build_scene as build_scene
 from selfdict.scene.options import UnmixOptions as UnmixOptions
 from selfdict.scene.read import read_scene as read_scene
 from selfdict.scene.resampling import ResampledLibrary as ResampledLibrary
-from selfdict.scene.resampling import match_wavelengths as match_wavelengths
 from selfdict.scene.resampling import resample_library as resample_library
 from selfdict.scene.result import Comparison as Comparison
 from selfdict.scene.result import UnmixResult as UnmixResult

@@ -6,14 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from selfdict._display import percent
 from selfdict._validation import Array
 from selfdict.scene.band_statistics import BandStatistics
-from selfdict.scene.metadata import band_numbers, declared_nodata, notes_of, scaling_of
+from selfdict.scene.metadata import (
+    band_numbers,
+    declared_nodata,
+    notes_of,
+    scaling_of,
+    wavelength_ranges,
+)
 
 # Kinds of findings after which a result may be meaningless.
 _FAULTS = ("wrong scale", "axes", "undeclared no data", "noise", "range")
-_NOISY = "holds much more noise than the others"
-_NOISY_BANDS = "hold much more noise than the others"
 
 
 @dataclass(frozen=True)
@@ -73,11 +78,7 @@ class Look:
         """Return the wavelengths of the chosen bands as text; empty without any."""
         if "wavelength" not in self.scene.coords:
             return ""
-        numbers = np.flatnonzero(chosen)
-        runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
-        wavelength = self.scene["wavelength"].values
-        texts = [f"{wavelength[run[0]]:.0f}–{wavelength[run[-1]]:.0f}" for run in runs]
-        return f" ({', '.join(texts[:6])} nm)"
+        return f" ({wavelength_ranges(self.scene, chosen)})"
 
     def bands(self, chosen: Array) -> str:
         """Return the numbers of the chosen bands (booleans) as text."""
@@ -156,24 +157,20 @@ def _no_data(look: Look) -> Iterator[str]:
 
 
 def _undeclared_no_data(look: Look) -> Iterator[str]:
-    statistics = look.statistics
     n_all = look.scene.sizes["y"] * look.scene.sizes["x"]
-    if statistics.n_impossible:
-        pixels = _agree(statistics.n_impossible, "pixel holds", "pixels hold")
-        value = f"{statistics.impossible_value:.6g}"
+    n = look.statistics.n_impossible
+    if n:
         yield (
-            f"{statistics.n_impossible:,} of {n_all:,} {pixels} one value in all bands that is no "
-            f"measurement ({value}) and {_agree(statistics.n_impossible, 'is', 'are')} left out; "
-            "the file declares no such no-data value (nodata, --no-data)"
+            f"{n:,} of {n_all:,} {_agree(n, 'pixel holds', 'pixels hold')} one value in all bands "
+            f"that is no measurement ({look.statistics.impossible_value:.6g}) and "
+            f"{_agree(n, 'is', 'are')} left out; the file declares no such no-data value "
+            "(nodata, --no-data)"
         )
-    if statistics.n_uniform:
-        pixels = _agree(statistics.n_uniform, "pixel holds", "pixels hold")
-        value = f"the lowest is {statistics.uniform_value:.6g}"
-        if statistics.n_uniform == 1:
-            value = f"{statistics.uniform_value:.6g}"
+    n = look.statistics.n_uniform
+    if n:
         yield (
-            f"{statistics.n_uniform:,} {pixels} one value in all bands ({value}) and "
-            f"{_agree(statistics.n_uniform, 'is', 'are')} used; "
+            f"{n:,} {_agree(n, 'pixel holds', 'pixels hold')} one value in all bands (the lowest "
+            f"is {look.statistics.uniform_value:.6g}) and {_agree(n, 'is', 'are')} used; "
             "if it marks missing data, declare it by nodata=… (--no-data)"
         )
 
@@ -181,15 +178,12 @@ def _undeclared_no_data(look: Look) -> Iterator[str]:
 def _missing_values(look: Look) -> Iterator[str]:
     statistics = look.statistics
     n_missing = np.where(look.used, statistics.n_pixels - statistics.n_values, 0)
-    if n_missing.any():
-        lacking = n_missing > 0
-        verb = _agree(int(lacking.sum()), "has", "have")
-        pixels = f"up to {n_missing.max():,} pixels with data, which are"
-        if n_missing.max() == 1:
-            pixels = "1 pixel with data, which is"
+    lacking = n_missing > 0
+    if lacking.any():
+        pixels = f"{n_missing.max():,} {_agree(n_missing.max(), 'pixel', 'pixels')}"
         yield (
-            f"{_count(lacking)} {verb} no value in {pixels} left out for that: "
-            f"{look.bands(lacking)}"
+            f"{_count(lacking)} {_agree(lacking, 'has', 'have')} no value in up to {pixels} with "
+            f"data, left out for that: {look.bands(lacking)}"
         )
 
 
@@ -213,26 +207,26 @@ def _dead_bands(look: Look) -> Iterator[str]:
 
 
 def _noisy_bands(look: Look) -> Iterator[str]:
-    left_out = look.noisy & ~look.used
-    if left_out.any():
-        yield _left_out_or_used(look, left_out, _NOISY, _NOISY_BANDS) + look.range_of(left_out)
+    yield from _noise_of(look, look.noisy & ~look.used)
 
 
 def _noise(look: Look) -> Iterator[str]:
-    used = look.noisy & look.used
-    if used.any():
-        yield _left_out_or_used(look, used, _NOISY, _NOISY_BANDS) + look.range_of(used)
+    yield from _noise_of(look, look.noisy & look.used)
+
+
+def _noise_of(look: Look, chosen: Array) -> Iterator[str]:
+    if chosen.any():
+        noise = "much more noise than the others"
+        said = _left_out_or_used(look, chosen, f"holds {noise}", f"hold {noise}")
+        yield said + look.range_of(chosen)
 
 
 def _left_out_or_used(look: Look, chosen: Array, singular: str, plural: str) -> str:
-    n = int(chosen.sum())
     outcome = "left out"
     if look.used[chosen].all():
         outcome = "used all the same"
-    return (
-        f"{_count(chosen)} {_agree(n, singular, plural)} and {_agree(n, 'is', 'are')} "
-        f"{outcome}: {look.bands(chosen)}"
-    )
+    said = f"{_agree(chosen, singular, plural)} and {_agree(chosen, 'is', 'are')} {outcome}"
+    return f"{_count(chosen)} {said}: {look.bands(chosen)}"
 
 
 def _out_of_range(look: Look) -> Iterator[str]:
@@ -246,7 +240,7 @@ def _out_of_range(look: Look) -> Iterator[str]:
     # If most bands are like that, the values are signed, such as differences.
     if below.any() and below.sum() <= usual.sum() / 2:
         yield (
-            f"{_count(below)} {_agree(int(below.sum()), 'reaches', 'reach')} far below zero "
+            f"{_count(below)} {_agree(below, 'reaches', 'reach')} far below zero "
             f"(down to {lowest[below].min():.6g}; a typical value is {typical:.4g}): "
             f"{look.bands(below)}"
         )
@@ -255,7 +249,7 @@ def _out_of_range(look: Look) -> Iterator[str]:
     above = usual & (highest > 20 * typical_highest)
     if above.any() and typical_highest > 0:
         yield (
-            f"{_count(above)} {_agree(int(above.sum()), 'reaches', 'reach')} far above the others "
+            f"{_count(above)} {_agree(above, 'reaches', 'reach')} far above the others "
             f"(up to {highest[above].max():.6g}; the highest value of a typical band is "
             f"{typical_highest:.4g}): {look.bands(above)}"
         )
@@ -270,7 +264,7 @@ def _negative(look: Look) -> Iterator[str]:
     negative = n_negative > 0
     lowest, _ = look.ranges
     yield (
-        f"{total:,} {_agree(total, 'value', 'values')} ({_percent(share)}) in {_count(negative)} "
+        f"{total:,} {_agree(total, 'value', 'values')} ({percent(share)}) in {_count(negative)} "
         f"{_agree(total, 'is', 'are')} negative, down to {lowest[negative].min():.6g}, and used "
         f"as {_agree(total, 'it is', 'they are')}"
     )
@@ -300,14 +294,14 @@ def _wavelengths(look: Look) -> Iterator[str]:
     wavelength = look.scene["wavelength"].values
     unknown = ~np.isfinite(wavelength)
     if unknown.any():
-        verb = _agree(int(unknown.sum()), "has", "have")
+        verb = _agree(unknown, "has", "have")
         yield f"{_count(unknown)} {verb} no wavelength: {look.bands(unknown)}"
     known = ~unknown
     falls = np.zeros_like(known)
     positions = np.flatnonzero(known)
     falls[positions[1:]] = np.diff(wavelength[known]) <= 0
     if falls.any():
-        where = _agree(int(falls.sum()), "at band", "at bands")
+        where = _agree(falls, "at band", "at bands")
         yield f"wavelengths do not rise {where} {look.bands(falls)}"
 
 
@@ -329,26 +323,15 @@ _SEARCHES: dict[str, Callable[[Look], Iterator[str]]] = {
 }
 
 
-def _agree(n: int, singular: str, plural: str) -> str:
-    if n == 1:
+def _agree(counted: Array | int, singular: str, plural: str) -> str:
+    """Return the form that goes with a number, or with that of the bands chosen."""
+    if np.sum(counted) == 1:
         return singular
     return plural
 
 
 def _count(chosen: Array) -> str:
-    n = int(chosen.sum())
-    return f"{n} {_agree(n, 'band', 'bands')}"
-
-
-def _percent(share: float) -> str:
-    if share < 1e-4:
-        return "less than 0.01 %"
-    if 0.99 < share < 1:
-        return "more than 99 %"
-    # Three digits and more would be written as a power of ten.
-    if share >= 0.1:
-        return f"{100 * share:.0f} %"
-    return f"{100 * share:.2g} %"
+    return f"{chosen.sum()} {_agree(chosen, 'band', 'bands')}"
 
 
 def number_list(numbers: Array) -> str:

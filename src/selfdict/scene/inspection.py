@@ -152,8 +152,8 @@ def examine(
     marked = np.zeros(scene.sizes["band"], dtype=bool)
     if "good_band" in scene.coords:
         marked = ~scene["good_band"].values.astype(bool)
-    dead = _dead_bands(statistics)
-    noisy = _noisy_bands(scene, statistics, ~(dead | marked))
+    dead = _constant_bands(statistics)
+    noisy = _find_noisy(scene, statistics, ~(dead | marked))
     used = np.ones_like(dead)
     if not keep_bands:
         used = _without(_without(used, marked), dead)
@@ -173,7 +173,7 @@ def examine(
     )
 
 
-def _dead_bands(statistics: BandStatistics) -> Array:
+def _constant_bands(statistics: BandStatistics) -> Array:
     """Return which bands hold one value in all pixels, or none, as booleans."""
     if statistics.n_pixels < _FEWEST_PIXELS:
         return np.zeros(statistics.n_values.shape, dtype=bool)
@@ -189,7 +189,7 @@ def _without(used: Array, faulty: Array) -> Array:
     return left
 
 
-def _noisy_bands(scene: xr.DataArray, statistics: BandStatistics, sound: Array) -> Array:
+def _find_noisy(scene: xr.DataArray, statistics: BandStatistics, sound: Array) -> Array:
     """Return which bands hold much more noise than the others, beside what they measure."""
     noisy = np.zeros_like(sound)
     levels = statistics.root_mean_squares

@@ -263,6 +263,31 @@ def with_band_numbers(data: xr.DataArray) -> xr.DataArray:
     return data.assign_coords(band_number=("band", band_numbers(data)))
 
 
+def wavelength_ranges(scene: xr.DataArray, chosen: Array) -> str:
+    """Return the wavelengths of chosen bands as text, neighbours in wavelength as ranges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfdict.scene import build_scene
+    >>> scene = build_scene(np.ones((4, 2, 2)), wavelength=[400, 500, 600, 700])
+    >>> wavelength_ranges(scene, np.array([True, True, False, True]))
+    '400–500, 700 nm'
+    """
+    wavelength = scene["wavelength"].values
+    order = np.argsort(wavelength, kind="stable")
+    places = np.flatnonzero(chosen[order])
+    texts = []
+    for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1):
+        text = f"{wavelength[order[run[0]]]:.0f}"
+        if len(run) > 1:
+            text += f"–{wavelength[order[run[-1]]]:.0f}"
+        texts.append(text)
+    if len(texts) > 6:
+        texts = [*texts[:6], "…"]
+    return f"{', '.join(texts)} nm"
+
+
 def notes_of(scene: xr.DataArray) -> list[str]:
     """Return what the reader assumed about the file, in sentences."""
     return list(scene.attrs.get(_NOTES, []))

@@ -9,6 +9,7 @@ from scipy.special import ndtr
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.scene.library import build_library, material_names
+from selfdict.scene.metadata import wavelength_ranges
 
 # Full width of a Gaussian at half its maximum, in standard deviations: √(8 ln 2).
 _WIDTH_IN_SIGMAS = 2.3548200450309493
@@ -80,14 +81,17 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
     >>> bands = {"wavelength": ("band", [550.0, 650.0])}
     >>> resampled = resample_library(library, xr.DataArray([0.0, 0.0], dims="band", coords=bands))
     >>> resampled.library.values, resampled.notes
-    (array([[0.3]]), ('1 of 2 bands is left out, which the library does not cover: 650 nm',))
+    (array([[0.3]]), ('1 of 2 bands are left out, which the library does not cover: 650 nm',))
     """
     if "wavelength" not in library.coords or "wavelength" not in scene.coords:
         return _same_bands(library, scene)
-    values = values_at_bands(library, scene)
+    values = _values_at_bands(library, scene)
     has_value = np.isfinite(values)
     if not has_value.any():
-        raise range_error(library, 0, scene, has_value[0])
+        raise InputError(
+            f"the library covers {_range_of(library)}, the scene {_range_of(scene)}: the ranges do "
+            "not overlap; check the units"
+        )
     spectra = has_value.sum(axis=1) >= _MIN_SPECTRUM_SHARE * has_value.any(axis=0).sum()
     # As a number of spectra: there is no share of none.
     bands = has_value[spectra].sum(axis=0) >= max(1.0, _MIN_BAND_SHARE * spectra.sum())
@@ -104,50 +108,6 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
         material=material_names(library)[spectra],
     )
     return ResampledLibrary(kept, bands, spectra, _notes(scene, bands, spectra))
-
-
-def match_wavelengths(library: xr.DataArray, scene: xr.DataArray) -> xr.DataArray:
-    """Return the library at all bands of a scene, see :func:`resample_library`.
-
-    Nothing is left out: every spectrum must cover every band of the scene.
-
-    Parameters
-    ----------
-    library : xarray.DataArray (spectrum, band)
-        See :func:`read_library`.
-    scene : xarray.DataArray
-        Anything with a dim ``band`` and a coordinate ``wavelength (band)`` in nanometres.
-
-    Returns
-    -------
-    xarray.DataArray (spectrum, band)
-
-    Raises
-    ------
-    ValueError
-        The ranges of wavelengths do not overlap, or a spectrum does not cover bands of the scene.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from selfdict.scene import build_library, match_wavelengths
-    >>> library = build_library([[0.2, 0.4]], ["quartz"], [500.0, 600.0])
-    >>> scene = xr.DataArray([0.0], dims="band", coords={"wavelength": ("band", [550.0])})
-    >>> match_wavelengths(library, scene).values
-    array([[0.3]])
-    """
-    if "wavelength" not in library.coords or "wavelength" not in scene.coords:
-        return _same_bands(library, scene).library
-    values = values_at_bands(library, scene)
-    for k, has_value in enumerate(np.isfinite(values)):
-        if not has_value.all():
-            raise range_error(library, k, scene, has_value)
-    return build_library(
-        values,
-        library["name"].values,
-        scene["wavelength"].values,
-        material=material_names(library),
-    )
 
 
 def _same_bands(library: xr.DataArray, scene: xr.DataArray) -> ResampledLibrary:
@@ -169,31 +129,12 @@ def _same_bands(library: xr.DataArray, scene: xr.DataArray) -> ResampledLibrary:
     return ResampledLibrary(library, np.ones(n_bands, dtype=bool), all_spectra, notes)
 
 
-def range_error(library: xr.DataArray, k: int, scene: xr.DataArray, has_value: Array) -> InputError:
-    """Return the error that spectrum k of a library does not cover all bands of a scene."""
-    name = str(library["name"].values[k])
-    wanted = scene["wavelength"].values
-    x, spectra, _ = _samples(library, np.array([k]))
-    x = x[np.isfinite(spectra[0])]
-    covers = "nothing"
-    is_outside = True
-    if x.size:
-        covers = f"{x[0]:.5g}–{x[-1]:.5g} nm"
-        is_outside = bool(np.all((wanted < x[0]) | (wanted > x[-1])))
-    here = f"{np.nanmin(wanted):.5g}–{np.nanmax(wanted):.5g} nm"
-    if is_outside:
-        # Not a single band fits: most likely one of the two is not in nanometres.
-        return InputError(
-            f"the ranges do not overlap: {name!r} covers {covers}, the scene {here}; "
-            "check the units"
-        )
-    return InputError(
-        f"{name!r} covers {covers}, the scene {here}: "
-        f"leave out the {np.sum(~has_value)} bands of the scene for which it has no values"
-    )
+def _range_of(data: xr.DataArray) -> str:
+    wavelength = data["wavelength"].values
+    return f"{np.nanmin(wavelength):.5g}–{np.nanmax(wavelength):.5g} nm"
 
 
-def values_at_bands(library: xr.DataArray, scene: xr.DataArray) -> Array:
+def _values_at_bands(library: xr.DataArray, scene: xr.DataArray) -> Array:
     """Return the spectra at the bands of a scene (n_spectra, n_bands), NaN where not covered."""
     centres = scene["wavelength"].values.astype(np.float64)
     widths = np.zeros(len(centres))
@@ -302,13 +243,9 @@ def _notes(scene: xr.DataArray, bands: Array, spectra: Array) -> tuple[str, ...]
     """Return what is left out of a scene and of a library."""
     notes = []
     if not bands.all():
-        n_missing = int(np.sum(~bands))
-        verb = "are"
-        if n_missing == 1:
-            verb = "is"
         notes.append(
-            f"{n_missing} of {len(bands)} bands {verb} left out, which the library does not "
-            f"cover: {_ranges(scene['wavelength'].values, ~bands)}"
+            f"{np.sum(~bands)} of {len(bands)} bands are left out, which the library does not "
+            f"cover: {wavelength_ranges(scene, ~bands)}"
         )
     if not spectra.all():
         notes.append(
@@ -316,25 +253,3 @@ def _notes(scene: xr.DataArray, bands: Array, spectra: Array) -> tuple[str, ...]
             "not cover the bands of the scene"
         )
     return tuple(notes)
-
-
-def _ranges(wavelength: Array, marked: Array) -> str:
-    """Return the wavelengths of marked bands as ranges such as ``1350–1420 nm, 2480 nm``."""
-    # Bands next to each other in the order of wavelengths make a range; those without a wavelength
-    # come last.
-    order = np.argsort(wavelength, kind="stable")
-    ranges: list[str] = []
-    run: list[float] = []
-    for band in [*order.tolist(), None]:
-        if band is not None and marked[band]:
-            run.append(float(wavelength[band]))
-            continue
-        if len(run) == 1:
-            ranges.append(f"{run[0]:.5g} nm")
-        elif run:
-            ranges.append(f"{run[0]:.5g}–{run[-1]:.5g} nm")
-        run = []
-    shown = ranges[:6]
-    if len(ranges) > len(shown):
-        shown.append("…")
-    return ", ".join(shown)
