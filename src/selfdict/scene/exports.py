@@ -15,8 +15,7 @@ import xarray as xr
 from selfdict._colours import class_colours
 from selfdict._display import csv_cell, plain
 from selfdict._validation import Array
-from selfdict.files.grid import to_map
-from selfdict.scene.metadata import band_numbers, crs_of, transform_of
+from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import written
 from selfdict.scene.write import labels_of, write_raster
@@ -207,28 +206,21 @@ def _features(result: UnmixResult) -> Iterator[dict[str, Any]]:
 
 def _lon_lat(scene: xr.DataArray, pixels: Array) -> Array:
     """Return longitude and latitude of the centres of pixels (k, 2), NaN where they are unknown."""
-    rows, columns = pixels.T
-    transform = transform_of(scene)
-    crs = crs_of(scene)
-    if transform is not None and crs is not None:
-        # Whole numbers are the corners of pixels.
-        x, y = to_map(transform, columns + 0.5, rows + 0.5)
-        import rasterio.warp
-        from rasterio._err import CPLE_BaseError
-        from rasterio.errors import RasterioError
+    from rasterio._err import CPLE_BaseError
+    from rasterio.errors import RasterioError
+    from rasterio.warp import transform
 
-        try:
-            longitude, latitude = rasterio.warp.transform(crs, "EPSG:4326", x, y)
-        except (RasterioError, CPLE_BaseError):
-            # A grid that has no place on Earth, such as that of a laboratory. Errors of GDAL come
-            # through as they are.
-            return np.full((len(pixels), 2), np.nan)
-        return np.stack([longitude, latitude], axis=1)
-    if transform is None and "lat" in scene.coords and "lon" in scene.coords:
-        longitude = scene["lon"].values[rows, columns]
-        latitude = scene["lat"].values[rows, columns]
-        return np.stack([longitude, latitude], axis=1).astype(np.float64)
-    return np.full((len(pixels), 2), np.nan)
+    unknown = np.full((len(pixels), 2), np.nan)
+    coordinates = coordinates_of(scene, pixels)
+    crs = crs_text(scene)
+    if coordinates is None or crs is None:
+        return unknown
+    try:
+        return np.stack(transform(crs, "EPSG:4326", *coordinates.T), axis=1)
+    except (RasterioError, CPLE_BaseError):
+        # A grid that has no place on Earth, such as that of a laboratory. Errors of GDAL come
+        # through as they are.
+        return unknown
 
 
 def write_spectra(

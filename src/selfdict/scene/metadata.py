@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.files.grid import place_grid
+from selfdict.files.grid import place_grid, to_map
 
 # The coordinate (band) and the attribute (all bands) of each of the two, and its neutral value.
 _GAIN = ("band_gain", "scale_factor", 1.0)
@@ -237,6 +237,38 @@ def transform_of(scene: xr.DataArray) -> Affine | None:
     if "y" in scene.coords:
         y = scene["y"].values
     return place_grid(stored, x, y)
+
+
+def coordinates_of(scene: xr.DataArray, pixels: Array) -> Array | None:
+    """Return map coordinates x, y of the centres of pixels (k, 2), or None if they are not known.
+
+    In sensor geometry they are longitudes and latitudes.
+    """
+    rows, columns = pixels.T
+    transform = transform_of(scene)
+    if transform is not None:
+        # Whole numbers are the corners of pixels.
+        x, y = to_map(transform, columns + 0.5, rows + 0.5)
+        return np.stack([x, y], axis=1)
+    if _is_in_sensor_geometry(scene):
+        longitude = scene["lon"].values[rows, columns]
+        latitude = scene["lat"].values[rows, columns]
+        return np.stack([longitude, latitude], axis=1)
+    return None
+
+
+def crs_text(scene: xr.DataArray) -> str | None:
+    """Return the CRS of these coordinates as ``EPSG:…`` or WKT, or None."""
+    if transform_of(scene) is None and _is_in_sensor_geometry(scene):
+        return "EPSG:4326"
+    crs = crs_of(scene)
+    if crs is None:
+        return None
+    return str(crs.to_string())
+
+
+def _is_in_sensor_geometry(scene: xr.DataArray) -> bool:
+    return "lat" in scene.coords and "lon" in scene.coords
 
 
 def band_numbers(data: xr.DataArray) -> Array:

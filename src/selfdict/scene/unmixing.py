@@ -13,14 +13,13 @@ from numpy.typing import ArrayLike
 from selfdict._display import percent
 from selfdict._validation import Array
 from selfdict.compute.deadline import Announcer
-from selfdict.files.grid import to_map
 from selfdict.readout.rank import advise
 from selfdict.scene.choose import IN_BLOCKS, Choice, choose, choose_others, solve_scene
 from selfdict.scene.fit import Fit, unexplained_patches
 from selfdict.scene.identification import identify
 from selfdict.scene.inspection import Preflight
 from selfdict.scene.maps import Maps, fit_in_time, map_scene
-from selfdict.scene.metadata import band_numbers, crs_of, transform_of
+from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text
 from selfdict.scene.model import scene_of
 from selfdict.scene.options import UnmixOptions
 from selfdict.scene.plan import Plan, held_in_memory, is_solved_in_blocks
@@ -156,6 +155,9 @@ def unmix_scene(
         times.end("abundances")
     endmembers = _endmembers(plan, choice, maps)
     notes = [*plan.notes, *failures, *_notes_on_groups(choice, plan.scene)]
+    atoms = None
+    if plan.library is not None:
+        atoms = choice.chosen
     identification = None
     if options.names is not None:
         identification = identify(endmembers, options.names)
@@ -172,7 +174,7 @@ def unmix_scene(
         negative=maps.totals.negative,
         solution=choice.solution,
         check=bound,
-        atoms=_atoms(plan, choice),
+        atoms=atoms,
         group_weights=choice.group_weights,
         spread=_spread(endmembers, choice),
         counts=choice.counts,
@@ -267,17 +269,11 @@ def _places(choice: Choice, maps: Maps, scene: xr.DataArray) -> dict[str, Any]:
         groups = tuple(_rows_and_columns(group, scene) for group in choice.groups)
     return {
         "pixels": pixels,
-        "coordinates": _coordinates(scene, pixels),
-        "crs": _crs_text(scene),
+        "coordinates": coordinates_of(scene, pixels),
+        "crs": crs_text(scene),
         "solution_pixels": solution_pixels,
         "groups": groups,
     }
-
-
-def _atoms(plan: Plan, choice: Choice) -> Array | None:
-    if plan.library is None:
-        return None
-    return choice.chosen
 
 
 def _spread(endmembers: xr.DataArray, choice: Choice) -> xr.DataArray | None:
@@ -328,32 +324,3 @@ def _endmembers(plan: Plan, choice: Choice, maps: Maps) -> xr.DataArray:
 def _rows_and_columns(positions: Array, scene: xr.DataArray) -> Array:
     """Return positions counted row by row as (row, column), shape (k, 2)."""
     return np.stack(np.unravel_index(positions, scene.shape[1:]), axis=1)
-
-
-def _coordinates(scene: xr.DataArray, pixels: Array) -> Array | None:
-    """Return the map coordinates x, y of the centres of pixels, or None if they are not known."""
-    rows, columns = pixels.T
-    transform = transform_of(scene)
-    if transform is not None:
-        # Whole numbers are the corners of pixels.
-        x, y = to_map(transform, columns + 0.5, rows + 0.5)
-        return np.stack([x, y], axis=1)
-    if _in_sensor_geometry(scene):
-        longitude = scene["lon"].values[rows, columns]
-        latitude = scene["lat"].values[rows, columns]
-        return np.stack([longitude, latitude], axis=1)
-    return None
-
-
-def _crs_text(scene: xr.DataArray) -> str | None:
-    """Return the CRS of these coordinates as text, or None."""
-    if transform_of(scene) is None and _in_sensor_geometry(scene):
-        return "EPSG:4326"
-    crs = crs_of(scene)
-    if crs is None:
-        return None
-    return str(crs.to_string())
-
-
-def _in_sensor_geometry(scene: xr.DataArray) -> bool:
-    return "lat" in scene.coords and "lon" in scene.coords
