@@ -2,9 +2,7 @@
 
 import base64
 import io
-import os
 import re
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -19,30 +17,6 @@ from PIL import Image
 from selfdict import FGNSR, Problem, Solution, prove_groups, working_set
 from selfdict.datasets import make_mixtures, make_scene
 from selfdict.scene import build_library, unmix
-
-# How many pictures IPython shows for a cell that ends with a figure, suppresses it, or keeps it.
-NOTEBOOK = """
-from IPython.core.displaypub import CapturingDisplayPublisher
-from IPython.core.interactiveshell import InteractiveShell
-
-shell = InteractiveShell.instance()
-shell.display_pub = CapturingDisplayPublisher(parent=shell)
-values = []
-shell.displayhook.write_format_data = lambda data, metadata=None: values.append(data)
-shell.enable_gui = lambda gui=None: None  # there is no event loop
-shell.run_cell("%matplotlib inline").raise_error()
-import selfdict
-from selfdict.datasets import make_scene
-
-scene = make_scene(shape=(12, 12), n_endmembers=3, n_outliers=0, random_state=0).scene
-shell.user_ns["result"] = selfdict.unmix(scene, 3, method="spa")
-for cell in ("result.plot()", "result.plot();", "figure = result.plot()"):
-    values.clear()
-    shell.display_pub.outputs.clear()
-    shell.run_cell(cell, store_history=True).raise_error()
-    shown = values + [output["data"] for output in shell.display_pub.outputs]
-    print("pictures", sum("image/png" in data for data in shown))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -206,31 +180,11 @@ def test_a_notebook_shows_the_figure_once(result, backend, is_last, tmp_path, mo
     assert shown == expected
 
 
-def test_ipython_shows_the_figure_once(tmp_path):
-    """With the inline backend itself, where it is installed."""
-    pytest.importorskip("matplotlib_inline")
-    run = subprocess.run(
-        [sys.executable, "-c", NOTEBOOK],
-        env=os.environ | {"IPYTHONDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert run.returncode == 0, run.stderr
-    assert re.findall(r"pictures (\d)", run.stdout) == ["1", "1", "1"]
-
-
 def test_a_notebook_shows_the_figure_without_the_inline_backend(result):
     picture = Image.open(io.BytesIO(result.plot()._repr_png_()))
     assert picture.format == "PNG"
     assert min(picture.size) > 400
     assert len(np.unique(np.array(picture.convert("L")))) > 50
-
-
-def test_a_figure_of_pyplot_is_drawn_into(result):
-    figure = matplotlib.figure.Figure()
-    assert result.plot(figure) is figure
-    assert len(figure.axes) == len(result.plot().axes)
 
 
 def test_a_dataset_survives_a_file(result, tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from mineral_library import BANDS, mineral_library, mineral_scene
 
+from selfdict import InputError
 from selfdict.scene import build_library, identify, read_library, unmix, write_spectra
 from selfdict.scene.library import material_of
 
@@ -121,26 +122,24 @@ def test_endmembers_may_come_from_a_file(library, endmembers, tmp_path):
 
 
 def test_what_cannot_be_compared_is_refused(library, endmembers):
-    for spectra, names, message in (
-        (endmembers, library.drop_vars("wavelength"), "but the library has none"),
-        (endmembers.drop_vars("wavelength"), library, "but the scene has none"),
-        (endmembers.isel(band=slice(0, 9)), library, "needs 10 bands or more.* have 9 in common"),
-        (endmembers.assign_coords(wavelength=("band", BANDS * 10)), library, "do not overlap"),
+    fine = build_library(np.ones((1, 4000)), ["a"], np.linspace(400, 2400, 4000))
+    for spectra, names in (
+        (endmembers, library.drop_vars("wavelength")),
+        (endmembers.drop_vars("wavelength"), library),
+        (endmembers.isel(band=slice(0, 9)), library),
+        (endmembers.assign_coords(wavelength=("band", BANDS * 10)), library),
+        (fine, library),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(InputError):
             identify(spectra, names)
-    with pytest.raises(ValueError, match="n_nearest must be at least 2"):
+    with pytest.raises(InputError):
         identify(endmembers, library, n_nearest=1)
-    fine = np.linspace(400, 2400, 4000)
-    many = build_library(np.ones((1, 4000)), ["a"], fine)
-    with pytest.raises(ValueError, match="at most 3000 bands, got 4000"):
-        identify(many, library)
 
 
 def test_names_are_checked_before_the_work_begins(library):
     scene = mineral_scene(library, [0, 4, 8])
     called = []
-    with pytest.raises(ValueError, match="but the library has none"):
+    with pytest.raises(InputError):
         unmix(
             scene,
             3,

@@ -1,7 +1,6 @@
 """Each fault of a file has its sentence, and what is surely wrong is left out and said."""
 
 import csv
-import json
 
 import numpy as np
 import pytest
@@ -33,11 +32,6 @@ def clean_values():
 
 def clean_scene(**known):
     return build_scene(clean_values(), **({"wavelength": WAVELENGTH} | known))
-
-
-def sentences(scene, path, **options):
-    """Return what is said of a scene that is written to a file and read again."""
-    return preflight(read_scene(write_scene(scene, path), **options)).sentences
 
 
 def changed(index, values, **known):
@@ -159,16 +153,10 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_each_fault_has_its_sentence(tmp_path, fault):
-    scene, expected = FAULTS[fault]
-    assert sentences(scene, tmp_path / "cube.nc") == expected
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_blocks_change_nothing(monkeypatch, fault):
-    monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 2000)
+def test_each_fault_has_its_sentence_also_in_blocks(monkeypatch, fault):
     scene, expected = FAULTS[fault]
     assert preflight(scene).sentences == expected
+    monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 2000)
     assert preflight(scene.chunk(y=5, x=4)).sentences == expected
 
 
@@ -289,46 +277,10 @@ def test_damaged_values_give_no_warning():
     assert preflight(build_scene(values, wavelength=WAVELENGTH)).n_pixels == 168
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, [str(word) for word in arguments])
-
-
-def test_the_command_says_it_everywhere(tmp_path):
-    scene = changed(6, 0)
-    path = write_scene(scene, tmp_path / "cube.hdr")
-    sentence = "1 band holds one value in all pixels and is left out: 7"
-    facts = json.loads(run("info", path, "--json").stdout)
-    assert facts["findings"] == [sentence]
-    assert facts["bands_left_out"] == [7]
-    assert facts["valid_pixels"] == 168
-    assert run("info", path).stdout.splitlines()[-1] == sentence
-    options = ["--method", "spa", "--no-compare", "-r", 2]
-    done = run("unmix", path, *options, "-o", tmp_path / "out")
-    assert done.exit_code == 0, done.output
-    assert done.stdout.splitlines()[0] == f"note: {sentence}"
-    record = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert record["preflight"] == [sentence]
-    assert record["bands_left_out"] == [7]
-    assert sentence in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    kept = run("unmix", path, *options, "-o", tmp_path / "kept", "--keep-bands", "--json")
-    record = json.loads(kept.stdout)
-    assert record["bands_left_out"] == []
-    assert record["parameters"]["keep_bands"] is True
-    assert "--keep-bands" in record["command"]
-    compared = run("compare", path, "-r", 2)
-    assert compared.stdout.splitlines()[0] == f"note: {sentence}"
-
-
-def test_the_command_declares_no_data(tmp_path):
-    path = write_scene(FAULTS["undeclared no-data"][0], tmp_path / "cube.nc")
-    facts = json.loads(run("info", path, "--no-data", -9999, "--json").stdout)
-    assert facts["valid_pixels"] == 140
-    assert run("info", path, "--no-data", "nan").exit_code == 2
-
-
 def test_convert_repeats_the_notes_of_the_reader(tmp_path):
     np.save(tmp_path / "cube.npy", clean_values())
-    done = run("convert", tmp_path / "cube.npy", tmp_path / "cube.nc")
+    words = ["convert", str(tmp_path / "cube.npy"), str(tmp_path / "cube.nc")]
+    done = CliRunner().invoke(app, words)
     assert done.stdout == f"{tmp_path / 'cube.nc'}\n"
     assert done.stderr.startswith("note: the axes 10 × 12 × 14 are taken as ")
     assert isinstance(read_scene(tmp_path / "cube.nc"), xr.DataArray)

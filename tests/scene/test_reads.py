@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from counting_scene import counted
 
-from selfdict import InputError
 from selfdict.datasets import make_scene
-from selfdict.scene import build_library, preflight, unmix
+from selfdict.scene import preflight, unmix
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +64,3 @@ def test_a_method_that_fails_is_left_out_of_the_comparison(scene):
         result = unmix(few, 4, candidates=40, compare=["spa"])
     assert result.comparison == ()
     assert any(note.startswith("SPA is left out of the comparison") for note in result.notes)
-
-
-def test_what_cannot_be_compared(scene):
-    for name in ("typo", "spa-3", "fgnsr-0", "fgnsr-x"):
-        with pytest.raises(InputError, match="compare"):
-            unmix(scene, 3, compare=[name])
-    library = build_library(np.ones((5, 30)), list("abcde"), scene.wavelength.values)
-    with pytest.raises(InputError, match="compare"):
-        unmix(scene, 3, compare=["spa"], library=library)

@@ -8,7 +8,6 @@ import pytest
 from affine import Affine
 from scipy.optimize import nnls as independent_nnls
 
-from selfdict._errors import InputError
 from selfdict.datasets import make_scene
 from selfdict.peers import spa
 from selfdict.scene import build_scene, matrix, read_scene, unmix, valid_mask, write_scene
@@ -193,27 +192,3 @@ def test_progress_and_times(truth, small_blocks):
     assert result.seconds["total"] == pytest.approx(parts)
     with pytest.raises(dataclasses.FrozenInstanceError):
         result.relative_error = 0.0
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"method": "magic"}, "method must be one of fgnsr, spa"),
-        ({"method": "spa", "abundances": "magic"}, "abundances"),
-        ({"method": "spa", "mask": np.ones((20, 24), dtype=bool)}, "no valid pixel"),
-        ({"method": "spa", "mask": np.ones((3, 3), dtype=bool)}, "mask must be booleans"),
-    ],
-)
-def test_bad_requests(truth, options, reason):
-    with pytest.raises(ValueError, match=reason):
-        unmix(truth.scene, 3, **options)
-
-
-def test_more_endmembers_than_pixels(truth):
-    with pytest.raises(ValueError, match="between 1 and the number of points, 4, got 5"):
-        unmix(truth.scene.isel(y=slice(5, 7), x=slice(5, 7)), 5, method="spa")
-
-
-def test_a_dictionary_is_no_option():
-    with pytest.raises(InputError, match="pass spectra as library="):
-        unmix(build_scene(np.ones((5, 3, 4))), 2, dictionary=np.ones((5, 3)))
