@@ -282,7 +282,7 @@ def rank(
     from selfdict.cli.run import look_at, naming_the_file
     from selfdict.cli.summary import print_advice
     from selfdict.compute.threads import thread_limit
-    from selfdict.scene.advice import advise_rank
+    from selfdict.scene.unmixing import advise_rank
 
     with ProgressLine(quiet or json, as_json=progress_json) as line, thread_limit(threads):
         scene, look = look_at(source.read(), keep_bands, line)

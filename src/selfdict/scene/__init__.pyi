@@ -4,7 +4,6 @@
 from selfdict.files.errors import SceneError as SceneError
 from selfdict.readout import RankAdvice as RankAdvice
 from selfdict.scene.accessor import SelfdictAccessor as SelfdictAccessor
-from selfdict.scene.advice import advise_rank as advise_rank
 from selfdict.scene.blocks import matrix as matrix
 from selfdict.scene.blocks import valid_mask as valid_mask
 from selfdict.scene.choose import SceneCheck as SceneCheck
@@ -30,5 +29,6 @@ from selfdict.scene.resampling import ResampledLibrary as ResampledLibrary
 from selfdict.scene.resampling import resample_library as resample_library
 from selfdict.scene.result import Comparison as Comparison
 from selfdict.scene.result import UnmixResult as UnmixResult
+from selfdict.scene.unmixing import advise_rank as advise_rank
 from selfdict.scene.unmixing import unmix as unmix
 from selfdict.scene.write import write_scene as write_scene

@@ -1,4 +1,4 @@
-"""From a scene to endmembers and abundance maps, one block at a time."""
+"""From a scene to endmembers and abundance maps, and to the number of materials."""
 
 import time
 from collections.abc import Callable
@@ -11,9 +11,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from selfdict._display import percent
-from selfdict._validation import Array
+from selfdict._validation import Array, as_rank
 from selfdict.compute.deadline import Announcer
-from selfdict.readout.rank import advise
+from selfdict.readout.rank import RankAdvice, advise
 from selfdict.scene.choose import IN_BLOCKS, Choice, choose, choose_others, solve_scene
 from selfdict.scene.fit import Fit, unexplained_patches
 from selfdict.scene.identification import identify
@@ -21,7 +21,7 @@ from selfdict.scene.inspection import Preflight
 from selfdict.scene.maps import Maps, fit_in_time, map_scene
 from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text
 from selfdict.scene.model import scene_of
-from selfdict.scene.options import UnmixOptions
+from selfdict.scene.options import MOST_MATERIALS, UnmixOptions
 from selfdict.scene.plan import Plan, held_in_memory, is_solved_in_blocks
 from selfdict.scene.points import read_points, with_pixels
 from selfdict.scene.result import Comparison, UnmixResult
@@ -153,43 +153,130 @@ def unmix_scene(
         chosen_by_others = [other for _, other in compared]
         maps = map_scene(plan, choice, chosen_by_others, client, partial(report, "abundances"))
         times.end("abundances")
+    return _result(
+        plan,
+        choice,
+        maps,
+        comparison=_comparison(plan.scene, compared, maps),
+        failures=failures,
+        check=bound,
+        rank_advice=advice,
+        seconds=times.record(choice.proof_seconds),
+    )
+
+
+def _result(
+    plan: Plan, choice: Choice, maps: Maps, *, failures: list[str], **found: Any
+) -> UnmixResult:
+    """Return what was found, in the words and places of the scene."""
     endmembers = _endmembers(plan, choice, maps)
     notes = [*plan.notes, *failures, *_notes_on_groups(choice, plan.scene)]
     atoms = None
     if plan.library is not None:
         atoms = choice.chosen
+    pixels = _pixels(choice, maps, plan.scene)
+    solution_pixels = None
+    if choice.solution_pixels is not None:
+        solution_pixels = _rows_and_columns(choice.solution_pixels, plan.scene)
+    groups = None
+    if choice.groups is not None:
+        groups = tuple(_rows_and_columns(group, plan.scene) for group in choice.groups)
+    spread = None
+    if choice.spread is not None:
+        spread = endmembers.copy(data=choice.spread.T).rename("spread")
     identification = None
-    if options.names is not None:
-        identification = identify(endmembers, options.names)
+    if plan.options.names is not None:
+        identification = identify(endmembers, plan.options.names)
         notes += identification.notes
     return UnmixResult(
         fit=Fit.of(maps, len(choice.chosen), plan.preflight),
         unexplained=unexplained_patches(maps, choice.U),
         endmembers=endmembers,
         scene=plan.scene,
-        **_places(choice, maps, plan.scene),
+        pixels=pixels,
+        coordinates=coordinates_of(plan.scene, pixels),
+        crs=crs_text(plan.scene),
+        solution_pixels=solution_pixels,
+        groups=groups,
         **maps.layers,
         relative_error=maps.relative_error,
         pixel_error=maps.pixel_error,
         negative=maps.totals.negative,
         solution=choice.solution,
-        check=bound,
         atoms=atoms,
         group_weights=choice.group_weights,
-        spread=_spread(endmembers, choice),
+        spread=spread,
         counts=choice.counts,
         alike=choice.alike,
         proof=choice.proof,
         illumination=choice.illumination,
         identification=identification,
-        comparison=_comparison(plan.scene, compared, maps),
         parameters=_parameters(plan, choice, maps),
         preflight=plan.preflight,
-        rank_advice=advice,
         notes=tuple(notes),
         skipped=tuple(plan.deadline.skipped),
-        seconds=times.record(choice.proof_seconds),
+        **found,
     )
+
+
+def advise_rank(
+    scene: xr.DataArray | ArrayLike,
+    r_max: int = MOST_MATERIALS,
+    *,
+    mask: ArrayLike | None = None,
+    keep_bands: bool = False,
+    preflight: Preflight | None = None,
+    client: Any = None,
+    random_state: Any = None,
+    progress: Callable[[str, float], Any] | None = None,
+) -> RankAdvice:
+    """Recommend how many materials to look for in a scene, or columns in a matrix, and say why.
+
+    Parameters
+    ----------
+    scene : xarray.DataArray (band, y, x), a plain array as in :func:`unmix`, or a matrix (m, n)
+        The columns of a matrix are the points; the settings that follow are for scenes.
+    r_max : int
+        The largest number to recommend.
+    mask, keep_bands, preflight, client, random_state
+        See :func:`unmix`.
+    progress : callable, optional
+        Called with the step (``"preflight"``, ``"read"``, ``"rank"``) and its share done.
+
+    Returns
+    -------
+    RankAdvice
+
+    Examples
+    --------
+    >>> from selfdict.datasets import make_scene
+    >>> from selfdict.scene import advise_rank
+    >>> scene = make_scene(shape=(24, 24), n_endmembers=3, random_state=0).scene
+    >>> advice = advise_rank(scene)
+    >>> advice.r, advice.n_alone
+    (3, 3)
+    """
+    report = progress or _nothing
+    if not isinstance(scene, xr.DataArray) and np.ndim(scene) == 2:
+        M = np.asarray(scene)
+        r_max = as_rank(r_max, max(M.shape[1], MOST_MATERIALS), "r_max")
+        return advise(M, None, r_max, partial(report, "rank"))
+    options = UnmixOptions(
+        r="auto",
+        mask=mask,
+        keep_bands=keep_bands,
+        random_state=random_state,
+    )
+    plan = Plan.of(options, held_in_memory(scene_of(scene), client))
+    r_max = as_rank(r_max, max(plan.n_pixels, MOST_MATERIALS), "r_max")
+    plan = plan.examined(preflight, client, partial(report, "preflight"))
+    plan = replace(plan, r=min(r_max, plan.n_pixels))
+    (points,) = read_points([plan], client, partial(report, "read"))
+    return advise(points.M, points.sizes, plan.r, partial(report, "rank"))
+
+
+def _nothing(step: str, share: float) -> None:
+    pass
 
 
 class _Times:
@@ -256,30 +343,6 @@ def _comparison(
     for (name, choice), error in zip(choices, maps.other_errors):
         rows.append(Comparison(name, error, choice.seconds, _pixels(choice, maps, scene)))
     return tuple(rows)
-
-
-def _places(choice: Choice, maps: Maps, scene: xr.DataArray) -> dict[str, Any]:
-    """Return where pure pixels, candidates and groups are in the scene."""
-    pixels = _pixels(choice, maps, scene)
-    solution_pixels = None
-    if choice.solution_pixels is not None:
-        solution_pixels = _rows_and_columns(choice.solution_pixels, scene)
-    groups = None
-    if choice.groups is not None:
-        groups = tuple(_rows_and_columns(group, scene) for group in choice.groups)
-    return {
-        "pixels": pixels,
-        "coordinates": coordinates_of(scene, pixels),
-        "crs": crs_text(scene),
-        "solution_pixels": solution_pixels,
-        "groups": groups,
-    }
-
-
-def _spread(endmembers: xr.DataArray, choice: Choice) -> xr.DataArray | None:
-    if choice.spread is None:
-        return None
-    return endmembers.copy(data=choice.spread.T).rename("spread")
 
 
 def _parameters(plan: Plan, choice: Choice, maps: Maps) -> dict[str, Any]:
