@@ -186,7 +186,11 @@ class UnmixResult:
     unexplained: tuple[Patch, ...] = ()
 
     def __repr__(self) -> str:
-        return _text(self)
+        described = facts(self)
+        width = max(len(name) for name in described)
+        lines = [f"UnmixResult: {len(self.pixels)} materials"]
+        lines += [f"  {name:<{width}}  {value}" for name, value in described.items()]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         # The report draws results; it is imported on first use, since it comes after this package.
@@ -233,10 +237,31 @@ class UnmixResult:
             ``abundance (endmember, y, x)``, ``residual (y, x)``, ``valid (y, x)``,
             ``spectrum (endmember, band)``, and ``brightness``, ``uncertainty`` and ``spread`` if
             there are any.
-            Wavelengths, labels, pure pixels and the georeference are coordinates. Attributes hold
-            the method, the relative error, the certified gap, and what was left out.
+            Wavelengths, labels, pure pixels and the georeference are coordinates. Attributes are
+            what the text of a result says: the method, the relative error, the certified gap, ….
         """
-        return _dataset(self)
+        variables: dict[str, Any] = {
+            "abundance": self.abundances,
+            "residual": self.residual,
+            "valid": self.valid,
+            "spectrum": self.endmembers,
+        }
+        for name in ("uncertainty", "brightness", "spread"):
+            if getattr(self, name) is not None:
+                variables[name] = getattr(self, name)
+        dataset = xr.Dataset({name: without_notes(array) for name, array in variables.items()})
+        dataset = dataset.assign_coords(
+            label=("endmember", self.labels),
+            pixel_row=("endmember", self.pixels[:, 0]),
+            pixel_column=("endmember", self.pixels[:, 1]),
+        )
+        attributes: dict[str, Any] = {}
+        for name, text in facts(self).items():
+            attributes[name.replace(" ", "_")] = text
+        attributes["relative_error"] = self.relative_error
+        if self.gap is not None:
+            attributes["certified_gap"] = self.gap
+        return dataset.assign_attrs(attributes)
 
     @property
     def indices(self) -> Array:
@@ -336,58 +361,3 @@ def _relative_error(result: UnmixResult) -> str:
     if result.counts is None or result.shows_single_pixels:
         return error
     return f"{error} with group averages, {percent(result.pixel_error)} with single pixels"
-
-
-def _text(result: UnmixResult) -> str:
-    """Return the facts about a result as lines."""
-    described = facts(result)
-    width = max(len(name) for name in described)
-    lines = [f"UnmixResult: {len(result.pixels)} materials"]
-    lines += [f"  {name:<{width}}  {value}" for name, value in described.items()]
-    return "\n".join(lines)
-
-
-def _dataset(result: UnmixResult) -> xr.Dataset:
-    """Return maps, spectra and the facts about them in one Dataset."""
-    variables: dict[str, Any] = {
-        "abundance": result.abundances,
-        "residual": result.residual,
-        "valid": result.valid,
-        "spectrum": result.endmembers,
-    }
-    if result.uncertainty is not None:
-        variables["uncertainty"] = result.uncertainty
-    if result.brightness is not None:
-        variables["brightness"] = result.brightness
-    if result.spread is not None:
-        variables["spread"] = result.spread
-    dataset = xr.Dataset({name: without_notes(array) for name, array in variables.items()})
-    labels = xr.Variable("endmember", result.labels)
-    rows = xr.Variable("endmember", result.pixels[:, 0])
-    columns = xr.Variable("endmember", result.pixels[:, 1])
-    dataset = dataset.assign_coords(label=labels, pixel_row=rows, pixel_column=columns)
-    return dataset.assign_attrs(_attributes(result))
-
-
-def _attributes(result: UnmixResult) -> dict[str, Any]:
-    """Return the facts that a file can hold: text and numbers."""
-    attributes: dict[str, Any] = {"relative_error": result.relative_error}
-    if result.gap is not None:
-        attributes["certified_gap"] = result.gap
-    if result.fit is not None:
-        attributes["fit"] = result.fit.headline
-    if result.proof is not None:
-        attributes["proof"] = result.proof.sentence
-    for name in ("method", "endmembers", "abundances"):
-        attributes[name] = str(result.parameters[name])
-    findings: list[str] = []
-    if result.preflight is not None:
-        findings = result.preflight.sentences
-    for name, sentences in (
-        ("preflight", findings),
-        ("notes", result.notes),
-        ("skipped", result.skipped),
-    ):
-        if sentences:
-            attributes[name] = "; ".join(sentences)
-    return attributes
