@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scene_sample import full_scene
 
+from selfdict._validation import largest_size
 from selfdict.datasets import make_scene
 from selfdict.files.lazy import chunk_shape
 from selfdict.scene import blocks as module
@@ -84,12 +85,12 @@ def test_chunks_of_a_mapped_array_are_made_without_reading_it(monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, ">f4"])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_pixel_of_numbers_below_the_normal_range_counts_as_zeros(dtype, sign):
-    tiny = float(np.finfo(dtype).tiny)
+def test_a_pixel_of_numbers_too_small_to_compute_with_counts_as_zeros(dtype, sign):
+    smallest = 1 / largest_size(np.dtype(dtype).newbyteorder("="))
     values = np.zeros((3, 1, 4), dtype)
-    values[:, 0, 0] = sign * tiny / 4
-    values[1, 0, 1] = sign * tiny
-    values[:, 0, 2] = [1, -sign * tiny / 8, 0]
+    values[:, 0, 0] = sign * smallest / 4
+    values[1, 0, 1] = sign * smallest * 2
+    values[:, 0, 2] = [1, -sign * smallest / 8, 0]
     values[:, 0, 3] = [1, 2, np.nan]
     scene = build_scene(values)
     assert valid_mask(scene).values.tolist() == [[False, True, True, False]]

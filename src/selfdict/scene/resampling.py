@@ -89,8 +89,8 @@ def resample_library(library: xr.DataArray, scene: xr.DataArray) -> ResampledLib
     has_value = np.isfinite(values)
     if not has_value.any():
         raise InputError(
-            f"the library covers {_range_of(library)}, the scene {_range_of(scene)}: the ranges do "
-            "not overlap; check the units"
+            f"the ranges do not overlap: the library covers {_range_of(library)}, the scene "
+            f"{_range_of(scene)}; check the units"
         )
     spectra = has_value.sum(axis=1) >= _MIN_SPECTRUM_SHARE * has_value.any(axis=0).sum()
     # As a number of spectra: there is no share of none.
