@@ -88,6 +88,6 @@ def _map_facts(scene: "xr.DataArray") -> dict[str, Any]:
         facts["crs"] = crs.to_string()
     transform = transform_of(scene)
     if transform is not None:
-        # The last three of the nine entries are always 0, 0, 1.
-        facts["transform"] = list(transform)[:6]
+        # The last three of the nine entries are always 0, 0, 1. Adding 0 makes −0 a plain zero.
+        facts["transform"] = [entry + 0.0 for entry in list(transform)[:6]]
     return facts
