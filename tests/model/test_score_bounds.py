@@ -11,7 +11,7 @@ from selfdict.datasets import make_mixtures
 from selfdict.model import memory_rows, score_bounds
 from selfdict.model.memory_rows import DenseSums, MemoryRows
 from selfdict.model.score_bounds import DECIDED, ScoreBounds, Step
-from selfdict.model.scores import Metric
+from selfdict.model.scores import Metric, MetricSums
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_no_score_exceeds_its_bound(kind, dtype, m, d, n_columns, exponent, seed
     if not theta.any():
         assert not bounds.scores(sums, np.ones(d), np.zeros(1), rough=False).any()
         return
-    metric = Metric.of(theta)
+    metric = Metric.from_sums(MetricSums.of(theta))
     rows = np.arange(d)
     most = np.full(d, np.inf)
     for step in (Step.CLUSTERS, Step.DIRECTIONS, Step.MORE_DIRECTIONS, Step.SINGLE):

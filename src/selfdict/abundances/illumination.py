@@ -31,7 +31,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_floats, as_matrix
 from selfdict.abundances.fcls import soft_sum
 from selfdict.abundances.nnls import nnls
-from selfdict.abundances.uncertainty import inverses_of_patterns
+from selfdict.abundances.uncertainty import distinct_patterns, inverses_of_patterns
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import dense_columns, squared_norms
 
@@ -209,13 +209,8 @@ def _noise(residuals: Array, degrees: Array, weight: Array) -> float:
 
 def _variances_of_sums(U: Array, present: Array) -> Array:
     """Return 1ᵀ(U_PᵀU_P)⁻¹1 for the materials P present in each pixel, (n,)."""
-    r = len(present)
-    # a number for each set of materials; of more than 53, each pixel counts as a set of its own
-    numbers = np.arange(present.shape[1], dtype=np.float64)
-    if r <= 53:
-        numbers = np.exp2(np.arange(r)) @ present
-    _, first, pattern = np.unique(numbers, return_index=True, return_inverse=True)
-    inverses = inverses_of_patterns((U.T @ U)[None], present.T[first])
+    patterns, pattern = distinct_patterns(present.T)
+    inverses = inverses_of_patterns((U.T @ U)[None], patterns)
     return np.asarray(inverses.sum(axis=(1, 2))[pattern])
 
 

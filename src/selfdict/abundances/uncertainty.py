@@ -187,7 +187,7 @@ class _ErrorModel:
 
     def errors(self, parts: Array, residuals: Array, sums: Array) -> Array:
         """Return the standard errors (n, r) for coefficients (n, r) divided by their sums (n,)."""
-        patterns, pattern = _patterns(parts > 0)
+        patterns, pattern = distinct_patterns(parts > 0)
         if self.kind == "fcls":
             rows = self._constrained_rows(patterns)
         else:
@@ -260,7 +260,7 @@ class _ErrorModel:
         return np.asarray(np.maximum(residuals**2 - expected, 0.0) / degrees)
 
 
-def _patterns(positive: Array) -> tuple[Array, Array]:
+def distinct_patterns(positive: Array) -> tuple[Array, Array]:
     """Return the different rows of booleans (n, r), and which of them each row is."""
     r = positive.shape[1]
     if r > 62:

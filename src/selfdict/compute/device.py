@@ -64,11 +64,6 @@ def to_device(array: Any, device: Device, dtype: Any = None) -> Tensor:
     return array.to(device=device, dtype=torch_dtype).contiguous()
 
 
-def has_triton(tensor: Tensor) -> bool:
-    """Whether Triton kernels can work on this tensor."""
-    return runs_triton(tensor.device)
-
-
 def runs_triton(device: "torch.device | None") -> bool:
     """Whether Triton kernels run on this device; None stands for the compiled code of the CPU."""
     if device is None or device.type != "cuda":

@@ -28,7 +28,10 @@ def second_moments(M: Array) -> Array:
         return np.asarray(block @ block.T)
 
     with single_threaded_blas():
-        return sum_slices(product, M.shape[1], columns_per_block)
+        total = np.zeros((M.shape[0], M.shape[0]))
+        for part in in_order(product, M.shape[1], columns_per_block):
+            total += part
+        return total
 
 
 def transposed_product(A: Array, M: Any) -> Array:
@@ -45,14 +48,6 @@ def transposed_product(A: Array, M: Any) -> Array:
     with single_threaded_blas():
         for_slices(task, M.shape[1], columns_per_slice)
     return product
-
-
-def sum_slices(term: Callable[[int, int], Array], n_items: int, slice_size: int) -> Array:
-    """Return the sum of ``term(start, stop)`` over all slices, in their order."""
-    total: Array = np.zeros(())
-    for part in in_order(term, n_items, slice_size):
-        total = total + part
-    return total
 
 
 def in_order(term: Callable[[int, int], Any], n_items: int, slice_size: int) -> Iterator[Any]:

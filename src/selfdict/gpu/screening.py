@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 
 from selfdict._optional import optional
 from selfdict._validation import Array, is_tensor
-from selfdict.compute.device import Device, Tensor, has_triton, to_device
+from selfdict.compute.device import Device, Tensor, runs_triton, to_device
 
 # Entries of the product that are computed at a time: 1 GiB of float64.
 _SCREENING_BLOCK_ENTRIES = 1 << 27
@@ -44,7 +44,7 @@ class Screen:
         index: slice | Tensor = slice(None)
         if rows is not None:
             index = to_device(rows, self.device)
-        if dtype == np.float32 and has_triton(theta):
+        if dtype == np.float32 and runs_triton(theta.device):
             if self._halves is None:
                 self._halves = split(self.left, LEFT)
             halves, scale = self._halves

@@ -106,8 +106,8 @@ class DualTerms:
         largest_scaling: float = np.inf,
     ) -> "DualTerms":
         """Put the terms together from what was computed for each column, with room for rounding."""
-        linear = linear_from_below(inner, magnitudes, data_norms, n_terms)
-        quadratic = quadratic_from_above(square, n_terms)
+        linear = math.fsum(inner) - dot_error(n_terms) * math.fsum(magnitudes * data_norms)
+        quadratic = math.fsum(square) * (1 + dot_error(n_terms))
         if square_error is not None:
             quadratic += math.fsum(square_error)
         reach = math.fsum(w * magnitudes)
@@ -118,16 +118,6 @@ class DualTerms:
         """Return the lower bound on model (4), whose residual has at most the norm ε."""
         linear = self.linear - epsilon * np.sqrt(self.quadratic)
         return best_scaling(linear, 0.0, self.scores, p)[1]
-
-
-def linear_from_below(inner: Array, magnitudes: Array, data_norms: Array, n_terms: int) -> float:
-    """Return ⟨θ, M⟩ = Σ_j θ_jᵀm_j, less what rounding may have added to the products."""
-    return math.fsum(inner) - dot_error(n_terms) * math.fsum(magnitudes * data_norms)
-
-
-def quadratic_from_above(square: Array, n_terms: int) -> float:
-    """Return Σ_j θ_jᵀr_j, sums of squares, and what rounding may have taken off."""
-    return math.fsum(square) * (1 + dot_error(n_terms))
 
 
 def scores_from_above(

@@ -180,13 +180,8 @@ class Metric:
     rounding: float
 
     @classmethod
-    def of(cls, theta: Array) -> "Metric":
-        """Return the metric of θ (m, l), which has at least one column that is not zero."""
-        return cls.from_sums(MetricSums.of(theta))
-
-    @classmethod
-    def from_sums(cls, sums: "MetricSums") -> "Metric":
-        """Return the metric of all columns that were summed up."""
+    def from_sums(cls, sums: MetricSums) -> "Metric":
+        """Return the metric of the columns that were summed up, which are not all zero."""
         m = len(sums.mean)
         total = sums.total * (1 + dot_error(sums.n_columns))
         # The errors of S and of its factor are at most these multiples of A, as norms: a multiple
