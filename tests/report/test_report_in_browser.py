@@ -270,6 +270,25 @@ def test_the_keyboard_chooses_moves_zooms_and_closes(visit, mixture):
     assert page.locator(".cross:visible").count() == 0
 
 
+def test_taps_choose_zoom_and_close(browser, mixture, tmp_path):
+    path = write_report(*mixture, tmp_path / "report.html")
+    size = {"width": 390, "height": 844}
+    context = browser.new_context(viewport=size, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    faults = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(path.as_uri())
+    page.locator("#dominant img").tap(position={"x": 3, "y": 3})
+    assert page.locator("#place").inner_text() == "Row 0, column 0"
+    page.get_by_role("button", name="Zoom in").tap()
+    wide = page.locator("#dominant img").evaluate("image => image.getBoundingClientRect().width")
+    assert wide == pytest.approx(2 * page.locator("#dominant .frame").bounding_box()["width"])
+    page.get_by_role("button", name="Close").tap()
+    assert page.locator("#pixel").is_hidden()
+    assert faults == []
+    context.close()
+
+
 def test_names_and_colours_are_kept_in_the_address(visit, mixture, browser):
     page = visit(*mixture)
     page.locator("#edit summary").click()

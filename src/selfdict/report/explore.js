@@ -106,7 +106,8 @@
     panel.querySelector("#left .own").setAttribute("d", path(found.left, -most, most));
     document.getElementById("reading").textContent =
       `Top: spectrum (solid; the part in the ${n} + ${pixels.directions.length} stored directions) and fit (dashed), ` +
-      `${short(low)} to ${short(high)}. Bottom: residual, at most ±${short(most, 2)}.`;
+      `${short(low)} to ${short(high)}. Bottom: residual, at most ±${short(most, 2)}. ` +
+      `From ${data.bands[0]} to ${data.bands.at(-1)}.`;
   }
 
   function readBand(event) {
