@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from array_blocks import ArrayBlocks
-from selfdict.columns import warm_starts as module
+from selfdict.columns import block_columns, warm_starts
 from selfdict.columns.block_columns import BlockPart, _derivatives, _Pass
-from selfdict.columns.warm_starts import Place, WarmStarts, forget, warm_starts
+from selfdict.columns.warm_starts import Place, forget, keep_state, kept_bytes, last_state
 from selfdict.solvers.block_search import solve_blocks
 
 
@@ -14,47 +14,48 @@ def states(n, k, seed=0):
     return np.random.default_rng(seed).integers(0, 3, (n, k)).astype(np.int8)
 
 
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    monkeypatch.setattr(warm_starts, "_kept", {})
+
+
 def test_states_are_stored_exactly():
-    kept = WarmStarts()
     atoms = np.array([7, 3, 40, 5, 9, 11, 2, 1, 90])
     state = states(13, 9)
-    kept.keep(Place("a", 0, 0), atoms, state)
-    np.testing.assert_array_equal(kept.state(Place("a", 0, 0), atoms), state)
-    assert kept.state(Place("a", 1, 0), atoms) is None
-    assert kept.state(Place("b", 0, 0), atoms) is None
+    keep_state(Place("a", 0, 0), atoms, state)
+    np.testing.assert_array_equal(last_state(Place("a", 0, 0), atoms), state)
+    assert last_state(Place("a", 1, 0), atoms) is None
+    assert last_state(Place("b", 0, 0), atoms) is None
 
 
 def test_new_atoms_start_at_zero():
-    kept = WarmStarts()
     state = states(13, 3)
-    kept.keep(Place("a", 0, 0), np.array([7, 3, 40]), state)
-    found = kept.state(Place("a", 0, 0), np.array([40, 8, 7]))
+    keep_state(Place("a", 0, 0), np.array([7, 3, 40]), state)
+    found = last_state(Place("a", 0, 0), np.array([40, 8, 7]))
     np.testing.assert_array_equal(found[:, [0, 2]], state[:, [2, 0]])
     assert not found[:, 1].any()
 
 
 def test_no_atoms():
-    kept = WarmStarts()
-    kept.keep(Place("a", 0, 0), np.empty(0, np.int64), np.empty((5, 0), np.int8))
-    assert kept.state(Place("a", 0, 0), np.array([1, 2])).shape == (5, 2)
+    keep_state(Place("a", 0, 0), np.empty(0, np.int64), np.empty((5, 0), np.int8))
+    assert last_state(Place("a", 0, 0), np.array([1, 2])).shape == (5, 2)
 
 
 def test_states_beyond_the_limit_are_not_stored(monkeypatch):
-    monkeypatch.setattr(module, "_MAX_BYTES", 100)
-    kept = WarmStarts()
+    monkeypatch.setattr(warm_starts, "_MAX_BYTES", 100)
     atoms = np.arange(8)
     for block in range(9):
-        kept.keep(Place("a", block, 0), atoms, states(10, 8))  # 20 bytes
-    assert kept.n_bytes == 100
-    assert kept.state(Place("a", 0, 0), atoms) is not None
-    assert kept.state(Place("a", 8, 0), atoms) is None
+        keep_state(Place("a", block, 0), atoms, states(10, 8))  # 20 bytes
+    assert kept_bytes() == 100
+    assert last_state(Place("a", 0, 0), atoms) is not None
+    assert last_state(Place("a", 8, 0), atoms) is None
     # a block that is kept already stays, another search takes the place of this one
-    kept.keep(Place("a", 0, 0), atoms, states(10, 8))
-    assert kept.n_bytes == 100
-    kept.keep(Place("b", 0, 0), atoms, states(10, 8))
-    assert kept.n_bytes == 20
-    kept.forget("b")
-    assert kept.n_bytes == 0
+    keep_state(Place("a", 0, 0), atoms, states(10, 8))
+    assert kept_bytes() == 100
+    keep_state(Place("b", 0, 0), atoms, states(10, 8))
+    assert kept_bytes() == 20
+    forget("b")
+    assert kept_bytes() == 0
 
 
 @pytest.mark.parametrize("t", [0.2, 0.5, 0.8])
@@ -75,23 +76,22 @@ def test_warm_fit_equals_the_cold_one(t):
     np.testing.assert_array_equal(warm.state, cold.state)
     np.testing.assert_allclose(warm.Z, cold.Z, atol=1e-12)
     np.testing.assert_allclose(warm.sums, cold.sums, rtol=1e-12)
-    for name in passes:
-        forget(name)
 
 
 def test_search_starts_warm_and_leaves_nothing(monkeypatch):
     rng = np.random.default_rng(2)
     M = rng.random((20, 4)) @ rng.dirichlet(np.full(4, 0.3), 400).T
     M += 0.01 * rng.random(M.shape)
-    kept_before = warm_starts.n_bytes  # by other tests
     found = []
-    state = WarmStarts.state
-    monkeypatch.setattr(
-        WarmStarts, "state", lambda *arguments: found.append(state(*arguments)) or found[-1]
-    )
+
+    def spy(place, atoms):
+        found.append(last_state(place, atoms))
+        return found[-1]
+
+    monkeypatch.setattr(block_columns, "last_state", spy)
     solve_blocks(ArrayBlocks(M, 50), 4, tol=1e-6, sample_size=80)
     # 8 blocks are fitted: the first pass is cold, all others are warm
     assert all(kept is None for kept in found[:8])
     assert len(found) > 8
     assert all(kept is not None for kept in found[8:])
-    assert warm_starts.n_bytes == kept_before
+    assert kept_bytes() == 0

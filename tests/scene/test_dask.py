@@ -15,6 +15,7 @@ from distributed.protocol.pickle import dumps as distributed_dumps
 
 from selfdict.cli.app import app
 from selfdict.columns.block_columns import _first_sums, _Pass
+from selfdict.columns.warm_starts import kept_bytes
 from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, matrix, read_scene, unmix, write_scene
 from selfdict.scene.blocks import in_row_chunks
@@ -157,12 +158,6 @@ def test_losing_a_worker_in_a_pass_over_all_pixels_changes_no_result(
     assert result.check.dual_bound == pytest.approx(expected.check.dual_bound, rel=1e-9)
     np.testing.assert_array_equal(result.pixels, expected.pixels)
     assert not any(mortal_client.run(kept_bytes).values())
-
-
-def kept_bytes():
-    from selfdict.columns.warm_starts import warm_starts
-
-    return warm_starts.n_bytes
 
 
 def where(number):

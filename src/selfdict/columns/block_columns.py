@@ -17,10 +17,9 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.columns.blocks import BlockMatrix, BlockRows
-from selfdict.columns.memory import MemoryColumns, MemoryFit
-from selfdict.columns.multipliers import DenseMultiplier
+from selfdict.columns.memory import DenseMultiplier, MemoryColumns, MemoryFit
 from selfdict.columns.protocol import scaled_atoms
-from selfdict.columns.warm_starts import Place, warm_starts
+from selfdict.columns.warm_starts import Place, keep_state, last_state
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.dual import DualTerms, scores_from_above
@@ -175,11 +174,11 @@ class _Pass(Generic[Sums]):
             fit = MemoryFit(columns, np.arange(k))
             fit.own = own[chunk]
             place = Place(self.search, part.number, first)
-            state = warm_starts.state(place, self.atoms)
+            state = last_state(place, self.atoms)
             if state is not None:
                 fit.state[:] = state
             fit.evaluate(self.t)
-            warm_starts.keep(place, self.atoms, fit.state)
+            keep_state(place, self.atoms, fit.state)
             yield fit
 
 
@@ -229,16 +228,19 @@ class BlockMultiplier:
         return self._of_centres  # those of the clusters of all rows
 
     def projected_sums(self, projection: Projection, coordinates: Array) -> Array:
-        (sums,) = self.fit.total(partial(_projected_sums, projection, coordinates))
-        return np.asarray(sums)
+        sums = partial(DenseSums.projected_sums, projection=projection, coordinates=coordinates)
+        return self._total(sums)
 
     def rough_sums(self, rows: UnitRows, reach: float) -> Array:
-        (sums,) = self.fit.total(partial(_rough_sums, rows))
-        return np.asarray(sums)
+        return self._total(partial(_rough_sums, rows=rows))
 
     def exact_sums(self, rows: UnitRows) -> Array:
-        (sums,) = self.fit.total(partial(_exact_sums, rows))
-        return np.asarray(sums)
+        return self._total(partial(DenseSums.exact_sums, rows=rows))
+
+    def _total(self, function: Callable[[DenseSums], Array]) -> Array:
+        """Return the sums, over all columns, of what a function returns for some of θ."""
+        (total,) = self.fit.total(partial(_of_multiplier, function))
+        return np.asarray(total)
 
     def scores(self, rows: Array | None, rough: bool) -> Array:
         if rows is None:
@@ -272,23 +274,12 @@ def _first_sums(centres: Array, fit: MemoryFit) -> FirstSums:
     return (multiplier.inner,), (terms.linear,), (terms.quadratic,), metric, of_centres
 
 
-def _projected_sums(projection: Projection, coordinates: Array, fit: MemoryFit) -> tuple[Array]:
-    """Return the sums of projections of rows, from above."""
-    return (_sums(fit).projected_sums(projection, coordinates),)
+def _of_multiplier(function: Callable[[DenseSums], Array], fit: MemoryFit) -> tuple[Array]:
+    """Return what a function of θ returns for fitted columns."""
+    return (function(DenseSums(fit.residual() * fit.columns.w)),)
 
 
-def _rough_sums(rows: UnitRows, fit: MemoryFit) -> tuple[Array]:
+def _rough_sums(theta: DenseSums, rows: UnitRows) -> Array:
     """Return the sums of rows, from above, in float32."""
-    sums = _sums(fit)
-    reach = float(np.sqrt(squared_norms(sums.theta)).sum())
-    return (sums.rough_sums(rows, reach),)
-
-
-def _exact_sums(rows: UnitRows, fit: MemoryFit) -> tuple[Array]:
-    """Return the sums of rows, in float64."""
-    return (_sums(fit).exact_sums(rows),)
-
-
-def _sums(fit: MemoryFit) -> DenseSums:
-    """Return θ of fitted columns."""
-    return DenseSums(fit.residual() * fit.columns.w)
+    reach = float(np.sqrt(squared_norms(theta.theta)).sum())
+    return theta.rough_sums(rows, reach)

@@ -12,8 +12,7 @@ import numpy as np
 
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.columns.memory import MemoryColumns
-from selfdict.columns.multipliers import DenseMultiplier
+from selfdict.columns.memory import DenseMultiplier, MemoryColumns
 from selfdict.columns.protocol import own_atoms
 from selfdict.compute.device import Device, Tensor, to_device
 from selfdict.gpu.bounded_fit import curvature, fit_columns

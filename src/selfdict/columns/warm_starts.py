@@ -55,52 +55,38 @@ class _Kept:
         return state
 
 
-class WarmStarts:
-    """The states of the columns that a process has fitted."""
-
-    def __init__(self) -> None:
-        self._kept: dict[Place, _Kept] = {}
-        self._lock = threading.Lock()
-
-    def state(self, place: Place, atoms: Array) -> Array | None:
-        """Return the last states of columns (l, k) for these atoms, or None."""
-        kept = self._kept.get(place)
-        if kept is None:
-            return None
-        return kept.state(atoms)
-
-    def keep(self, place: Place, atoms: Array, state: Array) -> None:
-        """Keep the states of columns (l, k) for these atoms, if there is room."""
-        new = _Kept.of(atoms, state)
-        with self._lock:
-            self._kept.pop(place, None)
-            if self.n_bytes + new.n_bytes > _MAX_BYTES:
-                # what other searches left behind, which have ended without a word
-                self._kept = {
-                    other: kept
-                    for other, kept in self._kept.items()
-                    if other.search == place.search
-                }
-            if self.n_bytes + new.n_bytes <= _MAX_BYTES:
-                self._kept[place] = new
-
-    def forget(self, search: str) -> None:
-        """Keep nothing of a search any longer."""
-        with self._lock:
-            self._kept = {
-                place: kept for place, kept in self._kept.items() if place.search != search
-            }
-
-    @property
-    def n_bytes(self) -> int:
-        """What is kept takes this much memory."""
-        return sum(kept.n_bytes for kept in self._kept.values())
+_kept: dict[Place, _Kept] = {}
+_lock = threading.Lock()
 
 
-# of this process
-warm_starts = WarmStarts()
+def last_state(place: Place, atoms: Array) -> Array | None:
+    """Return the last states of columns (l, k) for these atoms, or None."""
+    kept = _kept.get(place)
+    if kept is None:
+        return None
+    return kept.state(atoms)
+
+
+def keep_state(place: Place, atoms: Array, state: Array) -> None:
+    """Keep the states of columns (l, k) for these atoms, if there is room."""
+    new = _Kept.of(atoms, state)
+    with _lock:
+        _kept.pop(place, None)
+        if kept_bytes() + new.n_bytes > _MAX_BYTES:
+            # what other searches left behind, which have ended without a word
+            for other in [other for other in _kept if other.search != place.search]:
+                del _kept[other]
+        if kept_bytes() + new.n_bytes <= _MAX_BYTES:
+            _kept[place] = new
 
 
 def forget(search: str) -> None:
-    """Keep nothing of a search in this process any longer."""
-    warm_starts.forget(search)
+    """Keep nothing of a search any longer."""
+    with _lock:
+        for place in [place for place in _kept if place.search == search]:
+            del _kept[place]
+
+
+def kept_bytes() -> int:
+    """Return how much memory is taken."""
+    return sum(kept.n_bytes for kept in _kept.values())

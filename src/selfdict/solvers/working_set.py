@@ -1,4 +1,11 @@
-"""Model (6) for whole scenes, certified: a working set of rows, Newton's method on their gates."""
+"""Model (6) for whole scenes, certified: a working set of rows, Newton's method on their gates.
+
+:class:`SearchData` takes the columns that count out of a problem, and :class:`Search` is the state
+of the search for its optimum. On samples of the columns, and then on all of them, a
+:class:`Descent` minimises over the gates of the working set (:class:`Newton`) and looks at the
+other rows (:class:`View`): scores tell which of them should open, and bound the optimum. For a
+target the descent is repeated while μ changes (:class:`TargetSearch`).
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
