@@ -63,7 +63,6 @@ def test_characters_that_the_terminal_does_not_have_are_no_error(tmp_path):
     "words",
     [
         ["--candidates", "9" * 5000],
-        ["--candidates", "٣"],
         ["--roi", "9" * 5000 + ":,:"],
         ["--bands", "9" * 5000],
         ["--mu", "nan"],

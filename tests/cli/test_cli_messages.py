@@ -1,5 +1,6 @@
 """What the command says of names, grids, bands and limits: before the work, in its own words."""
 
+import json
 import os
 import subprocess
 import sys
@@ -38,6 +39,20 @@ def test_an_input_whose_name_is_not_utf_8(cube, tmp_path):
     result = run("unmix", odd.with_suffix(".hdr"), *QUICK, "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "out" / "run.json").exists()
+
+
+def test_record_and_report_name_options_not_arguments(tmp_path):
+    np.save(tmp_path / "plain.npy", np.random.default_rng(0).random((12, 14, 10)))
+    out = tmp_path / "out"
+    result = run("unmix", tmp_path / "plain.npy", *QUICK, "--seed", "4", "-o", out)
+    assert result.exit_code == 0, result.output
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert record["parameters"]["seed"] == 4
+    assert record["parameters"]["rank"] == 3
+    assert not {"r", "random_state", "max_seconds"} & record["parameters"].keys()
+    for text in (json.dumps(record), (out / "report.html").read_text(encoding="utf-8")):
+        assert "--layout bands-first" in text
+        assert "layout='" not in text
 
 
 def south_up():

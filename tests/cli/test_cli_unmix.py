@@ -58,7 +58,7 @@ def test_outputs_are_whole_and_tell_how_they_were_made(truth, cube, tmp_path):
     record = unmix_json(cube, "-r", 4, "-o", out, "--candidates", 40, "--seed", 5)
     assert {path.name for path in out.iterdir()} == WHOLE | MAPS
     assert json.loads((out / "run.json").read_text()) == record
-    assert record["parameters"]["random_state"] == 5
+    assert record["parameters"]["seed"] == 5
     for name, file in record["input"]["files"].items():
         stored = (cube.parent / name).read_bytes()
         assert file["bytes"] == len(stored)

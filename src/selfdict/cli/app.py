@@ -1,6 +1,5 @@
 """The commands: their names, their options, and what they print."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,90 +96,32 @@ def demo_scene(real: bool) -> "tuple[xr.DataArray, int, str]":
 def unmix(
     ctx: click.Context,
     /,
-    rank: str,
-    method: str,
-    candidates: str,
-    mu: str,
-    smooth: float,
-    endmembers: str,
-    abundances: str,
-    library: Path | None,
-    names: Path | None,
-    prove: bool | None,
-    seed: int,
-    keep_bands: bool,
-    compare: bool,
-    uncertainty: bool,
-    format: str | None,
-    profile: bool,
-    time_limit: float | None,
-    threads: int | None,
-    scheduler: str | None,
     output: Path | None,
     force: bool,
     quiet: bool,
     json: bool,
     progress_json: bool,
-    **reading: Any,
+    profile: bool,
+    **given: Any,
 ) -> None:
     """Find pure pixels and abundances; write maps, spectra and a report."""
-    source = Source(**reading)
+    source = Source.of(given)
     source.prepare()
     from selfdict.cli.outputs import output_folder
-    from selfdict.cli.run import Run, read_optional_library, unmix_into
+    from selfdict.cli.run import Run, unmix_into
     from selfdict.cli.summary import print_run
-    from selfdict.scene.options import UnmixOptions
 
     stages = Stages()
     stages.end("imports")
-    others: tuple[str, ...] = ()
-    # Pure pixels cannot be compared with the spectra of a library.
-    if compare and library is None:
-        others = tuple(name for name in ("spa", "vca") if name != method)
-    proof: bool | str = "auto"
-    if prove is not None:
-        proof = prove
-    settings = UnmixOptions(
-        r=options.parse_rank(rank),
-        method=method,
-        candidates=options.parse_candidates(candidates),
-        mu=options.parse_mu(mu),
-        smooth=smooth,
-        library=read_optional_library(library),
-        names=read_optional_library(names),
-        endmembers=endmembers,
-        abundances=abundances,
-        keep_bands=keep_bands,
-        uncertainty=uncertainty,
-        prove=proof,
-        compare=others,
-        max_seconds=time_limit,
-        random_state=seed,
-    )
-    run = Run(
-        source,
-        settings,
-        title=source.file.name,
-        command=options.repeated_command(ctx),
-        format=format,
-        library=library,
-        names=names,
-        threads=threads,
-        scheduler=scheduler,
-    )
+    run = Run.of(source, given, command=options.repeated_command(ctx))
     if output is None:
         # Absolute, since a path such as "." has no name.
         output = Path(f"{source.file.absolute().stem}-unmixed")
-    # The workers of a cluster may have another working directory; an address is the same there.
-    if scheduler is not None and source.address is None:
-        run = replace(
-            run, source=replace(source, file=source.file.absolute(), name=str(source.file))
-        )
     # Before the output folder is made: a file that cannot be read leaves no trace.
     # The workers of a cluster read for themselves.
-    scene = run.source.read(at_once=scheduler is None)
+    scene = run.source.read(at_once=run.scheduler is None)
     stages.end("open")
-    inputs = [*source.files(), *library_files(library), *library_files(names)]
+    inputs = [*source.files(), *library_files(run.library), *library_files(run.names)]
     outputs = output_folder(output, force=force, inputs=inputs)
     with outputs as folder, ProgressLine(quiet or json, as_json=progress_json) as line:
         record = unmix_into(folder, run, scene, line, stages)
@@ -200,7 +141,7 @@ def unmix(
 @options.quiet
 @options.json
 def compare(
-    rank: str,
+    rank: int | str,
     keep_bands: bool,
     time_limit: float | None,
     seed: int,
@@ -224,7 +165,7 @@ def compare(
     # coefficients have the errors that can be compared.
     others = [name for name in METHODS if name != "fgnsr"]
     settings = UnmixOptions(
-        r=options.parse_rank(rank),
+        r=rank,
         candidates=500,
         endmembers="pixels",
         abundances="nnls",
@@ -255,7 +196,7 @@ def compare(
     "--max",
     "maximum",
     panel="Model",
-    type=click.IntRange(1),
+    type=options.Number(int, 1),
     default=20,
     help="Largest number of materials to recommend; default: 20.",
 )

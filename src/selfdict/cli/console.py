@@ -13,18 +13,10 @@ import click
 
 from selfdict._display import plain
 from selfdict._errors import InputError, InputWarning
+from selfdict.cli.options import RENAMED
 
-# Arguments of Python whose options have other names.
-_RENAMED = {
-    "r": "--rank",
-    "n_components": "--rank",
-    "max_seconds": "--time-limit",
-    "random_state": "--seed",
-    "nodata": "--no-data",
-    "overwrite": "--force",
-}
 _ARGUMENTS = (
-    *_RENAMED,
+    *RENAMED,
     *("method", "candidates", "mu", "smooth", "library", "names", "endmembers", "abundances"),
     *("keep_bands", "uncertainty", "prove", "compare", "layout", "variable", "shape"),
     *("wavelengths", "quality", "mask"),
@@ -106,9 +98,6 @@ def _print_all_help(ctx: click.Context, parameter: click.Parameter, value: bool)
 def _show_warnings(caught: Sequence[warnings.WarningMessage]) -> None:
     """Write warnings about the input in one line each, and others as Python does."""
     for each in caught:
-        # Record, report and summary say how the solver ended and how large the gap is.
-        if each.category.__name__ == "ConvergenceWarning":
-            continue
         if issubclass(each.category, InputWarning):
             click.echo(f"warning: {in_command_words(plain(each.message))}", err=True)
         else:
@@ -144,13 +133,24 @@ def in_command_words(message: str) -> str:
 
 def _as_option(match: re.Match[str]) -> str:
     name = match["name"]
-    option = _RENAMED.get(name, f"--{name.replace('_', '-')}")
+    option = f"--{RENAMED.get(name, name).replace('_', '-')}"
     value = (match["value"] or "").strip("'\"")
     if value in ("", "…", "True"):
         return option
     if value == "False":
         return f"--no-{option[2:]}"
     return f"{option} {value}"
+
+
+def in_words(value: Any, digits: int = 6) -> str:
+    """Return a value of a table; ``digits`` are those of numbers that are not whole."""
+    if value is True:
+        return "yes"
+    if isinstance(value, float):
+        return f"{value:.{digits}g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(in_words(item, digits) for item in value)
+    return str(value)
 
 
 def print_line(text: str) -> None:

@@ -1,9 +1,9 @@
 """The options of the commands: each is declared once, with its panel in the help."""
 
 import math
-import re
 import shlex
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,15 @@ import click
 from click.core import ParameterSource
 
 FORMATS = ("envi", "geotiff", "netcdf", "zarr")
+# Arguments of Python, and the options that are called otherwise.
+RENAMED = {
+    "r": "rank",
+    "n_components": "rank",
+    "max_seconds": "time_limit",
+    "random_state": "seed",
+    "nodata": "no_data",
+    "overwrite": "force",
+}
 # Where to write and how much to print does not change the result.
 _NOT_REPEATED = ("output", "force", "quiet", "json", "progress_json", "profile")
 _FILE = click.Path(path_type=Path)
@@ -42,6 +51,36 @@ class Option(click.Option):
         self.rare = rare
 
 
+class Number(click.ParamType):  # type: ignore[type-arg]  # older ones take no argument
+    """A finite number that is not below ``least``, or one of some words."""
+
+    name = "number"
+
+    def __init__(self, kind: type, least: float | None, *words: str) -> None:
+        self._kind = kind
+        self._least = least
+        self._words = words
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the number or the word."""
+        if value in self._words:
+            return value
+        try:
+            number = self._kind(value)
+        except ValueError:
+            number = math.nan
+        is_known = isinstance(number, int) or math.isfinite(number)
+        if is_known and (self._least is None or number >= self._least):
+            return number
+        wanted = "a finite number"
+        if self._kind is int:
+            wanted = "a whole number"
+        if self._least is not None:
+            wanted += f" of at least {self._least:g}"
+        choices = "".join(f" or {word!r}" for word in self._words)
+        self.fail(f"must be {wanted}{choices}, got {value!r}", param, ctx)
+
+
 def argument(name: str, help: str) -> Callable[..., Any]:
     """Return the decorator for a path that has to be given."""
     return click.argument(name, cls=Argument, type=_FILE, help=help)
@@ -63,89 +102,63 @@ def options(*decorators: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-def _finite(ctx: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-    """Refuse nan and inf, which ``float`` also reads: nan is in every range."""
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"must be a finite number, got {value}")
-    return value
-
+_input = partial(option, panel="Input")
+_model = partial(option, panel="Model")
+_limit = partial(option, panel="Limits")
 
 reading = options(
     argument("file", "ENVI, GeoTIFF, MATLAB, NetCDF, HDF5, zarr or NumPy file."),
-    option(
-        "--bands",
-        panel="Input",
-        metavar="LIST",
-        help="Bands to use, such as 1-103,109-149 (counted from 1).",
-    ),
-    option(
+    _input("--bands", metavar="LIST", help="Bands to use, such as 1-103,109-149 (counted from 1)."),
+    _input(
         "--roi",
-        panel="Input",
         metavar="ROWS,COLUMNS",
         help="Rows and columns to use, such as 10:60,20:80 (counted from 0).",
     ),
-    option(
-        "--mask", panel="Input", type=_FILE, help="File with one band; pixels not 0 are left out."
-    ),
-    option(
+    _input("--mask", type=_FILE, help="File with one band; pixels not 0 are left out."),
+    _input(
         "--no-data",
-        panel="Input",
         metavar="VALUE",
-        type=float,
-        callback=_finite,
+        type=Number(float, None),
         help="The value that marks missing data; default: as the file says.",
     ),
-    option(
-        "--variable",
-        panel="Input",
-        metavar="NAME",
-        help="Which array of a .mat, .npz, NetCDF, HDF5 or zarr file.",
+    _input(
+        "--variable", metavar="NAME", help="Which array of a .mat, .npz, NetCDF, HDF5 or zarr file."
     ),
-    option(
+    _input(
         "--wavelengths",
-        panel="Input",
         metavar="FILE|A:B",
         help="Wavelengths of a file that has none: a text file or ENVI header, or 400:2500 (nm).",
     ),
-    option(
+    _input(
         "--quality",
-        panel="Input",
         is_flag=True,
         help="Leave out pixels that the product marks: clouds (EMIT, EnMAP), errors (PRISMA).",
     ),
-    option(
-        "--drop-bad-bands",
-        panel="Input",
-        is_flag=True,
-        rare=True,
-        help="Leave out bands the file marks as bad.",
+    _input(
+        "--drop-bad-bands", is_flag=True, rare=True, help="Leave out bands the file marks as bad."
     ),
-    option(
+    _input(
         "--overlap",
-        panel="Input",
         type=click.Choice(["vnir", "swir", "both"]),
         rare=True,
         help="PRISMA, EnMAP: the detector to keep where both see the same; default: vnir.",
     ),
-    option(
+    _input(
         "--shape",
-        panel="Input",
         metavar="ROWS,COLUMNS",
         rare=True,
         help="Size of the image, such as 100,150, for a matrix of bands and pixels (.mat, .npz).",
     ),
-    option(
+    _input(
         "--layout",
-        panel="Input",
         metavar="AXES",
         rare=True,
         help="Axes of a plain array (.mat, .npy, .npz, HDF5): bands-first, bands-last, or their "
         "order, such as 'y band x'; default: by the values.",
     ),
     # The maximum is more bytes than any machine has.
-    option(
+    _limit(
         "--max-bytes",
-        panel="Limits",
         metavar="NUMBER",
         type=click.IntRange(0, 2**62),
         rare=True,
@@ -153,128 +166,112 @@ reading = options(
     ),
 )
 
-# Text, since 'auto' is allowed besides a number.
-rank = option(
+rank = _model(
     "--rank",
     "-r",
-    panel="Model",
     required=True,
     metavar="NUMBER",
+    type=Number(int, 1, "auto"),
     help="Number of materials; 'auto': the number that 'selfdict rank' recommends.",
 )
-keep_bands = option(
+keep_bands = _input(
     "--keep-bands",
-    panel="Input",
     is_flag=True,
     rare=True,
     help="Use all bands, also bad, constant and noisy ones (water vapour).",
 )
 # numpy's generators take no negative seed.
-seed = option(
+seed = _model(
     "--seed",
-    panel="Model",
     metavar="NUMBER",
-    type=click.IntRange(0),
+    type=Number(int, 0),
     default=0,
     rare=True,
     help="Seed of everything random; default: 0.",
 )
 # The threads are really started, up to the limits of the operating system.
-threads = option(
+threads = _limit(
     "--threads",
-    panel="Limits",
     metavar="NUMBER",
     type=click.IntRange(1, 4096),
     help="Largest number of threads; default: all cores.",
 )
-time_limit = option(
+time_limit = _limit(
     "--time-limit",
-    panel="Limits",
     metavar="SECONDS",
-    type=click.FloatRange(0),
-    callback=_finite,
+    type=Number(float, 0),
     help="fgnsr: for choosing, proving and comparing, after which the best choice so far is taken; "
     "reading and mapping are always done.",
 )
 force = option("--force", is_flag=True, help="Replace older output.")
 quiet = option("--quiet", "-q", is_flag=True, help="No progress, no summary.")
-progress_json = option(
-    "--progress-json",
-    is_flag=True,
-    rare=True,
-    help="Progress as lines of JSON on standard error.",
-)
 json = option("--json", is_flag=True, help="Print the results as JSON.")
+progress_json = option(
+    "--progress-json", is_flag=True, rare=True, help="Progress as lines of JSON on standard error."
+)
 
 model = options(
     rank,
-    option(
+    _model(
         "--method",
-        panel="Model",
         type=click.Choice(["fgnsr", "spa", "snpa", "xray", "vca", "h2nmf"]),
         default="fgnsr",
         help="How pure pixels are chosen; default: fgnsr.",
     ),
-    option(
+    _model(
         "--candidates",
-        panel="Model",
         metavar="NUMBER",
+        type=Number(int, 1, "all", "auto"),
         default="auto",
         help="fgnsr: number of cluster representatives to choose among, or 'all' pixels. 'auto', "
         "the default: all if that is predicted to take at most a minute, or 0.4 of a time limit, "
         "else 500.",
     ),
-    option(
+    _model(
         "--mu",
-        panel="Model",
         metavar="NUMBER",
+        type=Number(float, 0, "auto"),
         default="auto",
         rare=True,
         help="fgnsr: the penalty; default: chosen by the program.",
     ),
-    option(
+    _model(
         "--smooth",
-        panel="Model",
-        type=click.FloatRange(min=0),
         metavar="NUMBER",
+        type=Number(float, 0),
         default=0.0,
         rare=True,
         help="fgnsr: let pixels that are nearly alike share their weight: the more, the larger "
         "this multiple of the penalty; default: 0.",
     ),
-    option(
+    _model(
         "--endmembers",
-        panel="Model",
         type=click.Choice(["auto", "pixels", "average"]),
         default="auto",
         help="Pure pixels, or (fgnsr) averages over groups of nearly pure ones; default: averages "
         "where there are groups.",
     ),
-    option(
+    _model(
         "--abundances",
-        panel="Model",
         type=click.Choice(["shares", "unit", "nnls", "fcls"]),
         default="shares",
         help="Parts of each pixel's area (shares, the default); shares relative to spectra of unit "
         "length, as in many published tables (unit); nonnegative coefficients (nnls); or the same "
         "summing to one (fcls).",
     ),
-    option(
+    _model(
         "--library",
-        panel="Model",
         type=_FILE,
         help="fgnsr: find spectra of this library instead of pure pixels.",
     ),
     option(
         "--names",
-        panel="Output",
         type=_FILE,
         help="Look up what the materials are in this library: a USGS, ECOSTRESS or ASTER folder or "
         ".txt, .sli, .npz or .csv.",
     ),
-    option(
+    _model(
         "--prove/--no-prove",
-        panel="Model",
         default=None,
         help="fgnsr: prove how close the groups alone come to the optimum and what leaving one out "
         "costs, however long it takes, or not at all; default: for half the time of the fit, "
@@ -306,9 +303,8 @@ model = options(
     ),
     time_limit,
     threads,
-    option(
+    _limit(
         "--scheduler",
-        panel="Limits",
         metavar="ADDRESS",
         rare=True,
         help="A dask scheduler whose workers do it, such as tcp://host:8786.",
@@ -334,44 +330,3 @@ def repeated_command(ctx: click.Context) -> str:
         else:
             words += [parameter.opts[0], str(value)]
     return shlex.join([*words, "--output", "OUTPUT"])
-
-
-def parse_rank(text: str) -> int | str:
-    """Return the number of materials, or "auto"."""
-    return _number_or_word(text, "--rank", ("auto",))
-
-
-def parse_candidates(text: str) -> int | str | None:
-    """Return the number of candidates; None: all pixels; "auto": as many as take a minute."""
-    value = _number_or_word(text, "--candidates", ("all", "auto"))
-    if value == "all":
-        return None
-    return value
-
-
-def _number_or_word(text: str, name: str, words: tuple[str, ...]) -> int | str:
-    if text in words:
-        return text
-    # At most 18 digits: more than there are pixels, and Python refuses to convert thousands.
-    if re.fullmatch("[0-9]{1,18}", text) is None or int(text) < 1:
-        choices = " or ".join(repr(word) for word in words)
-        raise click.BadParameter(
-            f"must be a positive number or {choices}, got {text!r}", param_hint=name
-        )
-    return int(text)
-
-
-def parse_mu(text: str) -> float | str:
-    """Return the penalty, or "auto"."""
-    if text == "auto":
-        return text
-    try:
-        mu = float(text)
-    except ValueError:
-        mu = math.nan
-    # False for NaN, too, which ``float`` also reads from a text.
-    if not 0 <= mu < math.inf:
-        raise click.BadParameter(
-            f"must be a number that is not negative, or 'auto', got {text!r}", param_hint="--mu"
-        )
-    return mu

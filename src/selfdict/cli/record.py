@@ -1,6 +1,7 @@
-"""What ``run.json`` says about a run: the settings of Python, and what was found."""
+"""What ``run.json`` says about a run: the options of the command, and what was found."""
 
 import platform
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
@@ -8,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from selfdict import __version__
-from selfdict.cli.console import in_command_words
+from selfdict.cli.console import in_command_words, in_words
 from selfdict.cli.identify import match_records
+from selfdict.cli.options import RENAMED
 from selfdict.cli.source import Source, fingerprint
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from selfdict.model.solution import Solution
     from selfdict.scene import Patch, RankAdvice, UnmixResult
     from selfdict.scene.result import Comparison
+
+# What a result says beside its settings.
+_FACTS = {"n_bands": "bands_used", "n_valid": "pixels_with_data", "n_fitted": "pixels_chosen_from"}
 
 
 def run_record(
@@ -51,7 +56,7 @@ def run_record(
         "proof": _proof(result),
         "seconds": dict(result.seconds),
         "comparison": [method_record(other) for other in result.comparison],
-        "skipped": list(result.skipped),
+        "skipped": _in_words_of_the_command(result.skipped),
         "preflight": [],
         "bands_left_out": [],
         "rank_advice": None,
@@ -63,18 +68,22 @@ def run_record(
     if result.fit is not None:
         record["fit"] = {
             "headline": result.fit.headline,
-            "sentences": result.fit.sentences,
+            "sentences": _in_words_of_the_command(result.fit.sentences),
             "is_sound": result.fit.is_sound,
             "noise": result.fit.noise,
         }
     if result.check is not None:
         record["check"] = asdict(result.check)
     if result.preflight is not None:
-        record["preflight"] = result.preflight.sentences
+        record["preflight"] = _in_words_of_the_command(result.preflight.sentences)
         record["bands_left_out"] = result.preflight.left_out.tolist()
     if result.rank_advice is not None:
         record["rank_advice"] = rank_record(result.rank_advice)
     return record
+
+
+def _in_words_of_the_command(sentences: Iterable[str]) -> list[str]:
+    return [in_command_words(sentence) for sentence in sentences]
 
 
 def _patch(patch: "Patch") -> dict[str, Any]:
@@ -110,7 +119,7 @@ def rank_record(advice: "RankAdvice") -> dict[str, Any]:
     """Return a recommended number of materials and what speaks for it."""
     return {
         "r": advice.r,
-        "sentences": advice.sentences,
+        "sentences": _in_words_of_the_command(advice.sentences),
         "errors": advice.errors.tolist(),
         "noise": advice.noise,
         "rare_materials": advice.n_rare,
@@ -219,8 +228,10 @@ def _proof(result: "UnmixResult") -> dict[str, Any] | None:
 
 
 def _parameters(source: Source, result: "UnmixResult") -> dict[str, Any]:
-    """Return the settings of the method and of the reading."""
-    return {**result.parameters, **source.record()}
+    """Return the settings of the method and of the reading, by the names of their options."""
+    names = RENAMED | _FACTS
+    settings = {names.get(name, name): value for name, value in result.parameters.items()}
+    return settings | source.record()
 
 
 def _versions() -> dict[str, str]:
@@ -254,12 +265,4 @@ def parameter_table(record: dict[str, Any]) -> dict[str, str]:
     # A zarr store has thousands of files; run.json has the hashes of all of them, if any.
     for name, file in list(shape["files"].items())[:4]:
         rows[f"SHA-256 of {name}"] = file["sha256"]
-    return {name.replace("_", " "): _in_words(value) for name, value in rows.items() if value}
-
-
-def _in_words(value: Any) -> str:
-    if value is True:
-        return "yes"
-    if isinstance(value, list | tuple):
-        return ", ".join(str(item) for item in value)
-    return str(value)
+    return {name.replace("_", " "): in_words(value) for name, value in rows.items() if value}

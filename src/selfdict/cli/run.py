@@ -2,15 +2,17 @@
 
 import json
 import shutil
+import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from selfdict._errors import InputError
-from selfdict.cli.console import json_value
+from selfdict.cli.console import in_command_words, json_value
+from selfdict.cli.options import RENAMED
 from selfdict.cli.outputs import map_format, write_exports, write_maps
 from selfdict.cli.progress import ProgressLine, Stages
 from selfdict.cli.record import parameter_table, run_record
@@ -40,6 +42,48 @@ class Run:
     names: Path | None = None
     threads: int | None = None
     scheduler: str | None = None
+
+    @classmethod
+    def of(cls, source: Source, given: dict[str, Any], command: str) -> "Run":
+        """Return the run that the options of ``unmix`` describe."""
+        scheduler = given["scheduler"]
+        # The workers of a cluster may have another working directory; an address is the same there.
+        if scheduler is not None and source.address is None:
+            source = replace(source, file=source.file.absolute(), name=str(source.file))
+        return cls(
+            source,
+            _options(given),
+            title=source.file.name,
+            command=command,
+            format=given["format"],
+            library=given["library"],
+            names=given["names"],
+            threads=given["threads"],
+            scheduler=scheduler,
+        )
+
+
+def _options(given: dict[str, Any]) -> "UnmixOptions":
+    """Return the settings of Python that options of the command stand for."""
+    from selfdict.scene.options import UnmixOptions
+
+    settings = {}
+    for each in fields(UnmixOptions):
+        option = RENAMED.get(each.name, each.name)
+        # The mask is a file, which the source reads.
+        if option in given and option != "mask":
+            settings[each.name] = given[option]
+    settings["library"] = read_optional_library(given["library"])
+    settings["names"] = read_optional_library(given["names"])
+    if given["candidates"] == "all":
+        settings["candidates"] = None
+    if given["prove"] is None:
+        settings["prove"] = "auto"
+    settings["compare"] = ()
+    # Pure pixels cannot be compared with the spectra of a library.
+    if given["compare"] and given["library"] is None:
+        settings["compare"] = tuple(name for name in ("spa", "vca") if name != given["method"])
+    return UnmixOptions(**settings)
 
 
 def read_optional_library(path: Path | None) -> "xr.DataArray | None":
@@ -78,8 +122,15 @@ def run_unmix(
 
     if options.is_fgnsr:
         options = replace(options, estimator={"callback": line.solver()})
-    with naming_the_file(source):
-        return unmix_scene(scene, options, look, client, line.step)
+    with naming_the_file(source), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = unmix_scene(scene, options, look, client, line.step)
+    for each in caught:
+        # Record, report and summary say how the solver ended and how large the gap is. By its name:
+        # the class is one of scikit-learn, which would have to be imported.
+        if each.category.__name__ != "ConvergenceWarning":
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    return result
 
 
 @contextmanager
@@ -123,7 +174,11 @@ def unmix_into(
         write_maps(result, folder, format)
     stages.end("maps and exports")
     record = run_record(run.source, result, scene, run.library, run.names)
-    record |= {"command": run.command, "threads": run.threads, "notes": notes}
+    record |= {
+        "command": run.command,
+        "threads": run.threads,
+        "notes": [in_command_words(note) for note in notes],
+    }
     write_report(
         result,
         scene,
@@ -131,6 +186,7 @@ def unmix_into(
         title=run.title,
         parameters=parameter_table(record),
         command=run.command,
+        translate=in_command_words,
     )
     stages.end("report")
     if maps is not None:

@@ -35,6 +35,11 @@ class Source:
     # Not an option: the name of the file in records, if it is not its path.
     name: str | None = None
 
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> "Source":
+        """Return the source that the options of a command describe."""
+        return cls(**{each.name: given[each.name] for each in fields(cls) if each.name in given})
+
     def prepare(self) -> None:
         """Start the process that reads the file: it loads while this one imports its modules."""
         from selfdict.files.reader import start_early

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from selfdict.cli.console import in_command_words, print_json, print_line, print_table
+from selfdict.cli.console import in_words, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from selfdict.scene import Identification, RankAdvice
@@ -17,18 +17,17 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
         return
     if quiet:
         return
-    from selfdict.report.words import percent, seconds, within
+    from selfdict.report.words import both_errors, percent, seconds, within
 
     pixels = record["pure_pixels"]
     library = record["library"] is not None
+    pixel_error = None
+    if record["parameters"]["endmembers"] == "average":
+        pixel_error = record["pixel_error"]
     sentence = (
         f"{_found(record)} in {seconds(record['seconds']['total'])}, "
-        f"relative error {percent(record['relative_error'])}"
+        f"relative error {both_errors(record['relative_error'], pixel_error)}"
     )
-    if record["parameters"]["endmembers"] == "average":
-        sentence += f" with group averages, {percent(record['pixel_error'])} with single pixels"
-        if record["pixel_error"] < record["relative_error"]:
-            sentence += " (pixels are chosen for a small error, averages for a typical spectrum)"
     if record["gap"] is not None:
         sentence += f", certified gap {within(record['gap'])}"
     # First of all: what follows is worth little if the model does not fit.
@@ -61,7 +60,7 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
     for what in record["skipped"]:
         print_line(f"left out for lack of time: {what}")
     for note in record["notes"]:
-        print_line(f"note: {in_command_words(note)}")
+        print_line(f"note: {note}")
     print_line(f"in {output}: {', '.join(record['files'])}")
     print_line(str(output / "report.html"))
 
@@ -126,15 +125,7 @@ def print_facts(facts: dict[str, Any]) -> None:
         if name == "transform":
             digits = 10  # metres of a map have seven before the point
         if value is not None and name not in ("findings", "bands_left_out"):
-            rows.append((name.replace("_", " "), _in_words(value, digits)))
+            rows.append((name.replace("_", " "), in_words(value, digits)))
     print_table(rows)
     for sentence in facts["findings"]:
-        print_line(in_command_words(sentence))
-
-
-def _in_words(value: Any, digits: int) -> str:
-    if isinstance(value, float):
-        return f"{value:.{digits}g}"
-    if isinstance(value, list):
-        return ", ".join(_in_words(item, digits) for item in value)
-    return str(value)
+        print_line(sentence)

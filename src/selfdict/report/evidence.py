@@ -64,7 +64,7 @@ def proof_notes(result: "UnmixResult") -> list[str]:
     if result.proof is None:
         notes.append(
             "This run did not prove how close the groups alone come to the optimum, or what "
-            "leaving one out costs; use --prove for that."
+            "leaving one out costs; prove=True does."
         )
     else:
         notes.append(
@@ -74,7 +74,7 @@ def proof_notes(result: "UnmixResult") -> list[str]:
         if not result.proof.complete:
             notes.append(
                 "The proof is incomplete: by default it takes at most half the time of the "
-                "selection, or three seconds. Use --prove to complete it."
+                "selection, or three seconds. prove=True completes it."
             )
     n_candidates = len(result.solution.diagonal)
     if result.atoms is None:

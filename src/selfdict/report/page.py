@@ -5,7 +5,7 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,13 +43,14 @@ def write_report(
     title: str = "Scene",
     parameters: Mapping[str, Any] | None = None,
     command: str = "",
+    translate: Callable[[str], str] = str,
     overwrite: bool = False,
 ) -> Path:
     """Write the report to ``path``, and return the path.
 
     Parameters
     ----------
-    result, scene, title, parameters, command
+    result, scene, title, parameters, command, translate
         As in :func:`render_report`.
     path : str or path-like
         The file.
@@ -61,7 +62,9 @@ def write_report(
     pathlib.Path
     """
     path = Path(path)
-    page = render_report(result, scene, title=title, parameters=parameters, command=command)
+    page = render_report(
+        result, scene, title=title, parameters=parameters, command=command, translate=translate
+    )
     with written(path, overwrite=overwrite) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
@@ -74,6 +77,7 @@ def render_report(
     title: str = "Scene",
     parameters: Mapping[str, Any] | None = None,
     command: str = "",
+    translate: Callable[[str], str] = str,
 ) -> str:
     """Return the report as the text of one self-contained HTML page.
 
@@ -89,6 +93,8 @@ def render_report(
         The table of parameters; by default ``result.parameters``.
     command : str
         The command that repeats the run.
+    translate : callable
+        Applied to sentences that may name arguments of Python: the command names its options.
 
     Returns
     -------
@@ -122,7 +128,7 @@ def render_report(
         parameters = result.parameters
     # Only files of this package are marked as safe; the template escapes every other value.
     page: str = environment.from_string(_package_text("report.html.j2")).render(
-        _variables(result, scene),
+        _variables(result, scene, translate),
         title=title,
         comparison=comparison_rows(result),
         parameters=parameters,
@@ -150,7 +156,9 @@ def _printable(value: Any) -> Any:
     )
 
 
-def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
+def _variables(
+    result: "UnmixResult", scene: "xr.DataArray", translate: Callable[[str], str]
+) -> dict[str, Any]:
     """Return the variables of the template that follow from the result and its scene."""
     maps = Maps(result)
     pictures = map_pictures(result, scene, maps)
@@ -176,8 +184,8 @@ def _variables(result: "UnmixResult", scene: "xr.DataArray") -> dict[str, Any]:
         "lead": words.lead(result),
         "figures": words.key_figures(result, errors, bands),
         "statements": statements(result),
-        "proof_notes": proof_notes(result),
-        "findings": words.findings(result),
+        "proof_notes": [translate(note) for note in proof_notes(result)],
+        "findings": [translate(sentence) for sentence in words.findings(result)],
         "width": width,
         "height": height,
         "thinned": maps.image_scale,

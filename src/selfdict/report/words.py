@@ -50,6 +50,23 @@ def percent(share: float) -> str:
     return f"{text.rstrip('0').rstrip('.')} %"
 
 
+def both_errors(error: float, pixel_error: float | None) -> str:
+    """Write the relative error; with that of single pixels, if they are not the spectra.
+
+    Examples
+    --------
+    >>> from selfdict.report.words import both_errors
+    >>> both_errors(0.0462, 0.047)
+    '4.62 % with group averages, 4.7 % with single pixels'
+    """
+    if pixel_error is None:
+        return percent(error)
+    text = f"{percent(error)} with group averages, {percent(pixel_error)} with single pixels"
+    if pixel_error < error:
+        text += " (pixels are chosen for a small error, averages for a typical spectrum)"
+    return text
+
+
 def within(part: float) -> str:
     """Write an upper bound in percent, rounded up; ``unknown`` if there is none.
 
@@ -186,11 +203,10 @@ def findings(result: "UnmixResult") -> list[str]:
 
 def residual_sentence(result: "UnmixResult") -> str:
     """Return what the error and the residual map say, and of which mixtures they are."""
-    error = percent(result.relative_error)
-    if spectrum_kind(result) == "average" and result.pixel_error is not None:
-        error += f" with group averages, {percent(result.pixel_error)} with single pixels"
-        if result.pixel_error < result.relative_error:
-            error += " (pixels are chosen for a small error, averages for a typical spectrum)"
+    pixel_error = None
+    if spectrum_kind(result) == "average":
+        pixel_error = result.pixel_error
+    error = both_errors(result.relative_error, pixel_error)
     return (
         f"The relative error of the scene is {error}. Bright areas on the map are poorly "
         "explained: they may contain another material, shade, clouds or faulty pixels. An even "
