@@ -81,10 +81,6 @@ def test_declared_no_data_is_left_out(data, how):
     np.testing.assert_array_equal(valid_mask(scene).values, EXPECTED)
     np.testing.assert_array_equal(declared(data, how).selfdict.valid().values, EXPECTED)
     assert unmix(declared(data, how), 2, method="spa").n_valid == 10
-
-
-@pytest.mark.parametrize("how", WAYS)
-def test_declared_no_data_survives_new_dims(data, how):
     renamed = declared(data.rename(band="bands", y="rows", x="cols"), how)
     np.testing.assert_array_equal(valid_mask(renamed).values, EXPECTED)
 

@@ -250,7 +250,7 @@ def test_a_preflight_is_taken_as_it_is():
     )
     assert result.preflight is look
     assert "preflight" not in steps
-    with pytest.raises(InputError, match="a scene with 10 bands, this one has 5"):
+    with pytest.raises(InputError):
         unmix(scene.isel(band=slice(0, 5)), 2, method="spa", preflight=look)
 
 

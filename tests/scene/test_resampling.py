@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 from scipy.integrate import quad
 
+from selfdict import InputError
 from selfdict.scene import build_library, resample_library
 
 FINE = np.arange(400.0, 2501.0)  # 1 nm, as of a field spectrometer
@@ -125,9 +126,9 @@ def test_spectra_that_share_no_range_are_refused():
     wavelength = np.vstack([FINE, FINE + 2101.0, FINE + 4202.0])
     library = build_library(np.vstack([dip(FINE)] * 3), ["short", "longer", "long"], wavelength)
     scene = sensor(np.linspace(500, 6600, 100))
-    with pytest.raises(ValueError, match="no range of wavelengths in common"):
+    with pytest.raises(InputError):
         resample_library(library, scene)
-    with pytest.raises(ValueError, match="the ranges do not overlap"):
+    with pytest.raises(InputError):
         resample_library(library, sensor([8000.0, 9000.0]))
 
 
@@ -140,7 +141,7 @@ def test_each_spectrum_has_wavelengths_of_its_own():
 
 
 def test_shapes_are_checked():
-    with pytest.raises(ValueError, match="wavelength must have the shape"):
+    with pytest.raises(InputError):
         build_library(np.ones((2, 3)), ["a", "b"], [1.0, 2.0])
-    with pytest.raises(ValueError, match="a material for each of the 2 spectra"):
+    with pytest.raises(InputError):
         build_library(np.ones((2, 3)), ["a", "b"], material=["c"])

@@ -278,10 +278,8 @@ def test_a_gain_of_zero_marks_the_band(tmp_path):
 @pytest.mark.parametrize("field", ["data gain values", "data offset values"])
 @pytest.mark.parametrize("values", ["1, 2", "1, 2, nan", "1, 2, 1e999", "1, 2, x"])
 def test_damaged_scales_of_an_envi_header(tmp_path, field, values):
-    with pytest.raises(SceneError) as caught:
+    with pytest.raises(SceneError):
         read_header(tmp_path, f"{field} = {{{values}}}\n")
-    assert field in caught.value.reason
-    assert "\n" not in str(caught.value)
 
 
 def test_bands_out_of_order_stay_on_disk(tmp_path, monkeypatch):
@@ -292,13 +290,3 @@ def test_bands_out_of_order_stay_on_disk(tmp_path, monkeypatch):
     assert_same(read, full_scene("int16"))
     assert "counted in this order" in notes_of(read)[0]
     assert read_scene(tmp_path / "cube.hdr", bands=[0]).wavelength.values.tolist() == [400.5]
-
-
-def test_a_unit_that_is_guessed_is_noted(tmp_path):
-    scene = read_header(tmp_path, "wavelength = {0.5, 0.7, 0.9}\n")
-    assert notes_of(scene) == [
-        "the file names no unit of its wavelengths: 0.5 to 0.9 are taken as um"
-    ]
-    scene = read_header(tmp_path, "wavelength = {1, 2, 3}\nwavelength units = Index\n")
-    assert notes_of(scene) == ["wavelengths in the unit 'Index' are not used"]
-    assert "wavelength" not in scene.coords
