@@ -20,6 +20,7 @@ class _Handler(BaseHTTPRequestHandler):
     def answer(self, with_body):
         server = self.server
         server.requests.append((self.path, self.headers.get("Range")))
+        server.credentials.add(self.headers.get("Authorization"))
         if server.failures:
             code = server.failures.pop(0)
             self.send_error(code)
@@ -64,6 +65,7 @@ def serve(folder, has_ranges=True, certificate=None):
     server.has_ranges = has_ranges
     server.n_bytes = 0
     server.requests = []
+    server.credentials = set()
     server.failures = []
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
     if certificate is not None:

@@ -96,6 +96,21 @@ def test_zarr(tmp_path):
             read_scene(f"{server.address}/missing.zarr")
 
 
+@pytest.mark.parametrize("name", ["cube.tif", "cube.h5", "cube.zarr"])
+def test_passwords_are_not_sent_without_encryption(tmp_path, monkeypatch, name):
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login someone password secret\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if name == "cube.zarr":
+        pytest.importorskip("aiohttp")
+        write_zarr(tmp_path / name)
+    write_image(tmp_path / "cube.tif", CUBE)
+    with h5py.File(tmp_path / "cube.h5", "w") as file:
+        file["cube"] = CUBE
+    with serve(tmp_path) as server:
+        read_scene(f"{server.address}/{name}", at_once=False)
+        assert server.credentials == {None}
+
+
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
 @pytest.mark.parametrize("name", ["cube.tif", "cube.h5", "cube.zarr"])
 def test_a_certificate_of_its_own(tmp_path, monkeypatch, name):

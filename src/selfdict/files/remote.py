@@ -2,7 +2,7 @@
 
 Only the user names addresses. No file is downloaded as a whole: HTTP servers must send ranges.
 GeoTIFF is read by GDAL's virtual files, zarr and everything on S3 but GeoTIFF through fsspec.
-Credentials come from where these look for them: ``~/.netrc`` for HTTP, AWS's variables and files
+Credentials come from where these look for them: ``~/.netrc`` for HTTPS, AWS's variables and files
 for S3. Variables that only some of these libraries know are translated for the others.
 """
 
@@ -217,14 +217,14 @@ def _read_geotiff(path: Path, address: str) -> StoredCube:
     else:
         # Errors of the server are clearer than those of GDAL.
         held = RangeFile(address).size
-    environment = rasterio.Env(**_gdal_settings())
+    environment = rasterio.Env(**_gdal_settings(address))
     environment.__enter__()  # for as long as the process reads the file
     cube = geotiff.describe(rasterio.open(name, driver="GTiff"), path)
     cube.held = held or 4 * cube.shape[0] * cube.shape[1] * cube.shape[2]
     return cube
 
 
-def _gdal_settings() -> dict[str, Any]:
+def _gdal_settings(address: str) -> dict[str, Any]:
     """Return settings of GDAL, among them those of variables that it does not know."""
     settings: dict[str, Any] = {
         # Nothing beside the file is looked for.
@@ -234,6 +234,8 @@ def _gdal_settings() -> dict[str, Any]:
         "GDAL_HTTP_RETRY_DELAY": 1,  # seconds; its default is 30
         "CPL_VSIL_CURL_CHUNK_SIZE": _BLOCK_BYTES,
     }
+    if address.startswith("http://"):
+        settings["GDAL_HTTP_NETRC"] = "NO"  # its passwords are not for servers without encryption
     certificates = os.environ.get("SSL_CERT_FILE")
     if certificates:
         settings["GDAL_CURL_CA_BUNDLE"] = certificates
@@ -278,8 +280,8 @@ def _read_zarr(path: Path, address: str, *, variable: str | None = None) -> Stor
         settings: dict[str, Any] = {"anon": _is_anonymous()}
     else:
         optional("aiohttp")
-        # It reads ~/.netrc and the variables of proxies.
-        settings = {"client_kwargs": {"trust_env": True}}
+        # It then reads ~/.netrc, whose passwords are not for servers without encryption.
+        settings = {"client_kwargs": {"trust_env": address.startswith("https://")}}
     return zarr_store.read_group(path, address, variable, settings=settings)
 
 
