@@ -6,9 +6,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from selfdict import FGNSR, SNPA, SPA, XRAY, InputWarning, mu_heuristic
+from selfdict import FGNSR, SNPA, SPA, XRAY, InputWarning, Problem, mu_heuristic
 from selfdict.datasets import make_mixtures
-from selfdict.reductions.recipe import choose_candidates
+from selfdict.reductions.prediction import choose_by_samples, choose_candidates
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +126,17 @@ def test_all_points_are_candidates_within_the_time_limit():
     assert choose_candidates(21_025, 200, 6, max_seconds=5).n_clusters is None
     assert choose_candidates(21_025, 200, 40, max_seconds=5).n_clusters == 500
     assert choose_candidates(21_025, 200, 40).n_clusters is None
+
+
+def test_samples_tell_how_long_many_points_take():
+    M = make_mixtures(6, 45_000, 3, noise=0.01, random_state=0)[0]
+    # typically these take a tenth of a second
+    assert "by samples" not in choose_by_samples(Problem(M), 3).reason
+    choice = choose_by_samples(Problem(M), 3, max_seconds=1.0)
+    assert "by samples" in choice.reason
+    assert choose_by_samples(Problem(M), 3, max_seconds=0.03).n_clusters == 500
+    few = Problem(M[:, :4000])
+    assert "by samples" not in choose_by_samples(few, 3, max_seconds=0.1).reason
 
 
 def test_no_time_for_groups_at_all(many):

@@ -37,10 +37,10 @@ class FGNSR(FGNSRMethod, SelfDictionaryEstimator):
     candidates : "auto", int, Candidates or None, default="auto"
         Solve the model on the representatives of this many clusters only (H2NMF): 100 and 500 are
         FGNSR-100 and FGNSR-500 of the paper. None: on all points. "auto": on all points if that is
-        predicted to take at most a minute (about 340,000 points of 162 features for six
-        components), or 0.4 of a time limit, else on 500 representatives. It is None for sparse
-        data, with a ``dictionary``, and for other solvers and losses than the default. With a
-        ``dictionary`` the representatives stand for the points only; all atoms may be selected.
+        predicted to take at most a minute, or 0.4 of a time limit, else on 500 representatives.
+        For many points the prediction comes from the solution of two samples. It is None for
+        sparse data, with a ``dictionary``, and for other solvers and losses than the default. With
+        a ``dictionary`` the representatives stand for the points only; all atoms may be selected.
     loss : "squared" or Loss, default="squared"
         What replaces ½‖M − MX‖_F²: :class:`selfdict.Weighted` (known variances) for every solver;
         :class:`selfdict.Huber` and losses of your own for "fast_gradient".

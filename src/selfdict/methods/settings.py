@@ -13,7 +13,7 @@ from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status
 from selfdict.peers import Clusters
 from selfdict.reductions import Candidates
-from selfdict.reductions.recipe import choose_candidates
+from selfdict.reductions.prediction import choose_by_samples
 from selfdict.solvers import FastGradient, Solver, WorkingSet
 
 
@@ -71,9 +71,7 @@ def as_candidates(
             "All points are candidates: only dense data, the squared loss and the solver "
             "working_set are reduced by default."
         )
-    choice = choose_candidates(
-        problem.n_points, problem.M.shape[0], n_components, solver.max_seconds
-    )
+    choice = choose_by_samples(problem, n_components, solver.max_seconds)
     if choice.n_clusters is None:
         return None, choice.reason
     return Candidates(choice.n_clusters), choice.reason

@@ -7,7 +7,7 @@ import numpy as np
 
 from selfdict._validation import Array
 from selfdict.abundances.nnls import MANY_ENDMEMBERS, affords_fits
-from selfdict.compute.deadline import Deadline, in_words
+from selfdict.compute.deadline import Deadline
 from selfdict.model.features import Feature, features_of
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, jitter
@@ -17,9 +17,6 @@ from selfdict.reductions.columns import Candidates, weighted_columns
 from selfdict.reductions.denoising import Denoising, denoised_data
 from selfdict.solvers.base import Solver
 from selfdict.solvers.heuristic import mu_heuristic
-
-# clusters of the paper's FGNSR-500
-N_CLUSTERS = 500
 
 
 @dataclass(frozen=True)
@@ -139,40 +136,3 @@ def _within(solver: Solver, deadline: Deadline | None) -> Solver:
         seconds = min(seconds, solver.max_seconds)
     limited: Solver = replace(solver, max_seconds=seconds)  # type: ignore[type-var]  # all are dataclasses
     return limited
-
-
-@dataclass(frozen=True)
-class CandidateChoice:
-    """What ``candidates="auto"`` means for some data."""
-
-    n_clusters: int | None  # None: all points are candidates
-    reason: str  # a sentence for a person
-
-
-def predicted_seconds(n_points: int, n_features: int, n_components: int) -> float:
-    """Return about how long the certified solver takes with all points as candidates."""
-    # on two cores: fitted to `python -m benchmarks working_set --growth`
-    seconds = 10.0 * (n_points / 94_249) ** 1.4 * n_features / 162
-    # more components mean a smaller penalty, which opens more rows: from runs with 6, 12, 20 and 40
-    # components on 21,025 points of 200 features
-    return float(seconds * max(1.0, n_components / 6) ** 0.75)
-
-
-def choose_candidates(
-    n_points: int, n_features: int, n_components: int, max_seconds: float | None = None
-) -> CandidateChoice:
-    """Take all points if that is predicted to take at most a minute, else representatives."""
-    seconds = predicted_seconds(n_points, n_features, n_components)
-    moderate = 60.0
-    if max_seconds is not None:
-        # the rest of the time is to choose and prove
-        moderate = min(moderate, 0.4 * max_seconds)
-    if seconds <= moderate:
-        return CandidateChoice(
-            None, f"All {n_points:,} points are candidates: that takes about {in_words(seconds)}."
-        )
-    return CandidateChoice(
-        N_CLUSTERS,
-        f"{N_CLUSTERS} cluster representatives are the candidates: all {n_points:,} points would "
-        f"take about {in_words(seconds)}.",
-    )

@@ -45,8 +45,8 @@ class UnmixOptions:
     candidates : "auto", int or None
         For ``"fgnsr"``: the number of H2NMF clusters whose representatives are the dictionary;
         None: all pixels, however many. "auto": all pixels if that is predicted to take at most a
-        minute on two cores (about 340,000 pixels of 162 bands for six materials), or 0.4 of a time
-        limit, else 500 representatives; with a library or another loss always 500.
+        minute, or 0.4 of a time limit, else 500 representatives; with a library or another loss
+        always 500. For many pixels the prediction comes from the solution of two samples.
         ``result.parameters["candidates_reason"]`` says why.
     mu : float or "auto"
         For ``"fgnsr"``: the penalty μ of model (6).

@@ -11,7 +11,14 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.compute.deadline import Deadline
 from selfdict.compute.device import physical_memory
-from selfdict.reductions.recipe import N_CLUSTERS, CandidateChoice, choose_candidates
+from selfdict.model.problem import Problem
+from selfdict.reductions.prediction import (
+    N_CLUSTERS,
+    CandidateChoice,
+    choose_by_samples,
+    choose_candidates,
+    needs_samples,
+)
 from selfdict.scene.blocks import blocks, float_dtype, stored_matrix, used_bands, with_mask
 from selfdict.scene.identification import check_names
 from selfdict.scene.inspection import Preflight, examine
@@ -116,6 +123,18 @@ class Plan:
         if library is not None:
             library = library.isel(band=look.used[self.bands])
         return replace(self, bands=bands, library=library, preflight=look)
+
+    def with_samples(self, M: Array, sizes: Array) -> "Plan":
+        """Return the plan with the candidates that samples of all pixels M (m, n) speak for."""
+        is_given = self.options.candidates != "auto" or self.options.max_pixels is not None
+        if is_given or not self.takes_all:
+            return self
+        n_bands, n_pixels = M.shape
+        max_seconds = self.options.max_seconds
+        if not needs_samples(n_pixels, n_bands, self.r, max_seconds):
+            return self
+        choice = choose_by_samples(Problem(M, sample_weight=sizes), self.r, max_seconds)
+        return replace(self, candidates=choice.n_clusters, candidates_reason=choice.reason)
 
     def compared(self) -> "list[Plan]":
         """Return the plans of the methods to compare with: pure pixels, and nothing else."""

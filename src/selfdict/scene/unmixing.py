@@ -141,6 +141,8 @@ def unmix_scene(
             plan = replace(plan, candidates_reason=IN_BLOCKS)
             open_pixels, bound = solve_scene(plan, client, partial(report, "select"))
             points = with_pixels(points, open_pixels)
+        else:
+            plan = plan.with_samples(points.M, points.sizes)
         choice = choose(plan, points)
         times.end("select")
         compared, failures = choose_others(plan, others, others_points)

@@ -1,0 +1,137 @@
+"""What ``candidates="auto"`` means: how long all points would take, by their number or by samples.
+
+The solver spends its time on fits of all n columns by the k open rows: it takes as long as a number
+of such fits, which differs little between data sets. How many rows open, and how long the fit of a
+column takes, differs a lot. Both are measured on two samples of the columns; k grows like a power
+of n.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from selfdict.compute.deadline import in_words
+from selfdict.model.problem import Problem
+from selfdict.model.solution import Solution
+from selfdict.reductions.columns import weighted_columns
+from selfdict.solvers.heuristic import mu_heuristic
+from selfdict.solvers.search_data import fit_within_gates
+from selfdict.solvers.working_set import WorkingSet
+
+# clusters of the paper's FGNSR-500
+N_CLUSTERS = 500
+
+
+@dataclass(frozen=True)
+class CandidateChoice:
+    """What ``candidates="auto"`` means for some data."""
+
+    n_clusters: int | None  # None: all points are candidates
+    reason: str  # a sentence for a person
+
+
+def choose_candidates(
+    n_points: int, n_features: int, n_components: int, max_seconds: float | None = None
+) -> CandidateChoice:
+    """Take all points if that typically takes at most a minute, else representatives."""
+    seconds = typical_seconds(n_points, n_features, n_components)
+    return _choice(n_points, seconds, _moderate_seconds(max_seconds), "")
+
+
+def choose_by_samples(
+    problem: Problem, n_components: int, max_seconds: float | None = None
+) -> CandidateChoice:
+    """Do the same for given data; samples are solved where the size does not tell enough."""
+    n_points = problem.n_points
+    n_features = problem.M.shape[0]
+    if not needs_samples(n_points, n_features, n_components, max_seconds):
+        return choose_candidates(n_points, n_features, n_components, max_seconds)
+    seconds = measured_seconds(problem, n_components)
+    return _choice(n_points, seconds, _moderate_seconds(max_seconds), ", by samples of them")
+
+
+def needs_samples(
+    n_points: int, n_features: int, n_components: int, max_seconds: float | None = None
+) -> bool:
+    """Whether the number of points leaves it open if they take too long."""
+    seconds = typical_seconds(n_points, n_features, n_components)
+    moderate = _moderate_seconds(max_seconds)
+    # no data that was seen takes so much more or less time than is typical
+    is_open = moderate / 15 < seconds < moderate * 15
+    return is_open and n_points >= 40_000
+
+
+def typical_seconds(n_points: int, n_features: int, n_components: int) -> float:
+    """Return about how long the solver takes with all points as candidates, by their number."""
+    # on two cores: fitted to `python -m benchmarks working_set --growth`
+    seconds = 10.0 * (n_points / 94_249) ** 1.4 * n_features / 162
+    # more components mean a smaller penalty, which opens more rows: from runs with 6, 12, 20 and 40
+    # components on 21,025 points of 200 features
+    return float(seconds * max(1.0, n_components / 6) ** 0.75)
+
+
+def measured_seconds(problem: Problem, n_components: int) -> float:
+    """Return about how long the solver takes with all points as candidates, by two samples."""
+    mu = problem.mu
+    if mu is None:
+        mu = mu_heuristic(weighted_columns(problem), n_components)
+    open_rows = []
+    for size in (1000, 2000):
+        sample = _sample(problem, mu, size)
+        solution = WorkingSet(tol=1e-2).solve(sample)
+        open_rows.append(max(1, solution.support.size))
+    # Open rows grow with exponents between 0.2 and 0.4. That of two samples is uncertain: take the
+    # mean of it and a typical one.
+    growth = 0.5 * (0.3 + float(np.log2(open_rows[1] / open_rows[0])))
+    growth = min(max(growth, 0.15), 0.45)
+    ratio = problem.n_points / sample.n_points
+    # The solver took as long as 7 to 13 fits from zero on two scenes of 94,249 pixels, with and
+    # without variants of their materials, and on Dirichlet mixtures of 200,000 points.
+    seconds: float = 9.5 * _fit_seconds(solution) * ratio ** (1 + growth)
+    return seconds
+
+
+def _sample(problem: Problem, mu: float, size: int) -> Problem:
+    """Return the problem with some of its columns only, at the same penalty per point."""
+    n = problem.n_points
+    columns = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+    return Problem(
+        problem.M[:, columns],
+        mu * size / n,
+        w=problem.w[columns],
+        sample_weight=problem.s[columns],
+        random_state=0,
+    )
+
+
+def _fit_seconds(solution: Solution) -> float:
+    """Return how long the fit of all columns by the open rows of a solution takes."""
+    gates = solution.diagonal[solution.support]
+    seconds = np.inf
+    for _ in range(3):  # another process may interrupt one of them
+        started = time.perf_counter()
+        fit_within_gates(solution.problem, solution.support, gates)
+        seconds = min(seconds, time.perf_counter() - started)
+    return seconds
+
+
+def _moderate_seconds(max_seconds: float | None) -> float:
+    """Return what a user waits for without being asked, or a part of a time limit."""
+    if max_seconds is None:
+        return 60.0
+    return min(60.0, 0.4 * max_seconds)  # the rest is to choose and prove
+
+
+def _choice(n_points: int, seconds: float, moderate: float, basis: str) -> CandidateChoice:
+    """Compare a prediction with what is moderate; ``basis`` says where it comes from."""
+    predicted = f"about {in_words(seconds)}{basis}"
+    if seconds <= moderate:
+        return CandidateChoice(
+            None, f"All {n_points:,} points are candidates: that takes {predicted}."
+        )
+    return CandidateChoice(
+        N_CLUSTERS,
+        f"{N_CLUSTERS} cluster representatives are the candidates: all {n_points:,} points would "
+        f"take {predicted}.",
+    )
