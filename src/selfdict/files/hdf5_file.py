@@ -1,15 +1,14 @@
 """An HDF5 file: its own datasets, attributes and text, without following links to other files."""
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 
-from selfdict.files.cube import Array, StoredCube, standard_name
+from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
-from selfdict.files.grid import add_grid_mapping
+from selfdict.files.netcdf import Variable, decoded
 from selfdict.files.values import parse_numbers, text_of, unpacked
 
 
@@ -86,8 +85,8 @@ class Hdf5File:
             )
         return dataset
 
-    def cubes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the arrays of three axes in all groups, by path."""
+    def datasets(self) -> dict[str, Any]:
+        """Return the datasets with values in all groups, by path."""
         names: list[str] = []
         # Other than visit() this does not look up the chunks of every dataset.
         self.root.visit_links(lambda name: names.append(str(name)))
@@ -97,24 +96,34 @@ class Hdf5File:
             if name.count("/") > 32:
                 continue
             dataset = self.dataset(name)
-            has_three_axes = dataset is not None and len(dataset.shape or ()) == 3
-            if has_three_axes and dataset.dtype.kind in "iuf":
-                found[name] = dataset.shape
+            if dataset is not None and dataset.shape is not None and self.has(name):
+                found[name] = dataset
         return found
 
-    def listed(self, but: Collection[str] = ()) -> str:
-        """Return the arrays of three axes with their shapes, for messages."""
-        cubes = [f"{name} {shape}" for name, shape in self.cubes().items() if name not in but]
-        if len(cubes) > 8:
-            cubes[8:] = [f"and {len(cubes) - 8} more"]
-        return ", ".join(cubes) or "none of real numbers"
+    def variables(self) -> dict[str, Variable]:
+        """Return the same with their dims and attributes."""
+        variables = {}
+        for name, dataset in self.datasets().items():
+            attrs = {key: self.attribute(dataset, key) for key in dataset.attrs}
+            # References by which HDF5 and the NetCDF library keep dims.
+            for key in ("DIMENSION_LIST", "REFERENCE_LIST"):
+                attrs.pop(key, None)
+            # A variable that is named like a dim of another one.
+            name = name.replace("_nc4_non_coord_", "")
+            dims = self.dimensions(dataset)
+            variables[name] = decoded(name, dataset, dims, dataset.dtype, attrs)
+        return variables
 
     def other_arrays(self, used: set[str]) -> list[str]:
-        """Return a note that names the arrays that are not read, if there are any."""
-        if self.cubes().keys() <= used:
+        """Return a note that names the arrays of three axes that are not read, if there are any."""
+        others = []
+        for name, dataset in self.datasets().items():
+            if len(dataset.shape) == 3 and dataset.dtype.kind in "iuf" and name not in used:
+                others.append(f"{name} {dataset.shape}")
+        if not others:
             return []
         names = " and ".join(sorted(used))
-        return [f"{names} is read; variable=… reads another array: {self.listed(used)}"]
+        return [f"{names} is read; variable=… reads another array: {', '.join(others[:8])}"]
 
     def numbers(self, name: str) -> Array | None:
         """Return all values of a dataset such as wavelengths, unpacked if they are packed."""
@@ -175,33 +184,15 @@ class Hdf5File:
         # The words of the NetCDF library, followed by the size of the dimension.
         return name.startswith("This is a netCDF dimension but not a netCDF variable")
 
-    def named_axes(self, cube: Any) -> tuple[int, int, int] | None:
-        """Return which axes are band, y and x by the names of the dimension scales."""
+    def dimensions(self, dataset: Any) -> tuple[str, ...]:
+        """Return the names of the dims of a dataset; those without a scale are numbered."""
+        # A scale is its own dim.
+        if self.attribute_text(dataset, "CLASS") == "DIMENSION_SCALE" and dataset.ndim == 1:
+            return (dataset.name.rpartition("/")[2],)
         names = []
-        for dimension in cube.dims:
-            if len(dimension) == 0:
-                return None
-            names.append(standard_name(str(dimension[0].name).rpartition("/")[2]))
-        if sorted(map(str, names)) != ["band", "x", "y"]:
-            return None
-        return names.index("band"), names.index("y"), names.index("x")
-
-    def add_grid(self, cube: StoredCube, cube_name: str, dataset: Any) -> None:
-        """Add CRS and transform as the CF conventions give them, with GDAL's ``GeoTransform``.
-
-        The cube names a variable by its attribute ``grid_mapping``; files of AVIRIS have one that
-        is called ``transverse_mercator`` or ``projection``.
-        """
-        group = cube_name.rpartition("/")[0]
-        named = self.attribute_text(dataset, "grid_mapping") or ""
-        # NetCDF looks for variables in the group itself first, then around it.
-        for name in (named, "transverse_mercator", "projection"):
-            for place in (f"{group}/{name}", name):
-                mapping = self.dataset(place)
-                if name.strip("/") and mapping is not None:
-                    attrs = {key: self.attribute(mapping, key) for key in mapping.attrs}
-                    transform = add_grid_mapping(cube, self.path, attrs)
-                    if transform is not None:
-                        cube.transform = transform.to_gdal()
-                    return
-        cube.notes.append("the file has no grid mapping: pixels have no map coordinates")
+        for axis, dimension in enumerate(dataset.dims):
+            name = f"dim_{axis}"
+            if len(dimension):
+                name = str(dimension[0].name).rpartition("/")[2]
+            names.append(name)
+        return tuple(names)

@@ -1,4 +1,8 @@
-"""NetCDF: version 4, which is HDF5, and version 3; variables that follow the CF conventions."""
+"""NetCDF, and what it shares with HDF5 and zarr: dims by name, attributes of the CF conventions.
+
+NetCDF 4 is HDF5; version 3 is read by scipy. Where dims have no names that are known, the axes are
+guessed.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,27 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from affine import Affine
 
-from selfdict.files.cube import DIMS, WAVELENGTH_DIMS, Array, StoredCube, standard_name
+from selfdict.files.arrays import wavelength_names
+from selfdict.files.axes import guess_layout, middle_of, parse_layout
+from selfdict.files.cube import DIMS, Array, StoredCube, standard_name
 from selfdict.files.errors import SceneError
 from selfdict.files.grid import NO_GRID, add_grid_mapping, crs_from_text, place_grid
 from selfdict.files.values import describe_values, text_of, unpacked
 from selfdict.files.wavelengths import describe_bands
 
-# Attributes by which HDF5 and the NetCDF library keep dims.
-_HIDDEN = {
-    "CLASS",
-    "NAME",
-    "DIMENSION_LIST",
-    "REFERENCE_LIST",
-    "_Netcdf4Dimid",
-    "_Netcdf4Coordinates",
-    "_nc3_strict",
-}
-# What is known about bands, and the names of the variables that may hold it.
-_BAND_VARIABLES = {
-    "wavelength": ("wavelength", "wavelengths", "wl", "center_wavelength", "central_wavelength"),
-    "fwhm": ("fwhm", "bandwidth"),
+# What is known about bands besides wavelengths, and the names in lower case that it may have.
+_BAND_LISTS = {
+    "fwhm": ("fwhm", "fwhms", "bandwidth"),
     "good_band": ("good_band", "good_bands", "good_wavelengths", "bbl"),
     "band_name": ("band_name", "band_names"),
     # No convention has a scale per band: these are the names that this package writes.
@@ -39,7 +35,7 @@ _BAND_VARIABLES = {
 class Variable:
     """An array of a file: its dims by name, its attributes, and a function that reads a part."""
 
-    name: str
+    name: str  # with the groups that it is in
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -50,6 +46,11 @@ class Variable:
     def __getitem__(self, key: Any) -> Any:
         return self.load(key)
 
+    @property
+    def short_name(self) -> str:
+        """The name without groups."""
+        return self.name.rpartition("/")[2]
+
     def numbers(self, path: Path) -> Array:
         """Return all values, unpacked if they are packed."""
         values = np.asarray(self.load(tuple(slice(None) for _ in self.shape)))
@@ -57,79 +58,27 @@ class Variable:
 
     def unit(self) -> str | None:
         """Return the unit that the variable names."""
-        unit = self.attrs.get("units")
-        return None if unit is None else text_of(unit)
+        for name in ("units", "Units", "unit", "Unit"):
+            if self.attrs.get(name) is not None:
+                return text_of(self.attrs[name])
+        return None
 
 
-def read(path: Path, *, variable: str | None = None, **options: Any) -> StoredCube:
+def read(
+    path: Path, *, variable: str | None = None, layout: str | None = None, **options: Any
+) -> StoredCube:
     """Read a variable with three dims, in a group by its path; other options are of products."""
-    from selfdict.files.hdf5 import check_options
-    from selfdict.files.hdf5_file import Hdf5File
+    from selfdict.files import hdf5
 
     with path.open("rb") as file:
         start = file.read(4)
     # scipy reads the third kind, CDF-5 with 64-bit data, wrongly.
     if start in (b"CDF\1", b"CDF\2"):
-        check_options(path, "NetCDF 3", options)
-        return read_cube(path, _classic_variables(path), variable)
+        hdf5.check_options(path, "NetCDF 3", options)
+        return read_cube(path, _classic_variables(path), variable, layout)
     if start == b"\x89HDF":
-        return read_netcdf_4(Hdf5File(path), variable, options)
+        return hdf5.read(path, variable=variable, layout=layout, **options)
     raise SceneError(path, "is neither NetCDF 4 (HDF5) nor NetCDF 3 (classic or 64-bit offset)")
-
-
-def read_netcdf_4(file: Any, variable: str | None, options: dict[str, Any]) -> StoredCube:
-    """Read a product, a variable at the root, or an array in a group of an HDF5 file."""
-    from selfdict.files import hdf5
-
-    path = file.path
-    found = hdf5.read_product(file, variable, options)
-    if found is not None:
-        return found
-    hdf5.check_options(path, "NetCDF", options)
-    variables = _hdf5_variables(file)
-    if variable is not None and "/" in variable.strip("/"):
-        return hdf5.read_array(file, variable)
-    if variable is None and not any(len(found.dims) == 3 for found in variables.values()):
-        return hdf5.read_array(file, None)
-    return read_cube(path, variables, variable)
-
-
-def _hdf5_variables(file: Any) -> dict[str, Variable]:
-    """Return the variables at the root of a file, their dims named by dimension scales."""
-    import h5py
-
-    variables = {}
-    for name in file.root:
-        # Whatever other file a link names must not even be looked at.
-        if not isinstance(file.root.get(name, getlink=True), h5py.HardLink):
-            raise SceneError(file.path, f"{name} is a link, which may lead to another file")
-        dataset = file.root[name]
-        # A group, or a named data type such as an enumeration, holds no values.
-        if not isinstance(dataset, h5py.Dataset):
-            continue
-        if dataset.external or dataset.is_virtual:
-            raise SceneError(file.path, f"{name} takes its values from another file")
-        if dataset.shape is None or file.is_bare_dimension(dataset):
-            continue
-        attrs = {key: file.attribute(dataset, key) for key in dataset.attrs if key not in _HIDDEN}
-        dims = _dimension_names(file, dataset)
-        name = name.removeprefix("_nc4_non_coord_")
-        variables[name] = _decoded(name, dataset, dims, dataset.dtype, attrs)
-    return variables
-
-
-def _dimension_names(file: Any, dataset: Any) -> tuple[str, ...]:
-    """Return the names of the dims of a dataset; those without a scale are numbered."""
-    # A scale is its own dim.
-    if file.attribute_text(dataset, "CLASS") == "DIMENSION_SCALE" and dataset.ndim == 1:
-        return (dataset.name.rpartition("/")[2],)
-    names = []
-    for axis, dimension in enumerate(dataset.dims):
-        name = f"dim_{axis}"
-        if len(dimension):
-            name = str(dimension[0].name).rpartition("/")[2]
-        names.append(name)
-    return tuple(names)
 
 
 def _classic_variables(path: Path) -> dict[str, Variable]:
@@ -140,11 +89,11 @@ def _classic_variables(path: Path) -> dict[str, Variable]:
     for name, stored in opened.variables.items():
         attrs = dict(stored._attributes)
         dtype = np.dtype(stored.data.dtype)
-        variables[name] = _decoded(name, stored, tuple(stored.dimensions), dtype, attrs)
+        variables[name] = decoded(name, stored, tuple(stored.dimensions), dtype, attrs)
     return variables
 
 
-def _decoded(
+def decoded(
     name: str, stored: Any, dims: tuple[str, ...], dtype: np.dtype[Any], attrs: dict[str, Any]
 ) -> Variable:
     """Return a variable; characters along the last dim become text."""
@@ -161,62 +110,62 @@ def _decoded(
     return Variable(name, dims[:-1], shape[:-1], np.dtype(str), attrs, load)
 
 
-def read_cube(path: Path, variables: Mapping[str, Variable], wanted: str | None) -> StoredCube:
-    """Return the variable with three dims; ``wanted`` names one if several have them."""
-    name, others = _find_cube(path, variables, wanted)
+def read_cube(
+    path: Path, variables: Mapping[str, Variable], wanted: str | None, layout: str | None = None
+) -> StoredCube:
+    """Return an array of three axes with what is found beside it.
+
+    ``wanted`` names it if there are several. ``layout`` names its axes in order, such as
+    ``"band y x"``; default: as the file says, else by what it holds.
+    """
+    name, notes = _find_cube(path, variables, wanted)
     data = variables[name]
-    if data.dtype.kind not in "biuf":
-        raise SceneError(path, f"{name} holds {data.dtype}, not real numbers")
-    dims = _file_dims(path, data)
-    axes = (
-        data.dims.index(dims["band"]),
-        data.dims.index(dims["y"]),
-        data.dims.index(dims["x"]),
-    )
+    if len(data.shape) != 3 or data.dtype.kind not in "biuf":
+        raise SceneError(
+            path, f"{name} must have 3 axes of real numbers, got {data.dtype} {data.shape}"
+        )
+    nearby = find_nearby(variables, name)
+    wavelength, units = _find_wavelengths(path, data, nearby)
+    names, axis_notes = _find_axes(data, wavelength, layout)
+    axes = (names.index("band"), names.index("y"), names.index("x"))
     cube = StoredCube.from_stored(data, axes, data.chunks)
-    cube.name = name
-    if others:
-        cube.notes.append(f"{name} is read; variable=… reads another array: {others}")
+    cube.name = data.short_name
+    cube.notes += [*notes, *axis_notes]
     describe_values(cube, path, data.attrs)
-    _add_grid(cube, path, variables, data, dims)
-    _add_bands(cube, path, variables, data, dims["band"])
-    listed = _coordinate_names(variables)
-    for key in ("valid", "lat", "lon"):
-        found = variables.get(key)
-        if found is not None and key in listed and set(found.dims) == {dims["y"], dims["x"]}:
-            values = found.numbers(path)
-            if found.dims[0] != dims["y"]:
-                values = values.T
-            if key == "valid":
-                values = values != 0
-            cube.coords[key] = values
+    dims = {dim: data.dims[axis] for dim, axis in zip(DIMS, axes)}
+    _add_bands(cube, path, data, nearby, wavelength, units)
+    _add_grid(cube, path, data, nearby, dims)
+    _add_coordinates(cube, path, variables, dims)
     return cube
 
 
 def _find_cube(
     path: Path, variables: Mapping[str, Variable], wanted: str | None
-) -> tuple[str, str]:
-    """Return the name of the variable that is the cube, and a list of others."""
+) -> tuple[str, list[str]]:
+    """Return the name of the array that is the cube, and a note about others."""
     coordinates = _coordinate_names(variables)
-    cubes = [
-        name
-        for name, variable in variables.items()
-        if len(variable.dims) == 3 and name not in coordinates
-    ]
-    listed = ", ".join(f"{name} {variables[name].shape}" for name in cubes[:8]) or "none"
-    if wanted is not None:
-        if wanted not in variables or wanted in coordinates:
-            raise SceneError(
-                path, f"has no variable {wanted!r}; with three dims there are: {listed}"
-            )
-        others = [f"{name} {variables[name].shape}" for name in cubes if name != wanted]
-        return wanted, ", ".join(others[:8])
-    if len(cubes) != 1:
+    cubes = {}
+    for name, variable in variables.items():
+        is_cube = len(variable.shape) == 3 and variable.dtype.kind in "iuf"
+        if is_cube and variable.short_name not in coordinates:
+            cubes[name] = f"{name} {variable.shape}"
+    listed = ", ".join(list(cubes.values())[:8]) or "none"
+    found = (wanted or "").strip("/")
+    if wanted is not None and found not in variables:
+        raise SceneError(path, f"has no array {wanted!r}; of three axes there are: {listed}")
+    # An array at the root comes before those in groups.
+    for names in (list(cubes), [name for name in cubes if "/" not in name]):
+        if not found and len(names) == 1:
+            found = names[0]
+    if not found:
         raise SceneError(
-            path,
-            f"expected one variable with three dims, name one by variable=…; there are: {listed}",
+            path, f"expected one array of 3 axes, name one by variable=…; there are: {listed}"
         )
-    return cubes[0], ""
+    others = [text for name, text in cubes.items() if name != found]
+    if not others:
+        return found, []
+    text = ", ".join(others[:8])
+    return found, [f"{found} is read; variable=… reads another array: {text}"]
 
 
 def _coordinate_names(variables: Mapping[str, Variable]) -> set[str]:
@@ -224,57 +173,146 @@ def _coordinate_names(variables: Mapping[str, Variable]) -> set[str]:
     names = {name for name, variable in variables.items() if variable.dims == (name,)}
     for variable in variables.values():
         for key in ("coordinates", "grid_mapping"):
-            if key in variable.attrs:
+            if variable.attrs.get(key) is not None:
                 names |= set(text_of(variable.attrs[key]).split())
     return names
 
 
-def _file_dims(path: Path, data: Variable) -> dict[str, str]:
-    """Return the names that band, y and x have in the file."""
-    dims = {standard_name(dim): dim for dim in data.dims}
-    if len(data.dims) != 3:
-        raise SceneError(
-            path, f"a scene must have 3 dimensions (band, y, x), got {len(data.dims)}: {data.dims}"
-        )
-    if dims.keys() != set(DIMS):
-        raise SceneError(
-            path, f"cannot tell which of the dims {data.dims} are band, y and x: rename them"
-        )
-    return {dim: dims[dim] for dim in DIMS}
+def find_nearby(variables: Mapping[str, Variable], name: str) -> list[Variable]:
+    """Return the variables in the group of one, then those in the groups around it."""
+    found = []
+    group = name
+    while group:
+        group = group.rpartition("/")[0]
+        found += [each for each in variables.values() if each.name.rpartition("/")[0] == group]
+    return found
+
+
+def _find_wavelengths(
+    path: Path, data: Variable, nearby: list[Variable]
+) -> tuple[Array | None, str | None]:
+    """Return wavelengths that fit one of the axes, and their unit if it is named."""
+    for key, unit in wavelength_names(data.attrs).items():
+        values = np.asarray(data.attrs[key])
+        if values.dtype.kind in "iuf" and values.size in data.shape:
+            declared = data.attrs.get("wavelength_units")
+            if unit is None and declared is not None:
+                unit = text_of(declared)
+            return values.ravel(), unit
+    lists = {}
+    for variable in reversed(nearby):
+        if len(variable.shape) == 1 and variable.shape[0] in data.shape:
+            lists[variable.short_name] = variable
+    for name, unit in wavelength_names(lists).items():
+        if lists[name].dtype.kind in "iuf":
+            return lists[name].numbers(path), unit or lists[name].unit()
+    return None, None
+
+
+def _find_axes(
+    data: Variable, wavelength: Array | None, layout: str | None
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return which axis is the band, y and x, and a note unless the dims say so."""
+    if layout is not None:
+        names = parse_layout(layout)
+        return names, [f"its axes are {', '.join(names)}, as layout says"]
+    named = tuple(str(standard_name(dim)) for dim in data.dims)
+    if sorted(named) == sorted(DIMS):
+        return named, []
+    n_wavelengths = None
+    if wavelength is not None:
+        n_wavelengths = wavelength.size
+    load: Callable[[Any], Any] | None = data.load
+    # Chunks may hold whole images.
+    if _bytes_of_chunks(data, middle_of(data.shape)) > 2**28:
+        load = None
+    names, note = guess_layout(data.shape, load, n_wavelengths)
+    return names, [f"{data.name} is read as a plain array", note]
+
+
+def _bytes_of_chunks(data: Variable, window: tuple[slice, ...]) -> int:
+    """Return how many bytes are unpacked to read a window."""
+    n_bytes = int(data.dtype.itemsize)
+    for size, part in zip(data.chunks or (1, 1, 1), window):
+        n_bytes *= size * (-(-part.stop // size) - part.start // size)
+    return n_bytes
+
+
+def _add_bands(
+    cube: StoredCube,
+    path: Path,
+    data: Variable,
+    nearby: list[Variable],
+    wavelength: Array | None,
+    units: str | None,
+) -> None:
+    """Add what attributes of the cube and lists beside it say about the bands."""
+    n_bands = cube.shape[0]
+    if wavelength is not None and wavelength.size != n_bands:
+        wavelength = None
+    if wavelength is not None and not np.isfinite(wavelength).all():
+        raise SceneError(path, "has wavelengths that are no finite numbers")
+    known: dict[str, Array] = {}
+    fwhm_units = None
+    for key, names in _BAND_LISTS.items():
+        for variable in nearby:
+            has_name = variable.short_name.lower() in names
+            if key not in known and has_name and variable.shape == (n_bands,):
+                known[key] = variable.numbers(path)
+                if key == "fwhm":
+                    fwhm_units = variable.unit()
+        for name in names:
+            values = np.asarray(data.attrs.get(name))
+            if key not in known and values.dtype.kind in "biuf" and values.size == n_bands:
+                known[key] = values.ravel()
+    describe_bands(cube, wavelength, units, known.get("fwhm"), fwhm_units)
+    if "good_band" in known:
+        cube.good_band = known["good_band"] != 0
+    if "band_name" in known:
+        cube.band_name = [text_of(name) for name in known["band_name"]]
+    for key in ("scale_factor", "add_offset"):
+        if key in known:
+            if getattr(cube, key) is not None:
+                raise SceneError(path, f"has a {key} for all bands and another for each of them")
+            setattr(cube, key, known[key].astype(np.float64))
+
+
+def add_mapping(
+    cube: StoredCube, path: Path, data: Variable, nearby: list[Variable]
+) -> Affine | None:
+    """Add the CRS of the grid mapping of an array; return its ``GeoTransform``, if it has one."""
+    named = text_of(data.attrs.get("grid_mapping") or "").split(":")[0].strip()
+    # Files of AVIRIS have one of the last two names, and need not refer to it.
+    for name in (named.rpartition("/")[2], "spatial_ref", "transverse_mercator", "projection"):
+        for mapping in nearby:
+            if mapping.short_name == name:
+                stored = add_grid_mapping(cube, path, mapping.attrs)
+                if cube.crs is None and "grid_mapping_name" in mapping.attrs:
+                    cube.crs = _crs_from_parameters(mapping.attrs)
+                return stored
+    return None
 
 
 def _add_grid(
-    cube: StoredCube,
-    path: Path,
-    variables: Mapping[str, Variable],
-    data: Variable,
-    dims: Mapping[str, str],
+    cube: StoredCube, path: Path, data: Variable, nearby: list[Variable], dims: Mapping[str, str]
 ) -> None:
     """Add CRS and transform: those of the grid mapping, or of equally spaced coordinates."""
-    stored = None
-    named = text_of(data.attrs.get("grid_mapping", "spatial_ref")).split(":")[0].strip()
-    mapping = variables.get(named)
-    if mapping is not None:
-        stored = add_grid_mapping(cube, path, mapping.attrs)
-        if cube.crs is None and "grid_mapping_name" in mapping.attrs:
-            cube.crs = _crs_from_parameters(mapping.attrs)
+    stored = add_mapping(cube, path, data, nearby)
     # Files with the dims lat and lon often declare no CRS.
     if cube.crs is None and dims["y"].lower().startswith("lat"):
         cube.crs, _ = crs_from_text("EPSG:4326")
-    centres: dict[str, Array | None] = {}
-    for dim in ("x", "y"):
-        centres[dim] = None
+    centres: dict[str, Array] = {}
+    for dim, size in (("y", cube.shape[1]), ("x", cube.shape[2])):
         # Rows and columns that are only counted may have map coordinates under the usual names.
         for name in (dims[dim], dim):
-            found = variables.get(name)
-            if centres[dim] is None and found is not None and found.dims == (dims[dim],):
-                numbers = found.numbers(path)
-                if numbers.dtype.kind in "iuf":
-                    centres[dim] = numbers
-    transform = place_grid(stored, centres["x"], centres["y"])
+            for variable in nearby:
+                fits = variable.short_name == name and variable.shape == (size,)
+                if dim not in centres and fits and variable.dtype.kind in "iuf":
+                    centres[dim] = variable.numbers(path)
+    transform = place_grid(stored, centres.get("x"), centres.get("y"))
     if transform is not None:
         cube.transform = transform.to_gdal()
-    elif centres["x"] is not None and centres["y"] is not None:
+    elif len(centres) == 2:
         cube.notes.append(NO_GRID)
 
 
@@ -294,43 +332,22 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes | str):
         return text_of(value)
     numbers = np.asarray(value)
-    return numbers.item() if numbers.size == 1 else numbers.tolist()
+    if numbers.size == 1:
+        return numbers.item()
+    return numbers.tolist()
 
 
-def _add_bands(
-    cube: StoredCube, path: Path, variables: Mapping[str, Variable], data: Variable, band: str
+def _add_coordinates(
+    cube: StoredCube, path: Path, variables: Mapping[str, Variable], dims: Mapping[str, str]
 ) -> None:
-    """Add what the variables along the bands say."""
-    found = {}
-    for key, names in _BAND_VARIABLES.items():
-        for name in names:
-            variable = variables.get(name)
-            if key not in found and variable is not None and variable.dims == (band,):
-                found[key] = variable
-    # The coordinate of a dim such as ``wavelength``.
-    if "wavelength" not in found and band.lower() in WAVELENGTH_DIMS and band in variables:
-        found["wavelength"] = variables[band]
-    known = {key: variable.numbers(path) for key, variable in found.items()}
-    if "wavelength" in found and known["wavelength"].dtype.kind not in "iuf":
-        cube.notes.append(
-            f"the coordinate {found['wavelength'].name!r} is not used: it holds no numbers"
-        )
-        del found["wavelength"]
-        del known["wavelength"]
-    units = {key: variable.unit() for key, variable in found.items()}
-    describe_bands(
-        cube,
-        known.get("wavelength"),
-        units.get("wavelength"),
-        known.get("fwhm"),
-        units.get("fwhm"),
-    )
-    if "good_band" in found:
-        cube.good_band = known["good_band"] != 0
-    if "band_name" in found:
-        cube.band_name = [text_of(name) for name in known["band_name"].ravel()]
-    for key in ("scale_factor", "add_offset"):
-        if key in found:
-            if getattr(cube, key) is not None:
-                raise SceneError(path, f"has a {key} for all bands and another for each of them")
-            setattr(cube, key, known[key].astype(np.float64))
+    """Add the mask and the positions of the pixels, if they are coordinates of the file."""
+    listed = _coordinate_names(variables)
+    for key in ("valid", "lat", "lon"):
+        found = variables.get(key)
+        if found is not None and key in listed and set(found.dims) == {dims["y"], dims["x"]}:
+            values = found.numbers(path)
+            if found.dims[0] != dims["y"]:
+                values = values.T
+            if key == "valid":
+                values = values != 0
+            cube.coords[key] = values

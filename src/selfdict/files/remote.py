@@ -177,7 +177,7 @@ def _read(path: Path, address: str, **options: Any) -> StoredCube:
     if name == "zarr":
         return _read_zarr(path, address, **options)
     if name in ("netcdf", "hdf5"):
-        return _read_hdf5(path, address, name, **options)
+        return _read_hdf5(path, address, **options)
     raise SceneError(
         address, "only GeoTIFF, NetCDF 4, HDF5 and zarr are read from elsewhere: download it first"
     )
@@ -250,23 +250,16 @@ def _gdal_settings(address: str) -> dict[str, Any]:
     return settings
 
 
-def _read_hdf5(path: Path, address: str, format: str, **options: Any) -> StoredCube:
-    from selfdict.files import hdf5, netcdf
+def _read_hdf5(path: Path, address: str, **options: Any) -> StoredCube:
+    from selfdict.files import hdf5
     from selfdict.files.hdf5_file import Hdf5File
 
     source = _open(address)
     if source.read(3) == b"CDF":
         raise SceneError(address, "NetCDF 3 is not read from elsewhere: download it first")
-    file = Hdf5File(path, source)
     variable = options.pop("variable", None)
     layout = options.pop("layout", None)
-    cube = None
-    if format == "netcdf":
-        cube = netcdf.read_netcdf_4(file, variable, options)
-    elif layout is None:
-        cube = hdf5.read_product(file, variable, options)
-    if cube is None:
-        cube = hdf5.read_array(file, variable, layout)
+    cube = hdf5.read_file(Hdf5File(path, source), variable, layout, options)
     cube.held = source.size
     return cube
 

@@ -16,6 +16,7 @@ from selfdict.files.errors import SceneError
 from selfdict.files.grid import NO_GRID, add_epsg, crs_from_text, place_grid, transform_from_numbers
 from selfdict.files.hdf5_file import Hdf5File
 from selfdict.files.limits import is_plain_file
+from selfdict.files.netcdf import add_mapping, find_nearby
 from selfdict.files.products import Opened, hdf5_product
 from selfdict.files.values import text_of
 
@@ -169,7 +170,11 @@ def _complete_aviris(opened: Opened) -> None:
     """Add the grid of AVIRIS-3, AVIRIS-5 and AVIRIS-NG: a grid mapping, or axes at the root."""
     file = opened.file
     cube = opened.cube
-    file.add_grid(cube, opened.cube_name, opened.dataset)
+    variables = file.variables()
+    nearby = find_nearby(variables, opened.cube_name)
+    transform = add_mapping(cube, file.path, variables[opened.cube_name], nearby)
+    if transform is not None:
+        cube.transform = transform.to_gdal()
     easting = file.numbers("easting")
     northing = file.numbers("northing")
     if cube.transform is None and easting is not None and northing is not None:
