@@ -180,8 +180,24 @@ def identify(
         row_of_nearest = int(np.argmin(row))
         curve[bands] = _scaled(resampled.library.values[row_of_nearest], spectrum)
         matches.append(Match(_decision(candidates), candidates, curve))
-    notes = (*notes_of(library), *resampled.notes)
+    notes = (
+        *notes_of(library),
+        *resampled.notes,
+        *_unit_notes(spectra, resampled.library.values),
+    )
     return Identification(tuple(matches), bands, notes)
+
+
+def _unit_notes(endmembers: Array, library: Array) -> list[str]:
+    """Return a note if values differ by so much that they are in different units."""
+    ours = np.median(np.abs(endmembers))
+    theirs = np.median(np.abs(library))
+    if theirs == 0 or ours == 0 or 1 / 50 < theirs / ours < 50:
+        return []
+    span = f"values of the library are about {theirs / ours:,.0f} times those of the endmembers"
+    if ours > theirs:
+        span = f"values of the endmembers are about {ours / theirs:,.0f} times those of the library"
+    return [f"{span}: they are in other units; names are not affected, since shapes are compared"]
 
 
 def check_names(scene: xr.DataArray, library: xr.DataArray) -> None:
