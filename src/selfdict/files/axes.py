@@ -9,14 +9,6 @@ from selfdict._errors import InputError
 from selfdict.files.cube import DIMS, Array
 from selfdict.files.errors import SceneError
 
-# Values that are examined along each axis, in the middle of the array.
-_WINDOW = 64
-# Fewer along an axis are too few to compare.
-_FEWEST_VALUES = 8
-# How much worse a few spectra must explain the values along the other axes. Cubes of noise stay
-# below 1.03, the real and generated scenes of the documentation above 1.3.
-_CLEAR_RATIO = 1.2
-_ORDINALS = ("first", "second", "third")
 _SHORT_NAMES = {"bands-first": "band y x", "bands-last": "y x band"}
 
 
@@ -57,26 +49,21 @@ def guess_layout(
 ) -> tuple[tuple[str, ...], str]:
     """Return the names of three axes in order, and a sentence that says how they are known.
 
-    Parameters
-    ----------
-    shape : tuple of three int
-        Of the array.
-    load : callable
-        Returns a window of the array, given one slice per axis; None if reading it would take long.
-    n_wavelengths : int or None
-        How many wavelengths the file lists.
+    ``load`` returns a window of the array, given one slice per axis; None if that would take long.
     """
     matching = [axis for axis in range(3) if shape[axis] == n_wavelengths]
     if len(matching) == 1:
         names = _with_bands_at(matching[0])
         return names, f"{_taken(shape, names)}: as many bands as wavelengths"
     axis = None
-    if load is not None and min(shape) >= _FEWEST_VALUES:
+    # Few values along an axis are too few to compare.
+    if load is not None and min(shape) >= 8:
         axis = axis_of_similar_spectra(load(middle_of(shape)))
     if axis is not None:
         names = _with_bands_at(axis)
+        ordinal = ("first", "second", "third")[axis]
         return names, (
-            f"{_taken(shape, names)}: spectra along the {_ORDINALS[axis]} axis are most alike; "
+            f"{_taken(shape, names)}: spectra along the {ordinal} axis are most alike; "
             "layout=… takes another"
         )
     # MATLAB files and most others keep the spectrum of a pixel along the last axis.
@@ -103,11 +90,11 @@ def _sizes(shape: tuple[int, ...]) -> str:
 
 
 def middle_of(shape: tuple[int, ...]) -> tuple[slice, ...]:
-    """Return the window that is examined, one slice per axis."""
+    """Return the window that is examined, one slice of at most 64 places per axis."""
     window = []
     for size in shape:
-        start = max(0, (size - _WINDOW) // 2)
-        window.append(slice(start, min(size, start + _WINDOW)))
+        start = max(0, (size - 64) // 2)
+        window.append(slice(start, min(size, start + 64)))
     return tuple(window)
 
 
@@ -128,8 +115,9 @@ def axis_of_similar_spectra(window: Array) -> int | None:
     values /= largest
     tails = [_unexplained(values, axis, min(values.shape)) for axis in range(3)]
     best, second = np.sort(tails)[:2]
-    # A constant array is explained along every axis.
-    if second <= 1e-6 or second < _CLEAR_RATIO * best:
+    # A constant array is explained along every axis. Cubes of noise have a ratio below 1.03, the
+    # real and generated scenes of the documentation one above 1.3.
+    if second <= 1e-6 or second < 1.2 * best:
         return None
     return int(np.argmin(tails))
 

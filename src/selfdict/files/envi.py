@@ -186,34 +186,43 @@ def _data_files(header: Header) -> list[Path]:
                 header.path,
                 f"'data file' must name a file in the same folder, the header says {named[:80]!r}",
             )
-        choices = [header.path.with_name(named)]
+        found = _distinct_files([header.path.with_name(named)])
     else:
-        suffixes = list(ENVI_SUFFIXES)
-        # A header in capitals has data in capitals as a rule.
-        if header.path.suffix == ".HDR":
-            suffixes = [suffix.upper() for suffix in ENVI_SUFFIXES] + suffixes
-        choices = [header.path.with_suffix(suffix) for suffix in (*suffixes, "")]
-    found = _distinct_files(choices)
-    if not found and not named:
-        found = _files_of_right_size(header)
+        found = _files_of_its_name(header)
     if not found:
-        names = ", ".join(data.name for data in choices)
-        raise SceneError(header.path, f"the data file is missing: looked for {names}")
+        name = named or f"{header.path.stem}.img, .dat, .bsq or the like"
+        raise SceneError(header.path, f"the data file is missing: looked for {name}")
     return found
 
 
-def _files_of_right_size(header: Header) -> list[Path]:
-    """Return files of the name of the header, with any suffix, that are as long as it declares."""
-    n_values = 1
-    for name in ("bands", "lines", "samples"):
-        n_values *= header.integer(name, 1)
-    n_bytes = header.integer("header offset", 0, 0) + n_values * _declared_dtype(header).itemsize
-    found = []
+def _files_of_its_name(header: Header) -> list[Path]:
+    """Return the files beside a header that have its name, with a usual suffix or the right size.
+
+    The preferred one comes first.
+    """
+    usual = {}
+    others = []
     for file in sorted(header.path.parent.iterdir()):
-        is_data = file.stem == header.path.stem and is_plain_file(file)
-        if is_data and file.stat().st_size == n_bytes:
-            found.append(file)
-    return found
+        # A header may also have the whole name of its data file.
+        if header.path.stem not in (file.stem, file.name) or not is_plain_file(file):
+            continue
+        suffix = file.suffix.lower()
+        if file.name == header.path.stem:
+            usual[len(ENVI_SUFFIXES)] = file
+        elif suffix in ENVI_SUFFIXES:
+            usual[ENVI_SUFFIXES.index(suffix)] = file
+        elif suffix != ".hdr" and file.stat().st_size == _declared_bytes(header):
+            others.append(file)
+    if not usual:
+        return others
+    return [usual[place] for place in sorted(usual)]
+
+
+def _declared_bytes(header: Header) -> int:
+    n_bytes = _declared_dtype(header).itemsize
+    for name in ("bands", "lines", "samples"):
+        n_bytes *= header.integer(name, 1)
+    return header.integer("header offset", 0, 0) + n_bytes
 
 
 def _distinct_files(choices: list[Path]) -> list[Path]:

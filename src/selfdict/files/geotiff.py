@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import json
-import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +20,6 @@ from selfdict.files.errors import SceneError
 from selfdict.files.formats import header_names, tiff_of_header
 from selfdict.files.limits import check_plain, is_plain_file
 from selfdict.files.wavelengths import (
-    UNIT,
     add_stac_bands,
     describe_bands,
     to_nanometres,
@@ -30,8 +28,6 @@ from selfdict.files.wavelengths import (
 
 # Names of tags in lower case, the preferred one first.
 _WAVELENGTH_TAGS = ("wavelength", "wavelengths", "center_wavelength", "central_wavelength")
-# "503.2 nm" as a whole tag.
-_WITH_UNIT = re.compile(rf"([0-9]{{1,6}}(?:\.[0-9]{{1,9}})?)\s*({UNIT})", re.IGNORECASE)
 
 
 def read(path: Path) -> StoredCube:
@@ -193,7 +189,12 @@ def _add_tags(cube: StoredCube, tags: list[dict[str, str]]) -> None:
         for name in _WAVELENGTH_TAGS:
             cube.notes += _partial_notes(tags, name)
         return
-    listed, unit = _numbers_with_unit(texts)
+    unit = None
+    listed = _float_array(texts)
+    if listed is None:
+        # "503.2 nm" as a whole tag.
+        listed = wavelengths_in(texts)
+        unit = "nm"
     if listed is None:
         cube.notes.append(
             "the tags of the bands hold no number as wavelength for every band: not used"
@@ -201,8 +202,8 @@ def _add_tags(cube: StoredCube, tags: list[dict[str, str]]) -> None:
         return
     for name in ("wavelength_units", "wavelength_unit"):
         unit = unit or tags[0].get(name)
-    width, width_unit = _numbers_with_unit(_texts(tags, ("fwhm", "bandwidth")) or [])
-    describe_bands(cube, listed, unit, width, width_unit)
+    width = _float_array(_texts(tags, ("fwhm", "bandwidth")) or [])
+    describe_bands(cube, listed, unit, width)
 
 
 def _add_good_bands(cube: StoredCube, tags: list[dict[str, str]], listed: list[str]) -> None:
@@ -237,19 +238,6 @@ def _texts(tags: list[dict[str, str]], names: tuple[str, ...]) -> list[str] | No
         if all(name in tag for tag in tags):
             return [tag[name] for tag in tags]
     return None
-
-
-def _numbers_with_unit(texts: list[str]) -> tuple[Array | None, str | None]:
-    """Return numbers and their unit, None if there is none; no numbers if one cannot be read."""
-    values = _float_array(texts)
-    if values is not None:
-        return values, None
-    matches = [_WITH_UNIT.fullmatch(text.strip()) for text in texts]
-    numbers = [float(match[1]) for match in matches if match is not None]
-    units = {match[2].lower() for match in matches if match is not None}
-    if len(numbers) < len(texts) or len(units) != 1:
-        return None, None
-    return np.array(numbers), units.pop()
 
 
 def _float_array(texts: list[str]) -> Array | None:

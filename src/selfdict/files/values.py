@@ -1,5 +1,6 @@
 """Numbers and text as HDF5, NetCDF and zarr files declare them, and what the attributes mean."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ _SCALE = "scale_factor"
 _OFFSET = "add_offset"
 # Attributes that may declare the no-data value, the preferred one first.
 _NODATA = ("_FillValue", "missing_value", "fill_value", "nodata")
-# Parts of the names of attributes that change what values mean.
-_MEANING_WORDS = ("scale", "offset", "gain", "ignore", "nodata", "no_data", "fill", "unsigned")
-# Those that say which values are measurements.
-_VALID_NAMES = ("valid_min", "valid_max", "valid_range")
+# Names of attributes that change what values mean, or say which values are measurements.
+_MEANING = re.compile(
+    "scale|offset|gain|ignore|no_?data|fill|unsigned|^valid_(min|max|range)$", re.IGNORECASE
+)
 
 
 def text_of(value: Any) -> str:
@@ -48,21 +49,16 @@ def unpacked(path: Path, name: str, values: Array, attributes: Mapping[str, Any]
     """
     if values.dtype.kind not in "iuf" or not {_SCALE, _OFFSET} & attributes.keys():
         return values
-    declared = {}
-    for key in (_SCALE, _OFFSET, "_FillValue"):
-        if key in attributes:
-            declared[key] = parse_numbers(path, attributes[key], f"{key} of {name}")
-    for key, numbers in declared.items():
-        if numbers.size != 1 or (key != "_FillValue" and not np.isfinite(numbers).all()):
-            raise SceneError(path, f"{key} of {name} must be one finite number")
-    unit = np.ones(1)
+    scale = parse_numbers(path, attributes.get(_SCALE, 1.0), f"{_SCALE} of {name}")
+    offset = parse_numbers(path, attributes.get(_OFFSET, 0.0), f"{_OFFSET} of {name}")
+    if scale.size != 1 or offset.size != 1 or not np.isfinite(scale + offset).all():
+        raise SceneError(path, f"{_SCALE} and {_OFFSET} of {name} must be one finite number each")
     # In double precision, since single precision moves map coordinates by metres.
-    numbers = values.astype(np.float64) * declared.get(_SCALE, unit) + declared.get(
-        _OFFSET, 0 * unit
-    )
-    # As numbers: the fill value is stored packed, too.
-    if "_FillValue" in declared:
-        numbers[values == declared["_FillValue"]] = np.nan
+    numbers: Array = values.astype(np.float64) * scale + offset
+    # The fill value is stored packed, too.
+    if "_FillValue" in attributes:
+        fill = parse_numbers(path, attributes["_FillValue"], f"_FillValue of {name}")
+        numbers[np.isin(values, fill)] = np.nan
     return numbers
 
 
@@ -112,9 +108,7 @@ def _ignored_notes(attributes: Any) -> list[str]:
     """Return a note about attributes that seem to change what the values mean."""
     ignored = []
     for name in attributes:
-        lowered = str(name).lower()
-        has_meaning = lowered in _VALID_NAMES or any(word in lowered for word in _MEANING_WORDS)
-        if name not in (_SCALE, _OFFSET, *_NODATA) and has_meaning:
+        if name not in (_SCALE, _OFFSET, *_NODATA) and _MEANING.search(str(name)):
             ignored.append(str(name)[:40])
     if not ignored:
         return []

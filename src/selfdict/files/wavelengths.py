@@ -32,7 +32,7 @@ _NANOMETRES_PER_UNIT = {
     "metre": 1e9,
     "angstrom": 0.1,
 }
-UNIT = r"nanomet(?:er|re)s?|micromet(?:er|re)s?|microns?|nm|um|µm|μm"
+_UNIT = r"nanomet(?:er|re)s?|micromet(?:er|re)s?|microns?|nm|um|µm|μm"
 
 
 def unit_of(wavelength: ArrayLike, units: str | None) -> str:
@@ -112,8 +112,8 @@ _NUMBER = r"[0-9]{1,6}(?:[.,][0-9]{1,9})?(?:e[+-]?[0-9]{1,2})?"
 # The ends of a range, "0.45-0.51 um" or "450 nm to 510 nm", or one number; and the unit, which must
 # end there, so that "5 numbers" is no length.
 _LENGTH = re.compile(
-    rf"(?<![0-9.,])(?:({_NUMBER})\s{{0,9}}(?:{UNIT})?\s{{0,9}}(?:-|–|—|\bto\b)\s{{0,9}})?"
-    rf"({_NUMBER})\s{{0,9}}({UNIT})(?![a-z])",
+    rf"(?<![0-9.,])(?:({_NUMBER})\s{{0,9}}(?:{_UNIT})?\s{{0,9}}(?:-|–|—|\bto\b)\s{{0,9}})?"
+    rf"({_NUMBER})\s{{0,9}}({_UNIT})(?![a-z])",
     re.IGNORECASE,
 )
 # "Green_503", "503.2". Not "Band 12": GDAL and ENVI count bands in this way.
