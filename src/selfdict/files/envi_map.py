@@ -16,9 +16,6 @@ from selfdict.files.errors import SceneError
 from selfdict.files.grid import crs_from_epsg, crs_from_wkt, to_map
 
 _WGS84_UTM_NORTH = 32600  # EPSG code of zone 0; that of a southern zone is 100 higher
-_NO_CRS = "there is no CRS"
-_METRES = {"meters", "metres", "meter", "metre", "m"}
-_DEGREES = {"degrees", "degree"}
 
 
 # EPSG codes: longitude and latitude, zone 0 of UTM in the north and in the south, where there is
@@ -70,9 +67,13 @@ def read_map(path: Path, fields: Mapping[str, str]) -> tuple[str | None, Affine 
     # The reference pixel is counted from 1, and 1 is the outer corner of the first pixel.
     corner_x, corner_y = to_map(linear, x_pixel - 1, y_pixel - 1)
     transform = Affine(linear.a, linear.b, x - corner_x, linear.d, linear.e, y - corner_y)
-    if not crs:
-        crs, map_notes = _crs_from_map_info(entries, options)
-        notes += map_notes
+    if crs is None:
+        code = _epsg_code(entries, options)
+        if code is not None:
+            crs = crs_from_epsg(code)
+        # Software writes "Arbitrary" for a grid that lies nowhere.
+        if crs is None and not entries[0].lower().startswith("arbitrary"):
+            notes.append(f"the CRS of 'map info' is not known: {', '.join(entries)[:120]!r}")
     return crs, transform, notes
 
 
@@ -141,61 +142,28 @@ def _utm_zone(crs: Any) -> tuple[int, str] | None:
     return None
 
 
-def _crs_from_map_info(
-    entries: list[str], options: Mapping[str, str]
-) -> tuple[str | None, list[str]]:
-    """Return the CRS as WKT, or None and a note that says what is not known."""
-    name = entries[0].lower()
-    units = options.get("units", "").strip()
+def _epsg_code(entries: list[str], options: Mapping[str, str]) -> int | None:
+    """Return the code of the system that ``map info`` names, None if it is not known."""
+    units = options.get("units", "").strip().lower()
     # What follows the steps, without options: zone, hemisphere and datum, or the datum alone.
     places = [entry for entry in entries[7:] if "=" not in entry]
-    if name.startswith("geographic"):
-        if units and units.lower() not in _DEGREES:
-            return None, [_unit_note(units)]
-        if not places or not places[0]:
-            return crs_from_epsg(4326), ["'map info' names no datum: WGS-84 is assumed"]
-        datum = _datum(places[0])
-        if datum is None:
-            return None, [_datum_note(places[0])]
-        return crs_from_epsg(datum[0]), []
-    if name == "utm":
-        if units and units.lower() not in _METRES:
-            return None, [_unit_note(units)]
-        return _utm(places)
-    # Software writes it for a grid that lies nowhere.
-    if name.startswith("arbitrary"):
-        return None, []
-    return None, [f"the projection {entries[0][:40]!r} of 'map info' is not known: {_NO_CRS}"]
+    name = entries[0].lower()
+    if name.startswith("geographic") and places and units in ("", "degrees", "degree"):
+        geographic, _, _ = _datum(places[0])
+        return geographic
+    is_metric = units in ("", "meters", "metres", "meter", "metre", "m")
+    if name == "utm" and len(places) >= 3 and is_metric:
+        _, zero, south = _datum(places[2])
+        if places[1].lower().startswith("s"):
+            zero = south
+        # The codes that follow those of the 60 zones are of other systems.
+        is_zone = re.fullmatch("0?[1-9]|[1-5][0-9]|60", places[0]) is not None
+        if zero is not None and is_zone:
+            return zero + int(places[0])
+    return None
 
 
-def _utm(places: list[str]) -> tuple[str | None, list[str]]:
-    if len(places) < 3:
-        return None, [f"'map info' names no zone and datum of UTM: {_NO_CRS}"]
-    datum = _datum(places[2])
-    if datum is None:
-        return None, [_datum_note(places[2])]
-    _, zero, south = datum
-    if places[1].lower().startswith("s"):
-        zero = south
-    crs = None
-    # At most two digits: Python refuses to convert thousands.
-    if zero is not None and re.fullmatch("[0-9]{1,2}", places[0]) and 1 <= int(places[0]) <= 60:
-        crs = crs_from_epsg(zero + int(places[0]))
-    if crs is None:
-        zone = f"{places[0][:10]!r} {places[1][:10]!r}"
-        return None, [f"UTM has no zone {zone} of this datum: {_NO_CRS}"]
-    return crs, []
-
-
-def _datum(name: str) -> tuple[int, int | None, int | None] | None:
+def _datum(name: str) -> tuple[int | None, int | None, int | None]:
     letters = "".join(re.findall("[a-z]", name.lower()))
     digits = "".join(re.findall("[0-9]", name))
-    return _DATUMS.get((letters, digits[-2:]))
-
-
-def _datum_note(name: str) -> str:
-    return f"the datum {name[:40]!r} of 'map info' is not known: {_NO_CRS}"
-
-
-def _unit_note(units: str) -> str:
-    return f"'map info' is in {units[:40]!r}, which its projection is not read in: {_NO_CRS}"
+    return _DATUMS.get((letters, digits[-2:]), (None, None, None))
