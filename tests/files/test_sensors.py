@@ -307,20 +307,6 @@ def test_reflectances_of_both_detectors_by_wavelength(tmp_path, overlap):
     np.testing.assert_array_equal(valid_mask(scene).values, valid)
 
 
-def test_what_is_said_about_the_overlap(tmp_path):
-    path = write_prisma(tmp_path / "prisma.he5")
-    span = "VNIR and SWIR overlap from 940 to 970 nm"
-    notes = {
-        None: f"{span}: VNIR is kept, 2 bands are left out (overlap)",
-        "swir": f"{span}: SWIR is kept, 2 bands are left out (overlap)",
-        "both": f"{span}: the bands of both are kept, by wavelength (overlap)",
-    }
-    for overlap, note in notes.items():
-        assert note in read_scene(path, overlap=overlap).attrs["selfdict_notes"]
-    with pytest.raises(InputError):
-        read_scene(path, overlap="nir")
-
-
 def test_bad_bands_displace_no_good_ones(tmp_path):
     # The entry of wavelength 0, and 970 nm: VNIR then ends at 950 nm.
     flags = {"List_Cw_Vnir_Flags": np.array([0, 0, 1, 1, 1, 1])}
@@ -391,49 +377,33 @@ def test_one_detector_alone(tmp_path):
     assert "the file has no SWIR_Cube" in scene.attrs["selfdict_notes"]
 
 
-CUBES = {
-    "aviris": "reflectance/reflectance",
-    "tanager": f"{TANAGER_GRID}/Data Fields/surface_reflectance",
-    "emit": "reflectance",
-    "any": "cube",
-}
-MICROMETRES = "the file names no unit of its wavelengths: {} are taken as um"
+# One way reads all products by their tables, another all other files.
+CUBES = {"aviris.nc": "reflectance/reflectance", "any.h5": "cube"}
 
 
-def write(kind, path):
-    """Write a small file of one kind."""
-    if kind == "aviris":
+@pytest.fixture(params=CUBES)
+def path(request, tmp_path):
+    """A product, and any other file."""
+    path = tmp_path / request.param
+    if request.param == "aviris.nc":
         return write_aviris(path)
-    if kind == "tanager":
-        return write_tanager(path)
-    if kind == "emit":
-        return write_emit(path, np.random.default_rng(0).uniform(0.1, 0.9, (2, 3, 4)))
     with h5py.File(path, "w") as file:
         file["cube"] = np.random.default_rng(0).uniform(0.1, 0.9, (4, 20, 30))
         file["wavelength"] = [400.0, 500.0, 600.0, 700.0]
     return path
 
 
-def suffix(kind):
-    if kind in ("aviris", "emit"):
-        return ".nc"
-    return ".h5"
+MICROMETRES = "the file names no unit of its wavelengths: {} are taken as um"
 
 
-@pytest.fixture(params=CUBES)
-def kind(request):
-    return request.param
-
-
-def change_cube(path, kind, **attributes):
+def change_cube(path, cube=None, **attributes):
     with h5py.File(path, "r+") as file:
         for name, value in attributes.items():
-            file[CUBES[kind]].attrs[name] = value
+            file[cube or CUBES[path.name]].attrs[name] = value
 
 
-def test_scales_of_the_cf_conventions_are_applied(tmp_path, kind):
-    path = write(kind, tmp_path / f"file{suffix(kind)}")
-    change_cube(path, kind, scale_factor=0.5, add_offset=0.25)
+def test_scales_of_the_cf_conventions_are_applied(path):
+    change_cube(path, scale_factor=0.5, add_offset=0.25)
     scene = read_scene(path)
     gain, offset = scaling_of(scene)
     assert gain.tolist() == [0.5] * 4
@@ -441,30 +411,26 @@ def test_scales_of_the_cf_conventions_are_applied(tmp_path, kind):
     assert "stored values are multiplied by 0.5, then 0.25 is added" in preflight(scene).sentences
 
 
-def test_scales_may_differ_from_band_to_band(tmp_path, kind):
-    path = write(kind, tmp_path / f"file{suffix(kind)}")
-    change_cube(path, kind, scale_factor=[1.0, 2.0, 3.0, 4.0])
+def test_scales_may_differ_from_band_to_band(path):
+    change_cube(path, scale_factor=[1.0, 2.0, 3.0, 4.0])
     assert scaling_of(read_scene(path))[0].tolist() == [1.0, 2.0, 3.0, 4.0]
-    change_cube(path, kind, scale_factor=[1.0, 2.0])
+    change_cube(path, scale_factor=[1.0, 2.0])
     with pytest.raises(SceneError):
         read_scene(path)
 
 
-def test_attributes_that_are_not_applied_are_named(tmp_path, kind):
-    path = write(kind, tmp_path / f"file{suffix(kind)}")
-    change_cube(path, kind, _Unsigned="true", Scale_Factor=10000)
+def test_attributes_that_are_not_applied_are_named(path):
+    change_cube(path, _Unsigned="true", Scale_Factor=10000)
     # By their names: HDF5 lists attributes in the order it likes.
     (note,) = [note for note in notes_of(read_scene(path)) if "are not applied" in note]
     assert "_Unsigned" in note
     assert "Scale_Factor" in note
 
 
-@pytest.mark.parametrize("kind", ["aviris", "tanager"])
-def test_missing_value_declares_no_data(tmp_path, kind):
-    path = write(kind, tmp_path / f"file{suffix(kind)}")
+def test_missing_value_declares_no_data(path):
     with h5py.File(path, "r+") as file:
-        del file[CUBES[kind]].attrs["_FillValue"]
-    change_cube(path, kind, missing_value=-9999.0)
+        file[CUBES[path.name]].attrs.pop("_FillValue", None)
+    change_cube(path, missing_value=-9999.0)
     assert read_scene(path).attrs["_FillValue"] == -9999
 
 
@@ -510,7 +476,7 @@ def test_wavelengths_of_tanager_in_micrometres(tmp_path):
     np.testing.assert_allclose(scene.wavelength.values, TANAGER_WAVELENGTH, rtol=1e-6)
     assert scene.fwhm.values.tolist() == [5.0] * 4
     assert MICROMETRES.format("0.3765 to 2.499") in notes_of(scene)
-    change_cube(path, "tanager", wavelength_units="um")
+    change_cube(path, f"{TANAGER_GRID}/Data Fields/surface_reflectance", wavelength_units="um")
     assert not any("unit" in note for note in notes_of(read_scene(path)))
 
 
