@@ -138,12 +138,6 @@ def test_unknown_files(tmp_path):
         write_scene(full_scene(), tmp_path / "missing" / "cube.hdr")
 
 
-def test_options_of_another_format(tmp_path):
-    path = write_scene(full_scene(), tmp_path / "cube.hdr")
-    with pytest.raises(SceneError):
-        read_scene(path, variable="cube")
-
-
 def test_the_error_can_be_pickled():
     error = pickle.loads(pickle.dumps(SceneError("cube\n.hdr", "is\x1b[31m red\u2028")))
     assert (error.path, error.reason, str(error)) == (
