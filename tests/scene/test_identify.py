@@ -73,8 +73,8 @@ def test_the_curve_is_drawn_at_the_brightness_of_the_endmember(library, endmembe
 
 def test_samples_of_one_material_do_not_compete(library, endmembers):
     materials = library["material"].values
-    nearest = identify(endmembers, library, n_nearest=12).matches[0].nearest
-    assert sorted(candidate.material for candidate in nearest) == sorted(set(materials))
+    nearest = identify(endmembers, library).matches[0].nearest
+    assert len({candidate.material for candidate in nearest}) == 3
     angles = [candidate.angle for candidate in nearest]
     assert angles == sorted(angles)
     # If each sample were a material of its own, another sample would be too near.
@@ -141,8 +141,6 @@ def test_what_cannot_be_compared_is_refused(library, endmembers):
     ):
         with pytest.raises(InputError):
             identify(spectra, names)
-    with pytest.raises(InputError):
-        identify(endmembers, library, n_nearest=1)
 
 
 def test_names_are_checked_before_the_work_begins(library):

@@ -16,7 +16,7 @@ from selfdict.model.problem import jitter
 from selfdict.model.solution import Progress, Solution, Status
 from selfdict.readout import Kind, Proof
 from selfdict.readout.evidence import groups_of_rows
-from selfdict.scene.blocks import block_matrix, blocks, float_dtype
+from selfdict.scene.blocks import blocks, float_dtype
 from selfdict.scene.options import method_name
 from selfdict.scene.passes import Block, run_on_blocks
 from selfdict.scene.plan import Plan
@@ -311,6 +311,8 @@ def _valid_positions(bands: Array, block: Block) -> Array:
 
 def _valid_pixels(bands: Array, block: Block) -> tuple[Array, Array]:
     """Return the valid pixels of a block that are not zero, and their positions in the scene."""
-    M, valid = block_matrix(block.scene, bands)
-    valid &= (M != 0).any(axis=0)  # zeros explain nothing, and need no explanation
-    return M[:, valid], block.pixels[valid]
+    M, pixels = block.valid_pixels(bands)
+    is_zero = ~M.any(axis=0)  # zeros explain nothing, and need no explanation
+    if not is_zero.any():
+        return M, pixels
+    return M[:, ~is_zero], pixels[~is_zero]

@@ -20,6 +20,7 @@ from selfdict.scene.resampling import ResampledLibrary, resample_library
 # Standard deviation, in nm, of the Gaussian weights of a slope. Features of minerals are 20 to 200
 # nm wide; less smoothing lets noise in, more blurs them.
 _SLOPE_WIDTH = 30.0
+_N_NEAREST = 3  # materials that are listed
 _MIN_BANDS = 10  # with fewer, too many spectra have the same slopes
 _MAX_BANDS = 3000  # slopes take time and memory that grow with the square of this number
 # A match needs a small angle, and a next material that is much farther. On the USGS library this
@@ -59,7 +60,7 @@ class Match:
     material : str or None
         The material, None if the library does not decide.
     nearest : tuple of Candidate
-        The nearest materials, the nearest first.
+        The three nearest materials, the nearest first.
     curve : (n_bands,) ndarray
         The spectrum of the first of them at the bands of the endmember, scaled to its brightness;
         NaN in bands that the library does not cover.
@@ -116,9 +117,7 @@ class Identification:
     notes: tuple[str, ...]
 
 
-def identify(
-    endmembers: xr.DataArray, library: xr.DataArray, *, n_nearest: int = 3
-) -> Identification:
+def identify(endmembers: xr.DataArray, library: xr.DataArray) -> Identification:
     """Identify endmembers with materials of a library.
 
     The library is resampled to the bands of the endmembers by their response
@@ -136,8 +135,6 @@ def identify(
         in any unit, with a coordinate ``wavelength (band)``, and ``fwhm (band)`` if known.
     library : xarray.DataArray (spectrum, band)
         See :func:`read_library`.
-    n_nearest : int
-        How many of the nearest materials are listed, at least 2.
 
     Returns
     -------
@@ -159,8 +156,6 @@ def identify(
     >>> identify(endmember, library).matches[0].sentence
     'kaolinite: kaolinite at 0.0°, the next material is alunite at 84.3°'
     """
-    if n_nearest < 2:
-        raise InputError(f"n_nearest must be at least 2, got {n_nearest}")
     endmembers = endmembers.transpose(..., "band")
     _check_wavelengths(endmembers, library)
     has_values = np.isfinite(endmembers.values).all(axis=0)
@@ -175,7 +170,7 @@ def identify(
     )
     matches = []
     for spectrum, row in zip(spectra, angles):
-        candidates = _nearest(row, resampled, n_nearest)
+        candidates = _nearest(row, resampled)
         curve = np.full(len(bands), np.nan)
         row_of_nearest = int(np.argmin(row))
         curve[bands] = _scaled(resampled.library.values[row_of_nearest], spectrum)
@@ -262,7 +257,7 @@ def _unit_rows(rows: Array) -> Array:
     return units
 
 
-def _nearest(angles: Array, resampled: ResampledLibrary, n_nearest: int) -> tuple[Candidate, ...]:
+def _nearest(angles: Array, resampled: ResampledLibrary) -> tuple[Candidate, ...]:
     """Return the nearest spectrum of each of the nearest materials."""
     materials = material_names(resampled.library)
     names = resampled.library["name"].values
@@ -271,7 +266,7 @@ def _nearest(angles: Array, resampled: ResampledLibrary, n_nearest: int) -> tupl
     candidates: list[Candidate] = []
     seen = set()
     for k in np.argsort(angles, kind="stable").tolist():
-        if len(candidates) == n_nearest:
+        if len(candidates) == _N_NEAREST:
             break
         # Libraries write one material in upper and in lower case.
         material = str(materials[k]).casefold()

@@ -15,7 +15,7 @@ from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.compute.threads import thread_limit
-from selfdict.scene.blocks import blocks, flat_indices, in_row_chunks
+from selfdict.scene.blocks import block_matrix, blocks, flat_indices, in_row_chunks
 
 Answer = TypeVar("Answer")
 _BLOCKS_PER_GROUP = 256  # blocks whose dask tasks are separated from all others in one step
@@ -39,6 +39,14 @@ class Block:
     def pixels(self) -> Array:
         """The positions of its pixels in the scene, counted row by row, (n,)."""
         return flat_indices(self.width, self.rows, self.columns)
+
+    def valid_pixels(self, bands: Array) -> tuple[Array, Array]:
+        """Read the used bands of the pixels with data, (m, k), and their positions, (k,)."""
+        M, valid = block_matrix(self.scene, bands)
+        # Indexing by booleans copies, which is not needed if all pixels hold data.
+        if valid.all():
+            return M, self.pixels
+        return M[:, valid], self.pixels[valid]
 
 
 def over_blocks(

@@ -11,7 +11,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.peers import h2nmf
 from selfdict.reductions.columns import sample_columns
-from selfdict.scene.blocks import block_matrix, blocks, float_dtype
+from selfdict.scene.blocks import blocks, float_dtype
 from selfdict.scene.passes import Block, over_blocks
 from selfdict.scene.plan import Plan, is_solved_in_blocks
 from selfdict.solvers.block_search import SAMPLE_SIZE
@@ -67,11 +67,7 @@ class Thinning:
 
 def thin_block(bands: Array, rules: Sequence[Thinning], block: Block) -> list[Points]:
     """Read a block once and return the points of each rule."""
-    M, valid = block_matrix(block.scene, bands)
-    pixels = block.pixels
-    if not valid.all():
-        M = M[:, valid]
-        pixels = pixels[valid]
+    M, pixels = block.valid_pixels(bands)
     if not pixels.size:
         # Neither SPA nor H2NMF takes a matrix without columns.
         return [Points(M, pixels, pixels) for _ in rules]
