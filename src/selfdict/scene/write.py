@@ -57,8 +57,7 @@ def write_scene(
     overwrite : bool
         Replace an existing file or zarr store.
     **options
-        Of the format: ``interleave`` ("bsq", "bil", "bip") and ``byte_order`` ("little", "big") for
-        ENVI.
+        Of the format: ``interleave`` ("bsq", "bil", "bip") for ENVI.
 
     Returns
     -------

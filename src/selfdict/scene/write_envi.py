@@ -1,7 +1,7 @@
 """Scenes and spectra written as ENVI files: values, and a header beside them."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,24 +14,18 @@ from selfdict.files.errors import SceneError
 from selfdict.scene.blocks import row_blocks
 from selfdict.scene.metadata import crs_of, declared_nodata, scaling_of, transform_of
 
-Order = Literal["little", "big"]
 
-
-def write_envi(
-    scene: xr.DataArray, path: Path, *, interleave: str = "bsq", byte_order: Order = "little"
-) -> None:
+def write_envi(scene: xr.DataArray, path: Path, *, interleave: str = "bsq") -> None:
     """Write header and data; ``path`` names either (the data of a header ``.hdr`` are ``.img``)."""
     if interleave not in AXES:
         raise InputError(f"interleave must be 'bsq', 'bil' or 'bip', got {interleave!r}")
-    if byte_order not in ("little", "big"):
-        raise InputError(f"byte_order must be 'little' or 'big', got {byte_order!r}")
     header = path.with_suffix(".hdr")
     data = path
     if path.suffix.lower() == ".hdr":
         header = path
         data = path.with_suffix(".img")
     n_bands, n_rows, n_columns = scene.shape
-    code, dtype = _stored_type(scene, path, byte_order)
+    code, dtype = _stored_type(scene, path)
     _write_values(scene, data, interleave, dtype)
     fields: dict[str, object] = {
         "samples": n_columns,
@@ -41,12 +35,12 @@ def write_envi(
         "file type": "ENVI Standard",
         "data type": code,
         "interleave": interleave,
-        "byte order": int(byte_order == "big"),
+        "byte order": 0,
     }
     header.write_text(format_header(fields | _description(scene)), encoding="utf-8")
 
 
-def _stored_type(scene: xr.DataArray, path: Path, byte_order: Order) -> tuple[int, np.dtype[Any]]:
+def _stored_type(scene: xr.DataArray, path: Path) -> tuple[int, np.dtype[Any]]:
     """Return the number of the data type, and the dtype, that the values are written in."""
     # ENVI has no booleans, int8 and float16: the next type that holds them without loss.
     wider = {"?": "u1", "b": "i2", "e": "f4"}
@@ -54,7 +48,7 @@ def _stored_type(scene: xr.DataArray, path: Path, byte_order: Order) -> tuple[in
     codes = {np.dtype(dtype): code for code, dtype in DTYPES.items()}
     if native not in codes:
         raise SceneError(path, f"ENVI has no data type for {scene.dtype}")
-    return codes[native], native.newbyteorder(byte_order)
+    return codes[native], native.newbyteorder("little")
 
 
 def _write_values(scene: xr.DataArray, path: Path, interleave: str, dtype: np.dtype[Any]) -> None:
