@@ -108,7 +108,7 @@ def unmix(
     source = Source.of(given)
     source.prepare()
     from selfdict.cli.outputs import output_folder
-    from selfdict.cli.run import Run, unmix_into
+    from selfdict.cli.run import Run, threads_for, unmix_into
     from selfdict.cli.summary import print_run
 
     stages = Stages()
@@ -123,7 +123,8 @@ def unmix(
     stages.end("open")
     inputs = [*source.files(), *library_files(run.library), *library_files(run.names)]
     outputs = output_folder(output, force=force, inputs=inputs)
-    with outputs as folder, ProgressLine(quiet or json, as_json=progress_json) as line:
+    progress = ProgressLine(quiet or json, as_json=progress_json)
+    with outputs as folder, progress as line, threads_for(scene, run.threads):
         record = unmix_into(folder, run, scene, line, stages)
     stages.end("record")
     print_run(record, output, quiet, json)
@@ -154,9 +155,8 @@ def compare(
     source = Source(**reading)
     source.prepare()
     from selfdict.cli.record import method_record
-    from selfdict.cli.run import look_at, run_unmix
+    from selfdict.cli.run import look_at, run_unmix, threads_for
     from selfdict.cli.summary import print_comparison
-    from selfdict.compute.threads import thread_limit
     from selfdict.methods import METHODS
     from selfdict.report.tables import own_row
     from selfdict.scene.options import UnmixOptions
@@ -175,8 +175,9 @@ def compare(
         max_seconds=time_limit,
         random_state=seed,
     )
-    with ProgressLine(quiet or json) as line, thread_limit(threads):
-        scene, look = look_at(source.read(), keep_bands, line)
+    scene = source.read()
+    with ProgressLine(quiet or json) as line, threads_for(scene, threads):
+        scene, look = look_at(scene, keep_bands, line)
         result = run_unmix(source, scene, settings, look, line)
         if result.rank_advice is not None:
             line.print_notes([result.rank_advice.reason])
@@ -220,13 +221,14 @@ def rank(
     source = Source(**reading)
     source.prepare()
     from selfdict.cli.record import rank_record
-    from selfdict.cli.run import look_at, naming_the_file
+    from selfdict.cli.run import look_at, naming_the_file, threads_for
     from selfdict.cli.summary import print_advice
-    from selfdict.compute.threads import thread_limit
     from selfdict.scene.unmixing import advise_rank
 
-    with ProgressLine(quiet or json, as_json=progress_json) as line, thread_limit(threads):
-        scene, look = look_at(source.read(), keep_bands, line)
+    scene = source.read()
+    progress = ProgressLine(quiet or json, as_json=progress_json)
+    with progress as line, threads_for(scene, threads):
+        scene, look = look_at(scene, keep_bands, line)
         with naming_the_file(source):
             advice = advise_rank(
                 scene,

@@ -17,7 +17,7 @@ from selfdict.cli.outputs import map_format, write_exports, write_maps
 from selfdict.cli.progress import ProgressLine, Stages
 from selfdict.cli.record import parameter_table, run_record
 from selfdict.cli.source import Source
-from selfdict.compute.threads import thread_limit
+from selfdict.compute.threads import single_threaded_blas, thread_limit
 from selfdict.files.errors import SceneError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from selfdict.scene.options import UnmixOptions
 
 _MAX_MAP_BYTES = 2**28  # of maps that are held in memory
+_SMALL_SCENE = 2**25  # bytes
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,21 @@ def read_optional_library(path: Path | None) -> "xr.DataArray | None":
     return read_library(path)
 
 
+@contextmanager
+def threads_for(scene: "xr.DataArray", limit: int | None) -> Iterator[None]:
+    """Limit the threads for a scene.
+
+    Products with a small scene are done before other threads of BLAS are awake: it gets one, unless
+    the scene is large.
+    """
+    with thread_limit(limit):
+        if scene.nbytes > _SMALL_SCENE:
+            yield
+            return
+        with single_threaded_blas():
+            yield
+
+
 def look_at(
     scene: "xr.DataArray", keep_bands: bool, line: ProgressLine, client: Any = None
 ) -> "tuple[xr.DataArray, Preflight]":
@@ -158,7 +174,7 @@ def unmix_into(
     maps = None
     if _stream_maps(scene, run):
         maps = folder / "maps"
-    with thread_limit(run.threads), _cluster(run.scheduler) as client:
+    with _cluster(run.scheduler) as client:
         scene, look = look_at(scene, run.options.keep_bands, line, client)
         options = replace(run.options, maps=maps)
         stages.end("look")
