@@ -168,6 +168,8 @@ def test_servers_that_fail(tmp_path):
             read_scene(f"{server.address}/missing.h5")
         with pytest.raises(SceneError):
             read_scene(f"{server.address}/cube.mat")
+        with pytest.raises(SceneError, match="addresses"):
+            read_scene(f"{server.address}/neon.h5", mask=f"{server.address}/neon.h5")
         address = server.address
     with pytest.raises(SceneError):
         read_scene(f"{address}/neon.h5")

@@ -4,6 +4,7 @@ Only plain files and folders are opened: a pipe waits for ever, a device never e
 """
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -63,7 +64,11 @@ def check_plain(path: Path) -> os.stat_result:
     try:
         found = path.stat()
     except (OSError, ValueError) as error:
-        raise SceneError(path, "no such file") from error
+        reason = "no such file"
+        # An address has lost one of its slashes in a path.
+        if re.match("[a-z0-9]{2,}:/", str(path)):
+            reason = "only scenes are read from addresses, with https://, http:// or s3://"
+        raise SceneError(path, reason) from error
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
         raise SceneError(path, "is neither a plain file nor a folder")
     return found
