@@ -145,7 +145,7 @@ def check_columns(M: Array, name: str = "M", dtype: Any = None, first: int = 0) 
             raise InputError(
                 f"column {first + start + j} of {name} has {sizes[j]:.1g} as its largest "
                 f"magnitude, which must be 0 or between {1 / limit:g} and {limit:g} in {dtype}: "
-                f"rescale {name}, or leave such columns out"
+                f"rescale {name}, or leave it out"
             )
 
 

@@ -123,7 +123,7 @@ def block_matrix(part: xr.DataArray, bands: Array) -> tuple[Array, Array]:
             M += offset.astype(M.dtype)[:, None]
         if (gain != 1).any() or (offset != 0).any():
             # The product of a large value and a large gain may leave the range of the dtype.
-            valid &= np.isfinite(M).all(axis=0)
+            valid &= (np.abs(M) <= largest_size(M.dtype)).all(axis=0)
     return M, valid
 
 
@@ -131,10 +131,12 @@ def _holds_data(raw: Array, nodata: float | None) -> Array:
     """Return which columns of stored values are pixels with data."""
     # All zeros is what sensors and mosaics write outside the image, declared or not.
     if raw.dtype.kind == "f":
-        # The extremes tell in two passes without a copy: NaN and infinity are among them.
+        # The extremes tell in two passes without a copy: NaN, infinity and damaged values that are
+        # too large to compute with are among them.
         lowest = raw.min(axis=0)
         highest = raw.max(axis=0)
-        valid = np.asarray(np.isfinite(lowest) & np.isfinite(highest))
+        most = largest_size(float_dtype(raw.dtype))
+        valid = np.asarray((lowest >= -most) & (highest <= most))
         valid &= ~is_all_zero(lowest, highest, raw.dtype)
     else:
         valid = np.asarray(raw.any(axis=0))
@@ -225,10 +227,11 @@ def valid_mask(
 ) -> xr.DataArray:
     """Return which pixels can be used, reading the scene block by block.
 
-    A pixel is left out if a used band is NaN or infinite, if a used band holds the no-data value
-    (``_FillValue``; a no-data value of 0 counts only if every band is 0), if all its bands are zero
-    or below 10⁻¹² (10⁻³⁰ in float64), if it holds one value in four or more bands that is negative
-    or above 10²⁰, if the ``valid`` coordinate of the scene is False, or if ``mask`` is True.
+    A pixel is left out if a used band is NaN, infinite or beyond ±10¹² (±10³⁰ in float64), if a
+    used band holds the no-data value (``_FillValue``; a no-data value of 0 counts only if every
+    band is 0), if all its bands are zero or below 10⁻¹² (10⁻³⁰ in float64), if it holds one value
+    in four or more bands that is negative or above 10²⁰, if the ``valid`` coordinate of the scene
+    is False, or if ``mask`` is True.
 
     Parameters
     ----------
