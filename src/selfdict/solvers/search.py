@@ -14,7 +14,7 @@ from selfdict.solvers.newton import Gates
 from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.view import RowScores, View
 
-SMALL = 2000
+SMALL = 2000  # the default of ``Search.small``
 # Newton's gradient on the working set goes down to this part of the worst violation outside it
 INNER_TOLERANCE = 0.3
 
