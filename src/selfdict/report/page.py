@@ -22,7 +22,7 @@ from selfdict.report.charts import Axis, nice_axis
 from selfdict.report.evidence import proof_notes, statements
 from selfdict.report.maps import map_pictures, n_bytes_of, residual_rows
 from selfdict.report.pictures import Maps
-from selfdict.report.probe import Pixels
+from selfdict.report.probe import packed_pixels
 from selfdict.report.tables import comparison_rows, match_rows, material_rows, patch_rows
 from selfdict.scene.staging import written
 
@@ -214,7 +214,7 @@ def _pixel_data(
     n_characters = 0.9 * (2 * len(result.pixels) + 11) * height * width
     every = max(1, round(math.sqrt(n_characters / most_bytes)))
     while True:
-        packed = Pixels.of(result, scene, maps, every).packed()
+        packed = packed_pixels(result, scene, maps, every)
         if len(packed["bytes"]) <= most_bytes:
             return packed | {
                 "scale": maps.image_scale,

@@ -6,7 +6,6 @@ in the eight leading directions of all residuals. Every number takes one byte.
 
 import base64
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,85 +24,54 @@ _N_DIRECTIONS = 8
 _N_SAMPLE = 4000  # residuals that the directions are found from
 
 
-@dataclass(frozen=True)
-class Pixels:
-    """Maps at the pixels that the images show; NaN where there is no data."""
+def packed_pixels(
+    result: "UnmixResult", scene: "xr.DataArray", maps: Maps, every: int
+) -> dict[str, Any]:
+    """Return every n-th row and column of the images as JSON takes it.
 
-    abundances: Array  # (r, y, x)
-    residual: Array  # (y, x)
-    uncertainty: Array | None
-    brightness: Array | None
-    scale: Array | None  # s, (y, x); None if the spectra of pixels are not known
-    residuals: Array | None  # (8, y, x), in the directions
-    directions: Array  # (8, n_bands)
-    spectra: Array  # (r, n_bands), u
+    Spectra of pixels are known if the scene is held in memory.
+    """
+    step = slice(None, None, every)
 
-    every: int  # n: of the rows and columns of the images, every n-th is known
+    def shown(values: Array | None) -> Array | None:
+        if values is None:
+            return None
+        picture = maps.image(values)[..., step, step]
+        # (k, y, x), also of a map with one layer
+        return picture.reshape(-1, *picture.shape[-2:])
 
-    @classmethod
-    def of(cls, result: "UnmixResult", scene: "xr.DataArray", maps: Maps, every: int) -> "Pixels":
-        """Return every n-th row and column; spectra are known if the scene is held in memory."""
-        step = slice(None, None, every)
-        brightness = None
-        if maps.brightness is not None:
-            brightness = maps.image(maps.brightness)[step, step]
-        uncertainty = None
-        if maps.uncertainty is not None:
-            uncertainty = maps.image(maps.uncertainty)[:, step, step]
-        abundances = maps.image(maps.abundances)[:, step, step]
-        spectra = _reference_spectra(result)
-        scale = None
-        residuals = None
-        directions = np.zeros((0, spectra.shape[1]))
-        # Another pass over a file would take longer than the report.
-        if scene.chunks is None:
-            scale, residuals, directions = _spectra_of_pixels(
-                result, scene, abundances, spectra, maps.image_scale * every
-            )
-        return cls(
-            abundances=abundances,
-            residual=maps.image(maps.residual)[step, step],
-            uncertainty=uncertainty,
-            brightness=brightness,
-            scale=scale,
-            residuals=residuals,
-            directions=directions,
-            spectra=spectra,
-            every=every,
+    abundances = maps.image(maps.abundances)[:, step, step]
+    spectra = _reference_spectra(result)
+    layers = {
+        "shares": abundances,
+        "errors": shown(maps.uncertainty),
+        "residual": shown(maps.residual),
+        "brightness": shown(maps.brightness),
+    }
+    directions = np.zeros((0, spectra.shape[1]))
+    # Another pass over a file would take longer than the report.
+    if scene.chunks is None:
+        scale, residuals, directions = _spectra_of_pixels(
+            result, scene, abundances, spectra, maps.image_scale * every
         )
-
-    def packed(self) -> dict[str, Any]:
-        """Return all of it as JSON takes it."""
-        n_rows, n_columns = self.residual.shape
-        layers = {
-            "shares": self.abundances,
-            "errors": self.uncertainty,
-            "residual": self.residual[None],
-            "brightness": None,
-            "scale": None,
-            "residuals": self.residuals,
-        }
-        if self.brightness is not None:
-            layers["brightness"] = self.brightness[None]
-        if self.scale is not None:
-            layers["scale"] = self.scale[None]
-        described = []
-        stored = []
-        for name, layer in layers.items():
-            if layer is not None:
-                codes, tops = _as_bytes(layer)
-                described.append((name, tops))
-                stored.append(codes.tobytes())
-        content = zlib.compress(b"".join(stored))
-        return {
-            "every": self.every,
-            "rows": n_rows,
-            "columns": n_columns,
-            "layers": described,
-            "spectra": _rounded(self.spectra),
-            "directions": _rounded(self.directions),
-            "bytes": base64.b64encode(content).decode("ascii"),
-        }
+        layers |= {"scale": scale[None], "residuals": residuals}
+    described = []
+    stored = []
+    for name, layer in layers.items():
+        if layer is not None:
+            codes, tops = _as_bytes(layer)
+            described.append((name, tops))
+            stored.append(codes.tobytes())
+    n_rows, n_columns = abundances.shape[1:]
+    return {
+        "every": every,
+        "rows": n_rows,
+        "columns": n_columns,
+        "layers": described,
+        "spectra": _rounded(spectra),
+        "directions": _rounded(directions),
+        "bytes": base64.b64encode(zlib.compress(b"".join(stored))).decode("ascii"),
+    }
 
 
 def _reference_spectra(result: "UnmixResult") -> Array:
