@@ -139,7 +139,7 @@ class FGNSRMethod(Method):
         if self.dictionary is not None and self.endmembers == "average":
             raise InputError("averages are of points: they do not go with a dictionary")
         deadline = Deadline(self.max_seconds)
-        with Announcer(type(self).__name__, self.verbose) as announcer:
+        with Announcer("FGNSR", self.verbose) as announcer:
             announcer.step("solving the model")
             ending = self._solve(points.T, atoms.T, sample_weight, deadline)
             announcer.step("choosing the points")
@@ -266,7 +266,7 @@ class FGNSRMethod(Method):
     def _report(self, progress: Progress) -> Any:
         if self.verbose:
             print(
-                f"[{type(self).__name__}] {progress.iteration:5d}: "
+                f"[FGNSR] {progress.iteration:5d}: "
                 f"objective {progress.objective:.6g}, gap {progress.gap:.1e}, "
                 f"{progress.n_active} active, {progress.seconds:.1f} s"
             )
