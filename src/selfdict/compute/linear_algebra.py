@@ -67,9 +67,17 @@ def onto_span(M: Array) -> Array:
     m, n = M.shape
     if m <= n:
         return M
+
+    def triangle(start: int, stop: int) -> Array:
+        part: Array = scipy.linalg.qr(M[start:stop], mode="r", check_finite=False)[0]
+        return part[:n]
+
     with single_threaded_blas():  # several threads would round in another order
-        triangle: Array = scipy.linalg.qr(M, mode="r", check_finite=False)[0]
-    return triangle[:n]
+        # slices of a long matrix stay in the cache
+        if m > 16 * n:
+            M = np.concatenate(for_slices(triangle, m, max(4 * n, 512)))
+            m = len(M)
+        return triangle(0, m)
 
 
 def onto_common_span(M: Array, D: Array) -> tuple[Array, Array]:

@@ -243,6 +243,10 @@ def _polish_among_all(stage: _Stage, rivals: list[Array], deadline: Deadline) ->
 
 def settle(choices: list[Array], M: Array, A: Array) -> Array:
     """Return the choice with the least error; among ties, with abundances that sum to about one."""
+    distinct: dict[tuple[int, ...], Array] = {}
+    for K in choices:
+        distinct.setdefault(tuple(sorted(K.tolist())), K)
+    choices = list(distinct.values())
     errors = [relative_error(M, A[:, K]) for K in choices]
     ties = [K for K, error in zip(choices, errors, strict=True) if error <= ERROR_TIE * min(errors)]
     if len(ties) == 1:
