@@ -7,6 +7,7 @@ import pytest
 
 from selfdict import FGNSR, SPA, FastGradient, Huber, UnsupportedError, shares
 from selfdict.datasets import make_scene
+from selfdict.methods import FGNSRMethod
 from selfdict.scene import matrix, unmix
 
 
@@ -131,13 +132,13 @@ def test_pixels_have_no_spread(truth):
 
 def test_a_proof_that_was_not_asked_for_has_a_budget(truth, monkeypatch):
     budgets = []
-    prove = FGNSR.prove
+    prove = FGNSRMethod.prove
 
     def noted(self, *, budget):
         budgets.append(budget)
         return prove(self, budget=budget)
 
-    monkeypatch.setattr(FGNSR, "prove", noted)
+    monkeypatch.setattr(FGNSRMethod, "prove", noted)
     unmix(truth.scene, 3, candidates=60, prove="auto", random_state=0)
     assert budgets[0] >= 3.0
     assert unmix(truth.scene, 3, candidates=60, prove=True, random_state=0).proof.complete

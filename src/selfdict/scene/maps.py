@@ -39,6 +39,7 @@ _VALUES = {
     "valid": "valid",
 }
 _OF_ENDMEMBERS = ("abundances", "uncertainty")  # one layer for each
+_NOT_STORED = ("valid", "errors")  # the residual of a pixel that is not valid is NaN
 
 
 @dataclass(frozen=True)
@@ -356,7 +357,7 @@ def _create_stores(plan: Plan, choice: Choice, task: FitBlock, folder: Path) -> 
 
     rows, columns = blocks(plan.scene)[0]
     for name, values in task.empty_maps((1, 1)).items():
-        if name in ("valid", "errors"):
+        if name in _NOT_STORED:
             continue
         # Never computed: only its shape, dtype and chunks are written.
         leading = values.shape[:-2]
@@ -372,7 +373,7 @@ def _create_stores(plan: Plan, choice: Choice, task: FitBlock, folder: Path) -> 
 
 def _write_block(folder: Path, block: Block, maps: dict[str, Array]) -> None:
     for name, values in maps.items():
-        if name in ("valid", "errors"):
+        if name in _NOT_STORED:
             continue
         # Stores have bands.
         bands = values.reshape(-1, *values.shape[-2:])
