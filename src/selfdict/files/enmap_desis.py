@@ -15,7 +15,7 @@ import numpy as np
 from selfdict.files.cube import Array, StoredCube, whole_nodata
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import ENVI_SUFFIXES
-from selfdict.files.limits import is_plain_file, read_bytes
+from selfdict.files.limits import files_in, is_plain_file, read_bytes
 from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
 
 # EOLab adds _COG to the names of its images.
@@ -71,7 +71,7 @@ class Product:
 def find_product(path: Path) -> Product | None:
     """Return the product that a file or a folder belongs to, None if it is named otherwise."""
     if path.is_dir():
-        images = [file for file in _files_in(path) if _IMAGE.fullmatch(file.name)]
+        images = [file for file in files_in(path) if _IMAGE.fullmatch(file.name)]
         if len(images) > 1:
             names = f"{images[0].name}, {images[1].name}"
             raise SceneError(path, f"holds {len(images)} images, name one of them: {names}")
@@ -98,19 +98,12 @@ def find_product(path: Path) -> Product | None:
 
 def _beside(path: Path, names: list[str]) -> Path | None:
     """Return the first of several files in the folder of ``path``, spelled in any case."""
-    files = {file.name.lower(): file for file in _files_in(path.parent)}
+    files = {file.name.lower(): file for file in files_in(path.parent)}
     for name in names:
         file = files.get(name.lower())
         if file is not None and is_plain_file(file):
             return file
     return None
-
-
-def _files_in(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError as error:
-        raise SceneError(folder, f"cannot be read: {error.strerror}") from error
 
 
 def _existing_product(path: Path) -> Product:

@@ -12,7 +12,7 @@ from selfdict.files.cube import Array, StoredCube, whole_nodata
 from selfdict.files.envi_map import read_map
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import ENVI_SUFFIXES, header_names
-from selfdict.files.limits import is_plain_file, read_bytes
+from selfdict.files.limits import files_in, is_plain_file, read_bytes
 from selfdict.files.wavelengths import describe_bands
 
 # Dtypes by the numbers of the field 'data type'.
@@ -202,7 +202,7 @@ def _files_of_its_name(header: Header) -> list[Path]:
     """
     usual = {}
     others = []
-    for file in sorted(header.path.parent.iterdir()):
+    for file in files_in(header.path.parent):
         # A header may also have the whole name of its data file.
         if header.path.stem not in (file.stem, file.name) or not is_plain_file(file):
             continue

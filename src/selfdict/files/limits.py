@@ -82,6 +82,14 @@ def is_plain_file(path: Path) -> bool:
         return False
 
 
+def files_in(folder: Path) -> list[Path]:
+    """Return the files and folders in a folder, by name."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise SceneError(folder, f"cannot be read: {error.strerror}") from error
+
+
 def read_bytes(path: Path) -> bytes:
     """Return all bytes of a small file, such as a header: thousands of bands take 1 MiB."""
     n_bytes = check_plain(path).st_size
