@@ -77,7 +77,7 @@ def test_gdal_sees_the_same_place(tmp_path, crs):
             np.testing.assert_allclose(rasterio.warp.transform(image.crs, crs, *point), point)
         assert image.transform.almost_equals(TRANSFORM)
     read = read_scene(tmp_path / "cube.hdr")
-    assert read.rio.crs == scene.rio.crs
+    assert crs_of(read) == crs_of(scene)
     assert transform_of(read) == TRANSFORM
 
 
@@ -140,7 +140,7 @@ reflectance scale factor = 10000.0
     assert scene.wavelength.attrs["units"] == "nm"
     assert scene.fwhm.values.tolist() == [10.0, 20.0]
     assert scene.attrs == {"_FillValue": -1, "scale_factor": 1e-4}
-    assert scene.rio.crs.to_epsg() == 32717
+    assert crs_of(scene).to_epsg() == 32717
     assert tuple(transform_of(scene))[:6] == (30.0, 0.0, 500_000.0, 0.0, -30.0, 5_000_000.0)
     assert scene.selfdict.matrix().max() == np.float32(23e-4)
 

@@ -10,6 +10,7 @@ from scene_sample import TRANSFORM, assert_same, full_scene
 from selfdict.scene import (
     SceneError,
     build_scene,
+    crs_of,
     matrix,
     read_scene,
     transform_of,
@@ -65,7 +66,7 @@ def test_we_read_what_rasterio_writes(tmp_path, dtype, interleave, tiled):
     scene = read_scene(tmp_path / "cube.tif")
     np.testing.assert_array_equal(scene.values, values)
     assert scene.dtype == dtype
-    assert scene.rio.crs.to_epsg() == 3035
+    assert crs_of(scene).to_epsg() == 3035
     assert transform_of(scene).almost_equals(turned)
     assert scene.wavelength.values.tolist() == [100.0, 200.0, 300.0]
     assert scene.fwhm.values.tolist() == [10.0] * 3
@@ -77,7 +78,7 @@ def test_without_a_place(tmp_path):
     write_scene(scene, tmp_path / "cube.tif")
     read = read_scene(tmp_path / "cube.tif")
     assert transform_of(read) is None
-    assert read.rio.crs is None
+    assert crs_of(read) is None
     np.testing.assert_array_equal(read.values, scene.values)
 
 
