@@ -19,8 +19,8 @@ GOLDEN = Path(__file__).parent / "golden"
 QUICK = "--method spa --no-compare"
 COMMANDS = {
     "unmix": [
-        "unmix cube.hdr -r 3 --candidates 40 -o out",
-        "unmix cube.hdr -r 3 --candidates 40 -o out",
+        "unmix cube.hdr -r 3 --candidates 40 --prove -o out",
+        "unmix cube.hdr -r 3 --candidates 40 --prove -o out",
         "unmix cube.hdr -r auto --time-limit 0 --prove -o late",
         f"unmix cube.hdr -r 2 {QUICK} --names minerals.csv -o named",
         "unmix cube.hdr -r 2 --library minerals.csv -o chosen",
