@@ -98,7 +98,7 @@ def groups_of_rows(solution: Solution, groups: tuple[Array, ...]) -> tuple[Array
 
 def atoms_alike(solution: Solution, K: Array) -> tuple[Array, ...]:
     """Return the atoms of the support that look like each selected one, which comes first."""
-    # Imported here: it takes long, and most ways to choose do without.
+    # Imported on use: scipy.spatial takes a tenth of a second.
     from scipy.spatial.distance import cdist
 
     # An atom joins the nearest selected one if it is nearer than half of the distance from there
@@ -181,7 +181,7 @@ def by_clusters(evidence: Evidence, r: int) -> Array:
         return support[np.argsort(-weight, kind="stable")]
     columns = evidence.A[:, evidence.points[support]].astype(np.float64)
     columns /= np.abs(columns).sum(axis=0)
-    # Imported here: it takes long, and most ways to choose do without.
+    # Imported on use: scipy.spatial takes a tenth of a second.
     from scipy.cluster import hierarchy
     from scipy.spatial.distance import pdist
 
