@@ -146,7 +146,7 @@ def _find_cube(
     coordinates = _coordinate_names(variables)
     cubes = {}
     for name, variable in variables.items():
-        is_cube = len(variable.shape) == 3 and variable.dtype.kind in "iuf"
+        is_cube = len(variable.shape) == 3 and variable.dtype.kind in "biuf"
         if is_cube and variable.short_name not in coordinates:
             cubes[name] = f"{name} {variable.shape}"
     listed = ", ".join(list(cubes.values())[:8]) or "none"
