@@ -274,7 +274,7 @@ model = options(
         "--prove/--no-prove",
         default=None,
         help="fgnsr: prove how close the groups alone come to the optimum and what leaving one out "
-        "costs, however long it takes, or not at all; default: for half the time of the fit, "
+        "costs, however long it takes, or not at all; default: for as long as the fit, "
         "at least 3 s.",
     ),
     seed,

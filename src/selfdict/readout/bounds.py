@@ -253,10 +253,12 @@ class Trials:
 
     def needed(self, group: Array) -> float:
         """Return by how much the objective rises at least if a group may not be used."""
-        reached = objective_value(self.solution).from_above
         # without a weight in the group, the solution does without it already
         is_idle = not self.solution.diagonal[group].any()
-        if not reached > 0 or is_idle or not self.solver.has_time(self.seconds):
+        if is_idle or not self.solver.has_time(self.seconds):
+            return 0.0
+        reached = objective_value(self.solution).from_above
+        if not reached > 0:
             return 0.0
         found = self._without(group, COARSE_TOLERANCE)
         rise = found.objective / reached - 1

@@ -73,8 +73,8 @@ def proof_notes(result: "UnmixResult") -> list[str]:
         )
         if not result.proof.complete:
             notes.append(
-                "The proof is incomplete: by default it takes at most half the time of the "
-                "selection, or three seconds. prove=True completes it."
+                "The proof is incomplete: by default it takes at most as long as the selection, or "
+                "three seconds. prove=True completes it."
             )
     n_candidates = len(result.solution.diagonal)
     if result.atoms is None:

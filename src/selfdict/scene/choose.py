@@ -28,8 +28,7 @@ IN_BLOCKS = (
     "of them. The pure pixels were chosen from a random sample and the pixels with a weight."
 )
 FIT_SHARE = 0.8  # part of a time limit for the estimator; the rest is for proofs
-# the time that a proof may take unasked: this part of the fit, and at least these seconds
-_PROOF_SHARE = 0.5
+# a proof may take as long as the fit unasked, and at least these seconds
 _LEAST_PROOF_SECONDS = 3.0
 # With all pixels in blocks: a gap that tells what one wants to know of millions of pixels (the last
 # digits take many passes), the least one that progress is measured by, and part of a time limit.
@@ -195,7 +194,7 @@ def _with_proof(choice: Choice, plan: Plan, estimator: Any, fit_seconds: float) 
     budget = plan.deadline.left
     if plan.options.proof == "auto":
         # Nobody waits long for a proof that was not asked for.
-        moderate = max(_PROOF_SHARE * fit_seconds, _LEAST_PROOF_SECONDS)
+        moderate = max(fit_seconds, _LEAST_PROOF_SECONDS)
         if budget is None:
             budget = moderate
         budget = min(budget, moderate)
