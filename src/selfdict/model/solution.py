@@ -164,6 +164,11 @@ class Solution:
             return np.nan
         return self.problem.mu
 
+    @property
+    def weights(self) -> Array:
+        """The weights w of Ω, one per column."""
+        return self.problem.w
+
     def _facts(self) -> dict[str, str]:
         """What there is to say about the solution in a few words."""
         gap = "not certified"
