@@ -20,7 +20,7 @@ class InputError(ValueError):
     ...     selfdict.spa([[1.0, 2.0]], 5)
     ... except selfdict.InputError as error:
     ...     print(error)
-    r must lie between 1 and the number of points, 2, got 5
+    r must be between 1 and 2 (the number of points); got 5
     """
 
 

@@ -203,7 +203,7 @@ def as_rank(r: Any, n: int, name: str = "r", of: str = "points") -> int:
         raise TypeError(f"{name} must be an integer, got {r!r}")
     rank = int(r)
     if not 1 <= rank <= n:
-        raise InputError(f"{name} must lie between 1 and the number of {of}, {n}, got {r}")
+        raise InputError(f"{name} must be between 1 and {n} (the number of {of}); got {r}")
     return rank
 
 

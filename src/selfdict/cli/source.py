@@ -86,7 +86,7 @@ class Source:
                 raise
             # The reader counts bands from 0, the command from 1.
             raise SceneError(
-                self.file, f"--bands must lie between 1 and {n_bands}, got {highest}"
+                self.file, f"--bands must be between 1 and {n_bands}; got {highest}"
             ) from None
         # Every command looks at all values.
         if self.address is not None and scene.chunks is not None:

@@ -70,7 +70,7 @@ def project_omega(
     if index.dtype.kind not in "iu":
         raise TypeError(f"rows must hold integers, got dtype {index.dtype}")
     if k and (index.min() < 0 or index.max() >= n):
-        raise InputError(f"rows must lie between 0 and {n - 1}, got {index.min()} to {index.max()}")
+        raise InputError(f"rows must be between 0 and {n - 1}; got {index.min()} to {index.max()}")
     if out is None:
         out = np.array(X, order="C")
     else:

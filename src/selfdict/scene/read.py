@@ -290,7 +290,7 @@ def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path)
         index = np.asarray(list(bands), dtype=int)
         if index.size and not (index.min() >= 0 and index.max() < n_bands):
             seen = f"got {index.min()} to {index.max()}, counted from 0"
-            raise SceneError(path, f"bands must lie between 0 and {n_bands - 1}, {seen}")
+            raise SceneError(path, f"bands must be between 0 and {n_bands - 1}; {seen}")
         selected = scene.isel(band=index)
         # Of a slice, other than of a list, only the bands in it are read.
         if index.size and (np.diff(index) == 1).all():
