@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from selfdict._errors import InputError
-from selfdict._validation import Array, as_floats, as_matrix, check_columns
+from selfdict._validation import Array, as_floats, as_matrix, check_columns, largest_size
 from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.active_set import active_set
 from selfdict.kernels.columns import dense_columns, squared_norms
@@ -99,7 +99,7 @@ def _for_blocks(task: Callable[[slice, Array], Any], M: Array) -> None:
     def on_slice(start: int, stop: int) -> None:
         columns = slice(start, stop)
         part = M[:, columns]
-        check_columns(part, first=start)
+        _check(part, start)
         if issparse(M):
             part = part.astype(np.float64)
         else:
@@ -112,6 +112,16 @@ def _for_blocks(task: Callable[[slice, Array], Any], M: Array) -> None:
         columns_per_block = min(max((1 << 18) // M.shape[0], 64), 4096)
     with single_threaded_blas():
         for_slices(on_slice, M.shape[1], columns_per_block)
+
+
+def _check(part: Array, start: int) -> None:
+    """Refuse columns that cannot be computed with; norms, which cost less, tell the others."""
+    squares = squared_norms(part)
+    limit = largest_size(part.dtype) ** 2
+    # the largest entry is at most the norm, and at least the norm over √m
+    is_sound = (squares <= limit) & (squares * limit >= part.shape[0])
+    if not is_sound.all():
+        check_columns(part, first=start)
 
 
 def check_pair(U: ArrayLike, M: ArrayLike) -> tuple[Array, Array, type]:
