@@ -93,9 +93,9 @@ class Illumination:
         if sample_weight is None:
             sample_weight = np.ones(M.shape[1])
         if H is None and not rescale:
-            # more pixels would not tell more
+            # more pixels would not tell more; of a copy, memory is read once
             step = max(1, M.shape[1] // _SAMPLE)
-            M = M[:, ::step]
+            M = M[:, ::step].copy()
             sample_weight = sample_weight[::step]
         if H is None:
             H = nnls(U, M)
