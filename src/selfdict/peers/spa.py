@@ -100,7 +100,10 @@ def spa(M: ArrayLike, r: int, *, allow_fewer: bool = False) -> Array:
             break
         u = _project_out(dense_columns(M, [index]).T.astype(np.float64), U)[0]
         U = np.column_stack([U, u / np.linalg.norm(u)])
-        subtract_squares(residuals, slack, U[:, -1].astype(M.dtype) @ M, rounding)
+        # OpenBLAS has been seen to flag an invalid value here, though all of them are finite.
+        with np.errstate(invalid="ignore"):
+            products = U[:, -1].astype(M.dtype) @ M
+        subtract_squares(residuals, slack, products, rounding)
     if allow_fewer:
         r = len(selected)
     return enough(selected, r, f"all columns lie in the span of {len(selected)} of them")
