@@ -213,3 +213,10 @@ def test_noise_does_not_tell_the_order(tmp_path):
     assert "a guess" in notes_of(scene)[0]
     with pytest.raises(SceneError):
         read_scene(tmp_path / "a.mat", layout="y x band")
+
+
+def test_other_arrays_are_named(tmp_path):
+    savemat(tmp_path / "two.mat", {"hsi": CUBE, "rgb": CUBE[:, :, :3], "wavelength": np.arange(5)})
+    notes = " ".join(notes_of(read_scene(tmp_path / "two.mat")))
+    assert "hsi" in notes
+    assert "rgb (3, 4, 3)" in notes

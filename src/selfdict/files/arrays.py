@@ -80,6 +80,9 @@ def cube_from_arrays(
         n_bands = next((n for n in n_wavelengths if n in shapes[name]), None)
         values, note = order_axes(source.path, source.load(name), layout, n_bands)
         notes = [note]
+    others = {key: sizes for key, sizes in shapes.items() if len(sizes) == 3 and key != name}
+    if others:
+        notes.append(f"{name} is read; variable=… reads another array: {_names(others)}")
     cube = StoredCube.from_array(values, notes=notes)
     for key, units in listed.items():
         if cube.wavelength is None and prod(shapes[key]) == values.shape[0]:
