@@ -308,13 +308,3 @@ def test_an_alpha_band_is_noted(tmp_path):
     ) as file:
         file.write(np.ones((4, 2, 4), dtype="uint8"))
     assert "the file has an alpha band" in notes_of(read_scene(path))[0]
-
-
-def test_what_we_write_is_cloud_optimised(tmp_path):
-    values = np.arange(2 * 600 * 700, dtype=np.float32).reshape(2, 600, 700)
-    write_scene(build_scene(values, transform=TRANSFORM), tmp_path / "cube.tif")
-    with rasterio.open(tmp_path / "cube.tif") as image:
-        assert image.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG"
-        assert image.overviews(1) == [2]
-        np.testing.assert_array_equal(image.read(), values)
-    assert [path.name for path in tmp_path.iterdir()] == ["cube.tif"]

@@ -31,8 +31,6 @@ from selfdict.scene.model import as_scene
 from selfdict.scene.staging import written
 from selfdict.scene.write_envi import write_envi
 
-_INCOMPLETE = "not all of it could be written; the disk may be full"
-
 
 def write_scene(
     scene: xr.DataArray,
@@ -117,7 +115,7 @@ def labels_of(data: xr.DataArray, dim: Hashable) -> Array:
 
 
 def write_geotiff(scene: xr.DataArray, path: Path) -> None:
-    """Write a cloud-optimised GeoTIFF with lossless compression."""
+    """Write a GeoTIFF, bands one after the other, with lossless compression."""
     import rasterio
 
     # TIFF has no booleans and no float16: the next type that holds them without loss.
@@ -133,7 +131,7 @@ def write_geotiff(scene: xr.DataArray, path: Path) -> None:
         "dtype": dtype,
         "nodata": nodata,
         "interleave": "band",
-        "bigtiff": "if_safer",
+        "bigtiff": "if_safer",  # the size after compression is not known in advance
     }
 
     def values_of(rows: slice) -> Array:
@@ -149,13 +147,12 @@ def write_raster(
     values_of: Callable[[slice], Array],
     describe: Callable[[Any], None],
 ) -> None:
-    """Write a cloud-optimised GeoTIFF on the grid of an array, and check what was written.
+    """Write a GeoTIFF on the grid of an array, some rows at a time, and check what was written.
 
     ``values_of(rows)`` returns values (n_bands, n_rows, n_columns), and ``describe(file)`` adds
     what belongs to the bands.
     """
     import rasterio
-    import rasterio.shutil
     from rasterio.errors import NotGeoreferencedWarning
     from rasterio.windows import Window
 
@@ -166,9 +163,8 @@ def write_raster(
         "width": n_columns,
         "crs": crs_of(grid),
         "transform": transform_of(grid),
+        "compress": "deflate",
     }
-    # GDAL makes a cloud-optimised file from a whole one only: tiles and overviews in its order.
-    whole = path.with_name(f"{path.name}.whole")
     parts = row_blocks(grid)
     windows = [Window(0, rows.start, n_columns, rows.stop - rows.start) for rows in parts]
     checksum = 0
@@ -176,37 +172,18 @@ def write_raster(
     # Within an Env, GDAL does not print its errors.
     with warnings.catch_warnings(), rasterio.Env():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
-        with rasterio.open(whole, "w", compress="deflate", zlevel=1, **profile) as file:
+        with rasterio.open(path, "w", **profile) as file:
             describe(file)
             for rows, window in zip(parts, windows):
                 values = values_of(rows)
                 checksum = zlib.crc32(values.tobytes(), checksum)
                 file.write(values, window=window)
-        options = {
-            "blocksize": _tile_size(profile["count"] * np.dtype(profile["dtype"]).itemsize),
-            "compress": "deflate",
-            "overview_resampling": "nearest",  # no values that are nowhere in the data
-            "bigtiff": "if_safer",  # the size after compression is not known in advance
-        }
-        try:
-            rasterio.shutil.copy(whole, path, driver="COG", **options)
-        except Exception as error:  # of classes that rasterio does not publish
-            raise OSError(_INCOMPLETE) from error
-        whole.unlink()
         # GDAL writes most of the file on closing, and does not report a failure.
         with rasterio.open(path, driver="GTiff") as file:
             for window in windows:
                 found = zlib.crc32(file.read(window=window).tobytes(), found)
     if found != checksum:
-        raise OSError(_INCOMPLETE)
-
-
-def _tile_size(bytes_per_pixel: int) -> int:
-    """Return how many pixels wide tiles are, which hold all bands: up to 8 MB, or 128 pixels."""
-    for size in (512, 256):
-        if size**2 * bytes_per_pixel <= 8 << 20:
-            return size
-    return 128
+        raise OSError("not all of it could be written; the disk may be full")
 
 
 def _write_metadata(scene: xr.DataArray, file: Any) -> None:
