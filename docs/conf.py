@@ -7,7 +7,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 import selfdict
-from selfdict.solvers import Solver, capability_table
+from selfdict.solvers import Feature, Solver
 
 project = "selfdict"
 author = "The selfdict developers"
@@ -65,12 +65,13 @@ html_theme_options = {
 
 def write_solver_table(app: Any) -> None:
     """Write what each solver takes, from its declaration, for the page on solvers to include."""
-    rows = capability_table()
-    names = [f"{{class}}`selfdict.{Solver.registered[row['solver']].__name__}`" for row in rows]
-    lines = [["", *names], ["---"] * (len(rows) + 1)]
-    for feature in rows[0]:
-        if feature != "solver":
-            lines.append([feature, *(row[feature] for row in rows)])
+    solvers = Solver.registered.values()
+    names = [f"{{class}}`selfdict.{solver.__name__}`" for solver in solvers]
+    lines = [["", *names], ["---"] * (len(names) + 1)]
+    for feature in Feature:
+        lines.append(
+            [str(feature), *("yes" if feature in each.takes else "no" for each in solvers)]
+        )
     text = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
     page = Path(app.srcdir) / "_generated" / "solvers.md"
     page.parent.mkdir(exist_ok=True)

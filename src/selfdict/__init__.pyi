@@ -14,6 +14,7 @@ from selfdict import scene as scene
 from selfdict import solvers as solvers
 from selfdict._errors import InputError as InputError
 from selfdict._errors import InputWarning as InputWarning
+from selfdict._errors import UnsupportedError as UnsupportedError
 from selfdict.abundances import fcls as fcls
 from selfdict.abundances import nnls as nnls
 from selfdict.abundances import shares as shares
@@ -24,7 +25,6 @@ from selfdict.estimators import SNPA as SNPA
 from selfdict.estimators import SPA as SPA
 from selfdict.estimators import VCA as VCA
 from selfdict.estimators import XRAY as XRAY
-from selfdict.model import Feature as Feature
 from selfdict.model import Huber as Huber
 from selfdict.model import Loss as Loss
 from selfdict.model import Problem as Problem
@@ -33,7 +33,6 @@ from selfdict.model import Reduction as Reduction
 from selfdict.model import Solution as Solution
 from selfdict.model import Squared as Squared
 from selfdict.model import Status as Status
-from selfdict.model import UnsupportedError as UnsupportedError
 from selfdict.model import Weighted as Weighted
 from selfdict.model import certify as certify
 from selfdict.model import lift as lift
@@ -57,6 +56,7 @@ from selfdict.scene import read_scene as read_scene
 from selfdict.scene import unmix as unmix
 from selfdict.solvers import Conic as Conic
 from selfdict.solvers import FastGradient as FastGradient
+from selfdict.solvers import Feature as Feature
 from selfdict.solvers import Solver as Solver
 from selfdict.solvers import WorkingSet as WorkingSet
 from selfdict.solvers import conic as conic

@@ -24,6 +24,10 @@ class InputError(ValueError):
     """
 
 
+class UnsupportedError(InputError):
+    """Data, model and solver cannot be combined; raised before any work starts."""
+
+
 class InputWarning(UserWarning):
     """Input that can be used but is probably a mistake, or that takes very long.
 

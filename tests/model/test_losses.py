@@ -174,11 +174,5 @@ def test_invalid_losses_are_refused(call, error):
         call()
 
 
-def test_certificates_of_a_bound_on_a_general_loss_are_refused():
-    problem = Problem(np.eye(2), epsilon=1.0, loss=Huber(1.0))
-    with pytest.raises(InputError):
-        certify(Solution.from_matrix(np.eye(2), problem))
-
-
 def test_named_losses():
     assert as_loss(None) == as_loss("squared") == Squared()

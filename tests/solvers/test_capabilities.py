@@ -15,6 +15,7 @@ from selfdict import (
     FastGradient,
     Feature,
     Huber,
+    InputError,
     Problem,
     Solution,
     Solver,
@@ -22,16 +23,22 @@ from selfdict import (
     UnsupportedError,
     Weighted,
     WorkingSet,
+    certify,
 )
 from selfdict.datasets import make_mixtures
-from selfdict.model.features import features_of
-from selfdict.solvers import capability_table
 
 SOLVERS = dict(Solver.registered)
 ROWS, COLUMNS = 6, 12
 TARGETS = {Feature.RESIDUAL_TARGET, Feature.TRACE_TARGET}
 LOSSES = {Feature.WEIGHTED_LOSS, Feature.GENERAL_LOSS}
 PENALTIES = {Feature.SMOOTH, Feature.GENERAL_PENALTY, Feature.CONSTRAINT}
+# no problem has both
+IMPOSSIBLE = [
+    {Feature.SPARSE, Feature.DICTIONARY},
+    {Feature.SPARSE, Feature.WEIGHTED_LOSS},
+    {Feature.SPARSE, Feature.GENERAL_LOSS},
+    {Feature.GENERAL_LOSS, Feature.CONSTRAINT},
+]
 
 SINGLES = [frozenset({feature}) for feature in Feature]
 # a problem has one loss; and one penalty, which is steered to one target, or a bound instead
@@ -39,6 +46,7 @@ PAIRS = [
     frozenset(pair)
     for pair in combinations(Feature, 2)
     if not any(set(pair) <= each for each in (TARGETS | {Feature.CONSTRAINT}, LOSSES, PENALTIES))
+    and set(pair) not in [*IMPOSSIBLE, {Feature.SPARSE, Feature.GPU}]
 ]
 ASKED = [frozenset(), *SINGLES, *PAIRS]
 WITHOUT_GPU = [asked for asked in ASKED if Feature.GPU not in asked]
@@ -93,9 +101,7 @@ def has_setting(name, setting):
 
 
 def is_declared(name, asked):
-    """Whether the declaration of a solver has all the features, and excludes no pair of them."""
-    solver = SOLVERS[name]
-    return asked <= solver.takes and not any(pair <= asked for pair in solver.excludes)
+    return asked <= SOLVERS[name].takes
 
 
 def assert_feasible(solution):
@@ -129,20 +135,26 @@ def never(*arguments, **options):
 
 def test_the_solvers_of_the_package_are_registered():
     assert {"working_set", "fast_gradient", "conic"} <= set(SOLVERS)
-    assert all(issubclass(solver, Solver) for solver in SOLVERS.values())
-    for name, solver in SOLVERS.items():
-        assert solver.name == name
-        for pair in solver.excludes:
-            assert len(pair) == 2
-            assert pair <= solver.takes  # else the pair says nothing that takes does not
+    assert all(solver.name == name for name, solver in SOLVERS.items())
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=names)
 def test_features_of_problems(asked):
-    device = None
-    if Feature.GPU in asked:
-        device = "cuda"
-    assert features_of(problem_with(asked), device) == asked
+    assert solver_for("working_set", asked).asked(problem_with(asked)) == asked
+
+
+@pytest.mark.parametrize("asked", IMPOSSIBLE, ids=names)
+def test_combinations_that_no_solver_takes_are_no_problem(asked):
+    with pytest.raises(UnsupportedError):
+        problem_with(asked)
+
+
+def test_sparse_data_on_a_gpu_are_refused():
+    problem = problem_with({Feature.SPARSE})
+    with pytest.raises(InputError):
+        WorkingSet(device="cuda").solve(problem)
+    with pytest.raises(InputError):
+        certify(WorkingSet().solve(problem), device="cuda")
 
 
 @pytest.mark.parametrize("asked", WITHOUT_GPU, ids=names)
@@ -206,25 +218,6 @@ def test_a_refusal_names_the_solvers_that_would_take_it(name, asked):
     else:
         assert "; use" not in message
     assert ("toarray" in message) == (Feature.SPARSE in asked)
-
-
-def test_the_table_has_a_row_for_each_solver_and_a_column_for_each_feature():
-    table = capability_table()
-    assert [row["solver"] for row in table] == list(Solver.registered)
-    for row in table:
-        solver = Solver.registered[row["solver"]]
-        assert list(row) == ["solver", *(str(feature) for feature in Feature)]
-        for feature in Feature:
-            cell = row[str(feature)]
-            partners = [str(other) for pair in solver.excludes if feature in pair for other in pair]
-            partners = [partner for partner in partners if partner != str(feature)]
-            if feature not in solver.takes:
-                assert cell == "no"
-            elif partners:
-                assert cell.startswith("yes, not with ")
-                assert all(partner in cell for partner in partners)
-            else:
-                assert cell == "yes"
 
 
 REFUSED = {

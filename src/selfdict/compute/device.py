@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, UnsupportedError
 from selfdict._optional import optional
 from selfdict._validation import is_sparse, is_tensor, refuse_gradient
 
@@ -36,7 +36,7 @@ def choose_device(device: Device, *arrays: Any) -> "torch.device | None":
             return optional("torch").device("cpu")
         return None
     if any(map(is_sparse, arrays)):
-        raise InputError(f"sparse data is computed on the CPU, got device={name!r}")
+        raise UnsupportedError(f"sparse data is computed on the CPU, got device={name!r}")
     try:
         torch = optional("torch")
         if torch.cuda.is_available():

@@ -11,10 +11,9 @@ from selfdict.abundances import Variability
 from selfdict.estimators.base import SelfDictionaryEstimator
 from selfdict.methods.fgnsr import FGNSRMethod
 from selfdict.methods.settings import solver_class
-from selfdict.model.features import Feature
 from selfdict.model.losses import Loss, Squared
 from selfdict.reductions import Candidates
-from selfdict.solvers import Solver
+from selfdict.solvers import Feature, Solver
 
 
 class FGNSR(FGNSRMethod, SelfDictionaryEstimator):

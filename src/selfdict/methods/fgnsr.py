@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, UnsupportedError
 from selfdict._validation import Array
 from selfdict.abundances import Variability
 from selfdict.abundances.nnls import affords_fits
@@ -23,7 +23,6 @@ from selfdict.methods.settings import (
     missed_tolerance,
     warn_of_an_early_end,
 )
-from selfdict.model.features import UnsupportedError
 from selfdict.model.losses import Loss, Squared
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Progress, Solution

@@ -1,7 +1,6 @@
 """The model: problem, losses, the set Ω, the solution, and its dual bound."""
 
 from selfdict.model.certificate import certify
-from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Huber, Loss, Squared, Weighted
 from selfdict.model.omega import project_omega
 from selfdict.model.problem import Problem
@@ -10,7 +9,6 @@ from selfdict.model.solution import Callback, Progress, Solution, Status
 
 __all__ = [
     "Callback",
-    "Feature",
     "Huber",
     "Loss",
     "Problem",
@@ -19,7 +17,6 @@ __all__ = [
     "Solution",
     "Squared",
     "Status",
-    "UnsupportedError",
     "Weighted",
     "certify",
     "lift",

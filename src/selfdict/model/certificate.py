@@ -12,7 +12,6 @@ from selfdict.compute.device import Device, choose_device
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.dual import DualTerms, dot_error
-from selfdict.model.features import Feature, check_features, features_of
 from selfdict.model.losses import Loss, Squared
 from selfdict.model.memory_rows import row_scores
 from selfdict.model.objective import (
@@ -30,15 +29,6 @@ from selfdict.model.problem import Problem
 from selfdict.model.score_bounds import DECIDED
 from selfdict.model.scores import summation_depth
 from selfdict.model.solution import Solution, consistent_bound, problem_of
-
-CERTIFY_TAKES = frozenset(Feature)
-CERTIFY_EXCLUDES = (
-    frozenset({Feature.SPARSE, Feature.DICTIONARY}),
-    frozenset({Feature.SPARSE, Feature.WEIGHTED_LOSS}),
-    frozenset({Feature.SPARSE, Feature.GENERAL_LOSS}),
-    frozenset({Feature.SPARSE, Feature.GPU}),
-    frozenset({Feature.GENERAL_LOSS, Feature.CONSTRAINT}),
-)
 
 
 def certify(solution: Solution, /, *, device: Device = None) -> Solution:
@@ -73,8 +63,7 @@ def certify(solution: Solution, /, *, device: Device = None) -> Solution:
     >>> round(solution.objective, 3), round(solution.gap, 3)
     (0.45, 0.151)
     """
-    asked = features_of(problem_of(solution), device)
-    check_features("certify", CERTIFY_TAKES, CERTIFY_EXCLUDES, asked)
+    problem_of(solution)  # refuses anything else
     solution = into_omega(solution)
     _check_residual(solution)
     return with_certificate(solution, device)
@@ -101,7 +90,7 @@ def _check_residual(solution: Solution) -> None:
 def with_certificate(solution: Solution, device: Device = None) -> Solution:
     """Return a solution with its objective and bound, as :func:`certify`, without any check."""
     problem = solution.problem
-    where = choose_device(device)
+    where = choose_device(device, problem.M)
     if device is None:
         where = problem.data_device
     # everything below is float64, whatever the dtype of the data: a bound that rounding could

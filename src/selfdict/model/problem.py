@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, UnsupportedError
 from selfdict._validation import (
     Array,
     as_generator,
@@ -23,7 +23,7 @@ from selfdict._validation import (
 )
 from selfdict.compute.device import Device
 from selfdict.kernels.columns import column_norms
-from selfdict.model.losses import Loss, as_loss
+from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.penalties import Penalty, Quadratic
 
 if TYPE_CHECKING:
@@ -139,8 +139,15 @@ class Problem:
         smooth = as_scalar(smooth, "smooth")
         if smooth > 0 and epsilon is not None:
             raise InputError("smooth belongs to the penalised model (6): give mu, not epsilon")
-        # sparse data is accepted here; whether a solver takes it, the solver's check decides
+        loss = as_loss(loss)
+        if epsilon is not None and not loss.quadratic:
+            raise UnsupportedError(f"epsilon, model (4), needs a quadratic loss, got {loss!r}")
         data = as_matrix(M, sparse=True)
+        if issparse(data) and (D is not None or not isinstance(loss, Squared)):
+            raise UnsupportedError(
+                "a dictionary D and losses other than the squared one need dense data; pass "
+                "M.toarray() if it fits into memory"
+            )
         limit = largest_size(data.dtype)
         n = data.shape[1]
         atoms = None
@@ -181,7 +188,7 @@ class Problem:
             v=v,
             p=prices,
             sample_weight=weight,
-            loss=as_loss(loss),
+            loss=loss,
             target=as_target(target, mu),
             reduced_from=None,
         )

@@ -2,8 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from selfdict._errors import InputError
-from selfdict.model.features import UnsupportedError
+from selfdict._errors import InputError, UnsupportedError
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.model.solution import Solution
 

@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 
 from selfdict._display import at_least, at_most, share_of, table
-from selfdict._errors import InputError
+from selfdict._errors import InputError, UnsupportedError
 from selfdict._validation import Array, as_indices, as_scalar
 from selfdict.model.certificate import with_certificate
-from selfdict.model.features import UnsupportedError
 from selfdict.model.omega import into_omega
 from selfdict.model.solution import Solution, problem_of
 from selfdict.readout.bounds import DualPoint, LimitedSolver, Trials, rank_limit

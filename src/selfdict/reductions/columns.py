@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import diags_array
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, UnsupportedError
 from selfdict._validation import Array, as_count
-from selfdict.model.features import UnsupportedError
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.model.reduction import Reduction
 from selfdict.model.solution import Solution

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from selfdict._errors import UnsupportedError
 from selfdict._validation import Array, as_count
 from selfdict.compute.linear_algebra import in_leading_directions, transposed_product
 from selfdict.kernels.columns import column_norms, squared_norms
-from selfdict.model.features import UnsupportedError
 from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.reductions.columns import GateReduction, weighted_columns
 from selfdict.solvers.heuristic import RELATIVE_OFFSET

@@ -8,14 +8,13 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.abundances.nnls import MANY_ENDMEMBERS, affords_fits
 from selfdict.compute.deadline import Deadline
-from selfdict.model.features import Feature, features_of
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, jitter
 from selfdict.model.solution import Callback, Solution
 from selfdict.peers.h2nmf import Clusters
 from selfdict.reductions.columns import Candidates, weighted_columns
 from selfdict.reductions.denoising import Denoising, denoised_data
-from selfdict.solvers.base import Solver
+from selfdict.solvers.base import Feature, Solver
 from selfdict.solvers.heuristic import mu_heuristic
 
 
@@ -32,7 +31,7 @@ class Recipe:
 
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if a step does not support the problem."""
-        asked = features_of(problem, self.solver.wanted_device)
+        asked = self.solver.asked(problem)
         if self.smooth > 0:
             asked |= {Feature.SMOOTH}
         for step in (self.denoising, self.candidates):
@@ -41,14 +40,13 @@ class Recipe:
         # a reduced problem asks for other things than the problem itself
         if self.candidates is not None:
             asked |= {Feature.SAMPLE_WEIGHT}
-        self.solver.check_features(asked)
         n_points = problem.n_points
         n_atoms = problem.n_atoms
         if self.candidates is not None:
             n_points = min(n_points, self.candidates.n_clusters)
             if problem.D is None:
                 n_atoms = n_points
-        self.solver.check_size(n_points, n_atoms)
+        self.solver.check_features(asked, max(n_points, n_atoms))
 
     def solve(
         self,

@@ -1,21 +1,42 @@
 """What all solvers share: settings, a declaration of what they take, and one check of it."""
 
 from abc import ABC, abstractmethod
+from enum import Enum
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict.compute.device import Device
-from selfdict.model.features import Feature, check_features, features_of, refusal
+from selfdict._errors import UnsupportedError
+from selfdict.model.losses import Squared
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Callback, Solution
+
+
+class Feature(Enum):
+    """A feature of a problem that not every solver supports; the value names it in messages."""
+
+    DICTIONARY = "a dictionary D"
+    SPARSE = "sparse data"
+    SAMPLE_WEIGHT = "sample_weight"
+    WEIGHTED_LOSS = "a quadratic loss other than the squared one"
+    GENERAL_LOSS = "a loss that is not quadratic"
+    RESIDUAL_TARGET = 'the target ("residual", eps)'
+    TRACE_TARGET = 'the target ("trace", value)'
+    CONSTRAINT = "epsilon, model (4)"
+    SMOOTH = "smooth, squares of the gates"
+    GENERAL_PENALTY = "a penalty that is not quadratic"
+    GPU = 'device="cuda"'
+
+    def __str__(self) -> str:
+        return self.value
 
 
 class Solver(ABC):
     """A method for the models of the paper: a frozen dataclass of settings with ``solve``.
 
-    A subclass sets the four class attributes, validates its settings in ``__post_init__`` and
-    implements ``_solve``. Nothing else has to change for a new solver.
+    A subclass sets the class attributes, validates its settings in ``__post_init__`` and implements
+    ``_solve``. Nothing else has to change for a new solver.
 
     Attributes
     ----------
@@ -23,15 +44,15 @@ class Solver(ABC):
         The name in messages and in :class:`selfdict.FGNSR`; also that of the equivalent function.
     takes : frozenset of Feature
         What it supports besides model (6) with the squared loss on dense data.
-    excludes : tuple of frozenset of Feature
-        Pairs of these that cannot be combined.
+    max_points : float
+        The largest number of points, and of atoms, that it handles.
     registered : dict of str to type
         All solvers by name.
     """
 
     name: ClassVar[str]
     takes: ClassVar[frozenset[Feature]]
-    excludes: ClassVar[tuple[frozenset[Feature], ...]] = ()
+    max_points: ClassVar[float] = np.inf
     registered: ClassVar[dict[str, type["Solver"]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -45,29 +66,52 @@ class Solver(ABC):
             raise TypeError(f"the name {cls.name!r} is that of the solver {holder.__qualname__}")
         Solver.registered[cls.name] = cls
 
-    @property
-    def wanted_device(self) -> Device:
-        """The device in the settings; None for the device of the data."""
-        device: Device = getattr(self, "device", None)
-        return device
+    def asked(self, problem: Problem) -> frozenset[Feature]:
+        """Return the features that a problem asks of this solver."""
+        device = getattr(self, "device", None) or problem.data_device
+        kind = None
+        if problem.target is not None:
+            kind = problem.target[0]
+        present = {
+            Feature.DICTIONARY: problem.D is not None,
+            Feature.SPARSE: problem.is_sparse,
+            Feature.SAMPLE_WEIGHT: problem.sample_weight is not None,
+            Feature.WEIGHTED_LOSS: problem.loss.quadratic and not isinstance(problem.loss, Squared),
+            Feature.GENERAL_LOSS: not problem.loss.quadratic,
+            Feature.RESIDUAL_TARGET: kind == "residual",
+            Feature.TRACE_TARGET: kind == "trace",
+            Feature.CONSTRAINT: problem.epsilon is not None,
+            Feature.SMOOTH: problem.smooth > 0,
+            Feature.GENERAL_PENALTY: problem.mu is not None and not problem.penalty.quadratic,
+            Feature.GPU: str(device).startswith("cuda"),
+        }
+        return frozenset(feature for feature, is_asked in present.items() if is_asked)
 
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if this solver cannot handle the problem."""
-        self.check_features(features_of(problem, self.wanted_device))
-        self.check_size(problem.n_points, problem.n_atoms)
+        self.check_features(self.asked(problem), max(problem.n_points, problem.n_atoms))
 
-    def check_features(self, asked: frozenset[Feature]) -> None:
-        """Raise :class:`selfdict.UnsupportedError` if the solver does not support all of these."""
+    def check_features(self, asked: frozenset[Feature], size: int) -> None:
+        """Raise :class:`selfdict.UnsupportedError` for features, or a number of points, too many.
+
+        ``size`` is the number of points or of atoms, whichever is larger.
+        """
+        missing = [str(feature) for feature in Feature if feature in asked - self.takes]
+        if size > self.max_points:
+            missing.append(f"more than {self.max_points} points, got {size}")
+        if not missing:
+            return
+        message = f"{self.name} does not support {missing[0]}"
         others = [
             name
             for name, cls in Solver.registered.items()
-            if refusal(name, cls.takes, cls.excludes, asked) is None
+            if asked <= cls.takes and size <= cls.max_points
         ]
-        check_features(self.name, self.takes, self.excludes, asked, others)
-
-    def check_size(self, n_points: int, n_atoms: int) -> None:
-        """Raise :class:`selfdict.UnsupportedError` if there are too many points or atoms."""
-        return
+        if others:
+            message += f"; use {' or '.join(others)}"
+        if Feature.SPARSE in asked:
+            message += "; or pass M.toarray() if it fits into memory"
+        raise UnsupportedError(message)
 
     def solve(
         self,
@@ -100,27 +144,3 @@ class Solver(ABC):
         self, problem: Problem, start: ArrayLike | Solution | None, callback: Callback | None
     ) -> Solution:
         """Solve a problem that has passed :meth:`check`."""
-
-
-def capability_table() -> list[dict[str, str]]:
-    """Return what each solver takes, one row per solver, for the documentation and for tests."""
-    rows = []
-    for name, cls in Solver.registered.items():
-        row = {"solver": name}
-        for feature in Feature:
-            row[str(feature)] = _cell(cls, feature)
-        rows.append(row)
-    return rows
-
-
-def _cell(cls: type[Solver], feature: Feature) -> str:
-    """Return "yes", "no", or "yes, not with …"."""
-    if feature not in cls.takes:
-        return "no"
-    partners: list[str] = []
-    for pair in cls.excludes:
-        if feature in pair:
-            partners.extend(str(other) for other in pair - {feature})
-    if partners:
-        return "yes, not with " + ", ".join(sorted(partners))
-    return "yes"

@@ -12,12 +12,11 @@ from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.compute.linear_algebra import onto_common_span, onto_span
 from selfdict.model.certificate import with_certificate
-from selfdict.model.features import Feature, UnsupportedError
 from selfdict.model.losses import Loss
 from selfdict.model.omega import clip_to_gates, project_omega
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Callback, Solution, Status
-from selfdict.solvers.base import Solver
+from selfdict.solvers.base import Feature, Solver
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,7 @@ class Conic(Solver):
     """
 
     name: ClassVar[str] = "conic"
-    # n² variables go to an interior-point method
-    max_points: ClassVar[int] = 300
+    max_points: ClassVar[float] = 300  # n² variables go to an interior-point method
     takes: ClassVar[frozenset[Feature]] = frozenset(
         {
             Feature.DICTIONARY,
@@ -48,15 +46,6 @@ class Conic(Solver):
             Feature.SMOOTH,
         }
     )
-
-    def check_size(self, n_points: int, n_atoms: int) -> None:
-        """Raise an error if there are too many points or atoms for an interior-point method."""
-        largest = max(n_points, n_atoms)
-        if largest > self.max_points:
-            raise UnsupportedError(
-                f"conic handles at most {self.max_points} points, got {largest}; use working_set "
-                "or fast_gradient"
-            )
 
     def _solve(
         self, problem: Problem, start: ArrayLike | Solution | None, callback: Callback | None

@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike
 from selfdict._validation import as_count, as_scalar
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.model.certificate import with_certificate
-from selfdict.model.features import Feature
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Solution, Status
-from selfdict.solvers.base import Solver
+from selfdict.solvers.base import Feature, Solver
 from selfdict.solvers.gradient_data import GradientData
 from selfdict.solvers.iteration import CHECK_EVERY, Iteration
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from selfdict._errors import UnsupportedError
 from selfdict._validation import Array
 from selfdict.columns.memory import MemoryColumns
 from selfdict.columns.protocol import Columns
@@ -13,7 +14,6 @@ from selfdict.compute.device import Device, runs_triton
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.model.dual import dot_error
-from selfdict.model.features import UnsupportedError
 from selfdict.model.memory_rows import MemoryRows
 from selfdict.model.objective import objective_value
 from selfdict.model.omega import clip_to_gates

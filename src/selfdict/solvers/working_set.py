@@ -17,11 +17,10 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_scalar
 from selfdict.compute.device import Device, choose_device
 from selfdict.compute.threads import single_threaded_blas
-from selfdict.model.features import Feature
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Solution, Status, consistent_bound, relative_gap
-from selfdict.solvers.base import Solver
+from selfdict.solvers.base import Feature, Solver
 from selfdict.solvers.descent import Descent
 from selfdict.solvers.newton import Gates, Newton
 from selfdict.solvers.search import Point, Search, Stop
@@ -69,11 +68,6 @@ class WorkingSet(Solver):
         Feature.GENERAL_LOSS,
         Feature.CONSTRAINT,
     }
-    excludes: ClassVar[tuple[frozenset[Feature], ...]] = (
-        frozenset({Feature.SPARSE, Feature.DICTIONARY}),
-        frozenset({Feature.SPARSE, Feature.WEIGHTED_LOSS}),
-        frozenset({Feature.SPARSE, Feature.GPU}),
-    )
 
     def __post_init__(self) -> None:
         as_scalar(self.tol, "tol")
