@@ -12,7 +12,6 @@ from selfdict.columns.memory import MemoryColumns
 from selfdict.gpu import bounded_fit
 from selfdict.gpu.matrix import long_gram
 from selfdict.kernels import gates as cpu
-from selfdict.kernels.curvature import curvature
 from selfdict.model.memory_rows import MemoryRows
 from selfdict.solvers.newton import Gates
 
@@ -47,9 +46,7 @@ class Columns:
         """Return sums, entries and states from the compiled code."""
         Z = self.Z.copy()
         state = self.state.copy()
-        sums = cpu.fit_columns(
-            self.G, self.C, self.weight, self.t, self.own, Z, state, 0, len(self.own)
-        )
+        sums = cpu.fit_columns(self.G, self.C, self.weight, self.t, self.own, Z, state)
         return sums, Z, state
 
     def on_device(self):
@@ -166,7 +163,7 @@ def test_curvature(slots, small_tiles, monkeypatch):
     monkeypatch.setattr(bounded_fit, "SLOTS", slots)
     state = np.random.default_rng(0).integers(0, 3, (6, 4)).astype(np.int8)
     problem = Columns(n=6)
-    expected = curvature(problem.G, problem.weight, state, 0, 6)
+    expected = cpu.curvature(problem.G, problem.weight, state)
     found = bounded_fit.curvature(tensor(problem.G), tensor(problem.weight), tensor(state))
     np.testing.assert_allclose(found.cpu(), expected, atol=1e-12)
 

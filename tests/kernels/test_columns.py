@@ -1,16 +1,9 @@
-"""Squared norms of columns, and the selection of the largest residual."""
+"""Squared norms of columns, and their update."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from selfdict.kernels.columns import (
-    possibly_larger,
-    squared_norms,
-    subtract_squares,
-    surely_largest,
-)
+from selfdict.kernels.columns import squared_norms, subtract_squares
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -34,26 +27,3 @@ def test_subtract_squares(dtype):
     subtract_squares(residuals, slack, change, rounding)
     np.testing.assert_allclose(residuals, expected[0], rtol=1e-15)
     np.testing.assert_allclose(slack, expected[1], rtol=1e-13)
-
-
-@given(st.integers(0, 10**6))
-def test_the_largest_is_among_the_candidates(seed):
-    rng = np.random.default_rng(seed)
-    exact, slack = rng.random(20), 0.3 * rng.random(20)
-    known = exact + slack * rng.uniform(-1, 1, 20)
-    known[5] = -np.inf
-    lower = surely_largest(known, slack)
-    assert lower == max(0.0, *(known - slack))
-    columns = possibly_larger(known, slack, lower).tolist()
-    assert columns == [
-        j for j in range(20) if known[j] + slack[j] >= lower and known[j] + slack[j] > 0
-    ]
-    exact[5] = -np.inf
-    assert np.argmax(exact) in columns
-
-
-def test_no_candidate():
-    gone = np.full(4, -np.inf)
-    assert surely_largest(gone, np.ones(4)) == 0.0
-    assert possibly_larger(gone, np.ones(4), 0.0).size == 0
-    assert possibly_larger(np.zeros(4), np.zeros(4), 0.0).size == 0

@@ -18,13 +18,13 @@ from selfdict.kernels.rank_two import deflate, leading_eigenpairs
 def _fit():
     n, k = 300, 5
     Z, state = np.zeros((n, k)), np.zeros((n, k), np.int8)
-    fit_columns(np.eye(k), np.ones((n, k)), np.ones(n), np.ones(k), np.full(n, -1), Z, state, 0, n)
+    fit_columns(np.eye(k), np.ones((n, k)), np.ones(n), np.ones(k), np.full(n, -1), Z, state)
 
 
 CALLS = {
     "fit_columns": _fit,
     "leading_eigenpairs": lambda: leading_eigenpairs(np.diag(np.arange(30.0))),
-    "deflate": lambda: deflate(np.ones((300, 40)), np.empty((300, 40))),
+    "deflate": lambda: deflate(np.ones((300, 40)), np.empty((300, 40)), np.zeros(40), np.zeros(40)),
 }
 
 

@@ -20,8 +20,7 @@ from selfdict import (
 from selfdict.columns import memory
 from selfdict.columns.memory import MemoryColumns
 from selfdict.datasets import make_midpoints, make_mixtures
-from selfdict.kernels.curvature import curvature
-from selfdict.kernels.gates import fit_columns
+from selfdict.kernels.gates import curvature, fit_columns
 from selfdict.model.penalties import Quadratic
 from selfdict.model.scores import positive_sums
 from selfdict.solvers import search
@@ -80,8 +79,8 @@ def test_columns_agree_with_enumeration_of_all_active_sets(seed):
     G, C = D.T @ D, Y.T @ D
     Z, state = np.zeros((n, k)), np.zeros((n, k), np.int8)
     for _ in range(2):  # cold, then warm
-        value, *gradient = fit_columns(G, C, weight, t, own, Z, state, 0, n)
-        found = value, gradient, curvature(G, weight, state, 0, n)
+        value, *gradient = fit_columns(G, C, weight, t, own, Z, state)
+        found = value, gradient, curvature(G, weight, state)
         expected = naive_gates.fit_columns(G, C, weight, t, own)
         for ours, theirs in zip(found, expected, strict=True):
             np.testing.assert_allclose(ours, theirs, atol=1e-10)
@@ -96,7 +95,7 @@ def test_results_do_not_depend_on_memory_alignment():
         moved = np.empty(G.size + shift)[shift:].reshape(G.shape)
         moved[:] = G
         Z, state = np.zeros(C.shape), np.zeros(C.shape, np.int8)
-        sums = fit_columns(moved, C, np.ones(40), t, np.full(40, -1), Z, state, 0, 40)
+        sums = fit_columns(moved, C, np.ones(40), t, np.full(40, -1), Z, state)
         found.append((sums.tobytes(), Z.tobytes()))
     assert found[1:] == found[:-1]
 

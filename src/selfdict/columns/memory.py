@@ -15,8 +15,7 @@ from selfdict.compute.device import Tensor
 from selfdict.compute.linear_algebra import in_order
 from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.columns import squared_norms
-from selfdict.kernels.curvature import curvature
-from selfdict.kernels.gates import GATE, fit_columns
+from selfdict.kernels.gates import GATE, curvature, fit_columns
 from selfdict.model.dual import DualTerms
 from selfdict.model.memory_rows import DenseSums, MemoryRows
 from selfdict.model.objective import SparseResidual
@@ -284,8 +283,6 @@ class MemoryFit:
                 self.own[start:stop],
                 self.Z[start:stop],
                 self.state[start:stop],
-                0,
-                stop - start,
             )
             return sums
 
@@ -317,7 +314,7 @@ class MemoryFit:
             state = state[columns]
 
         def task(start: int, stop: int) -> Array:
-            part: Array = curvature(self.G, weight, state, start, stop)
+            part: Array = curvature(self.G, weight[start:stop], state[start:stop])
             return part
 
         total = np.zeros(self.G.shape)

@@ -15,8 +15,8 @@ from selfdict._validation import Array
 from selfdict.compute.device import Tensor, to_device
 from selfdict.compute.threads import for_slices
 from selfdict.gpu.matrix import long_gram
-from selfdict.kernels.curvature import curvature as curvature_on_cpu
 from selfdict.kernels.gates import FREE, GATE, ZERO
+from selfdict.kernels.gates import curvature as curvature_on_cpu
 from selfdict.kernels.gates import fit_columns as fit_on_cpu
 
 # How many entries of a column may be free: the tile sizes of the kernel, tried in this order.
@@ -98,7 +98,16 @@ def _fit_on_cpu(
     ones = np.ones(len(columns))
 
     def task(start: int, stop: int) -> None:
-        fit_on_cpu(gram, products, ones, gates, own_atoms, entries, states, start, stop)
+        part = slice(start, stop)
+        fit_on_cpu(
+            gram,
+            products[part],
+            ones[part],
+            gates,
+            own_atoms[part],
+            entries[part],
+            states[part],
+        )
 
     for_slices(task, len(columns), _COLUMNS_PER_SLICE)
     Z[columns] = to_device(entries, Z.device)
@@ -194,7 +203,7 @@ def _curvature_on_cpu(G: Tensor, weight: Tensor, state: Tensor) -> Tensor:
     states = state.cpu().numpy()
 
     def task(start: int, stop: int) -> Array:
-        part: Array = curvature_on_cpu(products, weights, states, start, stop)
+        part: Array = curvature_on_cpu(products, weights[start:stop], states[start:stop])
         return part
 
     parts = for_slices(task, len(weights), _COLUMNS_PER_SLICE)

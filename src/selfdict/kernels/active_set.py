@@ -8,40 +8,37 @@ next problem needs as well are not computed again.
 Two forms share the loop. The Gram form computes L as the Cholesky factor of (RᵀR)_FF and is the
 fast one. The stable form orthogonalises the columns of R_F, L Q = R_Fᵀ, and so never squares the
 condition number.
-
-A call that passes a dozen arrays takes as long as a small solve: helpers either take few arrays or
-are inlined.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.factors import (
-    affine,
-    aligned_zeros,
-    backward,
-    cholesky_row,
-    forward,
-    orthogonal_row,
-)
-from selfdict.kernels.jit import boolean, helper, inlined, int64, jit_without_allocation
+from selfdict.kernels.jit import aligned_zeros, boolean, helper, inlined, int64, jit
 
+# A column whose distance to the span of the free ones is below this, relative to its norm, cannot
+# join them. The Gram form computes squared distances, and compares these with it.
+_DEPENDENT_COLUMN = 1e-14
 _EPSILON = 2.0**-52  # the machine epsilon of float64
 
 
-# Rows of the memory of a problem, which all problems share.
-_INVERSE = 0  # 1 / diag(L)
-_MINIMISER = 1  # s, the minimiser on F, without x ≥ 0
-_COORDINATES = 2  # z = L⁻¹ R_Fᵀy; with Σx = 1, projected onto the plane of the constraint
-_ONES = 3  # e = L⁻¹ 1
-_GRADIENT = 4  # w, the negative gradient, Rᵀ(y − R x)
-_PRODUCTS = 5  # c = Rᵀy, used by the Gram form only
-_ZERO = 6
-_DATA = 7  # y
-_RESIDUAL = 8  # y − R x, used by the stable form only
-_N_VECTORS = 9
+class _Memory(NamedTuple):
+    """Arrays that all problems share."""
+
+    free: Array  # F, in order of entry
+    inverse: Array  # 1 / diag(L)
+    s: Array  # the minimiser on F, without x ≥ 0
+    z: Array  # L⁻¹ R_Fᵀy; with Σx = 1, projected onto the plane of the constraint
+    e: Array  # L⁻¹ 1
+    w: Array  # the negative gradient, Rᵀ(y − R x)
+    c: Array  # Rᵀy, used by the Gram form only
+    zero: Array
+    y: Array
+    residual: Array  # y − R x, used by the stable form only
+    L: Array
+    Q: Array  # of the stable form
 
 
 def active_set(
@@ -60,9 +57,8 @@ def active_set(
     # twice and the loop ends. Rounding can break this only among sets whose objectives agree to the
     # last digits; a cap of 10 (r + 1) changes stops at one of them.
     r, q = Rt.shape
-    # The memory is allocated here, so that the compiled function needs no reference counts.
     free = np.empty(r, dtype=np.int64)
-    n_rows = _N_VECTORS + r  # the vectors above and L
+    n_rows = 9 + r  # the vectors of the memory, and L
     solve_problems = _solve_by_gram_form
     if stable:
         n_rows += r  # Q
@@ -76,7 +72,7 @@ def _kernel(stable: bool) -> Callable[..., None]:
     # The form is a constant of the function: numba leaves out the branches of the other one. So the
     # stable form, which few problems need, is compiled only when one does.
 
-    @jit_without_allocation
+    @jit
     def solve_problems(
         Rt: Array,
         G: Array,
@@ -89,16 +85,14 @@ def _kernel(stable: bool) -> Callable[..., None]:
         free: Array,
         vectors: Array,
     ) -> None:
-        """Do the work of :func:`active_set` in the memory that it has allocated."""
         r = Rt.shape[0]
-        L = vectors[_N_VECTORS : _N_VECTORS + r]
-        Q = vectors[_N_VECTORS + r :]
-        s = vectors[_MINIMISER]
-        w = vectors[_GRADIENT]
+        memory = _memory(free, vectors, r)
+        s = memory.s
+        w = memory.w
         rows = 0  # how many rows of the factor belong to free[:rows]
         for problem in range(Y.shape[1]):
             x = X[problem]
-            size = _start(Rt, guess, shift, Y, problem, x, vectors, stable, warm)
+            size = _start(Rt, guess, shift, Y[:, problem], x, memory, stable, warm)
             if size < 0.0:
                 continue
             # Exchange indices of F, at first where x > 0, until x is optimal.
@@ -107,8 +101,8 @@ def _kernel(stable: bool) -> Callable[..., None]:
             entering = -1
             tolerance = 0.0
             for _ in range(10 * (r + 1)):
-                k, rows = _extend_factor(Rt, G, free, L, Q, x, vectors, k, rows, stable)
-                _minimise_on_free_set(free, L, Q, vectors, k, Rt.shape[1], simplex, stable)
+                k, rows = _extend_factor(Rt, G, x, memory, k, rows, stable)
+                _minimise_on_free_set(memory, k, Rt.shape[1], simplex, stable)
                 appended = k > 0 and free[k - 1] == entering
                 if entering >= 0 and not (appended and s[k - 1] > 0.0):
                     # Its gradient was positive by rounding only: try the next one.
@@ -122,7 +116,7 @@ def _kernel(stable: bool) -> Callable[..., None]:
                         entering = -1
                         continue
                     feasible = True
-                    tolerance = _gradient(Rt, G, free, Q, vectors, k, size, simplex, stable)
+                    tolerance = _gradient(Rt, G, memory, k, size, simplex, stable)
                 entering = _largest_gradient(x, w, r, tolerance)
                 if entering < 0:
                     break
@@ -137,31 +131,49 @@ _solve_by_stable_form = _kernel(stable=True)
 
 
 @inlined
+def _memory(free: Array, vectors: Array, r: int) -> _Memory:
+    """Return the parts of the memory that :func:`active_set` has allocated."""
+    return _Memory(
+        free,
+        vectors[0],
+        vectors[1],
+        vectors[2],
+        vectors[3],
+        vectors[4],
+        vectors[5],
+        vectors[6],
+        vectors[7],
+        vectors[8],
+        L=vectors[9 : 9 + r],
+        Q=vectors[9 + r :],
+    )
+
+
+@inlined
 def _start(
     Rt: Array,
     guess: Array,
     shift: Array,
-    Y: Array,
-    problem: int,
+    data: Array,
     x: Array,
-    vectors: Array,
+    memory: _Memory,
     stable: bool,
     warm: bool,
 ) -> float:
-    """Take y and the start x of a problem, and return max |y_i|; −1 if x solves it already."""
-    y = vectors[_DATA]
+    """Take the data and the start x of a problem; return max |y_i|, or −1 if x solves it."""
+    y = memory.y
     size = 0.0
-    for i in range(Rt.shape[1]):
-        y[i] = Y[i, problem]
+    for i in range(data.size):
+        y[i] = data[i]
         size = max(size, abs(y[i]))
     smallest = -1.0
     if not warm:
-        smallest = affine(guess, y, shift, x)
+        smallest = _affine(guess, y, shift, x)
     if stable:
         return size
     if smallest >= 0.0:
         return -1.0  # x ≥ 0 holds without being enforced
-    affine(Rt, y, vectors[_ZERO], vectors[_PRODUCTS])
+    _affine(Rt, y, memory.zero, memory.c)
     return size
 
 
@@ -186,25 +198,17 @@ def _first_free_set(x: Array, r: int, free: Array, rows: int, simplex: bool) -> 
 
 @inlined
 def _extend_factor(
-    Rt: Array,
-    G: Array,
-    free: Array,
-    L: Array,
-    Q: Array,
-    x: Array,
-    vectors: Array,
-    k: int,
-    rows: int,
-    stable: bool,
+    Rt: Array, G: Array, x: Array, memory: _Memory, k: int, rows: int, stable: bool
 ) -> tuple[int, int]:
     """Compute the missing rows of L, take dependent columns out of F; return its size, twice."""
-    inverse = vectors[_INVERSE]
+    free = memory.free
+    inverse = memory.inverse
     while rows < k:
         j = free[rows]
         if stable:
-            pivot = orthogonal_row(Rt, j, int64(rows), L, Q)
+            pivot = _orthogonal_row(Rt, j, int64(rows), memory.L, memory.Q)
         else:
-            pivot = cholesky_row(G, free, int64(rows), L, inverse)
+            pivot = _cholesky_row(G, free, int64(rows), memory.L, inverse)
         if pivot > 0.0:
             inverse[rows] = 1.0 / pivot
             rows += 1
@@ -216,32 +220,73 @@ def _extend_factor(
     return k, rows
 
 
+@helper
+def _cholesky_row(G: Array, free: Array, k: int, L: Array, inverse: Array) -> float:
+    """Compute row k of L but its pivot, which is returned; 0 for a dependent column."""
+    j = free[k]
+    square = G[j, j]
+    for t in range(k):
+        value = G[j, free[t]]
+        for i in range(t):
+            value -= L[k, i] * L[t, i]
+        value *= inverse[t]
+        L[k, t] = value
+        square -= value * value
+    if square > _DEPENDENT_COLUMN * G[j, j]:
+        return float(np.sqrt(square))
+    return 0.0
+
+
+@helper
+def _orthogonal_row(Rt: Array, j: int, k: int, L: Array, Q: Array) -> float:
+    """Compute row k of Q, and of L but its pivot, which is returned; 0 for a dependent column."""
+    q = Rt.shape[1]
+    norm = 0.0
+    for i in range(q):
+        Q[k, i] = Rt[j, i]
+        norm += Rt[j, i] * Rt[j, i]
+    for t in range(k):
+        L[k, t] = 0.0
+    for _ in range(2):  # once would leave Q as far from orthogonal as R is ill-conditioned
+        for t in range(k):
+            value = 0.0
+            for i in range(q):
+                value += Q[t, i] * Q[k, i]
+            for i in range(q):
+                Q[k, i] -= value * Q[t, i]
+            L[k, t] += value
+    square = 0.0
+    for i in range(q):
+        square += Q[k, i] * Q[k, i]
+    if not square > _DEPENDENT_COLUMN * _DEPENDENT_COLUMN * norm:
+        return 0.0
+    pivot = np.sqrt(square)
+    for i in range(q):
+        Q[k, i] /= pivot
+    return float(pivot)
+
+
 @inlined
-def _minimise_on_free_set(
-    free: Array, L: Array, Q: Array, vectors: Array, k: int, q: int, simplex: bool, stable: bool
-) -> None:
+def _minimise_on_free_set(memory: _Memory, k: int, q: int, simplex: bool, stable: bool) -> None:
     """Compute z and the minimiser s."""
-    inverse = vectors[_INVERSE]
-    s = vectors[_MINIMISER]
-    z = vectors[_COORDINATES]
-    e = vectors[_ONES]
-    c = vectors[_PRODUCTS]
-    y = vectors[_DATA]
+    s = memory.s
+    z = memory.z
+    e = memory.e
     if stable:
         for t in range(k):
             value = 0.0
             for i in range(q):
-                value += Q[t, i] * y[i]
+                value += memory.Q[t, i] * memory.y[i]
             z[t] = value
     else:
         for t in range(k):
-            z[t] = c[free[t]]
-        forward(L, inverse, k, z)
+            z[t] = memory.c[memory.free[t]]
+        _forward(memory.L, memory.inverse, k, z)
     if simplex:
         # With s = L⁻ᵀz, the constraint Σs = 1 reads eᵀz = 1: project z onto that plane.
         for t in range(k):
             e[t] = 1.0
-        forward(L, inverse, k, e)
+        _forward(memory.L, memory.inverse, k, e)
         length = 0.0
         for t in range(k):
             length += e[t] * e[t]
@@ -253,68 +298,27 @@ def _minimise_on_free_set(
                 z[t] -= excess / length * e[t]
     for t in range(k):
         s[t] = z[t]
-    backward(L, inverse, k, s)
+    _backward(memory.L, memory.inverse, k, s)
 
 
-@inlined
-def _gradient(
-    Rt: Array,
-    G: Array,
-    free: Array,
-    Q: Array,
-    vectors: Array,
-    k: int,
-    size: float,
-    simplex: bool,
-    stable: bool,
-) -> float:
-    """Compute w at x = s and return the size of its rounding errors; ``size`` is max |y_i|."""
-    s = vectors[_MINIMISER]
-    w = vectors[_GRADIENT]
-    c = vectors[_PRODUCTS]
-    y = vectors[_DATA]
-    z = vectors[_COORDINATES]
-    residual = vectors[_RESIDUAL]
-    r, q = Rt.shape
-    if stable:
-        # The residual through Q: R x itself would lose digits where x is large.
-        for i in range(q):
-            residual[i] = y[i]
-        for t in range(k):
-            for i in range(q):
-                residual[i] -= z[t] * Q[t, i]
-        affine(Rt, residual, vectors[_ZERO], w)
-        tolerance = 4.0 * _EPSILON * size
-    else:
-        for i in range(r):
-            w[i] = c[i]
-        total = 0.0
-        for t in range(k):
-            total += s[t]
-            for i in range(r):
-                w[i] -= s[t] * G[free[t], i]
-        tolerance = 4.0 * _EPSILON * (size + total)
-    if simplex:
-        # On F the entries of w equal the multiplier of Σx = 1, up to rounding: take their mean with
-        # weights s, and subtract it.
-        level = 0.0
-        for t in range(k):
-            level += s[t] * w[free[t]]
-        for i in range(r):
-            w[i] -= level
-    return tolerance
+@helper
+def _forward(L: Array, inverse: Array, k: int, b: Array) -> None:
+    """Replace b[:k] by L⁻¹ b."""
+    for t in range(k):
+        value = b[t]
+        for i in range(t):
+            value -= L[t, i] * b[i]
+        b[t] = value * inverse[t]
 
 
-@inlined
-def _largest_gradient(x: Array, w: Array, r: int, tolerance: float) -> int:
-    """Return the index at zero with the largest w above the tolerance, or −1."""
-    entering = -1
-    best = tolerance
-    for i in range(r):
-        if x[i] == 0.0 and w[i] > best:
-            best = w[i]
-            entering = i
-    return entering
+@helper
+def _backward(L: Array, inverse: Array, k: int, b: Array) -> None:
+    """Replace b[:k] by L⁻ᵀ b."""
+    for t in range(k - 1, -1, -1):
+        value = b[t] * inverse[t]
+        b[t] = value
+        for i in range(t):
+            b[i] -= L[t, i] * value
 
 
 @helper
@@ -345,3 +349,67 @@ def _move(free: Array, s: Array, x: Array, k: int, feasible: bool) -> tuple[int,
             free[kept] = i
             kept += 1
     return kept, rows
+
+
+@inlined
+def _gradient(
+    Rt: Array, G: Array, memory: _Memory, k: int, size: float, simplex: bool, stable: bool
+) -> float:
+    """Compute w at x = s and return the size of its rounding errors; ``size`` is max |y_i|."""
+    free = memory.free
+    s = memory.s
+    w = memory.w
+    residual = memory.residual
+    r, q = Rt.shape
+    if stable:
+        # The residual through Q: R x itself would lose digits where x is large.
+        for i in range(q):
+            residual[i] = memory.y[i]
+        for t in range(k):
+            for i in range(q):
+                residual[i] -= memory.z[t] * memory.Q[t, i]
+        _affine(Rt, residual, memory.zero, w)
+        tolerance = 4.0 * _EPSILON * size
+    else:
+        for i in range(r):
+            w[i] = memory.c[i]
+        total = 0.0
+        for t in range(k):
+            total += s[t]
+            for i in range(r):
+                w[i] -= s[t] * G[free[t], i]
+        tolerance = 4.0 * _EPSILON * (size + total)
+    if simplex:
+        # On F the entries of w equal the multiplier of Σx = 1, up to rounding: take their mean with
+        # weights s, and subtract it.
+        level = 0.0
+        for t in range(k):
+            level += s[t] * w[free[t]]
+        for i in range(r):
+            w[i] -= level
+    return tolerance
+
+
+@inlined
+def _largest_gradient(x: Array, w: Array, r: int, tolerance: float) -> int:
+    """Return the index at zero with the largest w above the tolerance, or −1."""
+    entering = -1
+    best = tolerance
+    for i in range(r):
+        if x[i] == 0.0 and w[i] > best:
+            best = w[i]
+            entering = i
+    return entering
+
+
+@helper
+def _affine(A: Array, y: Array, b: Array, out: Array) -> float:
+    """Write A y + b into ``out`` and return its smallest entry."""
+    smallest = np.inf
+    for i in range(A.shape[0]):
+        value = b[i]
+        for j in range(A.shape[1]):
+            value += A[i, j] * y[j]
+        out[i] = value
+        smallest = min(smallest, value)
+    return smallest

@@ -1,4 +1,4 @@
-"""Columns of dense and sparse matrices: their norms, and the largest residual norm."""
+"""Columns of dense and sparse matrices, and their norms."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,25 +8,19 @@ from scipy.sparse import issparse
 
 from selfdict._validation import Array
 from selfdict.compute.threads import for_slices
-from selfdict.kernels.jit import jit_without_allocation, unsigned
-
-# Columns that a thread sums at a time. Wide slices, because in a row-major matrix a narrow slice
-# jumps to another memory page at every row.
-_COLUMNS_PER_NORM_SLICE = 16384
-_COLUMNS_PER_SUM = 1 << 16
+from selfdict.kernels.jit import jit, unsigned
 
 
 def column_norms(M: Array, dtype: Any = None) -> Array:
-    """Return w, the ℓ1 norms of the columns of M (m, n), in ``dtype``, by default that of M.
-
-    Sums are taken in float64, block by block.
-    """
+    """Return w, the ℓ1 norms of the columns of M (m, n), in ``dtype``, by default that of M."""
     w = np.empty(M.shape[1], dtype=dtype or M.dtype)
-    for a in range(0, M.shape[1], _COLUMNS_PER_SUM):
-        part = abs(M[:, a : a + _COLUMNS_PER_SUM])
+    columns_per_block = 1 << 16
+    for start in range(0, M.shape[1], columns_per_block):
+        columns = slice(start, start + columns_per_block)
+        part = abs(M[:, columns])
         if issparse(part):
             part = part.astype(np.float64)  # scipy would sum up in the precision of the data
-        w[a : a + _COLUMNS_PER_SUM] = part.sum(axis=0, dtype=np.float64)
+        w[columns] = part.sum(axis=0, dtype=np.float64)
     return w
 
 
@@ -46,11 +40,13 @@ def squared_norms(M: Any) -> Array:
     def task(start: int, stop: int) -> None:
         add_norms(M, out, unsigned(start), unsigned(stop))
 
-    for_slices(task, out.size, _COLUMNS_PER_NORM_SLICE)
+    # wide, because in a row-major matrix a narrow slice jumps to another memory page at every row
+    columns_per_slice = 16384
+    for_slices(task, out.size, columns_per_slice)
     return out
 
 
-@jit_without_allocation
+@jit
 def _add_norms_of_rows(M: Array, out: Array, start: int, stop: int) -> None:
     """Add the squared norm of row j of M to ``out[j]`` for j in [start, stop)."""
     for j in range(start, stop):
@@ -62,7 +58,7 @@ def _add_norms_of_rows(M: Array, out: Array, start: int, stop: int) -> None:
         out[j] += total
 
 
-@jit_without_allocation
+@jit
 def _add_norms_of_columns(M: Array, out: Array, start: int, stop: int) -> None:
     """Add the squared norm of column j of M to ``out[j]`` for j in [start, stop)."""
     # Four rows at a time, so that ``out`` is read and written a quarter as often. The bounds must
@@ -82,7 +78,7 @@ def _add_norms_of_columns(M: Array, out: Array, start: int, stop: int) -> None:
             out[j] += a * a
 
 
-@jit_without_allocation
+@jit
 def subtract_squares(residuals: Array, slack: Array, change: Array, rounding: Array) -> None:
     """Subtract squares from residuals; each change is known up to ``rounding``."""
     for j in range(residuals.size):
@@ -90,23 +86,6 @@ def subtract_squares(residuals: Array, slack: Array, change: Array, rounding: Ar
         residuals[j] -= c * c
         # |(c + δ)² − c²| ≤ ρ (2 |c| + ρ) for every |δ| ≤ ρ.
         slack[j] += rounding[j] * (2.0 * abs(c) + rounding[j])
-
-
-@jit_without_allocation
-def surely_largest(residuals: Array, slack: Array) -> float:
-    """Return the largest ``residuals[j] − slack[j]``, or zero if all are negative."""
-    largest = 0.0
-    for j in range(residuals.size):
-        lower = residuals[j] - slack[j]
-        if lower > largest:
-            largest = lower
-    return largest
-
-
-def possibly_larger(residuals: Array, slack: Array, threshold: float) -> Array:
-    """Return the columns whose ``residuals[j] + slack[j]`` is positive and ≥ ``threshold``."""
-    upper = residuals + slack
-    return np.flatnonzero((upper >= threshold) & (upper > 0.0))
 
 
 def dense_columns(M: Any, index: Any) -> Array:

@@ -9,6 +9,8 @@ gates. An atom's own column has its entry tied to the gate: z_i = t_i. With F th
 column, U those at their gate, g = Dᵀ(y − D z) and G = DᵀD, the derivatives are
 
     ∂φ/∂t_U = −g_U  and  ∂²φ/∂t_U² = G_UU − G_UF G_FF⁻¹ G_FU.
+
+The factor G_FF = L diag(d) Lᵀ is computed row by row.
 """
 
 from typing import NamedTuple
@@ -16,19 +18,16 @@ from typing import NamedTuple
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.factors import (
-    aligned_zeros,
-    factor_row,
-    solve_factored,
-    subtract_row,
-    subtract_rows,
-)
-from selfdict.kernels.jit import helper, inlined, int64, jit_without_allocation
+from selfdict.kernels.jit import aligned_zeros, helper, inlined, int64, jit
 
 # Where an entry of z is: at 0, between its bounds, at its gate.
 ZERO = 0
 FREE = 1
 GATE = 2
+
+# An atom whose squared distance to the span of the free ones is below this, relative to its squared
+# norm, cannot join them.
+_DEPENDENT_ATOM = 1e-13
 
 
 class _Memory(NamedTuple):
@@ -39,7 +38,7 @@ class _Memory(NamedTuple):
     g: Array  # c − G z
     free: Array  # F, in order of entry
     gate: Array  # the entries at a gate t_i > 0
-    L: Array  # G_FF = L diag(d) Lᵀ
+    L: Array
     inverse: Array  # 1 / d
     s: Array  # the minimiser on F, without bounds
     side: Array  # 1 for an entry at 0 that may rise, −1 for one at its gate that may fall, else 0
@@ -53,21 +52,18 @@ def fit_columns(
     own: Array,  # (n,): the atom that column j itself is, or −1
     Z: Array,  # (n, k): the solution; on entry the warm start, like the state
     state: Array,  # (n, k) int8: where the entries are
-    start: int,
-    stop: int,
 ) -> Array:
     """Solve columns; return Σ ω_j (φ_j − ½‖y_j‖²), and the k entries of its gradient in t."""
     k = t.shape[0]
     sums = np.zeros(1 + k)
-    # Allocated here: a kernel that allocates takes twice as long to compile.
     vectors = aligned_zeros(2 * k + 5, k)
     vectors[:k, :k] = G
     entries = np.empty((2, k + 1), np.uintp)  # unsigned: no test for negative indices in the loops
-    _fit_columns(C, weight, t, own, Z, state, start, stop, vectors, entries, sums)
+    _fit_columns(C, weight, t, own, Z, state, vectors, entries, sums)
     return sums
 
 
-@jit_without_allocation
+@jit
 def _fit_columns(
     C: Array,
     weight: Array,
@@ -75,13 +71,10 @@ def _fit_columns(
     own: Array,
     Z: Array,
     state: Array,
-    start: int,
-    stop: int,
     vectors: Array,
     entries: Array,
     sums: Array,
 ) -> None:
-    """Do the work of :func:`fit_columns` in the memory that it has allocated."""
     k = t.shape[0]
     memory = _memory(vectors, entries, k)
     free = memory.free
@@ -89,7 +82,7 @@ def _fit_columns(
     g = memory.g
     s = memory.s
     gradient = sums[1:]
-    for j in range(start, stop):
+    for j in range(C.shape[0]):
         # Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t by active sets from the warm start.
         z = Z[j]
         states = state[j]
@@ -106,7 +99,7 @@ def _fit_columns(
         entering = -1
         for _ in range(8 * k + 20):
             q, rows = _extend_factor(memory, t, z, states, q, rows)
-            solve_factored(memory.L, memory.inverse, free, q, r, s)
+            _solve_factored(memory.L, memory.inverse, free, q, r, s)
             if entering >= 0 and _turns_back(t, z, s[q - 1], entering):
                 # The sign of its g was rounding: put it back for good.
                 q -= 1
@@ -124,17 +117,20 @@ def _fit_columns(
                     continue
                 for e in range(r.shape[0]):
                     g[e] = r[e]
-                subtract_rows(memory.G, free, s, q, g)
+                _subtract_rows(memory.G, free, s, q, g)
             entering = _entering(memory, q, k, tolerance)
             if entering < 0:
                 break
             if states[entering] == GATE:
-                subtract_row(memory.G, int64(entering), -t[entering], r)
+                _subtract_row(memory.G, int64(entering), -t[entering], r)
             states[entering] = FREE
             memory.side[entering] = 0.0
             q += 1
             rows = q
-        sums[0] -= weight[j] * _value(C, j, z, g)
+        inner = 0.0
+        for i in range(k):
+            inner += z[i] * (C[j, i] + g[i])
+        sums[0] -= weight[j] * (0.5 * inner)
         _add_gradient(t, own[j], weight[j], g, states, gradient)
 
 
@@ -152,35 +148,6 @@ def _memory(vectors: Array, entries: Array, k: int) -> _Memory:
         s=vectors[k + 3],
         side=vectors[k + 4],
     )
-
-
-@inlined
-def _value(C: Array, j: int, z: Array, g: Array) -> float:
-    """Return ½‖y_j‖² − φ_j."""
-    inner = 0.0
-    for i in range(C.shape[1]):
-        inner += z[i] * (C[j, i] + g[i])
-    return 0.5 * inner
-
-
-@inlined
-def _add_gradient(
-    t: Array, own: int, weight: float, g: Array, state: Array, gradient: Array
-) -> None:
-    """Add the derivatives of a column, times its weight, and set the states of closed gates."""
-    k = t.shape[0]
-    for i in range(k):
-        # An entry with t_i = 0 sits at both bounds. It counts as at its gate if opening the gate
-        # would lower φ.
-        closed = GATE if g[i] > 0.0 else ZERO
-        state[i] = state[i] if t[i] > 0.0 else closed
-    if own >= 0:
-        state[own] = GATE
-    for i in range(k):
-        slope = 0.0
-        if state[i] == GATE:
-            slope = weight * g[i]
-        gradient[i] -= slope
 
 
 @inlined
@@ -222,13 +189,14 @@ def _list_entries(memory: _Memory, t: Array, state: Array, own: int) -> int:
     gate = memory.gate
     s = memory.s
     q = p = 0
+    # Write before the test: no branch, and an entry too many is overwritten.
     for i in range(t.shape[0]):
         free[q] = gate[p] = i
         q += state[i] == FREE
         p += (state[i] == GATE) & (t[i] > 0.0) & (i != own)
     for a in range(p):
         s[a] = t[gate[a]]
-    subtract_rows(memory.G, gate, s, int64(p), memory.r)
+    _subtract_rows(memory.G, gate, s, int64(p), memory.r)
     return q
 
 
@@ -239,7 +207,7 @@ def _extend_factor(
     """Compute the missing rows of L, put dependent atoms at a bound; return |F|, twice."""
     free = memory.free
     while rows < q:
-        if factor_row(memory.G, free, int64(rows), memory.L, memory.inverse):
+        if _factor_row(memory.G, free, int64(rows), memory.L, memory.inverse):
             rows += 1
             continue
         i = free[rows]
@@ -297,7 +265,7 @@ def _entering(memory: _Memory, q: int, k: int, tolerance: float) -> int:
         if entering < 0:
             break
         memory.free[q] = entering
-        if factor_row(memory.G, memory.free, q, memory.L, memory.inverse):
+        if _factor_row(memory.G, memory.free, q, memory.L, memory.inverse):
             break
         # Its atom depends on the free ones, whose g is zero: so is its own.
         g[entering] = 0.0
@@ -317,8 +285,152 @@ def _put_at_bound(
         z[i] = t[i]
         state[i] = GATE
         memory.side[i] = -1.0
-        subtract_row(memory.G, int64(i), t[i], memory.r)
+        _subtract_row(memory.G, int64(i), t[i], memory.r)
     else:
         z[i] = 0.0
         state[i] = ZERO
         memory.side[i] = 1.0
+
+
+@inlined
+def _add_gradient(
+    t: Array, own: int, weight: float, g: Array, state: Array, gradient: Array
+) -> None:
+    """Add the derivatives of a column, times its weight, and set the states of closed gates."""
+    k = t.shape[0]
+    for i in range(k):
+        # An entry with t_i = 0 sits at both bounds. It counts as at its gate if opening the gate
+        # would lower φ.
+        closed = GATE if g[i] > 0.0 else ZERO
+        state[i] = state[i] if t[i] > 0.0 else closed
+    if own >= 0:
+        state[own] = GATE
+    for i in range(k):
+        slope = 0.0
+        if state[i] == GATE:
+            slope = weight * g[i]
+        gradient[i] -= slope
+
+
+@helper
+def _subtract_rows(G: Array, index: Array, v: Array, count: int, r: Array) -> None:
+    """Subtract Σ_a v_a G[index_a], a < count, from r."""
+    for a in range(count):
+        row = G[index[a]]
+        x = v[a]
+        for e in range(G.shape[1]):
+            r[e] -= x * row[e]
+
+
+@helper
+def _subtract_row(G: Array, i: int, v: float, r: Array) -> None:
+    """Subtract v G[i] from r."""
+    row = G[i]
+    for e in range(r.shape[0]):
+        r[e] -= v * row[e]
+
+
+@helper
+def _factor_row(G: Array, free: Array, a: int, L: Array, inverse: Array) -> bool:
+    """Compute row a of the factors L diag(d) Lᵀ of G_FF; return False for a dependent atom."""
+    row = G[free[a]]
+    new = L[a]
+    for b in range(a):
+        v = row[free[b]]
+        old = L[b]
+        for e in range(b):
+            v -= new[e] * old[e]
+        new[b] = v
+    d = row[free[a]]
+    for b in range(a):
+        v = new[b] * inverse[b]
+        d -= v * new[b]
+        new[b] = v
+    if not d > _DEPENDENT_ATOM * row[free[a]]:
+        return False
+    inverse[a] = 1.0 / d
+    return True
+
+
+@helper
+def _solve_factored(L: Array, inverse: Array, free: Array, q: int, r: Array, s: Array) -> None:
+    """Solve L diag(d) Lᵀ s = r_F."""
+    for a in range(q):
+        v = r[free[a]]
+        row = L[a]
+        for e in range(a):
+            v -= row[e] * s[e]
+        s[a] = v
+    for a in range(q):
+        s[a] *= inverse[a]
+    for a in range(q - 1, 0, -1):
+        v = s[a]
+        row = L[a]
+        for e in range(a):
+            s[e] -= row[e] * v
+
+
+def curvature(G: Array, weight: Array, state: Array) -> Array:
+    """Return the Hessian (k, k) of the value of :func:`fit_columns`, from where the entries are."""
+    k = G.shape[0]
+    hessian = np.zeros((k, k))
+    vectors = np.empty((2 * k + 5, k + 3))
+    entries = np.empty((2, k + 1), np.uintp)
+    _add_curvature(G, weight, state, vectors, entries, hessian)
+    return hessian + np.tril(hessian, -1).T
+
+
+@jit
+def _add_curvature(
+    G: Array, weight: Array, state: Array, vectors: Array, entries: Array, hessian: Array
+) -> None:
+    """Add the lower triangle of the Hessian to ``hessian``."""
+    # G_UF G_FF⁻¹ G_FU is Yᵀ diag(1/d) Y with Y = L⁻¹ G_FU. Four rows of Y at a time, so that each
+    # sum is read and written a quarter as often.
+    k = G.shape[0]
+    L = vectors[:k]
+    Y = vectors[k : 2 * k + 3]
+    r = vectors[2 * k + 3]
+    inverse = vectors[2 * k + 4]
+    free = entries[0]
+    gate = entries[1]
+    for j in range(state.shape[0]):
+        q = p = 0
+        for i in range(k):
+            free[q] = gate[p] = i
+            q += state[j, i] == FREE
+            p += state[j, i] == GATE
+        for a in range(q):
+            _factor_row(G, free, a, L, inverse)
+        for e in range(q):
+            row = G[free[e]]
+            y = Y[e]
+            for a in range(p):
+                y[a] = row[gate[a]]
+            for d in range(e):
+                v = L[e, d]
+                other = Y[d]
+                for a in range(p):
+                    y[a] -= v * other[a]
+        for e in range(q, q + 3):  # up to three rows beyond F, in fours
+            inverse[e] = 0.0
+            for a in range(p):
+                Y[e, a] = 0.0
+        for a in range(p):
+            row = G[gate[a]]
+            for b in range(a + 1):
+                r[b] = row[gate[b]]
+            for e in range(0, q, 4):
+                y0 = Y[e]
+                y1 = Y[e + 1]
+                y2 = Y[e + 2]
+                y3 = Y[e + 3]
+                v0 = y0[a] * inverse[e]
+                v1 = y1[a] * inverse[e + 1]
+                v2 = y2[a] * inverse[e + 2]
+                v3 = y3[a] * inverse[e + 3]
+                for b in range(a + 1):
+                    r[b] -= v0 * y0[b] + v1 * y1[b] + v2 * y2[b] + v3 * y3[b]
+            target = hessian[gate[a]]
+            for b in range(a + 1):
+                target[gate[b]] += weight[j] * r[b]

@@ -1,4 +1,4 @@
-"""The decorators that compile the kernels."""
+"""The decorators that compile the kernels, and the memory that these work in."""
 
 import logging
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba.core import event
+from numpy.typing import DTypeLike, NDArray
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,8 +19,10 @@ _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     # Nothing calls a kernel through a C function pointer: that wrapper would only be compiled.
     "no_cfunc_wrapper": True,
+    # No reference counts, which would double the time of the smallest solves and of compilation.
+    # So no kernel may allocate an array: the function that calls it does.
+    "_nrt": False,
 }
-
 
 # For arguments of a helper or a kernel; the types are those that a checker sees.
 int64 = cast(Callable[[int], int], np.int64)
@@ -27,21 +30,27 @@ unsigned = cast(Callable[[int], int], np.uintp)
 boolean = cast(Callable[[bool], bool], np.bool_)
 
 
+def aligned_zeros(n_rows: int, length: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """Return rows of at least ``length`` zeros, each up to the end of a cache line."""
+    line = 64 // np.dtype(dtype).itemsize
+    width = -(-length // line) * line
+    memory = np.zeros(n_rows * width + line, dtype)
+    start = -(memory.ctypes.data // memory.itemsize) % line
+    return memory[start : start + n_rows * width].reshape((n_rows, width))
+
+
 def jit(function: F) -> F:
     """Compile ``function`` without the GIL and cache the machine code on disk."""
     # A function that Python calls must not return a tuple of arrays: numba would turn an
     # interruption that arrives at its end into a SystemError. The cache is renewed when the file of
-    # the function changes, but not when the file of a function that it calls does: after a change
-    # in factors.py, delete the cache.
-    return _compile(function, _OPTIONS)
-
-
-def jit_without_allocation(function: F) -> F:
-    """Do the same for a function that allocates no arrays, which most should be."""
-    # Such a function needs no reference counts of arrays, which would double the time of the
-    # smallest solves. It also compiles in about half the time: numba compiles np.zeros, the
-    # assignment to a slice and the like as functions of their own.
-    return _compile(function, {**_OPTIONS, "_nrt": False})
+    # the function changes, but not when that of a function it calls does: helpers belong in the
+    # file of their kernels.
+    try:
+        compiled: F = numba.njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError:
+        # numba found no writable folder for its cache: compile in every process instead.
+        compiled = numba.njit(**_OPTIONS)(function)
+    return compiled
 
 
 def helper(function: F) -> F:
@@ -50,7 +59,7 @@ def helper(function: F) -> F:
     # whether its helpers were compiled before or not, and gives the same bits. Counters and flags
     # that start with a constant are passed as int64(counter) and boolean(flag): numba would compile
     # the function once for that constant and once for all other values.
-    compiled: F = numba.njit(no_cpython_wrapper=True, _nrt=False, **_OPTIONS)(function)
+    compiled: F = numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function)
     return compiled
 
 
@@ -60,15 +69,6 @@ def inlined(function: F) -> F:
     # as in one long function: separately compiled parts would be vectorised differently. An inlined
     # function that calls another one doubles the time that numba needs for it.
     compiled: F = numba.njit(inline="always", **_OPTIONS)(function)
-    return compiled
-
-
-def _compile(function: F, options: dict[str, Any]) -> F:
-    try:
-        compiled: F = numba.njit(cache=True, **options)(function)
-    except RuntimeError:
-        # numba found no writable folder for its cache: compile in every process instead.
-        compiled = numba.njit(**options)(function)
     return compiled
 
 

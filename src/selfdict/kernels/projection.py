@@ -11,14 +11,14 @@ one of (t − own)²: ``weight`` is their sum.
 """
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import jit
+from selfdict.kernels.jit import helper, jit
 
 # Entries whose sum is taken in the dtype of the row, which is fast for float32, before it joins a
 # float64 sum: the rounding errors stay those of a short sum.
 _ENTRIES_PER_SUM = 512
 
 
-@jit
+@helper
 def _sums(z: Array, w: Array, ratio: float) -> tuple[float, float]:
     """Return Σ w_j z_j and Σ w_j² over the entries above their bound, z_j > w_j·ratio."""
     zero = z.dtype.type(0.0)
@@ -39,7 +39,7 @@ def _sums(z: Array, w: Array, ratio: float) -> tuple[float, float]:
     return num, den
 
 
-@jit
+@helper
 def _clip(z: Array, w: Array, ratio: float, out: Array) -> tuple[float, float]:
     """Write z clipped to [0, w_j·ratio] into ``out``, which may be z; return :func:`_sums`."""
     zero = z.dtype.type(0.0)
@@ -63,7 +63,7 @@ def _clip(z: Array, w: Array, ratio: float, out: Array) -> tuple[float, float]:
     return num, den
 
 
-@jit
+@helper
 def _newton(own: float, wi: float, num: float, den: float, upper: float, weight: float) -> float:
     """Return the gate at which c' would vanish if the same entries stayed above their bounds."""
     root = wi * (wi * own + num) / (weight * wi * wi + den)
@@ -71,32 +71,28 @@ def _newton(own: float, wi: float, num: float, den: float, upper: float, weight:
 
 
 @jit
-def project_row(z: Array, w: Array, i: int, upper: float) -> None:
-    """Project the row ``z``, row i of X, in place; what has the weight zero becomes zero."""
-    wi = w[i]
-    if wi == 0.0:
-        z[:] = 0.0
-        return
-    own = float(z[i])
-    z[i] = 0.0
-    t = -1.0
-    new = min(max(own, 0.0), upper)
-    while new > t:  # false for NaN, which would otherwise never end
-        t = new
-        num, den = _sums(z, w, z.dtype.type(t) / wi)
-        new = _newton(own, wi, num, den, upper, 1.0)
-    _clip(z, w, z.dtype.type(t) / wi, z)
-    z[i] = t
-
-
-@jit
 def project_rows(Z: Array, w: Array, rows: Array, upper: float, start: int, stop: int) -> None:
     """Project rows ``start`` to ``stop`` of ``Z`` in place; ``Z[a]`` is row ``rows[a]`` of X."""
     for a in range(start, stop):
-        project_row(Z[a], w, rows[a], upper)
+        z = Z[a]
+        i = rows[a]
+        wi = w[i]
+        if wi == 0.0:
+            z[:] = 0.0
+            continue
+        own = float(z[i])
+        z[i] = 0.0
+        t = -1.0
+        new = min(max(own, 0.0), upper)
+        while new > t:  # false for NaN, which would otherwise never end
+            t = new
+            num, den = _sums(z, w, z.dtype.type(t) / wi)
+            new = _newton(own, wi, num, den, upper, 1.0)
+        _clip(z, w, z.dtype.type(t) / wi, z)
+        z[i] = t
 
 
-@jit
+@helper
 def _descend(
     v: Array, y: Array, old: Array, beta: float, step: float, w: Array, ratio: float
 ) -> tuple[float, float]:

@@ -8,21 +8,17 @@ import numpy as np
 from scipy.linalg.lapack import dstev
 
 from selfdict._validation import Array
-from selfdict.kernels.jit import jit_without_allocation
-
-_FIRST_TEST = 9  # Lanczos steps before the first test of convergence
-_TEST_INTERVAL = 3  # Lanczos steps between two tests: each decomposes the tridiagonal matrix
-_MAX_LANCZOS_STEPS = 60  # beyond these a dense decomposition costs less
+from selfdict.kernels.jit import jit
 
 _TINY = float(np.finfo(np.float64).tiny)  # the smallest normal number, in place of a length of zero
 
 
-def leading_eigenpairs(G: Array) -> Array:
-    """Return two leading eigenpairs of G (m, m) ⪰ 0, (1 + m, 2): values, and vectors below them."""
+def leading_eigenpairs(G: Array) -> tuple[Array, Array]:
+    """Return the two leading eigenvalues of G (m, m) ⪰ 0, and their vectors (m, 2)."""
     # Lanczos steps with full reorthogonalisation, until both residuals ‖G u − λ u‖ are rounding
-    # errors of ‖G‖; a dense decomposition if that takes too many steps.
+    # errors of ‖G‖; beyond 60 steps a dense decomposition costs less.
     m = G.shape[0]
-    max_steps = min(m, _MAX_LANCZOS_STEPS)
+    max_steps = min(m, 60)
     V = np.empty((max_steps, m))
     # The fractional parts of multiples of the golden ratio have no symmetry, which could make the
     # start orthogonal to a leading eigenvector.
@@ -33,7 +29,7 @@ def leading_eigenpairs(G: Array) -> Array:
     betas = np.zeros(max_steps)
     trace = float(np.trace(G))
     size = 0
-    next_test = _FIRST_TEST
+    next_test = 9
     while size < max_steps:
         stop = min(next_test, max_steps)
         size = _lanczos_steps(G, V, w, diagonal, betas, size, stop, 1e-15 * trace)
@@ -48,22 +44,23 @@ def leading_eigenpairs(G: Array) -> Array:
         # The residual of a Ritz pair is β times the last entry of its eigenvector.
         error = beta * np.abs(S[-1, -2:]).max()
         if size == m or exhausted or error <= 1e-15 * theta[-1]:
-            return _as_result(theta, V[:size].T @ S[:, -2:])
-        next_test = size + _TEST_INTERVAL
+            return _in_descending_order(theta, V[:size].T @ S[:, -2:])
+        next_test = size + 3  # a test decomposes the tridiagonal matrix
     theta, S = np.linalg.eigh(G)
-    return _as_result(theta, S[:, -2:])
+    return _in_descending_order(theta, S[:, -2:])
 
 
-def _as_result(values: Array, vectors: Array) -> Array:
-    """Return the last eigenvalues, in ascending order, and their vectors in the form above."""
+def _in_descending_order(values: Array, vectors: Array) -> tuple[Array, Array]:
+    """Return the last two of ascending eigenvalues, and their vectors; zeros if there is one."""
     count = vectors.shape[1]
-    pairs = np.zeros((1 + vectors.shape[0], 2))
-    pairs[0, :count] = values[: -1 - count : -1]
-    pairs[1:, :count] = vectors[:, ::-1]
-    return pairs
+    two_values = np.zeros(2)
+    two_vectors = np.zeros((len(vectors), 2))
+    two_values[:count] = values[: -1 - count : -1]
+    two_vectors[:, :count] = vectors[:, ::-1]
+    return two_values, two_vectors
 
 
-@jit_without_allocation
+@jit
 def _lanczos_steps(
     G: Array,
     V: Array,
@@ -105,18 +102,14 @@ def _lanczos_steps(
     return stop
 
 
-def deflate(rows: Array, R: Array) -> Array:
-    """Set R to ``rows`` without their parts along u; return u, v with AᵀA = RᵀR + u vᵀ + v uᵀ."""
+@jit
+def deflate(rows: Array, R: Array, u: Array, v: Array) -> None:
+    """Set R to the rows of A without their parts along u, and v so that AᵀA = RᵀR + u vᵀ + v uᵀ.
+
+    u and v are zero on entry.
+    """
     # u is the direction of the mean: in single precision, RᵀR then has rounding errors of the
     # spread of the rows, not of their size.
-    out = np.zeros((2, rows.shape[1]))
-    _deflate(rows, R, out[0], out[1])
-    return out
-
-
-@jit_without_allocation
-def _deflate(rows: Array, R: Array, u: Array, v: Array) -> None:
-    """Do the work of :func:`deflate`; u and v are zero on entry."""
     k, m = rows.shape
     for t in range(0, k, 16):  # any direction near that of the mean will do
         for i in range(m):
@@ -144,7 +137,7 @@ def _deflate(rows: Array, R: Array, u: Array, v: Array) -> None:
         v[i] += 0.5 * square * u[i]
 
 
-@jit_without_allocation
+@jit
 def add_deflated(S: Array, u: Array, v: Array, G: Array) -> None:
     """Add S + u vᵀ + v uᵀ to G."""
     for i in range(u.size):
@@ -156,7 +149,7 @@ def add_deflated(S: Array, u: Array, v: Array, G: Array) -> None:
             g[j] += s[j] + (a * v[j] + b * u[j])
 
 
-@jit_without_allocation
+@jit
 def project(rows: Array, U: Array, out: Array) -> None:
     """Set ``out[:, t]`` (2, k) to (u₁ᵀa, u₂ᵀa) for row a = ``rows[t]`` (k, m) and U (2, m)."""
     for t in range(rows.shape[0]):
@@ -169,7 +162,7 @@ def project(rows: Array, U: Array, out: Array) -> None:
         out[1, t] = second
 
 
-@jit_without_allocation
+@jit
 def correlate(rows: Array, direction: Array, out: Array) -> None:
     """Set ``out[t]`` to the correlation of row t with a direction of mean 0, times its norm."""
     k, m = rows.shape
@@ -188,7 +181,7 @@ def correlate(rows: Array, direction: Array, out: Array) -> None:
             out[t] = -np.inf
 
 
-@jit_without_allocation
+@jit
 def swap_rows(
     rows: Array, indices: Array, left: Array, right: Array, start: int, stop: int
 ) -> None:
@@ -203,7 +196,7 @@ def swap_rows(
             x[i], y[i] = y[i], x[i]
 
 
-@jit_without_allocation
+@jit
 def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
     """Return the two columns of Z (2, k) that SPA selects; among ties the larger norm wins."""
     x = Z[0]
@@ -234,7 +227,7 @@ def extreme_pair(Z: Array, tie: float) -> tuple[int, int]:
     return first, second
 
 
-@jit_without_allocation
+@jit
 def shares(left: Array, mix: Array, Z: Array, x: Array) -> None:
     """Set x to h₁/(h₁ + h₂) for each column of H = argmin ‖A − W H‖ over H ≥ 0.
 

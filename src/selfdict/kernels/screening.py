@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.kernels.factors import aligned_zeros
-from selfdict.kernels.jit import inlined, jit, jit_without_allocation
+from selfdict.kernels.jit import aligned_zeros, inlined, jit
 
 # Columns of a packed block: twelve rows of a block and two of sums fill the first-level cache.
 _PACKED_COLUMNS = 256
 
 
-@jit_without_allocation
+@jit
 def add_positive_sums(V: Array, out: Array) -> None:
     """Add Σ_j max(0, V_ij) to ``out[i]``."""
     zero = V.dtype.type(0)
@@ -50,7 +49,7 @@ def add_positive_products(left: Array, packed: Array, out: Array) -> None:
     _add_positive_products(left, packed, u, v, out)
 
 
-@jit_without_allocation
+@jit
 def _add_positive_products(left: Array, packed: Array, u: Array, v: Array, out: Array) -> None:
     """Do the work of :func:`add_positive_products` in memory for the products of two rows."""
     # Two rows at a time, so that each number loaded serves two products, and four products between

@@ -131,14 +131,14 @@ def _in_double(columns: LeafColumns, start: int, stop: int) -> Array:
 
 def _deflated_product(rows: Array, single_precision: bool) -> tuple[Array, Array, Array]:
     """Return S, u, v such that the product of the rows with themselves is S + u vᵀ + v uᵀ."""
+    u = np.zeros(rows.shape[1])
+    v = np.zeros(rows.shape[1])
     if single_precision:
         # Without the part along the mean, the rounding errors are those of the spread of the rows.
         R = np.empty_like(rows)
-        u, v = deflate(rows, R)
+        deflate(rows, R, u, v)
     else:
         R = np.asarray(rows, dtype=np.float64)
-        u = np.zeros(rows.shape[1])
-        v = np.zeros(rows.shape[1])
     return R.T @ R, u, v
 
 
@@ -203,15 +203,14 @@ class Leaf:
     @classmethod
     def of(cls, columns: LeafColumns, G: Array, summed_trace: float = 0.0) -> Self:
         """Return the leaf of columns A with the Gram matrix G, which is A Aᵀ or the smaller AᵀA."""
-        pairs = leading_eigenpairs(G)
-        U = pairs[1:]
+        eigenvalues, U = leading_eigenpairs(G)
         if len(G) < columns.n_features:
-            U = combined(columns, U, pairs[0])
+            U = combined(columns, U, eigenvalues)
         # A leaf of few columns takes less memory than its Gram matrix, which is soon recomputed.
         gram = None
         if columns.indices.size > columns.n_features:
             gram = G
-        return cls(columns, pairs[0], U, gram, summed_trace or float(np.trace(G)))
+        return cls(columns, eigenvalues, U, gram, summed_trace or float(np.trace(G)))
 
     @cached_property
     def bound(self) -> float:

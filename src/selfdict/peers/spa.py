@@ -6,13 +6,7 @@ from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_matrix, as_rank
-from selfdict.kernels.columns import (
-    dense_columns,
-    possibly_larger,
-    squared_norms,
-    subtract_squares,
-    surely_largest,
-)
+from selfdict.kernels.columns import dense_columns, squared_norms, subtract_squares
 
 # Squared residual norms that agree to this relative difference are ties.
 RESIDUAL_TIE = 1e-6
@@ -113,8 +107,9 @@ def _largest(M: Array, U: Array, residuals: Array, slack: Array) -> int:
     """Return the column with the largest residual, or −1; correct what is computed explicitly."""
     while True:
         # Low enough that every column which may tie with the largest is a candidate.
-        threshold = (1 - 2 * RESIDUAL_TIE) * surely_largest(residuals, slack)
-        candidates = possibly_larger(residuals, slack, threshold)
+        threshold = (1 - 2 * RESIDUAL_TIE) * max(0.0, float((residuals - slack).max()))
+        most = residuals + slack
+        candidates = np.flatnonzero((most >= threshold) & (most > 0.0))
         if not candidates.size:
             return -1
         exact, norms = _exact(M, U, candidates)

@@ -161,7 +161,5 @@ def box_minimiser(H: Array, gradient: Array, t: Array) -> Array:
         np.array([-1]),
         x[None],
         state[None],
-        0,
-        1,
     )
     return np.asarray(np.clip(x * unit, 0.0, 1.0))
