@@ -15,7 +15,7 @@ import xarray as xr
 
 from selfdict.scene import build_library, build_scene, identify, read_library, unmix
 from selfdict.scene.identification import MAX_ANGLE, MAX_RATIO, angles_between, slopes_of
-from selfdict.scene.resampling import resample_library
+from selfdict.scene.library import resample_library
 
 NOISES = (60.0, 40.0, 30.0)  # signal-to-noise ratios in dB
 

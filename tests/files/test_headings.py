@@ -86,5 +86,5 @@ def test_bands_taken_one_for_one_are_said():
     scene = build_scene(np.ones((2, 3, 4)), wavelength=[500.0, 600.0])
     library = build_library([[0.2, 0.4]], ["quartz"])
     (note,) = resample_library(library, scene).notes
-    assert note == "the library has no wavelengths: its 2 bands are taken one for one"
+    assert note == "the library has no wavelengths: its 2 bands are matched one to one"
     assert resample_library(library, scene.drop_vars("wavelength")).notes == ()

@@ -57,15 +57,6 @@ def test_neither_brightness_nor_an_offset_matters(library, endmembers):
         assert max(match.angle for match in matches) < 0.1
 
 
-def test_values_in_other_units_are_noted(library, endmembers):
-    assert not any("units" in note for note in identify(endmembers, library).notes)
-    found = identify(endmembers, library * 10_000)
-    assert sum("units" in note for note in found.notes) == 1
-    assert [match.material for match in found.matches] == [
-        match.material for match in identify(endmembers, library).matches
-    ]
-
-
 def test_the_curve_is_drawn_at_the_brightness_of_the_endmember(library, endmembers):
     for k, match in enumerate(identify(3 * endmembers, library).matches):
         np.testing.assert_allclose(match.curve, 3 * endmembers.values[k], rtol=1e-3)

@@ -1,9 +1,7 @@
-"""Which material of a spectral library an endmember is, or that it is none of them.
+"""Which material of a spectral library an endmember is, if any.
 
-Spectra are compared by their slopes over the wavelength, which neither brightness nor an offset
-changes. The measure is the angle between two vectors of slopes. On the USGS library it finds the
-mineral of another sample more often than the angle between spectra or between spectra without
-their continuum, and noise disturbs it less: docs/libraries.md has the figures.
+Spectra are compared by the angle between their slopes over the wavelength, which neither brightness
+nor an offset changes. docs/libraries.md compares it with other measures.
 """
 
 from dataclasses import dataclass
@@ -13,16 +11,9 @@ import xarray as xr
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.scene.library import material_names
+from selfdict.scene.library import ResampledLibrary, resample_library
 from selfdict.scene.metadata import notes_of
-from selfdict.scene.resampling import ResampledLibrary, resample_library
 
-# Standard deviation, in nm, of the Gaussian weights of a slope. Features of minerals are 20 to 200
-# nm wide; less smoothing lets noise in, more blurs them.
-_SLOPE_WIDTH = 30.0
-_N_NEAREST = 3  # materials that are listed
-_MIN_BANDS = 10  # with fewer, too many spectra have the same slopes
-_MAX_BANDS = 3000  # slopes take time and memory that grow with the square of this number
 # A match needs a small angle, and a next material that is much farther. On the USGS library this
 # accepts one in ten minerals that are not in it, most of them for one of the same mineral group.
 MAX_ANGLE = 20.0
@@ -175,24 +166,7 @@ def identify(endmembers: xr.DataArray, library: xr.DataArray) -> Identification:
         row_of_nearest = int(np.argmin(row))
         curve[bands] = _scaled(resampled.library.values[row_of_nearest], spectrum)
         matches.append(Match(_decision(candidates), candidates, curve))
-    notes = (
-        *notes_of(library),
-        *resampled.notes,
-        *_unit_notes(spectra, resampled.library.values),
-    )
-    return Identification(tuple(matches), bands, notes)
-
-
-def _unit_notes(endmembers: Array, library: Array) -> list[str]:
-    """Return a note if values differ by so much that they are in different units."""
-    ours = np.median(np.abs(endmembers))
-    theirs = np.median(np.abs(library))
-    if theirs == 0 or ours == 0 or 1 / 50 < theirs / ours < 50:
-        return []
-    span = f"values of the library are about {theirs / ours:,.0f} times those of the endmembers"
-    if ours > theirs:
-        span = f"values of the endmembers are about {ours / theirs:,.0f} times those of the library"
-    return [f"{span}: they are in other units; names are not affected, since shapes are compared"]
+    return Identification(tuple(matches), bands, (*notes_of(library), *resampled.notes))
 
 
 def check_names(scene: xr.DataArray, library: xr.DataArray) -> None:
@@ -210,13 +184,15 @@ def _check_wavelengths(scene: xr.DataArray, library: xr.DataArray) -> None:
 
 
 def _check_number(n_bands: int) -> None:
-    if n_bands < _MIN_BANDS:
+    # Too many spectra have the same slopes at fewer bands.
+    if n_bands < 10:
         raise InputError(
-            f"identification needs {_MIN_BANDS} bands or more, "
+            "identification needs 10 bands or more, "
             f"the library and the scene have {n_bands} in common"
         )
-    if n_bands > _MAX_BANDS:
-        raise InputError(f"identification takes at most {_MAX_BANDS} bands, got {n_bands}")
+    # Time and memory of slopes grow with the square of this number.
+    if n_bands > 3000:
+        raise InputError(f"identification takes at most 3000 bands, got {n_bands}")
 
 
 def slopes_of(spectra: Array, wavelength: Array) -> Array:
@@ -228,45 +204,41 @@ def slopes_of(spectra: Array, wavelength: Array) -> Array:
     order = np.argsort(wavelength, kind="stable")
     steps = np.diff(wavelength[order])
     # To the nearer neighbour: a lonely band needs a wider window to have a slope.
-    to_left = np.concatenate([[np.inf], steps])
-    to_right = np.concatenate([steps, [np.inf]])
     spacing = np.empty(len(wavelength))
-    spacing[order] = np.minimum(to_left, to_right)
-    width = np.maximum(_SLOPE_WIDTH, spacing)
+    spacing[order] = np.minimum(np.append(np.inf, steps), np.append(steps, np.inf))
+    # Features of minerals are 20 to 200 nm wide; less smoothing lets noise in, more blurs them.
+    width = np.maximum(30.0, spacing)
     distance = wavelength[None, :] - wavelength[:, None]
     weights = np.exp(-0.5 * (distance / width[:, None]) ** 2)
     weights /= weights.sum(axis=1, keepdims=True)
     centred = weights * (distance - (weights * distance).sum(axis=1, keepdims=True))
     # Zero only if all bands have one wavelength.
     variance = np.maximum((centred * distance).sum(axis=1), np.finfo(float).tiny)
-    slopes: Array = _relative(spectra) @ (centred / variance[:, None]).T
-    return slopes
+    return np.asarray(_relative(spectra) @ (centred / variance[:, None]).T)
 
 
 def angles_between(first: Array, second: Array) -> Array:
     """Return the angles between the rows of two matrices, in degrees."""
     cosines = _unit_rows(first) @ _unit_rows(second).T
-    angles: Array = np.degrees(np.arccos(np.clip(cosines, -1, 1)))
-    return angles
+    return np.asarray(np.degrees(np.arccos(np.clip(cosines, -1, 1))))
 
 
 def _unit_rows(rows: Array) -> Array:
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     # A spectrum without slopes is at 90° to all.
-    units: Array = rows / np.where(norms > 0, norms, 1.0)
-    return units
+    return np.asarray(rows / np.where(norms > 0, norms, 1.0))
 
 
 def _nearest(angles: Array, resampled: ResampledLibrary) -> tuple[Candidate, ...]:
-    """Return the nearest spectrum of each of the nearest materials."""
-    materials = material_names(resampled.library)
+    """Return the nearest spectrum of each of the three nearest materials."""
+    materials = resampled.library["material"].values
     names = resampled.library["name"].values
     # Positions in the library as it was given.
     positions = np.flatnonzero(resampled.spectra)
     candidates: list[Candidate] = []
     seen = set()
     for k in np.argsort(angles, kind="stable").tolist():
-        if len(candidates) == _N_NEAREST:
+        if len(candidates) == 3:
             break
         # Libraries write one material in upper and in lower case.
         material = str(materials[k]).casefold()
@@ -296,8 +268,7 @@ def _scaled(curve: Array, spectrum: Array) -> Array:
     if energy == 0:
         return curve
     factor = float(relative_curve @ relative_spectrum) / energy * float(np.abs(spectrum).max())
-    scaled: Array = relative_curve * factor
-    return scaled
+    return np.asarray(relative_curve * factor)
 
 
 def _relative(rows: Array) -> Array:
@@ -306,5 +277,4 @@ def _relative(rows: Array) -> Array:
     Sums of squares then stay in the range of floats, whatever the unit of the data.
     """
     largest = np.abs(rows).max(axis=1, keepdims=True)
-    relative: Array = rows / np.where(largest > 0, largest, 1.0)
-    return relative
+    return np.asarray(rows / np.where(largest > 0, largest, 1.0))

@@ -22,9 +22,9 @@ from selfdict.reductions.prediction import (
 from selfdict.scene.blocks import blocks, float_dtype, stored_matrix, used_bands, with_mask
 from selfdict.scene.identification import check_names
 from selfdict.scene.inspection import Preflight, examine
+from selfdict.scene.library import resample_library
 from selfdict.scene.metadata import notes_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions, parse_method
-from selfdict.scene.resampling import resample_library
 
 # a lazy scene that takes at most this part of the memory is read once, and kept
 _HELD_SHARE = 1 / 8
