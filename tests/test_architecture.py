@@ -40,10 +40,7 @@ ORDER = [
 ]
 BESIDE = {"datasets": "estimators"}
 # A result is drawn by the report, which its methods import when they are called.
-ON_FIRST_USE = {
-    ("selfdict.scene.result", "selfdict.report.notebook"),
-    ("selfdict.scene.result", "selfdict.report.plots"),
-}
+ON_FIRST_USE = {("selfdict.scene.result", "selfdict.report.notebook")}
 MODULES = [
     info.name
     for info in pkgutil.walk_packages([str(SOURCE)], "selfdict.")

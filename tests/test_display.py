@@ -52,8 +52,13 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u202e]")
 
 def test_numbers():
     assert percent(0.012345) == "1.23 %"
-    assert percent(1.0) == "100 %"
-    assert percent(np.inf) == percent(None) == number(np.nan) == "not known"
+    assert [percent(share) for share in (0.0, 1e-9, 0.00012)] == [
+        "0 %",
+        "less than 0.001 %",
+        "0.012 %",
+    ]
+    assert [percent(share) for share in (0.05, 1.0, 12.345)] == ["5 %", "100 %", "1,234 %"]
+    assert {percent(np.inf), percent(None), number(np.nan), at_most(np.inf)} == {"not known"}
     assert number(0.1234567) == "0.123457"
     assert share_of(2499, 2500) == "99.9 %"
     assert share_of(2500, 2500) == "100 %"

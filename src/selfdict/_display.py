@@ -22,7 +22,12 @@ def percent(share: float | None) -> str:
     """Return a share as a percentage of three digits."""
     if share is None or not math.isfinite(share):
         return "not known"
-    return f"{100 * share:.3g} %"
+    value = 100 * share
+    if 0 < value < 0.001:
+        return "less than 0.001 %"
+    if value >= 100:
+        return f"{value:,.0f} %"
+    return f"{value:.3g} %"
 
 
 def number(value: float) -> str:
@@ -59,6 +64,8 @@ def table(title: str, facts: Mapping[str, str]) -> str:
 
 def at_most(part: float) -> str:
     """Write an upper bound in percent, rounded up."""
+    if not math.isfinite(part):
+        return "not known"
     value = max(100 * part, 0.001)
     step = 10.0 ** (math.floor(math.log10(value)) - 1)
     # A value that is a round number but for the last digit is not rounded.

@@ -17,15 +17,10 @@ from report_sample import (
 from selfdict._colours import class_colours, line_styles
 from selfdict.datasets import make_scene
 from selfdict.report import render_report, write_report
-from selfdict.report.charts import label_positions, nice_axis
-from selfdict.report.facts import (
-    band_axis,
-    band_labels,
-    method_name,
-    spectrum_kind,
-)
+from selfdict.report.charts import band_axis, band_labels, label_positions, nice_axis
 from selfdict.report.pictures import Maps
 from selfdict.report.tables import own_row
+from selfdict.report.words import method_name, spectrum_kind
 from selfdict.scene import SceneError, unmix
 
 HOSTILE = (

@@ -8,7 +8,7 @@ from report_sample import make_comparison, make_pixel_result, make_result, make_
 
 from selfdict.datasets import make_scene
 from selfdict.report import write_report
-from selfdict.report.facts import band_labels
+from selfdict.report.charts import band_labels
 from selfdict.scene import unmix
 from selfdict.scene.fit import Fit, Patch
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 from report_sample import (
     make_comparison,
     make_pixel_result,
@@ -22,7 +21,6 @@ from report_sample import (
 
 from selfdict.report import render_report
 from selfdict.report.evidence import statements
-from selfdict.report.words import percent
 from selfdict.scene import Identification, Match, SceneCheck
 from selfdict.scene.identification import Candidate
 
@@ -177,18 +175,3 @@ def test_only_shares_are_written_in_percent():
     text = text_of(render_report(coefficients, make_scene_of(coefficients)))
     assert "mean 2.3, typically ± 0.03" in text
     assert "230 %" not in text
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [
-        (0.0, "0 %"),
-        (1e-9, "less than 0.001 %"),
-        (0.00012, "0.012 %"),
-        (0.05, "5 %"),
-        (0.123, "12.3 %"),
-        (np.inf, "unknown"),
-    ],
-)
-def test_percent(share, text):
-    assert percent(share) == text

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from selfdict._display import at_most, percent
 from selfdict.cli.console import in_words, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
         return
     if quiet:
         return
-    from selfdict.report.words import both_errors, percent, seconds, within
+    from selfdict.report.words import both_errors, seconds
 
     pixels = record["pure_pixels"]
     library = record["library"] is not None
@@ -29,7 +30,7 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
         f"relative error {both_errors(record['relative_error'], pixel_error)}"
     )
     if record["gap"] is not None:
-        sentence += f", certified gap {within(record['gap'])}"
+        sentence += f", certified gap {at_most(record['gap'])}"
     # First of all: what follows is worth little if the model does not fit.
     if record["fit"] is not None and not record["fit"]["is_sound"]:
         print_line(record["fit"]["headline"])
@@ -41,7 +42,7 @@ def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> 
     if record["proof"] is not None:
         print_line(f"{record['proof']['sentence']} This is about {record['proof']['about']}.")
     if record["check"] is not None:
-        gap = within(record["check"]["gap"])
+        gap = at_most(record["check"]["gap"])
         print_line(f"for all pixels the best possible value is at most {gap} below the one reached")
     if record["unexplained"]:
         n_pixels = sum(patch["pixels"] for patch in record["unexplained"])

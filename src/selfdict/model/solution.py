@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict._display import line, number, percent, table
+from selfdict._display import line, number, table
 from selfdict._errors import InputError
 from selfdict._validation import Array
 from selfdict.model.problem import Problem
@@ -173,7 +173,7 @@ class Solution:
         """What there is to say about the solution in a few words."""
         gap = "not certified"
         if np.isfinite(self.gap):
-            gap = percent(self.gap)
+            gap = f"{100 * self.gap:.3g} %"
         facts = {
             "open rows": f"{self.support.size:,} of {self.diagonal.size:,}",
             "columns": f"{self.coef.shape[1]:,}",

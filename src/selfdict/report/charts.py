@@ -1,4 +1,4 @@
-"""Geometry of the report's charts.
+"""The report's charts: bands on an axis, round ticks, and lines as SVG paths.
 
 All positions are in percent of the plot area, so that the same chart fits a phone, a desktop and a
 printed page. Lines are in an SVG that stretches with its box (and whose strokes do not), labels are
@@ -9,9 +9,49 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 
 from selfdict._validation import Array
-from selfdict.report.facts import band_gaps
+from selfdict.scene.metadata import band_numbers
+
+
+def wavelengths(data: xr.DataArray) -> Array | None:
+    """Return the wavelengths of the bands in nm, NaN where one is not known; None without any."""
+    if "wavelength" not in data.coords:
+        return None
+    return np.asarray(data["wavelength"].values, dtype=np.float64)
+
+
+def band_axis(endmembers: xr.DataArray) -> tuple[Array, str]:
+    """Return the positions of the bands on the axis of the spectra, and the label of that axis."""
+    known = wavelengths(endmembers)
+    # A band without a wavelength would have no position on an axis of wavelengths.
+    if known is None or not np.isfinite(known).all():
+        return band_numbers(endmembers).astype(np.float64), "Band"
+    return known, "Wavelength (nm)"
+
+
+def band_labels(data: xr.DataArray) -> list[str]:
+    """Return a label for each band: its name or number, and its wavelength if known."""
+    labels = [f"Band {number}" for number in band_numbers(data)]
+    if "band_name" in data.coords:
+        for k, value in enumerate(data["band_name"].values):
+            # Files may name some bands only.
+            labels[k] = str(value) or labels[k]
+    known = wavelengths(data)
+    if known is not None:
+        for k, nanometres in enumerate(known):
+            if np.isfinite(nanometres):
+                labels[k] += f" · {nanometres:.5g} nm"
+    return labels
+
+
+def band_gaps(x: Array) -> Array:
+    """Return the bands before which a spectrum is broken: a step five times the median or more."""
+    if len(x) < 2:
+        return np.empty(0, dtype=int)
+    steps = np.abs(np.diff(x))
+    return np.flatnonzero(steps > 5 * np.median(steps)) + 1
 
 
 @dataclass(frozen=True)
@@ -42,7 +82,6 @@ def nice_axis(low: float, high: float, n_ticks: int = 6, *, widen: bool = False)
 
     Examples
     --------
-    >>> from selfdict.report.charts import nice_axis
     >>> [tick.label for tick in nice_axis(0.0, 0.93, 5, widen=True).ticks]
     ['0', '0.2', '0.4', '0.6', '0.8', '1']
     """
@@ -71,15 +110,13 @@ def nice_axis(low: float, high: float, n_ticks: int = 6, *, widen: bool = False)
 
 
 def svg_path(x: Array, y: Array) -> str:
-    """Return the line through the points (percent from the lower left) as an SVG path.
+    """Return the line through points (percent from the lower left) as an SVG path.
 
     The line is broken at values that are not finite and at gaps in ``x``, so that it does not
     bridge dropped bands.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from selfdict.report.charts import svg_path
     >>> svg_path(np.array([0.0, 50.0, 100.0]), np.array([0.0, np.nan, 100.0]))
     'M0 100M100 0'
     """
@@ -91,8 +128,6 @@ def svg_band(x: Array, low: Array, high: Array) -> str:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from selfdict.report.charts import svg_band
     >>> svg_band(np.array([0.0, 100.0]), np.array([10.0, 20.0]), np.array([30.0, 40.0]))
     'M0 70L100 60L100 80L0 90Z'
     """
@@ -117,14 +152,8 @@ def _runs(x: Array, y: Array) -> list[slice]:
 
 
 def _line(x: Array, y: Array) -> str:
-    """Return a line as an SVG path, whose y axis points down."""
-    path = []
-    for k in range(len(x)):
-        command = "L"
-        if k == 0:
-            command = "M"
-        path.append(f"{command}{x[k]:.5g} {100 - y[k]:.5g}")
-    return "".join(path)
+    # The y axis of an SVG points down.
+    return "M" + "L".join(f"{x[k]:.5g} {100 - y[k]:.5g}" for k in range(len(x)))
 
 
 def label_positions(points: Array, width: int, height: int, distance: float) -> Array:

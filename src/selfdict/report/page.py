@@ -8,71 +8,65 @@ import re
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from selfdict import __version__
 from selfdict._colours import line_styles
 from selfdict._display import plain
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.report import facts, words
-from selfdict.report.charts import Axis, nice_axis
+from selfdict.report import words
+from selfdict.report.charts import Axis, band_axis, band_labels, nice_axis
 from selfdict.report.evidence import proof_notes, statements
-from selfdict.report.maps import map_pictures, n_bytes_of, residual_rows
-from selfdict.report.pictures import Maps
-from selfdict.report.probe import packed_pixels
+from selfdict.report.pictures import Maps, map_pictures
+from selfdict.report.probe import packed_pixels, rounded
 from selfdict.report.tables import comparison_rows, match_rows, material_rows, patch_rows
+from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import written
 
-# For annotations only: the page itself needs no xarray.
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from selfdict.scene import UnmixResult
-
-_PAGE_BYTES = 3_700_000  # most characters of the page beside its text
+# Most characters of all images, and of these with what is known of single pixels.
+_PICTURE_BYTES = 2_600_000
+_PAGE_BYTES = 3_700_000
 
 
 def write_report(
-    result: "UnmixResult",
-    scene: "xr.DataArray",
+    result: UnmixResult,
+    scene: xr.DataArray,
     path: str | os.PathLike[str],
     *,
-    title: str = "Scene",
-    parameters: Mapping[str, Any] | None = None,
-    command: str = "",
-    translate: Callable[[str], str] = str,
     overwrite: bool = False,
+    **options: Any,
 ) -> Path:
     """Write the report to ``path``, and return the path.
 
     Parameters
     ----------
-    result, scene, title, parameters, command, translate
+    result, scene
         As in :func:`render_report`.
     path : str or path-like
         The file.
     overwrite : bool
         Replace an existing file.
+    **options
+        As in :func:`render_report`.
 
     Returns
     -------
     pathlib.Path
     """
     path = Path(path)
-    page = render_report(
-        result, scene, title=title, parameters=parameters, command=command, translate=translate
-    )
+    page = render_report(result, scene, **options)
     with written(path, overwrite=overwrite) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
 
 
 def render_report(
-    result: "UnmixResult",
-    scene: "xr.DataArray",
+    result: UnmixResult,
+    scene: xr.DataArray,
     *,
     title: str = "Scene",
     parameters: Mapping[str, Any] | None = None,
@@ -130,7 +124,6 @@ def render_report(
     page: str = environment.from_string(_package_text("report.html.j2")).render(
         _variables(result, scene, translate),
         title=title,
-        comparison=comparison_rows(result),
         parameters=parameters,
         command=command,
         css=jinja2.utils.markupsafe.Markup(_package_text("report.css")),
@@ -157,15 +150,15 @@ def _printable(value: Any) -> Any:
 
 
 def _variables(
-    result: "UnmixResult", scene: "xr.DataArray", translate: Callable[[str], str]
+    result: UnmixResult, scene: xr.DataArray, translate: Callable[[str], str]
 ) -> dict[str, Any]:
     """Return the variables of the template that follow from the result and its scene."""
     maps = Maps(result)
-    pictures = map_pictures(result, scene, maps)
+    pictures, n_bytes = map_pictures(result, scene, maps, _PICTURE_BYTES)
     height, width = maps.image(maps.valid).shape
     # The radius of a mark in pixels of the image, which the page scales to its width.
     radius = max(width, height) / 75
-    positions, axis_label = facts.band_axis(result.endmembers)
+    positions, axis_label = band_axis(result.endmembers)
     x_axis = nice_axis(float(positions.min()), float(positions.max()), 8)
     y_axis = _spectrum_axis(result)
     errors = None
@@ -173,14 +166,14 @@ def _variables(
         errors = maps.uncertainty[:, maps.valid]
     bands = f"{axis_label}: {x_axis.low:.5g} to {x_axis.high:.5g}"
     data = _script_data(result, x_axis.position(positions), y_axis)
-    data["pixels"] = _pixel_data(result, scene, maps, _PAGE_BYTES - n_bytes_of(pictures))
+    data["pixels"] = _pixel_data(result, scene, maps, _PAGE_BYTES - n_bytes)
     return {
         "result": result,
         "r": len(result.pixels),
-        "kind": facts.spectrum_kind(result),
-        "abundance_kind": facts.abundance_kind(result),
-        "word": facts.abundance_word(result),
-        "method": facts.method_name(result),
+        "kind": words.spectrum_kind(result),
+        "abundance_kind": result.parameters["abundances"],
+        "word": words.abundance_word(result),
+        "method": words.method_name(result),
         "lead": words.lead(result),
         "figures": words.key_figures(result, errors, bands),
         "statements": statements(result),
@@ -196,38 +189,15 @@ def _variables(
         "y_axis": y_axis,
         "n_bands": len(positions),
         "matches": match_rows(result, x_axis),
-        "residual_rows": residual_rows(maps),
         "patches": patch_rows(result, maps, radius),
         "patches_note": words.patches_sentence(result),
+        "comparison": comparison_rows(result),
         "data": data,
         **pictures,
     }
 
 
-def _pixel_data(
-    result: "UnmixResult", scene: "xr.DataArray", maps: Maps, most_bytes: int
-) -> dict[str, Any]:
-    """Return what the page says about a pixel, of as many pixels as fit into ``most_bytes``."""
-    height, width = maps.image(maps.valid).shape
-    # Shares, errors, eight directions and three more numbers, each a byte that takes about 0.9
-    # characters when it is compressed.
-    n_characters = 0.9 * (2 * len(result.pixels) + 11) * height * width
-    every = max(1, round(math.sqrt(n_characters / most_bytes)))
-    while True:
-        packed = packed_pixels(result, scene, maps, every)
-        if len(packed["bytes"]) <= most_bytes:
-            return packed | {
-                "scale": maps.image_scale,
-                "height": height,
-                "width": width,
-                "pure": result.pixels.tolist(),
-                "inPercent": facts.are_shares(result),
-                "word": facts.abundance_word(result),
-            }
-        every += 1
-
-
-def _spectrum_axis(result: "UnmixResult") -> Axis:
+def _spectrum_axis(result: UnmixResult) -> Axis:
     """Return the axis of the spectra, with room for their spread."""
     low = result.endmembers.values
     high = low
@@ -242,27 +212,41 @@ def _spectrum_axis(result: "UnmixResult") -> Axis:
     return nice_axis(lowest, highest, 5, widen=True)
 
 
-def _script_data(result: "UnmixResult", x: Array, y_axis: Axis) -> dict[str, Any]:
+def _script_data(result: UnmixResult, x: Array, y_axis: Axis) -> dict[str, Any]:
     """Return what the script needs to show values under the mouse."""
     spread = None
     if result.spread is not None:
-        spread = _json_numbers(result.spread.values)
+        spread = rounded(result.spread.values, 6)
     return {
         "x": np.round(x, 3).tolist(),
         "low": y_axis.low,
         "high": y_axis.high,
         # JSON is written whole by a filter, so that ``finalize`` does not see the single labels.
-        "bands": [_printable(label) for label in facts.band_labels(result.endmembers)],
-        "names": [_printable(name) for name in facts.material_names(result)],
+        "bands": [_printable(label) for label in band_labels(result.endmembers)],
+        "names": [_printable(name) for name in words.material_names(result)],
         "colours": [style.colour for style in line_styles(len(result.pixels))],
-        "spectra": _json_numbers(result.endmembers.values),
+        "spectra": rounded(result.endmembers.values, 6),
         "spread": spread,
     }
 
 
-def _json_numbers(rows: Array) -> list[list[float | None]]:
-    """Return numbers with six digits; None for NaN and infinity, which JSON does not have."""
-    texts: list[list[float | None]] = []
-    for row in rows:
-        texts.append([float(f"{v:.6g}") if math.isfinite(v) else None for v in row])
-    return texts
+def _pixel_data(
+    result: UnmixResult, scene: xr.DataArray, maps: Maps, most_bytes: int
+) -> dict[str, Any]:
+    """Return what the page says about a pixel, of as many pixels as fit into ``most_bytes``."""
+    height, width = maps.image(maps.valid).shape
+    # Shares, errors, eight directions and three more numbers, each a byte that takes about 0.9
+    # characters when it is compressed.
+    n_characters = 0.9 * (2 * len(result.pixels) + 11) * height * width
+    every = max(1, round(math.sqrt(n_characters / most_bytes)))
+    packed = packed_pixels(result, scene, maps, every)
+    while len(packed["bytes"]) > most_bytes:
+        every += 1
+        packed = packed_pixels(result, scene, maps, every)
+    return packed | {
+        "scale": maps.image_scale,
+        "height": height,
+        "width": width,
+        "pure": result.pixels.tolist(),
+        "inPercent": words.are_shares(result),
+    }

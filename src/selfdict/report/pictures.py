@@ -1,46 +1,47 @@
-"""Maps and the false-colour image: thinned, scaled, and as PNG images that a page can contain."""
+"""The images of the scene and of its maps: thinned, coloured, and as PNGs that a page contains."""
 
 import base64
 import io
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
-from selfdict._colours import NO_DATA_RGB, RAMPS, rgb_of
+from selfdict._colours import (
+    ABUNDANCE_MAP,
+    BRIGHTNESS_MAP,
+    NO_DATA_RGB,
+    RAMPS,
+    RESIDUAL_MAP,
+    UNCERTAINTY_MAP,
+    class_colours,
+    rgb_of,
+)
+from selfdict._display import percent
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.report.facts import band_labels, wavelengths
-
-# For annotations only: arrays need no xarray.
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from selfdict.scene import UnmixResult
+from selfdict.report import words
+from selfdict.report.charts import band_labels, nice_axis, wavelengths
+from selfdict.scene.exports import dominant_materials
+from selfdict.scene.result import UnmixResult
 
 # Of a scene with more pixels evenly spaced rows and columns are read only, so that little memory
 # is needed however large the scene is.
 MOST_PIXELS = 4_000_000
-# Longest side of a PNG image in pixels.
-LONGEST_SIDE = 512
 
 
 class Maps:
     """The maps of a result as arrays: every n-th row and column, each map read on first use."""
 
-    def __init__(
-        self,
-        result: "UnmixResult",
-        most_pixels: int = MOST_PIXELS,
-        longest_side: int = LONGEST_SIDE,
-    ) -> None:
+    def __init__(self, result: UnmixResult, most_pixels: int = MOST_PIXELS) -> None:
         self._result = result
         n_rows, n_columns = result.residual.shape
         self.every = math.ceil(math.sqrt(max(1.0, n_rows * n_columns / most_pixels)))
         longest = -(-max(n_rows, n_columns) // self.every)
-        # An image shows every n-th row and column of the maps.
-        self._step = -(-longest // longest_side)
+        # An image shows every n-th row and column of the maps, at most 512 along a side.
+        self._step = -(-longest // 512)
 
     def coarser(self) -> None:
         """Let images show fewer rows and columns."""
@@ -55,7 +56,7 @@ class Maps:
         """Return what an image shows of maps (…, y, x)."""
         return values[..., :: self._step, :: self._step]
 
-    def thinned(self, data: "xr.DataArray") -> Array:
+    def thinned(self, data: xr.DataArray) -> Array:
         """Return every n-th row and column of (…, y, x)."""
         every = slice(None, None, self.every)
         return np.asarray(data.isel(y=every, x=every).values)
@@ -96,7 +97,7 @@ class Maps:
             return None
         return np.asarray(np.fmax.reduce(self.uncertainty, axis=0))
 
-    def false_colour(self, scene: "xr.DataArray") -> tuple[Array, list[str]]:
+    def false_colour(self, scene: xr.DataArray) -> tuple[Array, list[str]]:
         """Return three bands as an image (3, y, x) in 0…1, and their labels.
 
         Nothing else is read of the scene. No band holds one value or is marked as bad.
@@ -112,10 +113,10 @@ class Maps:
         parts = [self.thinned(scene.isel(band=slice(k, k + 1))) for k in bands]
         image = np.concatenate(parts).astype(np.float32)
         labels = band_labels(scene)
-        return stretch(image, self.valid), [labels[k] for k in bands]
+        return _stretched(image, self.valid), [labels[k] for k in bands]
 
 
-def false_colour_bands(wavelengths: Array | None, n_bands: int) -> tuple[int, int, int]:
+def false_colour_bands(wavelengths: Array | None, n_bands: int) -> list[int]:
     """Return the bands to show as red, green and blue.
 
     They are near infrared, red and green if the scene has them, as in a colour-infrared photograph.
@@ -123,30 +124,19 @@ def false_colour_bands(wavelengths: Array | None, n_bands: int) -> tuple[int, in
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from selfdict.report.pictures import false_colour_bands
     >>> false_colour_bands(np.linspace(400.0, 2500.0, 211), 211)
-    (46, 25, 15)
+    [46, 25, 15]
     """
     if wavelengths is not None:
         # A file may leave out the wavelengths of some bands.
         known = wavelengths[np.isfinite(wavelengths)]
         # 550 and 860 nm need not be covered exactly: 10 nm less on either side will do.
         if known.size > 0 and known.min() <= 560 and known.max() >= 850:
-            return (
-                _nearest_band(wavelengths, 860.0),
-                _nearest_band(wavelengths, 650.0),
-                _nearest_band(wavelengths, 550.0),
-            )
-    last = n_bands - 1
-    return int(0.8 * last), int(0.5 * last), int(0.2 * last)
+            return [int(np.nanargmin(np.abs(wavelengths - nm))) for nm in (860, 650, 550)]
+    return [int(part * (n_bands - 1)) for part in (0.8, 0.5, 0.2)]
 
 
-def _nearest_band(wavelengths: Array, nanometres: float) -> int:
-    return int(np.nanargmin(np.abs(wavelengths - nanometres)))
-
-
-def stretch(bands: Array, valid: Array) -> Array:
+def _stretched(bands: Array, valid: Array) -> Array:
     """Stretch each band of (3, y, x) from its 2nd to its 98th percentile over ``valid`` to 0…1."""
     stretched = np.zeros(bands.shape, dtype=np.float32)
     # There are no percentiles of nothing.
@@ -172,7 +162,126 @@ def colour_limit(maps: Array, known: Array, at_least: float = 0.0) -> float:
     return limit
 
 
-def rgb_png(image: Array, valid: Array) -> str:
+def map_pictures(
+    result: UnmixResult, scene: xr.DataArray, maps: Maps, most_bytes: int
+) -> tuple[dict[str, Any], int]:
+    """Return the images of the scene and of all maps, as large as fit, and their size in bytes."""
+    image, image_labels = maps.false_colour(scene)
+    while True:
+        layers = {
+            "abundances": _abundances(result, maps),
+            "uncertainty": _uncertainty(result, maps),
+            "brightness": _brightness(maps),
+            "residual": _residual(result, maps),
+        }
+        scene_png = _rgb_png(maps.image(image), maps.image(maps.valid))
+        dominant = _dominant(result, maps)
+        pngs = [scene_png, dominant["png"]]
+        for layer in layers.values():
+            if layer is not None:
+                pngs += layer["pngs"]
+        n_bytes = sum(len(png) for png in pngs)
+        if n_bytes <= most_bytes:
+            pictures = {"scene_png": scene_png, "image_labels": image_labels, "dominant": dominant}
+            return pictures | layers, n_bytes
+        maps.coarser()
+
+
+def _dominant(result: UnmixResult, maps: Maps) -> dict[str, Any]:
+    """Return the map of the material that each pixel holds most of, and its legend."""
+    classes = np.where(maps.valid, dominant_materials(maps.abundances), 0)
+    names = words.material_names(result)
+    counts = np.bincount(classes.ravel(), minlength=len(names) + 1)[1:]
+    parts = counts / max(1, maps.valid.sum())
+    palette = np.array([NO_DATA_RGB, *class_colours(len(names))])
+    return {
+        "png": _indexed_png(maps.image(classes).astype(np.uint8), palette),
+        "legend": [(name, percent(float(part))) for name, part in zip(names, parts)],
+    }
+
+
+def _abundances(result: UnmixResult, maps: Maps) -> dict[str, Any]:
+    """Return the abundance maps; their scale reaches a pure pixel, even if there is none."""
+    if not words.are_shares(result):
+        name = "Coefficient; 1 is the spectrum itself"
+        return _coloured(maps, maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=1.0)
+    name = "Share of the material, in %"
+    if result.parameters["abundances"] == "shares":
+        name = "Fraction of the area, in %"
+    return _coloured(maps, 100 * maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=100.0)
+
+
+def _uncertainty(result: UnmixResult, maps: Maps) -> dict[str, Any] | None:
+    """Return the map of the largest standard error of each pixel; None if none is known."""
+    if maps.largest_error is None:
+        return None
+    known = maps.valid & np.isfinite(maps.largest_error)
+    if not known.any():
+        return None
+    unit = 1.0
+    name = "Largest standard error of a coefficient"
+    if words.are_shares(result):
+        unit = 100.0
+        name = "Largest standard error of a share, in percentage points"
+    shown = _coloured(maps, unit * maps.largest_error[None], known, UNCERTAINTY_MAP, name)
+    return shown | {"text": words.uncertainty_sentence(result)}
+
+
+def _brightness(maps: Maps) -> dict[str, Any] | None:
+    """Return the map of the brightness of each pixel; None if there is none."""
+    if maps.brightness is None:
+        return None
+    name = "Brightness; 1 is typical"
+    shown = _coloured(maps, maps.brightness[None], maps.valid, BRIGHTNESS_MAP, name, at_least=1.0)
+    return shown | {"text": words.brightness_sentence(maps.brightness[maps.valid])}
+
+
+def _residual(result: UnmixResult, maps: Maps) -> dict[str, Any]:
+    """Return the map of the residual, and the figures beside it."""
+    name = "Residual, in % of the norm of the pixel"
+    shown = _coloured(maps, 100 * maps.residual[None], maps.valid, RESIDUAL_MAP, name)
+    inside = maps.residual[maps.valid]
+    rows = [
+        ("Median pixel", percent(float(np.median(inside)))),
+        ("95th percentile", percent(float(np.percentile(inside, 95)))),
+        ("Worst pixel", percent(float(inside.max()))),
+    ]
+    return shown | {"text": words.residual_sentence(result), "rows": rows}
+
+
+def _coloured(
+    maps: Maps, values: Array, known: Array, colours: str, name: str, at_least: float = 0.0
+) -> dict[str, Any]:
+    """Return the images of values (k, y, x) on one colour scale, and that scale."""
+    axis = nice_axis(0.0, colour_limit(values, known, at_least), 4)
+    shown = maps.image(known)
+    stops = RAMPS[colours].split()
+    return {
+        "name": name,
+        "axis": axis,
+        "gradient": f"linear-gradient(to right, {', '.join(f'#{stop}' for stop in stops)})",
+        # Abundances that sum to one may exceed 1 by rounding.
+        "over": bool(values[:, known].max() > axis.high * (1 + 1e-6)),
+        "pngs": [_map_png(layer, shown, axis.high, stops) for layer in maps.image(values)],
+    }
+
+
+def _map_png(values: Array, known: Array, top: float, stops: list[str]) -> str:
+    """Return the map (y, x) as a PNG ``data:`` address, grey where nothing is known.
+
+    The colours cover 0…``top``. The PNG has one byte per pixel (255 colours and the grey), a third
+    of the size of full colour.
+    """
+    level = np.clip(np.nan_to_num(values) / top, 0, 1)
+    # Entry 255 of the palette is the grey.
+    indices = np.where(known, 254 * level + 0.5, 255).astype(np.uint8)
+    places = np.linspace(0, len(stops) - 1, 255)
+    channels = np.array([rgb_of(stop) for stop in stops]).T
+    ramp = [np.interp(places, np.arange(len(stops)), channel) for channel in channels]
+    return _indexed_png(indices, np.vstack([np.stack(ramp, axis=1), NO_DATA_RGB]))
+
+
+def _rgb_png(image: Array, valid: Array) -> str:
     """Return the image (3, y, x) in 0…1 as a PNG ``data:`` address, grey where nothing is valid."""
     # The conversion to integers cuts the fraction off.
     pixels = np.moveaxis((255 * image + 0.5).astype(np.uint8), 0, -1)
@@ -180,41 +289,10 @@ def rgb_png(image: Array, valid: Array) -> str:
     return _data_address(optional("PIL.Image").fromarray(pixels))
 
 
-def map_png(values: Array, known: Array, top: float, colours: str) -> str:
-    """Return the map (y, x) as a PNG ``data:`` address, grey where nothing is known.
-
-    The colour map covers 0…``top``. The PNG has one byte per pixel (255 colours and the grey), a
-    third of the size of full colour.
-    """
-    level = np.clip(np.nan_to_num(values) / top, 0, 1)
-    # Entry 255 of the palette is the grey.
-    indices = np.where(known, 254 * level + 0.5, 255).astype(np.uint8)
-    return _indexed_png(indices, np.vstack([_ramp(colours, 255), NO_DATA_RGB]))
-
-
-def class_png(classes: Array, colours: list[tuple[int, int, int]]) -> str:
-    """Return a map of classes (y, x) as a PNG ``data:`` address: 0 is grey, k is colour k − 1."""
-    return _indexed_png(classes.astype(np.uint8), np.array([NO_DATA_RGB, *colours]))
-
-
 def _indexed_png(indices: Array, palette: Array) -> str:
     picture = optional("PIL.Image").fromarray(indices)
     picture.putpalette(palette.astype(np.uint8).tobytes())
     return _data_address(picture)
-
-
-def css_gradient(colours: str) -> str:
-    """Return a colour map as a CSS gradient from left to right."""
-    stops = ", ".join(f"#{stop}" for stop in RAMPS[colours].split())
-    return f"linear-gradient(to right, {stops})"
-
-
-def _ramp(colours: str, count: int) -> Array:
-    """Return ``count`` colours of a colour map, (count, 3), in 0…255."""
-    stops = np.array([rgb_of(stop) for stop in RAMPS[colours].split()])
-    places = np.linspace(0, len(stops) - 1, count)
-    channels = [np.interp(places, np.arange(len(stops)), channel) for channel in stops.T]
-    return np.stack(channels, axis=1)
 
 
 def _data_address(picture: Any) -> str:

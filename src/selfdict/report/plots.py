@@ -5,9 +5,10 @@ returns it. Nothing is saved.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from selfdict._colours import (
     ABUNDANCE_MAP,
@@ -21,52 +22,15 @@ from selfdict._colours import (
 from selfdict._errors import InputError
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.report.facts import (
-    abundance_word,
-    band_axis,
-    band_gaps,
-    material_names,
-)
+from selfdict.report.charts import band_axis, band_gaps
 from selfdict.report.pictures import Maps, colour_limit
+from selfdict.report.words import abundance_word, material_names
 from selfdict.scene.exports import dominant_materials
-
-# For annotations only.
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from selfdict.scene import Match, UnmixResult
-
-_MOST_MAPS_PER_ROW = 5
-_PANEL = 2.6  # inches
+from selfdict.scene.identification import Match
+from selfdict.scene.result import UnmixResult
 
 
-def plot_result(result: "UnmixResult", fig: Any = None) -> Any:
-    """Draw the spectra, a map per endmember, and the map of residuals."""
-    n_maps = len(result.pixels) + 1
-    n_rows = -(-n_maps // _MOST_MAPS_PER_ROW)
-    n_columns = -(-n_maps // n_rows)  # rows that are about equally full
-    if fig is None:
-        # Not for all: matplotlib is optional.
-        from selfdict.report.notebook_figure import NotebookFigure
-
-        fig = optional("matplotlib.pyplot").figure(FigureClass=NotebookFigure)
-    fig.set_size_inches(max(n_columns, 3) * _PANEL, (n_rows + 1) * _PANEL)
-    fig.set_layout_engine("constrained")
-    grid = fig.add_gridspec(n_rows + 1, n_columns)
-    plot_spectra(result, fig.add_subplot(grid[0, :]))
-    axes = [fig.add_subplot(grid[1 + k // n_columns, k % n_columns]) for k in range(n_maps)]
-    maps = Maps(result)
-    images = _draw_abundances(axes[:-1], result, maps)
-    for k, style in enumerate(line_styles(len(images))):
-        row, column = result.pixels[k] / maps.every
-        axes[k].plot(column, row, "o", mfc="none", mec=style.colour)
-        fig.colorbar(images[k], ax=axes[k], shrink=0.8)
-    plot_map(result, "residual", axes[-1])
-    axes[-1].set_title("residual", fontsize="small")
-    return fig
-
-
-def plot_scene(result: "UnmixResult", scene: "xr.DataArray", ax: Any = None) -> Any:
+def plot_scene(result: UnmixResult, scene: xr.DataArray, ax: Any = None) -> Any:
     """Draw the false-colour image with the pure pixels marked and numbered.
 
     Parameters
@@ -99,7 +63,7 @@ def plot_scene(result: "UnmixResult", scene: "xr.DataArray", ax: Any = None) -> 
     return _without_ticks(ax)
 
 
-def plot_spectra(result: "UnmixResult", ax: Any = None) -> Any:
+def plot_spectra(result: UnmixResult, ax: Any = None) -> Any:
     """Draw the spectra of the materials and their spread, broken where bands are missing.
 
     Parameters
@@ -133,7 +97,7 @@ def plot_spectra(result: "UnmixResult", ax: Any = None) -> Any:
     return ax
 
 
-def plot_abundances(result: "UnmixResult", fig: Any = None, columns: int = 3) -> Any:
+def plot_abundances(result: UnmixResult, fig: Any = None, columns: int = 3) -> Any:
     """Draw the abundance maps on one colour scale.
 
     Parameters
@@ -153,12 +117,12 @@ def plot_abundances(result: "UnmixResult", fig: Any = None, columns: int = 3) ->
     # The height of a map follows from its shape; 0.3 inches are for the title.
     aspect = maps.valid.shape[0] / maps.valid.shape[1]
     fig, axes = _grid(fig, len(result.pixels), columns, 2.2, 2.2 * aspect + 0.3)
-    images = _draw_abundances(axes, result, maps)
+    images = draw_abundances(axes, result, maps)
     fig.colorbar(images[0], ax=axes, label=abundance_word(result), shrink=0.8)
     return fig
 
 
-def _draw_abundances(axes: Sequence[Any], result: "UnmixResult", maps: Maps) -> list[Any]:
+def draw_abundances(axes: Sequence[Any], result: UnmixResult, maps: Maps) -> list[Any]:
     """Draw a map into each of the axes, and return the images."""
     # One scale for all maps, so that they can be compared; at least to 1, a pure pixel.
     top = colour_limit(maps.abundances, maps.valid, at_least=1.0)
@@ -169,7 +133,7 @@ def _draw_abundances(axes: Sequence[Any], result: "UnmixResult", maps: Maps) -> 
     return images
 
 
-def plot_dominant(result: "UnmixResult", ax: Any = None) -> Any:
+def plot_dominant(result: UnmixResult, ax: Any = None) -> Any:
     """Draw the material that every pixel holds most of, with a legend.
 
     Parameters
@@ -195,7 +159,7 @@ def plot_dominant(result: "UnmixResult", ax: Any = None) -> Any:
     return _without_ticks(ax)
 
 
-def plot_map(result: "UnmixResult", name: str = "residual", ax: Any = None) -> Any:
+def plot_map(result: UnmixResult, name: str = "residual", ax: Any = None) -> Any:
     """Draw a map that has one number per pixel.
 
     Parameters
@@ -232,7 +196,7 @@ def plot_map(result: "UnmixResult", name: str = "residual", ax: Any = None) -> A
 
 
 def plot_matches(
-    endmembers: "xr.DataArray", matches: "Sequence[Match]", fig: Any = None, columns: int = 3
+    endmembers: xr.DataArray, matches: Sequence[Match], fig: Any = None, columns: int = 3
 ) -> Any:
     """Draw each endmember beside the nearest spectrum of the library.
 
@@ -297,12 +261,10 @@ def _broken(values: Array, positions: Array) -> Array:
 
 
 def _map(ax: Any, values: Array, known: Array, top: float, colours: str) -> Any:
-    shades = (
-        optional("matplotlib").colormaps[colours].with_extremes(bad=np.array(NO_DATA_RGB) / 255)
-    )
-    image = ax.imshow(
-        np.ma.array(values, mask=~known), cmap=shades, vmin=0, vmax=top, interpolation="nearest"
-    )
+    grey = np.array(NO_DATA_RGB) / 255
+    shades = optional("matplotlib").colormaps[colours].with_extremes(bad=grey)
+    masked = np.ma.array(values, mask=~known)
+    image = ax.imshow(masked, cmap=shades, vmin=0, vmax=top, interpolation="nearest")
     _without_ticks(ax)
     return image
 

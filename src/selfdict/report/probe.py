@@ -6,48 +6,44 @@ in the eight leading directions of all residuals. Every number takes one byte.
 
 import base64
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from selfdict._validation import Array
-from selfdict.report.facts import abundance_kind
 from selfdict.report.pictures import Maps
+from selfdict.scene.blocks import block_matrix
+from selfdict.scene.metadata import band_numbers
+from selfdict.scene.result import UnmixResult
 
-# For annotations only.
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from selfdict.scene import UnmixResult
-
-_N_DIRECTIONS = 8
-_N_SAMPLE = 4000  # residuals that the directions are found from
+# Residuals that the directions are found from, and pixels that are fitted at a time: the fits of
+# all pixels are as large as the scene.
+_N_PIXELS = 4000
 
 
 def packed_pixels(
-    result: "UnmixResult", scene: "xr.DataArray", maps: Maps, every: int
+    result: UnmixResult, scene: xr.DataArray, maps: Maps, every: int
 ) -> dict[str, Any]:
     """Return every n-th row and column of the images as JSON takes it.
 
     Spectra of pixels are known if the scene is held in memory.
     """
-    step = slice(None, None, every)
-
-    def shown(values: Array | None) -> Array | None:
-        if values is None:
-            return None
-        picture = maps.image(values)[..., step, step]
-        # (k, y, x), also of a map with one layer
-        return picture.reshape(-1, *picture.shape[-2:])
-
-    abundances = maps.image(maps.abundances)[:, step, step]
-    spectra = _reference_spectra(result)
-    layers = {
-        "shares": abundances,
-        "errors": shown(maps.uncertainty),
-        "residual": shown(maps.residual),
-        "brightness": shown(maps.brightness),
+    kept = slice(None, None, every)
+    maps_of_pixels = {
+        "shares": maps.abundances,
+        "errors": maps.uncertainty,
+        "residual": maps.residual,
+        "brightness": maps.brightness,
     }
+    layers = {}
+    for name, values in maps_of_pixels.items():
+        if values is not None:
+            picture = maps.image(values)[..., kept, kept]
+            # (k, y, x), also of a map with one layer
+            layers[name] = picture.reshape(-1, *picture.shape[-2:])
+    abundances = layers["shares"]
+    spectra = _reference_spectra(result)
     directions = np.zeros((0, spectra.shape[1]))
     # Another pass over a file would take longer than the report.
     if scene.chunks is None:
@@ -58,27 +54,26 @@ def packed_pixels(
     described = []
     stored = []
     for name, layer in layers.items():
-        if layer is not None:
-            codes, tops = _as_bytes(layer)
-            described.append((name, tops))
-            stored.append(codes.tobytes())
+        codes, tops = _as_bytes(layer)
+        described.append((name, tops))
+        stored.append(codes.tobytes())
     n_rows, n_columns = abundances.shape[1:]
     return {
         "every": every,
         "rows": n_rows,
         "columns": n_columns,
         "layers": described,
-        "spectra": _rounded(spectra),
-        "directions": _rounded(directions),
+        "spectra": rounded(spectra, 5),
+        "directions": rounded(directions, 5),
         "bytes": base64.b64encode(zlib.compress(b"".join(stored))).decode("ascii"),
     }
 
 
-def _reference_spectra(result: "UnmixResult") -> Array:
+def _reference_spectra(result: UnmixResult) -> Array:
     """Return the spectra that the abundances refer to, (r, n_bands)."""
     # Spectra of a library may have bands without a value.
     spectra = np.nan_to_num(np.asarray(result.endmembers.values, dtype=np.float32))
-    kind = abundance_kind(result)
+    kind = result.parameters["abundances"]
     if kind == "shares" and result.illumination is not None:
         return np.asarray(result.illumination.spectra.T, dtype=np.float32)
     if kind == "unit":
@@ -88,27 +83,23 @@ def _reference_spectra(result: "UnmixResult") -> Array:
 
 
 def _spectra_of_pixels(
-    result: "UnmixResult", scene: "xr.DataArray", abundances: Array, spectra: Array, every: int
+    result: UnmixResult, scene: xr.DataArray, abundances: Array, spectra: Array, every: int
 ) -> tuple[Array, Array, Array]:
     """Return the scale of each fit, the residuals in their leading directions, and these."""
-    from selfdict.scene.blocks import block_matrix
-    from selfdict.scene.metadata import band_numbers
-
     bands = np.isin(band_numbers(scene), result.endmembers["band_number"].values)
     shown = scene.isel(y=slice(None, None, every), x=slice(None, None, every))
     n_rows, n_columns = abundances.shape[1:]
     M, _ = block_matrix(shown.isel(y=slice(n_rows), x=slice(n_columns)), bands)
     H = abundances.reshape(len(abundances), -1)
     known = np.flatnonzero(np.isfinite(H).all(axis=0))
-    sample = known[:: max(1, known.size // _N_SAMPLE)]
+    sample = known[:: max(1, known.size // _N_PIXELS)]
     _, residuals = _fit(M[:, sample], H[:, sample], spectra)
     _, vectors = np.linalg.eigh(residuals @ residuals.T)
-    directions = vectors[:, ::-1][:, :_N_DIRECTIONS].T
+    directions = vectors[:, ::-1][:, :8].T
     scale = np.full(n_rows * n_columns, np.nan)
     in_directions = np.full((len(directions), n_rows * n_columns), np.nan)
-    # In parts, since the fits of all pixels are as large as the scene.
-    for first in range(0, known.size, _N_SAMPLE):
-        part = known[first : first + _N_SAMPLE]
+    for first in range(0, known.size, _N_PIXELS):
+        part = known[first : first + _N_PIXELS]
         scale[part], residuals = _fit(M[:, part], H[:, part], spectra)
         in_directions[:, part] = directions @ residuals
     return (
@@ -143,5 +134,9 @@ def _as_bytes(layer: Array) -> tuple[Array, list[float]]:
     return codes, tops
 
 
-def _rounded(rows: Array) -> list[list[float]]:
-    return [[float(f"{value:.5g}") for value in row] for row in rows]
+def rounded(rows: Array, digits: int) -> list[list[float | None]]:
+    """Return numbers with some digits; None for NaN and infinity, which JSON does not have."""
+    numbers: list[list[float | None]] = []
+    for row in rows:
+        numbers.append([float(f"{v:.{digits}g}") if np.isfinite(v) else None for v in row])
+    return numbers

@@ -1,52 +1,45 @@
 """The rows of the tables: what is shown of each material, and of each method compared."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from selfdict._colours import class_colours, line_styles
-from selfdict._display import at_least
+from selfdict._colours import line_styles
+from selfdict._display import at_least, percent
 from selfdict._validation import Array
 from selfdict.report import words
-from selfdict.report.charts import Axis, label_positions, nice_axis, svg_band, svg_path
-from selfdict.report.facts import band_axis, material_names, method_name
-from selfdict.report.pictures import Maps, class_png
-from selfdict.scene.exports import dominant_materials
-
-_MOST_PATCHES = 8  # that are shown
-
-# For annotations only.
-if TYPE_CHECKING:
-    from selfdict.scene import UnmixResult
-    from selfdict.scene.result import Comparison
+from selfdict.report.charts import Axis, band_axis, label_positions, nice_axis, svg_band, svg_path
+from selfdict.report.pictures import Maps
+from selfdict.scene.result import Comparison, UnmixResult
 
 
 def material_rows(
-    result: "UnmixResult", maps: Maps, x_axis: Axis, y_axis: Axis, radius: float
+    result: UnmixResult, maps: Maps, x_axis: Axis, y_axis: Axis, radius: float
 ) -> list[dict[str, Any]]:
     """Return what the page shows of each material; ``radius`` is that of the marks on the image."""
-    names = material_names(result)
-    points, labels = _marks(result.pixels, maps, radius)
-    rows = []
+    names = words.material_names(result)
+    rows = _marks(result.pixels, maps, radius)
+    x = x_axis.position(band_axis(result.endmembers)[0])
     for k, style in enumerate(line_styles(len(names))):
-        row: dict[str, Any] = {
+        row = rows[k]
+        spectrum = result.endmembers.values[k]
+        row |= {
             "k": k,
             "name": names[k],
             "colour": style.colour,
             # In line widths, and lines on the page are two pixels wide.
             "dash": " ".join(f"{2 * length:g}" for length in style.dash),
-            "x": points[k, 0],
-            "y": points[k, 1],
-            "label_x": labels[k, 0],
-            "label_y": labels[k, 1],
-            "row": int(result.pixels[k, 0]),
-            "column": int(result.pixels[k, 1]),
             "mean": words.amount(result, float(maps.abundances[k][maps.valid].mean())),
             "error": "",
             "needed": "not proven",
             "reason": words.spectrum_reason(result, k),
-            **_curves(result, k, x_axis, y_axis),
+            "path": svg_path(x, y_axis.position(spectrum)),
+            "band": "",
         }
+        if result.spread is not None:
+            spread = result.spread.values[k]
+            low = y_axis.position(spectrum - spread)
+            row["band"] = svg_band(x, low, y_axis.position(spectrum + spread))
         if result.coordinates is not None:
             row["map_x"] = f"{result.coordinates[k, 0]:.10g}"
             row["map_y"] = f"{result.coordinates[k, 1]:.10g}"
@@ -58,62 +51,38 @@ def material_rows(
             row["weight"] = f"{float(result.group_weights[k]):.2f}"
         if result.proof is not None and result.proof.is_needed[k]:
             row["needed"] = at_least(result.proof.needed[k])
-        rows.append(row)
     return rows
 
 
-def _marks(pixels: Array, maps: Maps, radius: float) -> tuple[Array, Array]:
-    """Return the centres of the marked pixels in the thinned image, and the places of labels."""
+def _marks(pixels: Array, maps: Maps, radius: float) -> list[dict[str, Any]]:
+    """Return where the page marks pixels: the centres in the thinned image, and their labels."""
     height, width = maps.image(maps.valid).shape
     # x comes first in an image.
     points = (pixels[:, ::-1] + 0.5) / maps.image_scale
     # 2.4 radii from the centre, so that a number does not touch the circle of its mark.
     labels = label_positions(points, width, height, 2.4 * radius)
+    marks = []
     # Digits beyond these cannot be seen and would only enlarge the page.
-    return points.round(2), labels.round(2)
+    for (row, column), point, label in zip(pixels.tolist(), points.round(2), labels.round(2)):
+        mark = {"row": row, "column": column, "x": point[0], "y": point[1]}
+        marks.append(mark | {"label_x": label[0], "label_y": label[1]})
+    return marks
 
 
-def _curves(result: "UnmixResult", k: int, x_axis: Axis, y_axis: Axis) -> dict[str, str]:
-    """Return the line of a spectrum, and the band of its spread; empty if there is none."""
-    x = x_axis.position(band_axis(result.endmembers)[0])
-    spectrum = result.endmembers.values[k]
-    band = ""
-    if result.spread is not None:
-        spread = result.spread.values[k]
-        low = y_axis.position(spectrum - spread)
-        high = y_axis.position(spectrum + spread)
-        band = svg_band(x, low, high)
-    return {"path": svg_path(x, y_axis.position(spectrum)), "band": band}
-
-
-def patch_rows(result: "UnmixResult", maps: Maps, radius: float) -> list[dict[str, Any]]:
+def patch_rows(result: UnmixResult, maps: Maps, radius: float) -> list[dict[str, Any]]:
     """Return what the page shows of the patches that are not explained, the first few of them."""
-    patches = result.unexplained[:_MOST_PATCHES]
+    patches = result.unexplained[:8]
     if not patches:
         return []
-    points, labels = _marks(np.array([patch.pixels[0] for patch in patches]), maps, radius)
-    rows = []
-    for patch, point, label in zip(patches, points, labels):
-        error = ""
+    rows = _marks(np.array([patch.pixels[0] for patch in patches]), maps, radius)
+    for row, patch in zip(rows, patches):
+        row |= {"size": f"{len(patch.pixels):,}", "share": percent(patch.share), "error": ""}
         if patch.error is not None:
-            error = words.percent(patch.error)
-        rows.append(
-            {
-                "x": point[0],
-                "y": point[1],
-                "label_x": label[0],
-                "label_y": label[1],
-                "row": int(patch.pixels[0, 0]),
-                "column": int(patch.pixels[0, 1]),
-                "size": f"{len(patch.pixels):,}",
-                "share": words.percent(patch.share),
-                "error": error,
-            }
-        )
+            row["error"] = percent(patch.error)
     return rows
 
 
-def match_rows(result: "UnmixResult", x_axis: Axis) -> list[dict[str, Any]]:
+def match_rows(result: UnmixResult, x_axis: Axis) -> list[dict[str, Any]]:
     """Return a chart per endmember: its spectrum, that of the nearest material, and the nearest.
 
     The list is empty if the endmembers were not looked up.
@@ -142,20 +111,7 @@ def match_rows(result: "UnmixResult", x_axis: Axis) -> list[dict[str, Any]]:
     return rows
 
 
-def dominant(result: "UnmixResult", maps: Maps) -> dict[str, Any]:
-    """Return the map of the material that each pixel holds most of, and its legend."""
-    classes = np.where(maps.valid, dominant_materials(maps.abundances), 0)
-    names = material_names(result)
-    colours = class_colours(len(names))
-    n_shown = max(1, int(maps.valid.sum()))
-    legend = []
-    for k, name in enumerate(names):
-        part = float(np.count_nonzero(classes == k + 1)) / n_shown
-        legend.append((name, words.percent(part)))
-    return {"png": class_png(maps.image(classes), colours), "legend": legend}
-
-
-def comparison_rows(result: "UnmixResult") -> list[dict[str, Any]]:
+def comparison_rows(result: UnmixResult) -> list[dict[str, Any]]:
     """Return the rows of the comparison, this run first; none without other methods."""
     others = result.comparison
     if not others:
@@ -171,7 +127,7 @@ def comparison_rows(result: "UnmixResult") -> list[dict[str, Any]]:
         rows.append(
             {
                 "method": line.method,
-                "error": words.percent(line.error),
+                "error": percent(line.error),
                 "width": round(100 * line.error / largest_error, 1),
                 "seconds": f"{line.seconds:.2f}",
                 "shared": f"{n_shared} of {len(line.pixels)}",
@@ -181,15 +137,13 @@ def comparison_rows(result: "UnmixResult") -> list[dict[str, Any]]:
     return rows
 
 
-def own_row(result: "UnmixResult") -> "Comparison":
+def own_row(result: UnmixResult) -> Comparison:
     """Return what a comparison shows of the result itself.
 
     The error is that of its pure pixels with nonnegative coefficients, whatever the endmembers and
     abundances are: other errors cannot be compared.
     """
-    from selfdict.scene.result import Comparison
-
     error = result.relative_error
     if result.pixel_error is not None:
         error = result.pixel_error
-    return Comparison(method_name(result), error, result.seconds["select"], result.pixels)
+    return Comparison(words.method_name(result), error, result.seconds["select"], result.pixels)

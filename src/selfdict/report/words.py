@@ -1,96 +1,62 @@
-"""Numbers as text, and the sentences of the report."""
-
-import math
-from typing import TYPE_CHECKING
+"""The names and sentences of the report."""
 
 import numpy as np
 
-from selfdict._display import at_most
+from selfdict._display import percent
 from selfdict._validation import Array
-from selfdict.report.facts import (
-    abundance_kind,
-    abundance_word,
-    are_shares,
-    method_name,
-    n_valid,
-    spectrum_kind,
-)
-
-# For annotations only.
-if TYPE_CHECKING:
-    from selfdict.scene import UnmixResult
-
-_SPECTRUM = {"pixels": "pure pixel", "average": "average spectrum", "library": "spectrum"}
-_SPECTRA = {"pixels": "pure pixels", "average": "average spectra", "library": "spectra"}
+from selfdict.scene import options
+from selfdict.scene.result import UnmixResult
 
 
-def percent(share: float) -> str:
-    """Write a share in percent with two or three significant digits.
+def spectrum_kind(result: UnmixResult) -> str:
+    """Return what the spectra are: "library", "average" or "pixels"."""
+    if result.atoms is not None:
+        return "library"
+    # An average over one pixel, for lack of time, is that pixel.
+    if result.shows_single_pixels:
+        return "pixels"
+    return str(result.parameters["endmembers"])
 
-    Examples
-    --------
-    >>> from selfdict.report.words import percent
-    >>> percent(0.0314), percent(0.00001), percent(0.0)
-    ('3.14 %', '0.001 %', '0 %')
+
+def are_shares(result: UnmixResult) -> bool:
+    """Whether the abundances are parts of a whole, which are written in percent."""
+    return bool(result.parameters["abundances"] != "nnls")
+
+
+def abundance_word(result: UnmixResult) -> str:
+    """Return what an abundance is called: only parts of a whole are shares."""
+    if are_shares(result):
+        return "share"
+    return "coefficient"
+
+
+def material_names(result: UnmixResult) -> list[str]:
+    """Return the names of the materials; each contains the number that marks it on the image."""
+    if result.atoms is None:
+        return result.labels
+    return [f"{k}. {name}" for k, name in enumerate(result.labels, start=1)]
+
+
+def method_name(result: UnmixResult) -> str:
+    """Return a name like the paper's: FGNSR-500 selected from 500 candidates.
+
+    The number counts the candidates there were. A scene with few different pixels has fewer than
+    were asked for.
     """
-    if not math.isfinite(share):
-        return "unknown"
-    value = 100 * share
-    if value == 0:
-        return "0 %"
-    # Rounded to 0.000 it would look as if there were nothing.
-    if abs(value) < 0.001:
-        return "less than 0.001 %"
-    digits = 3
-    if abs(value) >= 10:
-        digits = 1
-    elif abs(value) >= 1:
-        digits = 2
-    text = f"{value:.{digits}f}"
-    return f"{text.rstrip('0').rstrip('.')} %"
+    n_candidates = None
+    if result.solution is not None and result.parameters.get("candidates") is not None:
+        n_candidates = len(result.solution.diagonal)
+    return options.method_name(result.parameters["method"], n_candidates)
 
 
 def both_errors(error: float, pixel_error: float | None) -> str:
-    """Write the relative error; with that of single pixels, if they are not the spectra.
-
-    Examples
-    --------
-    >>> from selfdict.report.words import both_errors
-    >>> both_errors(0.0462, 0.047)
-    '4.62 % with group averages, 4.7 % with single pixels'
-    """
+    """Write the relative error; with that of single pixels, if they are not the spectra."""
     if pixel_error is None:
         return percent(error)
     text = f"{percent(error)} with group averages, {percent(pixel_error)} with single pixels"
     if pixel_error < error:
         text += " (pixels are chosen for a small error, averages for a typical spectrum)"
     return text
-
-
-def within(part: float) -> str:
-    """Write an upper bound in percent, rounded up; ``unknown`` if there is none.
-
-    Examples
-    --------
-    >>> from selfdict.report.words import within
-    >>> within(0.01234), within(float("inf"))
-    ('1.3 %', 'unknown')
-    """
-    if not math.isfinite(part):
-        return "unknown"
-    return at_most(part)
-
-
-def points(share: float) -> str:
-    """Write a standard error of a share in percentage points, with two digits.
-
-    Examples
-    --------
-    >>> from selfdict.report.words import points
-    >>> points(0.0695), points(0.00012)
-    ('± 7 points', '± 0.012 points')
-    """
-    return f"± {100 * share:.2g} points"
 
 
 def seconds(value: float) -> str:
@@ -109,54 +75,54 @@ def listed(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def amount(result: "UnmixResult", value: float) -> str:
+def amount(result: UnmixResult, value: float) -> str:
     """Write an abundance: shares of a whole in percent, coefficients as numbers."""
     if are_shares(result):
         return percent(value)
     return f"{value:.3g}"
 
 
-def typical_error(result: "UnmixResult", errors: Array) -> str:
+def typical_error(result: UnmixResult, errors: Array) -> str:
     """Write the median of standard errors of abundances; empty if none of them is known."""
     known = errors[np.isfinite(errors)]
     if known.size == 0:
         return ""
     median = float(np.median(known))
     if are_shares(result):
-        return points(median)
+        return f"± {100 * median:.2g} points"
     return f"± {median:.2g}"
 
 
-def lead(result: "UnmixResult") -> str:
+def lead(result: UnmixResult) -> str:
     """Return the first sentence of the report."""
     if result.fit is not None and not result.fit.is_sound:
         return result.fit.headline
-    kind = spectrum_kind(result)
-    r = len(result.pixels)
-    subject = f"Mixtures of {r} {_SPECTRA[kind]} reproduce"
-    if abundance_kind(result) in ("shares", "unit"):
-        subject = f"Mixtures of {r} {_SPECTRA[kind]}, scaled to each pixel's brightness, reproduce"
-    if r == 1:
-        subject = f"One {_SPECTRUM[kind]} reproduces"
     if result.fit is not None and result.fit.is_poor:
         return f"{result.fit.headline} {result.fit.sentences[0]}"
-    return f"{subject} this scene with a relative error of {percent(result.relative_error)}."
+    kind = spectrum_kind(result)
+    r = len(result.pixels)
+    error = percent(result.relative_error)
+    if r == 1:
+        what = {"pixels": "pure pixel", "average": "average spectrum", "library": "spectrum"}
+        return f"One {what[kind]} reproduces this scene with a relative error of {error}."
+    what = {"pixels": "pure pixels", "average": "average spectra", "library": "spectra"}
+    mixtures = f"Mixtures of {r} {what[kind]}"
+    if result.parameters["abundances"] in ("shares", "unit"):
+        mixtures += ", scaled to each pixel's brightness,"
+    return f"{mixtures} reproduce this scene with a relative error of {error}."
 
 
-def spectrum_reason(result: "UnmixResult", k: int) -> str:
+def spectrum_reason(result: UnmixResult, k: int) -> str:
     """Return what the spectrum of a material is, and why."""
     if result.atoms is not None:
         return "spectrum of the library"
-    if spectrum_kind(result) == "pixels" or result.counts is None:
+    if spectrum_kind(result) == "pixels" or result.reasons is None:
         return "single pixel"
-    count = int(result.counts[k])
-    if count == 1:
-        return "single pixel: few are alike"
-    return f"average of {count:,} pixels"
+    return result.reasons[k]
 
 
 def key_figures(
-    result: "UnmixResult", errors: Array | None, bands: str
+    result: UnmixResult, errors: Array | None, bands: str
 ) -> list[tuple[str, str, str]]:
     """Return the figures at the top of the page: name, value and note.
 
@@ -170,7 +136,7 @@ def key_figures(
     figures = [
         ("Materials", str(len(result.pixels)), f"chosen by {method_name(result)}"),
         ("Relative error", percent(result.relative_error), with_what),
-        ("Pixels", f"{n_valid(result):,}", f"with data, of {n_rows * n_columns:,}"),
+        ("Pixels", f"{result.n_valid:,}", f"with data, of {n_rows * n_columns:,}"),
         ("Bands", str(result.endmembers.sizes["band"]), bands),
         ("Time", seconds(result.seconds["total"]), "to unmix"),
     ]
@@ -189,7 +155,7 @@ def key_figures(
     return figures
 
 
-def findings(result: "UnmixResult") -> list[str]:
+def findings(result: UnmixResult) -> list[str]:
     """Return the sentences about the data."""
     found = []
     if result.preflight is not None:
@@ -201,7 +167,7 @@ def findings(result: "UnmixResult") -> list[str]:
     return found
 
 
-def residual_sentence(result: "UnmixResult") -> str:
+def residual_sentence(result: UnmixResult) -> str:
     """Return what the error and the residual map say, and of which mixtures they are."""
     pixel_error = None
     if spectrum_kind(result) == "average":
@@ -214,7 +180,7 @@ def residual_sentence(result: "UnmixResult") -> str:
     )
 
 
-def patches_sentence(result: "UnmixResult") -> str:
+def patches_sentence(result: UnmixResult) -> str:
     """Return how much of the scene is in patches that are not explained."""
     n_pixels = sum(len(patch.pixels) for patch in result.unexplained)
     share = sum(patch.share for patch in result.unexplained)
@@ -235,7 +201,7 @@ def brightness_sentence(brightness: Array) -> str:
     )
 
 
-def uncertainty_sentence(result: "UnmixResult") -> str:
+def uncertainty_sentence(result: UnmixResult) -> str:
     """Return what the standard errors are made from."""
     word = abundance_word(result)
     text = f"The map shows the largest standard error among the {word}s of each pixel."

@@ -212,7 +212,7 @@ class UnmixResult:
             A notebook shows it, elsewhere ``plt.show()`` does; ``figure.savefig("result.png")``
             writes it, and ``plt.close(figure)`` frees its memory.
         """
-        from selfdict.report.plots import plot_result
+        from selfdict.report.notebook import plot_result
 
         return plot_result(self, figure)
 
@@ -271,8 +271,8 @@ class UnmixResult:
 
     @property
     def n_valid(self) -> int:
-        """Number of pixels used."""
-        return int(self.valid.sum())
+        """Number of pixels used; no map is read."""
+        return int(self.parameters["n_valid"])
 
     @property
     def reasons(self) -> tuple[str, ...] | None:
