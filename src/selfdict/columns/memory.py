@@ -18,8 +18,8 @@ from selfdict.kernels.columns import squared_norms
 from selfdict.kernels.gates import GATE, curvature, fit_columns
 from selfdict.model.dual import DualTerms
 from selfdict.model.memory_rows import DenseSums, MemoryRows
-from selfdict.model.objective import SparseResidual
 from selfdict.model.score_bounds import ColumnSums, Rows
+from selfdict.model.sparse import SparseProducts
 from selfdict.peers.spa import spa
 
 # up to this many columns, and as many atoms as features, their products are held; beyond they are
@@ -161,7 +161,7 @@ class SparseMultiplier:
     is_formed = False
     sums = None
 
-    def __init__(self, columns: MemoryColumns, residual: SparseResidual) -> None:
+    def __init__(self, columns: MemoryColumns, residual: SparseProducts) -> None:
         self.columns = columns
         self.residual = residual
         self.inner: Array = columns.s * residual.inner
@@ -347,7 +347,7 @@ class MemoryFit:
         columns = self.columns
         if self.C is not None and issparse(columns.M):
             w = columns.w[:, None]
-            sparse = SparseResidual.of(columns.M, self.D, self.Z * w, self.C * w)
+            sparse = SparseProducts.of(columns.M, self.D, self.Z * w, self.C * w)
             return SparseMultiplier(columns, sparse)
         return DenseMultiplier.of(columns, self.residual())
 

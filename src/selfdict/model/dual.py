@@ -131,6 +131,29 @@ def scores_from_above(
     return np.asarray(scores + 2 * dot_error(n_terms + n_summed) * reach * atom_lengths)
 
 
+def closed_rows(
+    attained: float,
+    bound: float,
+    # the multiplier is c θ, with the scores σ_i(θ), from above, of atoms with ‖d_i‖₂/v_i
+    c: float,
+    scores: Array,
+    atom_lengths: Array,
+    energy: float,  # Σ_j s_j w_j², summed over n_columns
+    n_columns: int,
+    slope: Array,
+) -> Array:
+    """Return which rows are proven to be zero at every optimum, (d,) of bool.
+
+    The dual is strongly concave: with the gap g at cθ, its maximiser θ* has
+    Σ_j ‖θ*_j − cθ_j‖²/s_j ≤ 2g, so that a score differs between the two by at most
+    (‖d_i‖/v_i) √(2g Σ_j s_j w_j²). ``attained`` is an objective from above.
+    """
+    gap = attained - bound + 8 * float(np.finfo(float).eps) * attained
+    # two roots: the product might leave the range
+    reach = np.sqrt(2 * gap) * np.sqrt(energy) * (1 + dot_error(n_columns))
+    return np.asarray(c * scores + reach * atom_lengths < slope)
+
+
 def best_scaling(
     linear: float, quadratic: float, scores: Array, penalty: Array
 ) -> tuple[float, float]:

@@ -254,12 +254,12 @@ def row_scores(
     D: Array | None = None,
     v: Array | None = None,
     device: Device = None,
-    penalty: Array | None = None,
+    slope: Array | None = None,
 ) -> Array:
     """Return σ_i(θ) of every row i in float64; 0 where the weight of the atom is 0.
 
-    M and θ are (m, n). The atoms D (m, d) and their weights v are by default M and w. With a
-    ``penalty`` (d,), a bound may be returned that shows that a score is below it.
+    M and θ are (m, n). The atoms D (m, d) and their weights v are by default M and w. With the
+    slopes (d,) of the penalties, a score may be an upper bound that shows that it is below.
     """
     atoms = M
     weights = w
@@ -272,8 +272,8 @@ def row_scores(
         own = np.minimum(np.einsum("ij,ij->j", M, theta, dtype=np.float64), 0.0)
     counts = weights > 0
     rows = MemoryRows(atoms, np.where(counts, weights, 1.0), device)
-    if penalty is not None and rows.worthwhile(M.shape[1]):
-        slope = np.where(counts, penalty, np.inf)
+    if slope is not None and rows.worthwhile(M.shape[1]):
+        slope = np.where(counts, slope, np.inf)
         return ScoreBounds(rows).scores(DenseSums(theta * w), slope, own, rough=False)
     index = None
     if not counts.all():

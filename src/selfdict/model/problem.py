@@ -42,6 +42,13 @@ class SquaredForm(NamedTuple):
     D: Array | None
     s: Array
 
+    @property
+    def atoms(self) -> Array:
+        """The columns that X combines: those of M, or of D."""
+        if self.D is None:
+            return self.M
+        return self.D
+
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Problem:

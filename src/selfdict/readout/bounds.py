@@ -23,18 +23,12 @@ from selfdict.compute.deadline import Deadline
 from selfdict.compute.linear_algebra import smaller_moments
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
-from selfdict.model.certificate import certify, dense_terms, lengths, sparse_terms
-from selfdict.model.dual import dot_error
+from selfdict.model.certificate import certify, objective_value, residual_of
+from selfdict.model.dual import closed_rows, dot_error
 from selfdict.model.losses import Squared
 from selfdict.model.memory_rows import RowClusters
-from selfdict.model.objective import (
-    dense_objective,
-    objective_value,
-    residual,
-    sparse_objective,
-    sparse_residual,
-)
 from selfdict.model.problem import Problem
+from selfdict.model.residual import DenseResidual, lengths
 from selfdict.model.scores import positive_norms
 from selfdict.model.solution import Solution, Status, consistent_bound
 from selfdict.solvers.search_data import fit_within_gates
@@ -59,35 +53,33 @@ class DualPoint:
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
         self.problem = solution.problem
-        problem = self.problem
         with single_threaded_blas():
-            if problem.is_sparse:
-                sparse = sparse_residual(problem.M, solution)
-                self.terms = sparse_terms(problem, sparse)
-                objective = sparse_objective(solution, sparse)
-            else:
-                self.R = residual(problem.M, solution, problem.D)
-                self.terms = dense_terms(problem, self.R)
-                objective = dense_objective(solution, self.R)
-        self.reached = objective.from_above
-        self.scaling, self.bound = self.terms.best_scaling(problem.penalty)
+            self.residual = residual_of(solution)
+            self.terms = self.residual.dual_terms()
+            self.reached = self.residual.objective().from_above
+        self.scaling, self.bound = self.terms.best_scaling(self.problem.penalty)
 
     def closed_rows(self) -> Array:
         """Return which rows are zero at every optimum, (d,) of bool."""
         problem = self.problem
-        gap = self.reached - consistent_bound(self.bound, self.reached, 0.0)
-        gap += 8 * np.finfo(float).eps * self.reached
-        s = problem.loss.weigh(problem.s)
-        # two roots: the product might leave the range
-        reach = np.sqrt(2 * gap) * np.sqrt(float(s @ problem.w**2)) * (1 + dot_error(len(s)))
         form = problem.squared_form
-        atoms = form.M
-        if form.D is not None:
-            atoms = form.D
-        distance = lengths(np.sqrt(squared_norms(atoms)), problem.v) * reach
-        slope = problem.penalty.slope
-        closed: Array = (self.scaling * self.terms.scores + distance < slope) | (problem.v == 0)
-        return closed
+        closed = closed_rows(
+            self.reached,
+            consistent_bound(self.bound, self.reached, 0.0),
+            self.scaling,
+            self.terms.scores,
+            lengths(np.sqrt(squared_norms(form.atoms)), problem.v),
+            float(form.s @ problem.w**2),
+            problem.n_points,
+            problem.penalty.slope,
+        )
+        return np.asarray(closed | (problem.v == 0))
+
+    @property
+    def R(self) -> Array:
+        """The residual, (m, n)."""
+        assert isinstance(self.residual, DenseResidual)  # quick bounds are for dense data
+        return self.residual.R
 
     @property
     def is_quick(self) -> bool:

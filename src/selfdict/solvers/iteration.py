@@ -5,9 +5,9 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.compute.threads import even_slices, for_slices
 from selfdict.kernels.projection import gradient_step, subtract_and_extrapolate
-from selfdict.model.certificate import residual_terms
 from selfdict.model.omega import clip_to_gates
 from selfdict.model.problem import Problem, Target
+from selfdict.model.residual import residual_terms
 from selfdict.model.solution import Progress, Solution, Status, relative_gap
 from selfdict.solvers.gradient_data import GradientData
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.model.dual import dot_error
+from selfdict.model.dual import closed_rows, dot_error
 from selfdict.model.solution import Callback, Progress, Status, consistent_bound, relative_gap
 from selfdict.solvers.newton import Gates
 from selfdict.solvers.search_data import SearchData
@@ -118,21 +118,19 @@ class Search:
         self.rounding = 2 * (fit_rounding + error * self.objective)
 
     def close_rows(self, found: RowScores, gates: Gates) -> None:
-        """Close, for this μ, the rows that are proven to be zero at every optimum.
-
-        The dual is strongly concave: with the gap g at cθ, its maximiser θ* has
-        Σ_j ‖θ*_j − cθ_j‖²/s_j ≤ 2g, so that a score differs between the two by at most
-        (‖d_i‖/v_i) √(2g Σ_j s_j w_j²). The problem without such rows has the same optimum.
-        """
+        """Close, for this μ, the rows that are proven to be zero at every optimum."""
         columns = self.data.columns
         attained = self.objective + self.rounding
-        bound = consistent_bound(found.dual_value + self.data.constant, attained, 0.0)
-        gap = attained - bound + 8 * float(np.finfo(float).eps) * attained
-        # two roots: the product might leave the range
-        reach = np.sqrt(2 * gap) * np.sqrt(float(columns.s @ columns.w**2))
-        reach *= 1 + dot_error(len(columns.w))
-        largest = found.scaling * found.terms.scores + reach * columns.rows.lengths
-        is_closed = largest < self.penalty.slope
+        is_closed = closed_rows(
+            attained,
+            consistent_bound(found.dual_value + self.data.constant, attained, 0.0),
+            found.scaling,
+            found.terms.scores,
+            columns.rows.lengths,
+            float(columns.s @ columns.w**2),
+            len(columns.w),
+            self.penalty.slope,
+        )
         is_closed[gates.atoms] = False  # Newton's method has a finite price for each of these
         self.penalty = self.penalty.closing(is_closed)
 

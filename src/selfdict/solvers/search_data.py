@@ -13,9 +13,9 @@ from selfdict.columns.protocol import Columns
 from selfdict.compute.device import Device, runs_triton
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.kernels.columns import squared_norms
+from selfdict.model.certificate import objective_value
 from selfdict.model.dual import dot_error
 from selfdict.model.memory_rows import MemoryRows
-from selfdict.model.objective import objective_value
 from selfdict.model.omega import clip_to_gates
 from selfdict.model.penalties import Penalty
 from selfdict.model.problem import Problem

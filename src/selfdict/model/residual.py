@@ -1,0 +1,251 @@
+"""The residual of a solution: its objective, and the terms of its dual bound.
+
+All of it is in float64, whatever the dtype of the data, with bounds on what rounding may have done.
+The residual of sparse data is not formed (:mod:`selfdict.model.sparse`).
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.compute.device import Device
+from selfdict.compute.threads import for_slices, single_threaded_blas
+from selfdict.kernels.columns import squared_norms
+from selfdict.model.dual import DualTerms, dot_error
+from selfdict.model.losses import Loss, Squared
+from selfdict.model.memory_rows import row_scores
+from selfdict.model.score_bounds import DECIDED
+from selfdict.model.scores import summation_depth
+from selfdict.model.solution import Solution
+
+
+class Objective(NamedTuple):
+    """The objective of an X as computed, and by how much rounding may have lowered it."""
+
+    value: float
+    rounding: float
+
+    @property
+    def from_above(self) -> float:
+        """What the X attains is not above this."""
+        return self.value + self.rounding
+
+
+class Residual(ABC):
+    """The residual of a solution, and what follows from it."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+        self.problem = solution.problem
+
+    @abstractmethod
+    def fit(self) -> tuple[float, float]:
+        """Return the loss of the residual, and by how much rounding may have lowered it."""
+
+    @abstractmethod
+    def norm(self) -> tuple[float, float]:
+        """Return the norm that model (4) bounds, √(Σ_j s_j ‖r_j‖²), and its error."""
+
+    @abstractmethod
+    def dual_terms(self) -> DualTerms:
+        """Return the terms of the dual bound for the multiplier θ_j = s_j ψ(r_j)."""
+
+    def objective(self) -> Objective:
+        """Return the objective of model (6), or of model (4)."""
+        problem = self.problem
+        support = self.solution.support  # the price of a closed row may be infinite
+        t = self.solution.diagonal[support].astype(np.float64)
+        if problem.epsilon is not None:
+            price = float(problem.p[support] @ t)
+            return Objective(price, dot_error(len(support)) * price)
+        fit, rounding = self.fit()
+        value = fit + problem.penalty.take(support).value(t)
+        n_terms = problem.M.shape[0] + len(support)
+        # twice, since the room for rounding is rounded itself
+        return Objective(value, 2 * (rounding + dot_error(n_terms) * value))
+
+
+class DenseResidual(Residual):
+    """R = M − D X, (m, n); ``device`` (None for the CPU) is where products are taken."""
+
+    def __init__(self, solution: Solution, device: Device = None) -> None:
+        super().__init__(solution)
+        self.device = device
+        self.R = self._subtracted()
+
+    def _subtracted(self) -> Array:
+        """Return M − D X from the non-zero rows of X."""
+        solution = self.solution
+        R = self.problem.M.astype(np.float64)
+        if solution.support.size == 0:
+            return R
+        atoms = self.problem.atoms[:, solution.support].astype(np.float64)
+        own = np.empty(0, np.int64)
+        if self.problem.D is None:
+            # m_j (1 − x_jj): the difference of m_j and m_j x_jj has no digits left for x_jj near 1
+            own = solution.support
+            R[:, own] *= 1 - solution.coef[np.arange(own.size), own].astype(np.float64)
+
+        def entries(start: int, stop: int) -> Array:
+            """Return some columns of X without the entries x_jj."""
+            X = solution.coef[:, start:stop].astype(np.float64)
+            inside = np.flatnonzero((own >= start) & (own < stop))
+            X[inside, own[inside] - start] = 0
+            return X
+
+        def task(start: int, stop: int) -> None:
+            R[:, start:stop] -= atoms @ entries(start, stop)
+
+        if self.device is None:
+            # slices of columns, so that the bits do not depend on the number of threads
+            with single_threaded_blas():
+                for_slices(task, R.shape[1], 4096)
+        else:
+            from selfdict.gpu.matrix import multiply
+
+            R -= multiply(atoms, entries(0, R.shape[1]), self.device)
+        return R
+
+    def _error(self) -> float:
+        """Return the norm of what rounding may have done to the residual, from above.
+
+        The residual m_j − Σ_i d_i x_ij is a sum of k + 1 terms: it is off by at most γ_k times
+        ‖m_j‖ + Σ_i ‖d_i‖ x_ij. The norm is that of the loss, with its weights.
+        """
+        problem = self.problem
+        M = problem.M
+        atoms = problem.atoms
+        s = problem.s
+        if problem.loss.quadratic:
+            M = problem.squared_form.M
+            atoms = problem.squared_form.atoms
+            s = problem.squared_form.s
+        summed = np.sqrt(squared_norms(M))
+        lengths = np.sqrt(squared_norms(atoms[:, self.solution.support]))
+        for length, row in zip(lengths, self.solution.coef):
+            summed += length * np.abs(row)
+        return dot_error(len(lengths) + 1) * math.sqrt(math.fsum(s * summed**2))
+
+    def fit(self) -> tuple[float, float]:
+        loss = self.problem.loss
+        s = self.problem.s
+        error = self._error()
+        if loss.quadratic:
+            square = math.fsum(loss.weigh(s) * squared_norms(loss.whiten(self.R)))
+            return 0.5 * square, error * math.sqrt(square) + 0.5 * error**2
+        # ℓ(r + e) ≤ ℓ(r) + |ψ(r) e| + ½ L e² for a slope ψ with the Lipschitz constant L
+        fit = math.fsum(s * loss.value(self.R).sum(axis=0, dtype=np.float64))
+        slope = math.sqrt(math.fsum(s * squared_norms(loss.gradient(self.R))))
+        return fit, error * slope + 0.5 * loss.lipschitz * error**2
+
+    def norm(self) -> tuple[float, float]:
+        norm = math.sqrt(2 * self.fit()[0])
+        return norm, self._error() + dot_error(len(self.R)) * norm
+
+    def dual_terms(self) -> DualTerms:
+        """Return the terms of the dual bound.
+
+        For model (6) with a quadratic loss, scores that do not matter for its bound may be upper
+        bounds (:mod:`selfdict.model.score_bounds`): most rows then need no exact one.
+        """
+        problem = self.problem
+        if problem.epsilon is not None or not problem.loss.quadratic:
+            return self._terms(None)
+        penalty = problem.penalty
+        bounded = self._terms(penalty.slope)
+        # for a residual much smaller than the optimal one, the rows that bounds decide would count
+        if DECIDED * bounded.best_scaling(penalty)[0] > 1:
+            return self._terms(None)
+        return bounded
+
+    def _terms(self, slope: Array | None) -> DualTerms:
+        problem = self.problem
+        v = None
+        if problem.D is not None:
+            v = problem.v
+        return residual_terms(
+            problem.M,
+            self.R,
+            problem.w,
+            problem.s,
+            loss=problem.loss,
+            D=problem.D,
+            v=v,
+            device=self.device,
+            slope=slope,
+        )
+
+
+def residual_terms(
+    M: Array,
+    R: Array,
+    w: Array,
+    s: Array,
+    *,
+    loss: Loss | None = None,
+    D: Array | None = None,
+    v: Array | None = None,
+    device: Device = None,
+    slope: Array | None = None,
+) -> DualTerms:
+    """Return the terms of the dual bound for any columns M (m, n) with their residuals R.
+
+    Everything but M and D is of float64. The loss is by default the squared one, the atoms D (m, d)
+    and their weights v are by default M and w. With the slopes (d,) of the penalties, a score may
+    be an upper bound that shows that it is below its slope.
+    """
+    if loss is None:
+        loss = Squared()
+    # θ = ψ(R) diag(s) is the optimal multiplier if X is optimal, so the gap closes there
+    psi = loss.gradient(R)
+    theta = psi
+    # a product with ones would only copy the matrix
+    if not (s == 1.0).all():
+        theta = psi * s
+    data_norms = np.sqrt(squared_norms(M))
+    atom_lengths = lengths(data_norms, w)
+    if D is not None and v is not None:
+        atom_lengths = lengths(np.sqrt(squared_norms(D)), v)
+    conjugate = None
+    largest_scaling = np.inf
+    if not loss.quadratic:
+        conjugate = _conjugate_of(loss, psi, s)
+        # the conjugate of a loss with bounded slope is infinite beyond that slope
+        steepest = float(np.abs(psi).max())
+        largest_scaling = 0.0
+        if steepest > 0:
+            largest_scaling = loss.limit / steepest
+    return DualTerms.from_columns(
+        np.einsum("ij,ij->j", theta, M, dtype=np.float64),
+        np.einsum("ij,ij->j", theta, R, dtype=np.float64),
+        row_scores(M, theta, w, D, v, device, slope),
+        magnitudes=np.sqrt(squared_norms(theta)),
+        data_norms=data_norms,
+        atom_lengths=atom_lengths,
+        w=w,
+        n_terms=M.shape[0],
+        n_summed=summation_depth(M.shape[1], device),
+        conjugate=conjugate,
+        largest_scaling=largest_scaling,
+    )
+
+
+def _conjugate_of(loss: Loss, psi: Array, s: Array) -> Callable[[float], float]:
+    """Return c ↦ Σ_ij s_j ℓ*(c ψ_ij), from above."""
+
+    def conjugate(c: float) -> float:
+        columns = loss.conjugate(c * psi).sum(axis=0) * s
+        return math.fsum(columns) * (1 + dot_error(len(psi)))
+
+    return conjugate
+
+
+def lengths(norms: Array, weights: Array) -> Array:
+    """Return ‖d_i‖₂/v_i; 0 for atoms without weight, whose rows are zero in Ω."""
+    quotient = np.zeros(len(norms))
+    np.divide(norms, weights, out=quotient, where=weights > 0)
+    return quotient

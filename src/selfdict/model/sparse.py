@@ -1,0 +1,142 @@
+"""The residual of sparse data, which would be dense: products with the atoms take its place.
+
+With the open atoms D (m, k), P = YᵀD (l, k), G = DᵀD and the coefficients X (k, l), R = Y − D X has
+
+    y_jᵀr_j = ‖y_j‖² − p_jᵀx_j,
+    ‖r_j‖² = ‖y_j‖² − 2 p_jᵀx_j + x_jᵀG x_j,
+    m_iᵀr_j = m_iᵀy_j − (m_iᵀD) x_j,
+
+and m_iᵀy_j costs as many operations as features the two share. Near an exact fit the differences
+lose digits. What rounding may have done is known, by the norms β_j = ‖y_j‖ + Σ_k ‖d_k‖ |x_kj| of
+what is summed up: it is taken off the dual bound. Where ‖r_j‖² would have no digit left, r_j is
+formed for a moment.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from selfdict._validation import Array
+from selfdict.compute.threads import for_slices, single_threaded_blas
+from selfdict.kernels.columns import dense_columns, squared_norms
+from selfdict.kernels.screening import add_gram_rows, add_positive_sums
+from selfdict.model.dual import DualTerms, dot_error
+from selfdict.model.residual import Residual, lengths
+from selfdict.model.solution import Solution
+
+
+class SparseProducts(NamedTuple):
+    """R = Y − D X for sparse Y (m, l): what is known of it without forming it."""
+
+    Y: Any  # (m, l)
+    D: Array  # (m, k)
+    Xt: Array  # (l, k): the coefficients, transposed
+    # (l,): y_jᵀr_j and ‖r_j‖²
+    inner: Array
+    square: Array
+    magnitudes: Array  # (l,): β_j, from which the errors of both follow
+    square_error: Array  # (l,): by how much ``square`` may be too small
+
+    @classmethod
+    def of(cls, Y: Any, D: Array, Xt: Array, P: Array | None = None) -> "SparseProducts":
+        """Compute the two products; ``P`` is YᵀD, if it is at hand."""
+        if P is None:
+            P = Y.T @ D
+        norms = squared_norms(Y)
+        fitted = np.einsum("jk,jk->j", P, Xt)
+        square = norms - 2 * fitted + np.einsum("jk,jk->j", Xt @ (D.T @ D), Xt)
+        magnitudes = np.sqrt(norms) + np.abs(Xt) @ np.sqrt(squared_norms(D))
+        error = dot_error(sum(D.shape))
+        square_error = 4 * error * magnitudes**2
+        # the difference of large sums has hardly a digit left: form the residual itself
+        few_digits = np.flatnonzero(square < 1e6 * square_error)
+        at_a_time = max(1, (1 << 23) // len(D))  # 64 MiB
+        for start in range(0, few_digits.size, at_a_time):
+            columns = few_digits[start : start + at_a_time]
+            R = dense_columns(Y, columns).astype(np.float64) - D @ Xt[columns].T
+            square[columns] = squared_norms(R)
+            formed = error * magnitudes[columns]
+            square_error[columns] = formed * (2 * np.sqrt(square[columns]) + formed)
+        return cls(Y, D, Xt, norms - fitted, np.maximum(square, 0.0), magnitudes, square_error)
+
+    def dual_terms(
+        self, scores: Array, s: Array, w: Array, data_norms: Array, atom_lengths: Array
+    ) -> DualTerms:
+        """Return the terms of the dual bound for θ_j = s_j r_j, as :class:`DualTerms` has them."""
+        return DualTerms.from_columns(
+            s * self.inner,
+            s * self.square,
+            scores,
+            magnitudes=s * self.magnitudes,
+            data_norms=data_norms,
+            atom_lengths=atom_lengths,
+            w=w,
+            n_terms=sum(self.D.shape),
+            n_summed=len(w),
+            square_error=s * self.square_error,
+        )
+
+    def positive_sums(self, M: Any, w: Array, factor: Array, rows: Array | None) -> Array:
+        """Return Σ_j max(0, factor_j (m_i/w_i)ᵀr_j) for the rows i (None: all), in float64."""
+        if rows is None:
+            rows = np.arange(M.shape[1])
+        Y = self.Y.tocsr().astype(np.float64)
+        Y.data *= factor[Y.indices]
+        atoms = (M.T @ self.D)[rows] / w[rows, None]
+        weighted = np.ascontiguousarray((self.Xt * -factor[:, None]).T)
+        sums = np.zeros(len(rows))
+
+        def task(start: int, stop: int) -> None:
+            tile = atoms[start:stop] @ weighted
+            these = rows[start:stop]
+            add_gram_rows(
+                M.indptr,
+                M.indices,
+                M.data,
+                Y.indptr,
+                Y.indices,
+                Y.data,
+                these,
+                1.0 / w[these],
+                tile,
+            )
+            add_positive_sums(tile, sums[start:stop])
+
+        # with ten thousand columns, a tile of so many rows fits into the second-level cache
+        rows_per_tile = 16
+        with single_threaded_blas():
+            for_slices(task, len(rows), rows_per_tile)
+        return sums
+
+
+class SparseResidual(Residual):
+    """The residual of a solution of sparse data."""
+
+    def __init__(self, solution: Solution) -> None:
+        super().__init__(solution)
+        M = self.problem.M
+        D = dense_columns(M, solution.support).astype(np.float64)
+        self.products = SparseProducts.of(M, D, solution.coef.T.astype(np.float64))
+
+    def fit(self) -> tuple[float, float]:
+        s = self.problem.s
+        fit = 0.5 * math.fsum(s * self.products.square)
+        return fit, 0.5 * math.fsum(s * self.products.square_error)
+
+    def norm(self) -> tuple[float, float]:
+        fit, error = self.fit()
+        # √(a + b) ≤ √a + √b
+        return math.sqrt(2 * fit), math.sqrt(2 * error)
+
+    def dual_terms(self) -> DualTerms:
+        M = self.problem.M
+        s = self.problem.s
+        w = self.problem.w
+        # rows of zero columns stay zero in Ω: their support function is zero
+        rows = np.flatnonzero(w > 0)
+        scores = np.zeros(w.size)
+        scores[rows] = self.products.positive_sums(M, w, s * w, rows)
+        scores[rows] += np.minimum((s * self.products.inner)[rows], 0.0)
+        data_norms = np.sqrt(squared_norms(M))
+        return self.products.dual_terms(scores, s, w, data_norms, lengths(data_norms, w))
