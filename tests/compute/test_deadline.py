@@ -2,10 +2,11 @@
 
 import time
 
+import numpy as np
 import pytest
 
 from selfdict import FGNSR, InputError, unmix
-from selfdict.compute.deadline import PATIENCE, Announcer, Deadline, in_words
+from selfdict.compute.deadline import PATIENCE, Announcer, Deadline, in_words, predicted_seconds
 from selfdict.datasets import make_mixtures
 
 
@@ -54,6 +55,44 @@ def test_parts_share_what_was_skipped():
 def test_invalid_limits_are_refused(seconds):
     with pytest.raises(InputError):
         Deadline(seconds)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that only the work moves on."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize("fixed", [0.0, 0.3])
+@pytest.mark.parametrize("per_column", [1e-5, 2e-3])
+def test_predicted_time_counts_fixed_costs_once(clock, fixed, per_column):
+    def work(columns):
+        clock[0] += fixed + per_column * columns.shape[1]
+
+    seconds = predicted_seconds(work, np.ones((2, 5000)))
+    assert seconds == pytest.approx(fixed + 5000 * per_column, rel=1e-6)
+
+
+def test_predicted_time_excludes_compilation(clock):
+    calls = []
+
+    def work(columns):
+        calls.append(columns.shape[1])
+        clock[0] += 1e-3 * columns.shape[1]
+        if len(calls) == 1:
+            clock[0] += 7.0
+
+    assert predicted_seconds(work, np.ones((2, 5000))) == pytest.approx(5.0)
+    assert calls == [32, 256]
+
+
+def test_predicted_time_of_few_columns_is_measured(clock):
+    def work(columns):
+        clock[0] += columns.shape[1]
+
+    assert predicted_seconds(work, np.ones((2, 7))) == 7.0
 
 
 M = make_mixtures(20, 100, 3, noise=0.01, random_state=0)[0]

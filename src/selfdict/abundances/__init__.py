@@ -1,10 +1,7 @@
 """Abundances of endmembers: nonnegative and fully constrained least squares, and shares."""
 
-from selfdict.abundances.blocks import column_residuals
-from selfdict.abundances.fcls import fcls, soft_sum
-from selfdict.abundances.illumination import Illumination
-from selfdict.abundances.nnls import nnls
-from selfdict.abundances.shares import shares, unit_shares
+from selfdict.abundances.least_squares import column_residuals, fcls, nnls
+from selfdict.abundances.shares import Illumination, shares, unit_shares
 from selfdict.abundances.uncertainty import Variability, standard_errors
 
 __all__ = [
@@ -14,7 +11,6 @@ __all__ = [
     "fcls",
     "nnls",
     "shares",
-    "soft_sum",
     "standard_errors",
     "unit_shares",
 ]

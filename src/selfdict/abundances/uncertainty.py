@@ -13,7 +13,7 @@ variance is v_iᵀN v_i. The residual r of the fit estimates the noise: its expe
 σ² (m − |P|) + Σ_k h_k² (tr C_k − tr B Q_k).
 
 Where the sum of the coefficients is drawn to one with the weight λ, and the sums vary by σ_b
-(:mod:`selfdict.abundances.illumination`), B is the inverse of U_PᵀU_P + λ 1 1ᵀ, the variation of
+(:mod:`selfdict.abundances.shares`), B is the inverse of U_PᵀU_P + λ 1 1ᵀ, the variation of
 the sums adds (λ σ_b)² 1 1ᵀ to N, and m − |P| becomes m − |P| + λ 1ᵀB1.
 
 A coefficient of zero has no first-order error. It gets the one that it would have if it was free.
@@ -124,7 +124,7 @@ def standard_errors(
     if np.isinf(stiffness):
         kind = "fcls"
         stiffness = 0.0
-    model = _ErrorModel.of(U.astype(np.float64) / unit, kind, variability, stiffness, spread)
+    model = _ErrorModel(U.astype(np.float64) / unit, kind, variability, stiffness, spread)
     # the sums of the coefficients, which are divided by them
     sums = H.sum(axis=0, dtype=np.float64)
     result = np.full(H.shape, np.nan)
@@ -149,41 +149,26 @@ def standard_errors(
     return result
 
 
-@dataclass(frozen=True)
 class _ErrorModel:
     """What the errors of all columns have in common."""
 
-    n_bands: int
-    kind: str
-    gram: Array  # UᵀU; for fcls, with the mean of the endmembers taken off
-    differences: Array  # for fcls, DᵀD for the differences D to endmember k, at [k]
-    variability: Variability  # in units of U
-    stiffness: float
-    spread: float
-
-    @classmethod
-    def of(
-        cls, U: Array, kind: str, variability: Variability, stiffness: float, spread: float
-    ) -> "_ErrorModel":
-        r = U.shape[1]
-        differences = np.zeros((r, r, r))
-        centred = U
+    def __init__(
+        self, U: Array, kind: str, variability: Variability, stiffness: float, spread: float
+    ) -> None:
+        self.n_bands, r = U.shape
+        self.kind = kind
+        self.variability = variability.in_units_of(U)
+        self.stiffness = stiffness
+        self.spread = spread
+        # for fcls, DᵀD for the differences D to endmember k, at [k]
+        self.differences = np.zeros((r, r, r))
         if kind == "fcls":
-            # Rows that leave the sum as it is see differences of endmembers only.
-            centred = U - U.mean(axis=1, keepdims=True)
             for k in range(r):
                 to_one = U - U[:, [k]]
-                differences[k] = to_one.T @ to_one
-        gram = centred.T @ centred
-        return cls(
-            n_bands=U.shape[0],
-            kind=kind,
-            gram=gram,
-            differences=differences,
-            variability=variability.in_units_of(U),
-            stiffness=stiffness,
-            spread=spread,
-        )
+                self.differences[k] = to_one.T @ to_one
+            # Rows that leave the sum as it is see differences of endmembers only.
+            U = U - U.mean(axis=1, keepdims=True)
+        self.gram = U.T @ U
 
     def errors(self, parts: Array, residuals: Array, sums: Array) -> Array:
         """Return the standard errors (n, r) for coefficients (n, r) divided by their sums (n,)."""
@@ -222,13 +207,10 @@ class _ErrorModel:
         # rounding may leave a variance of zero below it
         errors: Array = np.sqrt(np.maximum(variances, 0.0))
         if self.kind == "fcls":
-            errors[:, self._are_equal()] = np.inf
+            # endmembers that equal another one can change places with it
+            is_same = np.diagonal(self.differences, axis1=1, axis2=2) == 0
+            errors[:, is_same.sum(axis=0) > 1] = np.inf
         return errors
-
-    def _are_equal(self) -> Array:
-        """Return which endmembers equal another one, with which they can change places."""
-        is_same = np.diagonal(self.differences, axis1=1, axis2=2) == 0
-        return np.asarray(is_same.sum(axis=0) > 1)
 
     def _constrained_rows(self, patterns: Array) -> Array:
         """Return the rows that give coefficients of a fixed sum from Uᵀm."""

@@ -2,9 +2,12 @@
 
 import sys
 import time
+from collections.abc import Callable
 from threading import Timer
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+import numpy as np
 
 from selfdict._validation import as_scalar
 
@@ -55,6 +58,33 @@ class Deadline:
         """Record what was not done for lack of time; the same phrase once only."""
         if what not in self.skipped:
             self.skipped.append(what)
+
+
+def predicted_seconds(work: Callable[[Any], Any], M: Any) -> float:
+    """Return about how long some work takes for all columns of M (m, n), from trials with a few."""
+    n = int(M.shape[1])
+    few = 32
+    if n <= few:
+        return _seconds(work, M, n)
+    of_few = _seconds(work, M, few)
+    size = 1024
+    if of_few > 0.05:
+        size = 256
+    size = min(size, n)
+    of_more = _seconds(work, M, size)
+    # What does not depend on the number of columns is in both, such as a factor of the endmembers.
+    per_column = (of_more - of_few) / (size - few)
+    if per_column <= 0:
+        per_column = of_more / size  # the first one has compiled a kernel
+    return of_more + per_column * (n - size)
+
+
+def _seconds(work: Callable[[Any], Any], M: Any, size: int) -> float:
+    """Return how long some work takes for evenly spread columns of M."""
+    sample = M[:, np.linspace(0, M.shape[1] - 1, size).astype(np.intp)]
+    started = time.perf_counter()
+    work(sample)
+    return time.perf_counter() - started
 
 
 def in_words(seconds: float) -> str:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from selfdict._errors import InputError, UnsupportedError
 from selfdict._validation import Array
 from selfdict.abundances import Variability
-from selfdict.abundances.nnls import affords_fits
+from selfdict.abundances.least_squares import affords_fits
 from selfdict.compute.deadline import Announcer, Deadline
 from selfdict.kernels.columns import column_norms
 from selfdict.methods.base import Method

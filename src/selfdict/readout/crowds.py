@@ -21,8 +21,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from selfdict._validation import Array
-from selfdict.abundances.illumination import evenly
-from selfdict.abundances.shares import unit_shares
+from selfdict.abundances.shares import evenly, unit_shares
 from selfdict.abundances.uncertainty import Variability
 from selfdict.kernels.columns import dense_columns, squared_norms
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.abundances.nnls import MANY_ENDMEMBERS, affords_fits
+from selfdict.abundances.least_squares import MANY_ENDMEMBERS, affords_fits
 from selfdict.compute.deadline import Deadline
 from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, jitter

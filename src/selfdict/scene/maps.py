@@ -11,9 +11,9 @@ import xarray as xr
 from selfdict._errors import warn_caller
 from selfdict._validation import Array
 from selfdict.abundances import Illumination, Variability, fcls, nnls, shares, standard_errors
-from selfdict.abundances.nnls import MANY_ENDMEMBERS, predicted_seconds
+from selfdict.abundances.least_squares import MANY_ENDMEMBERS
 from selfdict.abundances.shares import as_shares, unit_columns
-from selfdict.compute.deadline import in_words
+from selfdict.compute.deadline import in_words, predicted_seconds
 from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import squared_norms
 from selfdict.scene.blocks import block_matrix, blocks, map_of
