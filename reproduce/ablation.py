@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from reproduce.outcome import Outcome, Request, Row, progress, subplots
-from reproduce.rows import svd_limit
+from reproduce.rows import solve_at_heuristic, svd_limit
 from reproduce.scenes import Scene, generated, load_all, own_rank
 from selfdict._validation import Array
 from selfdict.datasets import make_mixtures
@@ -20,7 +20,7 @@ from selfdict.metrics import mrsa, relative_error
 from selfdict.model import Problem, Solution
 from selfdict.peers import Clusters, h2nmf
 from selfdict.readout import select_indices
-from selfdict.reductions import Candidates, Recipe
+from selfdict.reductions import Candidates
 from selfdict.solvers import WorkingSet
 
 SELECTIONS = ("diagonal", "spa", "clusters", "exchange")
@@ -100,13 +100,12 @@ def solve(M: Array, r: int, model: Model, clusters: Clusters | None, seed: int) 
     target = None
     if model.trace:
         target = ("trace", r / 2 + 1)
-    candidates = None
-    if model.candidates is not None:
-        candidates = Candidates(model.candidates, weighting=model.weights)
-    # Stopped after a minute: the point reached by then is read out, and its gap is in the table.
-    recipe = Recipe(WorkingSet(max_seconds=60.0), candidates=candidates, mu_factor=model.factor)
     problem = Problem(M, target=target)
-    return recipe.solve(problem, r, random_state=seed, clusters=clusters)
+    if model.candidates is not None and clusters is not None:
+        candidates = Candidates(model.candidates, weighting=model.weights)
+        problem = candidates.reduce_to(problem, clusters)
+    # Stopped after a minute: the point reached by then is read out, and its gap is in the table.
+    return solve_at_heuristic(problem, r, WorkingSet(max_seconds=60.0), seed, model.factor)
 
 
 def _selected(solution: Solution, r: int, method: str, scene: Scene, model: Model) -> Array:

@@ -11,10 +11,12 @@ from selfdict._validation import Array
 from selfdict.estimators import FGNSR
 from selfdict.metrics import mrsa, relative_error
 from selfdict.model import Problem, Solution
+from selfdict.model.problem import jitter
 from selfdict.peers import Clusters, h2nmf, snpa, spa, vca, xray
 from selfdict.readout import select_indices
-from selfdict.reductions import Candidates, Recipe
-from selfdict.solvers import FastGradient
+from selfdict.reductions import Candidates
+from selfdict.reductions.automatic import choose_penalty
+from selfdict.solvers import FastGradient, Solver
 
 CANDIDATES = (100, 500)  # numbers of preselected pixels in the paper
 OURS = "FGNSR (default)"  # the method name of our own default
@@ -66,8 +68,16 @@ def fgnsr_on(M: Array, clusters: Clusters, r: int, seed: int) -> Solution:
     It runs 1000 iterations on the representatives, scaled by the square root of their cluster size.
     """
     candidates = Candidates(clusters.indices.size, weighting="scaled")
-    recipe = Recipe(FastGradient(tol=0, max_iter=1000), candidates=candidates)
-    return recipe.solve(Problem(M), r, random_state=seed, clusters=clusters)
+    problem = candidates.reduce_to(Problem(M), clusters)
+    return solve_at_heuristic(problem, r, FastGradient(tol=0, max_iter=1000), seed)
+
+
+def solve_at_heuristic(
+    problem: Problem, r: int, solver: Solver, seed: int, factor: float = 1.0
+) -> Solution:
+    """Return the solution at the heuristic penalty times a factor; p separates duplicates."""
+    problem = problem.changed(p=jitter(problem.n_atoms, seed))
+    return solver.solve(problem.changed(mu=factor * choose_penalty(problem, r)))
 
 
 def row(

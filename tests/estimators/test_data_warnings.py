@@ -8,7 +8,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from selfdict import FGNSR, SNPA, SPA, XRAY, InputWarning, Problem, mu_heuristic
 from selfdict.datasets import make_mixtures
-from selfdict.reductions.prediction import choose_by_samples, choose_candidates
+from selfdict.reductions.automatic import choose_by_samples, choose_candidates
 
 
 @pytest.fixture(scope="module")

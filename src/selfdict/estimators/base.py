@@ -13,11 +13,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from selfdict._errors import InputError
-from selfdict._validation import Array
+from selfdict._validation import Array, to_numpy
 from selfdict.abundances import Illumination, Variability, column_residuals, nnls, shares
 from selfdict.kernels.columns import squared_norms
 from selfdict.methods.base import Method
-from selfdict.methods.checks import as_plain, float_dtypes
 from selfdict.metrics import relative_error
 
 
@@ -36,6 +35,7 @@ class SelfDictionaryEstimator(
 
     reconstruction_err_: float
     illumination_: Illumination
+    variability_: Variability | None = None  # how points of the same component differ
     n_features_in_: int
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
@@ -76,20 +76,14 @@ class SelfDictionaryEstimator(
         points, weight = self.fit_components(X, sample_weight)
         H = nnls(self.components_.T, points.T)
         self.reconstruction_err_ = _weighted_error(points.T, self.components_.T, H, weight)
-        self.illumination_ = self._illumination(points, weight, H)
-        return np.ascontiguousarray(H.T)
-
-    def _illumination(
-        self, points: Array, sample_weight: Array | None, H: Array | None = None
-    ) -> Illumination:
-        """Return how bright the components and the points are; H is ``nnls`` of the points."""
-        return Illumination.of(
+        self.illumination_ = Illumination.of(
             self.components_.T,
             points.T,
             H=H,
             rescale=self._components_are_points(),
-            sample_weight=sample_weight,
+            sample_weight=weight,
         )
+        return np.ascontiguousarray(H.T)
 
     def _components_are_points(self) -> bool:
         """Whether the components are single points, whose brightness is that of one point."""
@@ -106,9 +100,9 @@ class SelfDictionaryEstimator(
         accept_sparse: Any = False
         if self._takes_sparse():
             accept_sparse = "csr"
-        plain = as_plain(X)
+        plain, dtypes = _as_plain(X)
         points: Array = validate_data(
-            self, plain, dtype=float_dtypes(plain), accept_sparse=accept_sparse, reset=reset
+            self, plain, dtype=dtypes, accept_sparse=accept_sparse, reset=reset
         )
         if issparse(points):
             points = csr_array(points)
@@ -171,7 +165,7 @@ class SelfDictionaryEstimator(
             points.T,
             illumination=illumination,
             return_std=True,
-            variability=self._variability(),
+            variability=self.variability_,
         )
         return np.ascontiguousarray(parts.T), np.ascontiguousarray(std.T)
 
@@ -197,10 +191,6 @@ class SelfDictionaryEstimator(
         points = self._validate(X, reset=False)
         spectra = self.illumination_.spectra.astype(points.dtype)
         return points, replace(self.illumination_, spectra=spectra)
-
-    def _variability(self) -> Variability | None:
-        """Return how points of the same component differ; None if that is not known."""
-        return None
 
     def score(self, X: ArrayLike, y: None = None) -> float:
         """Return minus the relative error of the points, fitted by the components.
@@ -238,8 +228,8 @@ class SelfDictionaryEstimator(
         (n_samples, n_features) ndarray
         """
         check_is_fitted(self)
-        plain = as_plain(X)
-        H = check_array(plain, dtype=float_dtypes(plain))
+        plain, dtypes = _as_plain(X)
+        H = check_array(plain, dtype=dtypes)
         if H.shape[1] != len(self.components_):
             raise InputError(
                 f"X has {H.shape[1]} columns, expected n_components={len(self.components_)}"
@@ -256,6 +246,27 @@ class SelfDictionaryEstimator(
         tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _as_plain(X: Any) -> tuple[Any, list[type[np.floating[Any]]]]:
+    """Return tensors, lists and tuples as arrays, and the dtypes that the data may keep."""
+    X = to_numpy(X)
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError(
+            "X is a masked array, and masked entries cannot be left out one by one: drop these "
+            "points or features, or fill them"
+        )
+    if isinstance(X, list | tuple):
+        X = np.asarray(X)
+    # scikit-learn takes float64 of another byte order for neither float32 nor float64.
+    if isinstance(X, np.ndarray) and not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))
+    # Integers of all sizes and half precision become float32, as everywhere here. What else there
+    # is (objects, extended precision, numbers of pandas) becomes float64.
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and (dtype.kind in "biu" or dtype == np.float16):
+        return X, [np.float32, np.float64]
+    return X, [np.float64, np.float32]
 
 
 def _weighted_error(M: Array, U: Array, H: Array, weight: Array | None) -> float:

@@ -7,13 +7,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from selfdict._validation import Array
-from selfdict.abundances import Variability
 from selfdict.estimators.base import SelfDictionaryEstimator
 from selfdict.methods.fgnsr import FGNSRMethod
-from selfdict.methods.settings import solver_class
 from selfdict.model.losses import Loss, Squared
 from selfdict.reductions import Candidates
-from selfdict.solvers import Feature, Solver
+from selfdict.solvers import Feature, Solver, WorkingSet
 
 
 class FGNSR(FGNSRMethod, SelfDictionaryEstimator):
@@ -190,18 +188,14 @@ class FGNSR(FGNSRMethod, SelfDictionaryEstimator):
         """
         return self._fit(X, sample_weight)
 
-    def _variability(self) -> Variability | None:
-        return self.variability_
-
     def _components_are_points(self) -> bool:
         # averages have the brightness of their group, spectra of a dictionary their own
         return self.dictionary is None and self.endmembers == "pixels"
 
     def _takes_sparse(self) -> bool:
-        is_squared = isinstance(self.loss, Squared) or self.loss == "squared"
-        is_known = isinstance(self.solver, Solver) or self.solver in ("auto", *Solver.registered)
+        is_squared = self.loss == "squared" or isinstance(self.loss, Squared)
         is_whole = self.candidates in (None, "auto") and self.dictionary is None
-        # fit refuses a solver that is not known
-        if not (is_squared and is_known and is_whole):
-            return False
-        return Feature.SPARSE in solver_class(self.solver, self.loss).takes
+        solver: Any = self.solver
+        if isinstance(solver, str):
+            solver = Solver.registered.get(solver, WorkingSet)  # fit refuses an unknown name
+        return is_squared and is_whole and Feature.SPARSE in solver.takes

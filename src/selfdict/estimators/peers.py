@@ -1,7 +1,7 @@
 """The methods the paper compares with, as scikit-learn estimators."""
 
 from selfdict.estimators.base import SelfDictionaryEstimator
-from selfdict.methods.peers import H2NMFMethod, SNPAMethod, SPAMethod, VCAMethod, XRAYMethod
+from selfdict.methods.base import H2NMFMethod, SNPAMethod, SPAMethod, VCAMethod, XRAYMethod
 
 
 class SPA(SPAMethod, SelfDictionaryEstimator):

@@ -4,8 +4,8 @@ Points are rows, as in the estimators, which add the checks and the abundances o
 these classes. Scenes use them as they are: scikit-learn takes as long to import as xarray.
 """
 
+from selfdict.methods.base import H2NMFMethod, SNPAMethod, SPAMethod, VCAMethod, XRAYMethod
 from selfdict.methods.fgnsr import FGNSRMethod
-from selfdict.methods.peers import H2NMFMethod, SNPAMethod, SPAMethod, VCAMethod, XRAYMethod
 
 METHODS = {
     "fgnsr": FGNSRMethod,
@@ -16,12 +16,4 @@ METHODS = {
     "h2nmf": H2NMFMethod,
 }
 
-__all__ = [
-    "METHODS",
-    "FGNSRMethod",
-    "H2NMFMethod",
-    "SNPAMethod",
-    "SPAMethod",
-    "VCAMethod",
-    "XRAYMethod",
-]
+__all__ = ["METHODS", "FGNSRMethod"]

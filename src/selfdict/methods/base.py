@@ -1,30 +1,27 @@
-"""What all methods share: they choose some of the points, or of the rows of a dictionary."""
+"""What all methods share: they choose some of the points, or of the rows of a dictionary.
 
+Beside it the methods that the paper compares with, which need nothing further.
+"""
+
+import re
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
-from selfdict._errors import InputError
+from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array, as_generator, as_vector
-from selfdict.methods.checks import (
-    in_estimator_words,
-    selected_rows,
-    warn_if_centred,
-    warn_if_dependent,
-    warn_of_too_many,
-)
-
-# of ``random_state=None``: the same data gives the same components in every process
-_DEFAULT_SEED = 0
+from selfdict.kernels.columns import dense_columns
+from selfdict.peers import Clusters, h2nmf, snpa, spa, vca, xray
 
 
 class Method:
     """A method that chooses ``n_components`` of the points, or of the atoms of a dictionary.
 
-    A subclass implements ``_select(M, sample_weight)``: M is (n_features, n_samples), points as
-    columns, and the result is the indices of ``n_components`` of them, or of the rows of
-    ``_atoms``. One whose components are more than these rows implements ``_choose`` instead.
+    A subclass implements ``_select(M)``: M is (n_features, n_samples), points as columns, and the
+    result is the indices of ``n_components`` of them. One with other atoms or components implements
+    ``_atoms`` and ``_choose``.
     """
 
     # whether the method finds independent components only, and raises an error for too many
@@ -71,19 +68,18 @@ class Method:
             weight = as_vector(sample_weight, points.shape[0], "sample_weight", np.float64)
             if not weight.any():
                 raise InputError("sample_weight must not be zero for all points")
-        warn_if_centred(points)
+        _warn_if_centred(points)
         if not self._finds_independent:
-            warn_of_too_many(self.n_components, points.shape[1])
-        # the functions of the core speak of r columns of M
+            _warn_of_too_many(self.n_components, points.shape[1])
         try:
             self.components_ = self._choose(points, atoms, weight)
         except InputError as error:
-            raise type(error)(in_estimator_words(str(error))) from error
-        warn_if_dependent(self.components_)
+            raise type(error)(_in_estimator_words(str(error))) from error
+        _warn_if_dependent(self.components_)
         return points, weight
 
     def _checked(self, X: ArrayLike) -> Array:
-        """Return the points; a scene has no others than finite floats."""
+        """Return the points; those of a scene are finite floats already."""
         return np.asarray(X)
 
     def _check_fitted(self) -> None:
@@ -95,14 +91,124 @@ class Method:
 
     def _choose(self, points: Array, atoms: Array, sample_weight: Array | None) -> Array:
         """Set ``indices_``, and return the components: the selected rows of ``atoms``."""
-        self.indices_ = self._select(points.T, sample_weight)
+        self.indices_ = self._select(points.T)
         return selected_rows(atoms, self.indices_, points.dtype)
 
-    def _select(self, M: Array, sample_weight: Array | None) -> Array:
+    def _select(self, M: Array) -> Array:
         raise NotImplementedError(f"{type(self).__name__} must implement _select")
 
     def _generator(self) -> np.random.Generator:
-        """Return the generator that ``random_state`` stands for."""
+        """Return the generator of ``random_state``; None is the seed 0, the same every time."""
         if self.random_state is None:
-            return np.random.default_rng(_DEFAULT_SEED)
+            return np.random.default_rng(0)
         return as_generator(self.random_state)
+
+
+class SPAMethod(Method):
+    """Successive projection algorithm."""
+
+    _finds_independent = True
+
+    def _select(self, M: Array) -> Array:
+        return spa(M, self.n_components)
+
+
+class SNPAMethod(Method):
+    """Successive nonnegative projection algorithm."""
+
+    def _select(self, M: Array) -> Array:
+        return snpa(M, self.n_components)
+
+
+class XRAYMethod(Method):
+    """Extreme rays, variant "max"."""
+
+    def _select(self, M: Array) -> Array:
+        return xray(M, self.n_components)
+
+
+class VCAMethod(Method):
+    """Vertex component analysis."""
+
+    _finds_independent = True
+
+    def _select(self, M: Array) -> Array:
+        return vca(M, self.n_components, self._generator())
+
+
+class H2NMFMethod(Method):
+    """Hierarchical clustering by rank-two NMF, one point per cluster."""
+
+    clusters_: Clusters
+    labels_: Array
+
+    def _select(self, M: Array) -> Array:
+        self.clusters_ = h2nmf(M, self.n_components)
+        self.labels_ = self.clusters_.labels
+        found = self.clusters_.indices
+        if found.size < self.n_components:
+            raise InputError(
+                f"n_components must be at most {found.size} for this X, got {self.n_components}: "
+                "no cluster can be divided further"
+            )
+        return found
+
+
+def selected_rows(atoms: Array, indices: Array, dtype: Any) -> Array:
+    """Return some rows of dense or sparse atoms, as a dense array."""
+    return np.ascontiguousarray(dense_columns(atoms.T, indices).T, dtype=dtype)
+
+
+def _warn_if_centred(points: Array) -> None:
+    """Warn if the features have been centred, as by ``StandardScaler``."""
+    # Cones and abundances refer to the origin, which is another point then. Noise around a positive
+    # mean does not trigger this: nearly all features must have the mean zero to three digits.
+    if issparse(points) or not points.min() < 0:
+        return
+    mean = points.mean(axis=0, dtype=np.float64)
+    square = np.einsum("ij,ij->j", points, points, dtype=np.float64) / points.shape[0]
+    deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
+    varies = deviation > 0
+    if not varies.any():
+        return
+    is_centred = np.abs(mean[varies]) <= 1e-3 * deviation[varies]
+    # some bands of data that are not centred may hold nothing but noise
+    if is_centred.mean() < 0.95:
+        return
+    warn_caller(
+        "X seems to be centred: the mean of its features is zero. Components and abundances refer "
+        "to the origin, which centring moves into the middle of the data: pass data that is not "
+        "centred, for example StandardScaler(with_mean=False)",
+    )
+
+
+def _warn_of_too_many(n_components: int, n_features: int) -> None:
+    """Warn if there are more components than features: abundances are not unique then."""
+    if n_components > n_features:
+        warn_caller(
+            f"{n_components} components are more than the {n_features} features (bands): their "
+            "abundances are not unique",
+        )
+
+
+def _warn_if_dependent(components: Array) -> None:
+    """Warn if the components are linearly dependent; more than features were warned of already."""
+    n_components, n_features = components.shape
+    if n_components > n_features:
+        return
+    # The unit of a component does not matter to its direction.
+    lengths = np.abs(components).max(axis=1, keepdims=True)
+    rank = int(np.linalg.matrix_rank(components / np.where(lengths > 0, lengths, 1.0)))
+    if rank < n_components:
+        warn_caller(
+            f"the {n_components} components span {rank} dimensions only: their abundances are not "
+            "unique",
+        )
+
+
+def _in_estimator_words(message: str) -> str:
+    """Return a message about r columns of M, as functions write it, for a user of an estimator."""
+    message = re.sub(r"\br must\b", "n_components must", message)
+    message = message.replace("rows of M", "features")
+    message = re.sub(r"\bcolumn (\d+) of M\b", r"point \1 of X", message)
+    return re.sub(r"\bM\b", "X", message)

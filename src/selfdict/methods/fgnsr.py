@@ -1,37 +1,28 @@
 """FGNSR: the model is solved, points are selected from the solution, and groups are gathered."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError, UnsupportedError
-from selfdict._validation import Array
+from selfdict._errors import InputError, warn_caller
+from selfdict._validation import Array, as_matrix
 from selfdict.abundances import Variability
 from selfdict.abundances.least_squares import affords_fits
 from selfdict.compute.deadline import Announcer, Deadline
 from selfdict.kernels.columns import column_norms
-from selfdict.methods.base import Method
-from selfdict.methods.checks import selected_rows
-from selfdict.methods.settings import (
-    as_atoms,
-    as_candidates,
-    as_mu,
-    as_solver,
-    clusters_of,
-    in_words_of_solver,
-    missed_tolerance,
-    warn_of_an_early_end,
-)
-from selfdict.model.losses import Loss, Squared
-from selfdict.model.problem import Problem, Target
-from selfdict.model.solution import Callback, Progress, Solution
+from selfdict.methods.base import Method, selected_rows
+from selfdict.model.losses import Loss, Squared, as_loss
+from selfdict.model.problem import Problem, Target, jitter
+from selfdict.model.solution import Callback, Progress, Solution, Status
 from selfdict.peers import Clusters
 from selfdict.readout import Kind, Proof, groups_of_present, open_groups, prove_groups
 from selfdict.readout.evidence import Evidence, atoms_alike, groups_of_rows
 from selfdict.readout.selection import select_from
-from selfdict.reductions import Candidates, Denoising, Recipe
-from selfdict.solvers import Solver
+from selfdict.reductions import Candidates, Denoising
+from selfdict.reductions.automatic import choose_by_samples, choose_penalty
+from selfdict.solvers import FastGradient, Feature, Solver, WorkingSet
 
 # parts of a time limit: for the solver, and of what is left then, for the choice of points
 SOLVER_SHARE = 0.5
@@ -140,7 +131,7 @@ class FGNSRMethod(Method):
         deadline = Deadline(self.max_seconds)
         with Announcer("FGNSR", self.verbose) as announcer:
             announcer.step("solving the model")
-            ending = self._solve(points.T, atoms.T, sample_weight, deadline)
+            self.solution_ = self._solve(points, atoms, sample_weight, deadline)
             announcer.step("choosing the points")
             self.indices_ = select_from(
                 Evidence.of(self.solution_),
@@ -151,67 +142,51 @@ class FGNSRMethod(Method):
             pixels = selected_rows(atoms, self.indices_, points.dtype)
             announcer.step("gathering groups of nearly pure points")
             components = self._gather_groups(points, pixels, sample_weight, deadline)
+        self.mu_ = self.solution_.mu
+        self.gap_ = self.solution_.gap
+        self.n_iter_ = max(1, self.solution_.n_iter)
         self.skipped_ = tuple(deadline.skipped)
-        warn_of_an_early_end(ending, self.skipped_)
+        self._warn_of_an_early_end()
         return components
 
     def _solve(
-        self, M: Array, atoms: Array, sample_weight: Array | None, deadline: Deadline
-    ) -> str:
-        """Set the solution; return a sentence if the solver did not come to its end."""
+        self, points: Array, atoms: Array, sample_weight: Array | None, deadline: Deadline
+    ) -> Solution:
+        """Return the solution of the model, reduced as the parameters say."""
+        M = points.T
         D = None
         if self.dictionary is not None:
-            D = atoms
+            D = atoms.T
         w = None
         if sample_weight is not None:
             # a point without weight is absent: it explains no other point
             w = np.where(sample_weight > 0, column_norms(M, np.float64), 0.0)
+        mu = None
+        if not isinstance(self.mu, str):
+            mu = float(self.mu)
         problem = Problem(
-            M,
-            as_mu(self.mu),
-            D=D,
-            w=w,
-            sample_weight=sample_weight,
-            loss=self.loss,
-            target=self.target,
+            M, mu, D=D, w=w, sample_weight=sample_weight, loss=self.loss, target=self.target
         )
-        recipe, self.candidates_reason_ = self._recipe(problem)
-        self.solver_ = recipe.solver
-        try:
-            recipe.check(problem)
-        except UnsupportedError as error:
-            raise UnsupportedError(in_words_of_solver(str(error))) from error
-        solution = recipe.solve(
-            problem,
-            self.n_components,
-            random_state=self._generator(),
-            callback=self._report,
-            deadline=deadline.part(SOLVER_SHARE),
-        )
-        ending = missed_tolerance(solution, recipe.solver, self.target is not None)
-        self.solution_ = solution
-        self.clusters_ = clusters_of(solution)
-        self.mu_ = solution.mu
-        self.gap_ = solution.gap
-        self.n_iter_ = max(1, solution.n_iter)
-        return ending
-
-    def _recipe(self, problem: Problem) -> tuple[Recipe, str]:
-        """Return the steps that the parameters describe, and why these are the candidates."""
         solver = as_solver(self.solver, self.loss, self.tol, self.max_seconds)
-        candidates, reason = as_candidates(self.candidates, problem, self.n_components, solver)
-        denoising = None
-        is_plain = isinstance(problem.loss, Squared) and problem.target is None
-        if self.denoise and problem.D is not None and is_plain:
-            denoising = Denoising(int(self.n_components))
-        recipe = Recipe(
-            solver=solver,
-            denoising=denoising,
-            candidates=candidates,
-            mu=as_mu(self.mu),
-            smooth=float(self.smooth),
+        self.solver_ = solver
+        candidates, self.candidates_reason_ = _as_candidates(
+            self.candidates, problem, self.n_components, solver
         )
-        return recipe, reason
+        _check(problem, solver, candidates, self.smooth)
+        deadline = deadline.part(SOLVER_SHARE)
+        noisy = problem
+        is_plain = isinstance(problem.loss, Squared) and self.target is None
+        if self.denoise and D is not None and is_plain:
+            problem = Denoising(int(self.n_components)).reduce(problem)
+        self.clusters_ = None
+        if candidates is not None:
+            self.clusters_ = candidates.cluster(noisy)
+            problem = candidates.reduce_to(problem, self.clusters_)
+        problem = problem.changed(p=jitter(problem.n_atoms, self._generator()))
+        if mu is None:
+            mu = choose_penalty(problem, self.n_components, deadline)
+        problem = problem.changed(mu=mu, smooth=float(self.smooth) * mu)
+        return _within(solver, deadline).solve(problem, callback=self._report)
 
     def _gather_groups(
         self, points: Array, pixels: Array, sample_weight: Array | None, deadline: Deadline
@@ -260,7 +235,31 @@ class FGNSRMethod(Method):
     def _atoms(self, points: Array) -> Array:
         if self.dictionary is None:
             return points
-        return as_atoms(self.dictionary, points.shape[1])
+        atoms = as_matrix(self.dictionary, "dictionary")
+        if atoms.shape[1] != points.shape[1]:
+            raise InputError(
+                f"the dictionary has {atoms.shape[1]} features, X has {points.shape[1]}"
+            )
+        return atoms
+
+    def _warn_of_an_early_end(self) -> None:
+        """Warn if the solver ended above its tolerance or off its target, or if time was short."""
+        sentences = []
+        solution = self.solution_
+        tol = getattr(self.solver_, "tol", 0.0)
+        is_done = solution.status in (Status.CONVERGED, Status.EXACT)
+        missed_target = self.target is not None and not is_done
+        if tol > 0 and (solution.gap > tol or missed_target):
+            sentences.append(
+                f"{solution.status} The certified gap is {solution.gap:.1e}, tol is {tol:g}."
+            )
+        if self.skipped_:
+            sentences.append(f"The time limit left something out: {'; '.join(self.skipped_)}.")
+        if sentences:
+            # Imported here: scikit-learn takes half a second.
+            from sklearn.exceptions import ConvergenceWarning
+
+            warn_caller(" ".join(sentences), ConvergenceWarning)
 
     def _report(self, progress: Progress) -> Any:
         if self.verbose:
@@ -272,3 +271,75 @@ class FGNSRMethod(Method):
         if self.callback is None:
             return None
         return self.callback(progress)
+
+
+def as_solver(
+    solver: str | Solver, loss: Loss | str, tol: float | None, max_seconds: float | None
+) -> Solver:
+    """Return the solver object; ``tol`` and ``max_seconds`` replace its own if given."""
+    if solver == "auto":
+        solver = WorkingSet()
+        if not as_loss(loss).quadratic:
+            solver = FastGradient()
+    if isinstance(solver, str):
+        if solver not in Solver.registered:
+            names = ", ".join(["auto", *Solver.registered])
+            raise InputError(f"solver must be one of {names}, or a Solver, got {solver!r}")
+        solver = Solver.registered[solver]()
+    for name, value in (("tol", tol), ("max_seconds", max_seconds)):
+        if value is None:
+            continue
+        if not hasattr(solver, name):
+            raise InputError(f"the solver {solver.name} has no {name}, got {name}={value!r}")
+        solver = replace(solver, **{name: value})  # type: ignore[type-var]  # all are dataclasses
+    return solver
+
+
+def _as_candidates(
+    candidates: int | str | Candidates | None, problem: Problem, n_components: int, solver: Solver
+) -> tuple[Candidates | None, str]:
+    """Return the reduction that a number of clusters, or "auto", stands for, and why."""
+    if candidates is None:
+        return None, "All points are candidates, as asked for."
+    if candidates != "auto":
+        if not isinstance(candidates, Candidates):
+            candidates = Candidates(int(candidates))
+        n_clusters = candidates.n_clusters
+        return candidates, f"{n_clusters} cluster representatives are the candidates, as asked for."
+    is_plain = problem.D is None and not problem.is_sparse and isinstance(problem.loss, Squared)
+    if not is_plain or not isinstance(solver, WorkingSet):
+        return None, (
+            "All points are candidates: only dense data, the squared loss and the solver "
+            "working_set are reduced by default."
+        )
+    choice = choose_by_samples(problem, n_components, solver.max_seconds)
+    if choice.n_clusters is None:
+        return None, choice.reason
+    return Candidates(choice.n_clusters), choice.reason
+
+
+def _check(problem: Problem, solver: Solver, candidates: Candidates | None, smooth: float) -> None:
+    """Refuse before any work what the reduced problem will ask of the solver."""
+    asked = solver.asked(problem)
+    n_points = problem.n_points
+    n_atoms = problem.n_atoms
+    if smooth > 0:
+        asked |= {Feature.SMOOTH}
+    if candidates is not None:
+        candidates.check(problem)
+        asked |= {Feature.SAMPLE_WEIGHT}
+        n_points = min(n_points, candidates.n_clusters)
+        if problem.D is None:
+            n_atoms = n_points
+    solver.check_features(asked, max(n_points, n_atoms))
+
+
+def _within(solver: Solver, deadline: Deadline) -> Solver:
+    """Return the solver with the time that is left, if it has a limit."""
+    if deadline.left is None or not hasattr(solver, "max_seconds"):
+        return solver
+    seconds = deadline.left
+    if solver.max_seconds is not None:
+        seconds = min(seconds, solver.max_seconds)
+    limited: Solver = replace(solver, max_seconds=seconds)  # type: ignore[type-var]  # all are dataclasses
+    return limited

@@ -2,6 +2,5 @@
 
 from selfdict.reductions.columns import Candidates
 from selfdict.reductions.denoising import Denoising
-from selfdict.reductions.recipe import Recipe
 
-__all__ = ["Candidates", "Denoising", "Recipe"]
+__all__ = ["Candidates", "Denoising"]

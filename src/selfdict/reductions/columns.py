@@ -16,7 +16,6 @@ from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.model.reduction import Reduction
 from selfdict.model.solution import Solution
 from selfdict.peers.h2nmf import Clusters, h2nmf
-from selfdict.peers.spa import spa
 from selfdict.solvers.search_data import fit_within_gates
 
 
@@ -32,36 +31,25 @@ def weighted_columns(problem: Problem) -> Array:
     return weighted
 
 
-class GateReduction(Reduction):
-    """A reduction after which each open row of X belongs to one row of the larger X."""
+class ColumnSubset(Reduction):
+    """A reduction to some of the columns, or to all of them with other data."""
 
     @abstractmethod
-    def _rows(self, link: ReducedFrom) -> Array:
-        """Return, for each row of the reduced X, its index in the larger one."""
+    def columns_of(self, link: ReducedFrom) -> Array:
+        """Return, for each column of the reduced problem, its index in the larger one."""
 
     def lift(self, solution: Solution) -> Solution:
         """Return the X of the larger problem with the same gates; all columns are fitted anew."""
         link = self._reduced_from(solution)
-        rows = self._rows(link)
         origin = link.problem
+        rows = np.arange(origin.n_atoms)
+        if origin.D is None:
+            rows = self.columns_of(link)
         # the solution's own weights p where it has rows; others are closed, whatever they cost
         p = origin.p.copy()
         p[rows] = solution.problem.p
         origin = origin.with_penalty_of(solution.problem).changed(p=p)
         return fit_within_gates(origin, rows[solution.support], solution.diagonal[solution.support])
-
-
-class ColumnSubset(GateReduction):
-    """A reduction to some of the columns, each of which stands for others."""
-
-    def _rows(self, link: ReducedFrom) -> Array:
-        if link.problem.D is not None:
-            return np.arange(link.problem.n_atoms)
-        return self.columns_of(link)
-
-    @abstractmethod
-    def columns_of(self, link: ReducedFrom) -> Array:
-        """Return the indices of the columns that were kept."""
 
     def _restricted(
         self, problem: Problem, columns: Array, weight: Array, memory: Any, w: Array | None = None
@@ -77,7 +65,7 @@ class ColumnSubset(GateReduction):
             "reduced_from": ReducedFrom(problem, self, memory),
         }
         if problem.D is None:  # the columns are the atoms as well
-            changes["v"] = changes["w"]
+            changes["v"] = w
             changes["p"] = problem.p[columns]
         return problem.changed(**changes)
 
@@ -125,18 +113,17 @@ class Candidates(ColumnSubset):
         return self.reduce_to(problem, self.cluster(problem))
 
     def cluster(self, problem: Problem) -> Clusters:
-        """Return the clusters of the points, each scaled by its weight."""
+        """Return the clusters of the points, each scaled by its weight; weights add up to sizes."""
         n_clusters = min(int(self.n_clusters), problem.n_points)
-        return h2nmf(weighted_columns(problem), n_clusters)
+        clusters = h2nmf(weighted_columns(problem), n_clusters)
+        if problem.sample_weight is None:
+            return clusters
+        sizes = np.bincount(clusters.labels, problem.sample_weight, minlength=clusters.sizes.size)
+        return replace(clusters, sizes=sizes)
 
     def reduce_to(self, problem: Problem, clusters: Clusters) -> Problem:
         """Return the problem for the representatives of given clusters."""
-        sizes: Array = clusters.sizes.astype(np.float64)
-        if problem.sample_weight is not None:
-            # the weights of all points of a cluster together
-            weight = problem.sample_weight.astype(np.float64)
-            sizes = np.bincount(clusters.labels, weight, minlength=sizes.size)
-            clusters = replace(clusters, sizes=sizes)
+        sizes = clusters.sizes.astype(np.float64)
         w = None
         if self.weighting == "scaled" and problem.D is None:
             # a zero column, or one that counts nothing, gets the weight 0
@@ -149,16 +136,3 @@ class Candidates(ColumnSubset):
         """Return the representatives."""
         clusters: Clusters = link.memory
         return clusters.indices
-
-
-def sample_columns(
-    M: Array, n_points: int, n_extreme: int, generator: np.random.Generator
-) -> Array:
-    """Return the indices of random columns of M (m, n) and of its extreme ones, increasing."""
-    n = M.shape[1]
-    drawn = generator.choice(n, n_points, replace=False)
-    if n_extreme == 0:
-        return np.sort(drawn)
-    # float64: where only noise is left, SPA must compare many residuals of nearly one size
-    extreme = spa(M.astype(np.float64), min(n_extreme, n), allow_fewer=True)
-    return np.union1d(extreme, drawn)

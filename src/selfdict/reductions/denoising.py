@@ -16,7 +16,7 @@ from selfdict._validation import Array, as_count
 from selfdict.compute.linear_algebra import in_leading_directions, transposed_product
 from selfdict.kernels.columns import column_norms, squared_norms
 from selfdict.model.problem import Problem, ReducedFrom
-from selfdict.reductions.columns import GateReduction, weighted_columns
+from selfdict.reductions.columns import ColumnSubset, weighted_columns
 from selfdict.solvers.heuristic import RELATIVE_OFFSET
 
 
@@ -29,7 +29,7 @@ class Denoised(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Denoising(GateReduction):
+class Denoising(ColumnSubset):
     """Solve for the best approximation of the data of a given rank.
 
     Parameters
@@ -79,8 +79,9 @@ class Denoising(GateReduction):
         link = ReducedFrom(problem, self, found)
         return problem.changed(M=data, w=w, v=v, reduced_from=link)
 
-    def _rows(self, link: ReducedFrom) -> Array:
-        return np.arange(link.problem.n_atoms)
+    def columns_of(self, link: ReducedFrom) -> Array:
+        """Return all columns."""
+        return np.arange(link.problem.n_points)
 
 
 def denoise(M: Array, r: int) -> Denoised:
@@ -93,14 +94,3 @@ def denoise(M: Array, r: int) -> Denoised:
     # a millionth of the mean energy in one direction keeps μ positive on data without noise
     offset = RELATIVE_OFFSET * float(squared_norms(M).sum()) / m
     return Denoised(data, variance, r * variance + offset)
-
-
-def denoised_data(problem: Problem) -> Denoised | None:
-    """Return what denoising has remembered, if the problem was denoised on its way."""
-    link = problem.reduced_from
-    while link is not None:
-        if isinstance(link.step, Denoising):
-            found: Denoised = link.memory
-            return found
-        link = link.problem.reduced_from
-    return None

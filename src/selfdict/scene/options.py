@@ -17,7 +17,7 @@ from selfdict._errors import InputError
 from selfdict._validation import Array, as_count, as_generator, as_scalar
 from selfdict.files.errors import SceneError
 from selfdict.methods import METHODS, FGNSRMethod
-from selfdict.methods.settings import as_solver
+from selfdict.methods.fgnsr import as_solver
 from selfdict.model.losses import Loss, Squared, as_loss
 
 MOST_MATERIALS = 20  # that are recommended, unless another number is given

@@ -12,7 +12,7 @@ from selfdict._validation import Array, as_rank
 from selfdict.compute.deadline import Deadline
 from selfdict.compute.device import physical_memory
 from selfdict.model.problem import Problem
-from selfdict.reductions.prediction import (
+from selfdict.reductions.automatic import (
     N_CLUSTERS,
     CandidateChoice,
     choose_by_samples,

@@ -9,8 +9,7 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
-from selfdict.peers import h2nmf
-from selfdict.reductions.columns import sample_columns
+from selfdict.peers import h2nmf, spa
 from selfdict.scene.blocks import blocks, float_dtype
 from selfdict.scene.passes import Block, over_blocks
 from selfdict.scene.plan import Plan, is_solved_in_blocks
@@ -42,7 +41,7 @@ class Thinning:
 
     n_clusters: int | None = None
     share: float = 1.0
-    n_extreme: int = 0
+    n_extreme: int = 1
     seed: int = 0
 
     def choose(self, M: Array, number: int) -> tuple[Any, Array]:
@@ -61,7 +60,10 @@ class Thinning:
         # Seeded by the number of the block, so that the sample does not depend on the process or
         # the order in which blocks are read.
         generator = np.random.default_rng([self.seed, number])
-        kept = sample_columns(M, int(self.share * n), self.n_extreme, generator)
+        drawn = generator.choice(n, int(self.share * n), replace=False)
+        # float64: where only noise is left, SPA compares many residuals of nearly one size
+        extreme = spa(M.astype(np.float64), min(self.n_extreme, n), allow_fewer=True)
+        kept = np.union1d(extreme, drawn)
         return kept, np.ones(kept.size, dtype=np.intp)
 
 

@@ -1,21 +1,24 @@
-"""What ``candidates="auto"`` means: how long all points would take, by their number or by samples.
+"""What ``"auto"`` means: which points are candidates, and the penalty of a reduced problem.
 
-The solver spends its time on fits of all n columns by the k open rows: it takes as long as a number
-of such fits, which differs little between data sets. How many rows open, and how long the fit of a
-column takes, differs a lot. Both are measured on two samples of the columns; k grows like a power
-of n.
+All points are the candidates if that takes little time. The solver spends its time on fits of all n
+columns by the k open rows: it takes as long as a number of such fits, which differs little between
+data sets. How many rows open, and how long the fit of a column takes, differs a lot. Both are
+measured on two samples of the columns; k grows like a power of n.
 """
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from selfdict.compute.deadline import in_words
+from selfdict.abundances.least_squares import MANY_ENDMEMBERS, affords_fits
+from selfdict.compute.deadline import Deadline, in_words
 from selfdict.compute.threads import n_threads
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution
-from selfdict.reductions.columns import weighted_columns
+from selfdict.reductions.columns import Candidates, weighted_columns
+from selfdict.reductions.denoising import Denoising
 from selfdict.solvers.heuristic import mu_heuristic
 from selfdict.solvers.search_data import fit_within_gates
 from selfdict.solvers.working_set import WorkingSet
@@ -37,19 +40,18 @@ def choose_candidates(
 ) -> CandidateChoice:
     """Take all points if that typically takes at most a minute, else representatives."""
     seconds = typical_seconds(n_points, n_features, n_components)
-    return _choice(n_points, seconds, _moderate_seconds(max_seconds), "")
+    return _choice(n_points, seconds, max_seconds, "")
 
 
 def choose_by_samples(
     problem: Problem, n_components: int, max_seconds: float | None = None
 ) -> CandidateChoice:
     """Do the same for given data; samples are solved where the size does not tell enough."""
-    n_points = problem.n_points
-    n_features = problem.M.shape[0]
+    n_features, n_points = problem.M.shape
     if not needs_samples(n_points, n_features, n_components, max_seconds):
         return choose_candidates(n_points, n_features, n_components, max_seconds)
     seconds = measured_seconds(problem, n_components)
-    return _choice(n_points, seconds, _moderate_seconds(max_seconds), ", by samples of them")
+    return _choice(n_points, seconds, max_seconds, ", by samples of them")
 
 
 def needs_samples(
@@ -126,10 +128,12 @@ def _moderate_seconds(max_seconds: float | None) -> float:
     return min(60.0, 0.4 * max_seconds)  # the rest is to choose and prove
 
 
-def _choice(n_points: int, seconds: float, moderate: float, basis: str) -> CandidateChoice:
-    """Compare a prediction with what is moderate; ``basis`` says where it comes from."""
+def _choice(
+    n_points: int, seconds: float, max_seconds: float | None, basis: str
+) -> CandidateChoice:
+    """Judge a predicted time; ``basis`` says where it comes from."""
     predicted = f"about {in_words(seconds)}{basis}"
-    if seconds <= moderate:
+    if seconds <= _moderate_seconds(max_seconds):
         return CandidateChoice(
             None, f"All {n_points:,} points are candidates: that takes {predicted}."
         )
@@ -138,3 +142,43 @@ def _choice(n_points: int, seconds: float, moderate: float, basis: str) -> Candi
         f"{N_CLUSTERS} cluster representatives are the candidates: all {n_points:,} points would "
         f"take {predicted}.",
     )
+
+
+def choose_penalty(problem: Problem, n_components: int, deadline: Deadline | None = None) -> float:
+    """Return μ by :func:`mu_heuristic`; from a sample of the points if there is little time."""
+    rank = min(n_components, problem.n_atoms)
+    by_residual = False
+    link = problem.reduced_from
+    while link is not None:
+        if isinstance(link.step, Denoising) and problem.D is not None:
+            return float(link.memory.mu)
+        if isinstance(link.step, Candidates):
+            by_residual = link.step.weighting == "residual"
+        link = link.problem.reduced_from
+    if problem.D is not None or not problem.loss.quadratic or by_residual:
+        return mu_heuristic(
+            problem.M,
+            rank,
+            problem.p,
+            sample_weight=problem.sample_weight,
+            loss=problem.loss,
+            D=problem.D,
+        )
+    # a point that counts s times is one that is √s times as long, for SPA as well
+    data = weighted_columns(problem)
+    if deadline is None or _affords_penalty(deadline, data, rank):
+        return mu_heuristic(data, rank, problem.p, loss=problem.loss)
+    deadline.skip("the penalty was chosen by a sample of the points")
+    n = data.shape[1]
+    sample = data[:, :: max(1, n // max(rank, 1000))]
+    # the residual is a sum over all points; the weights p are one, up to a jitter
+    return float(mu_heuristic(sample, rank, loss=problem.loss) * n / sample.shape[1])
+
+
+def _affords_penalty(deadline: Deadline, data: Any, rank: int) -> bool:
+    """Whether there is time for the heuristic, which chooses columns and fits all of them."""
+    # sparse data take their own, quicker way
+    if deadline.left is None or not isinstance(data, np.ndarray) or rank < MANY_ENDMEMBERS:
+        return True
+    some = data[:, :: data.shape[1] // rank][:, :rank]
+    return affords_fits(deadline, 1, some, data)
