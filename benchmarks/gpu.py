@@ -132,7 +132,7 @@ def equal_results(torch: Any) -> None:
 
 def screening(torch: Any, timer: Timer, n: int) -> None:
     """Time the pass over all rows and columns, in both precisions, and say how accurate it is."""
-    from selfdict.gpu.screening import LEFT, fused_sums, plain_sums, split
+    from selfdict.gpu.scores import LEFT, fused_sums, plain_sums, split
 
     M = torch.rand((BANDS, n), device="cuda", dtype=torch.float64)
     left = (M / M.sum(dim=0)).T.contiguous()

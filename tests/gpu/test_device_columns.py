@@ -9,8 +9,8 @@ import pytest
 from on_device import DEVICE, tensor, torch
 from selfdict.columns.device import DeviceColumns
 from selfdict.columns.memory import MemoryColumns
+from selfdict.compute.device import long_gram
 from selfdict.gpu import bounded_fit
-from selfdict.gpu.matrix import long_gram
 from selfdict.kernels import gates as cpu
 from selfdict.model.memory_rows import MemoryRows
 from selfdict.solvers.newton import Gates
@@ -161,23 +161,12 @@ def test_inaccurate_columns_are_solved_on_the_cpu(small_tiles, monkeypatch):
 @pytest.mark.parametrize("slots", [(2, 8), (1,)])
 def test_curvature(slots, small_tiles, monkeypatch):
     monkeypatch.setattr(bounded_fit, "SLOTS", slots)
-    state = np.random.default_rng(0).integers(0, 3, (6, 4)).astype(np.int8)
-    problem = Columns(n=6)
+    monkeypatch.setattr(bounded_fit, "BLOCK_ENTRIES", 1)  # 16 columns at a time
+    state = np.random.default_rng(0).integers(0, 3, (60, 4)).astype(np.int8)
+    problem = Columns(n=60)
     expected = cpu.curvature(problem.G, problem.weight, state)
     found = bounded_fit.curvature(tensor(problem.G), tensor(problem.weight), tensor(state))
     np.testing.assert_allclose(found.cpu(), expected, atol=1e-12)
-
-
-def test_portions_cover_all_columns(monkeypatch):
-    monkeypatch.setattr(bounded_fit, "_COLUMNS_PER_STEP", 4)
-    n_free = torch.from_numpy(np.random.default_rng(0).integers(0, 5, 27))
-    found = list(bounded_fit.portions(n_free.cumsum(dim=0), 20))
-    assert [part[0] for part in found] == [0] + [part[1] for part in found[:-1]]
-    assert found[-1][1] == 27
-    for start, stop, first, last in found:
-        assert last - first == int(n_free[start:stop].sum()) <= 20
-        assert first == int(n_free[:start].sum())
-    assert len(found) < 7
 
 
 def test_gram_of_a_long_tensor():

@@ -8,7 +8,8 @@ from selfdict import Problem, WorkingSet, mu_heuristic, working_set
 from selfdict.columns import device as device_columns
 from selfdict.columns.device import DeviceRows, DeviceSums
 from selfdict.datasets import make_mixtures
-from selfdict.gpu import bounded_fit, score_bounds
+from selfdict.gpu import bounded_fit
+from selfdict.gpu.scores import Clusters
 from selfdict.model.score_bounds import DECIDED, ScoreBounds
 from selfdict.model.scores import positive_sums
 from selfdict.model.solution import Status
@@ -82,7 +83,7 @@ def test_stopped_search_is_certified(on_device):
 
 @pytest.mark.parametrize("rough", [False, True])
 def test_score_bounds_hold(rough, monkeypatch):
-    monkeypatch.setattr(score_bounds, "_BLOCK_ENTRIES", 1000)
+    monkeypatch.setattr("selfdict.compute.device.BLOCK_ENTRIES", 1000)
     rng = np.random.default_rng(0)
     M = rng.dirichlet(np.ones(4), 500) @ rng.random((4, 9)) + 0.01 * rng.random((500, 9))
     M = M.T.copy()
@@ -112,7 +113,7 @@ def test_score_bounds_hold(rough, monkeypatch):
 def test_clusters_are_the_same_in_each_run():
     rows = tensor(np.random.default_rng(0).random((300, 6)))
     lengths = torch.linalg.vector_norm(rows, dim=1)
-    first, second = (score_bounds.Clusters.of(rows, lengths) for _ in range(2))
+    first, second = (Clusters.of(rows, lengths) for _ in range(2))
     assert torch.equal(first.labels, second.labels)
     assert torch.equal(first.centres, second.centres)
     assert len(first.centres) == int(16 * np.sqrt(300))

@@ -72,9 +72,7 @@ def test_working_set_with_samples(monkeypatch):
 
 @pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 150)])
 def test_certify_in_blocks(weights, monkeypatch):
-    from selfdict.gpu import matrix
-
-    monkeypatch.setattr(matrix, "_PRODUCT_BLOCK_ENTRIES", 300)
+    monkeypatch.setattr("selfdict.compute.device.BLOCK_ENTRIES", 300)
     M, mu = problem(np.float32)
     solution = working_set(M, mu, sample_weight=weights)
     same = Problem(tensor(M), mu, sample_weight=weights)

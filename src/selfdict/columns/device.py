@@ -14,10 +14,9 @@ from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.columns.memory import DenseMultiplier, MemoryColumns
 from selfdict.columns.protocol import own_atoms
-from selfdict.compute.device import Device, Tensor, to_device
+from selfdict.compute.device import Device, Tensor, row_blocks, to_device
 from selfdict.gpu.bounded_fit import curvature, fit_columns
-from selfdict.gpu.score_bounds import Clusters, cluster_bounds, metric_sums
-from selfdict.gpu.screening import Screen, plain_sums
+from selfdict.gpu.scores import Clusters, Screen, metric_sums, plain_sums
 from selfdict.kernels.gates import GATE
 from selfdict.model.dual import dot_error
 from selfdict.model.memory_rows import MemoryRows
@@ -83,18 +82,19 @@ class DeviceRows(MemoryRows):
         return UnitRows(self.D, np.where(self.lengths > 0, self.lengths, 1.0), rows)
 
     def cluster_bounds(self, theta: ColumnSums, metric: Metric, rows: Array, most: Array) -> Array:
+        torch = optional("torch")
         clusters = self.device_clusters
-        of_centres = theta.sums_of_centres(clusters.centres, metric.total)
-        bounds = cluster_bounds(
-            self.atoms,
-            self.positive_lengths,
-            clusters,
-            to_device(of_centres, self.device),
-            total=metric.total,
-            mean=metric.mean,
-            factor=metric.factor,
-            rounding=metric.rounding,
-        )
+        centres = clusters.centres
+        mean = to_device(metric.mean, self.device)
+        factor = to_device(metric.factor, self.device)
+        room = metric.rounding * metric.total * (1.0 + _norms(centres))
+        of_centres = to_device(theta.sums_of_centres(centres, metric.total), self.device) + room
+        bounds = torch.empty_like(self.positive_lengths)
+        for part in row_blocks(*self.atoms.shape):
+            labels = clusters.labels[part]
+            difference = self.atoms[part] / self.positive_lengths[part, None] - centres[labels]
+            remainder = difference @ mean + np.sqrt(metric.total) * _norms(difference @ factor)
+            bounds[part] = of_centres[labels] + 0.5 * remainder
         on_host: Array = bounds.cpu().numpy()
         return on_host[rows]
 

@@ -2,13 +2,14 @@
 
 import os
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from selfdict._errors import InputError, UnsupportedError
 from selfdict._optional import optional
-from selfdict._validation import is_sparse, is_tensor, refuse_gradient
+from selfdict._validation import Array, is_sparse, is_tensor, refuse_gradient
 
 if TYPE_CHECKING:
     import torch
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 # of torch, which is imported when it is used
 Tensor: TypeAlias = "torch.Tensor"
 Device: TypeAlias = "torch.device | str | None"
+
+# entries of a tensor that are computed or copied at a time: 256 MiB of float64
+BLOCK_ENTRIES = 1 << 25
 
 
 def choose_device(device: Device, *arrays: Any) -> "torch.device | None":
@@ -73,6 +77,38 @@ def runs_triton(device: "torch.device | None") -> bool:
     except ModuleNotFoundError:
         return False
     return True
+
+
+def row_blocks(n_rows: int, width: int) -> Iterator[slice]:
+    """Divide rows of ``width`` entries into portions of a limited size."""
+    size = max(1, BLOCK_ENTRIES // width)
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def multiply(A: Array, B: Array, device: Device) -> Array:
+    """Return A B in float64, computed on the device; B is copied there block by block."""
+    torch = optional("torch")
+    out = torch.zeros((A.shape[0], B.shape[1]), dtype=torch.float64, device=device)
+    for part in row_blocks(*B.shape):
+        out.addmm_(
+            to_device(A[:, part], device, np.float64), to_device(B[part], device, np.float64)
+        )
+    product: Array = out.cpu().numpy()
+    return product
+
+
+def long_gram(A: Tensor) -> Tensor:
+    """Return AᵀA (k, k) of a long tensor A (n, k), as a sum over portions of its rows.
+
+    One product would have too few entries to keep a GPU busy. The order of the sum is the same in
+    each run.
+    """
+    parts = max(1, min(256, len(A) // 256))
+    rows = len(A) // parts
+    portions = A[: parts * rows].view(parts, rows, A.shape[1])
+    rest = A[parts * rows :]
+    return (portions.mT @ portions).sum(dim=0) + rest.T @ rest
 
 
 def physical_memory() -> float:

@@ -6,15 +6,12 @@ with the signs of an optimum. Sums over the columns are taken in float64, and in
 each run.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from selfdict._optional import optional
 from selfdict._validation import Array
-from selfdict.compute.device import Tensor, to_device
+from selfdict.compute.device import BLOCK_ENTRIES, Tensor, long_gram, row_blocks, to_device
 from selfdict.compute.threads import for_slices
-from selfdict.gpu.matrix import long_gram
 from selfdict.kernels.gates import FREE, GATE, ZERO
 from selfdict.kernels.gates import curvature as curvature_on_cpu
 from selfdict.kernels.gates import fit_columns as fit_on_cpu
@@ -23,10 +20,6 @@ from selfdict.kernels.gates import fit_columns as fit_on_cpu
 SLOTS = (16, 32, 128)
 # Beyond this many atoms a column does not fit into registers: the CPU solves it.
 _MOST_ATOMS = 1024
-# Entries of the rows that are multiplied at a time: 256 MiB of float64.
-_BLOCK_ENTRIES = 1 << 25
-# Columns between two places where the columns may be divided into portions.
-_COLUMNS_PER_STEP = 1024
 # Columns that one thread of the CPU takes at a time.
 _COLUMNS_PER_SLICE = 250
 
@@ -145,12 +138,9 @@ def curvature(G: Tensor, weight: Tensor, state: Tensor) -> Tensor:
 def _shared_weight(weight: Tensor, state: Tensor) -> Tensor:
     """Return Σ ω_j over the columns in which two atoms are both at their gates, (k, k)."""
     torch = optional("torch")
-    n, k = state.shape
-    shared = weight.new_zeros((k, k))
+    shared = weight.new_zeros((state.shape[1],) * 2)
     root = weight.sqrt()
-    size = max(1, _BLOCK_ENTRIES // k)
-    for start in range(0, n, size):
-        part = slice(start, start + size)
+    for part in row_blocks(*state.shape):
         shared += long_gram(torch.where(state[part] == GATE, root[part, None], 0.0))
     return shared
 
@@ -163,37 +153,15 @@ def _explained(
 
     k = len(G)
     explained = G.new_zeros((k, k))
-    ends = n_free.cumsum(dim=0)
-    for start, stop, first, last in portions(ends, max(1, _BLOCK_ENTRIES // k)):
-        W = G.new_empty((last - first, k))
-        offsets = ends[start:stop] - n_free[start:stop] - first
-        curvature_rows(G, weight, state, columns[start:stop], offsets, W, slots)
+    # Multiples of 16: Triton would compile again for addresses that are not divisible by 16.
+    size = max(1, BLOCK_ENTRIES // (slots * k) // 16) * 16
+    for start in range(0, len(columns), size):
+        part = slice(start, start + size)
+        ends = n_free[part].cumsum(dim=0)
+        W = G.new_empty((int(ends[-1]), k))
+        curvature_rows(G, weight, state, columns[part], ends - n_free[part], W, slots)
         explained += long_gram(W)
     return explained
-
-
-def portions(ends: Tensor, most: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield start and stop of columns that have at most ``most`` rows, and those of their rows.
-
-    ``ends`` (n,) are sums of the numbers of rows of the columns up to each one. A step of 1,024
-    columns is not divided.
-    """
-    n = len(ends)
-    stops = np.append(np.arange(_COLUMNS_PER_STEP, n, _COLUMNS_PER_STEP), n)
-    last_rows: Array = ends[to_device(stops - 1, ends.device)].cpu().numpy()
-    start = 0
-    first = 0
-    stop = 0
-    last = 0
-    for next_stop, next_last in zip(stops.tolist(), last_rows.tolist(), strict=True):
-        is_full = next_last - first > most
-        if is_full and stop > start:
-            yield start, stop, first, last
-            start = stop
-            first = last
-        stop = next_stop
-        last = next_last
-    yield start, stop, first, last
 
 
 def _curvature_on_cpu(G: Tensor, weight: Tensor, state: Tensor) -> Tensor:

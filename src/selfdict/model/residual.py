@@ -105,7 +105,7 @@ class DenseResidual(Residual):
             with single_threaded_blas():
                 for_slices(task, R.shape[1], 4096)
         else:
-            from selfdict.gpu.matrix import multiply
+            from selfdict.compute.device import multiply
 
             R -= multiply(atoms, entries(0, R.shape[1]), self.device)
         return R

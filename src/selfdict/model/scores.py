@@ -63,7 +63,7 @@ def screener(D: Array, v: Array, device: Device) -> PositiveSums:
     """Return :func:`positive_sums` for some atoms and weights, on the CPU or on a device."""
     if device is None:
         return partial(positive_sums, D, v)
-    from selfdict.gpu.screening import Screen
+    from selfdict.gpu.scores import Screen
 
     return Screen(D, v, device).positive_sums
 

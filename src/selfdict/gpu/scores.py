@@ -1,4 +1,4 @@
-"""The screening pass on a device: sums of the positive parts of the rows of (M/w)ᵀθ.
+"""Scores of rows on a device: sums of the positive parts of (M/w)ᵀθ, and what bounds on them need.
 
 In float32 on a GPU the matrix units multiply in half precision, and the result still has the
 accuracy of float32. Each number is split into two halves, x = h + l, with h and l of 11 bits. Of
@@ -6,14 +6,28 @@ accuracy of float32. Each number is split into two halves, x = h + l, with h and
 times as long. Rows of M/w and columns of θ are scaled by powers of two so that their largest
 entries lie near 2¹⁵, the top of the range. The error is below 2⁻²¹ of |m_i|ᵀ|θ_j|, besides that of
 the float32 accumulation. In float64, torch computes the product, a block of rows at a time.
+
+:mod:`selfdict.model.scores` derives the bounds. Their rows are scaled to unit length; sums and
+products are taken in float64, in whatever order the device prefers: the room for rounding allows
+for any.
 """
+
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from selfdict._optional import optional
 from selfdict._validation import Array, is_tensor
-from selfdict.compute.device import Device, Tensor, runs_triton, to_device
+from selfdict.compute.device import (
+    Device,
+    Tensor,
+    long_gram,
+    row_blocks,
+    runs_triton,
+    to_device,
+)
 
 # Entries of the product that are computed at a time: 1 GiB of float64.
 _SCREENING_BLOCK_ENTRIES = 1 << 27
@@ -29,10 +43,12 @@ class Screen:
 
     def __init__(self, M: "Array | Tensor", w: Array, device: Device) -> None:
         self.device = device
-        left = to_device(M, device, np.float64)
-        left = left / to_device(w, device)
+        left = to_device(M, device, np.float64) / to_device(w, device)
         self.left = left.T.contiguous()
-        self._halves: tuple[Tensor, Tensor] | None = None
+
+    @cached_property
+    def _halves(self) -> tuple[Tensor, Tensor]:
+        return split(self.left, LEFT)
 
     def positive_sums(self, theta: "Array | Tensor", rows: Array | None, dtype: DTypeLike) -> Array:
         """Return Σ_j max(0, (m_i/w_i)ᵀθ_j) for the rows i (None: all), multiplied in ``dtype``.
@@ -45,8 +61,6 @@ class Screen:
         if rows is not None:
             index = to_device(rows, self.device)
         if dtype == np.float32 and runs_triton(theta.device):
-            if self._halves is None:
-                self._halves = split(self.left, LEFT)
             halves, scale = self._halves
             sums = fused_sums((halves[index], scale[index]), theta)
         else:
@@ -102,3 +116,77 @@ def fused_sums(left: tuple[Tensor, Tensor], theta: Tensor) -> Tensor:
     right, column_scale = split(theta.T, RIGHT)
     unit = column_scale.max()
     return scale * unit * positive_sums(halves, right, (column_scale / unit).float())
+
+
+def metric_sums(theta: Tensor) -> tuple[float, Array, Array]:
+    """Return A = Σ_j ‖θ_j‖, Σ_j θ_j and S = Σ_j θ_jθ_jᵀ/‖θ_j‖ for θ (m, l)."""
+    torch = optional("torch")
+    columns = theta.T
+    magnitudes = torch.linalg.vector_norm(columns, dim=1)
+    # A column of zeros adds nothing.
+    root = torch.where(magnitudes > 0, magnitudes, 1.0).sqrt()
+    mean = columns.sum(dim=0)
+    return float(magnitudes.sum()), mean.cpu().numpy(), _moments(columns, root)
+
+
+def _moments(rows: Tensor, lengths: Tensor) -> Array:
+    """Return Σ x xᵀ (m, m) of the rows (d, m) divided by their lengths."""
+    moments = rows.new_zeros((rows.shape[1],) * 2)
+    for part in row_blocks(*rows.shape):
+        moments += long_gram(rows[part] / lengths[part, None])
+    total: Array = moments.cpu().numpy()
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """A partition of rows of unit length."""
+
+    labels: Tensor  # (d,): the cluster of each row
+    # (C, m): any centres give valid bounds: these are means, in the leading directions of the rows
+    centres: Tensor
+
+    @classmethod
+    def of(cls, rows: Tensor, lengths: Tensor) -> "Clusters":
+        """Cluster the rows (d, m) divided by their lengths: two rounds of k-means.
+
+        There are about 16√d clusters: the time for their scores and that for the rows they leave
+        undecided are then of the same order.
+        """
+        d = len(rows)
+        count = min(d, int(16 * np.sqrt(d)))
+        # Distances between rows are taken in their leading directions.
+        vectors = np.linalg.eigh(_moments(rows, lengths))[1]
+        directions = to_device(vectors[:, ::-1][:, :12], rows.device)
+        coordinates = (rows @ directions / lengths[:, None]).float()
+        start = np.random.default_rng(0).choice(d, count, replace=False)
+        centres = coordinates[to_device(start, rows.device)]
+        labels = _nearest(coordinates, centres)
+        for _ in range(2):
+            centres = _means(coordinates, labels, centres)
+            labels = _nearest(coordinates, centres)
+        return cls(labels, centres.double() @ directions.T)
+
+
+def _nearest(coordinates: Tensor, centres: Tensor) -> Tensor:
+    """Return the nearest centre of each point, (d,)."""
+    torch = optional("torch")
+    labels = torch.empty(len(coordinates), dtype=torch.int64, device=coordinates.device)
+    half_squares = 0.5 * centres.square().sum(dim=1)
+    for part in row_blocks(len(coordinates), len(centres)):
+        labels[part] = (coordinates[part] @ centres.T - half_squares).argmax(dim=1)
+    return labels
+
+
+def _means(coordinates: Tensor, labels: Tensor, centres: Tensor) -> Tensor:
+    """Return the mean of each cluster; that of an empty one stays where it was."""
+    # In memory: sums of floating-point numbers by label have no fixed order on a device.
+    points = coordinates.cpu().numpy()
+    clusters = labels.cpu().numpy()
+    means = centres.cpu().numpy().copy()
+    sizes = np.bincount(clusters, minlength=len(means))
+    is_used = sizes > 0
+    for k in range(points.shape[1]):
+        sums = np.bincount(clusters, weights=points[:, k], minlength=len(means))
+        means[is_used, k] = sums[is_used] / sizes[is_used]
+    return to_device(means, centres.device)
