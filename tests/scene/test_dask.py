@@ -14,8 +14,7 @@ from distributed import Client, LocalCluster
 from distributed.protocol.pickle import dumps as distributed_dumps
 
 from selfdict.cli.app import app
-from selfdict.columns.block_columns import _first_sums, _Pass
-from selfdict.columns.warm_starts import kept_bytes
+from selfdict.columns.block_columns import _first_sums, _Pass, kept_bytes
 from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, matrix, read_scene, unmix, write_scene
 from selfdict.scene.blocks import in_row_chunks

@@ -9,9 +9,9 @@ its gates, gradients and second derivatives. What there is per column is a sum o
 - :class:`Multiplier` is the residual of that fit as a multiplier θ of the dual: the sums over its
   columns that score the rows and bound the optimum.
 
-In memory there is one block of columns (:mod:`selfdict.columns.memory`), on a GPU it lies there
-(:mod:`selfdict.columns.device`), and of a scene that no memory holds there are many, which are read
-anew in each pass, here or on the workers of a cluster (:mod:`selfdict.columns.blocks`).
+Columns are in memory (:mod:`selfdict.columns.memory`), on a GPU (:mod:`selfdict.columns.device`),
+or in blocks that are read anew in each pass, here or on the workers of a cluster
+(:mod:`selfdict.columns.block_columns`).
 
 Everything is scaled to w = 1: atoms and columns are those of M/w, and column j has the weight
 s_j w_j². Atoms of another dictionary are scaled to v = 1.
@@ -62,12 +62,9 @@ class ColumnFit(Protocol):
         """
 
     def evaluate(self, t: Array) -> Array:
-        """Fit all columns at the gates t.
+        """Fit all columns at the gates t; return the fit less that of X = 0, and its derivatives.
 
-        Returns
-        -------
-        (1 + k,) ndarray
-            The fit ½Σ s‖m − Mx‖² less that of X = 0, and its derivatives by the gates.
+        The fit is ½Σ s‖m − Mx‖², and the result has 1 + k entries.
         """
 
     def hessian(self) -> Array:
@@ -89,25 +86,19 @@ class ColumnFit(Protocol):
 class Columns(Protocol):
     """Columns of M to be fitted, with the rows that X may have."""
 
+    # The atoms; the weights (l,) of Ω, which are positive, and of the residual; Σ_j s_j ‖m_j‖².
     @property
-    def rows(self) -> Rows:
-        """The atoms."""
-
+    def rows(self) -> Rows: ...
     @property
-    def w(self) -> Array:
-        """The positive weights of Ω, (l,)."""
-
+    def w(self) -> Array: ...
     @property
-    def s(self) -> Array:
-        """The weights of the residual, (l,)."""
+    def s(self) -> Array: ...
+    @property
+    def square(self) -> float: ...
 
     @property
     def n_features(self) -> int:
         """The number of rows of M."""
-
-    @property
-    def square(self) -> float:
-        """Σ_j s_j ‖m_j‖²."""
 
     @property
     def is_tied(self) -> bool:

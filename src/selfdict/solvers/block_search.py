@@ -14,9 +14,8 @@ import numpy as np
 
 from selfdict._validation import Array, check_columns
 from selfdict.abundances import column_residuals, nnls
-from selfdict.columns.block_columns import BlockColumns
+from selfdict.columns.block_columns import BlockColumns, forget
 from selfdict.columns.blocks import BlockMatrix, BlockRows, ColumnBlocks
-from selfdict.columns.warm_starts import forget
 from selfdict.kernels.columns import column_norms, squared_norms
 from selfdict.model.memory_rows import RowClusters
 from selfdict.model.problem import Problem

@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 
 from array_blocks import ArrayBlocks
-from selfdict.columns import block_columns, warm_starts
-from selfdict.columns.block_columns import BlockPart, _derivatives, _Pass
-from selfdict.columns.warm_starts import Place, forget, keep_state, kept_bytes, last_state
+from selfdict.columns import block_columns
+from selfdict.columns.block_columns import (
+    BlockPart,
+    Place,
+    _derivatives,
+    _Pass,
+    forget,
+    keep_state,
+    kept_bytes,
+    last_state,
+)
 from selfdict.solvers.block_search import solve_blocks
 
 
@@ -16,33 +24,27 @@ def states(n, k, seed=0):
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(warm_starts, "_kept", {})
+    monkeypatch.setattr(block_columns, "_kept", {})
 
 
 def test_states_are_stored_exactly():
     atoms = np.array([7, 3, 40, 5, 9, 11, 2, 1, 90])
     state = states(13, 9)
-    keep_state(Place("a", 0, 0), atoms, state)
-    np.testing.assert_array_equal(last_state(Place("a", 0, 0), atoms), state)
-    assert last_state(Place("a", 1, 0), atoms) is None
-    assert last_state(Place("b", 0, 0), atoms) is None
-
-
-def test_new_atoms_start_at_zero():
-    state = states(13, 3)
-    keep_state(Place("a", 0, 0), np.array([7, 3, 40]), state)
-    found = last_state(Place("a", 0, 0), np.array([40, 8, 7]))
+    place = Place("a", 0, 0)
+    keep_state(place, atoms, state)
+    np.testing.assert_array_equal(last_state(place, atoms), state)
+    # new atoms start at zero
+    found = last_state(place, np.array([40, 8, 7]))
     np.testing.assert_array_equal(found[:, [0, 2]], state[:, [2, 0]])
     assert not found[:, 1].any()
-
-
-def test_no_atoms():
-    keep_state(Place("a", 0, 0), np.empty(0, np.int64), np.empty((5, 0), np.int8))
-    assert last_state(Place("a", 0, 0), np.array([1, 2])).shape == (5, 2)
+    for other in (Place("a", 1, 0), Place("b", 0, 0)):
+        assert last_state(other, atoms) is None
+    keep_state(place, np.empty(0, np.int64), np.empty((5, 0), np.int8))
+    assert last_state(place, np.array([1, 2])).shape == (5, 2)
 
 
 def test_states_beyond_the_limit_are_not_stored(monkeypatch):
-    monkeypatch.setattr(warm_starts, "_MAX_BYTES", 100)
+    monkeypatch.setattr(block_columns, "MAX_BYTES", 100)
     atoms = np.arange(8)
     for block in range(9):
         keep_state(Place("a", block, 0), atoms, states(10, 8))  # 20 bytes
