@@ -1,4 +1,4 @@
-"""SNPA, XRAY and VCA: reference implementations, known answers, what they refuse."""
+"""SPA, SNPA, XRAY and VCA: reference implementations, known answers, what they refuse."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,33 @@ from selfdict.datasets import make_mixtures
 from selfdict.peers.vca import _reduce
 
 PEERS = [spa, snpa, xray, vca]
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([np.float32, np.float64]),
+    st.sampled_from([0, 1e-9, 1e-3, 0.5]),
+)
+def test_spa_equals_explicit_residuals(seed, dtype, noise):
+    M = np.maximum(make_mixtures(12, 60, 5, noise=noise, random_state=seed)[0], 0).astype(dtype)
+    assert spa(M, 5).tolist() == naive_peers.spa(M, 5)
+
+
+def test_spa_of_residuals_that_cancel():
+    """Residuals of 1e-12 of the data, 1e-24 squared: far below the rounding of the subtraction."""
+    rng = np.random.default_rng(3)
+    Q = np.linalg.qr(rng.standard_normal((8, 8)))[0]
+    M = Q @ np.diag([1, 1e-2, 1e-6, 1e-9, 1e-12, 0, 0, 0]) @ rng.random((8, 500))
+    assert spa(M, 5).tolist() == naive_peers.spa(M, 5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_spa_of_data_of_low_rank(dtype):
+    rng = np.random.default_rng(0)
+    M = (rng.random((30, 3)) @ rng.random((3, 200))).astype(dtype)
+    with pytest.raises(InputError):
+        spa(M, 5)
+    assert spa(M, 5, allow_fewer=True).tolist() == spa(M, 3).tolist()
 
 
 @settings(max_examples=20)
@@ -63,11 +90,15 @@ def test_xray_with_weights_of_features():
         xray(signed, 2, p=[1.0, 0.0])
 
 
-def test_snpa_ties_go_to_the_larger_norm():
+def test_ties_go_to_the_larger_norm_then_to_the_first():
     e = np.eye(3)
+    M = np.column_stack([2 * e[0], e[1], e[1] + e[0], e[1] * (1 + 1e-8), e[1] + e[0]])
+    assert spa(M, 2).tolist() == [0, 2]
     M = np.column_stack([2 * e[0], e[1], e[1] + 2 * e[0], e[1] * (1 + 1e-8)])
     assert snpa(M, 1).tolist() == [2]
     assert snpa(M[:, [0, 1, 3]], 2).tolist() == [0, 2]
+    equal = np.tile(np.random.default_rng(0).random((50, 1)), (1, 999))
+    assert spa(equal, 1).tolist() == spa(equal.astype(np.float32), 1).tolist() == [0]
 
 
 @pytest.mark.parametrize("snr", ["high", "low"])

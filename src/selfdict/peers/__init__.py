@@ -1,8 +1,7 @@
 """The column selection algorithms that the paper compares with."""
 
 from selfdict.peers.h2nmf import Clusters, h2nmf
-from selfdict.peers.snpa import snpa
-from selfdict.peers.spa import spa
+from selfdict.peers.spa import snpa, spa
 from selfdict.peers.vca import vca
 from selfdict.peers.xray import xray
 

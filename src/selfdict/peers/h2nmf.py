@@ -9,11 +9,7 @@ from numpy.typing import ArrayLike
 from selfdict._validation import Array, as_matrix, as_rank
 from selfdict.compute.threads import for_slices, n_threads, single_threaded_blas
 from selfdict.kernels.rank_two import correlate
-from selfdict.peers.leaves import (
-    COLUMNS_PER_LEAF_SLICE,
-    Leaf,
-    first_leaf,
-)
+from selfdict.peers.leaves import COLUMNS_PER_LEAF_SLICE, Leaf, LeafColumns, smaller_gram
 
 
 @dataclass(frozen=True)
@@ -86,7 +82,8 @@ def h2nmf(M: ArrayLike, n_clusters: int) -> Clusters:
     M = as_matrix(M)
     n_clusters = as_rank(n_clusters, M.shape[1], "n_clusters")
     with single_threaded_blas():
-        growth = _Growth(first_leaf(np.asarray(M)), n_clusters)
+        columns = LeafColumns.of(np.asarray(M))
+        growth = _Growth(Leaf.of(columns, smaller_gram(columns)), n_clusters)
         growth.run()
         return _describe(growth.leaves, growth.splits)
 
@@ -167,7 +164,7 @@ def _most_typical(leaf: Leaf) -> int:
     cosine = np.empty(columns.indices.size)
 
     def task(start: int, stop: int) -> None:
-        correlate(columns.rows(start, stop), direction, cosine[start:stop])
+        correlate(columns.rows[start:stop], direction, cosine[start:stop])
 
     for_slices(task, cosine.size, COLUMNS_PER_LEAF_SLICE)
     return int(columns.indices[cosine == cosine.max()].min())

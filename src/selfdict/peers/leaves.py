@@ -26,18 +26,15 @@ from selfdict.peers.spa import RESIDUAL_TIE
 COLUMNS_PER_LEAF_SLICE = 4096  # columns that a thread works on at a time
 _MAX_DOUBLE_ENTRIES = 1 << 22  # a larger M is read in single precision, which is enough
 
-_ENTRIES_PER_BLOCK = 1 << 22  # of the columns that are read in float64 at a time
 
-
+@dataclass(frozen=True)
 class LeafColumns:
     """A copy of some columns of M, as rows, ordered so that each part is a contiguous piece."""
 
-    def __init__(self, rows: Array, indices: Array, single_precision: bool) -> None:
-        # Both are reordered together.
-        self._rows = rows
-        self.indices = indices  # which columns of M
-        self.n_features = rows.shape[1]
-        self.single_precision = single_precision  # of their Gram matrix, too
+    # Both are reordered together.
+    rows: Array
+    indices: Array  # which columns of M
+    single_precision: bool  # of their Gram matrix, too
 
     @classmethod
     def of(cls, M: Array) -> Self:
@@ -59,10 +56,6 @@ class LeafColumns:
         for_slices(copy, M.shape[1], 1024)
         return cls(rows, np.arange(M.shape[1]), single_precision)
 
-    def rows(self, start: int, stop: int) -> Array:
-        """Return the columns ``start`` to ``stop`` of these as a (stop − start, m) array."""
-        return self._rows[start:stop]
-
     def divide(self, first: Array) -> "tuple[LeafColumns, LeafColumns]":
         """Return the columns where ``first`` is true, and the others; reorders the whole."""
         size = int(np.count_nonzero(first))
@@ -71,23 +64,34 @@ class LeafColumns:
         right = size + np.flatnonzero(first[size:])
 
         def swap(start: int, stop: int) -> None:
-            swap_rows(self._rows, self.indices, left, right, start, stop)
+            swap_rows(self.rows, self.indices, left, right, start, stop)
 
         for_slices(swap, left.size, COLUMNS_PER_LEAF_SLICE)
         return self._part(slice(0, size)), self._part(slice(size, None))
 
     def _part(self, which: slice) -> "LeafColumns":
-        return LeafColumns(self._rows[which], self.indices[which], self.single_precision)
+        return LeafColumns(self.rows[which], self.indices[which], self.single_precision)
 
 
 def gram(columns: LeafColumns) -> Array:
     """Return A Aᵀ (m, m) for the columns A, computed block by block."""
-    G = np.zeros((columns.n_features, columns.n_features))
-    columns_per_block = 2048
+    m = columns.rows.shape[1]
+    G = np.zeros((m, m))
 
     def block_product(start: int, stop: int) -> tuple[Array, Array, Array]:
-        return _deflated_product(columns.rows(start, stop), columns.single_precision)
+        """Return S, u, v such that the product is S + u vᵀ + v uᵀ."""
+        rows = columns.rows[start:stop]
+        u = np.zeros(m)
+        v = np.zeros(m)
+        if columns.single_precision:
+            # Without the part along the mean, rounding errors are those of the spread of the rows.
+            R = np.empty_like(rows)
+            deflate(rows, R, u, v)
+        else:
+            R = np.asarray(rows, dtype=np.float64)
+        return R.T @ R, u, v
 
+    columns_per_block = 2048
     for S, u, v in in_order(block_product, columns.indices.size, columns_per_block):
         add_deflated(S, u, v, G)
     return G
@@ -95,68 +99,57 @@ def gram(columns: LeafColumns) -> Array:
 
 def smaller_gram(columns: LeafColumns) -> Array:
     """Return AᵀA if A has fewer columns than rows, else A Aᵀ: the eigenvalues are the same."""
-    k = columns.indices.size
-    if k >= columns.n_features:
+    k, m = columns.rows.shape
+    if k >= m:
         return gram(columns)
     G = np.empty((k, k))
-    columns_per_block = max(1, _ENTRIES_PER_BLOCK // columns.n_features)
+    block = _columns_per_block(m)
 
     def task(start: int, stop: int) -> None:
-        left = _in_double(columns, start, stop)
-        for first in range(0, start, columns_per_block):
-            right = _in_double(columns, first, first + columns_per_block)
+        left = columns.rows[start:stop].astype(np.float64, copy=False)
+        for first in range(0, start, block):
+            right = columns.rows[first : first + block].astype(np.float64, copy=False)
             tile = left @ right.T
-            G[start:stop, first : first + columns_per_block] = tile
-            G[first : first + columns_per_block, start:stop] = tile.T
+            G[start:stop, first : first + block] = tile
+            G[first : first + block, start:stop] = tile.T
         G[start:stop, start:stop] = left @ left.T
 
-    for_slices(task, k, columns_per_block)
+    for_slices(task, k, block)
     return G
 
 
-def combined(columns: LeafColumns, V: Array, eigenvalues: Array) -> Array:
+def _columns_per_block(m: int) -> int:
+    """Return how many columns of m entries are converted to float64 at a time."""
+    return max(1, (1 << 22) // m)
+
+
+def _combined(columns: LeafColumns, V: Array, eigenvalues: Array) -> Array:
     """Return the eigenvectors A v/√λ (m, 2) of A Aᵀ for those of AᵀA, V (k, 2); zero for λ = 0."""
-    U = np.zeros((columns.n_features, V.shape[1]))
-    columns_per_block = max(1, _ENTRIES_PER_BLOCK // columns.n_features)
-    for start in range(0, len(V), columns_per_block):
-        stop = min(start + columns_per_block, len(V))
-        U += _in_double(columns, start, stop).T @ V[start:stop]
+    m = columns.rows.shape[1]
+    U = np.zeros((m, V.shape[1]))
+    block = _columns_per_block(m)
+    for start in range(0, len(V), block):
+        part = slice(start, start + block)
+        U += columns.rows[part].astype(np.float64, copy=False).T @ V[part]
     lengths = np.sqrt(np.maximum(eigenvalues, 0.0))
     return np.divide(U, lengths, out=np.zeros_like(U), where=lengths > 0)
 
 
-def _in_double(columns: LeafColumns, start: int, stop: int) -> Array:
-    return np.asarray(columns.rows(start, stop), dtype=np.float64)
-
-
-def _deflated_product(rows: Array, single_precision: bool) -> tuple[Array, Array, Array]:
-    """Return S, u, v such that the product of the rows with themselves is S + u vᵀ + v uᵀ."""
-    u = np.zeros(rows.shape[1])
-    v = np.zeros(rows.shape[1])
-    if single_precision:
-        # Without the part along the mean, the rounding errors are those of the spread of the rows.
-        R = np.empty_like(rows)
-        deflate(rows, R, u, v)
-    else:
-        R = np.asarray(rows, dtype=np.float64)
-    return R.T @ R, u, v
-
-
-def products(columns: LeafColumns, U: Array) -> Array:
+def _products(columns: LeafColumns, U: Array) -> Array:
     """Return u₁ᵀa and u₂ᵀa as the rows of a (2, k) array, for all columns a; U is (m, 2)."""
     vectors = np.ascontiguousarray(U.T)
     out = np.empty((2, columns.indices.size))
 
     def task(start: int, stop: int) -> None:
-        project(columns.rows(start, stop), vectors, out[:, start:stop])
+        project(columns.rows[start:stop], vectors, out[:, start:stop])
 
     for_slices(task, columns.indices.size, COLUMNS_PER_LEAF_SLICE)
     return out
 
 
-def first_part(columns: LeafColumns, U: Array) -> Array:
+def _first_part(columns: LeafColumns, U: Array) -> Array:
     """Return which columns are in the first part; U (m, 2) are their leading singular vectors."""
-    Z = products(columns, U)
+    Z = _products(columns, U)
     pair = Z[:, extreme_pair(Z, RESIDUAL_TIE)]
     W = U @ pair
     mix = np.ascontiguousarray(pair.T)
@@ -164,7 +157,7 @@ def first_part(columns: LeafColumns, U: Array) -> Array:
     if (W < 0).any():
         W = np.maximum(W, 0)
         mix = np.eye(2)
-        Z = products(columns, W)
+        Z = _products(columns, W)
     x = np.empty(columns.indices.size)
     shares(W.T @ W, mix, Z, x)
     return np.asarray(x >= _threshold(x))
@@ -204,11 +197,12 @@ class Leaf:
     def of(cls, columns: LeafColumns, G: Array, summed_trace: float = 0.0) -> Self:
         """Return the leaf of columns A with the Gram matrix G, which is A Aᵀ or the smaller AᵀA."""
         eigenvalues, U = leading_eigenpairs(G)
-        if len(G) < columns.n_features:
-            U = combined(columns, U, eigenvalues)
+        k, m = columns.rows.shape
+        if len(G) < m:
+            U = _combined(columns, U, eigenvalues)
         # A leaf of few columns takes less memory than its Gram matrix, which is soon recomputed.
         gram = None
-        if columns.indices.size > columns.n_features:
+        if k > m:
             gram = G
         return cls(columns, eigenvalues, U, gram, summed_trace or float(np.trace(G)))
 
@@ -228,26 +222,24 @@ class Leaf:
         return float(sum(child.eigenvalues[0] for child in children) - self.eigenvalues[0])
 
     def divide(self) -> None:
-        """Find the parts."""
-        self.children = self.parts()
-
-    def parts(self) -> "tuple[Leaf, ...]":
-        """Return the two parts; none if one of them would be empty."""
-        first = first_part(self.columns, self.U)
+        """Find the two parts; none if one of them would be empty."""
+        self.children = ()
+        first = _first_part(self.columns, self.U)
         if first.all() or not first.any():
-            return ()
+            return
         parts = self.columns.divide(first)
         if self.gram is None:
-            return tuple(Leaf.of(part, smaller_gram(part)) for part in parts)
+            self.children = tuple(Leaf.of(part, smaller_gram(part)) for part in parts)
+            return
         smaller, larger = sorted(parts, key=lambda part: part.indices.size)
         G = gram(smaller)
         small = Leaf.of(smaller, G)
         large = self._without(G, self.gram, larger)
         if large is None:
             large = Leaf.of(larger, smaller_gram(larger))
+        self.children = (large, small)
         if smaller is parts[0]:
-            return small, large
-        return large, small
+            self.children = (small, large)
 
     def _without(self, G: Array, whole: Array, columns: LeafColumns) -> "Leaf | None":
         """Return the leaf of the columns that are left, or None if its G could be too inexact."""
@@ -260,9 +252,3 @@ class Leaf:
         if remainder.eigenvalues[1] >= least * self.summed_trace:
             return remainder
         return None
-
-
-def first_leaf(M: Array) -> Leaf:
-    """Return the leaf of all columns."""
-    columns = LeafColumns.of(M)
-    return Leaf.of(columns, smaller_gram(columns))
