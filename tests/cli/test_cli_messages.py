@@ -61,13 +61,13 @@ def south_up():
 
 
 def test_a_grid_that_envi_cannot_hold_is_written_as_geotiff():
-    found = map_format(None, Source(Path("cube.h5")), south_up())
-    assert found.name == "geotiff"
-    assert found.notes[0].startswith("the maps are GeoTIFFs: an ENVI header cannot hold the grid")
+    name, notes = map_format(None, Source(Path("cube.h5")), south_up())
+    assert name == "geotiff"
+    assert notes[0].startswith("the maps are GeoTIFFs: an ENVI header cannot hold the grid")
     with pytest.raises(SceneError, match=r"^cube.h5: an ENVI header .*: pass --format geotiff$"):
         map_format("envi", Source(Path("cube.h5")), south_up())
     north_up = build_scene(np.ones((2, 3, 4)), transform=Affine(10, 0, 0, 0, -10, 0))
-    assert map_format(None, Source(Path("cube.h5")), north_up).name == "envi"
+    assert map_format(None, Source(Path("cube.h5")), north_up) == ("envi", [])
 
 
 def test_bands_are_sorted_and_named_once():

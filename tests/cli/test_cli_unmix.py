@@ -4,7 +4,6 @@ import csv
 import hashlib
 import html
 import json
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -275,9 +274,7 @@ def test_bad_requests_are_one_line_and_write_nothing(cube, tmp_path, words):
 
 
 def test_a_defect_of_the_program_is_not_blamed_on_the_file(cube, tmp_path, monkeypatch):
-    # the function hides the module of the same name
-    module = import_module("selfdict.scene.unmixing")
-    monkeypatch.setattr(module, "unmix_scene", lambda *args, **options: [].remove(0))
+    monkeypatch.setattr("selfdict.cli.run.unmix_scene", lambda *args, **options: [].remove(0))
     result = run("unmix", cube, "-r", 3, "-o", tmp_path / "out")
     assert result.exit_code == 1
     assert type(result.exception) is ValueError

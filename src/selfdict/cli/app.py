@@ -249,8 +249,7 @@ def rank(
 @options.json
 def info(json: bool, **reading: Any) -> None:
     """Say what a file holds, what is assumed about it, and what seems wrong with it."""
-    from selfdict.cli.describe import describe
-    from selfdict.cli.summary import print_facts
+    from selfdict.cli.summary import describe, print_facts
 
     facts = describe(Source(**reading))
     if json:
@@ -306,8 +305,11 @@ def convert(output: Path, format: str | None, force: bool, quiet: bool, **readin
 @options.json
 def identify(result: Path, library: Path, figure: Path | None, force: bool, json: bool) -> None:
     """Look up in a spectral library what the materials of a result are."""
-    from selfdict.cli.identify import draw_matches, identified, match_records
+    from selfdict.cli.outputs import draw_matches
+    from selfdict.cli.record import match_records
     from selfdict.cli.summary import print_matches
+    from selfdict.scene.identification import identify as identified
+    from selfdict.scene.library import read_library
     from selfdict.scene.staging import check_free
 
     if result.is_dir():
@@ -315,7 +317,8 @@ def identify(result: Path, library: Path, figure: Path | None, force: bool, json
     if figure is not None:
         inputs = [*library_files(result), *library_files(library)]
         check_free([figure], overwrite=force, inputs=inputs, option="--force")
-    endmembers, found = identified(result, library)
+    endmembers = read_library(result)
+    found = identified(endmembers, read_library(library))
     if figure is not None:
         draw_matches(endmembers, found, figure, force)
     names = [str(name) for name in endmembers["name"].values]

@@ -19,7 +19,7 @@ _ARGUMENTS = (
     *RENAMED,
     *("method", "candidates", "mu", "smooth", "library", "names", "endmembers", "abundances"),
     *("keep_bands", "uncertainty", "prove", "compare", "layout", "variable", "shape"),
-    *("wavelengths", "quality", "mask"),
+    *("bands", "wavelengths", "quality", "mask"),
 )
 _ARGUMENT = re.compile(
     rf"(?<![\w-])(?P<name>{'|'.join(_ARGUMENTS)})"

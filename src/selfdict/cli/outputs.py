@@ -1,24 +1,26 @@
-"""What ``unmix`` writes: a folder that is complete or has no record of a run; maps and exports."""
+"""What the commands write: a folder that is complete or has no record of a run; maps, figures."""
 
 import json
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import xarray as xr
 
 from selfdict._errors import InputError
 from selfdict.cli.source import Source
-from selfdict.files.errors import SceneError
-from selfdict.scene.staging import check_free, publish, temporary_folder
+from selfdict.files.envi_map import map_fields
+from selfdict.files.errors import SceneError, first_line
+from selfdict.scene import write_dominant, write_pixels, write_scene, write_spectra
+from selfdict.scene.exports import has_positions
+from selfdict.scene.identification import Identification
+from selfdict.scene.metadata import crs_of, transform_of
+from selfdict.scene.result import UnmixResult
+from selfdict.scene.staging import check_free, publish, staged, temporary_folder
 
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from selfdict.scene import UnmixResult
-
-# The files of ``write_exports``, in the order in which they are written.
+# The files of ``write_exports``.
 EXPORT_NAMES = (
     "endmembers.sli",
     "endmembers.hdr",
@@ -26,16 +28,13 @@ EXPORT_NAMES = (
     "dominant.tif",
     "dominant.tif.aux.xml",
 )
-# Suffixes of the formats that maps can be written in.
+_MAPS = ("abundances", "uncertainty", "brightness", "residual")
+# The formats that maps can be written in.
 _SUFFIXES = {"envi": ".hdr", "geotiff": ".tif", "netcdf": ".nc", "zarr": ".zarr"}
-
-
 # Lies in a folder while its files are replaced, and says that they are outputs: a process that is
 # killed meanwhile leaves them without the ``run.json`` that lists them.
 _UNFINISHED = ".selfdict-unfinished.json"
 # What ``unmix`` and ``demo`` write. Nothing of another name is ever replaced or removed.
-_MAPS = ("abundances", "brightness", "residual", "uncertainty")
-_MAP_SUFFIXES = (".hdr", ".img", ".tif", ".nc", ".zarr")
 _OUTPUT_NAMES = {
     _UNFINISHED,
     "endmembers.csv",
@@ -44,7 +43,7 @@ _OUTPUT_NAMES = {
     "scene.hdr",
     "scene.img",
     *EXPORT_NAMES,
-    *(name + suffix for name in _MAPS for suffix in _MAP_SUFFIXES),
+    *(name + suffix for name in _MAPS for suffix in (*_SUFFIXES.values(), ".img")),
 }
 
 
@@ -140,65 +139,41 @@ def _listed_outputs(path: Path) -> set[str]:
         return set()
 
 
-@dataclass(frozen=True)
-class MapFormat:
-    """A format, and what there is to say about the choice."""
+def map_format(asked: str | None, source: Source, scene: xr.DataArray) -> tuple[str, list[str]]:
+    """Return the format of the maps, and what there is to say about the choice.
 
-    name: str
-    notes: tuple[str, ...] = ()
-
-
-def map_format(asked: str | None, source: Source, scene: "xr.DataArray") -> MapFormat:
-    """Return the format of the maps: the one asked for, else that of the input if possible."""
-    name = asked or _format_of_input(source.format)
-    if name != "envi" or _fits_envi(scene):
-        return MapFormat(name)
-    grid = "an ENVI header cannot hold the grid of this scene, which is mirrored or sheared"
-    if asked is not None:
-        raise SceneError(source.label, f"{grid}: pass --format geotiff")
-    return MapFormat("geotiff", (f"the maps are GeoTIFFs: {grid}",))
-
-
-def _format_of_input(format: str) -> str:
+    It is the one asked for, else that of the input if possible.
+    """
+    name = asked or source.format
     # The images of these products are GeoTIFFs as a rule.
-    if format in ("enmap", "desis", "remote"):
-        return "geotiff"
+    if name in ("enmap", "desis", "remote"):
+        name = "geotiff"
     # MATLAB and NumPy files are only read.
-    if format not in _SUFFIXES:
-        return "envi"
-    return format
-
-
-def _fits_envi(scene: "xr.DataArray") -> bool:
-    """Whether an ENVI header can hold the grid of a scene."""
-    from selfdict.files.envi_map import map_fields
-    from selfdict.scene.metadata import crs_of, transform_of
-
+    if name not in _SUFFIXES:
+        name = "envi"
+    if name != "envi":
+        return name, []
     try:
         map_fields(crs_of(scene), transform_of(scene))
     except InputError:
-        return False
-    return True
+        grid = "an ENVI header cannot hold the grid of this scene, which is mirrored or sheared"
+        if asked is not None:
+            raise SceneError(source.label, f"{grid}: pass --format geotiff") from None
+        return "geotiff", [f"the maps are GeoTIFFs: {grid}"]
+    return name, []
 
 
-def write_maps(result: "UnmixResult", folder: Path, format: MapFormat) -> None:
+def write_maps(result: UnmixResult, folder: Path, format: str) -> None:
     """Write the maps of a result into a folder."""
-    from selfdict.scene import write_scene
-
-    suffix = _SUFFIXES[format.name]
-    write_scene(result.abundances, folder / f"abundances{suffix}", format.name)
-    if result.uncertainty is not None:
-        write_scene(result.uncertainty, folder / f"uncertainty{suffix}", format.name)
-    if result.brightness is not None:
-        write_scene(result.brightness, folder / f"brightness{suffix}", format.name)
-    write_scene(result.residual, folder / f"residual{suffix}", format.name)
+    for name in _MAPS:
+        values = getattr(result, name)
+        if values is not None:
+            write_scene(values, folder / f"{name}{_SUFFIXES[format]}", format)
 
 
-def write_exports(result: "UnmixResult", folder: Path) -> list[str]:
-    """Write the exports into a folder, and return what is to be said about them."""
-    from selfdict.scene import write_dominant, write_pixels, write_spectra
-    from selfdict.scene.exports import has_positions
-
+def write_exports(result: UnmixResult, folder: Path) -> list[str]:
+    """Write spectra and files for other software, and return what is to be said about them."""
+    write_spectra(result.endmembers, folder / "endmembers.csv", spread=result.spread)
     named = result.endmembers.assign_coords(name=("endmember", result.labels))
     write_spectra(named, folder / "endmembers.sli")
     write_pixels(result, folder / "pixels.geojson")
@@ -208,3 +183,19 @@ def write_exports(result: "UnmixResult", folder: Path) -> list[str]:
     return [
         "pixels.geojson has rows and columns only: the place of the scene on Earth is not known"
     ]
+
+
+def draw_matches(
+    endmembers: xr.DataArray, found: Identification, path: Path, overwrite: bool
+) -> None:
+    """Draw each endmember beside the nearest spectrum of a library."""
+    from selfdict.report.plots import plot_matches
+
+    figure = plot_matches(endmembers, found.matches)
+    with staged(path, overwrite=overwrite) as temporary, warnings.catch_warnings():
+        # Of characters in names that the font does not have.
+        warnings.simplefilter("ignore")
+        try:
+            figure.savefig(temporary)
+        except (OSError, ValueError) as error:
+            raise SceneError(path, f"cannot be written: {first_line(error)}") from error

@@ -1,4 +1,7 @@
-"""What ``run.json`` says about a run: the options of the command, and what was found."""
+"""What ``run.json`` and ``--json`` say: the options of the command, and what was found.
+
+Numbers and arrays of NumPy become those of JSON when a record is written.
+"""
 
 import platform
 from collections.abc import Iterable
@@ -6,20 +9,19 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import xarray as xr
 
 from selfdict import __version__
 from selfdict.cli.console import in_command_words, in_words
-from selfdict.cli.identify import match_records
 from selfdict.cli.options import RENAMED
 from selfdict.cli.source import Source, fingerprint
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from selfdict.model.solution import Solution
-    from selfdict.scene import Patch, RankAdvice, UnmixResult
-    from selfdict.scene.result import Comparison
+from selfdict.model.solution import Solution
+from selfdict.readout import RankAdvice
+from selfdict.scene.identification import Identification
+from selfdict.scene.plan import fits_in_memory
+from selfdict.scene.result import Comparison, UnmixResult
 
 # What a result says beside its settings.
 _FACTS = {"n_bands": "bands_used", "n_valid": "pixels_with_data", "n_fitted": "pixels_chosen_from"}
@@ -27,8 +29,8 @@ _FACTS = {"n_bands": "bands_used", "n_valid": "pixels_with_data", "n_fitted": "p
 
 def run_record(
     source: Source,
-    result: "UnmixResult",
-    scene: "xr.DataArray",
+    result: UnmixResult,
+    scene: xr.DataArray,
     library: Path | None,
     names: Path | None,
 ) -> dict[str, Any]:
@@ -43,20 +45,20 @@ def run_record(
         "names_library": _library(names),
         "parameters": _parameters(source, result),
         "crs": result.crs,
-        "pure_pixels": _pure_pixels(result, scene.sizes["x"]),
+        "pure_pixels": _pure_pixels(result),
         "names": None,
         "relative_error": result.relative_error,
         "pixel_error": result.pixel_error,
         "negative_values": None,
         "fit": None,
-        "unexplained": [_patch(patch) for patch in result.unexplained],
+        "unexplained": _unexplained(result),
         "groups": _groups(result),
         **_solution(result.solution),
         "check": None,
         "proof": _proof(result),
         "seconds": dict(result.seconds),
         "comparison": [method_record(other) for other in result.comparison],
-        "skipped": _in_words_of_the_command(result.skipped),
+        "skipped": _in_command_words(result.skipped),
         "preflight": [],
         "bands_left_out": [],
         "rank_advice": None,
@@ -68,39 +70,37 @@ def run_record(
     if result.fit is not None:
         record["fit"] = {
             "headline": result.fit.headline,
-            "sentences": _in_words_of_the_command(result.fit.sentences),
+            "sentences": _in_command_words(result.fit.sentences),
             "is_sound": result.fit.is_sound,
             "noise": result.fit.noise,
         }
     if result.check is not None:
         record["check"] = asdict(result.check)
     if result.preflight is not None:
-        record["preflight"] = _in_words_of_the_command(result.preflight.sentences)
-        record["bands_left_out"] = result.preflight.left_out.tolist()
+        record["preflight"] = _in_command_words(result.preflight.sentences)
+        record["bands_left_out"] = result.preflight.left_out
     if result.rank_advice is not None:
         record["rank_advice"] = rank_record(result.rank_advice)
     return record
 
 
-def _in_words_of_the_command(sentences: Iterable[str]) -> list[str]:
+def _in_command_words(sentences: Iterable[str]) -> list[str]:
     return [in_command_words(sentence) for sentence in sentences]
 
 
-def _patch(patch: "Patch") -> dict[str, Any]:
-    """Return where pixels are not explained, and what their spectrum would gain."""
-    row, column = patch.pixels[0].tolist()
-    return {
-        "row": row,
-        "column": column,
-        "pixels": len(patch.pixels),
-        "share": patch.share,
-        "error": patch.error,
-    }
+def _versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that influence the numbers."""
+    versions = {"python": platform.python_version()}
+    for package in ("numpy", "scipy", "scikit-learn", "numba", "xarray", "rasterio"):
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            # Optional packages: not every format needs them.
+            continue
+    return versions
 
 
-def _input(source: Source, scene: "xr.DataArray") -> dict[str, Any]:
-    from selfdict.scene.plan import fits_in_memory
-
+def _input(source: Source, scene: xr.DataArray) -> dict[str, Any]:
     n_bands, n_rows, n_columns = scene.shape
     first_row, first_column = source.first_pixel()
     return {
@@ -115,12 +115,12 @@ def _input(source: Source, scene: "xr.DataArray") -> dict[str, Any]:
     }
 
 
-def rank_record(advice: "RankAdvice") -> dict[str, Any]:
+def rank_record(advice: RankAdvice) -> dict[str, Any]:
     """Return a recommended number of materials and what speaks for it."""
     return {
         "r": advice.r,
-        "sentences": _in_words_of_the_command(advice.sentences),
-        "errors": advice.errors.tolist(),
+        "sentences": _in_command_words(advice.sentences),
+        "errors": advice.errors,
         "noise": advice.noise,
         "rare_materials": advice.n_rare,
         "rare_pixels": advice.n_rare_pixels,
@@ -135,62 +135,86 @@ def _library(path: Path | None) -> dict[str, str] | None:
     return {"path": str(path), "sha256": fingerprint(path)}
 
 
-def method_record(result: "Comparison") -> dict[str, Any]:
+def match_records(found: Identification, names: list[str]) -> list[dict[str, Any]]:
+    """Return which materials of a library the endmembers are."""
+    records = []
+    for name, match in zip(names, found.matches):
+        nearest = [
+            {"material": each.material, "spectrum": each.name, "angle": each.angle}
+            for each in match.nearest
+        ]
+        records.append(
+            {
+                "endmember": name,
+                "material": match.material,
+                "angle": match.angle,
+                "margin": match.margin,
+                "nearest": nearest,
+                "sentence": match.sentence,
+            }
+        )
+    return records
+
+
+def method_record(result: Comparison) -> dict[str, Any]:
     """Return one row of a comparison."""
     return {"method": result.method, "relative_error": result.error, "seconds": result.seconds}
 
 
-def _pure_pixels(result: "UnmixResult", n_columns: int) -> list[dict[str, Any]]:
+def _pure_pixels(result: UnmixResult) -> list[dict[str, Any]]:
     """Return index, row, column and map coordinates of each pure pixel.
 
     With a library the pixel is the one with most of a spectrum, and the name of that spectrum is
     added.
     """
     pixels = []
-    for k, (row, column) in enumerate(result.pixels.tolist()):
-        pixel = {
-            "endmember": k + 1,
-            # As in the flattened array of pixels, row by row.
-            "index": row * n_columns + column,
-            "row": row,
-            "column": column,
-            "x": None,
-            "y": None,
-        }
+    for k, (row, column) in enumerate(result.pixels):
+        place = {"endmember": k + 1, "index": result.indices[k], "row": row, "column": column}
+        pixel: dict[str, Any] = place | {"x": None, "y": None}
         if result.coordinates is not None:
-            pixel["x"], pixel["y"] = result.coordinates[k].tolist()
+            pixel["x"], pixel["y"] = result.coordinates[k]
         if result.atoms is not None:
             pixel["name"] = str(result.endmembers["name"].values[k])
         pixels.append(pixel)
     return pixels
 
 
-def _groups(result: "UnmixResult") -> list[dict[str, Any]] | None:
+def _unexplained(result: UnmixResult) -> list[dict[str, Any]]:
+    """Return where pixels are not explained, and what their spectrum would gain."""
+    patches = []
+    for patch in result.unexplained:
+        row, column = patch.pixels[0]
+        found = {"row": row, "column": column, "pixels": len(patch.pixels)}
+        patches.append(found | {"share": patch.share, "error": patch.error})
+    return patches
+
+
+def _groups(result: UnmixResult) -> list[dict[str, Any]] | None:
     """Return size, weight and proof of the group of each material; None for other methods."""
     if result.group_weights is None:
         return None
     groups = []
-    for k, weight in enumerate(result.group_weights.tolist()):
+    for k, weight in enumerate(result.group_weights):
         group: dict[str, Any] = {"endmember": k + 1, "weight": weight}
         if result.groups is not None:
             group["pixels"] = len(result.groups[k])
         if result.counts is not None:
-            group["averaged"] = int(result.counts[k])
+            group["averaged"] = result.counts[k]
         if result.proof is not None:
-            group["needed"] = float(result.proof.needed[k])
+            group["needed"] = result.proof.needed[k]
         groups.append(group)
     return groups
 
 
-def _solution(solution: "Solution | None") -> dict[str, Any]:
+def _solution(solution: Solution | None) -> dict[str, Any]:
     """Return the facts about the solution of the model; None for methods without one."""
     if solution is None:
         return dict.fromkeys(("objective", "dual_bound", "gap", "mu", "status", "candidates"))
     return {
-        "objective": float(solution.objective),
-        "dual_bound": float(solution.dual_bound),
-        "gap": float(solution.gap),
-        "mu": float(solution.mu),
+        "objective": solution.objective,
+        "dual_bound": solution.dual_bound,
+        "gap": solution.gap,
+        "mu": solution.mu,
         "status": solution.status.name.lower(),
         "status_in_words": in_command_words(str(solution.status)),
         "candidates": len(solution.diagonal),
@@ -198,7 +222,7 @@ def _solution(solution: "Solution | None") -> dict[str, Any]:
     }
 
 
-def _proof(result: "UnmixResult") -> dict[str, Any] | None:
+def _proof(result: UnmixResult) -> dict[str, Any] | None:
     """Return what is proven about the groups, without the solution behind it."""
     if result.proof is None:
         return None
@@ -217,9 +241,9 @@ def _proof(result: "UnmixResult") -> dict[str, Any] | None:
         limit = None
     return {
         "enough": proof.enough,
-        "needed": proof.needed.tolist(),
+        "needed": proof.needed,
         "limit": limit,
-        "closed_share": float(proof.closed.mean()),
+        "closed_share": proof.closed.mean(),
         "gap": proof.solution.gap,
         "complete": proof.complete,
         "about": about,
@@ -227,23 +251,11 @@ def _proof(result: "UnmixResult") -> dict[str, Any] | None:
     }
 
 
-def _parameters(source: Source, result: "UnmixResult") -> dict[str, Any]:
+def _parameters(source: Source, result: UnmixResult) -> dict[str, Any]:
     """Return the settings of the method and of the reading, by the names of their options."""
     names = RENAMED | _FACTS
     settings = {names.get(name, name): value for name, value in result.parameters.items()}
     return settings | source.record()
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that influence the numbers."""
-    versions = {"python": platform.python_version()}
-    for package in ("numpy", "scipy", "scikit-learn", "numba", "xarray", "rasterio"):
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            # Optional packages: not every format needs them.
-            continue
-    return versions
 
 
 def parameter_table(record: dict[str, Any]) -> dict[str, str]:

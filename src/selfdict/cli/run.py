@@ -4,11 +4,13 @@ import json
 import shutil
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import xarray as xr
 
 from selfdict._errors import InputError
 from selfdict.cli.console import in_command_words, json_value
@@ -19,15 +21,14 @@ from selfdict.cli.record import parameter_table, run_record
 from selfdict.cli.source import Source
 from selfdict.compute.threads import single_threaded_blas, thread_limit
 from selfdict.files.errors import SceneError
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from selfdict.scene import Preflight, UnmixResult
-    from selfdict.scene.options import UnmixOptions
-
-_MAX_MAP_BYTES = 2**28  # of maps that are held in memory
-_SMALL_SCENE = 2**25  # bytes
+from selfdict.report.page import write_report
+from selfdict.scene.inspection import Preflight, preflight
+from selfdict.scene.library import read_library
+from selfdict.scene.options import MOST_MATERIALS, UnmixOptions
+from selfdict.scene.passes import connected
+from selfdict.scene.plan import held_in_memory
+from selfdict.scene.result import UnmixResult
+from selfdict.scene.unmixing import unmix_scene
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Run:
     """What ``unmix`` was asked for: the file, the settings of Python, and those of the command."""
 
     source: Source
-    options: "UnmixOptions"
+    options: UnmixOptions
     title: str
     command: str  # that repeats the run
     format: str | None = None
@@ -47,35 +48,30 @@ class Run:
     @classmethod
     def of(cls, source: Source, given: dict[str, Any], command: str) -> "Run":
         """Return the run that the options of ``unmix`` describe."""
-        scheduler = given["scheduler"]
         # The workers of a cluster may have another working directory; an address is the same there.
-        if scheduler is not None and source.address is None:
+        if given["scheduler"] is not None and source.address is None:
             source = replace(source, file=source.file.absolute(), name=str(source.file))
+        own = ("format", "library", "names", "threads", "scheduler")
         return cls(
             source,
             _options(given),
             title=source.file.name,
             command=command,
-            format=given["format"],
-            library=given["library"],
-            names=given["names"],
-            threads=given["threads"],
-            scheduler=scheduler,
+            **{name: given[name] for name in own},
         )
 
 
-def _options(given: dict[str, Any]) -> "UnmixOptions":
+def _options(given: dict[str, Any]) -> UnmixOptions:
     """Return the settings of Python that options of the command stand for."""
-    from selfdict.scene.options import UnmixOptions
-
     settings = {}
     for each in fields(UnmixOptions):
         option = RENAMED.get(each.name, each.name)
         # The mask is a file, which the source reads.
         if option in given and option != "mask":
             settings[each.name] = given[option]
-    settings["library"] = read_optional_library(given["library"])
-    settings["names"] = read_optional_library(given["names"])
+    for name in ("library", "names"):
+        if given[name] is not None:
+            settings[name] = read_library(given[name])
     if given["candidates"] == "all":
         settings["candidates"] = None
     if given["prove"] is None:
@@ -87,37 +83,24 @@ def _options(given: dict[str, Any]) -> "UnmixOptions":
     return UnmixOptions(**settings)
 
 
-def read_optional_library(path: Path | None) -> "xr.DataArray | None":
-    """Return a library, if one is given."""
-    if path is None:
-        return None
-    from selfdict.scene.library import read_library
-
-    return read_library(path)
-
-
 @contextmanager
-def threads_for(scene: "xr.DataArray", limit: int | None) -> Iterator[None]:
+def threads_for(scene: xr.DataArray, limit: int | None) -> Iterator[None]:
     """Limit the threads for a scene.
 
     Products with a small scene are done before other threads of BLAS are awake: it gets one, unless
     the scene is large.
     """
-    with thread_limit(limit):
-        if scene.nbytes > _SMALL_SCENE:
-            yield
-            return
-        with single_threaded_blas():
-            yield
+    with ExitStack() as stack:
+        stack.enter_context(thread_limit(limit))
+        if scene.nbytes <= 2**25:
+            stack.enter_context(single_threaded_blas())
+        yield
 
 
 def look_at(
-    scene: "xr.DataArray", keep_bands: bool, line: ProgressLine, client: Any = None
-) -> "tuple[xr.DataArray, Preflight]":
+    scene: xr.DataArray, keep_bands: bool, line: ProgressLine, client: Any = None
+) -> tuple[xr.DataArray, Preflight]:
     """Read the scene, keep it if it fits in memory, and print what there is to know about it."""
-    from selfdict.scene.inspection import preflight
-    from selfdict.scene.plan import held_in_memory
-
     scene = held_in_memory(scene, client)
     progress = partial(line.step, "preflight")
     look = preflight(scene, keep_bands=keep_bands, client=client, progress=progress)
@@ -127,15 +110,13 @@ def look_at(
 
 def run_unmix(
     source: Source,
-    scene: "xr.DataArray",
-    options: "UnmixOptions",
-    look: "Preflight",
+    scene: xr.DataArray,
+    options: UnmixOptions,
+    look: Preflight,
     line: ProgressLine,
     client: Any = None,
-) -> "UnmixResult":
+) -> UnmixResult:
     """Unmix the scene that was read from a source."""
-    from selfdict.scene.unmixing import unmix_scene
-
     if options.is_fgnsr:
         options = replace(options, estimator={"callback": line.solver()})
     with naming_the_file(source), warnings.catch_warnings(record=True) as caught:
@@ -162,19 +143,21 @@ def naming_the_file(source: Source) -> Iterator[None]:
 
 
 def unmix_into(
-    folder: Path, run: Run, scene: "xr.DataArray", line: ProgressLine, stages: Stages
+    folder: Path, run: Run, scene: xr.DataArray, line: ProgressLine, stages: Stages
 ) -> dict[str, Any]:
     """Unmix a scene, write all outputs into ``folder``, and return the contents of ``run.json``."""
-    from selfdict.report.page import write_report
-    from selfdict.scene.exports import write_spectra
-
     # Before the work, since not every format has room for every grid.
-    format = map_format(run.format, run.source, scene)
-    line.print_notes(format.notes)
+    format, format_notes = map_format(run.format, run.source, scene)
+    line.print_notes(format_notes)
     maps = None
-    if _stream_maps(scene, run):
+    if run.scheduler is not None or _map_bytes(scene, run.options) > 2**28:
+        # Block by block, as zarr stores. The workers of a cluster always write them, so that they
+        # need not be sent to this process.
         maps = folder / "maps"
-    with _cluster(run.scheduler) as client:
+    with ExitStack() as stack:
+        client = None
+        if run.scheduler is not None:
+            client = stack.enter_context(connected(run.scheduler))
         scene, look = look_at(scene, run.options.keep_bands, line, client)
         options = replace(run.options, maps=maps)
         stages.end("look")
@@ -182,10 +165,9 @@ def unmix_into(
     stages.end("unmix")
     stages.split("unmix", {name: s for name, s in result.seconds.items() if name != "total"})
 
+    notes = [*format_notes, *result.notes, *write_exports(result, folder)]
     # Maps that are streamed are zarr stores already: they move once the report has read them.
-    already_written = maps is not None and format.name == "zarr"
-    write_spectra(result.endmembers, folder / "endmembers.csv", spread=result.spread)
-    notes = [*format.notes, *result.notes, *write_exports(result, folder)]
+    already_written = maps is not None and format == "zarr"
     if not already_written:
         write_maps(result, folder, format)
     stages.end("maps and exports")
@@ -216,28 +198,13 @@ def unmix_into(
     return record
 
 
-def _cluster(scheduler: str | None) -> AbstractContextManager[Any]:
-    """Return the client of a scheduler as a context manager; without one, None."""
-    if scheduler is None:
-        return nullcontext()
-    from selfdict.scene.passes import connected
-
-    return connected(scheduler)
-
-
-def _stream_maps(scene: "xr.DataArray", run: Run) -> bool:
-    """Whether the maps are written block by block, as zarr stores, instead of held in memory.
-
-    The workers of a cluster always write them, so that they need not be sent to this process.
-    """
-    from selfdict.scene.options import MOST_MATERIALS
-
+def _map_bytes(scene: xr.DataArray, options: UnmixOptions) -> int:
+    """Return how many bytes all maps take in memory."""
     r = MOST_MATERIALS
-    if isinstance(run.options.r, int):
-        r = run.options.r
+    if isinstance(options.r, int):
+        r = options.r
     # Two float32 maps per endmember, the residual and the brightness.
     n_maps = r + 2
-    if run.options.uncertainty:
+    if options.uncertainty:
         n_maps += r
-    n_bytes = 4 * n_maps * scene[0].size
-    return run.scheduler is not None or n_bytes > _MAX_MAP_BYTES
+    return int(4 * n_maps * scene[0].size)

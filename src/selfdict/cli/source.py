@@ -14,6 +14,8 @@ from selfdict._errors import InputError
 if TYPE_CHECKING:
     import xarray as xr
 
+# Imports of other packages are inside functions: the help needs no NumPy.
+
 
 @dataclass(frozen=True)
 class Source:
@@ -52,42 +54,24 @@ class Source:
     def read(self, *, at_once: bool = True) -> "xr.DataArray":
         """Return the scene; with ``at_once`` the values of a small file are loaded."""
         self.prepare()
-        from selfdict.files.errors import SceneError
         from selfdict.scene.read import read_scene
 
+        # Only those that are given: not every format has all of them.
         options: dict[str, Any] = {}
-        if self.bands is not None:
-            options["bands"] = parse_bands(self.bands)
-        if self.roi is not None:
-            options["roi"] = parse_roi(self.roi)
-        if self.shape is not None:
-            options["shape"] = parse_shape(self.shape)
-        # Not every format has these options.
-        for name in ("variable", "wavelengths", "overlap", "layout"):
-            if getattr(self, name) is not None:
-                options[name] = getattr(self, name)
-        try:
-            scene = read_scene(
-                self.file,
-                drop_bad_bands=self.drop_bad_bands,
-                quality=self.quality,
-                mask=self.mask,
-                nodata=self.no_data,
-                max_bytes=self.max_bytes,
-                at_once=at_once,
-                **options,
-            )
-        except SceneError:
-            if self.bands is None:
-                raise
-            highest = options.pop("bands")[-1] + 1
-            n_bands = read_scene(self.file, max_bytes=self.max_bytes, **options).sizes["band"]
-            if highest <= n_bands:
-                raise
-            # The reader counts bands from 0, the command from 1.
-            raise SceneError(
-                self.file, f"--bands must be between 1 and {n_bands}; got {highest}"
-            ) from None
+        for name in ("bands", "roi", "shape", "variable", "wavelengths", "overlap", "layout"):
+            value = getattr(self, name)
+            if value is not None:
+                options[name] = _PARSERS.get(name, str)(value)
+        scene = read_scene(
+            self.file,
+            drop_bad_bands=self.drop_bad_bands,
+            quality=self.quality,
+            mask=self.mask,
+            nodata=self.no_data,
+            max_bytes=self.max_bytes,
+            at_once=at_once,
+            **options,
+        )
         # Every command looks at all values.
         if self.address is not None and scene.chunks is not None:
             size = scene.nbytes / 1e6
@@ -98,7 +82,6 @@ class Source:
     @property
     def address(self) -> str | None:
         """The address, if the file is elsewhere."""
-        # Imported here: the help needs no NumPy.
         from selfdict.files.remote import address_of
 
         return address_of(self.file)
@@ -115,9 +98,7 @@ class Source:
     @property
     def label(self) -> str:
         """The name of the file in records and messages."""
-        if self.name is not None:
-            return self.name
-        return self.address or str(self.file)
+        return self.name or self.address or str(self.file)
 
     def record(self) -> dict[str, Any]:
         """Return the options of reading for the record of a run."""
@@ -143,7 +124,7 @@ class Source:
             changed = datetime.fromtimestamp(status.st_mtime, UTC)
             digest = None
             if hashed:
-                digest = sha256(path)
+                digest = _sha256(path)
             found[name] = {
                 "bytes": status.st_size,
                 "modified": changed.isoformat(timespec="seconds"),
@@ -169,8 +150,7 @@ class Source:
             return {}
         from selfdict.files.enmap_desis import find_product
 
-        format = self.format
-        if format in ("enmap", "desis"):
+        if self.format in ("enmap", "desis"):
             product = find_product(self.file)
             if product is not None:
                 return {path.name: path for path in product.files()}
@@ -179,7 +159,7 @@ class Source:
             parts = (path for path in self.file.rglob("*") if path.is_file())
             return {path.relative_to(self.file.parent).as_posix(): path for path in parts}
         files = [self.file]
-        if format == "envi":
+        if self.format == "envi":
             from selfdict.files import envi
 
             # The header and the data, whichever of them was given.
@@ -189,14 +169,12 @@ class Source:
 
 
 def parse_bands(text: str) -> list[int]:
-    """Return the band indices, counted from 0, of a list like ``1-103,109,112-149``.
+    """Return the band indices of a list, in rising order, since a scene has its bands in one order.
 
-    The list counts from 1, and a range includes both ends. The indices are sorted, since a scene
-    has its bands in one order only.
+    The list counts from 1 and includes both ends of a range; indices count from 0.
 
     Examples
     --------
-    >>> from selfdict.cli.source import parse_bands
     >>> parse_bands("1-3,7")
     [0, 1, 2, 6]
     """
@@ -204,13 +182,11 @@ def parse_bands(text: str) -> list[int]:
     for part in text.split(","):
         # Six digits at most, so that a typing error does not ask for billions of bands.
         match = re.fullmatch(r"\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?", part, re.ASCII)
-        if match is None:
-            raise _bands_error(text)
-        first = int(match[1])
-        last = int(match[2] or match[1])
-        if not 1 <= first <= last:
-            raise _bands_error(text)
-        bands.extend(range(first - 1, last))
+        if match is None or not 1 <= int(match[1]) <= int(match[2] or match[1]):
+            raise InputError(
+                f"--bands must be a list like 1-103,109,112-149, counted from 1, got {text!r}"
+            )
+        bands.extend(range(int(match[1]) - 1, int(match[2] or match[1])))
     bands.sort()
     for k in range(1, len(bands)):
         if bands[k] == bands[k - 1]:
@@ -218,41 +194,32 @@ def parse_bands(text: str) -> list[int]:
     return bands
 
 
-def _bands_error(text: str) -> InputError:
-    return InputError(
-        f"--bands must be a list like 1-103,109,112-149, counted from 1, got {text!r}"
-    )
-
-
 def parse_roi(text: str) -> tuple[slice, slice]:
-    """Return the rows and columns of a region like ``10:60,20:80``.
-
-    They count from 0, and the ends are excluded.
+    """Return the rows and columns of a region; they count from 0, and the ends are excluded.
 
     Examples
     --------
-    >>> from selfdict.cli.source import parse_roi
     >>> parse_roi("10:60,:80")
     (slice(10, 60, None), slice(None, 80, None))
     """
     # Python refuses to convert thousands of digits; 18 digits fit into 64 bits.
-    number = r"(\d{0,18})"
+    number = r"(\d{1,18})?"
     match = re.fullmatch(rf"\s*{number}:{number}\s*,\s*{number}:{number}\s*", text, re.ASCII)
     if match is None:
         raise InputError(
             f"--roi must be rows and columns like 10:60,20:80, counted from 0, got {text!r}"
         )
-    rows = slice(_integer_or_none(match[1]), _integer_or_none(match[2]))
-    columns = slice(_integer_or_none(match[3]), _integer_or_none(match[4]))
-    return rows, columns
+    bounds: list[int | None] = []
+    for digits in match.groups():
+        bounds.append(None if digits is None else int(digits))
+    return slice(*bounds[:2]), slice(*bounds[2:])
 
 
 def parse_shape(text: str) -> tuple[int, int]:
-    """Return the rows and columns of an image, given like ``100,150``.
+    """Return the rows and columns of an image.
 
     Examples
     --------
-    >>> from selfdict.cli.source import parse_shape
     >>> parse_shape("100,150")
     (100, 150)
     """
@@ -263,10 +230,7 @@ def parse_shape(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def _integer_or_none(digits: str) -> int | None:
-    if digits == "":
-        return None
-    return int(digits)
+_PARSERS = {"bands": parse_bands, "roi": parse_roi, "shape": parse_shape}
 
 
 def library_files(path: Path | None) -> list[Path]:
@@ -287,16 +251,15 @@ def library_files(path: Path | None) -> list[Path]:
 def fingerprint(path: Path) -> str:
     """Return the SHA-256 of a file, or one of the names and hashes of all files in a folder."""
     if not path.is_dir():
-        return sha256(path)
+        return _sha256(path)
     total = hashlib.sha256()
     for part in sorted(path.rglob("*")):
         if part.is_file():
-            total.update(f"{part.relative_to(path).as_posix()} {sha256(part)}\n".encode())
+            total.update(f"{part.relative_to(path).as_posix()} {_sha256(part)}\n".encode())
     return total.hexdigest()
 
 
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+def _sha256(path: Path) -> str:
     # Read in blocks by ``file_digest``: the file may be larger than memory.
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -288,9 +288,13 @@ def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path)
         selected = scene.isel(band=bands)
     else:
         index = np.asarray(list(bands), dtype=int)
-        if index.size and not (index.min() >= 0 and index.max() < n_bands):
-            seen = f"got {index.min()} to {index.max()}, counted from 0"
-            raise SceneError(path, f"bands must be between 0 and {n_bands - 1}; {seen}")
+        others = index[(index < 0) | (index >= n_bands)]
+        if others.size:
+            # Counted from 1, as on the command line and in the numbers of bands.
+            number = others[0] + 1
+            raise SceneError(
+                path, f"has {n_bands} bands, but bands=… asks for number {number}, counted from 1"
+            )
         selected = scene.isel(band=index)
         # Of a slice, other than of a list, only the bands in it are read.
         if index.size and (np.diff(index) == 1).all():
