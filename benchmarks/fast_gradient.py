@@ -31,14 +31,14 @@ def run(quick: bool = False) -> None:
     for m, n in SHAPES[:1] if quick else SHAPES:
         for dtype in (np.float32, np.float64):
             M = mixtures(m, n, dtype)
-            mu, lipschitz = 1e-3 * float(np.vdot(M, M)) / n, float(np.linalg.norm(M, 2)) ** 2
-            one, bare = compare(M, mu, lipschitz)
+            mu = 1e-3 * float(np.vdot(M, M)) / n
+            one, bare = compare(M, mu)
             print(
                 f"{m:5} {n:6} {np.dtype(dtype).name:>8} {1e3 * one:13.2f} {1e3 * bare:9.2f} "
                 f"{one / bare:6.2f}",
                 end="",
             )
-            print(f" {peak_arrays(M, mu, lipschitz):8.1f}", flush=True)
+            print(f" {peak_arrays(M, mu):8.1f}", flush=True)
 
 
 def mixtures(m: int, n: int, dtype: type) -> np.ndarray:
@@ -46,12 +46,12 @@ def mixtures(m: int, n: int, dtype: type) -> np.ndarray:
     return make_mixtures(m, n, 6, noise=0.02, random_state=0)[0].astype(dtype)
 
 
-def compare(M: np.ndarray, mu: float, lipschitz: float) -> tuple[float, float]:
+def compare(M: np.ndarray, mu: float) -> tuple[float, float]:
     """Return the median seconds of an iteration and of its products."""
 
     def seconds(iterations: int) -> float:
         started = time.perf_counter()
-        fast_gradient(M, mu, max_iter=iterations, tol=0, lipschitz=lipschitz)
+        fast_gradient(M, mu, max_iter=iterations, tol=0)
         return time.perf_counter() - started
 
     seconds(1)
@@ -90,10 +90,10 @@ def products(pipe: Connection, m: int, n: int, dtype: type) -> None:
         pipe.send((time.perf_counter() - started) / AT_A_TIME)
 
 
-def peak_arrays(M: np.ndarray, mu: float, lipschitz: float) -> float:
+def peak_arrays(M: np.ndarray, mu: float) -> float:
     """Return the peak memory of a run beyond what was held before, in units of one n×n array."""
     tracemalloc.start()
-    fast_gradient(M, mu, max_iter=3, tol=0, lipschitz=lipschitz)
+    fast_gradient(M, mu, max_iter=3, tol=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / (M.shape[1] ** 2 * M.itemsize)

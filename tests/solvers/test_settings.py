@@ -37,7 +37,6 @@ def problem():
         (lambda: FastGradient(max_iter=1.5), TypeError),
         (lambda: FastGradient(max_seconds=-1), InputError),
         (lambda: FastGradient(target_every=0), InputError),
-        (lambda: FastGradient(lipschitz=-1), InputError),
         (lambda: replace(WorkingSet(), tol=-1), InputError),
     ],
 )

@@ -137,10 +137,24 @@ class Solver(ABC):
             With its problem at the final penalty, and with a certificate.
         """
         self.check(problem)
+        if start is not None:
+            start = _as_solution(start, problem)
         return self._solve(problem, start, callback)
 
     @abstractmethod
     def _solve(
-        self, problem: Problem, start: ArrayLike | Solution | None, callback: Callback | None
+        self, problem: Problem, start: Solution | None, callback: Callback | None
     ) -> Solution:
         """Solve a problem that has passed :meth:`check`."""
+
+
+def _as_solution(start: ArrayLike | Solution, problem: Problem) -> Solution:
+    """Return a start as a solution of the problem, feasible or not."""
+    if isinstance(start, Solution):
+        return start.for_problem(problem)
+    if problem.D is not None:
+        raise TypeError(
+            "X0 must be a Solution, which has gates, when there is a dictionary D, "
+            f"got {type(start).__name__}"
+        )
+    return Solution.from_matrix(start, problem)

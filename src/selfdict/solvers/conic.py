@@ -48,7 +48,7 @@ class Conic(Solver):
     )
 
     def _solve(
-        self, problem: Problem, start: ArrayLike | Solution | None, callback: Callback | None
+        self, problem: Problem, start: Solution | None, callback: Callback | None
     ) -> Solution:
         if problem.target is not None:  # a residual of at most eps is model (4)
             problem = problem.changed(mu=None, epsilon=problem.target[1], target=None)

@@ -36,9 +36,6 @@ class FastGradient(Solver):
     target_every : int or None
         With a target, the number of iterations between changes of μ; None: at each restart, of
         which there may be none.
-    lipschitz : float, optional
-        The constant L; by default σ_max(M)² max_j s_j times that of the loss. With D, σ_max is that
-        of the atoms scaled to the mean of w.
 
     Examples
     --------
@@ -52,7 +49,6 @@ class FastGradient(Solver):
     max_iter: int = 1000
     max_seconds: float | None = None
     target_every: int | None = 10
-    lipschitz: float | None = None
 
     name: ClassVar[str] = "fast_gradient"
     takes: ClassVar[frozenset[Feature]] = frozenset(Feature) - {
@@ -69,17 +65,14 @@ class FastGradient(Solver):
             as_scalar(self.max_seconds, "max_seconds")
         if self.target_every is not None:
             as_count(self.target_every, "target_every")
-        if self.lipschitz is not None:
-            as_scalar(self.lipschitz, "lipschitz")
 
     def _solve(
-        self, problem: Problem, start: ArrayLike | Solution | None, callback: Callback | None
+        self, problem: Problem, start: Solution | None, callback: Callback | None
     ) -> Solution:
         # products are taken inside slices, which share the threads already; and BLAS on several
         # threads does not always return the same bits
         with single_threaded_blas():
-            data = GradientData.of(problem, self.lipschitz)
-            iteration = Iteration(problem, data, data.start(start, problem))
+            iteration = Iteration(problem, GradientData.of(problem), start)
             try:
                 status = self._iterate(iteration, callback)
             except KeyboardInterrupt:
@@ -123,7 +116,6 @@ def fast_gradient(
     smooth: float = 0.0,
     target_every: int | None = 10,
     X0: ArrayLike | Solution | None = None,
-    lipschitz: float | None = None,
     max_iter: int = 1000,
     max_seconds: float | None = None,
     tol: float = 1e-3,
@@ -145,7 +137,7 @@ def fast_gradient(
         As in :class:`Problem`.
     X0 : (n, n) array_like or Solution, optional
         The start; by default X = 0. It is projected onto Ω. With D, a Solution.
-    tol, max_iter, max_seconds, target_every, lipschitz
+    tol, max_iter, max_seconds, target_every
         As in :class:`FastGradient`.
     callback : callable, optional
         Called with a :class:`~selfdict.model.Progress` after each iteration; the solver stops if it
@@ -166,13 +158,6 @@ def fast_gradient(
     >>> np.sort(np.argsort(solution.diagonal)[-2:]), solution.gap <= 1e-3
     (array([0, 1]), True)
     """
-    solver = FastGradient(
-        tol=tol,
-        max_iter=max_iter,
-        max_seconds=max_seconds,
-        target_every=target_every,
-        lipschitz=lipschitz,
-    )
     problem = Problem(
         M,
         mu,
@@ -185,4 +170,4 @@ def fast_gradient(
         smooth=smooth,
         random_state=random_state,
     )
-    return solver.solve(problem, X0, callback)
+    return FastGradient(tol, max_iter, max_seconds, target_every).solve(problem, X0, callback)

@@ -39,8 +39,8 @@ class GradientData:
     step_size: float  # 1/L
 
     @classmethod
-    def of(cls, problem: Problem, lipschitz: float | None) -> "GradientData":
-        """Prepare a problem; ``lipschitz`` is by default σ_max² times that of the loss."""
+    def of(cls, problem: Problem) -> "GradientData":
+        """Prepare a problem; L is σ_max² max_j s_j, times the constant of the loss."""
         M = problem.M
         D = problem.D
         s = problem.s
@@ -72,10 +72,9 @@ class GradientData:
             D = D.astype(dtype, copy=False) * atom_scale
             w = np.append(w, omega)
             s = np.append(s, s.dtype.type(0.0))
-        if lipschitz is None:
-            lipschitz = squared_norm(_atoms(M, D)) * float(s.max())
-            if loss is not None:
-                lipschitz *= loss.lipschitz
+        lipschitz = squared_norm(_atoms(M, D)) * float(s.max())
+        if loss is not None:
+            lipschitz *= loss.lipschitz
         # projections need the squares of w, gradients those of the data
         limits = np.finfo(dtype)
         least = float(limits.tiny / limits.eps)
@@ -107,33 +106,19 @@ class GradientData:
             step_size=step_size,
         )
 
-    def start(self, start: object, problem: Problem) -> Array | None:
+    def start(self, start: Solution) -> Array:
         """Return a first point projected onto Ω, with a column of gates for a dictionary."""
-        if start is None:
-            return None
-        X = start
-        gates = np.empty(0)
-        if isinstance(start, Solution):
-            X = start.toarray()
-            gates = start.diagonal
-        elif problem.D is not None:
-            raise TypeError(
-                f"X0 must be a Solution when there is a dictionary D, got {type(start).__name__}"
-            )
-        X = np.asarray(X, dtype=self.M.dtype)
-        expected = (problem.n_atoms, problem.n_points)
-        if X.shape != expected:
-            raise InputError(f"X0 must have shape {expected}, got {X.shape}")
+        X = start.toarray().astype(self.M.dtype, copy=False)
         if self.column_scale is not None:
             X = X * self.column_scale
-        if self.column_scale is not None and problem.D is None:  # rows are columns of M as well
+        if self.column_scale is not None and self.atom_scale is None:  # rows are columns of M, too
             X = X / self.column_scale[:, None]
         if self.atom_scale is None:
             return project_omega(X, self.w)
         # X counts atoms as they were given
         scale = np.zeros_like(self.atom_scale)
         np.divide(1.0, self.atom_scale, out=scale, where=self.atom_scale > 0)
-        rows = np.column_stack([X * scale[:, None], gates]).astype(self.M.dtype)
+        rows = np.column_stack([X * scale[:, None], start.diagonal]).astype(self.M.dtype)
         return project_omega(rows, self.w, np.full(len(X), self.gate_column))
 
     def coefficients(self, rows: Array, support: Array) -> Array:

@@ -23,7 +23,7 @@ class Iteration:
     residuals. β extrapolates from the old point through the current one.
     """
 
-    def __init__(self, problem: Problem, data: GradientData, start: Array | None) -> None:
+    def __init__(self, problem: Problem, data: GradientData, start: Solution | None) -> None:
         self.problem = problem
         self.data = data
         self.mu = problem.require_mu()
@@ -34,11 +34,11 @@ class Iteration:
         self.rows_per_slice = even_slices(d, 256)
         self.columns_per_slice = even_slices(n, 512)
         self.spare_slices: list[Array] = []  # slices of V that no thread uses at present
-        if start is None:
-            start = np.zeros((d, n), dtype=data.M.dtype)
-        self.Y = start
-        self.Y_old = start.copy()
-        self.open: Array = np.asarray(start.any(axis=1))
+        self.Y = np.zeros((d, n), dtype=data.M.dtype)
+        if start is not None:
+            self.Y = data.start(start)
+        self.Y_old = self.Y.copy()
+        self.open: Array = np.asarray(self.Y.any(axis=1))
         self.open_old = self.open.copy()
         self.R = np.zeros_like(data.M, order="C")
         self.R_old = np.zeros_like(self.R)

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from selfdict._errors import InputError
 from selfdict._validation import Array, as_scalar
 from selfdict.compute.device import Device, choose_device
 from selfdict.compute.threads import single_threaded_blas
@@ -75,7 +74,7 @@ class WorkingSet(Solver):
             as_scalar(self.max_seconds, "max_seconds")
 
     def _solve(
-        self, problem: Problem, start: ArrayLike | Solution | None, callback: Callback | None
+        self, problem: Problem, start: Solution | None, callback: Callback | None
     ) -> Solution:
         device = problem.data_device
         if self.device is not None:
@@ -86,7 +85,8 @@ class WorkingSet(Solver):
         if len(data.column_indices) == 0 or (search.price == 0 and problem.D is None):
             return _identity(problem, search)
         if start is not None:
-            search.point = _start_point(start, data.row_indices, problem)
+            t = np.clip(start.diagonal[data.row_indices].astype(np.float64), 0.0, 1.0)
+            search.point = Point(np.flatnonzero(t > 0), t[t > 0])
         # threads of BLAS would go on spinning after a product, beside ours
         with single_threaded_blas():
             gates, status = _run(search, problem.target, warm=start is not None)
@@ -237,29 +237,6 @@ def _open_gates(search: Search, columns: Array | None) -> Gates:
         point = Point(first, t)
     is_open = point.t > 0  # those that the search has closed would only take memory
     return Gates(fitted, point.atoms[is_open], point.t[is_open])
-
-
-def _start_point(start: ArrayLike | Solution, rows: Array, problem: Problem) -> Point:
-    """Return the open rows of a start, as positions in ``rows``, with their diagonal entries."""
-    if isinstance(start, Solution):
-        diagonal = start.diagonal
-    elif problem.D is not None:
-        raise TypeError(
-            "X0 must be a Solution, which has gates, when there is a dictionary D, "
-            f"got {type(start).__name__}"
-        )
-    else:
-        X0 = np.asarray(start)
-        if X0.ndim != 2 or X0.shape[0] != X0.shape[1]:
-            raise InputError(f"X0 must be a square matrix, got shape {X0.shape}")
-        diagonal = np.diagonal(X0)
-    if diagonal.shape != problem.v.shape:
-        atoms = "M"
-        if problem.D is not None:
-            atoms = "D"
-        raise InputError(f"X0 belongs to {diagonal.size} points, {atoms} has {problem.n_atoms}")
-    t = np.clip(diagonal[rows].astype(np.float64), 0.0, 1.0)
-    return Point(np.flatnonzero(t > 0), t[t > 0])
 
 
 def _identity(problem: Problem, search: Search) -> Solution:
