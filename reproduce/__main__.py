@@ -7,14 +7,13 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 
 from reproduce.ablation import ablation
 from reproduce.maps import abundance_maps, endmembers
 from reproduce.midpoints import figure1, figure2
-from reproduce.outcome import Outcome, Request, Row, write_outcome
+from reproduce.outcome import Outcome, Request, Row, cell, write_outcome
 from reproduce.tables import cuprite, scenes, table1, table2, table3, table4
 from selfdict import InputError
 
@@ -61,8 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = list(outcome.tables.values())[-1]
     if len(rows) <= LONGEST_TABLE:
         print_table(rows)
-    for line in [*outcome.notes, *paths]:
-        print(line)
+    print(*outcome.notes, *paths, sep="\n")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -95,19 +93,13 @@ def parser() -> argparse.ArgumentParser:
 
 def print_table(rows: list[Row]) -> None:
     """Print rows in columns as wide as their longest entry."""
-    lines = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
+    lines = [list(rows[0])]
+    for row in rows:
+        lines.append([str(cell(value, ".4g", "–")) for value in row.values()])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
         print("  ".join(cells).rstrip())
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return str(value)
 
 
 if __name__ == "__main__":

@@ -73,19 +73,11 @@ class Trial:
 class Method:
     """A method of the figures.
 
-    Attributes
-    ----------
-    select : callable
-        Returns the indices selected for a trial.
-    reference : str or None
-        The name of the method in the authors' results, if they have it.
-    repeats : int
-        Number of repeats per noise level.
-    normalised : bool
-        Whether it normalises the columns, which only figure 2 shows.
+    ``reference`` is its name in the authors' results, if they have it; ``repeats`` are those per
+    noise level. Only figure 2 shows methods that normalise the columns.
     """
 
-    select: Callable[[Trial], Array]
+    select: Callable[[Trial], Array]  # returns the indices selected for a trial
     reference: str | None = None
     repeats: int = REPEATS
     normalised: bool = False
@@ -109,80 +101,54 @@ def _fast_gradient(trial: Trial, **options: Any) -> Array:
     return largest_diagonal_entries(solution)
 
 
-def _heuristic(trial: Trial) -> Array:
-    return _fast_gradient(trial)
-
-
-def _dynamic(trial: Trial) -> Array:
-    return _fast_gradient(trial, target=trial.target, target_every=10)
-
-
-def _normalised_heuristic(trial: Trial) -> Array:
-    return _heuristic(trial.normalised())
-
-
-def _normalised_dynamic(trial: Trial) -> Array:
-    """Adapt μ to the trace r/2 + 1, the authors' default: the noise after scaling is not known."""
-    target = ("trace", RANK / 2 + 1)
-    return _fast_gradient(trial.normalised(), target=target, target_every=None)
-
-
-def _certified_solution(trial: Trial) -> Solution:
+def _certified(trial: Trial) -> Solution:
+    """Solve the same model as the dynamic variant of Algorithm 1, to the end."""
     return working_set(trial.M, trial.mu, p=trial.p, target=trial.target, tol=1e-6)
 
 
-def _certified(trial: Trial) -> Array:
-    return largest_diagonal_entries(_certified_solution(trial))
-
-
-def _certified_exchange(trial: Trial) -> Array:
-    return select_indices(_certified_solution(trial), RANK)
-
-
-def _conic(trial: Trial) -> Array:
-    return largest_diagonal_entries(conic(trial.M, epsilon=trial.noise, p=trial.p))
-
-
-def _default(trial: Trial) -> Array:
-    # The estimator takes points as rows.
-    return np.asarray(FGNSR(RANK, random_state=0).fit(trial.M.T).indices_)
-
-
-def _spa(trial: Trial) -> Array:
-    return spa(trial.M, RANK)
-
-
-def _normalised_spa(trial: Trial) -> Array:
-    """Divide by the plain sums first, as the authors do for SPA.
-
-    That is not the ℓ1 norm: with noise some entries are negative.
-    """
-    return spa(trial.M / trial.M.sum(axis=0), RANK)
-
-
-def _snpa(trial: Trial) -> Array:
-    return snpa(trial.M, RANK)
-
-
-def _xray(trial: Trial) -> Array:
-    """Divide by the plain sums, as the authors do."""
-    return xray(trial.M, RANK, p=np.ones(len(trial.M)))
-
-
 MIDPOINT_METHODS = {
-    "SPA": Method(_spa, "SPA", CHEAP_REPEATS),
-    "SNPA": Method(_snpa, "SNPA", CHEAP_REPEATS),
-    "XRAY": Method(_xray, "XRAY", CHEAP_REPEATS),
-    "FGNSR heuristic": Method(_heuristic, "FGNSR_heur"),
-    "FGNSR dynamic": Method(_dynamic, "FGNSR_dynres"),
-    # The certified solver solves the same model as the dynamic variant, to the end.
-    "FGNSR certified": Method(_certified, "FGNSR_dynres", CHEAP_REPEATS),
-    "FGNSR certified, exchange": Method(_certified_exchange, "FGNSR_dynres", EXCHANGE_REPEATS),
-    "exact SOCP": Method(_conic, repeats=SLOW_REPEATS),
-    "FGNSR default": Method(_default, repeats=SLOW_REPEATS),
-    "normalise, SPA": Method(_normalised_spa, "SPA_norm", CHEAP_REPEATS, normalised=True),
-    "normalise, FGNSR heuristic": Method(_normalised_heuristic, "FGNSR_norm_heur", normalised=True),
-    "normalise, FGNSR dynamic": Method(_normalised_dynamic, "FGNSR_norm_dyn", normalised=True),
+    "SPA": Method(lambda trial: spa(trial.M, RANK), "SPA", CHEAP_REPEATS),
+    "SNPA": Method(lambda trial: snpa(trial.M, RANK), "SNPA", CHEAP_REPEATS),
+    # XRAY divides by the plain sums, as the authors do.
+    "XRAY": Method(
+        lambda trial: xray(trial.M, RANK, p=np.ones(len(trial.M))), "XRAY", CHEAP_REPEATS
+    ),
+    "FGNSR heuristic": Method(_fast_gradient, "FGNSR_heur"),
+    "FGNSR dynamic": Method(
+        lambda trial: _fast_gradient(trial, target=trial.target, target_every=10), "FGNSR_dynres"
+    ),
+    "FGNSR certified": Method(
+        lambda trial: largest_diagonal_entries(_certified(trial)), "FGNSR_dynres", CHEAP_REPEATS
+    ),
+    "FGNSR certified, exchange": Method(
+        lambda trial: select_indices(_certified(trial), RANK), "FGNSR_dynres", EXCHANGE_REPEATS
+    ),
+    "exact SOCP": Method(
+        lambda trial: largest_diagonal_entries(conic(trial.M, epsilon=trial.noise, p=trial.p)),
+        repeats=SLOW_REPEATS,
+    ),
+    "FGNSR default": Method(
+        lambda trial: np.asarray(FGNSR(RANK, random_state=0).fit(trial.M.T).indices_),
+        repeats=SLOW_REPEATS,
+    ),
+    # The authors divide by the plain sums before SPA, which with noise are not the ℓ1 norms.
+    "normalise, SPA": Method(
+        lambda trial: spa(trial.M / trial.M.sum(axis=0), RANK),
+        "SPA_norm",
+        CHEAP_REPEATS,
+        normalised=True,
+    ),
+    "normalise, FGNSR heuristic": Method(
+        lambda trial: _fast_gradient(trial.normalised()), "FGNSR_norm_heur", normalised=True
+    ),
+    # μ for the trace r/2 + 1, the authors' default: the noise after scaling is not known.
+    "normalise, FGNSR dynamic": Method(
+        lambda trial: _fast_gradient(
+            trial.normalised(), target=("trace", RANK / 2 + 1), target_every=None
+        ),
+        "FGNSR_norm_dyn",
+        normalised=True,
+    ),
 }
 
 

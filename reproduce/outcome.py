@@ -101,12 +101,13 @@ def _write_csv(path: Path, rows: list[Row]) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         for row in rows:
-            writer.writerow({key: _cell(value) for key, value in row.items()})
+            writer.writerow({key: cell(value, ".6g", "") for key, value in row.items()})
 
 
-def _cell(value: Any) -> Any:
+def cell(value: Any, digits: str, nothing: str) -> Any:
+    """Return what stands in a table: floats with so many digits, and something for None."""
     if value is None:
-        return ""
+        return nothing
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return format(value, digits)
     return value

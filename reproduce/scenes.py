@@ -105,7 +105,7 @@ def load_printed(data: Path | None, printed: PrintedScene) -> Scene:
         return load(data)
     for path in _files(data):
         # The name is checked first, since reading large scenes takes time.
-        if any(pattern in path.stem.lower() for pattern in printed.patterns):
+        if printed.pattern in path.stem.lower():
             scene = _load_if_scene(path)
             if scene is not None and is_printed(scene, printed):
                 return scene

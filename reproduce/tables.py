@@ -106,7 +106,7 @@ def cuprite(request: Request) -> Outcome:
     """The remark on the Cuprite scene: all errors are close to each other (needs --data)."""
     outcome = _printed_table(request, "cuprite", CUPRITE)
     # The paper prints no table for this scene, only the interval of the errors.
-    for r, (low, high) in (CUPRITE.interval or {}).items():
+    for r, (low, high) in CUPRITE.interval.items():
         errors = [row["relative_error"] for row in outcome.tables["cuprite"] if row["r"] == r]
         if errors:
             outcome.notes.append(
@@ -164,7 +164,8 @@ def _tables(
                 f"{name}: {scene.name}, r = {r}, {row['method']}: {row['relative_error']:.2f} %"
             )
             if printed is not None:
-                row |= _printed_columns(printed, row["method"], r)
+                seconds, error = printed.printed(r).get(row["method"], (None, None))
+                row |= {"paper_error": error, "paper_seconds": seconds}
             row |= _authors_columns(theirs, row["method"])
             case_rows.append(row)
         rows += case_rows
@@ -175,11 +176,6 @@ def _tables(
     if with_reference:
         figures[f"{name}_mrsa"] = _draw_mrsa(with_reference)
     return Outcome({name: rows, f"{name}_summary": summary}, figures)
-
-
-def _printed_columns(printed: PrintedScene, method: str, r: int) -> Row:
-    seconds, error = printed.printed(method, r) or (None, None)
-    return {"paper_error": error, "paper_seconds": seconds}
 
 
 def _authors_columns(results: dict[str, tuple[float, float, float]], method: str) -> Row:
