@@ -36,7 +36,7 @@ def run(quick: bool = False, data: str | None = None) -> None:
 
 def compare(name: str, scene: xr.DataArray, r: int) -> None:
     """Print the errors of a scene in percent."""
-    M = matrix(scene, clip=True)
+    M = np.maximum(matrix(scene), 0)
     bands, n = np.ones(len(M), dtype=bool), M.shape[1]
     few = max(100, n // SHARE // N_BLOCKS)
     rules = {

@@ -56,7 +56,7 @@ def load(path: Path) -> Scene:
     """Read a scene, and the reference endmembers if the same file has them."""
     scene = read_scene(path, drop_bad_bands=True)
     # The methods need nonnegative data; negative reflectances are noise.
-    M = matrix(scene, clip=True).astype(np.float64)
+    M = np.maximum(matrix(scene), 0).astype(np.float64)
     if M.shape[1] == 0:
         raise SceneError(path, "the scene has no valid pixel")
     reference = _reference(path)
@@ -148,7 +148,7 @@ def generated(
     )
     # Without the bad bands, as files are read.
     good = truth.scene["good_band"].values
-    M = matrix(truth.scene, drop_bad_bands=True, clip=True).astype(np.float64)
+    M = np.maximum(matrix(truth.scene, drop_bad_bands=True), 0).astype(np.float64)
     valid = valid_mask(truth.scene, drop_bad_bands=True).values
     name = f"generated r={n_endmembers} noise={noise:g}"
     return Scene(name, M, valid, truth.endmembers.T[good], truth.scene["wavelength"].values[good])

@@ -14,8 +14,8 @@ optional("xarray")
 # It takes a second to import, and is needed where a CRS is set or written.
 if find_spec("rioxarray") is None:
     optional("rioxarray")
-# This one is registered for every DataArray, and must not wait for its first use.
-import selfdict.scene.accessor  # noqa: E402, F401
+# The accessor is registered for every DataArray, and must not wait for its first use.
+import selfdict.scene.model  # noqa: E402, F401
 
 _MODULES = names_of(__file__)
 __all__ = list(_MODULES)

@@ -3,7 +3,6 @@
 
 from selfdict.files.errors import SceneError as SceneError
 from selfdict.readout import RankAdvice as RankAdvice
-from selfdict.scene.accessor import SelfdictAccessor as SelfdictAccessor
 from selfdict.scene.blocks import matrix as matrix
 from selfdict.scene.blocks import valid_mask as valid_mask
 from selfdict.scene.choose import SceneCheck as SceneCheck
@@ -23,6 +22,7 @@ from selfdict.scene.library import read_library as read_library
 from selfdict.scene.library import resample_library as resample_library
 from selfdict.scene.metadata import crs_of as crs_of
 from selfdict.scene.metadata import transform_of as transform_of
+from selfdict.scene.model import SelfdictAccessor as SelfdictAccessor
 from selfdict.scene.model import as_scene as as_scene
 from selfdict.scene.model import build_scene as build_scene
 from selfdict.scene.options import UnmixOptions as UnmixOptions

@@ -267,11 +267,7 @@ def valid_mask(
 
 
 def matrix(
-    scene: xr.DataArray,
-    mask: ArrayLike | None = None,
-    *,
-    drop_bad_bands: bool = False,
-    clip: bool = False,
+    scene: xr.DataArray, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False
 ) -> Array:
     """Return the valid pixels of a scene as the columns of a matrix, in row-major order.
 
@@ -283,8 +279,6 @@ def matrix(
         True for pixels to leave out.
     drop_bad_bands : bool
         Leave out the bands marked as bad.
-    clip : bool
-        Set negative values (noise in dark bands) to zero.
 
     Returns
     -------
@@ -309,10 +303,7 @@ def matrix(
         indices.append(flat_indices(scene.sizes["x"], rows, columns)[valid])
     # Blocks may lie side by side: bring their pixels into the order of the scene.
     order = np.argsort(np.concatenate(indices))
-    M = np.concatenate(parts, axis=1)[:, order]
-    if clip:
-        np.maximum(M, 0, out=M)
-    return M
+    return np.concatenate(parts, axis=1)[:, order]
 
 
 def map_of(scene: xr.DataArray, values: Array, name: str, **leading: ArrayLike) -> xr.DataArray:

@@ -21,8 +21,6 @@ from selfdict.files.grid import place_grid, to_map
 # The coordinate (band) and the attribute (all bands) of each of the two, and its neutral value.
 _GAIN = ("band_gain", "scale_factor", 1.0)
 _OFFSET = ("band_offset", "add_offset", 0.0)
-# Written to NetCDF and zarr, whose conventions have no gain per band.
-_MEANING = "physical value = stored value * band_gain + band_offset"
 # Sentences about what a reader assumed, a list of str. They speak about the file that was read:
 # files that are written do not have them.
 _NOTES = "selfdict_notes"
@@ -46,10 +44,7 @@ def scaling_of(scene: xr.DataArray) -> tuple[Array, Array]:
 
 
 def from_rioxarray(scene: xr.DataArray) -> xr.DataArray:
-    """Return the scene with the scales per band that rioxarray has put into its attributes.
-
-    ``rioxarray.open_rasterio`` stores them as ``scales`` and ``offsets`` if bands differ.
-    """
+    """Return the scene with the scales per band that ``rioxarray.open_rasterio`` has stored."""
     n_bands = scene.sizes["band"]
     if "scales" not in scene.attrs and "offsets" not in scene.attrs:
         return scene
@@ -85,7 +80,8 @@ def _with_one(
         raise InputError(f"{coordinate} must be finite; got {values[~np.isfinite(values)]}")
     first = values.ravel()[0].item()
     if (values != first).any():
-        attrs = {"long_name": _MEANING}
+        # For people who read the NetCDF or zarr file: the conventions have no gain per band.
+        attrs = {"long_name": "physical value = stored value * band_gain + band_offset"}
         return scene.assign_coords({coordinate: ("band", values, attrs)})
     if first != neutral:
         scene.attrs[attribute] = first
@@ -129,11 +125,9 @@ def nodata_of(data: xr.DataArray) -> Any:
             if data.dtype.kind != "f" and data.rio.encoded_nodata is not None:
                 return data.rio.encoded_nodata
             return data.rio.nodata
-    except (OverflowError, TypeError, ValueError):
-        # The attribute is no number, or none that the dtype can hold: no value equals it.
-        return None
-    except OSError:
-        # rioxarray asks the file that the array was opened from, which is gone.
+    except (OverflowError, TypeError, ValueError, OSError):
+        # The attribute is not a number that the dtype can hold, so no value equals it; or the file
+        # that the array was opened from is gone.
         return None
 
 
@@ -149,12 +143,11 @@ def with_nodata(scene: xr.DataArray, nodata: Any) -> xr.DataArray:
 
 
 def declared_nodata(scene: xr.DataArray) -> float | None:
-    """Return the ``_FillValue`` of a scene as a number of Python, or None."""
-    nodata = scene.attrs.get("_FillValue")
-    if nodata is None:
+    """Return the ``_FillValue`` of a scene as a Python number, or None."""
+    if scene.attrs.get("_FillValue") is None:
         return None
-    value: float = np.asarray(nodata).item()
-    return value
+    nodata: float = np.asarray(scene.attrs["_FillValue"]).item()
+    return nodata
 
 
 def _may_hold(data: xr.DataArray, *names: str) -> bool:
@@ -184,12 +177,10 @@ def georeference(scene: xr.DataArray, crs: Any, transform: Affine | None) -> xr.
     if transform is not None:
         columns = np.arange(scene.sizes["x"]) + 0.5
         rows = np.arange(scene.sizes["y"]) + 0.5
-        if transform.b or transform.d:
-            scene = scene.assign_coords(x=columns, y=rows)
-        else:
-            x = transform.c + transform.a * columns
-            y = transform.f + transform.e * rows
-            scene = scene.assign_coords(x=x, y=y)
+        if not (transform.b or transform.d):
+            columns = transform.c + transform.a * columns
+            rows = transform.f + transform.e * rows
+        scene = scene.assign_coords(x=columns, y=rows)
     # A WKT of a reader is stored as it is, which takes neither rioxarray nor PROJ.
     attrs: dict[Hashable, Any] = {}
     if isinstance(crs, str) and "[" in crs:
@@ -230,13 +221,8 @@ def transform_of(scene: xr.DataArray) -> Affine | None:
     if "spatial_ref" in scene.coords and "GeoTransform" in scene["spatial_ref"].attrs:
         text = str(scene["spatial_ref"].attrs["GeoTransform"])
         stored = Affine.from_gdal(*map(float, text.split()))
-    x = None
-    if "x" in scene.coords:
-        x = scene["x"].values
-    y = None
-    if "y" in scene.coords:
-        y = scene["y"].values
-    return place_grid(stored, x, y)
+    centres = {dim: scene[dim].values for dim in ("x", "y") if dim in scene.coords}
+    return place_grid(stored, centres.get("x"), centres.get("y"))
 
 
 def coordinates_of(scene: xr.DataArray, pixels: Array) -> Array | None:
@@ -275,24 +261,10 @@ def band_numbers(data: xr.DataArray) -> Array:
     """Return the number of each band in its file, counted from 1, (n_bands,).
 
     It is the coordinate ``band_number``, or by default the position.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from selfdict.scene import build_scene
-    >>> from selfdict.scene.metadata import band_numbers, with_band_numbers
-    >>> scene = build_scene(np.ones((4, 2, 2)))
-    >>> band_numbers(with_band_numbers(scene).isel(band=[0, 3]))
-    array([1, 4])
     """
     if "band_number" in data.coords:
         return np.asarray(data["band_number"].values)
     return np.arange(1, data.sizes["band"] + 1)
-
-
-def with_band_numbers(data: xr.DataArray) -> xr.DataArray:
-    """Return the data with the coordinate ``band_number``, before bands are selected."""
-    return data.assign_coords(band_number=("band", band_numbers(data)))
 
 
 def wavelength_ranges(scene: xr.DataArray, chosen: Array) -> str:

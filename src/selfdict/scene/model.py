@@ -14,7 +14,8 @@ Attributes (the CF names, with the CF meaning)
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -33,6 +34,9 @@ from selfdict.scene.metadata import (
     with_nodata,
     with_scaling,
 )
+
+if TYPE_CHECKING:
+    from selfdict.scene.result import UnmixResult
 
 
 def build_scene(
@@ -87,31 +91,31 @@ def build_scene(
     if isinstance(name, str):
         check_text(np.asarray(name), "the name of the values")
     scene = xr.DataArray(values, dims=DIMS, name=name)
-    scene = _with_band_coordinate(scene, "wavelength", wavelength, np.float64, {"units": "nm"})
-    scene = _with_band_coordinate(scene, "fwhm", fwhm, np.float64, {"units": "nm"})
-    scene = _with_band_coordinate(scene, "good_band", good_band, np.bool_, {})
-    scene = _with_band_coordinate(scene, "band_name", band_name, np.str_, {})
+    n_bands = scene.sizes["band"]
+    for key, given, dtype in (
+        ("wavelength", wavelength, np.float64),
+        ("fwhm", fwhm, np.float64),
+        ("good_band", good_band, np.bool_),
+        ("band_name", band_name, np.str_),
+    ):
+        if given is None:
+            continue
+        entries: Array = np.asarray(given).astype(dtype)
+        if key == "band_name":
+            check_text(entries, key)
+        if entries.shape != (n_bands,):
+            raise InputError(
+                f"{key} must have one entry for each of the {n_bands} bands, "
+                f"got shape {entries.shape}"
+            )
+        attrs = {}
+        if dtype is np.float64:
+            attrs["units"] = "nm"
+        scene = scene.assign_coords({key: ("band", entries, attrs)})
     if nodata is not None:
         scene.attrs["_FillValue"] = nodata
     scene = with_scaling(scene, scale_factor, add_offset)
     return georeference(scene, crs, transform)
-
-
-def _with_band_coordinate(
-    scene: xr.DataArray, name: str, given: Any, dtype: type, attrs: dict[str, str]
-) -> xr.DataArray:
-    """Return the scene with a coordinate along its bands, if one is given."""
-    if given is None:
-        return scene
-    values: Array = np.asarray(given).astype(dtype)
-    if dtype is np.str_:
-        check_text(values, name)
-    n_bands = scene.sizes["band"]
-    if values.shape != (n_bands,):
-        raise InputError(
-            f"{name} must have one entry for each of the {n_bands} bands, got shape {values.shape}"
-        )
-    return scene.assign_coords({name: ("band", values, attrs)})
 
 
 def check_text(texts: Array, name: str) -> None:
@@ -177,13 +181,17 @@ def _rename_dims(scene: xr.DataArray) -> xr.DataArray:
     The coordinate of a dim such as ``wavelength`` becomes the wavelengths of the bands, in the unit
     that it has.
     """
-    names = _recognised_dims(scene)
-    band = next(dim for dim, new in names.items() if new == "band")
+    names = {dim: standard_name(dim) or "" for dim in scene.dims}
+    if set(names.values()) != set(DIMS):
+        raise InputError(
+            f"cannot tell which of the dims {scene.dims} are band, y and x: rename them"
+        )
+    (band,) = (dim for dim, new in names.items() if new == "band")
     wavelength = None
     if band in scene.coords and band != "band":
         if str(band).lower() in WAVELENGTH_DIMS:
             wavelength = scene[band]
-        # Renamed with its dim it would become the labels of the bands, which a scene has not.
+        # Renamed with its dim it would become the labels of the bands, which a scene does not have.
         scene = scene.drop_vars([band])
     for old, new in names.items():
         if old != new:
@@ -206,65 +214,41 @@ def _renamed(scene: xr.DataArray, old: Hashable, new: str) -> xr.DataArray:
     return add_notes(scene.drop_vars(new).rename({old: new}), note)
 
 
-def _recognised_dims(scene: xr.DataArray) -> dict[Hashable, str]:
-    """Return which of band, y and x each dim is, by its name."""
-    names: dict[Hashable, str] = {}
-    for dim in scene.dims:
-        name = standard_name(dim)
-        if name is not None:
-            names[dim] = name
-    if sorted(names.values()) != sorted(DIMS):
-        raise InputError(
-            f"cannot tell which of the dims {scene.dims} are band, y and x: rename them"
-        )
-    return names
-
-
 def _in_nanometres(scene: xr.DataArray) -> xr.DataArray:
     """Return a scene (dim ``band``) with its wavelengths and their widths in nanometres.
 
-    Those in a unit that is none of length are left out, and a note says so. Coordinates that are no
+    Those in a unit other than a length are left out, and a note says so. Coordinates that are not
     numbers stay as they are.
     """
     unit = None
-    if _is_of_bands(scene, "wavelength"):
-        values = scene["wavelength"].values
-        named = _unit_named(scene["wavelength"])
-        unit = unit_of(values, named)
-        scene = _converted(scene, "wavelength", unit, unit_note(values, named))
-    if _is_of_bands(scene, "fwhm"):
-        # Widths in nanometres are below 100, too: only the unit of the wavelengths tells theirs.
-        of_widths = _unit_named(scene["fwhm"]) or unit
-        if of_widths is not None:
-            scene = _converted(scene, "fwhm", of_widths, unit_note([], of_widths))
+    for name in ("wavelength", "fwhm"):
+        if name not in scene.coords:
+            continue
+        coordinate = scene[name]
+        if coordinate.dims != ("band",) or coordinate.dtype.kind not in "iuf":
+            continue
+        named = coordinate.attrs.get("units")
+        if not isinstance(named, str) or named.strip().lower() in ("", "unknown"):
+            named = None
+        values = coordinate.values
+        notes = []
+        if name == "wavelength":
+            notes = unit_note(values, named)
+            unit = unit_of(values, named)
+        elif named or unit:
+            # Widths in nm are below 100, too: only the unit of the wavelengths tells theirs.
+            unit = named or unit
+            notes = unit_note([], unit)
+        if unit is None or named == "nm":
+            continue
+        scene = add_notes(scene, *notes)
+        converted = to_nanometres(values, unit)
+        if converted is None:
+            scene = scene.drop_vars(name)
+        else:
+            attrs = coordinate.attrs | {"units": "nm"}
+            scene = scene.assign_coords({name: ("band", converted, attrs)})
     return scene
-
-
-def _is_of_bands(scene: xr.DataArray, name: str) -> bool:
-    """Whether the scene has a coordinate of numbers of this name, one for each band."""
-    if name not in scene.coords:
-        return False
-    return scene[name].dims == ("band",) and scene[name].dtype.kind in "iuf"
-
-
-def _unit_named(coordinate: xr.DataArray) -> str | None:
-    """Return the unit that a coordinate names, or None."""
-    units: Any = coordinate.attrs.get("units")
-    if isinstance(units, str) and units.strip().lower() not in ("", "unknown"):
-        return units
-    return None
-
-
-def _converted(scene: xr.DataArray, name: str, unit: str, notes: list[str]) -> xr.DataArray:
-    """Return the scene with one coordinate in nanometres, or without it, and the notes."""
-    coordinate = scene[name]
-    if coordinate.attrs.get("units") == "nm":
-        return scene
-    scene = add_notes(scene, *notes)
-    values = to_nanometres(coordinate.values, unit)
-    if values is None:
-        return scene.drop_vars(name)
-    return scene.assign_coords({name: ("band", values, coordinate.attrs | {"units": "nm"})})
 
 
 def scene_of(data: Any, wavelengths: ArrayLike | None = None) -> xr.DataArray:
@@ -287,21 +271,33 @@ def scene_of(data: Any, wavelengths: ArrayLike | None = None) -> xr.DataArray:
             "a scene must be an array, got an xarray.Dataset: pass one of its variables, "
             f"dataset[name]; there are: {names}"
         )
-    # the unit of wavelengths that the user gives is documented above
-    unit: str | None = "nm"
-    if wavelengths is None:
-        wavelengths, unit = _wavelengths_of(data)
-    elif unit_of(wavelengths, None) == "um":
-        unit = "um"
+    if wavelengths is not None:
+        unit = unit_of(wavelengths, None)
+    else:
+        # An image of SPy may have wavelengths; their unit may be unknown.
+        bands = getattr(data, "bands", None)
+        wavelengths = getattr(bands, "centers", None)
+        unit = getattr(bands, "band_unit", "")
     cube = _as_cube(data)
-    wavelength, notes = _checked_wavelengths(wavelengths, unit, cube.shape)
+    scene = build_scene(np.moveaxis(np.ma.getdata(cube), -1, 0))
     if wavelengths is None:
         _warn_of_another_axis(cube)
-    values: Any = np.moveaxis(np.ma.getdata(cube), -1, 0)
-    scene = build_scene(values, wavelength=wavelength)
+    else:
+        values = np.asarray(wavelengths, dtype=np.float64)
+        if values.shape != cube.shape[-1:]:
+            message = (
+                f"there must be one wavelength for each of the {cube.shape[-1]} bands, "
+                "the last axis"
+            )
+            if values.shape == cube.shape[:1]:
+                message += "; np.moveaxis(array, 0, -1) makes the first axis the last"
+            raise InputError(
+                f"{message}: got shape {values.shape} for an array of shape {cube.shape}"
+            )
+        scene = scene.assign_coords(wavelength=("band", values, {"units": unit}))
     if np.ma.is_masked(cube):
         scene = scene.assign_coords(valid=(("y", "x"), ~np.ma.getmaskarray(cube).any(axis=-1)))
-    return as_scene(add_notes(scene, *notes))
+    return as_scene(scene)
 
 
 def _as_cube(data: Any) -> Array:
@@ -324,37 +320,6 @@ def _as_cube(data: Any) -> Array:
     return cube
 
 
-def _wavelengths_of(data: Any) -> tuple[Any, str | None]:
-    """Return the wavelengths of an image of SPy, and their unit, if it has any."""
-    bands = getattr(data, "bands", None)
-    centers = getattr(bands, "centers", None)
-    if centers is None:
-        return None, None
-    unit = getattr(bands, "band_unit", None)
-    if not unit:
-        return centers, None
-    return centers, str(unit)
-
-
-def _checked_wavelengths(
-    wavelengths: ArrayLike | None, unit: str | None, shape: tuple[int, ...]
-) -> tuple[Array | None, list[str]]:
-    """Return the wavelengths in nanometres, and a note if their unit is a guess.
-
-    Those of SPy may have another quantity, such as wavenumbers; the note says so then.
-    """
-    if wavelengths is None:
-        return None, []
-    values = np.asarray(wavelengths, dtype=np.float64)
-    n_bands = shape[-1]
-    if values.shape != (n_bands,):
-        message = f"there must be one wavelength for each of the {n_bands} bands, the last axis"
-        if values.shape == shape[:1]:
-            message += "; np.moveaxis(array, 0, -1) makes the first axis the last"
-        raise InputError(f"{message}: got shape {values.shape} for an array of shape {shape}")
-    return to_nanometres(values, unit_of(values, unit)), unit_note(values, unit)
-
-
 def _warn_of_another_axis(cube: Array) -> None:
     """Warn if the values look as if the bands were another axis than the last one."""
     if cube.dtype.kind not in "biuf" or 0 in cube.shape:
@@ -371,3 +336,46 @@ def _warn_of_another_axis(cube: Array) -> None:
         f"the last axis of the array, {cube.shape}, is taken as the bands, but spectra along axis "
         f"{axis} are more alike: np.moveaxis(array, {axis}, -1) takes that one",
     )
+
+
+@xr.register_dataarray_accessor("selfdict")  # type: ignore[no-untyped-call]  # untyped in xarray
+class SelfdictAccessor:
+    """Unmix a DataArray that has dims (band, y, x), or dims whose names say which is which.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr, selfdict.scene
+    >>> data = xr.DataArray(np.ones((4, 5, 3)), dims=("lat", "lon", "wavelength"))
+    >>> data.selfdict.matrix().shape
+    (3, 20)
+    """
+
+    # The methods import what they need: this module is imported with the package, and numba takes a
+    # second.
+
+    def __init__(self, data: xr.DataArray) -> None:
+        # xarray calls this on every attribute access, hasattr(data, "selfdict") included, also for
+        # arrays that are not scenes. It must not raise: the first method call checks the array.
+        self._data = data
+
+    @cached_property
+    def _scene(self) -> xr.DataArray:
+        return as_scene(self._data)
+
+    def valid(self, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False) -> xr.DataArray:
+        """See :func:`selfdict.scene.valid_mask`."""
+        from selfdict.scene.blocks import valid_mask
+
+        return valid_mask(self._scene, mask, drop_bad_bands=drop_bad_bands)
+
+    def matrix(self, mask: ArrayLike | None = None, *, drop_bad_bands: bool = False) -> Array:
+        """See :func:`selfdict.scene.matrix`."""
+        from selfdict.scene.blocks import matrix
+
+        return matrix(self._scene, mask, drop_bad_bands=drop_bad_bands)
+
+    def unmix(self, r: int | str, **options: Any) -> "UnmixResult":
+        """See :func:`selfdict.scene.unmix`."""
+        from selfdict.scene.unmixing import unmix
+
+        return unmix(self._data, r, **options)

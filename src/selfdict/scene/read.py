@@ -1,7 +1,4 @@
-"""Reading scenes.
-
-Files are read in a process of their own, see :mod:`selfdict.files.reader`.
-"""
+"""Scenes read from files, by a process of their own: see :mod:`selfdict.files.reader`."""
 
 from collections.abc import Iterable
 from os import PathLike
@@ -16,7 +13,7 @@ from numpy.typing import ArrayLike
 from selfdict._validation import Array
 from selfdict.files.cube import DIMS
 from selfdict.files.errors import SceneError
-from selfdict.files.formats import format_named, format_of
+from selfdict.files.formats import FileFormat, format_named, format_of
 from selfdict.files.grid import GRID_TOLERANCE, to_map
 from selfdict.files.lazy import lazy_values, small_values
 from selfdict.files.limits import check_plain
@@ -25,7 +22,7 @@ from selfdict.files.remote import FORMAT as REMOTE
 from selfdict.files.remote import address_of
 from selfdict.files.wavelengths import parse_wavelengths
 from selfdict.scene.blocks import with_mask
-from selfdict.scene.metadata import add_notes, crs_of, transform_of, with_band_numbers
+from selfdict.scene.metadata import add_notes, band_numbers, crs_of, transform_of
 from selfdict.scene.model import build_scene
 
 
@@ -116,21 +113,22 @@ def read_scene(
     """
     address = address_of(path)
     path = Path(path)
+    stored = REMOTE
     if address is None:
         check_plain(path)
+        format = format or format_of(path)
+        stored = format_named(format)
     else:
-        options = {**options, "address": address}
+        options["address"] = address
     if quality:
-        options = {**options, "quality": True}
+        options["quality"] = True
     given = None
     if wavelengths is not None:
         given = parse_wavelengths(wavelengths)
         # Where a file does not name its axes, their number tells which of them is the bands.
-        if isinstance(given, tuple) or address is not None:
-            pass
-        elif (format or format_of(path)) in ("mat", "npy"):
-            options = {**options, "n_bands": given.size}
-    scene = _read_file(path, format, options, max_bytes, at_once)
+        if not isinstance(given, tuple) and address is None and format in ("mat", "npy"):
+            options["n_bands"] = given.size
+    scene = _read_file(path, stored, options, max_bytes, at_once)
     if given is not None:
         scene = _with_wavelengths(scene, given, path)
     scene = _in_rising_order(scene)
@@ -159,34 +157,32 @@ def read_scene(
 
 def _read_file(
     path: Path,
-    format: str | None,
+    stored: FileFormat,
     options: dict[str, Any],
-    max_bytes: int | None,
-    at_once: bool,
+    max_bytes: int | None = None,
+    at_once: bool = False,
 ) -> xr.DataArray:
     """Return the whole scene in a file."""
-    if "address" in options:
-        found = REMOTE
-    else:
-        found = format_named(format or format_of(path))
-    reader = Reader(path, found, options, max_bytes)
+    reader = Reader(path, stored, options, max_bytes)
     known = reader.open()
     transform = known["transform"]
     if transform is not None:
         transform = Affine.from_gdal(*transform)
-    described = ("wavelength", "fwhm", "good_band", "band_name", "nodata", "scale_factor")
     values = None
     if at_once:
         values = small_values(reader, known)
     if values is None:
         values = lazy_values(reader, known)
+    described = ("wavelength", "fwhm", "good_band", "band_name", "crs", "nodata", "name")
     scene = build_scene(
         values,
-        **{key: known[key] for key in (*described, "add_offset", "crs", "name")},
+        **{key: known[key] for key in (*described, "scale_factor", "add_offset")},
         transform=transform,
     )
     for key, values in known["coords"].items():
-        dims = (key,) if values.ndim == 1 else DIMS[1:]
+        dims: tuple[str, ...] = (key,)
+        if values.ndim > 1:
+            dims = DIMS[1:]
         scene = scene.assign_coords({key: (dims, values)})
     notes = known["notes"]
     if reader.is_in_process:
@@ -204,7 +200,7 @@ def _read_mask(path: Path, ortho: bool | None) -> xr.DataArray:
         # In the geometry of the scene.
         if ortho is not None:
             options["ortho"] = ortho
-    return _read_file(path, name, options, None, False)
+    return _read_file(path, format_named(name), options)
 
 
 def _excluded(path: str | PathLike[str], layer: xr.DataArray, scene: xr.DataArray) -> Array:
@@ -272,18 +268,15 @@ def _with_wavelengths(
 
 
 def _declare_nodata(scene: xr.DataArray, nodata: float) -> xr.DataArray:
-    value: float = nodata
     # An integer, so that a comparison does not turn the values into floats.
     if scene.dtype.kind in "iu" and float(nodata).is_integer():
-        value = int(nodata)
-    scene = scene.copy(deep=False)
-    scene.attrs["_FillValue"] = value
-    return scene
+        nodata = int(nodata)
+    return scene.assign_attrs(_FillValue=nodata)
 
 
 def _select_bands(scene: xr.DataArray, bands: slice | Iterable[int], path: Path) -> xr.DataArray:
     n_bands = scene.sizes["band"]
-    scene = with_band_numbers(scene)
+    scene = scene.assign_coords(band_number=("band", band_numbers(scene)))
     if isinstance(bands, slice):
         selected = scene.isel(band=bands)
     else:
