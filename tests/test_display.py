@@ -18,7 +18,6 @@ from selfdict._display import (
     number,
     percent,
     plain,
-    share_of,
     shortened,
     table,
 )
@@ -60,8 +59,6 @@ def test_numbers():
     assert [percent(share) for share in (0.05, 1.0, 12.345)] == ["5 %", "100 %", "1,234 %"]
     assert {percent(np.inf), percent(None), number(np.nan), at_most(np.inf)} == {"not known"}
     assert number(0.1234567) == "0.123457"
-    assert share_of(2499, 2500) == "99.9 %"
-    assert share_of(2500, 2500) == "100 %"
 
 
 def test_bounds_are_rounded_to_the_safe_side():

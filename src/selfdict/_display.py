@@ -82,11 +82,6 @@ def at_least(part: float) -> str:
     return _percent(math.floor(value / step + 1e-9) * step)
 
 
-def share_of(part: int, whole: int) -> str:
-    """Write a part of a whole number in percent, rounded down to a tenth."""
-    return f"{1000 * part // whole / 10:.4g} %"
-
-
 def _percent(value: float) -> str:
     if value >= 100:
         return f"{value:,.0f} %"

@@ -17,7 +17,14 @@ from selfdict.model.losses import Loss, Squared, as_loss
 from selfdict.model.problem import Problem, Target, jitter
 from selfdict.model.solution import Callback, Progress, Solution, Status
 from selfdict.peers import Clusters
-from selfdict.readout import Kind, Proof, groups_of_present, open_groups, prove_groups
+from selfdict.readout import (
+    Kind,
+    Proof,
+    groups_of_present,
+    open_groups,
+    prove_groups,
+    select_indices,
+)
 from selfdict.readout.evidence import Evidence, atoms_alike, groups_of_rows
 from selfdict.readout.selection import select_from
 from selfdict.reductions import Candidates, Denoising
@@ -96,7 +103,7 @@ class FGNSRMethod(Method):
         (r,) ndarray of int
         """
         self._check_fitted()
-        return select_from(Evidence.of(self.solution_), r, self.postprocess)
+        return select_indices(self.solution_, r, self.postprocess)
 
     def prove(
         self, *, tol: float = 1e-6, max_seconds: float | None = None, budget: float | None = None

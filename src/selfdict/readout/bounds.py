@@ -13,7 +13,6 @@ columns j of a cluster, each cluster becomes one column, and the model is small.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,14 +36,6 @@ from selfdict.solvers.working_set import WorkingSet
 # relative gaps: bounds are percentages, and the last digits of a solve would prove nothing more
 FINE_TOLERANCE = 2e-4
 COARSE_TOLERANCE = 5e-3
-# Of more points the solver tries samples first, unless it has a start. That finds the rows that
-# take the place of others in half the time.
-FEW_POINTS = 2000
-# quick bounds: columns of the small model, and columns and rows that gates are found with
-N_CLUSTERS = 100
-SAMPLE_COLUMNS = 4000
-SAMPLE_ROWS = 2000
-QUICK_TOLERANCE = 2e-2
 
 
 class DualPoint:
@@ -76,12 +67,6 @@ class DualPoint:
         return np.asarray(closed | (problem.v == 0))
 
     @property
-    def R(self) -> Array:
-        """The residual, (m, n)."""
-        assert isinstance(self.residual, DenseResidual)  # quick bounds are for dense data
-        return self.residual.R
-
-    @property
     def is_quick(self) -> bool:
         """Whether quick bounds are known for this kind of problem."""
         problem = self.problem
@@ -94,11 +79,13 @@ class DualPoint:
         rows = np.concatenate(groups)
         used = self.solution.diagonal[rows] > 0
         nearness = np.where(used, np.inf, self.terms.scores[rows] / problem.penalty.slope[rows])
-        rows = np.sort(rows[np.argsort(-nearness, kind="stable")[:SAMPLE_ROWS]])
+        most_rows = 2000
+        most_columns = 4000
+        rows = np.sort(rows[np.argsort(-nearness, kind="stable")[:most_rows]])
         n = problem.n_points
         columns = np.arange(n)
-        if n > SAMPLE_COLUMNS:
-            columns = np.sort(np.random.default_rng(0).choice(n, SAMPLE_COLUMNS, replace=False))
+        if n > most_columns:
+            columns = np.sort(np.random.default_rng(0).choice(n, most_columns, replace=False))
         sample = Problem(
             problem.M[:, columns],
             problem.mu,
@@ -108,20 +95,24 @@ class DualPoint:
         ).changed(w=problem.w[columns], v=problem.v[rows], p=problem.p[rows])
         gates = solver.solve(sample, COARSE_TOLERANCE, None)
         found = fit_within_gates(problem, rows[gates.support], gates.diagonal[gates.support])
-        attained = objective_value(found).from_above
-        bound = max(self.bound, self.solution.dual_bound)
-        # with fewer rows open the optimum is not lower
-        return attained / consistent_bound(bound, attained, 0.0) - 1
+        return _excess(found, max(self.bound, self.solution.dual_bound))
 
-    def all_needed(self, groups: tuple[Array, ...], solver: "LimitedSolver") -> Array:
+    def needed(self, groups: tuple[Array, ...], solver: "LimitedSolver") -> Array:
         """Return by how much the objective rises at least if each group may not be used."""
+        problem = self.problem
+        assert isinstance(self.residual, DenseResidual)  # see is_quick
+        R = self.residual.R
+        slope = problem.penalty.slope
+        room = np.maximum(slope * (1 - 1e-12) - self.scaling * self.terms.scores, 0.0)
         # Where there is no room, a price of nothing would do. A small one raises the optimum by no
         # more than itself.
-        prices = np.maximum(self.room, 1e-9 * float(self.problem.penalty.slope.mean()))
-        raised = float((prices - self.room).sum())
+        prices = np.maximum(room, 1e-9 * float(slope.mean()))
+        raised = float((prices - room).sum())
         # Sums over columns are off by γ_n of the sums of absolute values. Those of the products
         # with δ are within the squares of the columns, and a few times that is room enough.
-        rounding = 16 * dot_error(sum(self.problem.M.shape)) * self.square
+        square = float(problem.s @ (squared_norms(problem.M) + squared_norms(R)))
+        rounding = 16 * dot_error(sum(problem.M.shape)) * square
+        clustered = _clustered(problem, problem.M - self.scaling * R)
         needed = np.zeros(len(groups))
         for k, group in enumerate(groups):
             # without a weight in the group, the solution does without it already
@@ -129,47 +120,31 @@ class DualPoint:
                 continue
             p = prices.copy()
             p[group] = np.inf
-            small = self.clustered.changed(p=p)
+            small = clustered.changed(p=p)
             gates = self.solution.diagonal > 0  # these are paid for already
             gates[group] = False
             start = _with_gates(small, gates.astype(np.float64))
-            gain = solver.solve(small, QUICK_TOLERANCE, start).dual_bound
+            gain = solver.solve(small, 2e-2, start).dual_bound
             bound = self.bound + gain - raised - rounding
             needed[k] = max(0.0, bound / self.reached - 1)
         return needed
 
-    @cached_property
-    def room(self) -> Array:
-        """By how much the scores are below the penalties, (d,), from below."""
-        slope = self.problem.penalty.slope
-        room = slope * (1 - 1e-12) - self.scaling * self.terms.scores
-        return np.maximum(room, 0.0)
 
-    @cached_property
-    def square(self) -> float:
-        """Σ_j s_j (‖m_j‖² + ‖r_j‖²)."""
-        problem = self.problem
-        return float(problem.s @ (squared_norms(problem.M) + squared_norms(self.R)))
-
-    @cached_property
-    def clustered(self) -> Problem:
-        """The model of the clusters of what the solution explains, without its prices."""
-        problem = self.problem
-        explained = problem.M - self.scaling * self.R
-        # as many clusters as bounds on the scores of this many rows would be taken with
-        clusters = RowClusters.of(explained, positive_norms(explained), N_CLUSTERS**2 // 16)
-        labels = clusters.labels
-        u = np.abs(explained).sum(axis=0)
-        u /= u.max()
-        square = np.bincount(labels, problem.s * u * u)
-        filled = np.flatnonzero(square)
-        square = square[filled]
-        sums = [np.bincount(labels, problem.s * u * band)[filled] for band in explained]
-        # from above, as the scores of the rows are
-        more = 1 + 2 * dot_error(problem.n_points)
-        w = more * np.bincount(labels, problem.s * u * problem.w)[filled]
-        small = Problem(np.stack(sums) / square, 1.0, D=problem.atoms, sample_weight=square)
-        return small.changed(w=w / square, v=problem.v)
+def _clustered(problem: Problem, explained: Array) -> Problem:
+    """Return the model of 100 clusters of what a solution explains, without its prices."""
+    # RowClusters takes as many as bounds on the scores of this many rows would be taken with
+    labels = RowClusters.of(explained, positive_norms(explained), 100**2 // 16).labels
+    u = np.abs(explained).sum(axis=0)
+    u /= u.max()
+    square = np.bincount(labels, problem.s * u * u)
+    filled = np.flatnonzero(square)
+    square = square[filled]
+    sums = [np.bincount(labels, problem.s * u * band)[filled] for band in explained]
+    # from above, as the scores of the rows are
+    more = 1 + 2 * dot_error(problem.n_points)
+    w = more * np.bincount(labels, problem.s * u * problem.w)[filled]
+    small = Problem(np.stack(sums) / square, 1.0, D=problem.atoms, sample_weight=square)
+    return small.changed(w=w / square, v=problem.v)
 
 
 def rank_limit(M: Any, r: int) -> float:
@@ -222,7 +197,9 @@ class Trials:
     solution: Solution
     solver: LimitedSolver
     seconds: float = 0.0  # that a solve is expected to take
-    few_points: int = FEW_POINTS
+    # Of more points the solver tries samples first, unless it has a start. That finds the rows that
+    # take the place of others in half the time.
+    few_points: int = 2000
 
     def enough(self, groups: tuple[Array, ...]) -> float:
         """Return how much worse the groups alone are at most."""
@@ -234,14 +211,7 @@ class Trials:
         # rows that are not used need not be closed
         if found.diagonal[others].any():
             found = self._without(others, COARSE_TOLERANCE)
-        loss = found.objective / bound - 1
-        room = (found.objective - found.dual_bound) / bound
-        # Two digits of a loss are enough; a small one needs a finer solve.
-        if room > max(FINE_TOLERANCE, 0.05 * loss) and self.solver.has_time(self.seconds):
-            found = self._without(others, FINE_TOLERANCE, found)
-        attained = objective_value(found).from_above
-        # with fewer rows open the optimum is not lower
-        return attained / consistent_bound(bound, attained, 0.0) - 1
+        return _excess(self._refined(found, others, bound), bound)
 
     def needed(self, group: Array) -> float:
         """Return by how much the objective rises at least if a group may not be used."""
@@ -252,14 +222,18 @@ class Trials:
         reached = objective_value(self.solution).from_above
         if not reached > 0:
             return 0.0
-        found = self._without(group, COARSE_TOLERANCE)
-        rise = found.objective / reached - 1
-        known = found.dual_bound / reached - 1
-        # Two digits of a rise are enough; a small one needs a finer solve.
-        if rise - known > max(FINE_TOLERANCE, 0.05 * rise) and self.solver.has_time(self.seconds):
-            found = self._without(group, FINE_TOLERANCE, found)
-            known = max(known, found.dual_bound / reached - 1)
-        return max(0.0, known)
+        coarse = self._without(group, COARSE_TOLERANCE)
+        fine = self._refined(coarse, group, reached)
+        return max(0.0, max(coarse.dual_bound, fine.dual_bound) / reached - 1)
+
+    def _refined(self, found: Solution, rows: Array, reference: float) -> Solution:
+        """Solve again if the gap leaves less than two digits of the change from a reference."""
+        change = found.objective / reference - 1
+        room = (found.objective - found.dual_bound) / reference
+        # a small change needs a finer solve
+        if room > max(FINE_TOLERANCE, 0.05 * change) and self.solver.has_time(self.seconds):
+            return self._without(rows, FINE_TOLERANCE, found)
+        return found
 
     def _without(self, rows: Array, tol: float, start: Solution | None = None) -> Solution:
         """Solve the problem with some rows closed, from a start if there is a good one."""
@@ -275,6 +249,13 @@ class Trials:
         if start is None and problem.n_points <= self.few_points:
             start = _with_gates(restricted, gates)
         return self.solver.solve(restricted, tol, start)
+
+
+def _excess(found: Solution, bound: float) -> float:
+    """Return how far a solution is above a bound at most, relative to the bound."""
+    attained = objective_value(found).from_above
+    # with fewer rows open the optimum is not lower
+    return attained / consistent_bound(bound, attained, 0.0) - 1
 
 
 def _with_gates(problem: Problem, gates: Array) -> Solution:

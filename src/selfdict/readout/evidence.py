@@ -5,18 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from selfdict._errors import InputError
 from selfdict._validation import Array
-from selfdict.compute.linear_algebra import in_leading_directions, onto_span
+from selfdict.compute.linear_algebra import onto_span
 from selfdict.kernels.columns import column_norms, dense_columns, squared_norms
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, problem_of
 from selfdict.peers.h2nmf import Clusters
 from selfdict.peers.spa import spa
 from selfdict.reductions.columns import Candidates, ColumnSubset, weighted_columns
-from selfdict.reductions.denoising import Denoising
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +22,6 @@ class Evidence:
     """A solution with all the data it was found for."""
 
     solution: Solution  # of all points, or of some of them
-    w: Array  # the weights of Ω of its problem
     M: Any  # (m, n) all points, times the roots of their sample weights
     A: Any  # (m, d) the columns to choose from: M, or the atoms of a dictionary
     tied: bool  # whether A is M
@@ -41,32 +38,22 @@ class Evidence:
         # back to all points, with their noise
         while whole.reduced_from is not None:
             link = whole.reduced_from
-            step = link.step
-            if isinstance(step, Denoising):
-                whole = link.problem
-                continue
-            if not isinstance(step, ColumnSubset):
-                break
+            if not isinstance(link.step, ColumnSubset):
+                raise InputError(f"lift the solution first: its problem was reduced by {link.step}")
             whole = link.problem
+            columns = link.step.columns_of(link)
             if problem.D is None:
-                points = step.columns_of(link)[points]
-            clusters = None
-            if isinstance(step, Candidates):
+                points = columns[points]
+            if isinstance(link.step, Candidates):
                 clusters = _in_units_of_representatives(link.memory, whole)
-        _refuse_hidden_subset(whole)
+            elif columns.size < whole.n_points:
+                clusters = None  # of some of the points
         # a point that counts s times is one that is √s times as long, in every squared error
         M = weighted_columns(whole)
         A = M
         if whole.D is not None:
             A = whole.D.astype(M.dtype, copy=False)
-        return cls(solution, problem.w, M, A, whole.D is None, points, clusters)
-
-    def dense(self, q: int) -> "Evidence":
-        """Return the same for sparse data, in its q leading directions; dense data stays."""
-        if not issparse(self.A):
-            return self
-        small = in_leading_directions(self.M, min(q, self.M.shape[0]))[0]
-        return Evidence(self.solution, self.w, small, small, self.tied, self.points, self.clusters)
+        return cls(solution, M, A, whole.D is None, points, clusters)
 
 
 def groups_of_rows(solution: Solution, groups: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -125,18 +112,6 @@ def _rows_of_norm_one(columns: Array) -> Array:
     return np.ascontiguousarray((columns / np.where(norms > 0, norms, 1.0)).T, dtype=np.float64)
 
 
-def _refuse_hidden_subset(problem: Problem) -> None:
-    """Refuse a subset of the points behind another reduction: its data is not at hand."""
-    link = problem.reduced_from
-    while link is not None:
-        if isinstance(link.step, ColumnSubset):
-            raise InputError(
-                "the problem was reduced further after columns had been chosen: lift the solution "
-                "first"
-            )
-        link = link.problem.reduced_from
-
-
 def _in_units_of_representatives(clusters: Clusters, whole: Problem) -> Clusters:
     """Return clusters with sizes for columns that have the roots of their own weights already."""
     if whole.sample_weight is None:
@@ -155,7 +130,7 @@ def by_diagonal(evidence: Evidence, r: int) -> Array:
 def by_spa(evidence: Evidence, r: int) -> Array:
     """Run SPA on the rows of X, in units where all columns have ℓ1 norm one (section 4.2)."""
     solution = evidence.solution
-    w = evidence.w
+    w = solution.problem.w
     v = w
     if not evidence.tied:
         v = column_norms(evidence.A)

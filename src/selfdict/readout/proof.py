@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from selfdict._display import at_least, at_most, share_of, table
+from selfdict._display import at_least, at_most, table
 from selfdict._errors import InputError, UnsupportedError
 from selfdict._validation import Array, as_indices, as_scalar
 from selfdict.model.certificate import with_certificate
@@ -81,8 +81,9 @@ class Proof:
         """What is proven, in words."""
         sentences = [self._enough_in_words(), self._needed_in_words()]
         if self.closed.any():
-            closed = share_of(int(self.closed.sum()), self.closed.size)
-            sentences.append(f"{closed} of the candidates are proven to play no part.")
+            # rounded down to a tenth of a percent
+            share = 1000 * int(self.closed.sum()) // self.closed.size / 10
+            sentences.append(f"{share:.4g} % of the candidates are proven to play no part.")
         if not self.complete:
             sentences.append("The proof is incomplete: with more time it may say more.")
         return " ".join(sentences)
@@ -173,7 +174,7 @@ def prove_groups(
     solution = replace(into_omega(solution), problem=problem)
     if np.isnan(solution.objective):
         solution = with_certificate(solution)
-    seconds = _solver_seconds(solution)
+    seconds = float(np.max(solution.history.get("seconds", ()), initial=0.0))  # 0: not known
     is_quick = solver.has_time() and not solver.deadline.affords((len(checked) + 2) * seconds)
     enough = np.inf
     needed = np.zeros(len(checked))
@@ -188,7 +189,7 @@ def prove_groups(
         closed = point.closed_rows()
         if point.is_quick:
             enough = point.enough(checked, solver)
-            needed = point.all_needed(checked, solver)
+            needed = point.needed(checked, solver)
     trials = Trials(solution, solver, seconds)
     enough = min(enough, trials.enough(checked))
     needed = np.maximum(needed, [trials.needed(group) for group in checked])
@@ -203,12 +204,6 @@ def prove_groups(
         groups=checked,
         complete=solver.complete,
     )
-
-
-def _solver_seconds(solution: Solution) -> float:
-    """Return how long the solver took; 0 if it is not known."""
-    seconds = np.asarray(solution.history.get("seconds", ()))
-    return float(seconds.max(initial=0.0))
 
 
 def _checked_groups(groups: Any, n_atoms: int) -> tuple[Array, ...]:

@@ -28,23 +28,9 @@ from selfdict.peers.greedy import Budget, Fit, grow
 from selfdict.peers.h2nmf import h2nmf
 from selfdict.readout.exchange import exchange
 
-MOST_POINTS = 50_000  # beyond that, evenly spaced ones stand for all
-# what may be left unexplained of the variance that a single material leaves, as is usual for
-# principal components
-UNEXPLAINED = 0.05
-# A pixel with a larger share of the data's energy in some direction is alone in that direction.
-ALONE = 0.5
-# points that stand for all others in the choice, and candidates tried for each place
-N_REPRESENTATIVES = 300
-TRIALS = 4
-# how much larger than expected from noise an error may be, since that is an estimate
-NOISE_SLACK = 1.1
-FLAT = 0.2  # two further materials that lower the error by less explain noise
-# A material is rare if less than 1 % of the pixels have a tenth of it.
-RARE = 0.01
-PRESENT = 0.1
-# A pixel stands out if its residual exceeds the median by this many (scaled) median deviations.
-STANDS_OUT = 6.0
+TRIALS = 4  # candidates tried for each place
+NOISE_SLACK = 1.1  # times the error expected from noise, since that is an estimate
+PRESENT = 0.1  # the share of a material that a pixel with it has at least
 
 
 @dataclass(frozen=True)
@@ -76,10 +62,10 @@ class RankAdvice:
     reason: str
     errors: Array
     noise: float | None
-    n_rare: int = 0
-    n_rare_pixels: int = 0
-    n_alone: int = 0
-    n_pixels: int = 0
+    n_rare: int
+    n_rare_pixels: int
+    n_alone: int
+    n_pixels: int
 
     @property
     def sentences(self) -> list[str]:
@@ -88,13 +74,13 @@ class RankAdvice:
         if self.n_rare:
             share = _percent(self.n_rare_pixels / max(self.n_pixels, 1))
             sentences.append(
-                f"{self.n_rare} more would explain {_pixels(self.n_rare_pixels)} ({share}) that "
-                f"{_materials(self.r)} do not: rare materials, or damaged pixels"
+                f"{self.n_rare} more would explain {_count(self.n_rare_pixels, 'pixel')} ({share}) "
+                f"that {_count(self.r, 'material')} do not: rare materials, or damaged pixels"
             )
         if self.n_alone:
             sentences.append(
-                f"{_pixels(self.n_alone)} unlike all others not counted: damaged, or a material of "
-                "one pixel"
+                f"{_count(self.n_alone, 'pixel')} unlike all others not counted: damaged, or a "
+                "material of one pixel"
             )
         return sentences
 
@@ -106,22 +92,21 @@ def advise(
     report: Callable[[float], Any],
 ) -> RankAdvice:
     """Recommend a number of materials, at most ``r_max``, for points that are columns of M."""
-    points = as_matrix(M)
-    points = np.asarray(points, dtype=np.float64)
+    points = np.asarray(as_matrix(M), dtype=np.float64)
     weight = np.ones(points.shape[1])
     if sample_weight is not None:
         weight = np.asarray(sample_weight, dtype=np.float64)
     n_pixels = round(float(weight.sum()))
-    every = -(-points.shape[1] // MOST_POINTS)
+    most_points = 50_000  # beyond that, evenly spaced ones stand for all
+    every = -(-points.shape[1] // most_points)
     points = points[:, ::every]
     weight = weight[::every]
     weight = weight * (n_pixels / max(weight.sum(), 1.0))
     alone = _alone(points, weight)
-    n_alone = int(alone.sum())
     points = points[:, ~alone]
     weight = weight[~alone]
     noise = _noise(points, weight)
-    trials = _Trials(points, weight, noise)
+    trials = _Trials(points, weight, noise or 0.0)
     with single_threaded_blas():
         trials.run(min(r_max, points.shape[1]), report)
     at_noise = trials.at_noise()
@@ -132,7 +117,13 @@ def advise(
     else:
         n_rare, n_rare_pixels = trials.rare_among(at_noise)
         r = at_noise - n_rare
-        reason = _noise_reason(r, n_rare, trials.found[at_noise - 1], noise or 0.0)
+        reason = _count(r, "material")
+        if n_rare:
+            reason += f" and {n_rare} rare"
+        reason += (
+            ": pure pixels of these explain all others up to noise (relative error "
+            f"{_percent(trials.found[at_noise - 1])}, noise {_percent(trials.noise)})"
+        )
     report(1.0)
     return RankAdvice(
         r=r,
@@ -141,33 +132,23 @@ def advise(
         noise=noise,
         n_rare=n_rare,
         n_rare_pixels=n_rare_pixels,
-        n_alone=n_alone,
+        n_alone=int(alone.sum()),
         n_pixels=n_pixels,
     )
 
 
-def _noise_reason(r: int, n_rare: int, error: float, noise: float) -> str:
-    materials = _materials(r)
-    if n_rare:
-        materials += f" and {n_rare} rare"
-    return (
-        f"{materials}: pure pixels of these explain all others up to noise (relative error "
-        f"{_percent(error)}, noise {_percent(noise)})"
-    )
-
-
 def _reason(r: int, errors: Array) -> str:
+    materials = _count(r, "material")
     if errors[r - 1] == 0:
-        return f"{_materials(r)}: they explain the scene exactly"
+        return f"{materials}: they explain the scene exactly"
     if r == errors.size:
-        return f"{_materials(r)}: the most that were tried"
+        return f"{materials}: the most that were tried"
     share = 1.0 - (errors[r - 1] / errors[0]) ** 2
     left = f"relative error {_percent(errors[r - 1])}, {_percent(errors[r])} with one more"
     if r == 1:
         return f"1 material explains the scene ({left})"
     return (
-        f"{_materials(r)} explain {100 * share:.0f} % of the variance that a single one leaves "
-        f"({left})"
+        f"{materials} explain {100 * share:.0f} % of the variance that a single one leaves ({left})"
     )
 
 
@@ -177,7 +158,7 @@ class _Trials:
 
     points: Array
     weight: Array
-    noise: float | None
+    noise: float
     choices: list[Array] = field(default_factory=list)  # columns of the points
     found: list[float] = field(default_factory=list)  # relative errors
     expected: list[float] = field(default_factory=list)  # what they would be from noise alone
@@ -213,7 +194,7 @@ class _Trials:
         free = max(0.0, 1 - K.size / len(self.points))
         self.choices.append(K)
         self.found.append(min([error, *self.found[-1:]]))
-        self.expected.append((self.noise or 0.0) * float(np.sqrt((1 + spread) * free)))
+        self.expected.append(self.noise * float(np.sqrt((1 + spread) * free)))
 
     def _is_finished(self) -> bool:
         """Whether there are twice as many pixels as explain the points at large, and some more."""
@@ -226,8 +207,9 @@ class _Trials:
             return None
         errors = self.errors
         # A few bands cannot be predicted from one another, and signal is taken for noise then.
-        floor = min(self.noise or 0.0, errors[-1])
-        limit = floor**2 + UNEXPLAINED * (errors[0] ** 2 - floor**2)
+        floor = min(self.noise, errors[-1])
+        # a twentieth may be left, as is usual for principal components
+        limit = floor**2 + 0.05 * (errors[0] ** 2 - floor**2)
         reached = np.flatnonzero(errors**2 <= limit)
         if reached.size == 0:
             return None
@@ -249,8 +231,8 @@ class _Trials:
         if (errors < expected / 2).any():
             return None
         gains = -np.diff(np.log(errors))  # gains[r - 1] is that of one more than r
-        # the error with a single material may be noise alone
-        if errors[0] <= NOISE_SLACK * expected[0] and gains[:2].sum() < FLAT:
+        # the error with a single material may be noise alone, which two more hardly lower
+        if errors[0] <= NOISE_SLACK * expected[0] and gains[:2].sum() < 0.2:
             return 1
         for r in range(2, errors.size - 1):
             is_explained = errors[r - 1] <= NOISE_SLACK * expected[r - 1]
@@ -262,11 +244,11 @@ class _Trials:
         return None
 
     def rare_among(self, r: int) -> tuple[int, int]:
-        """Return how many of r chosen pixels few others contain, and how many these are."""
+        """Return how many of r chosen pixels fewer than 1 % contain, and how many these are."""
         H = _fitted(self.points, self.choices[r - 1])[1]
         shares = H / np.maximum(H.sum(axis=0), np.finfo(float).tiny)
         present = (shares >= PRESENT) @ self.weight
-        rare = present < RARE * self.weight.sum()
+        rare = present < 0.01 * self.weight.sum()
         if rare.all():
             return 0, 0
         pixels = (shares[rare] >= PRESENT).any(axis=0)
@@ -279,7 +261,7 @@ class _Trials:
         median = float(np.median(residuals))
         deviation = 1.4826 * float(np.median(np.abs(residuals - median)))
         rms = float(np.sqrt(np.mean(residuals**2)))
-        limit = max(median + STANDS_OUT * deviation, 2 * rms)
+        limit = max(median + 6 * deviation, 2 * rms)
         outside = np.flatnonzero(residuals > limit)
         points = self.points[:, outside]
         left = residuals[outside]
@@ -301,9 +283,10 @@ class _Trials:
 def _representatives(points: Array, weight: Array) -> tuple[Array, Array]:
     """Return columns that stand for all of them, and for how many each."""
     n = points.shape[1]
-    if n <= N_REPRESENTATIVES:
+    most = 300
+    if n <= most:
         return np.arange(n), weight
-    clusters = h2nmf(points * np.sqrt(weight), N_REPRESENTATIVES)
+    clusters = h2nmf(points * np.sqrt(weight), most)
     return clusters.indices, np.bincount(clusters.labels, weight)
 
 
@@ -324,24 +307,22 @@ def _noise(M: Array, weight: Array) -> float | None:
     if power == 0:
         return 0.0
     # Regressing row i on the others leaves (P M)_i / P_ii with P = (M Mᵀ)⁻¹, of variance 1 / P_ii.
-    P = np.linalg.inv(R + 1e-12 * power * np.eye(m))
+    P = _inverse(R)
     variances = 1 / np.diag(P) / (1 - m / n)
     return float(np.sqrt(variances.sum() / (m * power)))
 
 
 def _alone(M: Array, weight: Array) -> Array:
-    """Return which columns hold most of the energy in some direction, as booleans."""
+    """Return which columns hold more than half of the energy in some direction, as booleans."""
     # The largest share of one column m over all directions u, (uᵀm)² / uᵀRu, is mᵀ R⁻¹ m.
     m, n = M.shape
     # With few points per row all shares are large: those of Gaussian data have the mean m / n and a
     # standard deviation of about √(2m) / n.
-    threshold = max(ALONE, (m + 10 * np.sqrt(2 * m)) / n)
+    threshold = max(0.5, (m + 10 * np.sqrt(2 * m)) / n)
     if threshold >= 1:
         return np.zeros(n, dtype=bool)
     weighted = M * np.sqrt(weight)
-    R = smaller_moments(weighted)
-    power = max(np.trace(R) / m, np.finfo(float).tiny)
-    P = np.linalg.inv(R + 1e-12 * power * np.eye(m))
+    P = _inverse(smaller_moments(weighted))
 
     def shares(start: int, stop: int) -> Array:
         block = weighted[:, start:stop]
@@ -351,16 +332,17 @@ def _alone(M: Array, weight: Array) -> Array:
     return np.asarray(np.concatenate(list(in_order(shares, n, columns_per_block))) > threshold)
 
 
-def _materials(r: int) -> str:
-    if r == 1:
-        return "1 material"
-    return f"{r} materials"
+def _inverse(R: Array) -> Array:
+    """Return the inverse of moments, slightly raised so that there is one."""
+    m = len(R)
+    power = max(np.trace(R) / m, np.finfo(float).tiny)
+    return np.asarray(np.linalg.inv(R + 1e-12 * power * np.eye(m)))
 
 
-def _pixels(count: int) -> str:
-    if count == 1:
-        return "1 pixel"
-    return f"{count} pixels"
+def _count(number: int, what: str) -> str:
+    if number == 1:
+        return f"1 {what}"
+    return f"{number} {what}s"
 
 
 def _percent(share: float) -> str:

@@ -7,6 +7,7 @@ from scipy.sparse import issparse
 from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array, as_rank
 from selfdict.compute.deadline import Deadline
+from selfdict.compute.linear_algebra import in_leading_directions
 from selfdict.compute.threads import single_threaded_blas
 from selfdict.model.solution import Solution
 from selfdict.readout.evidence import READERS, Evidence
@@ -69,22 +70,15 @@ def select_indices(
     >>> sorted(select_indices(fast_gradient(M, 0.1), 2).tolist())
     [0, 1]
     """
-    evidence = Evidence.of(solution)
     deadline = Deadline(max_seconds)
-    K = select_from(evidence, r, method, deadline)
+    K = select_from(Evidence.of(solution), r, method, deadline)
     if deadline.skipped:
-        warn_caller(
-            f"The time limit left something out: {'; '.join(deadline.skipped)}.",
-        )
+        warn_caller(f"The time limit left something out: {'; '.join(deadline.skipped)}.")
     return K
 
 
-def select_from(
-    evidence: Evidence, r: int, method: str = "auto", deadline: Deadline | None = None
-) -> Array:
+def select_from(evidence: Evidence, r: int, method: str, deadline: Deadline) -> Array:
     """Do what :func:`select_indices` does; what is skipped is recorded in the deadline."""
-    if deadline is None:
-        deadline = Deadline()
     of = "points"
     if not evidence.tied:
         of = "atoms"
@@ -92,8 +86,8 @@ def select_from(
     if method not in ("auto", "exchange", *READERS):
         names = ", ".join(map(repr, READERS))
         raise InputError(f"method must be one of 'auto', 'exchange', {names}, got {method!r}")
-    is_sparse = issparse(evidence.A)
     loss = evidence.solution.problem.loss
+    is_sparse = issparse(evidence.A)
     if method == "auto":
         method = "exchange"
         if is_sparse:
@@ -101,20 +95,16 @@ def select_from(
         elif not loss.quadratic:
             method = "spa"
     if is_sparse:
-        evidence = evidence.dense(r + 2 * EXTRA_DIRECTIONS)
-    if method == "exchange":
-        whitened = _whitened(evidence)
-        with single_threaded_blas():  # products are small, or taken inside slices
-            return by_exchange(whitened, r, deadline)
-    chosen = evidence.points[READERS[method](evidence, r)]
-    return complete(chosen, r, evidence, deadline)
-
-
-def _whitened(evidence: Evidence) -> Evidence:
-    """Return data and atoms in units of the noise, for a loss that knows it."""
-    loss = evidence.solution.problem.loss
+        q = min(r + 2 * EXTRA_DIRECTIONS, evidence.M.shape[0])
+        small = in_leading_directions(evidence.M, q)[0]
+        evidence = replace(evidence, M=small, A=small)
+    if method != "exchange":
+        chosen = evidence.points[READERS[method](evidence, r)]
+        return complete(chosen, r, evidence, deadline)
+    # in units of the noise, for a loss that knows it
     M = loss.whiten(evidence.M)
     A = M
     if not evidence.tied:
         A = loss.whiten(evidence.A)
-    return replace(evidence, M=M, A=A)
+    with single_threaded_blas():  # products are small, or taken inside slices
+        return by_exchange(replace(evidence, M=M, A=A), r, deadline)
