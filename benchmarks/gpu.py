@@ -202,7 +202,7 @@ def solve(torch: Any, problem: Problem, device: str) -> Solution:
 def parts(torch: Any, timer: Timer, problem: Problem, solution: Solution) -> None:
     """Time the parts of a step of working_set on all columns, at a solution."""
     from selfdict.model.score_bounds import ScoreBounds
-    from selfdict.solvers.newton import Gates
+    from selfdict.solvers.gates import Gates
     from selfdict.solvers.search_data import SearchData
 
     columns = SearchData.of(problem, torch.device("cuda")).columns

@@ -13,7 +13,7 @@ from selfdict.compute.device import long_gram
 from selfdict.gpu import bounded_fit
 from selfdict.kernels import gates as cpu
 from selfdict.model.memory_rows import MemoryRows
-from selfdict.solvers.newton import Gates
+from selfdict.solvers.gates import Gates
 
 triton_gates = pytest.importorskip("selfdict.gpu.triton_gates")
 pytestmark = pytest.mark.usefixtures("one_torch_thread")

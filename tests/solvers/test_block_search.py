@@ -12,7 +12,7 @@ from selfdict.model.penalties import Quadratic
 from selfdict.model.problem import jitter
 from selfdict.model.solution import Status
 from selfdict.solvers.block_search import SPENT, _columns, _Survey, solve_blocks
-from selfdict.solvers.newton import Gates
+from selfdict.solvers.gates import Gates
 from selfdict.solvers.view import View
 
 

@@ -24,9 +24,9 @@ from selfdict.kernels.gates import curvature, fit_columns
 from selfdict.model.penalties import Quadratic
 from selfdict.model.scores import positive_sums
 from selfdict.solvers import search
+from selfdict.solvers.descent import find_penalty
+from selfdict.solvers.gates import Gates, box_minimiser
 from selfdict.solvers.iteration import Iteration
-from selfdict.solvers.newton import Gates, box_minimiser
-from selfdict.solvers.steering import find_penalty
 from selfdict.solvers.view import View, violating_rows
 from selfdict.solvers.working_set import samples, working_set
 

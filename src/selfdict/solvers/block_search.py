@@ -21,10 +21,10 @@ from selfdict.model.memory_rows import RowClusters
 from selfdict.model.problem import Problem
 from selfdict.model.scores import positive_norms
 from selfdict.model.solution import Callback, Status, consistent_bound, relative_gap
+from selfdict.solvers.descent import SAMPLE_TOL
 from selfdict.solvers.heuristic import RELATIVE_OFFSET
 from selfdict.solvers.search import Point, Search, Stop
 from selfdict.solvers.search_data import SearchData
-from selfdict.solvers.steering import SAMPLE_TOL
 from selfdict.solvers.working_set import WorkingSet, solve_columns, spread_sample
 
 # columns of the sample that carries the search

@@ -1,30 +1,24 @@
-"""One descent at a fixed penalty: Newton on the working set, screening, new atoms, stop rules."""
+"""Descents at a fixed penalty, and at the penalty that meets a target.
 
-from dataclasses import dataclass
+A descent minimises over the working set by Newton's method, screens the other rows, lets the
+violating ones join, and ends by its stop rules.
+"""
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from selfdict._validation import Array
+from selfdict.model.problem import Target
 from selfdict.model.solution import Status
-from selfdict.solvers.newton import Newton
+from selfdict.solvers.gates import Gates
 from selfdict.solvers.search import INNER_TOLERANCE, Search
 from selfdict.solvers.view import RowScores, View, violating_rows
 
-
-@dataclass(frozen=True)
-class Screened:
-    """What the screening of some rows has shown."""
-
-    rows: Array | None  # (k,): the rows; None for all
-    is_exact: bool  # whether scores were taken in float64 from the residual
-    found: RowScores
-    new: Array  # rows to open, the most violating first
-    violation: float  # by how much the first of them violates optimality
-
-    @property
-    def is_bound(self) -> bool:
-        """Whether the dual value is a lower bound for the columns of the working set."""
-        return self.rows is None and self.is_exact
+# relative gap, or accuracy of a target, to which a sample is solved: its optimum is not the scene's
+SAMPLE_TOL = 2e-3
+LONGEST_STEP = 3.0  # in log μ
 
 
 class Descent:
@@ -35,13 +29,12 @@ class Descent:
     certificate.
     """
 
-    def __init__(self, search: Search, newton: Newton, tol: float, thorough: bool) -> None:
+    def __init__(self, search: Search, gates: Gates, tol: float, thorough: bool) -> None:
         self.search = search
-        self.newton = newton
-        self.gates = newton.gates
+        self.gates = gates
         self.tol = tol
         self.thorough = thorough
-        self.on_all_columns = not self.gates.columns.is_sample
+        self.on_all_columns = not gates.columns.is_sample
         self.constant = 0.0  # a sample's objective leaves out what no X can explain
         if self.on_all_columns:
             self.constant = search.data.constant
@@ -49,6 +42,9 @@ class Descent:
         self.bound = 0.0
         self.stall = StallRule()
         self.view: View | None = None  # of the working set as it is
+        # of the last screening: rows to open, the most violating first, and their worst violation
+        self.new = np.empty(0, np.int64)
+        self.violation = 0.0
         # whether the next screening is expected to find no violating row
         self.is_near_end = False
         # whether the likely rows were chosen by scores of all rows, in this descent
@@ -65,30 +61,32 @@ class Descent:
         """Minimise over the working set, screen, and let rows join; return a status at the end."""
         search = self.search
         gates = self.gates
-        self.newton.minimise(
+        gates.minimise(
             search.penalty.take(gates.atoms), search.newton_tolerance, lambda: search.save(gates)
         )
         search.save(gates)
         # most steps need no look at all rows, which costs a pass over MᵀM
         if self.is_near_end:
-            screened = self.screen_all()
+            found = self.screen_all()
         else:
-            screened = self.screen_likely()
-            if self.likely_rows_are_settled(screened):
+            found = self.screen_likely()
+            # nothing to do for the likely rows: screen all of them
+            is_settled = len(self.new) == 0 or search.estimated_gap <= 0.3 * self.tol
+            if is_settled and not found.is_bound:
                 # a sample needs no second look at all rows: all columns get one
                 is_settled_sample = not self.on_all_columns and self.likely_are_chosen
                 if not self.thorough or is_settled_sample:
                     return Status.CONVERGED
-                screened = self.screen_all()
-        self.learn(screened)
-        if screened.is_bound and self.meets_tolerance:
+                found = self.screen_all()
+        self.learn(found)
+        if found.is_bound and self.meets_tolerance:
             return Status.CONVERGED
-        search.newton_tolerance = self.next_tolerance(screened)
+        search.newton_tolerance = self.next_tolerance()
         self.stall.update(self.objective, self.bound)
         if self.stall.holds or search.newton_tolerance < 1e-15 * search.price:
-            return self.stop_stalled(screened)
+            return self.stop_stalled(found)
         # rows whose gates have closed leave, violating ones join
-        gates.change(gates.t > 0, screened.new)
+        gates.change(gates.t > 0, self.new)
         self.view = None
         return None
 
@@ -97,15 +95,15 @@ class Descent:
         """Whether the gap is small enough."""
         return self.objective - self.bound <= self.tol * self.objective
 
-    def stop_stalled(self, screened: "Screened") -> Status:
+    def stop_stalled(self, found: RowScores) -> Status:
         """Give up; what was reached gets its bound in any case, which may turn out small enough."""
-        if self.on_all_columns and self.thorough and not screened.is_bound:
+        if self.on_all_columns and self.thorough and not found.is_bound:
             self.learn(self.screen_all())
             if self.meets_tolerance:
                 return Status.CONVERGED
         return Status.STALLED
 
-    def screen_likely(self) -> Screened:
+    def screen_likely(self) -> RowScores:
         """Screen the likely rows; in float32 while the optimum is far, where it matters little."""
         search = self.search
         columns = self.gates.columns
@@ -117,21 +115,21 @@ class Descent:
         self.view = search.view(self.gates)
         return self.screen(self.view, rows, is_rough)
 
-    def screen_all(self) -> Screened:
+    def screen_all(self) -> RowScores:
         """Screen all rows in float64: the dual value is a bound."""
         if self.view is None:
             self.view = self.search.view(self.gates)
         return self.screen(self.view, None, False)
 
-    def screen(self, view: View, rows: Array | None, is_rough: bool) -> Screened:
+    def screen(self, view: View, rows: Array | None, is_rough: bool) -> RowScores:
         """Screen some rows and find those that should join."""
         self.objective = view.objective + self.constant
-        # violations within rounding of the penalty would join and leave for ever
         found = view.screen(rows, is_rough)
+        # violations within rounding of the penalty would join and leave for ever
         rounding = 1e-10
         if is_rough:
             rounding = 1e-5
-        new, violation = violating_rows(
+        self.new, self.violation = violating_rows(
             found.scores, self.search.penalty, rows, self.gates, rounding
         )
         shortfall = self.objective - self.constant - found.dual_value
@@ -142,47 +140,40 @@ class Descent:
             self.on_all_columns
             and self.thorough
             and rows is not None
-            and len(new) <= 30
+            and len(self.new) <= 30
             and estimated_gap <= 2e-2
         )
-        return Screened(rows, not is_rough, found, new, violation)
+        return found
 
-    def likely_rows_are_settled(self, screened: Screened) -> bool:
-        """Whether a cheap screening found nothing to do, so that all rows should be screened."""
-        if screened.is_bound:
-            return False
-        return len(screened.new) == 0 or self.search.estimated_gap <= 0.3 * self.tol
-
-    def learn(self, screened: Screened) -> None:
+    def learn(self, found: RowScores) -> None:
         """Take over the bound and the likely rows, and report."""
         search = self.search
-        if screened.is_bound:
-            self.bound = max(self.bound, screened.found.dual_value + self.constant)
+        if found.is_bound:
+            self.bound = max(self.bound, found.dual_value + self.constant)
             if self.on_all_columns:
                 search.bound = max(search.bound, self.bound)
-                search.close_rows(screened.found, self.gates)
-        if screened.rows is None:
+                search.close_rows(found, self.gates)
+        if found.rows is None:
             # far from the optimum the scores say little about which rows will open
-            shortfall = self.objective - self.constant - screened.found.dual_value
+            shortfall = self.objective - self.constant - found.dual_value
             search.likely = None
             self.likely_are_chosen = shortfall < 0.5 * self.objective
             if self.likely_are_chosen:
-                ratio = screened.found.scores / search.penalty.steepest
-                search.likely = likely_rows(ratio, search.small)
+                search.likely = likely_rows(found.scores / search.penalty.steepest, search.small)
         if self.on_all_columns:
             search.record()
         search.report(len(self.gates.atoms))
 
-    def next_tolerance(self, screened: Screened) -> float:
+    def next_tolerance(self) -> float:
         """Return how small Newton's gradient shall become in the next step."""
-        if len(screened.new) == 0:
+        if len(self.new) == 0:
             return 0.01 * self.search.newton_tolerance
         # where few rows join, these may be the last ones: solve for them well
-        share = min(1.0, len(screened.new) / 30)
+        share = min(1.0, len(self.new) / 30)
         # on all columns another step of Newton's method costs less than another look at the rows
         if self.on_all_columns:
             share *= 0.3
-        return INNER_TOLERANCE * share * screened.violation
+        return INNER_TOLERANCE * share * self.violation
 
 
 class StallRule:
@@ -196,14 +187,12 @@ class StallRule:
 
     def update(self, objective: float, bound: float) -> None:
         """Count one more step."""
-        if objective >= self.best * (1 - 1e-14):
-            self.idle += 1
-        else:
+        self.idle += 1
+        if objective < self.best * (1 - 1e-14):
             self.idle = 0
         self.best = min(self.best, objective)
-        if self.reference - objective < 0.01 * (self.reference - bound):
-            self.slow += 1
-        else:
+        self.slow += 1
+        if self.reference - objective >= 0.01 * (self.reference - bound):
             self.slow = 0
             self.reference = objective
 
@@ -223,3 +212,88 @@ def likely_rows(ratio: Array, small: int) -> Array | None:
         return None
     count = n // 8
     return np.sort(np.argpartition(-ratio, count)[:count])
+
+
+def meet_target(search: Search, gates: Gates, target: Target) -> Status:
+    """Change μ until the residual or the trace has a given value; return how the end came about."""
+    kind, value = target
+    on_all_columns = not gates.columns.is_sample
+    accuracy = SAMPLE_TOL  # relative, of the target
+    tol = max(search.tol, SAMPLE_TOL)
+    if on_all_columns:
+        accuracy = 1e-3
+        tol = search.tol
+    status = Status.TARGET_MISSED
+
+    def excess(thorough: bool, mu: float) -> float:
+        """Return what is positive where μ is too small, and 0 at the target."""
+        nonlocal status
+        if mu != search.mu:
+            if abs(np.log(mu / search.mu)) > 0.1:
+                search.likely = None  # other rows become likely
+            search.set_mu(mu)
+        # the quantity itself is wanted, not only the objective
+        search.newton_tolerance = 0.01 * INNER_TOLERANCE * accuracy * mu
+        status = Descent(search, gates, min(tol, 0.1 * accuracy), thorough).run()
+        if kind == "trace":
+            attained = search.trace / value
+        else:
+            attained = value / max(search.residual, 1e-300)
+        return float(np.log(max(attained, 1e-300)))
+
+    first = search.mu
+    is_met = find_penalty(partial(excess, False), first, 0.5 * accuracy)
+    if not on_all_columns:
+        if not is_met:  # a sample may be too small for the target
+            search.set_mu(first)
+        return status
+    # a look at all rows may open more of them, which changes residual and trace
+    if abs(excess(True, search.mu)) > accuracy and is_met:
+        is_met = find_penalty(partial(excess, True), search.mu, accuracy)
+    if not is_met:
+        return Status.TARGET_MISSED
+    return status
+
+
+def find_penalty(excess: Callable[[float], float], mu: float, tol: float) -> bool:
+    """Change μ until |excess(μ)| ≤ tol; return whether that was reached.
+
+    ``excess`` falls with μ, and is positive where μ is too small. The last call is the one that
+    counts, so that what it leaves behind (a warm start, a solution) belongs to the μ found. The
+    steps are secant steps in log μ, kept inside the bracket by bisection.
+    """
+    start = float(np.log(mu))
+    x = start
+    low = -np.inf  # largest log μ that is too small
+    high = np.inf  # smallest log μ that is too large
+    last: tuple[float, float] | None = None
+    for _ in range(40):
+        value = excess(float(np.exp(x)))
+        if abs(value) <= tol:
+            return True
+        if value > 0:
+            low = max(low, x)
+        else:
+            high = min(high, x)
+        here = x
+        x += float(np.clip(_step(here, value, last), -LONGEST_STEP, LONGEST_STEP))
+        last = here, value
+        if not low < x < high:
+            if np.isfinite(high - low):
+                x = (low + high) / 2
+            else:
+                x = here + float(np.copysign(LONGEST_STEP, value))
+        # a jump of the function, or out of reach
+        if high - low < 1e-12 or abs(x - start) > 15:
+            break
+    return False
+
+
+def _step(x: float, value: float, last: tuple[float, float] | None) -> float:
+    """Return the secant step from x, or a guess where there is no secant."""
+    if last is None:
+        return 2 * value
+    x_last, value_last = last
+    if value_last == value:  # flat
+        return float(np.copysign(LONGEST_STEP, value))
+    return value * (x - x_last) / (value_last - value)

@@ -10,7 +10,7 @@ import numpy as np
 from selfdict._validation import Array
 from selfdict.model.dual import closed_rows, dot_error
 from selfdict.model.solution import Callback, Progress, Status, consistent_bound, relative_gap
-from selfdict.solvers.newton import Gates
+from selfdict.solvers.gates import Gates
 from selfdict.solvers.search_data import SearchData
 from selfdict.solvers.view import RowScores, View
 

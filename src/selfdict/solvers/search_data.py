@@ -20,7 +20,7 @@ from selfdict.model.omega import clip_to_gates
 from selfdict.model.penalties import Penalty
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, Status
-from selfdict.solvers.newton import Gates
+from selfdict.solvers.gates import Gates
 
 
 @dataclass(frozen=True, eq=False)

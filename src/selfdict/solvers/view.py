@@ -9,18 +9,25 @@ from selfdict.kernels.columns import squared_norms
 from selfdict.model.dual import DualTerms
 from selfdict.model.penalties import Penalty
 from selfdict.model.score_bounds import DECIDED, ColumnSums, ScoreBounds
-from selfdict.solvers.newton import Gates
+from selfdict.solvers.gates import Gates
 
 
 @dataclass(frozen=True)
 class RowScores:
     """What the screening of some rows gives."""
 
+    rows: Array | None  # (k,): which rows; None for all
+    is_exact: bool  # whether float64 was asked for
     scores: Array  # (k,): σ_i as computed, or upper bounds of rows that these decide
     terms: DualTerms  # the terms of the dual value, with room for rounding
     # the c with the largest D(cθ), as far as these rows are concerned, and this value
     scaling: float
     dual_value: float
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the dual value is a lower bound for the columns of the working set."""
+        return self.rows is None and self.is_exact
 
 
 class View:
@@ -48,7 +55,7 @@ class View:
         is_bounded = rows is None and columns.rows.worthwhile(len(columns.w))
         # where every positive score counts, no bound can decide
         if sums is not None and is_bounded and self.penalty.slope.any():
-            found = self._bounded(sums, is_rough)
+            found = self._bounded(sums, rough)
             # at a larger c the rows that bounds have decided would count: take them exactly then
             if is_rough or columns.slack > 0 or DECIDED * found.scaling <= 1:
                 return found
@@ -64,7 +71,7 @@ class View:
         scores = scores + own
         terms = self.multiplier.dual_terms(scores, lengths)
         c, value = terms.best_scaling(penalty)
-        return RowScores(scores, terms, c, value)
+        return RowScores(rows, not rough, scores, terms, c, value)
 
     def _own_columns(self) -> Array:
         """Return what the own column of each row adds to its score: it counts with its sign."""
@@ -73,20 +80,20 @@ class View:
             return np.zeros(1)
         return np.minimum(self.multiplier.inner, 0.0)
 
-    def _bounded(self, sums: ColumnSums, is_rough: bool) -> RowScores:
+    def _bounded(self, sums: ColumnSums, rough: bool) -> RowScores:
         """Return scores of all rows, exact where bounds do not decide."""
         rows = self.columns.rows
         slope = self.penalty.slope
         share = self._decided_share()
         # scores in float64 are worth their time where bounds may take little of the dual value
-        single = is_rough or self.columns.slack >= 3e-3
+        single = rough or self.columns.is_sample or self.columns.slack >= 3e-3
         bounds = ScoreBounds(rows).scores(sums, slope, self._own_columns(), single, share)
         terms = self.multiplier.dual_terms(bounds, rows.lengths)
         c, value = terms.best_scaling(self.penalty)
         # rows that are decided must not join, even if they may be above their penalty
         decided = np.where(np.isfinite(slope), DECIDED * slope, 0.0)
         scores = np.where(bounds > share * slope, bounds, np.minimum(bounds, decided))
-        return RowScores(scores, terms, c, value)
+        return RowScores(None, not rough, scores, terms, c, value)
 
     def _decided_share(self) -> float:
         """Return the part of its penalty up to which a score need not be known.

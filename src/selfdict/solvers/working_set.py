@@ -2,9 +2,9 @@
 
 :class:`SearchData` takes the columns that count out of a problem, and :class:`Search` is the state
 of the search for its optimum. On samples of the columns, and then on all of them, a
-:class:`Descent` minimises over the gates of the working set (:class:`Newton`) and looks at the
-other rows (:class:`View`): scores tell which of them should open, and bound the optimum. For a
-target the descent is repeated while μ changes (:class:`TargetSearch`).
+:class:`Descent` minimises over the gates of the working set (:class:`Gates`) and looks at the other
+rows (:class:`View`): scores tell which of them should open, and bound the optimum. For a target the
+descent is repeated while μ changes.
 """
 
 from dataclasses import dataclass, replace
@@ -20,11 +20,10 @@ from selfdict.model.losses import Loss
 from selfdict.model.problem import Problem, Target
 from selfdict.model.solution import Callback, Solution, Status, consistent_bound, relative_gap
 from selfdict.solvers.base import Feature, Solver
-from selfdict.solvers.descent import Descent
-from selfdict.solvers.newton import Gates, Newton
+from selfdict.solvers.descent import SAMPLE_TOL, Descent, meet_target
+from selfdict.solvers.gates import Gates
 from selfdict.solvers.search import Point, Search, Stop
 from selfdict.solvers.search_data import SearchData
-from selfdict.solvers.steering import SAMPLE_TOL, TargetSearch
 
 
 @dataclass(frozen=True)
@@ -212,13 +211,12 @@ def solve_columns(
 ) -> tuple[Gates, Status]:
     """Solve for a sample of the columns, or for all: at the current μ, or for a target."""
     gates = _open_gates(search, columns)
-    newton = Newton(gates)
     if target is not None:
-        return gates, TargetSearch(search, newton, target).run()
+        return gates, meet_target(search, gates, target)
     tol = search.tol
     if columns is not None:
         tol = max(tol, SAMPLE_TOL)
-    return gates, Descent(search, newton, tol, thorough=True).run()
+    return gates, Descent(search, gates, tol, thorough=True).run()
 
 
 def _open_gates(search: Search, columns: Array | None) -> Gates:

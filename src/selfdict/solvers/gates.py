@@ -23,11 +23,16 @@ class Gates:
     of X. ``fit`` is ½Σ s‖m − Mx‖² of the columns, ``gradient`` (k,) its derivatives by the gates.
     """
 
+    # steps that may be judged by derivatives, where the objective has too few digits to show them;
+    # without a limit, rounding errors could be followed for ever
+    MAX_HIDDEN_STEPS = 100
+
     def __init__(self, columns: Columns, atoms: Array, t: Array) -> None:
         self.columns = columns
         self.atoms = atoms
         self.t = t
         self.fitted = columns.fit(atoms)
+        self.hidden_steps = 0  # so far
         self.evaluate(t)
 
     def evaluate(self, t: Array) -> None:
@@ -51,84 +56,63 @@ class Gates:
         is_open = np.flatnonzero(self.t > 0)
         return is_open[np.argsort(self.atoms[is_open])]
 
+    def minimise(self, penalty: Penalty, tolerance: float, before_step: Callable[[], None]) -> None:
+        """Minimise f by Newton's method until its projected gradient is at most ``tolerance``.
 
-class Newton:
-    """Newton's method for one working set; it remembers how often rounding hid a step."""
-
-    # steps per working set that may be judged by derivatives, where the objective has too few
-    # digits to show them; without a limit, rounding errors could be followed for ever
-    MAX_HIDDEN_STEPS = 100
-
-    def __init__(self, gates: Gates) -> None:
-        self.gates = gates
-        self.hidden_steps = 0
-
-    def minimise(
-        self, penalty: Penalty, tolerance: float, before_step: Callable[[], None] | None = None
-    ) -> float:
-        """Minimise f until its projected gradient is at most ``tolerance``; return f.
-
-        The objective never rises, but by rounding errors. ``before_step`` is called before each
-        step and may raise.
+        f never rises, but by rounding errors. ``before_step`` is called before each step and may
+        raise.
         """
-        gates = self.gates
-        f = gates.fit + penalty.value(gates.t)
+        f = self.fit + penalty.value(self.t)
         for _ in range(100):  # then rows are screened, and it may go on
-            gradient = gates.gradient + penalty.gradient(gates.t)
-            if largest_free(gradient, gates.t) <= tolerance:
-                return f
-            if before_step is not None:
-                before_step()
-            hessian = gates.fitted.hessian() + np.diag(penalty.curvature(gates.t))
-            step = box_minimiser(hessian, gradient, gates.t) - gates.t
-            slope = float(gradient @ step)
+            gradient = self.gradient + penalty.gradient(self.t)
+            if largest_free(gradient, self.t) <= tolerance:
+                return
+            before_step()
+            hessian = self.fitted.hessian() + np.diag(penalty.curvature(self.t))
+            step = box_minimiser(hessian, gradient, self.t) - self.t
             # no descent direction is left but rounding errors
-            if slope >= 0.0:
-                return f
-            taken = self._line_search(f, gradient, step, slope, penalty)
+            if float(gradient @ step) >= 0.0:
+                return
+            taken = self._line_search(f, gradient, step, penalty)
             if taken is None:
-                return f
+                return
             f, decrease = taken
-            if decrease <= self._negligible(f):
-                break
-        return f
+            negligible = self._rounding()
+            if self.hidden_steps < self.MAX_HIDDEN_STEPS:
+                negligible = float(np.finfo(float).eps) * f
+            if decrease <= negligible:
+                return
 
     def _line_search(
-        self, f: float, gradient: Array, step: Array, slope: float, penalty: Penalty
+        self, f: float, gradient: Array, step: Array, penalty: Penalty
     ) -> tuple[float, float] | None:
         """Shorten the step until f falls enough; return f and the decrease, None if never."""
-        gates = self.gates
-        gates.fitted.save_state()
+        self.fitted.save_state()
+        slope = float(gradient @ step)
         length = 1.0
         while length >= 1e-9:  # below, the objective is flat in this precision
-            t = np.clip(gates.t + length * step, 0.0, 1.0)
-            gates.evaluate(t)
-            f_new = gates.fit + penalty.value(t)
+            t = np.clip(self.t + length * step, 0.0, 1.0)
+            self.evaluate(t)
+            f_new = self.fit + penalty.value(t)
             change = f_new - f
             is_hidden = abs(change) <= self._rounding()
             if is_hidden and self.hidden_steps < self.MAX_HIDDEN_STEPS:
                 # f has too few digits to tell; the derivatives at both ends have more
-                mean_gradient = 0.5 * (gradient + gates.gradient + penalty.gradient(t))
-                change = float(mean_gradient @ (t - gates.t))
+                mean_gradient = 0.5 * (gradient + self.gradient + penalty.gradient(t))
+                change = float(mean_gradient @ (t - self.t))
             if change <= 1e-4 * length * slope:  # Armijo's rule
                 self.hidden_steps += int(is_hidden)
-                gates.t = t
+                self.t = t
                 return f_new, -change
             # the old state is a better start for the columns than where this step has led
-            gates.fitted.restore_state()
+            self.fitted.restore_state()
             length /= 3
-        gates.evaluate(gates.t)
+        self.evaluate(self.t)
         return None
 
     def _rounding(self) -> float:
         """How much rounding errors may change the objective."""
-        return 10 * float(np.finfo(float).eps) * self.gates.columns.square
-
-    def _negligible(self, f: float) -> float:
-        """The decrease at which it is time to stop."""
-        if self.hidden_steps < self.MAX_HIDDEN_STEPS:
-            return float(np.finfo(float).eps) * f
-        return self._rounding()
+        return 10 * float(np.finfo(float).eps) * self.columns.square
 
 
 def largest_free(gradient: Array, t: Array) -> float:
@@ -139,7 +123,6 @@ def largest_free(gradient: Array, t: Array) -> float:
 
 def box_minimiser(H: Array, gradient: Array, t: Array) -> Array:
     """Minimise gᵀ(x − t) + ½(x − t)ᵀH(x − t) over the box [0, 1]^k."""
-    k = len(t)
     # A little more curvature, because atoms may be duplicates of each other. Each gate gets its own
     # share: that of a column much longer than others would hold all other gates where they are.
     curvature = np.maximum(np.diagonal(H), 0.0)
@@ -149,7 +132,7 @@ def box_minimiser(H: Array, gradient: Array, t: Array) -> Array:
     # in units in which all curvatures are one, as the tolerance of a column is one for all entries
     unit = 1 / np.sqrt(np.diagonal(B))
     x = t / unit
-    state = np.full(k, FREE, dtype=np.int8)
+    state = np.full(len(t), FREE, dtype=np.int8)
     state[t <= 0] = ZERO
     state[t >= 1] = GATE
     # one column of the bounded least-squares problem with the Gram matrix B, whose gates are 1
