@@ -4,7 +4,6 @@ Both rivals get the data reduced by QR to r rows, so that they do not pay for th
 programs are timed on a sample of the pixels and scaled up.
 """
 
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -13,6 +12,7 @@ import numpy as np
 import scipy.optimize
 import scipy.sparse as sp
 
+from benchmarks.measuring import quickest
 from selfdict import fcls, nnls, shares
 from selfdict.datasets import make_mixtures
 
@@ -31,37 +31,19 @@ def run(quick: bool = False) -> None:
         M, _, indices = make_mixtures(BANDS, n, r, noise=0.02, random_state=0)
         U = M[:, indices]
         Q, R = np.linalg.qr(U)
-        slow, H = best(partial(scipy_loop, R, Q, M), 2)
-        for dtype in (np.float64, np.float32):
-            line(
-                "nnls",
-                nnls,
-                U.astype(dtype),
-                M.astype(dtype),
-                H,
-                slow,
-                "loop of scipy.optimize.nnls, QR-reduced",
-            )
-        slow, H = best(partial(programs, R, Q.T @ M[:, :PROGRAMS]), 2)
+        slow, H = quickest(partial(scipy_loop, R, Q, M), 2)
+        line(nnls, U, M, H, slow, "loop of scipy.optimize.nnls, QR-reduced")
+        slow, H = quickest(partial(programs, R, Q.T @ M[:, :PROGRAMS]), 2)
         slow *= n / H.shape[1]
-        for dtype in (np.float64, np.float32):
-            line(
-                "fcls",
-                fcls,
-                U.astype(dtype),
-                M.astype(dtype),
-                H,
-                slow,
-                "a Clarabel program per pixel, QR-reduced",
-            )
+        line(fcls, U, M, H, slow, "a Clarabel program per pixel, QR-reduced")
         for dtype in (np.float64, np.float32):
             share_line(U.astype(dtype), M.astype(dtype))
 
 
 def share_line(U: np.ndarray, M: np.ndarray) -> None:
     """Print the time of shares, their estimate of brightness included, beside that of nnls."""
-    ours, _ = best(lambda: shares(U, M), 7)
-    plain, _ = best(lambda: nnls(U, M), 7)
+    ours, _ = quickest(lambda: shares(U, M), 7)
+    plain, _ = quickest(lambda: nnls(U, M), 7)
     print(
         f"{'shares':6} {U.shape[1]:3} {U.dtype.name:>8} {1e3 * ours:8.1f} {1e3 * plain:9.1f} "
         f"{ours / plain:6.2f} {'':>11}  times nnls"
@@ -69,32 +51,19 @@ def share_line(U: np.ndarray, M: np.ndarray) -> None:
 
 
 def line(
-    name: str,
-    function: Callable,
-    U: np.ndarray,
-    M: np.ndarray,
-    H: np.ndarray,
-    slow: float,
-    rival: str,
+    function: Callable, U: np.ndarray, M: np.ndarray, H: np.ndarray, slow: float, rival: str
 ) -> None:
-    """Time ``function`` and print it beside its rival."""
-    function(U, M[:, :10])  # compiles
-    fast, ours = best(lambda: function(U, M), 7)
-    difference = np.abs(ours[:, : H.shape[1]] - H).max()
-    print(
-        f"{name:6} {U.shape[1]:3} {U.dtype.name:>8} {1e3 * fast:8.1f} {1e3 * slow:9.0f} "
-        f"{slow / fast:6.0f} {difference:11.1e}  {rival}"
-    )
-
-
-def best(task: Callable[[], np.ndarray], repeats: int) -> tuple[float, np.ndarray]:
-    """Return the seconds of the quickest of several runs, and the result."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = task()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds), result
+    """Time ``function`` in both precisions and print it beside its rival."""
+    for dtype in (np.float64, np.float32):
+        V = U.astype(dtype)
+        data = M.astype(dtype)
+        function(V, data[:, :10])  # compiles
+        fast, ours = quickest(partial(function, V, data), 7)
+        difference = np.abs(ours[:, : H.shape[1]] - H).max()
+        print(
+            f"{function.__name__:6} {V.shape[1]:3} {V.dtype.name:>8} {1e3 * fast:8.1f} "
+            f"{1e3 * slow:9.0f} {slow / fast:6.0f} {difference:11.1e}  {rival}"
+        )
 
 
 def scipy_loop(R: np.ndarray, Q: np.ndarray, M: np.ndarray) -> np.ndarray:

@@ -14,8 +14,8 @@ Gaussian noise of a given part of the norm, columns normalised; relative error o
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
+from benchmarks.measuring import relative_distance
 from benchmarks.methods import as_sum_one, rmse
 from benchmarks.references import run_references
 from benchmarks.targets import run_targets
@@ -47,11 +47,8 @@ def synthetic(repeats: int) -> None:
         for seed in range(repeats):
             M, W = family(noise, seed)
             for kind, found in errors.items():
-                E = FGNSR(5, endmembers=kind, random_state=0).fit(M.T).components_.T
-                E = E / E.sum(axis=0)
-                distance = np.linalg.norm(E[:, :, None] - W[:, None, :], axis=0)
-                rows, columns = linear_sum_assignment(distance)
-                found.append(np.linalg.norm(distance[rows, columns]) / np.linalg.norm(W))
+                model = FGNSR(5, endmembers=kind, random_state=0).fit(M.T)
+                found.append(relative_distance(model.components_.T, W))
         pixels, averages = (float(np.mean(found)) for found in errors.values())
         print(f"  noise {100 * noise:4.1f} %: {pixels:.4f}  {averages:.4f}", flush=True)
 

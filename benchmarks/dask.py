@@ -9,7 +9,6 @@ model is solved with every pixel as a candidate instead.
 import os
 import signal
 import tempfile
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 from distributed.diagnostics import MemorySampler
 
-from benchmarks.scene_memory import watch
+from benchmarks.measuring import watched_memory
 from selfdict.datasets import make_scene
 from selfdict.scene import build_scene, read_scene, unmix
 from selfdict.scene.write import write_zarr, write_zarr_block
@@ -87,20 +86,17 @@ def cluster() -> LocalCluster:
 def measure(path: Path, maps: Path, options: dict[str, Any]) -> None:
     """Unmix on the cluster and print what dask says about the memory of its workers."""
     scene = read_scene(path)
-    sampler, stop, peak = MemorySampler(), threading.Event(), [0.0]
+    sampler = MemorySampler()
     with cluster() as workers, Client(workers) as client:
         unmix(
             scene.isel(y=slice(0, 250), x=slice(0, 400)), RANK, client=client, **OPTIONS
         )  # load and compile
-        watcher = threading.Thread(target=watch, args=(peak, stop))
-        watcher.start()
         with (
+            watched_memory() as peak,
             sampler.sample("process", measure="process", client=client, interval=0.2),
             sampler.sample("spilled", measure="spilled", client=client, interval=0.2),
         ):
             result = unmix(scene, RANK, client=client, maps=maps, **options)
-        stop.set()
-        watcher.join()
     n = scene.sizes["y"] * scene.sizes["x"]
     held = {
         name: max(value for _, value in samples) / 2**20

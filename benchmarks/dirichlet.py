@@ -8,6 +8,7 @@ spectral angle to the true spectra in degrees, mean over the seeds.
 import numpy as np
 
 from benchmarks.library import read
+from benchmarks.measuring import with_noise
 from benchmarks.methods import fitted, unmixed
 from benchmarks.shares import distinct_spectra
 from selfdict import FGNSR
@@ -52,6 +53,4 @@ def mixtures(
     rng = np.random.default_rng(seed)
     T = distinct_spectra(D, r, rng)
     M = T @ rng.dirichlet(np.full(r, concentration), SHAPE[0] * SHAPE[1]).T
-    noise = rng.standard_normal(M.shape)
-    noise *= np.linalg.norm(M) / np.linalg.norm(noise) * 10 ** (-SNR / 20)
-    return M + noise, T
+    return with_noise(M, SNR, rng), T

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.measuring import quickest
 from selfdict import (
     Solution,
     WorkingSet,
@@ -59,21 +60,16 @@ def crossover(sizes: tuple[int, ...]) -> None:
     for n in sizes:
         M = make_mixtures(BANDS, n, 6, noise=0.01, random_state=0)[0].astype(np.float32)
         mu = mu_heuristic(M, 6)
-        here = quickest(lambda M=M, mu=mu: working_set(M, mu))
-        there = quickest(lambda M=M, mu=mu: working_set(M, mu, device="cuda"))
+        here = after_first(lambda M=M, mu=mu: working_set(M, mu))
+        there = after_first(lambda M=M, mu=mu: working_set(M, mu, device="cuda"))
         print(f"n = {n}: working_set {here:.3f} s on the CPU, {there:.3f} s on the GPU")
 
 
-def quickest(task: Callable[[], Any], repeats: int = 3) -> float:
-    """Return the seconds of the quickest run."""
+def after_first(task: Callable[[], Any]) -> float:
+    """Return the seconds of the quickest of three runs after a first one, which compiles."""
     # A task ends with a result on the host: the device has finished by then.
     task()
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        task()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    return quickest(task, 3)[0]
 
 
 class Timer:

@@ -9,11 +9,12 @@ A spectrum counts as found by its *gate*, max_j ‖d_i‖₁ x_ij / ‖m_j‖₁
 any pixel: the same measure for both models.
 """
 
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.measuring import clock, with_noise
 from selfdict import FGNSR, Problem, Solution, mu_heuristic, select_indices, working_set
 from selfdict.reductions.denoising import denoise
 
@@ -68,41 +69,26 @@ def say(name, measured):
 def compare(M, D, K):
     """Yield one line of the table per method: the certified gap, what was found, and seconds."""
     w, v = np.abs(M).sum(axis=0), np.abs(D).sum(axis=0)
-    started = time.perf_counter()
-    clean, _, mu = denoise(M, 5)
-    guess = time.perf_counter() - started
+    guess, (clean, _, mu) = clock(lambda: denoise(M, 5))
     for factor in FACTORS:
-        started = time.perf_counter()
-        solution = working_set(clean, factor * mu, D=D, tol=1e-4)
-        seconds = guess + time.perf_counter() - started
-        yield (
-            f"gates, denoised, {factor:g} × μ",
-            (solution.gap, *judge(solution.diagonal, K), seconds),
-        )
-    started = time.perf_counter()
-    model = FGNSR(5, dictionary=D.T, tol=1e-4, random_state=0).fit(M.T)
+        seconds, solution = clock(partial(working_set, clean, factor * mu, D=D, tol=1e-4))
+        measured = (solution.gap, *judge(solution.diagonal, K), guess + seconds)
+        yield f"gates, denoised, {factor:g} × μ", measured
+    model = FGNSR(5, dictionary=D.T, tol=1e-4, random_state=0)
+    seconds, _ = clock(lambda: model.fit(M.T))
     gates = np.isin(np.arange(len(v)), model.indices_).astype(float)
-    yield (
-        "FGNSR: the same, then exchange",
-        (model.gap_, *judge(gates, K), time.perf_counter() - started),
-    )
-    started = time.perf_counter()
-    solution = working_set(M, mu_heuristic(M, 5, D=D), D=D, tol=1e-4)
-    yield (
-        "gates, noisy",
-        (solution.gap, *judge(solution.diagonal, K), time.perf_counter() - started),
-    )
-    started = time.perf_counter()
+    yield "FGNSR: the same, then exchange", (model.gap_, *judge(gates, K), seconds)
+    seconds, solution = clock(lambda: working_set(M, mu_heuristic(M, 5, D=D), D=D, tol=1e-4))
+    yield "gates, noisy", (solution.gap, *judge(solution.diagonal, K), seconds)
     zeros = np.zeros((len(v), len(w)))
     nothing = Solution.from_matrix(zeros, Problem(M, D=D), diagonal=np.zeros(len(v)))
-    gates = np.isin(np.arange(len(v)), select_indices(nothing, 5)).astype(float)
-    yield "exchange without the model", (np.nan, *judge(gates, K), time.perf_counter() - started)
+    seconds, chosen = clock(lambda: select_indices(nothing, 5))
+    gates = np.isin(np.arange(len(v)), chosen).astype(float)
+    yield "exchange without the model", (np.nan, *judge(gates, K), seconds)
     for name, data in (("noisy", M), ("denoised", clean)):
         largest = np.max(D.T @ data)
         for part in PENALTIES:
-            started = time.perf_counter()
-            X = sunsal(data, D, part * largest)
-            seconds = time.perf_counter() - started
+            seconds, X = clock(partial(sunsal, data, D, part * largest))
             gates = (v[:, None] * X / w).max(axis=1)
             yield f"SUnSAL, {name}, λ = {part:g}", (np.nan, *judge(gates, K), seconds)
 
@@ -147,8 +133,7 @@ def mixtures(D, seed):
     rng = np.random.default_rng(seed)
     K = rng.choice(D.shape[1], 5, replace=False)
     M = D[:, K] @ rng.dirichlet(np.ones(5), N).T
-    noise = rng.standard_normal(M.shape)
-    return M + noise * (np.linalg.norm(M) / np.linalg.norm(noise) * 10 ** (-SNR / 20)), K
+    return with_noise(M, SNR, rng), K
 
 
 def read(data):

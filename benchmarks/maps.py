@@ -5,11 +5,11 @@ residuals and standard errors, held in memory. The file is removed at the end.
 """
 
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.measuring import clock
 from selfdict.scene import build_scene, read_scene, write_scene
 from selfdict.scene.blocks import blocks, stored_matrix
 from selfdict.scene.maps import FitBlock
@@ -27,22 +27,18 @@ def run(quick: bool = False) -> None:
         gigabytes = 0.05
     with tempfile.TemporaryDirectory() as folder:
         path = _write(Path(folder), gigabytes)
-        _, seconds = _timed(lambda: _read(path))
+        seconds, _ = clock(lambda: _read(path))
         n_bytes = read_scene(path).nbytes
         reading = n_bytes / 1e6 / seconds
         print(f"maps: {n_bytes / 1e9:.2f} GB, {N_BANDS} bands; reading {reading:.0f} MB/s")
         for r in RANKS:
-            for method, with_uncertainty in (("nnls", False), ("nnls", True)):
-                task = FitBlock(
-                    np.ones(N_BANDS, dtype=bool),
-                    _spectra(r),
-                    method,
-                    with_uncertainty=with_uncertainty,
-                )
-                _, seconds = _timed(lambda task=task: _fit(path, task))
+            for with_uncertainty in (False, True):
+                bands = np.ones(N_BANDS, dtype=bool)
+                task = FitBlock(bands, _spectra(r), "nnls", with_uncertainty=with_uncertainty)
+                seconds, _ = clock(lambda task=task: _fit(path, task))
                 rate = n_bytes / 1e6 / seconds
                 print(
-                    f"maps: r = {r}, {method}, standard errors {with_uncertainty}: "
+                    f"maps: r = {r}, nnls, standard errors {with_uncertainty}: "
                     f"{rate:.0f} MB/s, {100 * rate / reading:.0f} % of reading",
                     flush=True,
                 )
@@ -51,12 +47,6 @@ def run(quick: bool = False) -> None:
 def _fit(path, task):
     for _ in over_blocks(read_scene(path), task):
         pass
-
-
-def _timed(call):
-    started = time.perf_counter()
-    found = call()
-    return found, time.perf_counter() - started
 
 
 def _read(path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from selfdict import FGNSR, fcls, h2nmf, nnls, shares, snpa, spa, unmix, vca, xray
-from selfdict.abundances import Illumination
+from selfdict.abundances import Illumination, unit_shares
 
 # How abundances follow from endmembers; "package" are the shares the package gives by default.
 KINDS = ("fcls", "nnls / sum", "unit length", "package")
@@ -82,11 +82,6 @@ def abundances(found: Found, M: np.ndarray) -> dict[str, np.ndarray]:
         "unit length": unit_shares(U, M),
         "package": found.shares,
     }
-
-
-def unit_shares(U: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """Return shares relative to spectra of unit length."""
-    return as_sum_one(nnls(U / np.linalg.norm(U, axis=0), M))
 
 
 def as_sum_one(H: np.ndarray) -> np.ndarray:

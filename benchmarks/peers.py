@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from benchmarks.measuring import clock
 from selfdict import h2nmf, snpa, spa, vca, xray
 from selfdict.datasets import make_mixtures
 
@@ -70,15 +71,8 @@ def both(task: Callable[[], Any], A: np.ndarray) -> tuple[float, float]:
     task()  # compiles
     runs, passes = [], []
     for _ in range(REPEATS):
-        runs.append(clock(task))
-        passes.extend(clock(lambda: u @ A) for _ in range(5))
+        runs.append(clock(task)[0])
+        passes.extend(clock(lambda: u @ A)[0] for _ in range(5))
         # The threads of BLAS wait actively for a while, and would take a core from the next run.
         time.sleep(0.2)
     return float(np.median(runs)), float(np.median(passes))
-
-
-def clock(task: Callable[[], Any]) -> float:
-    """Return the seconds of one run."""
-    start = time.perf_counter()
-    task()
-    return time.perf_counter() - start

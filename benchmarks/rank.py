@@ -4,13 +4,14 @@ Generated scenes have three damaged pixels each. Real scenes (``samson.npz``, ``
 ``urban_sub4.npz``, ``hysu_targets.npz``) are read from the folder given as ``data``.
 """
 
-import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.measuring import clock, read_matrix
 from selfdict import advise_rank
 from selfdict.datasets import make_mixtures, make_scene
 
@@ -24,9 +25,8 @@ def run(*, quick: bool, data: str | None) -> None:
     if data is not None:
         for name in REAL:
             M = _real(Path(data) / f"{name}.npz")
-            started = time.perf_counter()
-            advice = advise_rank(M)
-            print(f"{name} ({time.perf_counter() - started:.1f} s)")
+            seconds, advice = clock(partial(advise_rank, M))
+            print(f"{name} ({seconds:.1f} s)")
             for sentence in advice.sentences:
                 print(f"    {sentence}")
     seeds = range(5)
@@ -69,8 +69,8 @@ def _scene(bands: int, r: int, noise: float, variability: float, seed: int) -> n
 
 
 def _real(path: Path) -> np.ndarray:
+    if path.stem != "hysu_targets":
+        return read_matrix(path)
     with np.load(path, allow_pickle=False) as file:
-        if "Y" in file:
-            return file["Y"] / float(file["scale"])
         cube = file["cube"].reshape(len(file["cube"]), -1)
         return cube[:, (cube != 15000).all(axis=0)] / float(file["scale"])

@@ -5,12 +5,11 @@ Linux): what the process holds beyond the pages of the mapped file.
 """
 
 import tempfile
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.measuring import watched_memory
 from selfdict.datasets import make_scene
 from selfdict.files.envi import format_header
 from selfdict.scene import read_scene, unmix
@@ -24,13 +23,8 @@ def run(quick: bool = False) -> None:
     with tempfile.TemporaryDirectory() as folder:
         header = write_cube(Path(folder), n_tiles)
         scene = read_scene(header)
-        stop = threading.Event()
-        peak: list[float] = [0.0]
-        watcher = threading.Thread(target=watch, args=(peak, stop))
-        watcher.start()
-        result = unmix(scene, RANK, candidates=500, random_state=0)
-        stop.set()
-        watcher.join()
+        with watched_memory() as peak:
+            result = unmix(scene, RANK, candidates=500, random_state=0)
     steps = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in result.seconds.items())
     print(
         f"scene_memory: cube of {scene.nbytes / 1e9:.2f} GB, {result.n_valid} pixels, "
@@ -63,15 +57,6 @@ def write_cube(folder: Path, n_tiles: int) -> Path:
     }
     (folder / "cube.hdr").write_text(format_header(fields))
     return folder / "cube.hdr"
-
-
-def watch(peak: list[float], stop: threading.Event) -> None:
-    """Keep the largest anonymous memory of this process, in bytes, until told to stop."""
-    while not stop.is_set():
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("RssAnon"):
-                peak[0] = max(peak[0], float(line.split()[1]) * 1024)
-        time.sleep(0.02)
 
 
 if __name__ == "__main__":

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import SpectralClustering
 
 from benchmarks.accuracy import NOISE, family
+from benchmarks.measuring import relative_distance
 from benchmarks.references import SCENES
 from benchmarks.targets import FILE, area_errors, matched_by_mrsa, read
 from selfdict import FGNSR, Problem, WorkingSet, mu_heuristic, shares
@@ -72,13 +72,7 @@ def scenes(folder: Path) -> None:
 def synthetic_errors(noise: float, seed: int) -> dict[str, float]:
     """Return the relative error of the endmembers of each method."""
     M, W = family(noise, seed)
-    errors = {}
-    for name, found in every_way(M, W.shape[1]):
-        E = found / found.sum(axis=0)
-        distance = np.linalg.norm(E[:, :, None] - W[:, None, :], axis=0)
-        ours, theirs = linear_sum_assignment(distance)
-        errors[name] = float(np.linalg.norm(distance[ours, theirs]) / np.linalg.norm(W))
-    return errors
+    return {name: relative_distance(E, W) for name, E in every_way(M, W.shape[1])}
 
 
 def every_way(M: np.ndarray, r: int) -> Iterator[tuple[str, np.ndarray]]:

@@ -4,13 +4,13 @@ The product is timed in float64 on the same data. A cost in the square or the cu
 would show as a ratio that grows with them.
 """
 
-import time
 from collections.abc import Callable
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from benchmarks.measuring import clock
 from selfdict import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
 from selfdict.datasets import make_mixtures
 
@@ -38,9 +38,4 @@ def run(quick: bool = False) -> None:
 def seconds(task: Callable[[], Any]) -> float:
     """Return the median time of a task after a first run, which compiles."""
     task()
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - start)
-    return median(times)
+    return median(clock(task)[0] for _ in range(REPEATS))

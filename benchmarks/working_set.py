@@ -12,7 +12,6 @@ scenes of up to a million pixels instead, and draws ``docs/images/growth.png``.
 """
 
 import ctypes
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.measuring import memory_status, quickest, read_matrix
 from selfdict import Solution, fast_gradient, mu_heuristic, working_set
 from selfdict.datasets import make_mixtures
 from selfdict.model import memory_rows
@@ -60,8 +60,7 @@ def run(
         return
     for name, r in SCENES:
         for factor in (1.0, 0.1):
-            with np.load(Path(data) / f"{name}.npz", allow_pickle=False) as file:
-                M = file["Y"] / float(file["scale"])
+            M = read_matrix(Path(data) / f"{name}.npz")
             title = f"{name} {M.shape[0]}×{M.shape[1]}, factor {factor:g}"
             line(title, M, r, factor, tol=1e-4, smooth=smooth)
     if not quick:
@@ -86,8 +85,8 @@ def synthetic(iterations: int) -> None:
     M = np.maximum(make_mixtures(162, 1000, 6, noise=0.02, random_state=0)[0], 0.0)
     p = jitter(1000, 0)
     mu = mu_heuristic(M, 6, p)
-    ours, solution = fastest(lambda: working_set(M, mu, p=p, tol=1e-6), 10)
-    theirs, other = fastest(lambda: fast_gradient(M, mu, p=p, tol=0, max_iter=iterations), 2)
+    ours, solution = quickest(lambda: working_set(M, mu, p=p, tol=1e-6), 10)
+    theirs, other = quickest(lambda: fast_gradient(M, mu, p=p, tol=0, max_iter=iterations), 2)
     print(
         f"{'synthetic 162×1000, factor 1':34} gap {solution.gap:.1e}  "
         f"1/{theirs / ours:.0f} of the {theirs:.1f} s of "
@@ -115,8 +114,8 @@ def line(
     _, peak, solution = measure(M, mu, p, tol, nu)
     seconds, bare = np.inf, np.inf
     for _ in range(repeats):  # in turn, so that a busy moment hits both
-        bare = min(bare, fastest(lambda: bare_pass(M), 1)[0])
-        seconds = min(seconds, fastest(lambda: working_set(M, mu, p=p, tol=tol, smooth=nu), 1)[0])
+        bare = min(bare, quickest(lambda: bare_pass(M), 1)[0])
+        seconds = min(seconds, quickest(lambda: working_set(M, mu, p=p, tol=tol, smooth=nu), 1)[0])
     print(
         f"{title:34} gap {solution.gap:.1e}  {seconds / bare:5.1f} passes ({bare:.2f} s)  "
         f"{peak:6.0f} MiB{memory}  objective {solution.objective:.6f}, "
@@ -137,7 +136,7 @@ def measure(
     """Solve once; return the seconds, the peak memory beyond M in MiB, and the solution."""
     working_set(M[:, :500], mu, p=p[:500])  # compiled, if not yet in the cache
     before = resident()
-    seconds, solution = fastest(lambda: working_set(M, mu, p=p, tol=tol, smooth=smooth), 1)
+    seconds, solution = quickest(lambda: working_set(M, mu, p=p, tol=tol, smooth=smooth), 1)
     return seconds, peak_resident() - before, solution
 
 
@@ -160,7 +159,7 @@ def measure_growth(data: str, sizes: tuple[int, ...], plot: Path | None) -> None
         exhaustive = np.nan
         if n <= LONGEST_EXHAUSTIVE:
             with no_bounds():
-                exhaustive = fastest(partial(working_set, M, mu, p=p, tol=1e-3), 1)[0]
+                exhaustive = quickest(partial(working_set, M, mu, p=p, tol=1e-3), 1)[0]
         scored = 100.0
         if looks:
             left = looks[-1]
@@ -272,33 +271,18 @@ def bare_pass_seconds(M: np.ndarray) -> float:
     n = M.shape[1]
     M = M.astype(np.float64, copy=False)
     if n <= LONGEST_PASS:
-        return fastest(partial(bare_pass, M), 1)[0]
+        return quickest(partial(bare_pass, M), 1)[0]
     n_rows = BLOCK * (10_000_000 // n)
-    return fastest(partial(bare_pass, M, n_rows), 1)[0] * n / n_rows
-
-
-def fastest(task, repeats: int) -> tuple[float, Solution]:
-    """Return the seconds of the quickest run, and what it returned."""
-    best = np.inf
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = task()
-        best = min(best, time.perf_counter() - start)
-    return best, result
+    return quickest(partial(bare_pass, M, n_rows), 1)[0] * n / n_rows
 
 
 def resident() -> float:
     """Give freed memory back, start the peak anew, and return what is resident, in MiB (Linux)."""
     ctypes.CDLL("libc.so.6").malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
-    return _status("VmRSS")
+    return memory_status("VmRSS") / 1024
 
 
 def peak_resident() -> float:
     """Return the peak since the last call of :func:`resident`, in MiB."""
-    return _status("VmHWM")
-
-
-def _status(key: str) -> float:
-    text = Path("/proc/self/status").read_text()
-    return int(text.split(f"{key}:")[1].split()[0]) / 1024
+    return memory_status("VmHWM") / 1024

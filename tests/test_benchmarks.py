@@ -56,15 +56,6 @@ def test_every_kind_recovers_shares_of_unit_spectra():
         assert methods.rmse(found, A) == pytest.approx(0, abs=1e-6), kind
 
 
-def test_unit_shares_depend_on_directions_alone():
-    rng = np.random.default_rng(0)
-    U = rng.random((10, 3))
-    M = rng.random((10, 30))
-    np.testing.assert_allclose(
-        methods.unit_shares(U * [0.1, 1.0, 7.0], M), methods.unit_shares(U, M), atol=1e-12
-    )
-
-
 def test_the_settings_of_shares():
     assert len(set(shares.SETTINGS)) == 18
     D, _ = shares.read(None)
