@@ -45,7 +45,7 @@ def test_shape(tmp_path):
     savemat(tmp_path / "a.mat", {"X": matrix})
     found = facts(tmp_path / "a.mat", "--shape", "3,4")
     assert (found["rows"], found["columns"]) == (3, 4)
-    for wrong, reason in (("4,4", "shape 4 × 4 is not"), ("3x4", "--shape must be rows and")):
+    for wrong, reason in (("4,4", "fit shape 4 × 4"), ("3x4", "--shape must be rows and")):
         result = run("info", tmp_path / "a.mat", "--shape", wrong)
         assert result.exit_code == 2
         assert reason in result.output

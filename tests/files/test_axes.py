@@ -6,7 +6,7 @@ import pytest
 from scipy.io import savemat
 
 from selfdict.datasets import make_scene
-from selfdict.files.axes import guess_layout
+from selfdict.files.layout import guess_layout
 from selfdict.scene import SceneError, read_scene
 
 CUBE = make_scene((24, 30), n_bands=40, n_endmembers=4, border=0, random_state=0).scene.values

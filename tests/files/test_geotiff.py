@@ -273,9 +273,7 @@ def test_bad_bands_are_told_by_numbers(tmp_path):
     assert scene.good_band.values.tolist() == [True, False, False]
     scene = read_scene(write(tmp_path, tags={"good_band": ["yes", "no", "no"]}))
     assert "good_band" not in scene.coords
-    assert "the tags good_band must be a number for each of the 3 bands: not used" in notes_of(
-        scene
-    )
+    assert any("good_band" in note for note in notes_of(scene))
 
 
 def test_ground_control_points_are_noted(tmp_path):

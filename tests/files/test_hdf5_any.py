@@ -97,7 +97,7 @@ def test_scale_no_data_and_bands_by_their_usual_names(tmp_path):
     assert crs_of(scene).to_epsg() == 32633
     assert transform_of(scene).to_gdal() == (600000.0, 30.0, 0.0, 5000000.0, 0.0, -30.0)
     notes = scene.attrs["selfdict_notes"]
-    assert "its attributes Gain_of_Camera are not applied" in notes
+    assert "attributes of the file are not applied: Gain_of_Camera 3.0" in notes
 
 
 def test_blocks(tmp_path, monkeypatch):

@@ -11,8 +11,8 @@ import xarray as xr
 
 from selfdict._errors import InputError
 from selfdict.cli.source import Source
-from selfdict.files.envi_map import map_fields
 from selfdict.files.errors import SceneError, first_line
+from selfdict.files.grid import map_fields
 from selfdict.scene import write_dominant, write_pixels, write_scene, write_spectra
 from selfdict.scene.exports import has_positions
 from selfdict.scene.identification import Identification

@@ -1,16 +1,15 @@
 """Files: what is read from them, in a process of its own.
 
 :mod:`selfdict.files.reader` starts the process, :mod:`selfdict.files.child` is what runs in it.
-One module for each container reads its files (``envi``, ``geotiff``, ``hdf5``, ``netcdf``,
-``zarr_store``, ``matlab_numpy``); ``sensors``, ``prisma`` and ``enmap_desis`` say what
-the files of sensors hold, ``libraries`` reads spectra. These modules use neither xarray nor dask,
-which take longer to import than most files to open.
+One module for each container reads its files (``envi``, ``geotiff``, ``hdf5``, ``zarr_store``,
+``matlab_numpy``; ``find_cube`` finds the cube in the last three); ``sensors``, ``prisma`` and
+``enmap_desis`` say what the files of sensors hold, ``libraries`` reads spectra. These modules use
+neither xarray nor dask, which take longer to import than most files to open.
 """
 
 from selfdict.files.cube import StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.formats import file_format
-from selfdict.files.products import Hdf5Product, Opened, hdf5_product
+from selfdict.files.formats import Hdf5Product, Opened, file_format, hdf5_product
 from selfdict.files.wavelengths import to_nanometres
 
 __all__ = [

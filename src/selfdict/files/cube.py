@@ -123,6 +123,16 @@ class StoredCube:
         gain = 1.0 if self.scale_factor is None else self.scale_factor
         return np.broadcast_to(np.asarray(gain, dtype=np.float64), self.shape[:1])
 
+    def add_nodata(self, value: float | None) -> None:
+        """Set the no-data value that a sidecar declares, unless the file declares one itself."""
+        if self.nodata is None:
+            self.nodata = whole_nodata(value, self.dtype)
+        elif value is not None and not np.array_equal(self.nodata, value, equal_nan=True):
+            self.notes.append(
+                f"the image declares the no-data value {self.nodata}, its sidecar {value:g}: "
+                "not used"
+            )
+
     def leave_out(self, is_marked: Array, path: Path) -> None:
         """Leave out further pixels, which a file of the product marks (y, x)."""
         if is_marked.shape != self.shape[1:]:

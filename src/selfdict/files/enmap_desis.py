@@ -18,13 +18,12 @@ from selfdict.files.formats import ENVI_SUFFIXES
 from selfdict.files.limits import files_in, is_plain_file, read_bytes
 from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
 
+_IMAGE_SUFFIXES = (".tif", ".tiff", ".bsq", ".bil", ".bip")
 # EOLab adds _COG to the names of its images.
 _IMAGE = re.compile(r"(|.*-)SPECTRAL_IMAGE(_COG)?\.(tif|tiff|bsq|bil|bip)", re.IGNORECASE)
 _SIDECAR = re.compile(r"(|.*-)(SPECTRAL_IMAGE\.hdr|METADATA\.xml)", re.IGNORECASE)
-_IMAGE_SUFFIXES = (".tif", ".tiff", ".bsq", ".bil", ".bip")
 # What EnMAP's metadata tell about bands, one element for each of them.
 _BANDS = "specific/bandCharacterisation/bandID"
-_USUAL_NODATA = -32768  # of EnMAP and of DESIS
 
 
 @dataclass(frozen=True)
@@ -42,30 +41,19 @@ class Product:
 
     @property
     def format(self) -> str | None:
-        """The name of the format, None for an ENVI file that is no product."""
+        """The name of the format, None for an ENVI file that is not of a product."""
         name = self.image.name.upper()
-        if not self.is_geotiff:
-            if self.metadata is None and not name.startswith("ENMAP"):
-                return None
-            return "enmap"
+        if not self.is_geotiff and self.metadata is None and not name.startswith("ENMAP"):
+            return None
         # Only DESIS describes a GeoTIFF by an ENVI header.
         has_header = self.header is not None and not name.startswith("ENMAP")
-        if has_header or name.startswith("DESIS"):
+        if self.is_geotiff and (has_header or name.startswith("DESIS")):
             return "desis"
         return "enmap"
 
     def files(self) -> list[Path]:
         """Return the files that exist."""
         return [file for file in (self.image, self.header, self.metadata) if file is not None]
-
-    def read_image(self) -> StoredCube:
-        """Read the image without its sidecar."""
-        # Imported here: names of products are looked for without GDAL.
-        from selfdict.files import envi, geotiff
-
-        if not self.is_geotiff:
-            return envi.read(self.image)
-        return geotiff.read(self.image)
 
 
 def find_product(path: Path) -> Product | None:
@@ -78,16 +66,17 @@ def find_product(path: Path) -> Product | None:
         if not images:
             return None
         path = images[0]
-    match = _IMAGE.fullmatch(path.name) or _SIDECAR.fullmatch(path.name)
-    if match is None:
-        return None
-    stem = match[1]
     image: Path | None = path
-    if not _IMAGE.fullmatch(path.name):
-        stems = (f"{stem}SPECTRAL_IMAGE", f"{stem}SPECTRAL_IMAGE_COG")
+    match = _IMAGE.fullmatch(path.name)
+    if match is None:
+        match = _SIDECAR.fullmatch(path.name)
+        if match is None:
+            return None
+        stems = (f"{match[1]}SPECTRAL_IMAGE", f"{match[1]}SPECTRAL_IMAGE_COG")
         image = _beside(path, [name + suffix for name in stems for suffix in _IMAGE_SUFFIXES])
     if image is None:
         return None
+    stem = match[1]
     header = _beside(path, [f"{stem}SPECTRAL_IMAGE.hdr"])
     # A header describes the data file of ENVI beside it, and a GeoTIFF only if there is none.
     data = _beside(path, [f"{stem}SPECTRAL_IMAGE{suffix}" for suffix in ("", *ENVI_SUFFIXES)])
@@ -119,36 +108,115 @@ def read_enmap(path: Path, *, overlap: str | None = None, quality: bool = False)
     ``overlap`` is "vnir", "swir" or "both": the detector whose bands are kept where both see the
     same wavelengths; default "vnir". ``quality`` leaves out pixels that its layers mark as clouds.
     """
-    chosen = check_overlap(overlap)
+    from selfdict.files import envi, geotiff
+
     product = _existing_product(path)
-    cube = product.read_image()
-    if product.metadata is None:
-        if overlap is not None:
-            raise SceneError(path, "overlap needs the file …METADATA.XML, which is missing")
+    if product.is_geotiff:
+        cube = geotiff.read_image(product.image)
+    else:
+        cube = envi.read(product.image)
+    if product.metadata is not None:
+        _add_metadata(cube, product.metadata, overlap)
+    elif overlap is not None:
+        raise SceneError(path, "overlap needs the file …METADATA.XML, which is missing")
+    else:
         cube.notes.append(
             "…METADATA.XML is missing: it would tell wavelengths and scales of the image"
         )
-    else:
-        # The notes of the image are about scales and wavelengths that the metadata replace.
-        cube.notes = []
-        metadata = _EnmapMetadata(product.metadata, cube.shape[0])
-        metadata.describe(cube)
-        is_vnir, is_expected = metadata.detectors()
-        is_empty = _empty_bands(cube) | ~is_expected
-        cube.mark_bad(is_empty, "hold no data")
-        if is_vnir is not None:
-            assert cube.wavelength is not None
-            keep, notes = kept_bands(cube.wavelength, is_vnir, ~is_empty, chosen)
-            cube.keep_bands(keep)
-            cube.notes += notes
-        elif overlap is not None:
-            raise SceneError(product.metadata, "does not say which detector a band belongs to")
-        else:
-            cube.notes.append(
-                "…METADATA.XML does not say which detector a band belongs to: all bands are kept"
-            )
     _use_layers(cube, product.image, quality)
     return cube
+
+
+def _add_metadata(cube: StoredCube, path: Path, overlap: str | None) -> None:
+    """Add what the XML file says about bands and values, and choose the bands of two detectors."""
+    chosen = check_overlap(overlap)
+    # Those of the image are about scales and wavelengths that the metadata replace.
+    cube.notes = []
+    root = ElementTree.fromstring(read_bytes(path))
+    for element in root.iter():
+        # Without the namespace.
+        element.tag = str(element.tag).rpartition("}")[2]
+    wavelength = _band_numbers(root, path, "wavelengthCenterOfBand", cube.shape[0])
+    if wavelength is None:
+        raise SceneError(path, f"has no {_BANDS}: it does not describe EnMAP bands")
+    fwhm = _band_numbers(root, path, "FWHMOfBand", cube.shape[0])
+    describe_bands(cube, wavelength, "nm", fwhm)
+    gain = _band_numbers(root, path, "GainOfBand", cube.shape[0])
+    offset = _band_numbers(root, path, "OffsetOfBand", cube.shape[0])
+    if gain is None and offset is None:
+        cube.notes.append("…METADATA.XML has no gains: values are taken as they are stored")
+    # Products hold 16-bit numbers. Other software writes scaled values as floating-point numbers,
+    # under the same name as a rule.
+    elif cube.dtype.kind == "f":
+        cube.notes.append(f"the image holds {cube.dtype}, not integers: it is taken as scaled")
+    else:
+        cube.notes.append("gains and offsets of …METADATA.XML are applied: value · gain + offset")
+        cube.scale_factor = gain
+        cube.add_offset = offset
+    level = _text(root, "base/level")
+    if level.upper().startswith("L1"):
+        cube.name = "radiance"
+        cube.notes.append(f"the values are radiances at the sensor (level {level})")
+    background = _text(root, "specific/backgroundValue")
+    if background:
+        cube.add_nodata(float(background))
+    _assume_nodata(cube)
+    is_vnir, is_expected = _detectors(root, cube.shape[0])
+    is_empty = _empty_bands(cube) | ~is_expected
+    cube.mark_bad(is_empty, "hold no data")
+    if is_vnir is not None:
+        keep, notes = kept_bands(wavelength, is_vnir, ~is_empty, chosen)
+        cube.keep_bands(keep)
+        cube.notes += notes
+    elif overlap is not None:
+        raise SceneError(path, "does not say which detector a band belongs to")
+    else:
+        cube.notes.append(
+            "…METADATA.XML does not say which detector a band belongs to: all bands are kept"
+        )
+
+
+def _band_numbers(root: ElementTree.Element, path: Path, tag: str, n_bands: int) -> Array | None:
+    """Return one number per band in the order of the bands, None if there are none."""
+    values = []
+    order: list[int] = []
+    for band in root.findall(_BANDS):
+        text = band.findtext(tag)
+        if text is not None:
+            values.append(float(text))
+            # Bands without numbers are in the order of the image.
+            order.append(int(band.get("number", len(order) + 1)))
+    if not values:
+        return None
+    if not np.isfinite(values).all() or sorted(order) != list(range(1, n_bands + 1)):
+        raise SceneError(
+            path,
+            f"{tag} must be a finite number for each of the {n_bands} bands of the image, there "
+            f"are {len(values)}",
+        )
+    return np.array(values)[np.argsort(order)]
+
+
+def _detectors(root: ElementTree.Element, n_bands: int) -> tuple[Array | None, Array]:
+    """Return which bands belong to the VNIR detector, and which to any.
+
+    If it is not said, or not in a way that can be used: None, and all bands.
+    """
+    belongs = np.zeros((2, n_bands), dtype=bool)
+    for k, detector in enumerate(("vnir", "swir")):
+        # Some lists end with a comma. Elsewhere an empty entry is a number that is missing.
+        listed = _text(root, f"specific/{detector}ProductQuality/expectedChannelsList")
+        for number in listed.rstrip(",").split(","):
+            # At most eight digits: Python refuses to convert thousands.
+            is_number = re.fullmatch("[0-9]{1,8}", number.strip())
+            if not is_number or not 1 <= int(number) <= n_bands:
+                return None, np.ones(n_bands, dtype=bool)
+            belongs[k, int(number) - 1] = True
+    return belongs[0], belongs[0] | belongs[1]
+
+
+def _text(root: ElementTree.Element, place: str) -> str:
+    return (root.findtext(place) or "").strip()
 
 
 def _use_layers(cube: StoredCube, image: Path, quality: bool) -> None:
@@ -170,7 +238,7 @@ def _use_layers(cube: StoredCube, image: Path, quality: bool) -> None:
     if not layers:
         raise SceneError(image, "quality=True needs the layers …-QL_QUALITY_….TIF beside it")
     for path in layers:
-        marked = geotiff.read(path)
+        marked = geotiff.read_image(path)
         _, n_rows, n_columns = marked.shape
         marks = marked.load(slice(0, 1), slice(0, n_rows), slice(0, n_columns))[0]
         cube.leave_out((marks != 0) & (marks != marked.nodata), path)
@@ -179,140 +247,33 @@ def _use_layers(cube: StoredCube, image: Path, quality: bool) -> None:
 
 def read_desis(path: Path) -> StoredCube:
     """Read a product of DESIS, named by its image, its header, its metadata or its folder."""
-    from selfdict.files import envi
+    from selfdict.files import envi, geotiff
 
     product = _existing_product(path)
-    cube = product.read_image()
+    cube = geotiff.read_image(product.image)
     if product.header is None:
         cube.notes.append("…SPECTRAL_IMAGE.hdr is missing: the image is read as a plain GeoTIFF")
         return cube
     header = envi.Header(product.header)
-    for name, size in zip(("bands", "lines", "samples"), cube.shape):
-        declared = header.integer(name, 1)
-        if declared != size:
-            raise SceneError(header.path, f"declares {declared} {name}, but the image has {size}")
-    gain, offset, scale_notes = envi.read_scale(header, cube.shape[0])
-    # The notes of the image are about scales and wavelengths that the header replaces.
+    if header.shape() != cube.shape:
+        raise SceneError(
+            header.path, f"declares the size {header.shape()}, but the image has {cube.shape}"
+        )
+    # Those of the image are about scales and wavelengths that the header replaces.
     cube.notes = []
-    _set_scaling(cube, gain, offset, "…SPECTRAL_IMAGE.hdr")
-    envi.describe(cube, header)
-    cube.notes += [note for note in scale_notes if "differ" in note]
-    _set_nodata(cube, header.number("data ignore value"))
-    if cube.wavelength is None:
-        cube.notes.append("…SPECTRAL_IMAGE.hdr has no wavelengths")
+    geotiff.add_header(cube, header)
+    _assume_nodata(cube)
     if "-L1" in product.image.name.upper():
-        cube.notes.append("the values are radiances at the sensor (level 1), no reflectances")
-    cube.mark_bad(cube.gains() == 0, "have a gain of 0, and so no values")
+        cube.notes.append("the values are radiances at the sensor (level 1)")
     cube.mark_bad(_empty_bands(cube), "hold no data")
     return cube
 
 
-class _EnmapMetadata:
-    """The XML file of an EnMAP product with ``n_bands`` bands."""
-
-    def __init__(self, path: Path, n_bands: int) -> None:
-        self.path = path
-        self.n_bands = n_bands
-        self.root = ElementTree.fromstring(read_bytes(path))
-        for element in self.root.iter():
-            # Without the namespace.
-            element.tag = str(element.tag).rpartition("}")[2]
-
-    def describe(self, cube: StoredCube) -> None:
-        """Add what the file says about bands, values and level."""
-        wavelength = self.band_numbers("wavelengthCenterOfBand")
-        if wavelength is None:
-            raise SceneError(self.path, f"has no {_BANDS}: it does not describe EnMAP bands")
-        gain = self.band_numbers("GainOfBand")
-        _set_scaling(cube, gain, self.band_numbers("OffsetOfBand"), "…METADATA.XML")
-        describe_bands(cube, wavelength, "nm", self.band_numbers("FWHMOfBand"))
-        level = self.text("base/level")
-        if level.upper().startswith("L1"):
-            cube.name = "radiance"
-            cube.notes.append(
-                f"the values are radiances at the sensor (level {level}), no reflectances"
-            )
-        background = self.text("specific/backgroundValue")
-        if background:
-            _set_nodata(cube, float(background))
-        else:
-            _set_nodata(cube, None)
-
-    def band_numbers(self, tag: str) -> Array | None:
-        """Return one number per band in the order of the bands, None if there are none."""
-        values = []
-        order: list[int] = []
-        for band in self.root.findall(_BANDS):
-            text = band.findtext(tag)
-            if text is not None:
-                values.append(float(text))
-                # Bands without numbers are in the order of the image.
-                order.append(int(band.get("number", len(order) + 1)))
-        if not values:
-            return None
-        if not np.isfinite(values).all() or sorted(order) != list(range(1, self.n_bands + 1)):
-            raise SceneError(
-                self.path,
-                f"{tag} must be a finite number for each of the {self.n_bands} bands of the "
-                f"image, there are {len(values)}",
-            )
-        return np.array(values)[np.argsort(order)]
-
-    def detectors(self) -> tuple[Array | None, Array]:
-        """Return which bands belong to the VNIR detector, and which to any.
-
-        If it is not said, or not in a way that can be used: None, and all bands.
-        """
-        belongs = np.zeros((2, self.n_bands), dtype=bool)
-        for k, detector in enumerate(("vnir", "swir")):
-            # Some lists end with a comma. Elsewhere an empty entry is a number that is missing.
-            listed = self.text(f"specific/{detector}ProductQuality/expectedChannelsList")
-            for number in listed.rstrip(",").split(","):
-                # At most eight digits: Python refuses to convert thousands.
-                is_number = re.fullmatch("[0-9]{1,8}", number.strip())
-                if not is_number or not 1 <= int(number) <= self.n_bands:
-                    return None, np.ones(self.n_bands, dtype=bool)
-                belongs[k, int(number) - 1] = True
-        return belongs[0], belongs[0] | belongs[1]
-
-    def text(self, place: str) -> str:
-        """Return the text of the first element of a path, none if there is no such element."""
-        return (self.root.findtext(place) or "").strip()
-
-
-def _set_scaling(
-    cube: StoredCube, gain: float | Array | None, offset: float | Array | None, sidecar: str
-) -> None:
-    """Apply the gains that the sidecar of an image declares, unless it is scaled already."""
-    if gain is None and offset is None:
-        cube.notes.append(f"{sidecar} has no gains: values are taken as they are stored")
-    # Products hold 16-bit numbers. Other software writes scaled values as floating-point numbers,
-    # under the same name as a rule.
-    elif cube.dtype.kind == "f":
-        cube.notes.append(
-            f"the image holds {cube.dtype}, not integers: gains of {sidecar} are not applied"
-        )
-    else:
-        cube.notes.append(
-            f"gains and offsets of {sidecar} are applied: stored value · gain + offset"
-        )
-        cube.scale_factor = gain
-        cube.add_offset = offset
-
-
-def _set_nodata(cube: StoredCube, declared: float | None) -> None:
-    """Set the no-data value that a sidecar declares, unless the image declares one itself."""
-    if cube.nodata is not None:
-        if declared is not None and not np.array_equal(cube.nodata, declared, equal_nan=True):
-            cube.notes.append(
-                f"the image declares the no-data value {cube.nodata}, its sidecar {declared:g}: "
-                "not used"
-            )
-        return
-    if declared is None:
-        declared = _USUAL_NODATA
-        cube.notes.append(f"the product declares no no-data value: {_USUAL_NODATA} is assumed")
-    cube.nodata = whole_nodata(declared, cube.dtype)
+def _assume_nodata(cube: StoredCube) -> None:
+    """Set the no-data value that products have as a rule, if none is declared."""
+    if cube.nodata is None:
+        cube.nodata = whole_nodata(-32768, cube.dtype)
+        cube.notes.append("the product declares no no-data value: -32768 is assumed")
 
 
 def _empty_bands(cube: StoredCube) -> Array:

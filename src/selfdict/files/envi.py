@@ -1,5 +1,6 @@
 """ENVI: a text header and a plain binary file."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,9 +10,9 @@ import numpy as np
 
 from selfdict._display import plain
 from selfdict.files.cube import Array, StoredCube, whole_nodata
-from selfdict.files.envi_map import read_map
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import ENVI_SUFFIXES, header_names
+from selfdict.files.grid import add_map
 from selfdict.files.limits import files_in, is_plain_file, read_bytes
 from selfdict.files.wavelengths import describe_bands
 
@@ -55,6 +56,10 @@ class Header:
             )
         return int(text)
 
+    def shape(self) -> tuple[int, int, int]:
+        """Return bands, lines and samples."""
+        return self.integer("bands", 1), self.integer("lines", 1), self.integer("samples", 1)
+
     def number(self, name: str) -> float | None:
         """Return a field that must be a number, or None if there is no such field."""
         text = self.fields.get(name)
@@ -89,15 +94,7 @@ class Header:
 
 
 def parse_fields(text: str) -> dict[str, str]:
-    """Return the fields of a header's text.
-
-    Lines that begin with ``;`` are comments, also inside a list.
-
-    Examples
-    --------
-    >>> parse_fields("samples = 5" + chr(10) + "; a comment = 1" + chr(10) + "fwhm = {1, 2}")
-    {'samples': '5', 'fwhm': '1, 2'}
-    """
+    """Return the fields of a header's text; lines that begin with ``;`` are comments."""
     lines = text.split("\n")
     text = "\n".join(line for line in lines if not line.lstrip(" \t").startswith(";"))
     fields = {}
@@ -130,23 +127,16 @@ def read(path: Path) -> StoredCube:
     header, data = find_files(path)
     if header.fields.get("file type", "").lower() == "envi spectral library":
         raise SceneError(path, "is a spectral library, not a scene: give it by library=…")
-    shape = (header.integer("bands", 1), header.integer("lines", 1), header.integer("samples", 1))
-    values = map_values(header, data, shape)
-    cube = StoredCube.from_array(values, held=data.stat().st_size)
+    cube = StoredCube.from_array(map_values(header, data), held=data.stat().st_size)
     describe(cube, header)
-    cube.crs, transform, notes = read_map(header.path, header.fields)
-    if transform is not None:
-        cube.transform = transform.to_gdal()
+    add_scale(cube, header)
+    add_map(cube, header.path, header.fields)
     cube.nodata = whole_nodata(header.number("data ignore value"), cube.dtype)
-    cube.notes += notes
     # Whoever names the data file has chosen it.
     if path == header.path:
         cube.notes += _choice_notes("data file", _data_files(header))
     else:
         cube.notes += _choice_notes("header", _distinct_files(header_names(path)))
-    cube.scale_factor, cube.add_offset, notes = read_scale(header, shape[0])
-    cube.notes += notes
-    cube.mark_bad(cube.gains() == 0, "have a gain of 0, and so no values")
     return cube
 
 
@@ -219,10 +209,8 @@ def _files_of_its_name(header: Header) -> list[Path]:
 
 
 def _declared_bytes(header: Header) -> int:
-    n_bytes = _declared_dtype(header).itemsize
-    for name in ("bands", "lines", "samples"):
-        n_bytes *= header.integer(name, 1)
-    return header.integer("header offset", 0, 0) + n_bytes
+    n_values = math.prod(header.shape())
+    return header.integer("header offset", 0, 0) + n_values * _declared_dtype(header).itemsize
 
 
 def _distinct_files(choices: list[Path]) -> list[Path]:
@@ -243,13 +231,9 @@ def _choice_notes(what: str, files: list[Path]) -> list[str]:
     return [f"the {what} is taken to be {files[0].name}, not {others}"]
 
 
-def map_values(header: Header, data: Path, shape: tuple[int, int, int]) -> Array:
-    """Return the data file as (band, y, x), mapped into memory.
-
-    Its size must be the one that the header declares.
-    """
+def map_values(header: Header, data: Path) -> Array:
+    """Return the data file as (band, y, x), mapped into memory; its size must be as declared."""
     path = header.path
-    dtype = _declared_dtype(header)
     interleave = header.fields.get("interleave", "bsq").lower()
     if interleave not in AXES:
         raise SceneError(
@@ -257,8 +241,7 @@ def map_values(header: Header, data: Path, shape: tuple[int, int, int]) -> Array
         )
     if header.integer("file compression", 0, 0):
         raise SceneError(path, "the data file is compressed; decompress it first")
-    offset = header.integer("header offset", 0, 0)
-    declared = offset + shape[0] * shape[1] * shape[2] * dtype.itemsize
+    declared = _declared_bytes(header)
     held = data.stat().st_size
     if declared != held:
         fault = "is longer than its header says"
@@ -268,8 +251,14 @@ def map_values(header: Header, data: Path, shape: tuple[int, int, int]) -> Array
             data, f"the data file {fault}: {held} bytes, the header declares {declared}"
         )
     axes = AXES[interleave]
-    stored_shape = tuple(shape[axis] for axis in axes)
-    stored = np.memmap(data, dtype=dtype, mode="r", offset=offset, shape=stored_shape)
+    shape = header.shape()
+    stored = np.memmap(
+        data,
+        dtype=_declared_dtype(header),
+        mode="r",
+        offset=header.integer("header offset", 0, 0),
+        shape=tuple(shape[axis] for axis in axes),
+    )
     # The inverse of the permutation of axes in the file.
     return stored.transpose(np.argsort(axes))
 
@@ -286,17 +275,16 @@ def _declared_dtype(header: Header) -> np.dtype[Any]:
     return np.dtype(DTYPES[code]).newbyteorder(">" if order else "<")
 
 
-def read_scale(
-    header: Header, n_bands: int
-) -> tuple[float | Array | None, float | Array | None, list[str]]:
-    """Return the gain and the offset of a header, None if they change nothing; and notes.
+def add_scale(cube: StoredCube, header: Header) -> None:
+    """Add the gains and offsets of a header, or its reflectance scale factor.
 
-    Either the gains or the reflectance scale factor is applied, never one after the other: both
-    speak about the stored values. If they contradict each other, the scale factor counts. It is
-    defined as what turns the stored values into reflectance. Gains are those of the instrument, and
-    software that corrects for the atmosphere copies them along with the rest of a header. GDAL
-    applies the gains only, SPy the scale factor only, ENVI itself none of them on display.
+    Never one after the other: both speak about the stored values. If they contradict each other,
+    the scale factor counts. It is defined as what turns the stored values into reflectance. Gains
+    are those of the instrument, and software that corrects for the atmosphere copies them along
+    with the rest of a header. GDAL applies the gains only, SPy the scale factor only, ENVI itself
+    none of them on display.
     """
+    n_bands = cube.shape[0]
     scale = header.number("reflectance scale factor")
     if scale is None:
         scale = 1.0
@@ -317,18 +305,17 @@ def read_scale(
             field = f"{kind} gain values"
     if not (np.isfinite(gain).all() and np.isfinite(offset).all() and 0 < scale < np.inf):
         raise SceneError(header.path, "its gains, offsets and scale factor must be finite numbers")
-    if scale == 1 and not field:
-        return None, None, []
-    if scale == 1:
-        note = f"'{field}' of the header are applied: stored value · gain + offset"
-        if (offset == 0).all():
-            return gain, None, [note]
-        return gain, offset, [note]
-    # Rounded in the header, the gains may say the same.
-    if not field or ((offset == 0).all() and np.allclose(gain, 1 / scale)):
-        return 1 / scale, None, []
-    conflict = (
-        f"the ENVI header has 'reflectance scale factor' and '{field}', which differ: "
-        "the scale factor is applied, the gains and offsets are not"
-    )
-    return 1 / scale, None, [conflict]
+    if scale != 1:
+        cube.scale_factor = 1 / scale
+        # Rounded in the header, the gains may say the same.
+        if field and not ((offset == 0).all() and np.allclose(gain, 1 / scale)):
+            cube.notes.append(
+                f"the ENVI header has 'reflectance scale factor' and '{field}', which differ: "
+                "the scale factor is applied, the gains and offsets are not"
+            )
+    elif field:
+        cube.scale_factor = gain
+        if (offset != 0).any():
+            cube.add_offset = offset
+        cube.notes.append(f"'{field}' of the header are applied: stored value · gain + offset")
+        cube.mark_bad(gain == 0, "have a gain of 0, and so no values")

@@ -19,12 +19,7 @@ from selfdict.files.cube import Array, StoredCube, whole_nodata
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import header_names, tiff_of_header
 from selfdict.files.limits import check_plain, is_plain_file
-from selfdict.files.wavelengths import (
-    add_stac_bands,
-    describe_bands,
-    to_nanometres,
-    wavelengths_in,
-)
+from selfdict.files.wavelengths import add_stac_bands, describe_bands, wavelengths_in
 
 # Names of tags in lower case, the preferred one first.
 _WAVELENGTH_TAGS = ("wavelength", "wavelengths", "center_wavelength", "central_wavelength")
@@ -40,6 +35,22 @@ def read(path: Path) -> StoredCube:
         if image is None:
             raise SceneError(path, "has no GeoTIFF beside it")
         path = image
+    cube = read_image(path)
+    for name in header_names(path):
+        # A header beside a data file of ENVI describes that file.
+        is_of_image = is_plain_file(name) and tiff_of_header(name) is not None
+        if cube.wavelength is None and is_of_image:
+            header = envi.Header(name)
+            if header.shape() == cube.shape:
+                add_header(cube, header)
+                cube.notes.append(f"its bands are described by {name.name} beside it")
+            else:
+                cube.notes.append(f"{name.name} beside it describes another image: not used")
+    return cube
+
+
+def read_image(path: Path) -> StoredCube:
+    """Read a GeoTIFF without a header beside it."""
     _check_siblings(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
@@ -47,11 +58,6 @@ def read(path: Path) -> StoredCube:
         file = rasterio.open(path, driver="GTiff")
     cube = describe(file, path)
     cube.held = path.stat().st_size
-    for header in header_names(path):
-        # A header beside a data file of ENVI describes that file.
-        is_of_image = is_plain_file(header) and tiff_of_header(header) is not None
-        if cube.wavelength is None and is_of_image:
-            _add_header(cube, header)
     return cube
 
 
@@ -98,22 +104,17 @@ def _check_siblings(path: Path) -> None:
             check_plain(sibling)
 
 
-def _add_header(cube: StoredCube, path: Path) -> None:
-    """Add what an ENVI header beside the image says about its bands."""
-    header = envi.Header(path)
-    sizes = tuple(header.integer(name, 1) for name in ("bands", "lines", "samples"))
-    if sizes != cube.shape:
-        cube.notes.append(f"{path.name} beside it describes another image: not used")
-        return
+def add_header(cube: StoredCube, header: envi.Header) -> None:
+    """Add what an ENVI header beside the image says about its bands and values."""
     envi.describe(cube, header)
-    if cube.wavelength is not None:
-        cube.notes.append(f"wavelengths are taken from {path.name} beside it")
-    if cube.nodata is None:
-        cube.nodata = whole_nodata(header.number("data ignore value"), cube.dtype)
-    # Floating-point numbers are scaled already, as a rule.
-    if (cube.gains() == 1).all() and cube.dtype.kind != "f":
-        cube.scale_factor, cube.add_offset, notes = envi.read_scale(header, cube.shape[0])
-        cube.notes += notes
+    cube.add_nodata(header.number("data ignore value"))
+    if (cube.gains() != 1).any():
+        return
+    # Other software writes scaled values as floating-point numbers, and copies the header.
+    if cube.dtype.kind != "f":
+        envi.add_scale(cube, header)
+    elif any(name.endswith(("gain values", "scale factor")) for name in header.fields):
+        cube.notes.append(f"the image holds {cube.dtype}, not integers: it is taken as scaled")
 
 
 def _notes(file: Any) -> list[str]:
@@ -137,111 +138,93 @@ def _notes(file: Any) -> list[str]:
 
 
 def _describe_bands(cube: StoredCube, file: Any) -> None:
-    """Add what tags and names say about the bands."""
-    tags = [_lower_case(file.tags(band)) for band in file.indexes]
-    copied = _lower_case(file.tags(ns="ENVI"))
-    names = [name or "" for name in file.descriptions]
-    # The last one counts: GDAL rounds what it writes to its imagery tags.
-    imagery = [file.tags(band, ns="IMAGERY") for band in file.indexes]
-    for key, tag in (("wavelength", "CENTRAL_WAVELENGTH_UM"), ("fwhm", "FWHM_UM")):
-        values = _float_array([tags.get(tag, "") for tags in imagery])
-        if values is not None:
-            setattr(cube, key, to_nanometres(values, "um"))
-    _add_envi(cube, copied)
-    whole = _lower_case(file.tags())
+    """Add what tags and names say about the bands; the last of several lists counts."""
+    whole = _lower_case([file.tags()])
     # GDAL takes the colon of a tag for the end of its name.
-    stac = whole.get("eo:bands", whole.get("eo", "").removeprefix("bands="))
-    # A tag that is no JSON says nothing about bands.
+    (stac,) = whole.get("eo:bands") or whole.get("eo") or [""]
+    # A tag that is not JSON says nothing about bands.
     with contextlib.suppress(ValueError):
-        add_stac_bands(cube, json.loads(stac))
-    _add_tags(cube, tags)
+        add_stac_bands(cube, json.loads(stac.removeprefix("bands=")))
+    # Of GDAL, which rounds them.
+    imagery = _lower_case([file.tags(band, ns="IMAGERY") for band in file.indexes])
+    rounded = {
+        "wavelength": imagery.get("central_wavelength_um", []),
+        "fwhm": imagery.get("fwhm_um", []),
+        "wavelength_units": ["um"],
+    }
+    # The fields of an ENVI header that GDAL has copied.
+    copied = {name: _list(text) for name, (text,) in _lower_case([file.tags(ns="ENVI")]).items()}
+    tags = _lower_case([file.tags(band) for band in file.indexes])
+    for fields in (rounded, copied, tags):
+        _add_fields(cube, fields)
+    names = [name or "" for name in file.descriptions]
     if cube.wavelength is None:
         cube.wavelength = wavelengths_in(names)
         if cube.wavelength is not None:
             cube.notes.append(
                 f"wavelengths are taken from the names of the bands, such as {names[0][:60]!r}"
             )
-    _add_good_bands(cube, tags, _list(copied, "bbl"))
     if any(names):
         cube.band_name = names
 
 
-def _lower_case(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return tags by their names in lower case: vendors write wavelength or WAVELENGTH."""
-    return {name.lower(): value for name, value in tags.items()}
+def _lower_case(tags: list[Mapping[str, str]]) -> dict[str, list[str]]:
+    """Return the texts of tags by name: vendors write wavelength or WAVELENGTH."""
+    texts: dict[str, list[str]] = {}
+    for each in tags:
+        for name, text in each.items():
+            texts.setdefault(name.lower(), []).append(text)
+    return texts
 
 
-def _add_envi(cube: StoredCube, fields: Mapping[str, str]) -> None:
-    """Add wavelengths and widths from the fields of an ENVI header that GDAL has copied."""
-    listed = _float_array(_list(fields, "wavelength"))
-    if listed is None or listed.size != cube.shape[0]:
-        return
-    width = _float_array(_list(fields, "fwhm"))
-    if width is not None and width.size != listed.size:
-        width = None
-    describe_bands(cube, listed, fields.get("wavelength_units"), width)
+def _list(text: str) -> list[str]:
+    """Return the entries of a list in braces."""
+    entries = text.strip().removeprefix("{").removesuffix("}").split(",")
+    return [entry.strip() for entry in entries if entry.strip()]
 
 
-def _add_tags(cube: StoredCube, tags: list[dict[str, str]]) -> None:
-    """Add wavelengths and widths from the tags of the bands."""
-    texts = _texts(tags, _WAVELENGTH_TAGS)
-    if texts is None:
-        for name in _WAVELENGTH_TAGS:
-            cube.notes += _partial_notes(tags, name)
-        return
-    unit = None
-    listed = _float_array(texts)
-    if listed is None:
-        # "503.2 nm" as a whole tag.
-        listed = wavelengths_in(texts)
-        unit = "nm"
-    if listed is None:
-        cube.notes.append(
-            "the tags of the bands hold no number as wavelength for every band: not used"
-        )
-        return
-    for name in ("wavelength_units", "wavelength_unit"):
-        unit = unit or tags[0].get(name)
-    width = _float_array(_texts(tags, ("fwhm", "bandwidth")) or [])
-    describe_bands(cube, listed, unit, width)
+def _add_fields(cube: StoredCube, fields: Mapping[str, list[str]]) -> None:
+    """Add wavelengths, widths and good bands from texts by name, one for each band."""
+    texts = _texts(cube, fields, *_WAVELENGTH_TAGS)
+    if texts:
+        units = fields.get("wavelength_units", []) + fields.get("wavelength_unit", [])
+        unit = next(iter(units), None)
+        wavelength = _float_array(texts)
+        if wavelength is None:
+            # "503.2 nm" as a whole tag.
+            wavelength = wavelengths_in(texts)
+            unit = "nm"
+        if wavelength is None:
+            cube.notes.append(
+                "the tags of the bands hold no number as wavelength for every band: not used"
+            )
+        else:
+            width = _float_array(_texts(cube, fields, "fwhm", "bandwidth"))
+            describe_bands(cube, wavelength, unit, width)
+    texts = _texts(cube, fields, "good_band", "bbl")
+    if texts:
+        # As numbers: 0.0 is a bad band, too.
+        flags = _float_array(texts)
+        if flags is None:
+            cube.notes.append("the tags good_band or bbl are not numbers: not used")
+        else:
+            cube.good_band = flags != 0
 
 
-def _add_good_bands(cube: StoredCube, tags: list[dict[str, str]], listed: list[str]) -> None:
-    """Add which bands are good by their tags, else by the list of an ENVI header."""
-    texts = _texts(tags, ("good_band", "bbl"))
-    where = "the tags good_band"
-    if texts is None:
-        cube.notes += _partial_notes(tags, "good_band")
-        texts = listed
-        where = "bbl"
-    if not texts:
-        return
-    # As numbers: 0.0 is a bad band, too.
-    flags = _float_array(texts)
-    if flags is None or flags.size != len(tags):
-        cube.notes.append(f"{where} must be a number for each of the {len(tags)} bands: not used")
-        return
-    cube.good_band = flags != 0
-
-
-def _partial_notes(tags: list[dict[str, str]], name: str) -> list[str]:
-    """Return a note if some bands have a tag and others have not."""
-    n_tagged = sum(name in tag for tag in tags)
-    if n_tagged in (0, len(tags)):
-        return []
-    return [f"{n_tagged} of {len(tags)} bands have the tag {name}: not used"]
-
-
-def _texts(tags: list[dict[str, str]], names: tuple[str, ...]) -> list[str] | None:
-    """Return the first of several tags that all bands have, one text per band."""
+def _texts(cube: StoredCube, fields: Mapping[str, list[str]], *names: str) -> list[str]:
+    """Return the first of several fields that has a text for each band."""
+    n_bands = cube.shape[0]
     for name in names:
-        if all(name in tag for tag in tags):
-            return [tag[name] for tag in tags]
-    return None
+        texts = fields.get(name, [])
+        if len(texts) == n_bands:
+            return texts
+        if texts:
+            cube.notes.append(f"{len(texts)} of {n_bands} bands have the tag {name}: not used")
+    return []
 
 
 def _float_array(texts: list[str]) -> Array | None:
-    """Return finite numbers, or None if one of the texts is none, or there are no texts."""
+    """Return finite numbers, or None if a text is not a number, or there are no texts."""
     try:
         values = np.array([float(text) for text in texts])
     except ValueError:
@@ -249,9 +232,3 @@ def _float_array(texts: list[str]) -> Array | None:
     if values.size == 0 or not np.isfinite(values).all():
         return None
     return values
-
-
-def _list(tags: Mapping[str, str], name: str) -> list[str]:
-    """Return the entries of a list in braces."""
-    text = tags.get(name, "").strip().removeprefix("{").removesuffix("}")
-    return [entry.strip() for entry in text.split(",") if entry.strip()]

@@ -88,7 +88,7 @@ def _read_envi(path: Path) -> StoredLibrary:
     # A library is an image of one band: its lines are the spectra, its samples their bands.
     n_spectra = header.integer("lines", 1)
     n_bands = header.integer("samples", 1)
-    values = envi.map_values(header, data, (1, n_spectra, n_bands))[0].astype(np.float64)
+    values = envi.map_values(header, data)[0].astype(np.float64)
     scale = header.number("reflectance scale factor")
     if scale is not None and scale > 0:
         # The mark of a missing value must stay below the limit.
@@ -117,7 +117,7 @@ def _numbered(n_spectra: int) -> list[str]:
 
 def _read_npz(path: Path) -> StoredLibrary:
     """Read arrays ``spectra`` or ``D``, ``names``, and what is known about bands."""
-    shapes = load_archive(path).shapes
+    shapes = {name: variable.shape for name, variable in load_archive(path).items()}
     with np.load(path, allow_pickle=False) as arrays:
         matrices = [key for key in ("spectra", "D") if len(shapes.get(key, ())) == 2]
         if not matrices or "names" not in arrays:

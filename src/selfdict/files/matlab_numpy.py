@@ -5,20 +5,29 @@ Numeric arrays are read, of MATLAB also those in structs. Nothing is unpickled.
 
 import warnings
 import zipfile
+from collections.abc import Callable, Mapping
+from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from selfdict.files.arrays import NamedArrays, cube_from_arrays
-from selfdict.files.axes import order_axes
-from selfdict.files.cube import Array, StoredCube
+from selfdict._errors import InputError
+from selfdict.files.cube import DIMS, Array, StoredCube
 from selfdict.files.errors import SceneError
+from selfdict.files.find_cube import read_cube
+from selfdict.files.layout import unfold
+from selfdict.files.variables import Variable
 
-_MAX_DEPTH = 4  # of structs in structs
+# Names of the numbers of rows and of columns, in lower case.
+_ROWS = {"nrow", "nrows", "n_rows", "row", "rows", "lines", "nlines", "height", "h", "nr", "ny"}
+_ROWS |= {"m"}
+_COLUMNS = {"ncol", "ncols", "n_cols", "n_columns", "col", "cols", "columns", "width", "w", "nc"}
+_COLUMNS |= {"samples", "nsamples", "nx", "n"}
 
 
-def read_matlab(
+def read(
     path: Path,
     *,
     variable: str | None = None,
@@ -26,109 +35,57 @@ def read_matlab(
     shape: list[int] | None = None,
     n_bands: int | None = None,
 ) -> StoredCube:
-    """Read a cube, or a matrix of bands and pixels, see :func:`cube_from_arrays`.
+    """Read a cube, or a matrix of bands and pixels.
 
-    The fields of a struct are named as in MATLAB, ``scene.cube``. Cells and objects are ignored.
+    ``layout`` names the axes of a cube in order, or the order of the pixels of a matrix, whose
+    image has ``shape`` or the size that two numbers of the file tell. Optional are wavelengths, and
+    ``scale`` or ``maxValue`` (reflectance = value / scale).
     """
+    variables = _list_variables(path)
+    if path.suffix.lower() == ".npy" and variable is None:
+        (variable,) = variables
+    notes = []
+    matrix = _find_matrix(path, variables, variable, shape)
+    if matrix is not None:
+        variable, n_rows, n_columns, label = matrix
+        image, note = unfold(variables[variable].numbers(), n_rows, n_columns, layout)
+        notes.append(f"{variable} has {note}; the size of the image is {label}")
+        variables[variable] = Variable.of(path, variable, image, DIMS)
+        layout = None
+    cube = read_cube(path, variables, variable, layout, n_bands)
+    cube.notes = notes + cube.notes
+    cube.name = "reflectance"
+    # The class of an array of MATLAB does not tell the type that it is stored in.
+    cube.dtype = cube.load(slice(0, 1), slice(0, 1), slice(0, 1)).dtype.newbyteorder("=")
+    for each in variables.values():
+        if each.short_name.lower() in ("scale", "maxvalue") and prod(each.shape) == 1:
+            scale = float(each.numbers().ravel()[0])
+            if cube.scale_factor is None and 0 < scale < np.inf:
+                cube.scale_factor = 1.0 / scale
+                cube.notes.append(f"values are divided by {each.name}, {scale:g}")
+    return cube
+
+
+def _list_variables(path: Path) -> dict[str, Variable]:
+    """Return the numeric arrays of a file."""
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+        return {path.stem: Variable.of(path, path.stem, mapped, ())}
+    if suffix == ".npz":
+        return load_archive(path)
     with path.open("rb") as file:
         start = file.read(520)
     # MATLAB puts a text of 512 bytes before the HDF5 file, other software does not.
     if b"\x89HDF\r\n\x1a\n" in (start[:8], start[512:]):
-        arrays = _hdf5_arrays(path)
-    else:
-        arrays = _matlab_arrays(path)
-    return cube_from_arrays(arrays, variable, layout, shape, n_bands)
+        return _hdf5_variables(path)
+    return _matlab_variables(path)
 
 
-def _matlab_arrays(path: Path) -> NamedArrays:
-    """Return the arrays of versions 4 and 5."""
-    from scipy.io import loadmat, whosmat
-
-    with warnings.catch_warnings():
-        # scipy warns if it cannot tell how the numbers are stored, and reads them wrongly.
-        warnings.simplefilter("error")
-        listed = whosmat(path)
-    shapes = {}
-    fields: dict[str, Array] = {}
-    for name, sizes, kind in listed:
-        # The others are cells, objects, text and so on.
-        if kind in ("double", "single", "logical") or kind.startswith(("int", "uint")):
-            shapes[name] = tuple(int(size) for size in sizes)
-        elif kind == "struct":
-            _add_fields(fields, name, loadmat(path, variable_names=[name])[name])
-    shapes |= {name: values.shape for name, values in fields.items()}
-
-    def load(name: str) -> Array:
-        if name in fields:
-            return fields[name]
-        array = np.asarray(loadmat(path, variable_names=[name])[name])
-        # The class of a complex array is that of its parts, so that it is not told before.
-        if array.dtype.kind not in "biuf":
-            raise SceneError(path, f"{name} does not hold real numbers: {array.dtype}")
-        return array
-
-    return NamedArrays(path, shapes, load)
-
-
-def _add_fields(fields: dict[str, Array], name: str, struct: Array, depth: int = 0) -> None:
-    """Add the numeric arrays of a struct, and of structs in it, by their names in MATLAB."""
-    # An array of several structs is a table, not a scene.
-    if struct.size != 1 or depth > _MAX_DEPTH:
-        return
-    for field in struct.dtype.names or ():
-        values = np.asarray(struct.ravel()[0][field])
-        if values.dtype.names:
-            _add_fields(fields, f"{name}.{field}", values, depth + 1)
-        elif values.dtype.kind in "biuf":
-            fields[f"{name}.{field}"] = values
-
-
-def _hdf5_arrays(path: Path) -> NamedArrays:
-    """Return the arrays of version 7.3."""
-    from selfdict.files.hdf5_file import Hdf5File
-
-    file = Hdf5File(path)
-    datasets: dict[str, Any] = {}
-    # A struct is a group; what cells refer to is in a group of its own.
-    waiting = [name for name in file.members() if not name.startswith("#")]
-    while waiting:
-        name = waiting.pop(0)
-        dataset = file.dataset(name)
-        if dataset is None and file.group(name) is not None:
-            if name.count("/") < _MAX_DEPTH:
-                waiting += [f"{name}/{member}" for member in file.members(name)]
-        elif dataset is not None and dataset.dtype.kind in "biuf" and dataset.shape is not None:
-            datasets[name.replace("/", ".")] = dataset
-
-    def load(name: str) -> Array:
-        # MATLAB stores the first axis contiguously, HDF5 the last: the axes are reversed.
-        return np.asarray(datasets[name][()]).T
-
-    shapes = {name: tuple(reversed(dataset.shape)) for name, dataset in datasets.items()}
-    return NamedArrays(path, shapes, load)
-
-
-def read_numpy(
-    path: Path,
-    *,
-    variable: str | None = None,
-    layout: str | None = None,
-    shape: list[int] | None = None,
-    n_bands: int | None = None,
-) -> StoredCube:
-    """Read an array of three axes (``layout``), or an ``.npz`` in one of the usual layouts."""
-    if path.suffix.lower() == ".npz":
-        return cube_from_arrays(load_archive(path), variable, layout, shape, n_bands)
-    if variable is not None or shape is not None:
-        raise SceneError(path, "holds one array of three axes: variable and shape are for .npz")
-    mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    values, note = order_axes(path, mapped, layout, n_bands)
-    return StoredCube.from_array(values, notes=[note])
-
-
-def load_archive(path: Path) -> NamedArrays:
-    """Return the numeric arrays of an ``.npz``, loaded on use."""
-    shapes = {}
+def load_archive(path: Path) -> dict[str, Variable]:
+    """Return the numeric arrays of an ``.npz``."""
+    variables = {}
+    arrays = np.load(path, allow_pickle=False)
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             if not info.filename.endswith(".npy"):
@@ -138,6 +95,151 @@ def load_archive(path: Path) -> NamedArrays:
                 if np.lib.format.read_magic(member) == (1, 0):
                     read_header = np.lib.format.read_array_header_1_0
                 shape, _, dtype = read_header(member)
+            name = info.filename.removesuffix(".npy")
             if dtype.kind in "biuf":
-                shapes[info.filename.removesuffix(".npy")] = shape
-    return NamedArrays(path, shapes, np.load(path, allow_pickle=False).__getitem__)
+                variables[name] = _variable(path, name, shape, dtype, arrays.__getitem__)
+    return variables
+
+
+def _variable(
+    path: Path, name: str, shape: tuple[int, ...], dtype: Any, whole: Callable[[str], Array]
+) -> Variable:
+    """Return an array that is loaded as a whole, once; vectors of MATLAB have two axes."""
+    if len(shape) == 2:
+        shape = tuple(size for size in shape if size != 1)
+    load = cache(whole)
+
+    def part(key: Any) -> Any:
+        return np.asarray(load(name)).reshape(shape)[key]
+
+    return Variable(path, name, shape, np.dtype(dtype), part)
+
+
+def _matlab_variables(path: Path) -> dict[str, Variable]:
+    """Return the arrays of versions 4 and 5."""
+    from scipy.io import loadmat, whosmat
+
+    def load(name: str) -> Array:
+        array = np.asarray(loadmat(path, variable_names=[name])[name])
+        # The class of a complex array is that of its parts, so that it is not told before.
+        if array.dtype.kind not in "biuf":
+            raise SceneError(path, f"{name} does not hold real numbers: {array.dtype}")
+        return array
+
+    with warnings.catch_warnings():
+        # scipy warns if it cannot tell how the numbers are stored, and reads them wrongly.
+        warnings.simplefilter("error")
+        listed = whosmat(path)
+    variables = {}
+    fields: dict[str, Array] = {}
+    for name, sizes, kind in listed:
+        # The others are cells, objects, text and so on.
+        if kind in ("double", "single", "logical") or kind.startswith(("int", "uint")):
+            dtype = {"logical": "bool"}.get(kind, kind)
+            variables[name] = _variable(path, name, tuple(map(int, sizes)), dtype, load)
+        elif kind == "struct":
+            _add_fields(fields, name, loadmat(path, variable_names=[name])[name])
+    for name, values in fields.items():
+        variables[name] = _variable(path, name, values.shape, values.dtype, fields.__getitem__)
+    return variables
+
+
+def _add_fields(fields: dict[str, Array], name: str, struct: Array) -> None:
+    """Add the numeric arrays of a struct, and of structs in it, by their names in MATLAB."""
+    # An array of several structs is a table, not a scene.
+    if struct.size != 1:
+        return
+    for field in struct.dtype.names or ():
+        values = np.asarray(struct.ravel()[0][field])
+        if values.dtype.names:
+            _add_fields(fields, f"{name}.{field}", values)
+        elif values.dtype.kind in "biuf":
+            fields[f"{name}.{field}"] = values
+
+
+def _hdf5_variables(path: Path) -> dict[str, Variable]:
+    """Return the arrays of version 7.3, in which structs are groups."""
+    from selfdict.files.hdf5 import Hdf5File
+
+    stored = {}
+    for place, dataset in Hdf5File(path).datasets().items():
+        # What cells refer to is in a group of its own.
+        if not place.startswith("#") and dataset.dtype.kind in "biuf":
+            stored[place.replace("/", ".")] = dataset
+
+    def load(name: str) -> Array:
+        # MATLAB stores the first axis contiguously, HDF5 the last: the axes are reversed.
+        return np.asarray(stored[name][()]).T
+
+    return {
+        name: _variable(path, name, dataset.shape[::-1], dataset.dtype, load)
+        for name, dataset in stored.items()
+    }
+
+
+def _find_matrix(
+    path: Path, variables: Mapping[str, Variable], wanted: str | None, shape: list[int] | None
+) -> tuple[str, int, int, str] | None:
+    """Return the name of a matrix of pixels, rows and columns of its image, and how they are named.
+
+    None: the file has a cube, or another array is wanted.
+    """
+    sizes = _image_sizes(variables, shape)
+    matrices = {}
+    for name, each in variables.items():
+        if len(each.shape) == 2:
+            matrices[name] = [size for size in sizes if size[0] * size[1] in each.shape]
+    names = [name for name, fitting in matrices.items() if fitting]
+    usual: list[str] = [name for name in ("Y", "V") if name in names]
+    if wanted is not None:
+        if wanted not in matrices:
+            return None
+        names = [wanted]
+    elif usual:
+        names = usual[:1]
+    # Beside a cube any other matrix may be anything, such as spectra of materials.
+    elif shape is None and any(each.is_cube for each in variables.values()):
+        return None
+    if len(names) != 1 or not matrices[names[0]]:
+        fault = "there is no size of the image such as nRow and nCol: pass shape=…"
+        if sizes:
+            fault = f"no matrix, or several, fit {' or '.join(label for _, _, label in sizes)}"
+        # A MATLAB workspace may hold hundreds of arrays.
+        listed = ", ".join(f"{name} {each.shape}" for name, each in list(variables.items())[:10])
+        raise SceneError(
+            path,
+            "expected one array of 3 axes, or one matrix (bands, pixels) with the size of its "
+            f"image; {fault}; there are: {listed or 'none'}",
+        )
+    name = names[0]
+    (n_rows, n_columns, label), *others = matrices[name]
+    for other_rows, _, other_label in others:
+        if other_rows != n_rows:
+            raise SceneError(
+                path, f"{label} and {other_label} are two sizes of the image: pass shape=…"
+            )
+    return name, n_rows, n_columns, label
+
+
+def _image_sizes(
+    variables: Mapping[str, Variable], shape: list[int] | None
+) -> list[tuple[int, int, str]]:
+    """Return rows and columns of the image, and how they are named, for each pair in the file."""
+    if shape is not None:
+        if len(shape) != 2 or not all(isinstance(size, int) and size >= 1 for size in shape):
+            raise InputError(f"shape must be two numbers, rows and columns, got {shape!r}")
+        n_rows, n_columns = shape
+        return [(n_rows, n_columns, f"shape {n_rows} × {n_columns}")]
+    found: dict[str, dict[str, int]] = {"rows": {}, "columns": {}}
+    for name, each in variables.items():
+        short_name = each.short_name.lower()
+        for axis, known in (("rows", _ROWS), ("columns", _COLUMNS)):
+            if short_name in known and prod(each.shape) == 1:
+                value = float(each.numbers().ravel()[0])
+                if value.is_integer() and value >= 1:
+                    found[axis][name] = int(value)
+    return [
+        (n_rows, n_columns, f"{rows} {n_rows} × {columns} {n_columns}")
+        for rows, n_rows in found["rows"].items()
+        for columns, n_columns in found["columns"].items()
+    ]

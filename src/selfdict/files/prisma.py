@@ -9,8 +9,8 @@ import numpy as np
 
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.grid import add_epsg
-from selfdict.files.products import Opened, hdf5_product
+from selfdict.files.formats import Opened, hdf5_product
+from selfdict.files.sensors import add_epsg
 from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
 
 _SWATHS = "HDFEOS/SWATHS"
@@ -73,7 +73,7 @@ def _join_detectors(opened: Opened) -> None:
             "the error matrices (invalid, saturated values) are not used: quality=True uses them"
         )
     cube.keep_bands(keep & exists)
-    add_epsg(cube, opened.file.attribute_number(opened.file.root, "Epsg_Code"), "Epsg_Code")
+    add_epsg(opened, "@Epsg_Code")
     _place_grid(opened)
 
 
@@ -84,20 +84,20 @@ def _read_detector(opened: Opened, detector: str) -> StoredCube:
     dataset = file.cube(f"{_FIELDS}/{name}")
     part = StoredCube.from_stored(dataset, _AXES, dataset.chunks)
     n_bands = part.shape[0]
-    wavelength = file.attribute_numbers(file.root, f"List_Cw_{detector}")
-    fwhm = file.attribute_numbers(file.root, f"List_Fwhm_{detector}")
+    wavelength = file.numbers(f"@List_Cw_{detector}")
+    fwhm = file.numbers(f"@List_Fwhm_{detector}")
     for values, key in ((wavelength, "List_Cw"), (fwhm, "List_Fwhm")):
         if values is None or values.shape != (n_bands,) or not np.isfinite(values).all():
             raise SceneError(
                 file.path, f"needs an attribute {key}_{detector} with a number for each band"
             )
     describe_bands(part, wavelength, "nm", fwhm)
-    flags = file.attribute_numbers(file.root, f"List_Cw_{detector}_Flags")
+    flags = file.numbers(f"@List_Cw_{detector}_Flags")
     part.good_band = np.ones(n_bands, dtype=bool)
     if flags is not None:
         part.good_band = flags != 0
-    low = file.attribute_number(file.root, f"L2Scale{detector}Min")
-    high = file.attribute_number(file.root, f"L2Scale{detector}Max")
+    low = file.number(f"@L2Scale{detector}Min")
+    high = file.number(f"@L2Scale{detector}Max")
     # The comparison is False for NaN, too.
     if low is None or high is None or not -np.inf < low < high < np.inf:
         raise SceneError(
@@ -169,7 +169,7 @@ def _place_grid(opened: Opened) -> None:
     cube = opened.cube
     corners = []
     for name in ("ULcorner_easting", "ULcorner_northing", "LRcorner_easting", "LRcorner_northing"):
-        corner = file.attribute_number(file.root, f"Product_{name}")
+        corner = file.number(f"@Product_{name}")
         if corner is None:
             cube.notes.append("the file has no corners: there are no map coordinates")
             return

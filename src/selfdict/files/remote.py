@@ -252,14 +252,13 @@ def _gdal_settings(address: str) -> dict[str, Any]:
 
 def _read_hdf5(path: Path, address: str, **options: Any) -> StoredCube:
     from selfdict.files import hdf5
-    from selfdict.files.hdf5_file import Hdf5File
 
     source = _open(address)
     if source.read(3) == b"CDF":
         raise SceneError(address, "NetCDF 3 is not read from elsewhere: download it first")
     variable = options.pop("variable", None)
     layout = options.pop("layout", None)
-    cube = hdf5.read_file(Hdf5File(path, source), variable, layout, options)
+    cube = hdf5.read_file(hdf5.Hdf5File(path, source), variable, layout, options)
     cube.held = source.size
     return cube
 

@@ -11,14 +11,11 @@ import numpy as np
 from affine import Affine
 
 from selfdict.files.cube import Array, StoredCube
-from selfdict.files.envi_map import read_map
 from selfdict.files.errors import SceneError
-from selfdict.files.grid import NO_GRID, add_epsg, crs_from_text, place_grid, transform_from_numbers
-from selfdict.files.hdf5_file import Hdf5File
+from selfdict.files.formats import Opened, hdf5_product
+from selfdict.files.grid import NO_GRID, add_crs, add_map, place_grid, transform_from_numbers
 from selfdict.files.limits import is_plain_file
-from selfdict.files.netcdf import add_mapping, find_nearby
-from selfdict.files.products import Opened, hdf5_product
-from selfdict.files.values import text_of
+from selfdict.files.variables import add_mapping, find_nearby, text_of
 
 # The flags of EMIT's masks that leave a pixel out. Water is a surface, too.
 _EMIT_FLAGS = ("cloud flag", "cirrus flag", "spacecraft flag", "dilated cloud flag")
@@ -57,6 +54,8 @@ def _complete_emit(opened: Opened) -> None:
 
 def _use_emit_masks(opened: Opened) -> None:
     """Leave out the pixels that the mask file of the scene marks, with ``quality``."""
+    from selfdict.files.hdf5 import Hdf5File
+
     path: Path = opened.file.path
     cube = opened.cube
     masks = path.with_name(re.sub("^EMIT_L[0-9]._[A-Z]+_", "EMIT_L2A_MASK_", path.name))
@@ -110,12 +109,11 @@ def _place_emit(opened: Opened) -> None:
                 cube.coords[key] = positions
         return
     glt = _look_up_table(opened)
-    transform = file.attribute_numbers(file.root, "geotransform")
+    transform = file.numbers("@geotransform")
     if transform is None or transform.size != 6:
         raise SceneError(file.path, "has a GLT but no geotransform of 6 numbers")
     cube.transform = tuple(transform.tolist())
-    cube.crs, notes = crs_from_text(file.attribute_text(file.root, "spatial_ref") or "EPSG:4326")
-    cube.notes += notes
+    add_crs(cube, file.text("@spatial_ref") or "EPSG:4326")
     load_swath = cube.load
 
     def load(bands: slice, rows: slice, columns: slice) -> Array:
@@ -172,7 +170,7 @@ def _complete_aviris(opened: Opened) -> None:
     cube = opened.cube
     variables = file.variables()
     nearby = find_nearby(variables, opened.cube_name)
-    transform = add_mapping(cube, file.path, variables[opened.cube_name], nearby)
+    transform = add_mapping(cube, variables[opened.cube_name], nearby)
     if transform is not None:
         cube.transform = transform.to_gdal()
     easting = file.numbers("easting")
@@ -203,32 +201,24 @@ def _complete_neon(opened: Opened) -> None:
         raise SceneError(file.path, "has no wavelengths")
     is_bad = np.zeros(cube.shape[0], dtype=bool)
     for name in ("Band_Window_1_Nanometers", "Band_Window_2_Nanometers"):
-        window = file.attribute_numbers(file.group(opened.group), name)
+        window = file.numbers(f"{opened.group}@{name}")
         if window is not None and window.size == 2:
             # Both ends belong to a window.
             is_bad |= (cube.wavelength >= window[0]) & (cube.wavelength <= window[1])
     cube.mark_bad(is_bad, "lie in the windows of water vapour")
-    # The grid is that of an ENVI header.
     group = f"{opened.group}/Metadata/Coordinate_System"
+    # The code is exact, unlike the name of a datum in the map info.
+    code = file.text(f"{group}/EPSG Code").strip()
+    if code:
+        add_crs(cube, f"EPSG:{code}")
+    # The grid is that of an ENVI header.
     fields = {
-        "map info": file.text(f"{group}/Map_Info") or "",
-        "coordinate system string": file.text(f"{group}/Coordinate_System_String") or "",
+        "map info": file.text(f"{group}/Map_Info"),
+        "coordinate system string": file.text(f"{group}/Coordinate_System_String"),
     }
-    cube.crs, transform, notes = read_map(file.path, fields)
-    # The code is exact, other than a name of a datum in the map info.
-    code = file.text(f"{group}/EPSG Code")
-    if code is not None:
-        cube.crs, notes = crs_from_text(f"EPSG:{code.strip()}")
-    cube.notes += notes
-    _add_transform(cube, transform, "Map_Info")
-
-
-def _add_transform(cube: StoredCube, transform: Affine | None, where: str) -> None:
-    """Add a transform, or a note that there is none."""
-    if transform is None:
-        cube.notes.append(f"the file has no {where}: there are no map coordinates")
-    else:
-        cube.transform = transform.to_gdal()
+    add_map(cube, file.path, fields)
+    if cube.transform is None:
+        cube.notes.append("the file has no Map_Info: there are no map coordinates")
 
 
 _TANAGER_GRID = "HDFEOS/GRIDS/HYP"
@@ -262,9 +252,14 @@ def _complete_tanager(opened: Opened) -> None:
     if marks is not None:
         cube.leave_out(marks != 0, file.path)
     if opened.cube_name.startswith(_TANAGER_GRID):
-        code = file.attribute_number(file.group(_TANAGER_GRID), "epsg_code")
-        add_epsg(cube, code, "epsg_code")
-        _add_transform(cube, _tanager_transform(opened), "StructMetadata.0 with the corners")
+        add_epsg(opened, f"{_TANAGER_GRID}@epsg_code")
+        transform = _tanager_transform(opened)
+        if transform is None:
+            cube.notes.append(
+                "the file has no StructMetadata.0 with the corners: there are no map coordinates"
+            )
+        else:
+            cube.transform = transform.to_gdal()
         return
     for key, name in (("lat", "Latitude"), ("lon", "Longitude")):
         positions = file.numbers(f"{_TANAGER_SWATH}/Geolocation Fields/{name}")
@@ -275,9 +270,18 @@ def _complete_tanager(opened: Opened) -> None:
     cube.notes.append("the scene is in sensor geometry: it has lat and lon, but no map grid")
 
 
+def add_epsg(opened: Opened, name: str) -> None:
+    """Add the CRS by its code, an attribute of the file, or a note that there is none."""
+    code = opened.file.number(name)
+    if code is None or not np.isfinite(code):
+        opened.cube.notes.append(f"the file names no CRS ({name.rpartition('@')[2]})")
+    else:
+        add_crs(opened.cube, f"EPSG:{int(code)}")
+
+
 def _tanager_transform(opened: Opened) -> Affine | None:
     """Return the transform that the outer corners in ``StructMetadata.0`` give, or None."""
-    text = opened.file.text("HDFEOS INFORMATION/StructMetadata.0") or ""
+    text = opened.file.text("HDFEOS INFORMATION/StructMetadata.0")
     corners = []
     for name in ("UpperLeftPointMtrs", "LowerRightMtrs"):
         match = re.search(rf"{name}\s*=\s*\(([-+0-9.eE]+),\s*([-+0-9.eE]+)\)", text)

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +47,7 @@ def unit_of(wavelength: ArrayLike, units: str | None) -> str:
 
 
 def unit_note(wavelength: ArrayLike, units: str | None) -> list[str]:
-    """Return a note about the unit of wavelengths, if it is guessed or is none of length.
-
-    Examples
-    --------
-    >>> unit_note([400.0, 2500.0], None)
-    ['the file names no unit of its wavelengths: 400 to 2500 are taken as nm']
-    """
+    """Return a note about the unit of wavelengths, if it is guessed or not a unit of length."""
     values = np.asarray(wavelength, dtype=np.float64)
     unit = unit_of(values, units)
     if to_nanometres(values, unit) is None:
@@ -124,13 +119,7 @@ _LONGEST_NM = 15_000.0
 
 
 def wavelengths_in(names: list[str]) -> Array | None:
-    """Return the wavelengths in nm that are parts of the names of all bands, or None.
-
-    Examples
-    --------
-    >>> wavelengths_in(["Blue (0.45-0.51 um)", "Green (560 nm)"])
-    array([480., 560.])
-    """
+    """Return the wavelengths in nm that are parts of the names of all bands, or None."""
     lengths = [_length(name) for name in names]
     known = [length for length in lengths if length is not None]
     if len(known) == len(names) and _may_be_wavelengths(np.array(known)):
@@ -151,22 +140,16 @@ def _length(name: str) -> float | None:
     if len(matches) != 1:
         return None
     first, last, unit = matches[0].groups()
-    high = _nanometres(last, unit)
-    if first is None:
-        return high
-    low = _nanometres(first, unit)
+    ends = to_nanometres([float(end.replace(",", ".")) for end in (first or last, last)], unit)
+    assert ends is not None
+    low = float(ends[0])
+    high = float(ends[1])
     # "Band 3-450 nm" is no range, but a number of a band and a wavelength.
-    if not _SHORTEST_NM <= low <= _LONGEST_NM:
+    if first is None or not _SHORTEST_NM <= low <= _LONGEST_NM:
         return high
     if low >= high:
         return None
     return round((low + high) / 2, 6)
-
-
-def _nanometres(number: str, unit: str) -> float:
-    length = to_nanometres(float(number.replace(",", ".")), unit)
-    assert length is not None
-    return float(length)
 
 
 def _may_be_wavelengths(lengths: Array) -> bool:
@@ -188,13 +171,7 @@ _WAVENUMBER = re.compile(r"wave[ _]?numbers?(?:[ _/(\[].{0,40})?")
 
 
 def parse_heading(text: str) -> tuple[str, str | None] | None:
-    """Return what a heading says about bands, or None if it names something else.
-
-    Examples
-    --------
-    >>> parse_heading("Wavelength (nm)"), parse_heading("FWHM"), parse_heading("quartz")
-    (('wavelength', 'nm'), ('fwhm', None), None)
-    """
+    """Return "wavelength" or "fwhm" and the unit that a heading names, or None for another one."""
     name = " ".join(text.lower().split())
     if _UNIT_ALONE.fullmatch(name):
         return "wavelength", name
@@ -210,6 +187,24 @@ def parse_heading(text: str) -> tuple[str, str | None] | None:
     if match[1] == "fwhm":
         kind = "fwhm"
     return kind, (match[2] or "").strip() or None
+
+
+def wavelength_names(names: Iterable[str]) -> dict[str, str | None]:
+    """Return the names of arrays that may be wavelengths, with their units, the best one first."""
+    found = {}
+    for name in names:
+        # Without the groups of HDF5 and the structs of MATLAB.
+        heading = parse_heading(re.split("[/.]", name)[-1])
+        if heading is not None and heading[0] == "wavelength":
+            found[name] = heading[1]
+    # A name that tells the unit leaves nothing to guess.
+    return dict(sorted(found.items(), key=lambda entry: entry[1] is None))
+
+
+def check_wavelengths(path: Path, wavelength: Array | None) -> None:
+    """Refuse wavelengths that are not finite."""
+    if wavelength is not None and not np.isfinite(wavelength).all():
+        raise SceneError(path, "has wavelengths that are not finite numbers")
 
 
 def add_stac_bands(cube: StoredCube, bands: Any) -> None:
@@ -244,17 +239,6 @@ def kept_bands(
 
     Bands that are not good cover no wavelengths: they are kept, and displace none of the other
     detector.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> wavelength = np.array([500.0, 930.0, 950.0, 1000.0])
-    >>> is_vnir = np.array([True, False, True, False])
-    >>> keep, notes = kept_bands(wavelength, is_vnir, np.ones(4, dtype=bool), "vnir")
-    >>> keep
-    array([ True, False,  True,  True])
-    >>> notes
-    ['VNIR and SWIR overlap from 930 to 950 nm: VNIR is kept, 1 bands are left out (overlap)']
     """
     keep = np.ones(wavelength.size, dtype=bool)
     vnir = is_good & is_vnir
@@ -282,11 +266,6 @@ def parse_wavelengths(given: "ArrayLike | str | os.PathLike[str]") -> Array | tu
 
     Numbers below 100 are micrometres. Two numbers are the first and the last of equally spaced
     bands. A file is an ENVI header, or text with numbers separated by commas, spaces or lines.
-
-    Examples
-    --------
-    >>> parse_wavelengths("0.4:2.5")
-    (400.0, 2500.0)
     """
     if not isinstance(given, str | os.PathLike):
         return _as_nanometres(np.asarray(given, dtype=np.float64).ravel())

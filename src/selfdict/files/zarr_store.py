@@ -12,8 +12,9 @@ import zarr
 
 from selfdict.files.cube import StoredCube
 from selfdict.files.errors import SceneError
+from selfdict.files.find_cube import read_cube
 from selfdict.files.limits import size_of
-from selfdict.files.netcdf import Variable, read_cube
+from selfdict.files.variables import Variable
 
 # Reading a pickle runs whatever its author wrote.
 _PICKLE = re.compile(r'"(numcodecs\.)?pickle"')
@@ -42,19 +43,23 @@ def read_group(
     )
     variables = {}
     for name, array in group.arrays():
-        if _PICKLE.search(json.dumps(array.metadata.to_dict(), default=str)):
+        metadata = array.metadata.to_dict()
+        if _PICKLE.search(json.dumps(metadata, default=str)):
             raise SceneError(path, f"{name} asks for the codec pickle, which is not read")
         attrs = dict(array.attrs)
-        dims = attrs.pop("_ARRAY_DIMENSIONS", None) or array.metadata.to_dict().get(
-            "dimension_names"
-        )
+        dims = attrs.pop("_ARRAY_DIMENSIONS", None) or metadata.get("dimension_names")
         if dims is None:
             dims = [f"dim_{axis}" for axis in range(array.ndim)]
-        chunks = array.shards or array.chunks
-        dtype = np.dtype(array.dtype)
         _decode_fill_value(attrs, array)
         variables[name] = Variable(
-            name, tuple(dims), array.shape, dtype, attrs, array.__getitem__, chunks
+            path,
+            name,
+            array.shape,
+            np.dtype(array.dtype),
+            array.__getitem__,
+            tuple(dims),
+            attrs,
+            array.shards or array.chunks,
         )
     if not variables and isinstance(store, str):
         raise SceneError(

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from selfdict._validation import Array
-from selfdict.files.axes import axis_of_similar_spectra, middle_of
+from selfdict.files.layout import axis_of_similar_spectra, middle_of
 from selfdict.scene.blocks import FEWEST_BANDS, is_all_zero, is_impossible, stored_matrix
 from selfdict.scene.metadata import declared_nodata, scaling_of
 from selfdict.scene.passes import Block

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike
 
 from selfdict._errors import InputError, warn_caller
 from selfdict._validation import Array, is_tensor, to_numpy
-from selfdict.files.axes import guess_layout
 from selfdict.files.cube import DIMS, WAVELENGTH_DIMS, standard_name
+from selfdict.files.layout import guess_layout
 from selfdict.files.wavelengths import to_nanometres, unit_note, unit_of
 from selfdict.scene.metadata import (
     add_notes,

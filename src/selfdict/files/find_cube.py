@@ -1,0 +1,245 @@
+"""The cube among the arrays of a file: which of them it is, its axes, its bands and its grid."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from selfdict.files.cube import DIMS, Array, StoredCube, standard_name
+from selfdict.files.errors import SceneError
+from selfdict.files.grid import NO_GRID, add_crs, place_grid
+from selfdict.files.layout import guess_layout, middle_of, parse_layout
+from selfdict.files.variables import (
+    Variable,
+    add_mapping,
+    describe_values,
+    find_nearby,
+    text_of,
+)
+from selfdict.files.wavelengths import check_wavelengths, describe_bands, wavelength_names
+
+# What is known about bands besides wavelengths, and the names in lower case that it may have.
+_BAND_LISTS = {
+    "fwhm": ("fwhm", "fwhms", "bandwidth"),
+    "good_band": ("good_band", "good_bands", "good_wavelengths", "bbl"),
+    "band_name": ("band_name", "band_names"),
+    # No convention has a scale per band: these are the names that this package writes.
+    "scale_factor": ("band_gain",),
+    "add_offset": ("band_offset",),
+}
+
+
+def read_cube(
+    path: Path,
+    variables: Mapping[str, Variable],
+    wanted: str | None = None,
+    layout: str | None = None,
+    n_bands: int | None = None,
+) -> StoredCube:
+    """Return an array of three axes with what is found beside it.
+
+    ``wanted`` names it if there are several. ``layout`` names its axes in order, such as
+    ``"band y x"``; default: as the file says, else by what it holds, or by ``n_bands``.
+    """
+    name = find_name(path, variables, wanted, n_bands)
+    data = variables[name]
+    if not data.is_cube:
+        raise SceneError(
+            path, f"{name} must have 3 axes of real numbers, got {data.dtype} {data.shape}"
+        )
+    nearby = find_nearby(variables, name)
+    wavelength, units = _find_wavelengths(data, nearby)
+    if n_bands is None and wavelength is not None:
+        n_bands = wavelength.size
+    names, notes = _find_axes(data, layout, n_bands)
+    axes = (names.index("band"), names.index("y"), names.index("x"))
+    cube = StoredCube.from_stored(data, axes, data.chunks)
+    cube.name = data.short_name
+    cube.notes += [*other_arrays(_cubes(variables), {name}), *notes]
+    describe_values(cube, path, data.attrs)
+    dims = dict.fromkeys(DIMS, "")
+    if data.dims:
+        dims = {dim: data.dims[axis] for dim, axis in zip(DIMS, axes)}
+    _add_bands(cube, data, nearby, wavelength, units)
+    _add_grid(cube, data, nearby, dims)
+    _add_coordinates(cube, variables, dims)
+    return cube
+
+
+def find_name(
+    path: Path, variables: Mapping[str, Variable], wanted: str | None, n_bands: int | None = None
+) -> str:
+    """Return the name of the array that is the cube."""
+    cubes = _cubes(variables)
+    listed = ", ".join(list(cubes.values())[:8]) or "none"
+    if wanted is not None:
+        name = wanted.strip("/")
+        if name not in variables:
+            raise SceneError(path, f"has no array {wanted!r}; of three axes there are: {listed}")
+        return name
+    sizes: set[int | None] = {n_bands}
+    if n_bands is None:
+        lists = [name for name, variable in variables.items() if len(variable.shape) == 1]
+        sizes = {variables[name].shape[0] for name in wavelength_names(lists)}
+    # An array at the root comes before those in groups, and that of the wavelengths before others,
+    # with its bands last as a rule.
+    at_root = [name for name in cubes if "/" not in name]
+    by_last_axis = [name for name in cubes if variables[name].shape[2] in sizes]
+    by_any_axis = [name for name in cubes if not sizes.isdisjoint(variables[name].shape)]
+    for names in (list(cubes), at_root, by_last_axis, by_any_axis):
+        if len(names) == 1:
+            return names[0]
+    raise SceneError(
+        path, f"expected one array of 3 axes, name one by variable=…; there are: {listed}"
+    )
+
+
+def _cubes(variables: Mapping[str, Variable]) -> dict[str, str]:
+    """Return the arrays that may be a cube, and how messages name them."""
+    coordinates = _coordinate_names(variables)
+    cubes = {}
+    for name, variable in variables.items():
+        if variable.is_cube and variable.short_name not in coordinates:
+            cubes[name] = f"{name} {variable.shape}"
+    return cubes
+
+
+def other_arrays(cubes: Mapping[str, str], used: set[str]) -> list[str]:
+    """Return a note that names the arrays of three axes that are not read, if there are any."""
+    others = [text for name, text in cubes.items() if name not in used]
+    if not others:
+        return []
+    names = " and ".join(sorted(used))
+    return [f"{names} is read; variable=… reads another array: {', '.join(others[:8])}"]
+
+
+def _coordinate_names(variables: Mapping[str, Variable]) -> set[str]:
+    """Return the variables that are coordinates of others, or named like a dim."""
+    names = {name for name, variable in variables.items() if variable.dims == (name,)}
+    for variable in variables.values():
+        for key in ("coordinates", "grid_mapping"):
+            if variable.attrs.get(key) is not None:
+                names |= set(text_of(variable.attrs[key]).split())
+    return names
+
+
+def _find_wavelengths(data: Variable, nearby: list[Variable]) -> tuple[Array | None, str | None]:
+    """Return wavelengths that fit one of the axes, and their unit if it is named."""
+    for key, unit in wavelength_names(data.attrs).items():
+        values = np.asarray(data.attrs[key])
+        if values.dtype.kind in "iuf" and values.size in data.shape:
+            declared = data.attrs.get("wavelength_units")
+            if unit is None and declared is not None:
+                unit = text_of(declared)
+            return values.ravel(), unit
+    lists = {}
+    for variable in nearby:
+        is_list = len(variable.shape) == 1 and variable.dtype.kind in "iuf"
+        if is_list and variable.shape[0] in data.shape:
+            lists[variable.name] = variable
+    for name, unit in wavelength_names(lists).items():
+        return lists[name].numbers(), unit or lists[name].unit()
+    return None, None
+
+
+def _find_axes(
+    data: Variable, layout: str | None, n_bands: int | None
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return which axis is the band, y and x, and a note unless the dims say so."""
+    if layout is not None:
+        names = parse_layout(layout)
+        sizes = " × ".join(str(size) for size in data.shape)
+        return names, [f"the axes {sizes} are {', '.join(names)}, as layout says"]
+    named = tuple(str(standard_name(dim)) for dim in data.dims)
+    if sorted(named) == sorted(DIMS):
+        return named, []
+    load: Callable[[Any], Any] | None = data.load
+    # Chunks may hold whole images.
+    n_bytes = int(data.dtype.itemsize)
+    for size, part in zip(data.chunks or (1, 1, 1), middle_of(data.shape)):
+        n_bytes *= size * (-(-part.stop // size) - part.start // size)
+    if n_bytes > 2**28:
+        load = None
+    names, note = guess_layout(data.shape, load, n_bands)
+    if not data.dims:
+        return names, [note]
+    return names, [f"{data.name} is read as a plain array", note]
+
+
+def _add_bands(
+    cube: StoredCube,
+    data: Variable,
+    nearby: list[Variable],
+    wavelength: Array | None,
+    units: str | None,
+) -> None:
+    """Add what attributes of the cube and lists beside it say about the bands."""
+    n_bands = cube.shape[0]
+    if wavelength is not None and wavelength.size != n_bands:
+        wavelength = None
+    check_wavelengths(data.path, wavelength)
+    known: dict[str, Array] = {}
+    fwhm_units = None
+    for key, names in _BAND_LISTS.items():
+        for variable in nearby:
+            has_name = variable.short_name.lower() in names
+            if key not in known and has_name and variable.shape == (n_bands,):
+                known[key] = variable.numbers()
+                if key == "fwhm":
+                    fwhm_units = variable.unit()
+        for name in names:
+            values = np.asarray(data.attrs.get(name))
+            if key not in known and values.dtype.kind in "biuf" and values.size == n_bands:
+                known[key] = values.ravel()
+    describe_bands(cube, wavelength, units, known.get("fwhm"), fwhm_units)
+    if "good_band" in known:
+        cube.good_band = known["good_band"] != 0
+    if "band_name" in known:
+        cube.band_name = [text_of(name) for name in known["band_name"]]
+    for key in ("scale_factor", "add_offset"):
+        if key in known:
+            if getattr(cube, key) is not None:
+                raise SceneError(
+                    data.path, f"has a {key} for all bands and another for each of them"
+                )
+            setattr(cube, key, known[key].astype(np.float64))
+
+
+def _add_grid(
+    cube: StoredCube, data: Variable, nearby: list[Variable], dims: Mapping[str, str]
+) -> None:
+    """Add CRS and transform: those of the grid mapping, or of equally spaced coordinates."""
+    stored = add_mapping(cube, data, nearby)
+    # Files with the dims lat and lon often declare no CRS.
+    if cube.crs is None and dims["y"].lower().startswith("lat"):
+        add_crs(cube, "EPSG:4326")
+    centres: dict[str, Array] = {}
+    for dim, size in (("y", cube.shape[1]), ("x", cube.shape[2])):
+        # Rows and columns that are only counted may have map coordinates under the usual names.
+        for name in (dims[dim], dim):
+            for variable in nearby:
+                fits = variable.short_name == name and variable.shape == (size,)
+                if dim not in centres and fits and variable.dtype.kind in "iuf":
+                    centres[dim] = variable.numbers()
+    transform = place_grid(stored, centres.get("x"), centres.get("y"))
+    if transform is not None:
+        cube.transform = transform.to_gdal()
+    elif len(centres) == 2:
+        cube.notes.append(NO_GRID)
+
+
+def _add_coordinates(
+    cube: StoredCube, variables: Mapping[str, Variable], dims: Mapping[str, str]
+) -> None:
+    """Add the mask and the positions of the pixels, if they are coordinates of the file."""
+    listed = _coordinate_names(variables)
+    for key in ("valid", "lat", "lon"):
+        found = variables.get(key)
+        if found is not None and key in listed and set(found.dims) == {dims["y"], dims["x"]}:
+            values = found.numbers()
+            if found.dims[0] != dims["y"]:
+                values = values.T
+            if key == "valid":
+                values = values != 0
+            cube.coords[key] = values
