@@ -29,18 +29,7 @@ def app() -> None:
     """Find the pure pixels of a hyperspectral scene, and how much of each every pixel holds."""
 
 
-@app.command(cls=Command)
-@options.option(
-    "--output",
-    "-o",
-    type=click.Path(path_type=Path),
-    default=Path("selfdict-demo"),
-    help="Folder to write; default: selfdict-demo.",
-)
-@options.option("--real", panel="Input", is_flag=True, help="Unmix Indian Pines (needs tensorly).")
-@options.force
-@options.quiet
-@options.json
+@app.command(cls=Command, params=options.DEMO)
 @click.pass_context
 def demo(
     ctx: click.Context, output: Path, real: bool, force: bool, quiet: bool, json: bool
@@ -61,8 +50,7 @@ def demo(
         settings = UnmixOptions(
             r=r, candidates=100, prove="auto", compare=("spa", "vca"), random_state=0
         )
-        command = options.repeated_command(ctx)
-        run = Run(source, settings, title=title, command=command)
+        run = Run(source, settings, title=title, command=options.repeated_command(ctx))
         record = unmix_into(folder, run, source.read(), line, Stages())
     print_run(record, output, quiet, json)
 
@@ -79,19 +67,7 @@ def demo_scene(real: bool) -> "tuple[xr.DataArray, int, str]":
     return scene, 6, "A generated scene"
 
 
-@app.command(cls=Command)
-@options.reading
-@options.model
-@options.option(
-    "--output",
-    "-o",
-    type=click.Path(path_type=Path),
-    help="Folder to write; default: the name of the file and '-unmixed', in the current folder.",
-)
-@options.force
-@options.quiet
-@options.json
-@options.progress_json
+@app.command(cls=Command, params=options.UNMIX)
 @click.pass_context
 def unmix(
     ctx: click.Context,
@@ -105,7 +81,7 @@ def unmix(
     **given: Any,
 ) -> None:
     """Find pure pixels and abundances; write maps, spectra and a report."""
-    source = Source.of(given)
+    source = Source(**{str(each.name): given.pop(str(each.name)) for each in options.READING})
     source.prepare()
     from selfdict.cli.outputs import output_folder
     from selfdict.cli.run import Run, threads_for, unmix_into
@@ -132,15 +108,7 @@ def unmix(
         stages.print()
 
 
-@app.command(cls=Command)
-@options.reading
-@options.rank
-@options.keep_bands
-@options.time_limit
-@options.seed
-@options.threads
-@options.quiet
-@options.json
+@app.command(cls=Command, params=options.COMPARE)
 def compare(
     rank: int | str,
     keep_bands: bool,
@@ -191,22 +159,7 @@ def compare(
     print_comparison(results)
 
 
-@app.command(cls=Command)
-@options.reading
-@options.option(
-    "--max",
-    "maximum",
-    panel="Model",
-    type=options.Number(int, 1),
-    default=20,
-    help="Largest number of materials to recommend; default: 20.",
-)
-@options.keep_bands
-@options.seed
-@options.threads
-@options.quiet
-@options.json
-@options.progress_json
+@app.command(cls=Command, params=options.RANK)
 def rank(
     maximum: int,
     keep_bands: bool,
@@ -244,9 +197,7 @@ def rank(
     print_advice(advice)
 
 
-@app.command(cls=Command)
-@options.reading
-@options.json
+@app.command(cls=Command, params=options.INFO)
 def info(json: bool, **reading: Any) -> None:
     """Say what a file holds, what is assumed about it, and what seems wrong with it."""
     from selfdict.cli.summary import describe, print_facts
@@ -258,14 +209,7 @@ def info(json: bool, **reading: Any) -> None:
     print_facts(facts)
 
 
-@app.command(cls=Command)
-@options.reading
-@options.argument("output", "File to write.")
-@options.option(
-    "--format", type=click.Choice(options.FORMATS), help="Default: by the name of the output."
-)
-@options.force
-@options.quiet
+@app.command(cls=Command, params=options.CONVERT)
 def convert(output: Path, format: str | None, force: bool, quiet: bool, **reading: Any) -> None:
     """Write a scene in another format; the name of the output says which."""
     from selfdict.scene.metadata import notes_of
@@ -285,24 +229,7 @@ def convert(output: Path, format: str | None, force: bool, quiet: bool, **readin
     print_line(str(output))
 
 
-@app.command(cls=Command)
-@options.argument(
-    "result", "Output folder of 'selfdict unmix', or a file of spectra such as endmembers.csv."
-)
-@options.option(
-    "--library",
-    panel="Input",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Library: a USGS, ECOSTRESS or ASTER folder or .txt, .sli, .npz or .csv.",
-)
-@options.option(
-    "--figure",
-    type=click.Path(path_type=Path),
-    help="Draw each spectrum beside the nearest one to this file (.png, .pdf, .svg).",
-)
-@options.force
-@options.json
+@app.command(cls=Command, params=options.IDENTIFY)
 def identify(result: Path, library: Path, figure: Path | None, force: bool, json: bool) -> None:
     """Look up in a spectral library what the materials of a result are."""
     from selfdict.cli.outputs import draw_matches

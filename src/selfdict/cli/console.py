@@ -1,4 +1,4 @@
-"""What the commands print, and how they end: one-line errors, panels of help, tables, JSON."""
+"""How the commands meet the terminal: options in panels, one-line errors, tables, JSON."""
 
 import json
 import math
@@ -7,14 +7,23 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from selfdict._display import plain
 from selfdict._errors import InputError, InputWarning
-from selfdict.cli.options import RENAMED
 
+# Arguments of Python, and the options that are called otherwise.
+RENAMED = {
+    "r": "rank",
+    "n_components": "rank",
+    "max_seconds": "time_limit",
+    "random_state": "seed",
+    "nodata": "no_data",
+    "overwrite": "force",
+}
 _ARGUMENTS = (
     *RENAMED,
     *("method", "candidates", "mu", "smooth", "library", "names", "endmembers", "abundances"),
@@ -26,6 +35,62 @@ _ARGUMENT = re.compile(
     r"(?:=(?P<value>'[^']*'|…|[\w.]*\w)|(?= must\b)|(?= is about\b))"
 )
 _SHOWS_ALL = "selfdict.help_all"
+
+
+class Argument(click.Argument):
+    """A path that has to be given, which the help describes as it describes an option."""
+
+    panel = "Input"
+    rare = False
+
+    def __init__(self, name: str, help: str) -> None:
+        super().__init__([name], type=click.Path(path_type=Path))
+        self._help = help
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Return the row of the help."""
+        return self.make_metavar(ctx), self._help
+
+
+class Option(click.Option):
+    """An option with its panel in the help; only ``--help-all`` shows the rare ones."""
+
+    def __init__(
+        self, *names: str, panel: str = "Output", rare: bool = False, **settings: Any
+    ) -> None:
+        super().__init__(names, **settings)
+        self.panel = panel
+        self.rare = rare
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]  # older ones take no argument
+    """A finite number that is not below ``least``, or one of some words."""
+
+    name = "number"
+
+    def __init__(self, kind: type, least: float | None, *words: str) -> None:
+        self._kind = kind
+        self._least = least
+        self._words = words
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the number or the word."""
+        if value in self._words:
+            return value
+        try:
+            number = self._kind(value)
+        except ValueError:
+            number = math.nan
+        is_known = isinstance(number, int) or math.isfinite(number)
+        if is_known and (self._least is None or number >= self._least):
+            return number
+        wanted = "a finite number"
+        if self._kind is int:
+            wanted = "a whole number"
+        if self._least is not None:
+            wanted += f" of at least {self._least:g}"
+        choices = "".join(f" or {word!r}" for word in self._words)
+        self.fail(f"must be {wanted}{choices}, got {value!r}", param, ctx)
 
 
 class Command(click.Command):
@@ -49,7 +114,7 @@ class Command(click.Command):
                 callback=_print_all_help,
                 help="Show this message with the rare options.",
             )
-            self.params.append(show_all)
+            self.params = [*self.params, show_all]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by panel."""

@@ -1,113 +1,25 @@
-"""The options of the commands: each is declared once, with its panel in the help."""
+"""The options of the commands: each is declared once, with its panel in the help.
 
-import math
+The lists have the order in which the help shows them.
+"""
+
 import shlex
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from click.core import ParameterSource
 
+from selfdict.cli.console import Argument, Number, Option
+
 FORMATS = ("envi", "geotiff", "netcdf", "zarr")
-# Arguments of Python, and the options that are called otherwise.
-RENAMED = {
-    "r": "rank",
-    "n_components": "rank",
-    "max_seconds": "time_limit",
-    "random_state": "seed",
-    "nodata": "no_data",
-    "overwrite": "force",
-}
-# Where to write and how much to print does not change the result.
-_NOT_REPEATED = ("output", "force", "quiet", "json", "progress_json", "profile")
 _FILE = click.Path(path_type=Path)
+_input = partial(Option, panel="Input")
+_model = partial(Option, panel="Model")
+_limit = partial(Option, panel="Limits")
 
-
-class Argument(click.Argument):
-    """An argument that the help describes as it describes an option."""
-
-    panel = "Input"
-    rare = False
-
-    def __init__(self, names: list[str], help: str, **settings: Any) -> None:
-        super().__init__(names, **settings)
-        self._help = help
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """Return the row of the help."""
-        return self.make_metavar(ctx), self._help
-
-
-class Option(click.Option):
-    """An option with its panel in the help; only ``--help-all`` shows the rare ones."""
-
-    def __init__(
-        self, names: list[str], panel: str = "Output", rare: bool = False, **settings: Any
-    ) -> None:
-        super().__init__(names, **settings)
-        self.panel = panel
-        self.rare = rare
-
-
-class Number(click.ParamType):  # type: ignore[type-arg]  # older ones take no argument
-    """A finite number that is not below ``least``, or one of some words."""
-
-    name = "number"
-
-    def __init__(self, kind: type, least: float | None, *words: str) -> None:
-        self._kind = kind
-        self._least = least
-        self._words = words
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the number or the word."""
-        if value in self._words:
-            return value
-        try:
-            number = self._kind(value)
-        except ValueError:
-            number = math.nan
-        is_known = isinstance(number, int) or math.isfinite(number)
-        if is_known and (self._least is None or number >= self._least):
-            return number
-        wanted = "a finite number"
-        if self._kind is int:
-            wanted = "a whole number"
-        if self._least is not None:
-            wanted += f" of at least {self._least:g}"
-        choices = "".join(f" or {word!r}" for word in self._words)
-        self.fail(f"must be {wanted}{choices}, got {value!r}", param, ctx)
-
-
-def argument(name: str, help: str) -> Callable[..., Any]:
-    """Return the decorator for a path that has to be given."""
-    return click.argument(name, cls=Argument, type=_FILE, help=help)
-
-
-def option(*names: str, **settings: Any) -> Callable[..., Any]:
-    """Return the decorator for an option."""
-    return click.option(*names, cls=Option, **settings)
-
-
-def options(*decorators: Callable[..., Any]) -> Callable[..., Any]:
-    """Return one decorator for several options, which the help shows in this order."""
-
-    def decorate(command: Any) -> Any:
-        for decorator in reversed(decorators):
-            command = decorator(command)
-        return command
-
-    return decorate
-
-
-_input = partial(option, panel="Input")
-_model = partial(option, panel="Model")
-_limit = partial(option, panel="Limits")
-
-reading = options(
-    argument("file", "ENVI, GeoTIFF, MATLAB, NetCDF, HDF5, zarr or NumPy file."),
+READING = [
+    Argument("file", "ENVI, GeoTIFF, MATLAB, NetCDF, HDF5, zarr or NumPy file."),
     _input("--bands", metavar="LIST", help="Bands to use, such as 1-103,109-149 (counted from 1)."),
     _input(
         "--roi",
@@ -164,9 +76,9 @@ reading = options(
         rare=True,
         help="Most bytes of one block or loaded array; default: what the file's size makes likely.",
     ),
-)
+]
 
-rank = _model(
+_RANK = _model(
     "--rank",
     "-r",
     required=True,
@@ -174,14 +86,14 @@ rank = _model(
     type=Number(int, 1, "auto"),
     help="Number of materials; 'auto': the number that 'selfdict rank' recommends.",
 )
-keep_bands = _input(
+_KEEP_BANDS = _input(
     "--keep-bands",
     is_flag=True,
     rare=True,
     help="Use all bands, also bad, constant and noisy ones (water vapour).",
 )
 # numpy's generators take no negative seed.
-seed = _model(
+_SEED = _model(
     "--seed",
     metavar="NUMBER",
     type=Number(int, 0),
@@ -190,28 +102,42 @@ seed = _model(
     help="Seed of everything random; default: 0.",
 )
 # The threads are really started, up to the limits of the operating system.
-threads = _limit(
+_THREADS = _limit(
     "--threads",
     metavar="NUMBER",
     type=click.IntRange(1, 4096),
     help="Largest number of threads; default: all cores.",
 )
-time_limit = _limit(
+_TIME_LIMIT = _limit(
     "--time-limit",
     metavar="SECONDS",
     type=Number(float, 0),
     help="fgnsr: for choosing, proving and comparing, after which the best choice so far is taken; "
     "reading and mapping are always done.",
 )
-force = option("--force", is_flag=True, help="Replace older output.")
-quiet = option("--quiet", "-q", is_flag=True, help="No progress, no summary.")
-json = option("--json", is_flag=True, help="Print the results as JSON.")
-progress_json = option(
+_FORCE = Option("--force", is_flag=True, help="Replace older output.")
+_QUIET = Option("--quiet", "-q", is_flag=True, help="No progress, no summary.")
+_JSON = Option("--json", is_flag=True, help="Print the results as JSON.")
+_PROGRESS_JSON = Option(
     "--progress-json", is_flag=True, rare=True, help="Progress as lines of JSON on standard error."
 )
 
-model = options(
-    rank,
+DEMO = [
+    Option(
+        "--output",
+        "-o",
+        type=_FILE,
+        default=Path("selfdict-demo"),
+        help="Folder to write; default: selfdict-demo.",
+    ),
+    _input("--real", is_flag=True, help="Unmix Indian Pines (needs tensorly)."),
+    _FORCE,
+    _QUIET,
+    _JSON,
+]
+UNMIX = [
+    *READING,
+    _RANK,
     _model(
         "--method",
         type=click.Choice(["fgnsr", "spa", "snpa", "xray", "vca", "h2nmf"]),
@@ -264,7 +190,7 @@ model = options(
         type=_FILE,
         help="fgnsr: find spectra of this library instead of pure pixels.",
     ),
-    option(
+    Option(
         "--names",
         type=_FILE,
         help="Look up what the materials are in this library: a USGS, ECOSTRESS or ASTER folder or "
@@ -277,48 +203,99 @@ model = options(
         "costs, however long it takes, or not at all; default: for as long as the fit, "
         "at least 3 s.",
     ),
-    seed,
-    keep_bands,
-    option(
+    _SEED,
+    _KEEP_BANDS,
+    Option(
         "--compare/--no-compare",
         default=True,
         help="Compare with SPA and VCA in the report; default: compare.",
     ),
-    option(
+    Option(
         "--uncertainty/--no-uncertainty",
         default=True,
         rare=True,
         help="Map the standard errors of the abundances, too; default: map them.",
     ),
-    option(
+    Option(
         "--format",
         type=click.Choice(FORMATS),
         help="Format of the maps; default: that of the input.",
     ),
-    option(
+    Option(
         "--profile",
         is_flag=True,
         rare=True,
         help="Print how long each stage of the command takes, on standard error.",
     ),
-    time_limit,
-    threads,
+    _TIME_LIMIT,
+    _THREADS,
     _limit(
         "--scheduler",
         metavar="ADDRESS",
         rare=True,
         help="A dask scheduler whose workers do it, such as tcp://host:8786.",
     ),
-)
+    Option(
+        "--output",
+        "-o",
+        type=_FILE,
+        help="Folder to write; default: the name of the file and '-unmixed', in the current "
+        "folder.",
+    ),
+    _FORCE,
+    _QUIET,
+    _JSON,
+    _PROGRESS_JSON,
+]
+COMPARE = [*READING, _RANK, _KEEP_BANDS, _TIME_LIMIT, _SEED, _THREADS, _QUIET, _JSON]
+RANK = [
+    *READING,
+    _model(
+        "--max",
+        "maximum",
+        type=Number(int, 1),
+        default=20,
+        help="Largest number of materials to recommend; default: 20.",
+    ),
+    *(_KEEP_BANDS, _SEED, _THREADS, _QUIET, _JSON, _PROGRESS_JSON),
+]
+INFO = [*READING, _JSON]
+CONVERT = [
+    *READING,
+    Argument("output", "File to write."),
+    Option("--format", type=click.Choice(FORMATS), help="Default: by the name of the output."),
+    _FORCE,
+    _QUIET,
+]
+IDENTIFY = [
+    Argument(
+        "result", "Output folder of 'selfdict unmix', or a file of spectra such as endmembers.csv."
+    ),
+    _input(
+        "--library",
+        required=True,
+        type=_FILE,
+        help="Library: a USGS, ECOSTRESS or ASTER folder or .txt, .sli, .npz or .csv.",
+    ),
+    Option(
+        "--figure",
+        type=_FILE,
+        help="Draw each spectrum beside the nearest one to this file (.png, .pdf, .svg).",
+    ),
+    _FORCE,
+    _JSON,
+]
 
 
 def repeated_command(ctx: click.Context) -> str:
     """Return the command that repeats this run, with a placeholder for its output."""
+    # Where to write and how much to print does not change the result.
+    left_out = ("output", "force", "quiet", "json", "progress_json", "profile")
     words = ["selfdict", str(ctx.info_name)]
     for parameter in ctx.command.params:
         name = str(parameter.name)
         is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if not is_given or name in _NOT_REPEATED:
+        if not is_given or name in left_out:
             continue
         value = ctx.params[name]
         if isinstance(parameter, click.Argument):

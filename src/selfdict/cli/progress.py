@@ -6,7 +6,7 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from selfdict._display import plain
@@ -15,15 +15,6 @@ from selfdict.cli.console import in_command_words, json_value, print_line
 
 if TYPE_CHECKING:
     from selfdict.model.solution import Progress as Snapshot
-
-_STEP_NAMES = {
-    "preflight": "Looking at the bands",
-    "read": "Reading",
-    "rank": "Counting materials",
-    "select": "Choosing pure pixels",
-    "abundances": "Mapping abundances",
-}
-_BETWEEN = 0.1  # seconds between two changes of the line
 
 
 class ProgressLine(logging.Handler):
@@ -77,19 +68,15 @@ class ProgressLine(logging.Handler):
         self._draw(force=share in (0.0, 1.0))
         self._print_json(step=step, share=round(share, 2))
 
-    def solver(self) -> "Callable[[Snapshot], bool]":
-        """Return the callback of a solver, which shows the certified gap."""
-
-        def report(snapshot: "Snapshot") -> bool:
-            self._note = f"{snapshot.n_active} pixels"
-            # The first bound on the optimum takes a while.
-            if math.isfinite(snapshot.gap):
-                self._note = f"certified gap {100 * snapshot.gap:.3g} %, {self._note}"
-            self._draw()
-            self._print_json(step="select", gap=snapshot.gap, pixels=snapshot.n_active)
-            return False  # the solver goes on
-
-        return report
+    def solver(self, snapshot: "Snapshot") -> bool:
+        """Show the certified gap; the callback of a solver."""
+        self._note = f"{snapshot.n_active} pixels"
+        # The first bound on the optimum takes a while.
+        if math.isfinite(snapshot.gap):
+            self._note = f"certified gap {100 * snapshot.gap:.3g} %, {self._note}"
+        self._draw()
+        self._print_json(step="select", gap=snapshot.gap, pixels=snapshot.n_active)
+        return False  # the solver goes on
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a line of the log."""
@@ -105,15 +92,18 @@ class ProgressLine(logging.Handler):
 
     def _draw(self, force: bool = False) -> None:
         now = time.monotonic()
-        if not self._is_shown or not self._step or (now - self._drawn < _BETWEEN and not force):
+        # At most ten times a second.
+        if not self._is_shown or not self._step or (now - self._drawn < 0.1 and not force):
             return
+        from selfdict.scene.unmixing import STEPS
+
         self._drawn = now
-        name = _STEP_NAMES.get(self._step, self._step)
+        name = STEPS[self._step].capitalize()
         # The duration of the selection is not known before it ends.
         share = f"{100 * self._share:3.0f} %"
         if self._step == "select" and self._share < 1:
             share = "     "
-        line = f"{name:<22} {share} {now - self._began:6.1f} s  {self._note}"
+        line = f"{name:<31} {share} {now - self._began:6.1f} s  {self._note}"
         width = shutil.get_terminal_size().columns - 1
         print(f"\r\x1b[K{line[:width]}", end="", file=sys.stderr, flush=True)
 

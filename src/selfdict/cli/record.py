@@ -14,8 +14,7 @@ from typing import Any
 import xarray as xr
 
 from selfdict import __version__
-from selfdict.cli.console import in_command_words, in_words
-from selfdict.cli.options import RENAMED
+from selfdict.cli.console import RENAMED, in_command_words, in_words
 from selfdict.cli.source import Source, fingerprint
 from selfdict.model.solution import Solution
 from selfdict.readout import RankAdvice
@@ -255,7 +254,7 @@ def _parameters(source: Source, result: UnmixResult) -> dict[str, Any]:
     """Return the settings of the method and of the reading, by the names of their options."""
     names = RENAMED | _FACTS
     settings = {names.get(name, name): value for name, value in result.parameters.items()}
-    return settings | source.record()
+    return settings | source.options
 
 
 def parameter_table(record: dict[str, Any]) -> dict[str, str]:

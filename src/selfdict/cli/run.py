@@ -13,8 +13,7 @@ from typing import Any
 import xarray as xr
 
 from selfdict._errors import InputError
-from selfdict.cli.console import in_command_words, json_value
-from selfdict.cli.options import RENAMED
+from selfdict.cli.console import RENAMED, in_command_words, json_value
 from selfdict.cli.outputs import map_format, write_exports, write_maps
 from selfdict.cli.progress import ProgressLine, Stages
 from selfdict.cli.record import parameter_table, run_record
@@ -50,7 +49,7 @@ class Run:
         """Return the run that the options of ``unmix`` describe."""
         # The workers of a cluster may have another working directory; an address is the same there.
         if given["scheduler"] is not None and source.address is None:
-            source = replace(source, file=source.file.absolute(), name=str(source.file))
+            source = Source(source.file.absolute(), name=str(source.file), **source.options)
         own = ("format", "library", "names", "threads", "scheduler")
         return cls(
             source,
@@ -66,8 +65,7 @@ def _options(given: dict[str, Any]) -> UnmixOptions:
     settings = {}
     for each in fields(UnmixOptions):
         option = RENAMED.get(each.name, each.name)
-        # The mask is a file, which the source reads.
-        if option in given and option != "mask":
+        if option in given:
             settings[each.name] = given[option]
     for name in ("library", "names"):
         if given[name] is not None:
@@ -118,7 +116,7 @@ def run_unmix(
 ) -> UnmixResult:
     """Unmix the scene that was read from a source."""
     if options.is_fgnsr:
-        options = replace(options, estimator={"callback": line.solver()})
+        options = replace(options, estimator={"callback": line.solver})
     with naming_the_file(source), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = unmix_scene(scene, options, look, client, line.step)

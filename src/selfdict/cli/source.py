@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,30 +16,16 @@ if TYPE_CHECKING:
 # Imports of other packages are inside functions: the help needs no NumPy.
 
 
-@dataclass(frozen=True)
 class Source:
-    """The options of reading a scene: a file, and which bands, rows, columns and pixels of it."""
+    """A file, and the options of reading it, by their names: which bands, rows, pixels, ….
 
-    file: Path
-    bands: str | None = None
-    drop_bad_bands: bool = False
-    mask: Path | None = None
-    no_data: float | None = None
-    roi: str | None = None
-    variable: str | None = None
-    wavelengths: str | None = None
-    quality: bool = False
-    overlap: str | None = None
-    shape: str | None = None
-    layout: str | None = None
-    max_bytes: int | None = None
-    # Not an option: the name of the file in records, if it is not its path.
-    name: str | None = None
+    ``name`` is that of the file in records, if it is not its path.
+    """
 
-    @classmethod
-    def of(cls, given: dict[str, Any]) -> "Source":
-        """Return the source that the options of a command describe."""
-        return cls(**{each.name: given[each.name] for each in fields(cls) if each.name in given})
+    def __init__(self, file: Path, *, name: str | None = None, **options: Any) -> None:
+        self.file = file
+        self.name = name
+        self.options = options
 
     def prepare(self) -> None:
         """Start the process that reads the file: it loads while this one imports its modules."""
@@ -57,21 +42,13 @@ class Source:
         from selfdict.scene.read import read_scene
 
         # Only those that are given: not every format has all of them.
-        options: dict[str, Any] = {}
-        for name in ("bands", "roi", "shape", "variable", "wavelengths", "overlap", "layout"):
-            value = getattr(self, name)
-            if value is not None:
-                options[name] = _PARSERS.get(name, str)(value)
-        scene = read_scene(
-            self.file,
-            drop_bad_bands=self.drop_bad_bands,
-            quality=self.quality,
-            mask=self.mask,
-            nodata=self.no_data,
-            max_bytes=self.max_bytes,
-            at_once=at_once,
-            **options,
-        )
+        given = {name: value for name, value in self.options.items() if value is not None}
+        for name, parse in (("bands", parse_bands), ("roi", parse_roi), ("shape", parse_shape)):
+            if name in given:
+                given[name] = parse(given[name])
+        if "no_data" in given:
+            given["nodata"] = given.pop("no_data")
+        scene = read_scene(self.file, at_once=at_once, **given)
         # Every command looks at all values.
         if self.address is not None and scene.chunks is not None:
             size = scene.nbytes / 1e6
@@ -100,16 +77,9 @@ class Source:
         """The name of the file in records and messages."""
         return self.name or self.address or str(self.file)
 
-    def record(self) -> dict[str, Any]:
-        """Return the options of reading for the record of a run."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in values.items() if name not in ("file", "name")}
-
     def first_pixel(self) -> tuple[int, int]:
         """Return the row and column in the file of the first pixel of the scene."""
-        if self.roi is None:
-            return 0, 0
-        rows, columns = parse_roi(self.roi)
+        rows, columns = parse_roi(self.options.get("roi") or ":,:")
         return rows.start or 0, columns.start or 0
 
     def fingerprints(self, *, hashed: bool) -> dict[str, dict[str, Any]]:
@@ -140,8 +110,9 @@ class Source:
         # A folder stands for all files inside.
         if not self.file.is_dir():
             files += self._files().values()
-        if self.mask is not None:
-            files += Source(self.mask).files()
+        mask = self.options.get("mask")
+        if mask is not None:
+            files += Source(mask).files()
         return files
 
     def _files(self) -> dict[str, Path]:
@@ -228,9 +199,6 @@ def parse_shape(text: str) -> tuple[int, int]:
     if match is None or int(match[1]) < 1 or int(match[2]) < 1:
         raise InputError(f"--shape must be rows and columns like 100,150, got {text!r}")
     return int(match[1]), int(match[2])
-
-
-_PARSERS = {"bands": parse_bands, "roi": parse_roi, "shape": parse_shape}
 
 
 def library_files(path: Path | None) -> list[Path]:
