@@ -199,7 +199,7 @@ def parts(torch: Any, timer: Timer, problem: Problem, solution: Solution) -> Non
     """Time the parts of a step of working_set on all columns, at a solution."""
     from selfdict.model.score_bounds import ScoreBounds
     from selfdict.solvers.gates import Gates
-    from selfdict.solvers.search_data import SearchData
+    from selfdict.solvers.search import SearchData
 
     columns = SearchData.of(problem, torch.device("cuda")).columns
     t = solution.diagonal[solution.support].astype(np.float64)

@@ -13,7 +13,7 @@ from selfdict.gpu.scores import Clusters
 from selfdict.model.score_bounds import DECIDED, ScoreBounds
 from selfdict.model.scores import positive_sums
 from selfdict.model.solution import Status
-from selfdict.solvers import search, search_data
+from selfdict.solvers import search
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("one_torch_thread")
 @pytest.fixture
 def on_device(monkeypatch):
     """Search on a device, on the CPU too, where kernels would be interpreted."""
-    monkeypatch.setattr(search_data, "runs_triton", lambda device: device is not None)
+    monkeypatch.setattr(search, "runs_triton", lambda device: device is not None)
     if DEVICE == "cpu":
         monkeypatch.setattr(bounded_fit, "_MOST_ATOMS", 0)
 

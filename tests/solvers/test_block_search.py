@@ -13,7 +13,7 @@ from selfdict.model.problem import jitter
 from selfdict.model.solution import Status
 from selfdict.solvers.block_search import SPENT, _columns, _Survey, solve_blocks
 from selfdict.solvers.gates import Gates
-from selfdict.solvers.view import View
+from selfdict.solvers.screening import Screening
 
 
 def mixtures(n=300, dtype=np.float64):
@@ -53,7 +53,7 @@ def test_bounds_are_loose_by_a_part_of_the_tolerance(tol):
     found = solve_blocks(ArrayBlocks(M, 60), 4, p=lambda n: p, tol=1e-9)
     survey = _Survey.of(ArrayBlocks(M, 60), 300)
     gates = Gates(_columns(survey, tol), found.support, found.t)
-    value = View(gates, Quadratic(found.mu * p)).screen(None, rough=False).dual_value
+    value = Screening(gates, Quadratic(found.mu * p)).screen(None, rough=False).dual_value
     assert (1 - SPENT * tol - 1e-8) * found.objective <= value <= found.objective
 
 

@@ -167,7 +167,7 @@ def on_a_device(problem):
     if problem.D is not None:
         options["D"] = tensor(problem.D)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("selfdict.solvers.search_data.runs_triton", lambda device: device is not None)
+        patch.setattr("selfdict.solvers.search.runs_triton", lambda device: device is not None)
         patch.setattr("selfdict.gpu.bounded_fit._MOST_ATOMS", 0)
         patch.setattr("selfdict.columns.device.FEWEST_PAIRS", 0)  # bounds on scores
         return working_set(tensor(problem.M), problem.mu, tol=1e-9, **options)

@@ -27,7 +27,7 @@ from selfdict.solvers import search
 from selfdict.solvers.descent import find_penalty
 from selfdict.solvers.gates import Gates, box_minimiser
 from selfdict.solvers.iteration import Iteration
-from selfdict.solvers.view import View, violating_rows
+from selfdict.solvers.screening import Screening, violating_rows
 from selfdict.solvers.working_set import samples, working_set
 
 
@@ -200,7 +200,7 @@ def test_scores_are_those_of_the_definition(rough):
     w, s = np.abs(M).sum(axis=0), np.random.default_rng(0).uniform(0.5, 2, 30)
     gates = Gates(MemoryColumns(M, w, s), np.array([2, 9, 17]), np.full(3, 0.4))
     R = gates.fitted.residual()
-    view = View(gates, Quadratic(np.full(30, mu)))
+    view = Screening(gates, Quadratic(np.full(30, mu)))
     assert view.objective == pytest.approx(0.5 * (R**2).sum(axis=0) @ s + 3 * 0.4 * mu, rel=1e-12)
     found = view.screen(None, rough)
     digits = 1e-10

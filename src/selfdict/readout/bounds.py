@@ -30,7 +30,7 @@ from selfdict.model.problem import Problem
 from selfdict.model.residual import DenseResidual, lengths
 from selfdict.model.scores import positive_norms
 from selfdict.model.solution import Solution, Status, consistent_bound
-from selfdict.solvers.search_data import fit_within_gates
+from selfdict.solvers.search import fit_within_gates
 from selfdict.solvers.working_set import WorkingSet
 
 # relative gaps: bounds are percentages, and the last digits of a solve would prove nothing more

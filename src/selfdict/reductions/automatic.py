@@ -20,7 +20,7 @@ from selfdict.model.solution import Solution
 from selfdict.reductions.columns import Candidates, weighted_columns
 from selfdict.reductions.denoising import Denoising
 from selfdict.solvers.heuristic import mu_heuristic
-from selfdict.solvers.search_data import fit_within_gates
+from selfdict.solvers.search import fit_within_gates
 from selfdict.solvers.working_set import WorkingSet
 
 # clusters of the paper's FGNSR-500

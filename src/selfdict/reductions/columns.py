@@ -16,7 +16,7 @@ from selfdict.model.problem import Problem, ReducedFrom
 from selfdict.model.reduction import Reduction
 from selfdict.model.solution import Solution
 from selfdict.peers.h2nmf import Clusters, h2nmf
-from selfdict.solvers.search_data import fit_within_gates
+from selfdict.solvers.search import fit_within_gates
 
 
 def weighted_columns(problem: Problem) -> Array:

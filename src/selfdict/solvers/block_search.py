@@ -23,8 +23,7 @@ from selfdict.model.scores import positive_norms
 from selfdict.model.solution import Callback, Status, consistent_bound, relative_gap
 from selfdict.solvers.descent import SAMPLE_TOL
 from selfdict.solvers.heuristic import RELATIVE_OFFSET
-from selfdict.solvers.search import Point, Search, Stop
-from selfdict.solvers.search_data import SearchData
+from selfdict.solvers.search import Point, Search, SearchData, Stop
 from selfdict.solvers.working_set import WorkingSet, solve_columns, spread_sample
 
 # columns of the sample that carries the search

@@ -13,8 +13,8 @@ from selfdict._validation import Array
 from selfdict.model.problem import Target
 from selfdict.model.solution import Status
 from selfdict.solvers.gates import Gates
+from selfdict.solvers.screening import RowScores, Screening, violating_rows
 from selfdict.solvers.search import INNER_TOLERANCE, Search
-from selfdict.solvers.view import RowScores, View, violating_rows
 
 # relative gap, or accuracy of a target, to which a sample is solved: its optimum is not the scene's
 SAMPLE_TOL = 2e-3
@@ -41,7 +41,7 @@ class Descent:
         self.objective = np.inf
         self.bound = 0.0
         self.stall = StallRule()
-        self.view: View | None = None  # of the working set as it is
+        self.view: Screening | None = None  # of the working set as it is
         # of the last screening: rows to open, the most violating first, and their worst violation
         self.new = np.empty(0, np.int64)
         self.violation = 0.0
@@ -121,7 +121,7 @@ class Descent:
             self.view = self.search.view(self.gates)
         return self.screen(self.view, None, False)
 
-    def screen(self, view: View, rows: Array | None, is_rough: bool) -> RowScores:
+    def screen(self, view: Screening, rows: Array | None, is_rough: bool) -> RowScores:
         """Screen some rows and find those that should join."""
         self.objective = view.objective + self.constant
         found = view.screen(rows, is_rough)

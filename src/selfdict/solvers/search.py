@@ -1,22 +1,127 @@
-"""The state of the search behind :class:`selfdict.WorkingSet`, while μ and the columns change."""
+"""What a search for the optimum works on, and its state while μ and the columns change."""
 
 import math
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from selfdict._errors import UnsupportedError
 from selfdict._validation import Array
+from selfdict.columns.memory import MemoryColumns
+from selfdict.columns.protocol import Columns
+from selfdict.compute.device import Device, runs_triton
+from selfdict.compute.threads import single_threaded_blas
+from selfdict.kernels.columns import squared_norms
+from selfdict.model.certificate import objective_value
 from selfdict.model.dual import closed_rows, dot_error
-from selfdict.model.solution import Callback, Progress, Status, consistent_bound, relative_gap
+from selfdict.model.memory_rows import MemoryRows
+from selfdict.model.omega import clip_to_gates
+from selfdict.model.penalties import Penalty
+from selfdict.model.problem import Problem
+from selfdict.model.solution import (
+    Callback,
+    Progress,
+    Solution,
+    Status,
+    consistent_bound,
+    relative_gap,
+)
 from selfdict.solvers.gates import Gates
-from selfdict.solvers.search_data import SearchData
-from selfdict.solvers.view import RowScores, View
+from selfdict.solvers.screening import RowScores, Screening
 
-SMALL = 2000  # the default of ``Search.small``
+# up to this many columns need no sample, and up to this many rows are all screened each time
+SMALL = 2000
 # Newton's gradient on the working set goes down to this part of the worst violation outside it
 INNER_TOLERANCE = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class SearchData:
+    """A problem with the squared loss, restricted to columns and atoms that are not zero."""
+
+    columns: Columns  # all of them, with the atoms
+    penalty_at: Callable[[float], Penalty]  # returns the penalty of these atoms at a given μ
+    # which columns and which atoms of the problem these are; the others are zero in X
+    column_indices: Array
+    row_indices: Array
+    # Σ_j s_j ‖m_j‖² of the whole problem, and half of the part of it in columns with w = 0, which
+    # no X can explain
+    square: float
+    constant: float
+
+    @classmethod
+    def of(cls, problem: Problem, device: Device = None) -> "SearchData":
+        """Take what counts out of a problem with a quadratic loss."""
+        form = problem.squared_form
+        column_indices = np.flatnonzero(problem.w > 0)
+        row_indices = np.flatnonzero(problem.v > 0)
+        M = form.M
+        if column_indices.size < problem.n_points:
+            M = M[:, column_indices]
+        atoms = M
+        if form.D is not None:
+            atoms = form.D[:, row_indices]
+        w = problem.w[column_indices]
+        s = form.s[column_indices]
+        v = problem.v[row_indices]
+        is_tied = form.D is None
+        columns: Columns
+        if runs_triton(device):
+            from selfdict.columns.device import DeviceColumns
+
+            columns = DeviceColumns.of(M, w, s, atoms, v, is_tied, device)
+        else:  # a GPU without Triton takes scores alone
+            columns = MemoryColumns(M, w, s, MemoryRows(atoms, v, device), is_tied=is_tied)
+        squares = form.s * squared_norms(form.M)
+        return cls(
+            columns=columns,
+            penalty_at=lambda mu: problem.penalty_at(mu).take(row_indices),
+            column_indices=column_indices,
+            row_indices=row_indices,
+            square=float(squares.sum()),
+            # a sum of its own: the difference of two large sums would leave rounding errors; from
+            # below, since it is part of the bound
+            constant=0.5 * math.fsum(squares[problem.w == 0]) * (1 - dot_error(form.M.shape[0])),
+        )
+
+    def open_rows(self, gates: Gates) -> tuple[Array, Array, Array]:
+        """Return the rows of X with open gates: their indices, increasing, gates and entries.
+
+        The entries are those of the columns that count, (k, n).
+        """
+        is_open = gates.open_positions()
+        rows = self.row_indices[gates.atoms[is_open]]
+        return rows, gates.t[is_open], gates.fitted.rows(is_open)
+
+    def solution(
+        self, problem: Problem, support: Array, t: Array, X: Array
+    ) -> tuple[Solution, float]:
+        """Return rows X of the columns that count as a Solution in M's dtype, without its bound.
+
+        The second result is by how much rounding may have lowered its objective.
+        """
+        dtype = problem.M.dtype
+        if len(self.column_indices) == problem.n_points:
+            coef = np.ascontiguousarray(X, dtype=dtype)
+        else:
+            coef = np.zeros((len(support), problem.n_points), dtype=dtype)
+            coef[:, self.column_indices] = X
+        # gates are rounded up and the entries within them down: rounded to nearest, X would violate
+        # X_ij ≤ (w_j/v_i) t_i in the last digit, and its objective could lie below the optimum
+        gates = t.astype(dtype)
+        is_below = gates < t
+        gates[is_below] = np.nextafter(gates[is_below], dtype.type(np.inf))
+        gates = np.minimum(gates, dtype.type(1))
+        diagonal = np.zeros(problem.n_atoms, dtype=dtype)
+        diagonal[support] = gates
+        clip_to_gates(problem, support, gates, coef)
+        point = Solution(support=support, coef=coef, diagonal=diagonal, problem=problem)
+        # of the entries as they are returned: float32 may have rounded them
+        objective = objective_value(point)
+        return replace(point, objective=objective.value), objective.rounding
 
 
 class Stop(Exception):
@@ -36,36 +141,40 @@ class Point(NamedTuple):
 ALL_CLOSED = Point(np.empty(0, np.int64), np.empty(0))
 
 
-@dataclass
 class Search:
-    """The state of a search: the penalty, the best point, what is known of it, and the history."""
+    """The state of a search: the penalty, the best point, what is known of it, and the history.
 
-    data: SearchData
-    mu: float
-    tol: float  # relative gap at which to stop
-    max_seconds: float | None = None
-    callback: Callback | None = None  # called after each step
-    # up to this many columns need no sample, and up to this many rows are all screened each time
-    small: int = field(default_factory=lambda: SMALL)
+    ``tol`` is the relative gap at which to stop; ``small`` replaces :data:`SMALL`.
+    """
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        data: SearchData,
+        mu: float,
+        tol: float,
+        max_seconds: float | None = None,
+        callback: Callback | None = None,
+        small: int | None = None,
+    ) -> None:
+        self.data = data
+        self.tol = tol
+        self.callback = callback
+        self.small = small or SMALL
         self.started = time.perf_counter()
         self.deadline = np.inf
-        if self.max_seconds is not None:
-            self.deadline = self.started + self.max_seconds
+        if max_seconds is not None:
+            self.deadline = self.started + max_seconds
         # the best point; replaced as one, so that an interruption finds it whole
         self.point = ALL_CLOSED
         self.likely: Array | None = None  # rows that may open; None: any
         # of the last fit: objective, by how much rounding may have lowered it, ‖M − MX‖_F and the
         # sum of the gates
-        self.objective = 0.5 * self.data.square
-        self.rounding = dot_error(self.data.columns.n_features) * self.data.square
-        self.residual = float(np.sqrt(self.data.square))
+        self.objective = 0.5 * data.square
+        self.rounding = dot_error(data.columns.n_features) * data.square
+        self.residual = float(np.sqrt(data.square))
         self.trace = 0.0
-        # the relative gap as far as the rows and columns screened last tell
-        self.estimated_gap = 1.0
         self.history: dict[str, list[float]] = {}
-        self.set_mu(self.mu)
+        self.set_mu(mu)
         self.record()
 
     def set_mu(self, mu: float) -> None:
@@ -73,6 +182,7 @@ class Search:
         self.mu = mu
         self.penalty = self.data.penalty_at(mu)  # infinite for rows proven to be closed
         self.bound = self.data.constant
+        # the relative gap as far as the rows and columns screened last tell
         self.estimated_gap = 1.0
         self.price = 0.0  # of opening a row wider, at most; the mean over all rows
         if len(self.data.row_indices) > 0:
@@ -87,9 +197,9 @@ class Search:
         bound = consistent_bound(self.bound, self.objective, self.rounding)
         return relative_gap(self.objective, bound)
 
-    def view(self, gates: Gates) -> View:
+    def view(self, gates: Gates) -> Screening:
         """Return the view of a working set, and take over what it tells of the point."""
-        view = View(gates, self.penalty)
+        view = Screening(gates, self.penalty)
         self.residual = float(np.sqrt(view.quadratic))
         self.trace = float(gates.t.sum())
         # the objective of a sample says nothing about that of all columns
@@ -97,7 +207,7 @@ class Search:
             self._take_objective(view)
         return view
 
-    def _take_objective(self, view: View) -> None:
+    def _take_objective(self, view: Screening) -> None:
         """Take over the objective of a fit of all columns, and how much rounding may lower it.
 
         A residual is off by at most γ_k times the norms of what is summed up in it: the column,
@@ -177,7 +287,7 @@ class Search:
         """Fit all columns to the saved point and bound it, in whatever state the search is."""
         for point in (self.point, ALL_CLOSED):
             gates = Gates(self.data.columns, point.atoms, point.t)
-            view = View(gates, self.penalty)
+            view = Screening(gates, self.penalty)
             self.point = point
             self._take_objective(view)
             # if it is worse than X = 0, a sample has led astray
@@ -187,3 +297,24 @@ class Search:
         self.bound = max(self.bound, dual_value + self.data.constant)
         self.record()
         return gates
+
+
+def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
+    """Return the X with the least objective whose open rows have the gates t (k,) in [0, 1].
+
+    The loss must be quadratic. :func:`certify` adds a bound.
+    """
+    if not problem.loss.quadratic:
+        raise UnsupportedError(
+            f"columns are fitted within gates for quadratic losses, got {problem.loss!r}"
+        )
+    data = SearchData.of(problem)
+    # atoms of weight zero are not in the search's data, and stay closed
+    position = np.full(problem.n_atoms, -1)
+    position[data.row_indices] = np.arange(len(data.row_indices))
+    is_atom = position[support] >= 0
+    t = np.clip(t[is_atom].astype(np.float64), 0.0, 1.0)
+    with single_threaded_blas():  # products are taken inside slices
+        gates = Gates(data.columns, position[support][is_atom], t)
+        point, _ = data.solution(problem, *data.open_rows(gates))
+    return replace(point, status=Status.GIVEN)

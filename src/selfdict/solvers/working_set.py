@@ -3,8 +3,7 @@
 :class:`SearchData` takes the columns that count out of a problem, and :class:`Search` is the state
 of the search for its optimum. On samples of the columns, and then on all of them, a
 :class:`Descent` minimises over the gates of the working set (:class:`Gates`) and looks at the other
-rows (:class:`View`): scores tell which of them should open, and bound the optimum. For a target the
-descent is repeated while μ changes.
+rows (:class:`Screening`): scores tell which of them should open, and bound the optimum.
 """
 
 from dataclasses import dataclass, replace
@@ -22,8 +21,7 @@ from selfdict.model.solution import Callback, Solution, Status, consistent_bound
 from selfdict.solvers.base import Feature, Solver
 from selfdict.solvers.descent import SAMPLE_TOL, Descent, meet_target
 from selfdict.solvers.gates import Gates
-from selfdict.solvers.search import Point, Search, Stop
-from selfdict.solvers.search_data import SearchData
+from selfdict.solvers.search import Point, Search, SearchData, Stop
 
 
 @dataclass(frozen=True)

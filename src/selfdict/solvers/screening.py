@@ -30,7 +30,7 @@ class RowScores:
         return self.rows is None and self.is_exact
 
 
-class View:
+class Screening:
     """The fit of a working set at the penalty of all rows, ready for screening.
 
     ``objective`` is that of the fitted columns.
