@@ -1,6 +1,7 @@
 """Slow reference implementations of the kernels, to be checked by eye against the paper."""
 
 import heapq
+from itertools import product
 
 import numpy as np
 
@@ -86,14 +87,7 @@ def row_scores(M, theta, w):
 def dual_bound(M, X, mu, p, w, s):
     """The best D(cR) over a fine grid of c: a lower bound that ``certify`` must reach or beat."""
     R = M - M @ X
-    theta = R * s
-    scores = row_scores(M, theta, w)
-    linear, quadratic = (theta * M).sum(), (theta * R).sum()
-    grid = np.linspace(0, 2, 4001)
-    return max(
-        c * linear - 0.5 * c * c * quadratic - np.maximum(c * scores - mu * p, 0).sum()
-        for c in grid
-    )
+    return best_scaling(M, R, s, row_scores(M, R * s, w), mu * p)
 
 
 def dual_bound_with_gates(M, D, X, mu, p, s):
@@ -105,11 +99,14 @@ def dual_bound_with_gates(M, D, X, mu, p, s):
         sum(w[j] * max(0.0, V[i, j]) for j in range(len(w))) / v[i] if v[i] > 0 else 0.0
         for i in range(len(v))
     ]
+    return best_scaling(M, R, s, np.array(scores), mu * p)
+
+
+def best_scaling(M, R, s, scores, slopes):
     linear, quadratic = (R * s * M).sum(), (R * s * R).sum()
-    grid = np.linspace(0, 2, 1001)
-    losses = (np.maximum(c * np.array(scores) - mu * p, 0).sum() for c in grid)
     return max(
-        c * linear - 0.5 * c * c * quadratic - loss for c, loss in zip(grid, losses, strict=True)
+        c * linear - 0.5 * c * c * quadratic - np.maximum(c * scores - slopes, 0).sum()
+        for c in np.linspace(0, 2, 4001)
     )
 
 
@@ -138,3 +135,40 @@ def fast_gradient(M, mu, p, w, n_iter, target=None, target_every=None):
         restarted = not restarted and values[-1] > values[-2]
         X, alpha = (Y, 0.05) if restarted else (Y + beta * (Y - old), alpha_new)
     return Y, np.array(values)
+
+
+def bounded_least_squares(G, c, t, own):
+    """Minimise ½zᵀGz − cᵀz over 0 ≤ z ≤ t, z_own = t_own, by trying every choice of bounds.
+
+    Returns z and the set of free entries and of those at their gate.
+    """
+    k = len(t)
+    best, answer = np.inf, None
+    for choice in product((0, 1, 2), repeat=k):  # at zero, free, at the gate
+        if own >= 0 and choice[own] != 2:
+            continue
+        free = [i for i in range(k) if choice[i] == 1]
+        gate = [i for i in range(k) if choice[i] == 2]
+        z = np.where(np.array(choice) == 2, t, 0.0)
+        if free:
+            z[free] = np.linalg.lstsq(
+                G[np.ix_(free, free)], c[free] - G[np.ix_(free, gate)] @ t[gate], rcond=None
+            )[0]
+        value = 0.5 * z @ G @ z - c @ z
+        if (z >= -1e-12).all() and (z <= t + 1e-12).all() and value < best - 1e-14:
+            best, answer = value, (z, free, gate)
+    return answer
+
+
+def fit_columns(G, C, weight, t, own):
+    """Σ_j ω_j (φ_j(t) − ½‖y_j‖²), its gradient and its Hessian, by the formulas; all gates open."""
+    value, gradient, hessian = 0.0, np.zeros(len(t)), np.zeros((len(t), len(t)))
+    for j in range(len(C)):
+        z, F, U = bounded_least_squares(G, C[j], t, own[j])
+        value += weight[j] * (0.5 * z @ G @ z - C[j] @ z)
+        gradient[U] -= weight[j] * (C[j] - G @ z)[U]
+        schur = G[np.ix_(U, U)] - G[np.ix_(U, F)] @ np.linalg.solve(
+            G[np.ix_(F, F)], G[np.ix_(F, U)]
+        )
+        hessian[np.ix_(U, U)] += weight[j] * schur
+    return value, gradient, hessian

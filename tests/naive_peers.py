@@ -1,9 +1,9 @@
 """Reference implementations of the selection methods: explicit residuals, plain loops."""
 
-from itertools import combinations
-
 import numpy as np
 import scipy.optimize
+
+import naive_abundances
 
 
 def first_largest(residuals, norms):
@@ -110,29 +110,10 @@ def snpa(M, r):
     for _ in range(r):
         selected.append(first_largest(residuals, norms))
         U = M[:, selected]
-        residuals = [float(np.sum((m - U @ at_most_one(U, m)) ** 2)) for m in M.T]
+        # the slack of Σh ≤ 1 is the abundance of the origin
+        hull = np.column_stack([U, np.zeros(len(U))])
+        residuals = [float(np.sum((m - hull @ naive_abundances.fcls(hull, m)) ** 2)) for m in M.T]
     return selected
-
-
-def at_most_one(U, m):
-    """argmin ‖m − U h‖ over h ≥ 0, Σh ≤ 1, by trying every support, with and without Σh = 1."""
-    k = U.shape[1]
-    best = np.zeros(k)
-    for size in range(1, k + 1):
-        for support in map(list, combinations(range(k), size)):
-            A = U[:, support]
-            free = np.linalg.lstsq(A, m, rcond=None)[0]
-            system = np.block(
-                [[A.T @ A, np.ones((size, 1))], [np.ones((1, size)), np.zeros((1, 1))]]
-            )
-            tight = np.linalg.lstsq(system, np.append(A.T @ m, 1.0), rcond=None)[0][:size]
-            for h in (free, tight):
-                if h.min() >= 0 and h.sum() <= 1 + 1e-12:
-                    full = np.zeros(k)
-                    full[support] = h
-                    if np.linalg.norm(m - U @ full) < np.linalg.norm(m - U @ best):
-                        best = full
-    return best
 
 
 def xray(M, r, p=None):

@@ -11,9 +11,6 @@ import numpy as np
 
 from selfdict._validation import as_scalar
 
-# part of a time limit by which one step may exceed it
-NEGLIGIBLE_PART = 0.05
-
 PATIENCE = 10.0  # seconds
 
 
@@ -40,11 +37,11 @@ class Deadline:
         return self._end is not None and time.perf_counter() >= self._end
 
     def affords(self, seconds: float) -> bool:
-        """Whether a step that takes this long ends in time, or is too short to matter."""
+        """Whether a step that takes this long ends in time, or takes less than 5 % of the limit."""
         left = self.left
         if left is None or self.seconds is None:
             return True
-        return seconds < max(left, NEGLIGIBLE_PART * self.seconds)
+        return seconds < max(left, 0.05 * self.seconds)
 
     def part(self, share: float) -> Self:
         """Return a share of the time that is left, with the same record of what was skipped."""

@@ -15,9 +15,6 @@ from scipy.sparse import issparse
 from selfdict._validation import Array
 from selfdict.compute.threads import for_slices, n_threads, single_threaded_blas
 
-# the smaller side up to which all its eigenvectors are computed for the leading ones
-MAX_EIGENVECTORS = 2000
-
 
 def second_moments(M: Array) -> Array:
     """Return M Mᵀ (m, m) in float64, computed block by block."""
@@ -100,8 +97,11 @@ def smaller_moments(M: Any) -> Array:
     return second_moments(M)
 
 
-def leading_directions(M: Any, q: int, max_eigenvectors: int = MAX_EIGENVECTORS) -> Array:
-    """Return an orthonormal basis (m, q) of the q leading left singular vectors of M, q ≤ m."""
+def leading_directions(M: Any, q: int, max_eigenvectors: int = 2000) -> Array:
+    """Return an orthonormal basis (m, q) of the q leading left singular vectors of M, q ≤ m.
+
+    Up to ``max_eigenvectors`` on the smaller side, all of them are computed for the leading ones.
+    """
     m, n = M.shape
     # several threads would round in another order
     with single_threaded_blas():
