@@ -3,18 +3,9 @@
 from importlib import import_module
 from typing import Any
 
-# The extra of selfdict that installs a module.
+# The extra of selfdict that installs a package.
 _EXTRA = {
     "cvxpy": "conic",
-    "clarabel": "conic",
-    "xarray": "io",
-    "rioxarray": "io",
-    "rasterio": "io",
-    "affine": "io",
-    "h5py": "io",
-    "h5netcdf": "io",
-    "zarr": "io",
-    "dask.array": "io",
     "distributed": "dask",
     "matplotlib": "report",
     "jinja2": "report",
@@ -35,11 +26,7 @@ def optional(name: str) -> Any:
         # The package is there, but something that it imports is not.
         if error.name is None or error.name.split(".")[0] != package:
             raise
-        extra = "all"
-        for module, module_extra in _EXTRA.items():
-            if module.split(".")[0] == package:
-                extra = module_extra
-                break
+        extra = _EXTRA.get(package, "io")
         raise ModuleNotFoundError(
             f"this needs {package}, which is not installed: pip install 'selfdict[{extra}]'",
             name=error.name,

@@ -115,9 +115,8 @@ def _as_sparse(M: Any, name: str) -> Array:
     if not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()
-    checked: Array = (
-        array  # which it is not, but it has what its readers use: shape, dtype, T, @ and slices
-    )
+    # not an ndarray, but it has what its readers use: shape, dtype, T, @ and slices
+    checked: Array = array
     return checked
 
 

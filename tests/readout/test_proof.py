@@ -89,7 +89,7 @@ def test_quick_bounds_hold_for_random_groups(seed, weighted, smooth):
     groups = [order[:3], order[3:5], order[5:9]]
     # there is no time for solves that take as long as this one
     slow = replace(solution, history={"seconds": np.array([1e6])})
-    quick = prove_groups(slow, groups, budget=60)
+    quick = prove_groups(slow, groups, max_seconds=60)
     exact = prove_groups(solution, groups)
     assert not quick.complete
     assert exact.complete
@@ -103,7 +103,7 @@ def test_quick_bounds_are_close_for_nearly_separable_data():
     model = FGNSR(4, random_state=0).fit(M.T)
     exact = model.prove()
     model.solution_ = replace(model.solution_, history={"seconds": np.array([1e6])})
-    quick = model.prove(budget=60)
+    quick = model.prove(max_seconds=60)
     assert quick.enough <= exact.enough + 0.02
     assert quick.is_needed.all()
     assert (quick.needed <= exact.needed).all()
@@ -124,7 +124,7 @@ def test_most_rows_are_closed_and_open_ones_are_not():
 def test_what_is_not_proven_in_time_is_left_open():
     M, _, _ = make_mixtures(20, 300, 4, noise=0.02, random_state=0)
     model = FGNSR(4, random_state=0).fit(M.T)
-    proof = model.prove(budget=0)
+    proof = model.prove(max_seconds=0)
     assert not proof.complete
     assert proof.enough == np.inf
     assert (proof.needed == 0).all()
@@ -133,11 +133,11 @@ def test_what_is_not_proven_in_time_is_left_open():
     assert "It is not proven whether these 4 groups suffice." in proof.sentence
     assert "None" in proof.sentence
     assert "incomplete" in proof.sentence
-    whole = model.prove(budget=60)
+    whole = model.prove(max_seconds=60)
     assert whole.complete
     assert "incomplete" not in whole.sentence
-    with pytest.raises(InputError, match="budget"):
-        model.prove(budget=-1)
+    with pytest.raises(InputError, match="max_seconds"):
+        model.prove(max_seconds=-1)
 
 
 def test_an_interruption_ends_the_proof(monkeypatch):
@@ -169,7 +169,7 @@ def test_a_group_without_weight_is_not_needed():
 def test_trials_without_a_start():
     M, _, _ = make_mixtures(20, 300, 4, noise=0.02, random_state=0)
     expected = FGNSR(4, random_state=0).fit(M.T).prove()
-    trials = Trials(expected.solution, LimitedSolver(None, None), few_points=0)
+    trials = Trials(expected.solution, LimitedSolver(), few_points=0)
     assert trials.enough(expected.groups) == pytest.approx(expected.enough, abs=1e-3)
     needed = [trials.needed(group) for group in expected.groups]
     np.testing.assert_allclose(needed, expected.needed, rtol=0.06, atol=1e-3)

@@ -130,19 +130,19 @@ def test_pixels_have_no_spread(truth):
     np.testing.assert_array_equal(result.endmembers.values, values.T)
 
 
-def test_a_proof_that_was_not_asked_for_has_a_budget(truth, monkeypatch):
-    budgets = []
+def test_a_proof_that_was_not_asked_for_has_a_time_limit(truth, monkeypatch):
+    limits = []
     prove = FGNSRMethod.prove
 
-    def noted(self, *, budget):
-        budgets.append(budget)
-        return prove(self, budget=budget)
+    def noted(self, *, max_seconds):
+        limits.append(max_seconds)
+        return prove(self, max_seconds=max_seconds)
 
     monkeypatch.setattr(FGNSRMethod, "prove", noted)
     unmix(truth.scene, 3, candidates=60, prove="auto", random_state=0)
-    assert budgets[0] >= 3.0
+    assert limits[0] >= 3.0
     assert unmix(truth.scene, 3, candidates=60, prove=True, random_state=0).proof.complete
-    assert budgets[1] is None
+    assert limits[1] is None
 
 
 def test_no_proof_where_none_is_possible(truth):

@@ -17,12 +17,12 @@ PATIENCE = 10.0  # seconds
 class Deadline:
     """A time limit that steps check between pieces of their work; nothing is interrupted."""
 
-    def __init__(self, seconds: float | None = None, name: str = "max_seconds") -> None:
+    def __init__(self, seconds: float | None = None) -> None:
         self.seconds = seconds
         self.skipped: list[str] = []
         self._end: float | None = None
         if seconds is not None:
-            self._end = time.perf_counter() + as_scalar(seconds, name)
+            self._end = time.perf_counter() + as_scalar(seconds, "max_seconds")
 
     @property
     def left(self) -> float | None:

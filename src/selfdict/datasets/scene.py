@@ -228,10 +228,6 @@ def _georeferenced(values: Array, wavelength: Array, good: Array) -> "xr.DataArr
     return georeferenced
 
 
-if TYPE_CHECKING:
-    import xarray as xr
-
-
 def load_indian_pines() -> "xr.DataArray":
     """Return the Indian Pines scene: AVIRIS, June 1992, fields and forest in Indiana.
 

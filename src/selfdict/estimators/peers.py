@@ -37,10 +37,8 @@ class SNPA(SNPAMethod, SelfDictionaryEstimator):
 
     Parameters
     ----------
-    n_components : int, default=2
-        How many points to select.
-    random_state : None
-        Not used: the method is deterministic.
+    n_components, random_state
+        See :class:`selfdict.SPA`.
 
     Attributes
     ----------
@@ -54,10 +52,8 @@ class XRAY(XRAYMethod, SelfDictionaryEstimator):
 
     Parameters
     ----------
-    n_components : int, default=2
-        How many points to select.
-    random_state : None
-        Not used: the method is deterministic.
+    n_components, random_state
+        See :class:`selfdict.SPA`.
 
     Attributes
     ----------
@@ -91,10 +87,8 @@ class H2NMF(H2NMFMethod, SelfDictionaryEstimator):
 
     Parameters
     ----------
-    n_components : int, default=2
-        How many points to select.
-    random_state : None
-        Not used: the method is deterministic.
+    n_components, random_state
+        See :class:`selfdict.SPA`.
 
     Attributes
     ----------

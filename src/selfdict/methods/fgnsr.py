@@ -105,9 +105,7 @@ class FGNSRMethod(Method):
         self._check_fitted()
         return select_indices(self.solution_, r, self.postprocess)
 
-    def prove(
-        self, *, tol: float = 1e-6, max_seconds: float | None = None, budget: float | None = None
-    ) -> Proof:
+    def prove(self, *, tol: float = 1e-6, max_seconds: float | None = None) -> Proof:
         """Prove how close ``groups_`` alone come to the optimum, and what leaving one out costs.
 
         With ``candidates`` the statements are about the representatives: each group stands for
@@ -118,9 +116,7 @@ class FGNSRMethod(Method):
         tol : float
             The gap to which the model is solved for this; a smaller one closes more rows.
         max_seconds : float, optional
-            Time limit of each solve.
-        budget : float, optional
-            Seconds for all of it; what needs longer is left unproven.
+            Time limit; what needs longer is left unproven.
 
         Returns
         -------
@@ -129,7 +125,7 @@ class FGNSRMethod(Method):
         """
         self._check_fitted()
         groups = groups_of_rows(self.solution_, self.groups_)
-        return prove_groups(self.solution_, groups, tol=tol, max_seconds=max_seconds, budget=budget)
+        return prove_groups(self.solution_, groups, tol=tol, max_seconds=max_seconds)
 
     def _choose(self, points: Array, atoms: Array, sample_weight: Array | None) -> Array:
         """Solve the model, select the points and gather their groups; return the components."""

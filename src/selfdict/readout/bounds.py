@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from selfdict._validation import Array, as_scalar
+from selfdict._validation import Array
 from selfdict.compute.deadline import Deadline
 from selfdict.compute.linear_algebra import smaller_moments
 from selfdict.compute.threads import single_threaded_blas
@@ -162,13 +162,10 @@ def rank_limit(M: Any, r: int) -> float:
 
 
 class LimitedSolver:
-    """Solves within a time limit for each solve, and another one for all of them."""
+    """Solves within a time limit for all solves."""
 
-    def __init__(self, budget: float | None, max_seconds: float | None) -> None:
-        if max_seconds is not None:
-            max_seconds = as_scalar(max_seconds, "max_seconds")
-        self.max_seconds = max_seconds
-        self.deadline = Deadline(budget, "budget")
+    def __init__(self, max_seconds: float | None = None) -> None:
+        self.deadline = Deadline(max_seconds)
         self.complete = True  # whether no solve was left out or ended early
 
     def has_time(self, seconds: float = 0.0) -> bool:
@@ -180,8 +177,7 @@ class LimitedSolver:
 
     def solve(self, problem: Problem, tol: float, start: Solution | None) -> Solution:
         """Solve a problem in the time that is left."""
-        limits = [limit for limit in (self.deadline.left, self.max_seconds) if limit is not None]
-        solver = WorkingSet(tol=tol, max_seconds=min(limits, default=None))
+        solver = WorkingSet(tol=tol, max_seconds=self.deadline.left)
         solution = solver.solve(problem, start=start)
         if solution.status in (Status.MAX_SECONDS, Status.INTERRUPTED):
             self.complete = False

@@ -129,7 +129,6 @@ def prove_groups(
     *,
     tol: float = 1e-6,
     max_seconds: float | None = None,
-    budget: float | None = None,
 ) -> Proof:
     """Prove how close some groups of rows come to the optimum, and what leaving one out costs.
 
@@ -142,11 +141,9 @@ def prove_groups(
     tol : float
         The gap to which the problem is solved; a smaller gap closes more rows.
     max_seconds : float, optional
-        Time limit of each of the r + 2 solves; what they prove by then is used.
-    budget : float, optional
-        Seconds after which nothing further is tried; Ctrl-C has the same effect. Where that is too
-        short for r + 2 solves that take as long as the given one, quick bounds come first, which
-        are weaker. ``complete`` is False if a solve was left out.
+        Time limit, after which nothing further is tried; Ctrl-C has the same effect. Where it is
+        too short for r + 2 solves that take as long as the given one, quick bounds come first,
+        which are weaker. ``complete`` is False if a solve was left out.
 
     Returns
     -------
@@ -168,7 +165,7 @@ def prove_groups(
     mu = problem.require_mu()
     tol = as_scalar(tol, "tol")
     checked = _checked_groups(groups, problem.n_atoms)
-    solver = LimitedSolver(budget, max_seconds)
+    solver = LimitedSolver(max_seconds)
     # All solves are at this penalty, whatever it was steered to.
     problem = problem.with_mu(mu)
     solution = replace(into_omega(solution), problem=problem)

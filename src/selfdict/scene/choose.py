@@ -191,15 +191,15 @@ def _with_proof(choice: Choice, plan: Plan, estimator: Any, fit_seconds: float) 
     """Return the choice with a proof about its groups, if one is wanted."""
     if plan.options.proof is False:
         return choice
-    budget = plan.deadline.left
+    max_seconds = plan.deadline.left
     if plan.options.proof == "auto":
         # Nobody waits long for a proof that was not asked for.
         moderate = max(fit_seconds, _LEAST_PROOF_SECONDS)
-        if budget is None:
-            budget = moderate
-        budget = min(budget, moderate)
+        if max_seconds is None:
+            max_seconds = moderate
+        max_seconds = min(max_seconds, moderate)
     started = time.perf_counter()
-    proof = estimator.prove(budget=budget)
+    proof = estimator.prove(max_seconds=max_seconds)
     if plan.deadline.passed and not proof.complete:
         plan.deadline.skip("not everything was tried for the proof")
     return replace(choice, proof=proof, proof_seconds=time.perf_counter() - started)
