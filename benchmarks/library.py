@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.measuring import clock, with_noise
 from selfdict import FGNSR, Problem, Solution, mu_heuristic, select_indices, working_set
-from selfdict.reductions.denoising import denoise
+from selfdict.reductions.steps import denoise
 
 N = 1000
 SNR = 30.0

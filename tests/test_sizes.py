@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import selfdict
 from selfdict import InputError, Problem, WorkingSet, metrics, working_set
 from selfdict.datasets import make_mixtures
-from selfdict.reductions.denoising import denoise
+from selfdict.reductions.steps import denoise
 
 M = make_mixtures(20, 120, 4, noise=0.02, random_state=0)[0]
 U = M[:, [3, 40, 77, 100]]

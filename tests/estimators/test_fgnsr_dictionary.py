@@ -14,7 +14,7 @@ from selfdict import (
     working_set,
 )
 from selfdict.metrics import relative_error
-from selfdict.reductions.denoising import denoise
+from selfdict.reductions.steps import denoise
 
 
 @pytest.fixture(scope="module")

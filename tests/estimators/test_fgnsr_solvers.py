@@ -111,7 +111,7 @@ def test_tol_or_max_seconds_overrides_alone(X, monkeypatch):
     ],
 )
 def test_settings_unknown_to_conic_are_refused(X, solver, options, monkeypatch):
-    monkeypatch.setattr("selfdict.reductions.columns.h2nmf", None)  # before any work
+    monkeypatch.setattr("selfdict.reductions.steps.h2nmf", None)  # before any work
     with pytest.raises(InputError):
         FGNSR(3, solver=solver, candidates=10, **options).fit(X)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from selfdict.reductions.denoising import denoise
+from selfdict.reductions.steps import denoise
 
 
 @pytest.fixture

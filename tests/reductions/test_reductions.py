@@ -313,7 +313,7 @@ def test_known_clusters_are_not_computed_again(monkeypatch):
     problem = Problem(data(), MU)
     clusters = h2nmf(problem.M, 12)
     expected = Candidates(12).reduce(problem)
-    monkeypatch.setattr("selfdict.reductions.columns.h2nmf", None)
+    monkeypatch.setattr("selfdict.reductions.steps.h2nmf", None)
     known = Candidates(12).reduce_to(problem, clusters)
     np.testing.assert_array_equal(known.M, expected.M)
     np.testing.assert_array_equal(known.sample_weight, expected.sample_weight)

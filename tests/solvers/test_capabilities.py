@@ -230,7 +230,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("options", REFUSED.values(), ids=REFUSED.keys())
 def test_estimator_refuses_before_clustering(options, monkeypatch):
-    monkeypatch.setattr("selfdict.reductions.columns.h2nmf", never)
+    monkeypatch.setattr("selfdict.reductions.steps.h2nmf", never)
     X = make_mixtures(6, 400, 3, noise=0.05, random_state=0)[0].T
     for candidates in (5, Candidates(5, "residual")):
         with pytest.raises(UnsupportedError):

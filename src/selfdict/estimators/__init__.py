@@ -1,6 +1,5 @@
-"""Thin scikit-learn classes: validate, call, store. A point is a row here, a column in the core."""
+"""scikit-learn estimators: points are rows, and the components are some of them."""
 
-from selfdict.estimators.fgnsr import FGNSR
-from selfdict.estimators.peers import H2NMF, SNPA, SPA, VCA, XRAY
+from selfdict.estimators.classes import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
 
 __all__ = ["FGNSR", "H2NMF", "SNPA", "SPA", "VCA", "XRAY"]

@@ -14,7 +14,7 @@ from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution, problem_of
 from selfdict.peers.h2nmf import Clusters
 from selfdict.peers.spa import spa
-from selfdict.reductions.columns import Candidates, ColumnSubset, weighted_columns
+from selfdict.reductions.steps import Candidates, ColumnSubset, weighted_columns
 
 
 @dataclass(frozen=True, eq=False)

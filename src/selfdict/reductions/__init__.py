@@ -1,6 +1,5 @@
 """Reductions: a smaller problem in place of a large one, each with the way back."""
 
-from selfdict.reductions.columns import Candidates
-from selfdict.reductions.denoising import Denoising
+from selfdict.reductions.steps import Candidates, Denoising
 
 __all__ = ["Candidates", "Denoising"]

@@ -17,8 +17,7 @@ from selfdict.compute.deadline import Deadline, in_words
 from selfdict.compute.threads import n_threads
 from selfdict.model.problem import Problem
 from selfdict.model.solution import Solution
-from selfdict.reductions.columns import Candidates, weighted_columns
-from selfdict.reductions.denoising import Denoising
+from selfdict.reductions.steps import Candidates, Denoising, weighted_columns
 from selfdict.solvers.heuristic import mu_heuristic
 from selfdict.solvers.search import fit_within_gates
 from selfdict.solvers.working_set import WorkingSet
