@@ -19,6 +19,32 @@ from selfdict.kernels.active_set import active_set
 
 
 @dataclass(frozen=True)
+class Fitted:
+    """Points fitted by candidates."""
+
+    K: Array  # (r,) which candidates
+    X: Array  # (k, r) coefficients of candidates scaled to length one
+    R: Array  # (q, k) residuals
+
+
+@dataclass(frozen=True)
+class Change(Fitted):
+    """The part of a fit that differs from another one with a candidate more or less."""
+
+    which: Array  # points
+
+    def applied(self, before: Fitted) -> Fitted:
+        """Return the whole fit."""
+        X = np.zeros((len(before.X), self.K.size))
+        common = min(self.K.size, before.K.size)
+        X[:, :common] = before.X[:, np.isin(before.K, self.K)]
+        X[self.which] = self.X
+        R = before.R.copy()
+        R[:, self.which] = self.R
+        return Fitted(self.K, X, R)
+
+
+@dataclass(frozen=True)
 class Fit:
     """How well candidates (q, c) explain points (q, k) of weights ``sizes``, in q directions."""
 
@@ -28,9 +54,11 @@ class Fit:
     # Candidates that stand for others: which ones, and for each candidate, the number of its own
     # among these. A ranking then computes few gains, since it knows bounds on all others.
     anchors: tuple[Array, Array] | None = None
-    # A search comes to the same choices again and again: errors, and promising candidates.
+    # A search comes to the same choices again and again: errors, promising candidates, and the
+    # last few fits, from which the next ones start.
     _squares: dict[tuple[int, ...], float] = field(default_factory=dict, repr=False)
     _promising: dict[tuple[int, ...], Array] = field(default_factory=dict, repr=False)
+    _recent: dict[tuple[int, ...], Fitted] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, points: Array, sizes: Array, candidates: Array, q: int) -> Self:
@@ -44,40 +72,107 @@ class Fit:
         basis = leading_directions(points * np.sqrt(sizes), q)
         return cls(basis.T @ points, sizes, basis.T @ candidates)
 
-    def residual(self, K: Array) -> tuple[float, Array]:
-        """Return Σ_j s_j min_{h≥0} ‖d_j − D_K h‖² and the residuals (q, k), for candidates K."""
+    def fitted(self, K: Array) -> Fitted:
+        """Return the fit of all points by candidates K, in any order."""
+        key = _key(K)
+        fitted = self._recent.pop(key, None)
+        if fitted is None:
+            fitted = self._from_recent(frozenset(key))
+        if fitted is None:
+            X = np.empty((self.sizes.size, K.size))
+            fitted = Fitted(K, X, self._residuals(K, slice(None), X, warm=False))
+        while len(self._recent) >= 2:
+            del self._recent[next(iter(self._recent))]
+        self._recent[key] = fitted
+        return fitted
+
+    def _from_recent(self, K: frozenset[int]) -> Fitted | None:
+        """Return the fit by K from one of a candidate more or less, if there is one."""
+        for key, near in list(self._recent.items()):
+            if len(K.symmetric_difference(key)) == 1:
+                self._recent[key] = self._recent.pop(key)  # the next fit may start from it, too
+                if len(key) > len(K):
+                    change = self._drop(near, *(set(key) - K))
+                else:
+                    change = self._add(near, *(K - set(key)))
+                return change.applied(near)
+        return None
+
+    def _drop(self, fitted: Fitted, candidate: int) -> Change:
+        """Return what changes without a candidate: points that do not use it stay as they are."""
+        is_kept = fitted.K != candidate
+        which = np.flatnonzero(fitted.X[:, ~is_kept])
+        X = fitted.X[np.ix_(which, is_kept)]
+        K = fitted.K[is_kept]
+        return Change(K, X, self._residuals(K, which, X, warm=True), which)
+
+    def _add(self, fitted: Fitted, candidate: int) -> Change:
+        """Return what changes with a candidate: points at which it is of no use stay."""
+        which = np.flatnonzero(self._units[:, candidate] @ fitted.R > 1e-12 * self._norms)
+        X = np.zeros((which.size, fitted.K.size + 1))
+        X[:, :-1] = fitted.X[which]
+        K = np.append(fitted.K, candidate)
+        return Change(K, X, self._residuals(K, which, X, warm=True), which)
+
+    def _residuals(self, K: Array, which: Array | slice, X: Array, warm: bool) -> Array:
+        """Fit some points; write their coefficients into X and return their residuals (q, k)."""
         # This is what nnls computes, without its checks, which would take longer than the fit.
+        points = self.points[:, which]
         if K.size == 0:
-            return self._weighted_square(self.points), self.points
-        U = self.candidates[:, K]
-        Rt = np.ascontiguousarray((U / np.linalg.norm(U, axis=0)).T)
+            return points
+        Rt = np.ascontiguousarray(self._units[:, K].T)
         G = Rt @ Rt.T
+        guess = Rt
+        if not warm:
+            guess = np.linalg.pinv(Rt.T)
         # The Gram form of the kernel needs a well-conditioned G, whose diagonal is one.
-        if np.linalg.eigvalsh(G)[0] < 1e-6:
-            R = self.points - U @ nnls(U, self.points)
-            return self._weighted_square(R), R
-        R = np.empty_like(self.points)
-        guess = np.linalg.solve(G, Rt)
+        stable = bool(np.linalg.eigvalsh(G)[0] < 1e-6)
+        R = np.empty_like(points)
+
+        def task(start: int, stop: int) -> None:
+            Y = np.ascontiguousarray(points[:, start:stop])
+            active_set(Rt, G, guess, np.zeros(K.size), Y, X[start:stop], False, stable, warm)
+            np.subtract(Y, Rt.T @ X[start:stop].T, out=R[:, start:stop])
+
         points_per_slice = 2048
-
-        def task(start: int, stop: int) -> float:
-            Y = np.ascontiguousarray(self.points[:, start:stop])
-            X = np.empty((stop - start, K.size))
-            active_set(Rt, G, guess, np.zeros(K.size), Y, X, False, False, False)
-            remainder = np.subtract(Y, Rt.T @ X.T, out=R[:, start:stop])
-            return float(np.einsum("ij,ij->j", remainder, remainder) @ self.sizes[start:stop])
-
-        return sum(for_slices(task, self.sizes.size, points_per_slice)), R
+        for_slices(task, points.shape[1], points_per_slice)
+        return R
 
     def square(self, K: Array) -> float:
-        """Return the error of candidates K, which is remembered."""
-        key = _key(K)
-        if key not in self._squares:
-            self._squares[key] = self.residual(K)[0]
-        return self._squares[key]
+        """Return Σ_j s_j min_{h≥0} ‖d_j − D_K h‖² for candidates K."""
+        return self._weighted_square(self.fitted(K).R, self.sizes)
 
-    def _weighted_square(self, R: Array) -> float:
-        return float(np.einsum("ij,ij,j->", R, R, self.sizes))
+    def squares_with(self, K: Array, choices: Array, deadline: Deadline) -> list[float]:
+        """Return the errors of K with each choice added; of fewer choices if the time is up."""
+        keys = [_key(np.append(K, choice)) for choice in choices]
+        unknown = [k for k, key in enumerate(keys) if key not in self._squares]
+        if unknown and not deadline.passed:
+            fitted = self.fitted(K)
+
+            def task(start: int, stop: int) -> None:
+                k = unknown[start]
+                if not deadline.passed:
+                    self._squares[keys[k]] = self._square_with(fitted, int(choices[k]))
+
+            for_slices(task, len(unknown), 1)
+        squares = []
+        for key in keys:
+            if key not in self._squares:
+                break
+            squares.append(self._squares[key])
+        return squares
+
+    def _square_with(self, fitted: Fitted, choice: int) -> float:
+        """Return the error with another candidate."""
+        change = self._add(fitted, choice)
+        sizes = self.sizes[change.which]
+        before = self._weighted_square(fitted.R[:, change.which], sizes)
+        after = self._weighted_square(change.R, sizes)
+        return self._weighted_square(fitted.R, self.sizes) + (after - before)
+
+    @staticmethod
+    def _weighted_square(R: Array, sizes: Array) -> float:
+        return float(np.einsum("ij,ij,j->", R, R, sizes))
 
     def limit(self, r: int) -> float:
         """Return a lower bound on the error of any r candidates: the best error of rank r."""
@@ -96,7 +191,7 @@ class Fit:
     def _rank(self, K: Array, trials: int) -> Array:
         """Do the work of :meth:`promising`."""
         D = self.candidates
-        R = self.residual(K)[1]
+        R = self.fitted(K).R
         fixed = self._lengths
         span = np.linalg.qr(D[:, K])[0].T @ D
         free = fixed - np.einsum("ij,ij->j", span, span)
@@ -120,6 +215,16 @@ class Fit:
     def _lengths(self) -> Array:
         """The squared lengths of the candidates."""
         return np.asarray(np.einsum("ij,ij->j", self.candidates, self.candidates))
+
+    @cached_property
+    def _units(self) -> Array:
+        """The candidates scaled to length one."""
+        return self.candidates / np.sqrt(np.maximum(self._lengths, np.finfo(float).tiny))
+
+    @cached_property
+    def _norms(self) -> Array:
+        """The lengths of the points."""
+        return np.asarray(np.linalg.norm(self.points, axis=0))
 
     def _gains(self, R: Array, which: Array) -> Array:
         """Return Σ_j s_j max(0, dᵀr_j)² for some candidates d and residuals R (q, k)."""
@@ -200,11 +305,7 @@ class Budget:
 
     def squares(self, fit: Fit, K: Array, choices: Array) -> list[float]:
         """Return the errors of K with each choice added; of fewer choices if the time is up."""
-        squares: list[float] = []
-        for choice in choices:
-            if self.deadline.passed:
-                break
-            squares.append(fit.square(np.append(K, choice)))
+        squares = fit.squares_with(K, choices, self.deadline)
         self.left -= len(squares)
         return squares
 

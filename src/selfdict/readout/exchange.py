@@ -5,6 +5,7 @@ is one small matrix product; only the best are tried exactly.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -150,12 +151,31 @@ class _Stage:
         K = np.flatnonzero(fit.candidates.any(axis=0))[: self.r]
         if self.complete_starts:
             K = self.in_pool(self.complete_starts[0])
-        seconds = np.inf
-        for _ in range(2):  # the first one may compile the kernel
-            started = time.perf_counter()
-            fit.residual(K)
-            seconds = min(seconds, time.perf_counter() - started)
-        return seconds / self.representatives.size
+        return _seconds(lambda: replace(fit, _recent={}).square(K)) / self.representatives.size
+
+    @cached_property
+    def seconds_per_trial(self) -> float:
+        """How long it takes to try one column in place of another, with the representatives."""
+        fit = self.fit
+        rest = self.in_pool(self.complete_starts[0])[1:]
+        choices = fit.promising(rest, TRIALS)
+        if choices.size == 0:
+            return 0.0
+
+        def work() -> None:
+            replace(fit, _squares={}).squares_with(rest, choices, Deadline())
+
+        return _seconds(work) / choices.size
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    """Return how long some work takes once its kernels are compiled."""
+    seconds = np.inf
+    for _ in range(2):
+        started = time.perf_counter()
+        work()
+        seconds = min(seconds, time.perf_counter() - started)
+    return seconds
 
 
 def _search_among_representatives(stage: _Stage, deadline: Deadline) -> list[Array]:
@@ -193,11 +213,13 @@ def _search_among_representatives(stage: _Stage, deadline: Deadline) -> list[Arr
 
 def _announce(stage: _Stage, budget: Budget, good_enough: float) -> None:
     """Warn that the search takes long, if it does."""
-    seconds = budget.left * stage.seconds_per_column * stage.representatives.size
+    if not stage.complete_starts:
+        return
+    seconds = budget.left * stage.seconds_per_trial
     if seconds < ANNOUNCED:
         return
     for start in stage.complete_starts:
-        if stage.fit.residual(stage.in_pool(start))[0] <= good_enough:
+        if stage.fit.square(stage.in_pool(start)) <= good_enough:
             return  # nothing is left to exchange
     warn_caller(
         f"choosing {stage.r} columns by exchange takes about {in_words(seconds)} here: "
@@ -209,7 +231,7 @@ def _most_promising_first(stage: _Stage) -> list[Array]:
     """Return the starts with the least error first, since there may be no time for all of them."""
     fit = stage.fit
     by_error = sorted(
-        stage.complete_starts, key=lambda start: fit.residual(stage.in_pool(start))[0]
+        stage.complete_starts, key=lambda start: fit.square(stage.in_pool(start))
     )
     return by_error + [start for start in stage.starts if start.size < stage.r]
 
@@ -285,6 +307,7 @@ def exchange(judge: Fit, guide: Fit, K: Array, trials: int, budget: Budget) -> t
             best = int(np.argmin(squares))
             K[place] = choices[best]
             square = squares[best]
+            judge.fitted(K)  # the next fits start from it
             unchanged = 1
         place = (place + 1) % K.size
     return K, square
