@@ -20,6 +20,7 @@ from selfdict import (
     select_indices,
     working_set,
 )
+from selfdict.compute.deadline import Deadline
 from selfdict.datasets import make_mixtures
 from selfdict.metrics import relative_error
 from selfdict.peers.greedy import Budget, Fit, grow
@@ -90,14 +91,23 @@ def test_exchange_is_as_good_as_brute_force_on_small_data(seed):
     assert relative_error(M, K) <= best * 1.05
 
 
-def test_fast_residual_equals_nnls():
+def error_by_nnls(M, sizes, K):
+    R = M - M[:, K] @ nnls(M[:, K], M)
+    return np.sum(sizes * R**2)
+
+
+def test_fits_equal_nnls_from_nothing_and_from_the_last_fits():
     M = make_mixtures(30, 200, 5, noise=0.05, random_state=0)[0]
     sizes = np.arange(1.0, 201.0)
     fit = Fit.of(M, sizes, M, 30)
-    for K in ([3, 50, 120], [7], [3, 3, 50]):  # the last one has a duplicate: no Gram form
-        U = M[:, K]
-        R = M - U @ nnls(U, M)
-        assert fit.residual(np.array(K))[0] == pytest.approx(np.sum(sizes * R**2), rel=1e-9)
+    # One candidate more or less starts from the fit before; the last one has a duplicate.
+    for K in ([3, 50, 120], [3, 120], [7, 3, 120], [3, 7, 50, 120], [9], [3, 3, 50]):
+        expected = error_by_nnls(M, sizes, K)
+        assert fit.square(np.array(K)) == pytest.approx(expected, rel=1e-9)
+    choices = np.array([50, 80, 33])
+    squares = fit.squares_with(np.array([3, 120]), choices, Deadline())
+    expected = [error_by_nnls(M, sizes, [3, 120, choice]) for choice in choices]
+    np.testing.assert_allclose(squares, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -119,18 +129,18 @@ def test_exchange_never_raises_the_error_and_respects_its_bound():
     fit = Fit.of(M, np.ones(200), M, 12)
     start = grow(fit, 5, np.array([0, 1]), 4, Budget())
     assert start[:2].tolist() == [0, 1]
-    before = fit.residual(start)[0]
+    before = fit.square(start)
     K, after = exchange(fit, fit, start, 4, Budget())
     assert after <= before
-    assert after == pytest.approx(fit.residual(K)[0])
+    assert after == pytest.approx(fit.square(K))
     whole = Fit.of(M, np.ones(200), M, 30)
     assert whole.limit(5) == pytest.approx(np.sum(np.linalg.svd(M, compute_uv=False)[5:] ** 2))
     same, unchanged = exchange(fit, fit, start, 4, Budget(0))
     assert same.tolist() == start.tolist()
-    assert unchanged == before
+    assert unchanged == pytest.approx(before, rel=1e-12)
     kicked, lowest = kick(fit, K, after, 4, Budget())
     assert lowest <= after
-    assert lowest == pytest.approx(fit.residual(kicked)[0])
+    assert lowest == pytest.approx(fit.square(kicked))
 
 
 def test_exchange_reaches_columns_outside_the_support_and_the_representatives():
@@ -246,29 +256,24 @@ def test_a_limit_that_is_not_reached_changes_nothing():
 def test_a_choice_is_fitted_once_in_any_order(monkeypatch):
     M = np.random.default_rng(5).random((12, 60))
     fit = Fit.of(M, np.ones(60), M, 10)
-    expected, _ = fit.residual(np.array([3, 8, 20]))
-    fitted = []
-    residual = Fit.residual
-    monkeypatch.setattr(
-        Fit, "residual", lambda self, K: fitted.append(K.tolist()) or residual(self, K)
-    )
-    assert fit.square(np.array([3, 8, 20])) == expected
-    assert fit.square(np.array([20, 3, 8])) == expected
-    assert fitted == [[3, 8, 20]]
+    expected = fit.squares_with(np.array([3, 8]), np.array([20, 5]), Deadline())
+    assert 0 < len(fit.promising(np.array([3, 8]), 4)) <= 8  # four by each of two rankings
+    monkeypatch.setattr(Fit, "_residuals", None)  # another fit would fail
+    assert fit.squares_with(np.array([8, 3]), np.array([20, 5]), Deadline()) == expected
+    assert fit.squares_with(np.array([20, 3]), np.array([8]), Deadline()) == expected[:1]
     np.testing.assert_array_equal(
         fit.promising(np.array([3, 8]), 4), fit.promising(np.array([8, 3]), 4)
     )
-    assert len(fit.promising(np.array([3, 8]), 2)) <= 4
-    assert fitted == [[3, 8, 20], [3, 8], [3, 8]]  # the last one for other trials
 
 
 def test_what_is_remembered_changes_no_choice(monkeypatch):
     M, _, _ = make_mixtures(m=30, n=300, r=6, noise=0.05, random_state=3)
     fits = [Fit.of(M, np.ones(300), M, 20) for _ in range(2)]
     results = []
+    fitted = Fit.fitted
     for fit in fits:
         start = grow(fit, 6, np.empty(0, np.int64), 8, Budget())
         results.append(exchange(fit, fit, start, 8, Budget())[0].tolist())
-        monkeypatch.setattr(Fit, "square", lambda self, K: self.residual(K)[0])
+        monkeypatch.setattr(Fit, "fitted", lambda self, K: fitted(replace(self, _recent={}), K))
         monkeypatch.setattr(Fit, "promising", Fit._rank)
     assert results[0] == results[1]

@@ -11,7 +11,6 @@ from typing import Self
 import numpy as np
 
 from selfdict._validation import Array
-from selfdict.abundances import nnls
 from selfdict.compute.deadline import Deadline
 from selfdict.compute.linear_algebra import leading_directions, onto_common_span
 from selfdict.compute.threads import for_slices
@@ -100,7 +99,7 @@ class Fit:
 
     def _drop(self, fitted: Fitted, candidate: int) -> Change:
         """Return what changes without a candidate: points that do not use it stay as they are."""
-        is_kept = fitted.K != candidate
+        is_kept = np.not_equal(fitted.K, candidate)
         which = np.flatnonzero(fitted.X[:, ~is_kept])
         X = fitted.X[np.ix_(which, is_kept)]
         K = fitted.K[is_kept]

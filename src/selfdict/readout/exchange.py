@@ -230,9 +230,7 @@ def _announce(stage: _Stage, budget: Budget, good_enough: float) -> None:
 def _most_promising_first(stage: _Stage) -> list[Array]:
     """Return the starts with the least error first, since there may be no time for all of them."""
     fit = stage.fit
-    by_error = sorted(
-        stage.complete_starts, key=lambda start: fit.square(stage.in_pool(start))
-    )
+    by_error = sorted(stage.complete_starts, key=lambda start: fit.square(stage.in_pool(start)))
     return by_error + [start for start in stage.starts if start.size < stage.r]
 
 
