@@ -4,6 +4,7 @@ The candidates are ranked on a few weighted points in a few directions, where ra
 takes one small matrix product. Only the best are tried exactly.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
@@ -15,6 +16,9 @@ from selfdict.compute.deadline import Deadline
 from selfdict.compute.linear_algebra import leading_directions, onto_common_span
 from selfdict.compute.threads import for_slices
 from selfdict.kernels.active_set import active_set
+
+# So few candidates are fitted sooner from nothing than from a fit that differs in one of them.
+FEW = 12
 
 
 @dataclass(frozen=True)
@@ -78,15 +82,20 @@ class Fit:
         if fitted is None:
             fitted = self._from_recent(frozenset(key))
         if fitted is None:
-            X = np.empty((self.sizes.size, K.size))
-            fitted = Fitted(K, X, self._residuals(K, slice(None), X, warm=False))
+            fitted = self._from_nothing(K)
         while len(self._recent) >= 2:
             del self._recent[next(iter(self._recent))]
         self._recent[key] = fitted
         return fitted
 
+    def _from_nothing(self, K: Array) -> Fitted:
+        X = np.empty((self.sizes.size, K.size))
+        return Fitted(K, X, self._residuals(K, slice(None), X, warm=False))
+
     def _from_recent(self, K: frozenset[int]) -> Fitted | None:
         """Return the fit by K from one of a candidate more or less, if there is one."""
+        if len(K) <= FEW:
+            return None
         for key, near in list(self._recent.items()):
             if len(K.symmetric_difference(key)) == 1:
                 self._recent[key] = self._recent.pop(key)  # the next fit may start from it, too
@@ -121,11 +130,14 @@ class Fit:
             return points
         Rt = np.ascontiguousarray(self._units[:, K].T)
         G = Rt @ Rt.T
-        guess = Rt
-        if not warm:
-            guess = np.linalg.pinv(Rt.T)
         # The Gram form of the kernel needs a well-conditioned G, whose diagonal is one.
         stable = bool(np.linalg.eigvalsh(G)[0] < 1e-6)
+        if warm:
+            guess = Rt  # not used
+        elif stable:
+            guess = np.linalg.pinv(Rt.T)
+        else:
+            guess = np.linalg.solve(G, Rt)
         R = np.empty_like(points)
 
         def task(start: int, stop: int) -> None:
@@ -139,19 +151,19 @@ class Fit:
 
     def square(self, K: Array) -> float:
         """Return Σ_j s_j min_{h≥0} ‖d_j − D_K h‖² for candidates K."""
-        return self._weighted_square(self.fitted(K).R, self.sizes)
+        return self._square(self.fitted(K).R)
 
     def squares_with(self, K: Array, choices: Array, deadline: Deadline) -> list[float]:
         """Return the errors of K with each choice added; of fewer choices if the time is up."""
         keys = [_key(np.append(K, choice)) for choice in choices]
         unknown = [k for k, key in enumerate(keys) if key not in self._squares]
         if unknown and not deadline.passed:
-            fitted = self.fitted(K)
+            square_with = self._squares_near(K)
 
             def task(start: int, stop: int) -> None:
                 k = unknown[start]
                 if not deadline.passed:
-                    self._squares[keys[k]] = self._square_with(fitted, int(choices[k]))
+                    self._squares[keys[k]] = square_with(int(choices[k]))
 
             for_slices(task, len(unknown), 1)
         squares = []
@@ -161,17 +173,23 @@ class Fit:
             squares.append(self._squares[key])
         return squares
 
-    def _square_with(self, fitted: Fitted, choice: int) -> float:
-        """Return the error with another candidate."""
-        change = self._add(fitted, choice)
-        sizes = self.sizes[change.which]
-        before = self._weighted_square(fitted.R[:, change.which], sizes)
-        after = self._weighted_square(change.R, sizes)
-        return self._weighted_square(fitted.R, self.sizes) + (after - before)
+    def _squares_near(self, K: Array) -> Callable[[int], float]:
+        """Return the function that computes the error of K with another candidate."""
+        if K.size < FEW:
+            return lambda choice: self._square(self._from_nothing(np.append(K, choice)).R)
+        fitted = self.fitted(K)
+        square = self._square(fitted.R)
 
-    @staticmethod
-    def _weighted_square(R: Array, sizes: Array) -> float:
-        return float(np.einsum("ij,ij,j->", R, R, sizes))
+        def square_with(choice: int) -> float:
+            change = self._add(fitted, choice)
+            sizes = self.sizes[change.which]
+            before = _weighted_square(fitted.R[:, change.which], sizes)
+            return square + (_weighted_square(change.R, sizes) - before)
+
+        return square_with
+
+    def _square(self, R: Array) -> float:
+        return _weighted_square(R, self.sizes)
 
     def limit(self, r: int) -> float:
         """Return a lower bound on the error of any r candidates: the best error of rank r."""
@@ -285,6 +303,10 @@ class Fit:
 def _key(K: Array) -> tuple[int, ...]:
     """Return the same for the same candidates in any order."""
     return tuple(sorted(K.tolist()))
+
+
+def _weighted_square(R: Array, sizes: Array) -> float:
+    return float(np.einsum("ij,ij,j->", R, R, sizes))
 
 
 @dataclass
