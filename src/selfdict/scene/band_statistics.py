@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from scipy import ndimage
 
 from selfdict._validation import Array
 from selfdict.files.layout import axis_of_similar_spectra, middle_of
@@ -19,6 +20,16 @@ _LEAST_ALONG_AXIS = 8  # values, to tell whether an axis is the bands
 # Share of the bands in which a pixel with data has a value. Outside the image a few faulty bands
 # may hold a number, and inside it one of two detectors may be missing.
 _LEAST_SHARE = 0.25
+# In fewer pixels the values of a band may agree by chance.
+_FEWEST_PIXELS = 16
+_WATER_VAPOUR = ((1340.0, 1445.0), (1790.0, 1955.0))  # nm
+# A band stands out if its noise is above the median by so many median deviations, of logarithms.
+_DEVIATIONS = 6
+# of the deviation of a band, from which on there is more noise than signal
+_MOSTLY_NOISE = np.sqrt(0.5)
+# Two sets of pixels together have the sums of these, and the lower of the others.
+_COUNTS = ("n_masked", "n_empty", "n_impossible", "n_uniform", "n_pixels", "n_values", "n_negative")
+_LOWEST = ("impossible_value", "uniform_value", "lowest")
 
 
 @dataclass(frozen=True)
@@ -52,41 +63,26 @@ class BandStatistics:
         highest = np.maximum(self.highest, other.highest)
         own = np.where(self.highest == highest, self.n_highest, 0)
         others = np.where(other.highest == highest, other.n_highest, 0)
+        together = {}
         # Squares of damaged values may be infinite.
         with np.errstate(over="ignore"):
-            sums = self.sums + other.sums
-            squares = self.squares + other.squares
+            for name in (*_COUNTS, "sums", "squares"):
+                together[name] = getattr(self, name) + getattr(other, name)
+        for name in _LOWEST:
+            together[name] = np.minimum(getattr(self, name), getattr(other, name))
         return BandStatistics(
-            n_masked=self.n_masked + other.n_masked,
-            n_empty=self.n_empty + other.n_empty,
-            n_impossible=self.n_impossible + other.n_impossible,
-            impossible_value=min(self.impossible_value, other.impossible_value),
-            n_uniform=self.n_uniform + other.n_uniform,
-            uniform_value=min(self.uniform_value, other.uniform_value),
-            n_pixels=self.n_pixels + other.n_pixels,
-            n_values=self.n_values + other.n_values,
-            lowest=np.minimum(self.lowest, other.lowest),
+            **together,
             highest=highest,
             n_highest=own + others,
-            n_negative=self.n_negative + other.n_negative,
-            sums=sums,
-            squares=squares,
             noise=np.concatenate([self.noise, other.noise]),
             spectral_axis=self.spectral_axis,
         )
 
     @property
-    def root_mean_squares(self) -> Array:
+    def levels(self) -> Array:
         """Root mean square of the physical values of each band; 0 without values, (n_bands,)."""
         with np.errstate(over="ignore"):
             return np.sqrt(self.squares / np.maximum(self.n_values, 1))
-
-    @property
-    def deviations(self) -> Array:
-        """Standard deviation of the physical values of each band, (n_bands,)."""
-        with np.errstate(all="ignore"):
-            means = self.sums / np.maximum(self.n_values, 1)
-            return np.sqrt(np.maximum(self.root_mean_squares**2 - means**2, 0.0))
 
     @property
     def noise_levels(self) -> Array:
@@ -96,11 +92,19 @@ class BandStatistics:
         # of the strips: a few damaged pixels spoil one of them
         return np.asarray(np.sqrt(np.median(self.noise, axis=0)))
 
+    @property
+    def constant(self) -> Array:
+        """Which bands hold one value in all pixels, or none, as booleans."""
+        if self.n_pixels < _FEWEST_PIXELS:
+            return np.zeros(self.n_values.shape, dtype=bool)
+        return np.asarray((self.lowest == self.highest) | (self.n_values == 0))
+
 
 def examine_block(block: Block) -> BandStatistics:
     """Return the statistics of the bands of a block."""
     scene = block.scene
     nodata = declared_nodata(scene)
+    gain, offset = scaling_of(scene)
     raw = stored_matrix(scene)
     inside = np.ones(raw.shape[1], dtype=bool)
     if "valid" in scene.coords:
@@ -110,13 +114,13 @@ def examine_block(block: Block) -> BandStatistics:
         lowest, highest, n_values = _ranges_of_pixels(raw, nodata)
         is_zero = is_all_zero(lowest, highest, raw.dtype)
         has_data = ~is_zero & (n_values >= _LEAST_SHARE * len(raw))
-        left_out = inside & has_data & is_impossible(raw, *scaling_of(scene))
+        left_out = inside & has_data & is_impossible(raw, gain, offset)
         is_uniform = inside & has_data & (n_values == len(raw)) & (lowest == highest) & ~left_out
         if len(raw) < FEWEST_BANDS:
             is_uniform[:] = False
         usual = inside & has_data & ~is_uniform & ~left_out
-        bands = _examine_bands(raw, usual, nodata, *scaling_of(scene))
-        noise = _noise_of_strips(scene, raw, usual)
+        bands = _examine_bands(raw, usual, nodata, gain, offset)
+        noise = _noise_of_strips(raw.reshape(scene.shape), usual, gain)
     return BandStatistics(
         n_masked=int(np.count_nonzero(~inside)),
         n_empty=int(np.count_nonzero(inside & ~has_data)),
@@ -135,35 +139,23 @@ def _examine_bands(
     raw: Array, usual: Array, nodata: float | None, gain: Array, offset: Array
 ) -> dict[str, Array]:
     """Return the numbers per band over the usual pixels of stored values (bands, pixels)."""
-    n_bands = len(raw)
-    lowest = np.full(n_bands, np.inf)
-    highest = np.full(n_bands, -np.inf)
-    n_values = np.zeros(n_bands, dtype=np.int64)
-    n_highest = np.zeros(n_bands, dtype=np.int64)
-    n_negative = np.zeros(n_bands, dtype=np.int64)
-    sums = np.zeros(n_bands)
-    squares = np.zeros(n_bands)
+    counts = ("n_values", "n_highest", "n_negative")
+    found: dict[str, Array] = {name: np.zeros(len(raw), dtype=np.int64) for name in counts}
+    found |= {name: np.zeros(len(raw)) for name in ("sums", "squares")}
+    found |= {"lowest": np.full(len(raw), np.inf), "highest": np.full(len(raw), -np.inf)}
     for band, stored in enumerate(raw):
         values = stored[usual & _is_present(stored, nodata)]
-        n_values[band] = values.size
         if values.size == 0:
             continue
-        lowest[band] = values.min()
-        highest[band] = values.max()
-        n_highest[band] = np.count_nonzero(values == values.max())
         physical = values.astype(np.float64) * gain[band] + offset[band]
-        n_negative[band] = np.count_nonzero(physical < 0)
-        sums[band] = physical.sum()
-        squares[band] = physical @ physical
-    return {
-        "n_values": n_values,
-        "lowest": lowest,
-        "highest": highest,
-        "n_highest": n_highest,
-        "n_negative": n_negative,
-        "sums": sums,
-        "squares": squares,
-    }
+        found["n_values"][band] = values.size
+        found["lowest"][band] = values.min()
+        found["highest"][band] = values.max()
+        found["n_highest"][band] = np.count_nonzero(values == values.max())
+        found["n_negative"][band] = np.count_nonzero(physical < 0)
+        found["sums"][band] = physical.sum()
+        found["squares"][band] = physical @ physical
+    return found
 
 
 def _is_present(values: Array, nodata: float | None) -> Array:
@@ -201,21 +193,19 @@ def _spectral_axis(block: Block, raw: Array) -> int | None:
     return axis_of_similar_spectra(raw.reshape(shape)[middle_of(shape)])
 
 
-def _noise_of_strips(scene: xr.DataArray, raw: Array, usual: Array) -> Array:
+def _noise_of_strips(cube: Array, usual: Array, gain: Array) -> Array:
     """Return the variance of the noise of each band in some strips of a block, (k, n_bands).
 
     Noise is what neither the pixel on the left nor the neighbouring bands tell: differences of
     neighbouring pixels are regressed on the same differences in the bands beside. Edges between
     materials are alike in neighbouring bands, and noise is not.
     """
-    n_bands, n_rows, n_columns = scene.shape
-    cube = raw.reshape(scene.shape)
+    n_bands, n_rows, n_columns = cube.shape
     is_usual = usual.reshape(n_rows, n_columns)
     is_pair = is_usual[:, 1:] & is_usual[:, :-1]
     n_strips = min(_MOST_STRIPS, int(is_pair.sum()) // _LEAST_PAIRS, n_rows)
     if n_bands < FEWEST_BANDS or n_strips == 0:
         return np.zeros((0, n_bands))
-    gain, _ = scaling_of(scene)
     found = []
     for rows in np.array_split(np.arange(n_rows), n_strips):
         # some rows of each strip are enough: those with the fewest pixels without data
@@ -248,3 +238,33 @@ def _noise_of_steps(steps: Array) -> Array:
     left_over = products[numbers, numbers] - (weights * across).sum(axis=1)
     # two pixels, and the bands beside, have noise of their own
     return np.asarray(np.maximum(left_over, 0.0) / (2 * (1 + (weights**2).sum(axis=1))))
+
+
+def noisy_bands(scene: xr.DataArray, statistics: BandStatistics, sound: Array) -> Array:
+    """Return which of the sound bands hold much more noise than others, beside what they measure.
+
+    They are in water vapour, where nearly all light is absorbed, beside such a band, or hold more
+    noise than signal.
+    """
+    levels = statistics.levels
+    in_water = np.zeros_like(sound)
+    if "wavelength" in scene.coords:
+        wavelength = scene["wavelength"].values
+        for low, high in _WATER_VAPOUR:
+            in_water |= (wavelength >= low) & (wavelength <= high)
+    usual = sound & ~in_water & (levels > 0)
+    with np.errstate(all="ignore"):
+        relative = statistics.noise_levels / levels
+        logarithms = np.log(relative[usual & (relative > 0)])
+        means = statistics.sums / np.maximum(statistics.n_values, 1)
+        deviations = np.sqrt(np.maximum(levels**2 - means**2, 0.0))
+    if logarithms.size < FEWEST_BANDS:
+        return np.zeros_like(sound)
+    typical = np.median(logarithms)
+    deviation = np.median(np.abs(logarithms - typical))
+    limit = np.exp(typical + max(_DEVIATIONS * deviation, np.log(2)))
+    stands_out = sound & (relative > limit)
+    is_noise = statistics.noise_levels > _MOSTLY_NOISE * deviations
+    # and those that bands which stand out connect with them
+    begin = stands_out & (in_water | is_noise)
+    return np.asarray(ndimage.binary_propagation(begin, mask=stands_out))

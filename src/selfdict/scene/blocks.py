@@ -182,16 +182,23 @@ def is_impossible(raw: Array, gain: Array, offset: Array) -> Array:
     return found
 
 
+def good_bands(scene: xr.DataArray) -> Array:
+    """Return which bands are not marked as bad, as booleans."""
+    if "good_band" in scene.coords:
+        return np.asarray(scene["good_band"].values.astype(bool))
+    return np.ones(scene.sizes["band"], dtype=bool)
+
+
 def used_bands(scene: xr.DataArray, drop_bad_bands: bool) -> Array:
     """Return which bands are used, as booleans."""
-    if drop_bad_bands and "good_band" in scene.coords:
-        good = scene["good_band"].values.astype(bool)
-        if not good.any():
-            raise InputError(
-                "all bands are marked as bad; pass drop_bad_bands=False to use them all the same"
-            )
-        return good
-    return np.ones(scene.sizes["band"], dtype=bool)
+    good = good_bands(scene)
+    if not drop_bad_bands:
+        return np.ones_like(good)
+    if not good.any():
+        raise InputError(
+            "all bands are marked as bad; pass drop_bad_bands=False to use them all the same"
+        )
+    return good
 
 
 def with_mask(scene: xr.DataArray, mask: ArrayLike | None) -> xr.DataArray:

@@ -1,7 +1,8 @@
 """A look at a scene before it is used: what was assumed about it, and what seems wrong with it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -10,21 +11,45 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from selfdict._display import percent
 from selfdict._validation import Array
-from selfdict.scene.band_statistics import BandStatistics, examine_block
-from selfdict.scene.blocks import FEWEST_BANDS, with_mask
-from selfdict.scene.findings import Finding, Look, findings_of
-from selfdict.scene.metadata import band_numbers
+from selfdict.scene.band_statistics import BandStatistics, examine_block, noisy_bands
+from selfdict.scene.blocks import good_bands, with_mask
+from selfdict.scene.metadata import (
+    band_numbers,
+    declared_nodata,
+    notes_of,
+    number_list,
+    scaling_of,
+    wavelength_ranges,
+)
 from selfdict.scene.model import as_scene
 from selfdict.scene.passes import over_blocks
 
-# In fewer pixels the values of a band may agree by chance.
-_FEWEST_PIXELS = 16
-_WATER_VAPOUR = ((1340.0, 1445.0), (1790.0, 1955.0))  # nm
-# A band stands out if its noise is above the median by so many median deviations, of logarithms.
-_DEVIATIONS = 6
-# of the deviation of a band, from which on there is more noise than signal
-_MOSTLY_NOISE = np.sqrt(0.5)
+_Found = Iterator[tuple[str, str]]  # the kind and the sentence of each finding
+# Kinds of findings after which a result may be meaningless.
+_FAULTS = ("wrong scale", "axes", "undeclared no data", "noise", "range")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know about a scene.
+
+    Attributes
+    ----------
+    kind : str
+        Such as ``"dead bands"``.
+    sentence : str
+        The finding in words.
+    """
+
+    kind: str
+    sentence: str
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the data seem wrong: a result may be meaningless."""
+        return self.kind in _FAULTS
 
 
 @dataclass(frozen=True)
@@ -88,10 +113,7 @@ class Preflight:
     @property
     def sound(self) -> Array:
         """The bands that are neither dead, marked as bad nor noisy; all if there is none."""
-        sound = ~(self.dead | self.marked | self.noisy)
-        if not sound.any():
-            return np.ones_like(sound)
-        return sound
+        return _without(np.ones_like(self.dead), self.dead | self.marked | self.noisy)
 
 
 def preflight(
@@ -137,48 +159,30 @@ def preflight(
     >>> look.used
     array([ True,  True, False,  True])
     """
-    return examine(with_mask(as_scene(scene), mask), keep_bands, client, progress)
-
-
-def examine(
-    scene: xr.DataArray,
-    keep_bands: bool,
-    client: Any,
-    progress: Callable[[float], Any] | None,
-) -> Preflight:
-    """Look at a scene (band, y, x) that has its mask; see :func:`preflight`."""
+    scene = with_mask(as_scene(scene), mask)
     parts = [part for _, part in over_blocks(scene, examine_block, client, progress)]
     statistics = reduce(add, parts)
-    marked = np.zeros(scene.sizes["band"], dtype=bool)
-    if "good_band" in scene.coords:
-        marked = ~scene["good_band"].values.astype(bool)
-    dead = _constant_bands(statistics)
-    noisy = _find_noisy(scene, statistics, ~(dead | marked))
+    marked = ~good_bands(scene)
+    dead = statistics.constant
+    noisy = noisy_bands(scene, statistics, ~(dead | marked))
     used = np.ones_like(dead)
     if not keep_bands:
         used = _without(_without(used, marked), dead)
         if "wavelength" in scene.coords:
             used = _without(used, noisy)
-    look = Look(scene, statistics, used, dead, marked, noisy)
-    return Preflight(
-        findings=tuple(findings_of(look)),
+    look = Preflight(
+        (),
         used=used,
         dead=dead,
         marked=marked,
         noisy=noisy,
         noise=statistics.noise_levels,
-        levels=statistics.root_mean_squares,
+        levels=statistics.levels,
         numbers=band_numbers(scene),
         n_pixels=statistics.n_pixels,
     )
-
-
-def _constant_bands(statistics: BandStatistics) -> Array:
-    """Return which bands hold one value in all pixels, or none, as booleans."""
-    if statistics.n_pixels < _FEWEST_PIXELS:
-        return np.zeros(statistics.n_values.shape, dtype=bool)
-    is_constant = statistics.lowest == statistics.highest
-    return np.asarray(is_constant | (statistics.n_values == 0))
+    found = _findings(scene, statistics, look)
+    return replace(look, findings=tuple(Finding(kind, sentence) for kind, sentence in found))
 
 
 def _without(used: Array, faulty: Array) -> Array:
@@ -189,39 +193,207 @@ def _without(used: Array, faulty: Array) -> Array:
     return left
 
 
-def _find_noisy(scene: xr.DataArray, statistics: BandStatistics, sound: Array) -> Array:
-    """Return which bands hold much more noise than the others, beside what they measure."""
-    noisy = np.zeros_like(sound)
-    levels = statistics.root_mean_squares
-    in_water = _in_water_vapour(scene)
-    usual = sound & ~in_water & (levels > 0)
+def _findings(scene: xr.DataArray, statistics: BandStatistics, look: Preflight) -> _Found:
+    """Yield all findings: first what was assumed, then what is left out, then what is odd."""
+    for note in notes_of(scene):
+        yield "reading", note
+    # of a typical band; one or two bands have no typical value
+    typical = None
+    usual = look.used & ~look.dead & (statistics.n_values > 0)
+    if usual.sum() >= 3:
+        typical = float(np.median(look.levels[usual]))
+    yield from _about_scale(scene, typical)
+    if statistics.spectral_axis:
+        along = ("bands", "rows", "columns")[statistics.spectral_axis]
+        yield (
+            "axes",
+            f"values along the {along} are more alike than spectra: the axes may be exchanged "
+            "(layout=…, --layout)",
+        )
+    yield from _about_pixels(scene, statistics)
+    yield from _about_bands(scene, statistics, look)
+    yield from _about_values(scene, statistics, look, usual, typical)
+    yield from _about_wavelengths(scene, look)
+
+
+def _about_scale(scene: xr.DataArray, typical: float | None) -> _Found:
+    gain, offset = scaling_of(scene)
+    if (gain == 1).all() and (offset == 0).all():
+        if scene.dtype.kind in "iu":
+            yield (
+                "scale",
+                f"values are used as they are stored ({scene.dtype}): no scale is declared",
+            )
+        return
+    sentence = f"stored values are multiplied by {_one_or_range(gain)}"
+    if (offset != 0).any():
+        sentence += f", then {_one_or_range(offset)} is added"
+    if np.ptp(gain) > 0 or np.ptp(offset) > 0:
+        sentence += ", different for each band"
+    yield "scale", sentence
+    if typical is None or (gain == 1).all():
+        return
+    after = f"a typical value is {typical:.4g} after scaling"
+    if typical > 2:
+        reason = "right for radiance, too high for reflectance, which is 0 to 1"
+        yield "wrong scale", f"{after}: {reason}"
+    if 0 < typical < 1e-3:
+        yield "wrong scale", f"{after}: too low for reflectance"
+
+
+def _one_or_range(values: Array) -> str:
+    """Return the number that all bands share, or the range of their numbers."""
+    if (values == values[0]).all():
+        return f"{values[0]:.6g}"
+    return f"{values.min():.6g} to {values.max():.6g}"
+
+
+def _about_pixels(scene: xr.DataArray, statistics: BandStatistics) -> _Found:
+    of_all = f"of {scene.sizes['y'] * scene.sizes['x']:,}"
+    n = statistics.n_masked
+    if n:
+        yield "no data", _said(n, f"{n:,} {of_all} pixels [is|are] left out by a mask")
+    n = statistics.n_empty
+    if n:
+        reason = "zero or not finite"
+        nodata = declared_nodata(scene)
+        if nodata:
+            reason = f"{nodata:.6g} (the no-data value), {reason}"
+        left_out = f"[is|are] left out: {reason} in all bands, or in most"
+        yield "no data", _said(n, f"{n:,} {of_all} pixels {left_out}")
+    n = statistics.n_impossible
+    if n:
+        sentence = (
+            f"{n:,} {of_all} [pixel holds|pixels hold] one value in all bands that is no "
+            f"measurement ({statistics.impossible_value:.6g}) and [is|are] left out; the file "
+            "declares no such no-data value (nodata, --no-data)"
+        )
+        yield "undeclared no data", _said(n, sentence)
+    n = statistics.n_uniform
+    if n:
+        sentence = (
+            f"{n:,} [pixel holds|pixels hold] one value in all bands (the lowest is "
+            f"{statistics.uniform_value:.6g}) and [is|are] used; if it marks missing data, declare "
+            "it by nodata=… (--no-data)"
+        )
+        yield "undeclared no data", _said(n, sentence)
+
+
+def _about_bands(scene: xr.DataArray, statistics: BandStatistics, look: Preflight) -> _Found:
+    n_missing = np.where(look.used, statistics.n_pixels - statistics.n_values, 0)
+    most = n_missing.max()
+    if most:
+        pixels = _said(most, f"up to {most:,} [pixel|pixels] with data, left out for that")
+        yield "missing values", _of_bands(look, n_missing > 0, f"[has|have] no value in {pixels}")
+    if look.marked.all():
+        yield "bad bands", "all bands are marked as bad: the marks are ignored"
+    elif look.marked.any():
+        yield "bad bands", _left_out(look, look.marked, "[is|are] marked as bad")
+    dead = look.dead & ~look.marked
+    if look.dead.all():
+        sentence = (
+            "every band holds one value in all pixels: there is nothing to tell materials apart"
+        )
+        yield "dead bands", sentence
+    elif dead.any():
+        yield "dead bands", _left_out(look, dead, "[holds|hold] one value in all pixels")
+    kinds = {"noisy bands": look.noisy & ~look.used, "noise": look.noisy & look.used}
+    for kind, noisy in kinds.items():
+        if noisy.any():
+            sentence = _left_out(look, noisy, "[holds|hold] much more noise than the others")
+            if "wavelength" in scene.coords:
+                sentence += f" ({wavelength_ranges(scene, noisy)})"
+            yield kind, sentence
+
+
+def _about_values(
+    scene: xr.DataArray,
+    statistics: BandStatistics,
+    look: Preflight,
+    usual: Array,
+    typical: float | None,
+) -> _Found:
+    gain, offset = scaling_of(scene)
     with np.errstate(all="ignore"):
-        relative = statistics.noise_levels / levels
-        logarithms = np.log(relative[usual & (relative > 0)])
-    if logarithms.size < FEWEST_BANDS:
-        return noisy
-    typical = np.median(logarithms)
-    deviation = np.median(np.abs(logarithms - typical))
-    limit = np.exp(typical + max(_DEVIATIONS * deviation, np.log(2)))
-    stands_out = sound & (relative > limit)
-    is_noise = statistics.noise_levels > _MOSTLY_NOISE * statistics.deviations
-    noisy = stands_out & (in_water | is_noise)
-    # and the bands beside them, one after the other
-    while True:
-        beside = np.zeros_like(noisy)
-        beside[1:] |= noisy[:-1]
-        beside[:-1] |= noisy[1:]
-        grown = noisy | (beside & stands_out)
-        if (grown == noisy).all():
-            return np.asarray(noisy)
-        noisy = grown
+        ends = np.stack([statistics.lowest, statistics.highest]) * gain + offset
+    # A negative gain exchanges the two.
+    lowest = ends.min(axis=0)
+    highest = ends.max(axis=0)
+    if typical is not None:
+        # Noise in dark bands is a small part of what other bands hold.
+        below = usual & (lowest < -0.5 * typical)
+        # If most bands are like that, the values are signed, such as differences.
+        if below.any() and below.sum() <= usual.sum() / 2:
+            reach = f"down to {lowest[below].min():.6g}; a typical value is {typical:.4g}"
+            yield "range", _of_bands(look, below, f"[reaches|reach] far below zero ({reach})")
+        typical_highest = float(np.median(highest[usual]))
+        # The radiance of the sun differs by less than this between the bands of a sensor.
+        above = usual & (highest > 20 * typical_highest)
+        if above.any() and typical_highest > 0:
+            reach = (
+                f"up to {highest[above].max():.6g}; the highest value of a typical band is "
+                f"{typical_highest:.4g}"
+            )
+            yield "range", _of_bands(look, above, f"[reaches|reach] far above the others ({reach})")
+    n_negative = np.where(look.used, statistics.n_negative, 0)
+    total = int(n_negative.sum())
+    if total:
+        share = percent(total / int(statistics.n_values[look.used].sum()))
+        sentence = (
+            f"{total:,} [value|values] ({share}) in {_count(n_negative > 0)} [is|are] negative, "
+            f"down to {lowest[n_negative > 0].min():.6g}, and used as [it is|they are]"
+        )
+        yield "negative values", _said(total, sentence)
+    # Integers of a small range have many equal values anyway.
+    wide = (statistics.highest - statistics.lowest >= 64) | (scene.dtype.kind == "f")
+    enough = max(10.0, 1e-4 * statistics.n_pixels)
+    saturated = look.used & ~look.dead & wide & (statistics.n_highest >= enough)
+    if saturated.any():
+        yield (
+            "saturation",
+            f"{statistics.n_highest[saturated].sum():,} values in {_count(saturated)} equal the "
+            f"highest value of their band (up to {highest[saturated].max():.6g}) and may be "
+            f"saturated: {number_list(look.numbers[saturated])}",
+        )
 
 
-def _in_water_vapour(scene: xr.DataArray) -> Array:
-    """Return which bands lie where water vapour absorbs nearly all light."""
-    found = np.zeros(scene.sizes["band"], dtype=bool)
-    if "wavelength" in scene.coords:
-        wavelength = scene["wavelength"].values
-        for low, high in _WATER_VAPOUR:
-            found |= (wavelength >= low) & (wavelength <= high)
-    return found
+def _about_wavelengths(scene: xr.DataArray, look: Preflight) -> _Found:
+    if "wavelength" not in scene.coords:
+        yield "wavelengths", "no wavelengths are known: bands are named by their numbers"
+        return
+    wavelength = scene["wavelength"].values
+    known = np.isfinite(wavelength)
+    if not known.all():
+        yield "wavelengths", _of_bands(look, ~known, "[has|have] no wavelength")
+    falls = np.zeros_like(known)
+    positions = np.flatnonzero(known)
+    falls[positions[1:]] = np.diff(wavelength[known]) <= 0
+    if falls.any():
+        sentence = f"wavelengths do not rise at [band|bands] {number_list(look.numbers[falls])}"
+        yield "wavelengths", _said(falls.sum(), sentence)
+
+
+def _left_out(look: Preflight, bands: Array, fault: str) -> str:
+    """Return what is wrong with some bands, and whether they are used."""
+    outcome = "left out"
+    if look.used[bands].all():
+        outcome = "used all the same"
+    return _of_bands(look, bands, f"{fault} and [is|are] {outcome}")
+
+
+def _of_bands(look: Preflight, bands: Array, sentence: str) -> str:
+    """Return a sentence about some bands (booleans), which are counted and listed."""
+    said = _said(bands.sum(), f"{_count(bands)} {sentence}")
+    return f"{said}: {number_list(look.numbers[bands])}"
+
+
+def _count(bands: Array) -> str:
+    return _said(bands.sum(), f"{bands.sum()} [band|bands]")
+
+
+def _said(n: int, sentence: str) -> str:
+    """Return a sentence about n things, with one form of each ``[singular|plural]`` in it."""
+    form = r"\2"
+    if n == 1:
+        form = r"\1"
+    return re.sub(r"\[([^|\]]*)\|([^\]]*)\]", form, sentence)

@@ -292,6 +292,27 @@ def wavelength_ranges(scene: xr.DataArray, chosen: Array) -> str:
     return f"{', '.join(texts)} nm"
 
 
+def number_list(numbers: Array) -> str:
+    """Return whole numbers as text, runs of them as ranges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> number_list(np.array([1, 2, 3, 7, 9, 10]))
+    '1–3, 7, 9, 10'
+    """
+    texts = []
+    for run in np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1):
+        if len(run) > 2:
+            texts.append(f"{run[0]}–{run[-1]}")
+        else:
+            texts.extend(str(number) for number in run)
+    longest = 12  # entries, so that a sentence stays a line
+    if len(texts) > longest:
+        texts = [*texts[:longest], "…"]
+    return ", ".join(texts)
+
+
 def notes_of(scene: xr.DataArray) -> list[str]:
     """Return what the reader assumed about the file, in sentences."""
     return list(scene.attrs.get(_NOTES, []))

@@ -19,9 +19,9 @@ from selfdict.reductions.automatic import (
     choose_candidates,
     needs_samples,
 )
-from selfdict.scene.blocks import blocks, float_dtype, stored_matrix, used_bands, with_mask
+from selfdict.scene.blocks import blocks, float_dtype, good_bands, stored_matrix, with_mask
 from selfdict.scene.identification import check_names
-from selfdict.scene.inspection import Preflight, examine
+from selfdict.scene.inspection import Preflight, preflight
 from selfdict.scene.library import resample_library
 from selfdict.scene.metadata import notes_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions, parse_method
@@ -56,7 +56,10 @@ class Plan:
     def of(cls, options: UnmixOptions, scene: xr.DataArray) -> "Plan":
         """Check the options against a scene, of which no value is read."""
         scene = with_mask(scene, options.mask)
-        bands = used_bands(scene, _marks_count(scene, options))
+        bands = good_bands(scene)
+        # As the preflight decides it: marks on all bands tell nothing.
+        if options.keep_bands or not bands.any():
+            bands = np.ones_like(bands)
         library = options.library
         notes: tuple[str, ...] = ()
         if library is not None:
@@ -110,7 +113,9 @@ class Plan:
         The scene is read for that, unless what was seen in it is given.
         """
         if look is None:
-            look = examine(self.scene, self.options.keep_bands, client, report)
+            look = preflight(
+                self.scene, keep_bands=self.options.keep_bands, client=client, progress=report
+            )
         if look.used.shape != self.bands.shape:
             raise InputError(
                 f"the preflight is of a scene with {look.used.size} bands, "
@@ -199,14 +204,6 @@ def is_solved_in_blocks(plan: Plan, client: Any) -> bool:
     if client is not None:
         return n_bytes > _MAX_CLIENT_BYTES
     return _MEMORY_FACTOR * n_bytes > physical_memory()
-
-
-def _marks_count(scene: xr.DataArray, options: UnmixOptions) -> bool:
-    """Whether bands marked as bad are left out, as :func:`preflight` decides it."""
-    if options.keep_bands or "good_band" not in scene.coords:
-        return False
-    # Marks on all bands tell nothing.
-    return bool(scene["good_band"].values.any())
 
 
 def _candidates(options: UnmixOptions, n_pixels: int, n_bands: int, r: int) -> CandidateChoice:
