@@ -43,6 +43,8 @@ from selfdict.kernels.columns import dense_columns, squared_norms
 _PURITY = 0.75
 # pixels from which the spread is estimated
 _SAMPLE = 5_000
+# of many pixels, neighbours are taken together: memory is read in lines of 64 bytes
+_RUN = 8
 
 
 @dataclass(frozen=True)
@@ -96,10 +98,9 @@ class Illumination:
         if sample_weight is None:
             sample_weight = np.ones(M.shape[1])
         if H is None and not rescale:
-            # more pixels would not tell more; of a copy, memory is read once
-            step = max(1, M.shape[1] // _SAMPLE)
-            M = M[:, ::step].copy()
-            sample_weight = sample_weight[::step]
+            sample = _sample(M.shape[1])
+            M = M[:, sample]
+            sample_weight = sample_weight[sample]
         if H is None:
             H = nnls(U, M)
         if rescale:
@@ -361,6 +362,14 @@ def _spread(deviations: Array, variances: Array, weight: Array) -> float:
 def _chi2_median(degrees: Any) -> Any:
     """Return the median of χ² variables; scipy.stats, which has it, takes long to import."""
     return 2 * gammaincinv(0.5 * degrees, 0.5)
+
+
+def _sample(n: int) -> Array | slice:
+    """Return which of n pixels to estimate from; more would not tell more."""
+    if n <= 2 * _SAMPLE:
+        return slice(None)
+    starts = np.linspace(0, n - _RUN, _SAMPLE // _RUN).astype(np.intp)
+    return np.asarray((starts[:, None] + np.arange(_RUN)).ravel())
 
 
 def evenly(indices: Array, size: int) -> Array:
