@@ -18,8 +18,9 @@ from selfdict._validation import Array
 from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import written
-from selfdict.scene.write import labels_of, write_raster
+from selfdict.scene.write import labels_of
 from selfdict.scene.write_envi import write_envi_library
+from selfdict.scene.write_geotiff import write_raster
 
 _NO_DATA = "no data"  # name of class 0
 _DIGITS = 7  # of a degree: about 1 cm

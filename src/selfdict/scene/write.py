@@ -1,10 +1,7 @@
 """Writing scenes, and maps on their grids, as GeoTIFF, NetCDF, zarr or ENVI."""
 
 import io
-import warnings
-import zlib
-from collections.abc import Callable, Hashable
-from functools import partial
+from collections.abc import Hashable
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,18 +15,12 @@ from selfdict._validation import Array
 from selfdict.files.cube import DIMS
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import format_by_suffix, format_named
-from selfdict.scene.blocks import in_row_chunks, row_blocks
-from selfdict.scene.metadata import (
-    crs_of,
-    nodata_of,
-    scaling_of,
-    transform_of,
-    with_nodata,
-    without_notes,
-)
+from selfdict.scene.blocks import in_row_chunks
+from selfdict.scene.metadata import nodata_of, transform_of, with_nodata, without_notes
 from selfdict.scene.model import as_scene
 from selfdict.scene.staging import written
 from selfdict.scene.write_envi import write_envi
+from selfdict.scene.write_geotiff import write_geotiff
 
 
 def write_scene(
@@ -112,98 +103,6 @@ def labels_of(data: xr.DataArray, dim: Hashable) -> Array:
     if dim in data.coords:
         return data[dim].values
     return np.arange(1, data.sizes[dim] + 1)
-
-
-def write_geotiff(scene: xr.DataArray, path: Path) -> None:
-    """Write a GeoTIFF, bands one after the other, with lossless compression."""
-    import rasterio
-
-    # TIFF has no booleans and no float16: the next type that holds them without loss.
-    wider = {"?": "u1", "e": "f4"}
-    dtype: np.dtype[Any] = np.dtype(wider.get(scene.dtype.char, scene.dtype.newbyteorder("=")))
-    if not rasterio.dtypes.check_dtype(dtype):
-        raise SceneError(path, f"GeoTIFF has no data type for {scene.dtype}")
-    nodata = scene.attrs.get("_FillValue")
-    if nodata is not None and not rasterio.dtypes.in_dtype_range(nodata, dtype):
-        raise SceneError(path, f"the no-data value {nodata} does not fit {dtype}")
-    profile = {
-        "count": scene.sizes["band"],
-        "dtype": dtype,
-        "nodata": nodata,
-        "interleave": "band",
-        "bigtiff": "if_safer",  # the size after compression is not known in advance
-    }
-
-    def values_of(rows: slice) -> Array:
-        return np.asarray(scene.isel(y=rows).values.astype(dtype))
-
-    write_raster(path, scene, profile, values_of, partial(_write_metadata, scene))
-
-
-def write_raster(
-    path: Path,
-    grid: xr.DataArray,
-    profile: dict[str, Any],
-    values_of: Callable[[slice], Array],
-    describe: Callable[[Any], None],
-) -> None:
-    """Write a GeoTIFF on the grid of an array, some rows at a time, and check what was written.
-
-    ``values_of(rows)`` returns values (n_bands, n_rows, n_columns), and ``describe(file)`` adds
-    what belongs to the bands.
-    """
-    import rasterio
-    from rasterio.errors import NotGeoreferencedWarning
-    from rasterio.windows import Window
-
-    n_rows, n_columns = grid.shape[-2:]
-    profile = profile | {
-        "driver": "GTiff",
-        "height": n_rows,
-        "width": n_columns,
-        "crs": crs_of(grid),
-        "transform": transform_of(grid),
-        "compress": "deflate",
-    }
-    parts = row_blocks(grid)
-    windows = [Window(0, rows.start, n_columns, rows.stop - rows.start) for rows in parts]
-    checksum = 0
-    found = 0
-    # Within an Env, GDAL does not print its errors.
-    with warnings.catch_warnings(), rasterio.Env():
-        warnings.simplefilter("ignore", NotGeoreferencedWarning)
-        with rasterio.open(path, "w", **profile) as file:
-            describe(file)
-            for rows, window in zip(parts, windows):
-                values = values_of(rows)
-                checksum = zlib.crc32(values.tobytes(), checksum)
-                file.write(values, window=window)
-        # GDAL writes most of the file on closing, and does not report a failure.
-        with rasterio.open(path, driver="GTiff") as file:
-            for window in windows:
-                found = zlib.crc32(file.read(window=window).tobytes(), found)
-    if found != checksum:
-        raise OSError("not all of it could be written; the disk may be full")
-
-
-def _write_metadata(scene: xr.DataArray, file: Any) -> None:
-    gain, offset = scaling_of(scene)
-    file.scales = tuple(gain.tolist())
-    file.offsets = tuple(offset.tolist())
-    for band in range(scene.sizes["band"]):
-        file.update_tags(band + 1, **_tags(scene, band))
-        if "band_name" in scene.coords:
-            file.set_band_description(band + 1, str(scene["band_name"].values[band]))
-
-
-def _tags(scene: xr.DataArray, band: int) -> dict[str, str]:
-    tags: dict[str, str] = {}
-    for key in ("wavelength", "fwhm"):
-        if key in scene.coords:
-            tags |= {key: repr(float(scene[key].values[band])), "wavelength_units": "Nanometers"}
-    if "good_band" in scene.coords:
-        tags["good_band"] = str(int(scene["good_band"].values[band]))
-    return tags
 
 
 class _PatientFile(io.FileIO):
