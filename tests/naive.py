@@ -70,44 +70,36 @@ def objective(M, X, mu, p, s):
     return 0.5 * (s * (R**2).sum(axis=0)).sum() + mu * p @ np.diagonal(X)
 
 
-def row_scores(M, theta, w):
-    """σ_i(θ) of the dual bound, from the whole of V = Mᵀθ."""
-    V = M.T @ theta
-    n = len(w)
-    return np.array(
-        [
-            V[i, i] + sum(w[j] / w[i] * max(0.0, V[i, j]) for j in range(n) if j != i)
-            if w[i] > 0
-            else 0.0
-            for i in range(n)
-        ]
-    )
+def row_scores(atoms, theta, w, v=None):
+    """σ_i(θ) of the dual bound, from the whole of V = Dᵀθ; without v the atoms are the points."""
+    V = atoms.T @ theta
+    scores = np.zeros(len(V))
+    for i, length in enumerate(w if v is None else v):
+        if length > 0:
+            counted = np.maximum(V[i], 0.0)
+            if v is None:
+                counted[i] = V[i, i]
+            scores[i] = w @ counted / length
+    return scores
 
 
-def dual_bound(M, X, mu, p, w, s):
-    """The best D(cR) over a fine grid of c: a lower bound that ``certify`` must reach or beat."""
-    R = M - M @ X
-    return best_scaling(M, R, s, row_scores(M, R * s, w), mu * p)
-
-
-def dual_bound_with_gates(M, D, X, mu, p, s):
-    """The same for a dictionary: every atom has a gate, none an own column."""
-    w, v = np.abs(M).sum(axis=0), np.abs(D).sum(axis=0)
-    R = M - D @ X
-    V = D.T @ (R * s)
-    scores = [
-        sum(w[j] * max(0.0, V[i, j]) for j in range(len(w))) / v[i] if v[i] > 0 else 0.0
-        for i in range(len(v))
-    ]
-    return best_scaling(M, R, s, np.array(scores), mu * p)
-
-
-def best_scaling(M, R, s, scores, slopes):
-    linear, quadratic = (R * s * M).sum(), (R * s * R).sum()
-    return max(
-        c * linear - 0.5 * c * c * quadratic - np.maximum(c * scores - slopes, 0).sum()
-        for c in np.linspace(0, 2, 4001)
-    )
+def dual_bound(problem, X):
+    """The best D(cψ), ψ = ℓ'(R), over a grid of c: a bound that ``certify`` must reach or beat."""
+    M, D = (A if A is None else np.asarray(A @ np.eye(A.shape[1])) for A in (problem.M, problem.D))
+    atoms, v = (M, None) if D is None else (D, problem.v)
+    R = M - atoms @ X
+    s, psi = problem.s, problem.loss.gradient(R)
+    scores = row_scores(atoms, psi * s, problem.w, v)
+    bounds = []
+    for c in np.linspace(0, 2, 401) if problem.loss.quadratic else [1.0]:
+        fit = c * (s * psi * M).sum() - (s * problem.loss.conjugate(c * psi)).sum()
+        # max_t (cσ − μp) t − ½νt² over 0 ≤ t ≤ 1
+        excess = c * scores - problem.mu * problem.p
+        t = np.where(excess > 0, 1.0, 0.0)
+        if problem.smooth > 0:
+            t = np.clip(excess / problem.smooth, 0.0, 1.0)
+        bounds.append(fit - (excess * t - 0.5 * problem.smooth * t * t).sum())
+    return max(bounds)
 
 
 def fast_gradient(M, mu, p, w, n_iter, target=None, target_every=None):

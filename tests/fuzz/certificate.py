@@ -17,6 +17,7 @@ from unittest.mock import patch
 import numpy as np
 from scipy.sparse import csc_array
 
+from feasible import random_point
 from selfdict import (
     Candidates,
     Conic,
@@ -30,7 +31,6 @@ from selfdict import (
     WorkingSet,
     certify,
     lift,
-    project_omega,
 )
 from selfdict.model import memory_rows
 
@@ -127,20 +127,6 @@ def loss_value(loss, R):
         a = np.asarray(loss.band_variance).astype(LONG)[:, None]
         return R * R / (2 * a * np.asarray(loss.pixel_variance).astype(LONG))
     return R * R / 2
-
-
-def random_point(problem, rng):
-    """Return a feasible point of a problem, to be certified."""
-    n, d = problem.n_points, problem.n_atoms
-    if problem.D is None:
-        X = project_omega(rng.normal(0.2, 0.5, (n, n)), problem.w)
-        if rng.random() < 0.3:
-            X = np.diag((problem.w > 0) * (1 - 10.0 ** rng.uniform(-12, -1)))
-        return Solution.from_matrix(X.astype(problem.M.dtype), problem)
-    t = rng.random(d) * (problem.v > 0)
-    safe = np.where(problem.v > 0, problem.v, 1.0)
-    X = rng.random((d, n)) * t[:, None] * problem.w / safe[:, None]
-    return Solution.from_matrix(X, problem, diagonal=t)
 
 
 OUTSIDE = ("entry", "row", "negative entry", "negative row", "gate", "negative gate", "closed row")

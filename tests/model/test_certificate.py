@@ -24,28 +24,6 @@ def test_gap_at_the_authors_optimum(case):
     assert solution.objective == pytest.approx(float(data["fopt"]), rel=1e-12)
 
 
-@given(st.integers(0, 10_000), st.just(0.0) | st.floats(1e-200, 2), st.booleans())
-def test_weak_duality_at_random_feasible_points(seed, mu, weighted):
-    """At whatever weights, zero columns and signs, no point lies below a bound from another."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 8))
-    M = rng.normal(0.3, 1.0, (int(rng.integers(1, 6)), n))
-    M[:, rng.random(n) < 0.15] = 0.0
-    w, p = np.abs(M).sum(axis=0), rng.uniform(0.5, 1.5, n)
-    s = rng.uniform(0, 2, n) if weighted else None
-    problem = Problem(M, mu, p=p, w=w, sample_weight=s)
-    solutions = []
-    for _ in range(3):
-        X = project_omega(rng.normal(0.2, 0.5, (n, n)), w)
-        solutions.append(certify(Solution.from_matrix(X, problem)))
-    assert min(v.gap for v in solutions) >= 0
-    best = min(v.objective for v in solutions)
-    assert all(v.dual_bound <= best * (1 + 1e-12) + 1e-12 for v in solutions)
-    ones = np.ones(n)
-    expected = naive.dual_bound(M, solutions[0].toarray(), mu, p, w, ones if s is None else s)
-    assert solutions[0].dual_bound >= expected - 1e-9 * (1 + abs(expected))
-
-
 def test_bound_of_the_constrained_model():
     M = make_mixtures(8, 12, 3, noise=0.05, random_state=0)[0]
     exact = conic(M, epsilon=0.5)

@@ -47,16 +47,6 @@ def test_derivatives_and_conjugate_belong_to_the_value(penalty):
 
 
 @pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
-def test_best_scaling_maximises_the_bound(penalty):
-    scores = np.array([0.5, 1.1, -1.0])
-    c, value = penalty.best_scaling(1.0, 0.8, scores)
-    grid = np.linspace(0, 3, 3001)
-    values = [x - 0.4 * x * x - penalty.conjugate(x * scores).sum() for x in grid]
-    assert value == pytest.approx(max(values), abs=1e-6)
-    assert c == pytest.approx(grid[np.argmax(values)], abs=2e-3)
-
-
-@pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
 def test_closed_rows_never_open(penalty):
     closed = penalty.closing(np.array([False, True, False]))
     assert closed.conjugate(np.full(3, 1e6))[1] == 0.0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from feasible import assert_feasible
 from selfdict import (
     Candidates,
     Conic,
@@ -62,6 +63,7 @@ PROBLEMS = {
     "weights of the set": {"w": np.linspace(0.5, 2.0, COLUMNS)},
     "a dictionary": {"D": dictionary()},
     "a dictionary and sample weights": {"D": dictionary(), "sample_weight": WEIGHTS},
+    "squares of the gates": {"smooth": 0.05},
     "known variances": {"loss": variances()},
     "known variances and sample weights": {"loss": variances(), "sample_weight": WEIGHTS},
 }
@@ -74,23 +76,10 @@ def reduced(problem, *steps):
     return problem
 
 
-def assert_feasible(solution, slack=1e-9):
-    problem = solution.problem
-    X = solution.toarray()
-    t = solution.diagonal
-    assert X.shape == (problem.n_atoms, problem.n_points)
-    assert (X >= 0).all()
-    assert ((t >= 0) & (t <= 1)).all()
-    assert (problem.v[:, None] * X <= t[:, None] * problem.w + slack * problem.w.max()).all()
-    assert not t[problem.v == 0].any()
-    if problem.D is None:
-        np.testing.assert_allclose(np.diagonal(X), t, rtol=1e-12)
-
-
 def assert_same_problem(lifted, problem):
     """The solution is one of the data as they were, at the final penalty."""
     assert lifted.problem.reduced_from is None
-    for name in ("M", "D", "w", "v", "sample_weight", "loss"):
+    for name in ("M", "D", "w", "v", "sample_weight", "loss", "smooth"):
         assert getattr(lifted.problem, name) is getattr(problem, name)
     assert lifted.problem.target is None
 
@@ -168,7 +157,7 @@ def test_single_precision_is_kept(step):
     problem = Problem(data(np.float32), MU)
     lifted = lift(WorkingSet(tol=1e-5).solve(step.reduce(problem)))
     assert lifted.coef.dtype == lifted.diagonal.dtype == np.float32
-    assert_feasible(lifted, slack=1e-6)
+    assert_feasible(lifted)
     assert lifted.objective == pytest.approx(certify(lifted).objective, rel=1e-6)
 
 

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from cubic import CubicProblem
+from feasible import assert_feasible
 from selfdict import (
     FGNSR,
     Candidates,
@@ -104,18 +105,6 @@ def is_declared(name, asked):
     return asked <= SOLVERS[name].takes
 
 
-def assert_feasible(solution):
-    problem = solution.problem
-    X = solution.toarray()
-    t = solution.diagonal
-    assert (X >= 0).all()
-    assert ((t >= 0) & (t <= 1)).all()
-    slack = 1e-9 * problem.w.max()
-    assert (problem.v[:, None] * X <= t[:, None] * problem.w + slack).all()
-    if problem.D is None:
-        np.testing.assert_allclose(np.diagonal(X), t, rtol=1e-12)
-
-
 def assert_on_target(solution, problem):
     """The residual or the trace is what the problem asks for; a bound on the residual is active."""
     loss, s, M = problem.loss, problem.s, problem.M
@@ -180,6 +169,7 @@ def test_solvers_take_what_they_declare_and_refuse_the_rest_before_work_starts(
     assert solution.dual_bound <= solution.objective * (1 + 1e-9)
     assert_feasible(solution)
     assert_on_target(solution, problem)
+    assert solution.problem.smooth == problem.smooth
 
 
 @pytest.mark.parametrize("asked", [asked for asked in ASKED if Feature.GPU in asked], ids=names)
