@@ -122,11 +122,6 @@ def never(*arguments, **options):
     pytest.fail("work started on a problem that should have been refused")
 
 
-def test_the_solvers_of_the_package_are_registered():
-    assert {"working_set", "fast_gradient", "conic"} <= set(SOLVERS)
-    assert all(solver.name == name for name, solver in SOLVERS.items())
-
-
 @pytest.mark.parametrize("asked", ASKED, ids=names)
 def test_features_of_problems(asked):
     assert solver_for("working_set", asked).asked(problem_with(asked)) == asked
@@ -155,12 +150,13 @@ def test_solvers_take_what_they_declare_and_refuse_the_rest_before_work_starts(
     solver = solver_for(name, asked)
     if not is_declared(name, asked):
         monkeypatch.setattr(SOLVERS[name], "_solve", never)
-        with pytest.raises(UnsupportedError):
-            solver.check(problem)
-        with pytest.raises(UnsupportedError):
+        with pytest.raises(UnsupportedError) as caught:
             solver.solve(problem)
+        advice = str(caught.value).partition(";")[2]
+        for other in SOLVERS:  # those that would take it are named
+            assert (f" {other}" in advice) == is_declared(other, asked)
+        assert ("toarray" in advice) == (Feature.SPARSE in asked)
         return
-    solver.check(problem)
     solution = solver.solve(problem)
     assert isinstance(solution, Solution)
     assert solution.status in (Status.CONVERGED, Status.EXACT)
@@ -188,26 +184,7 @@ def test_solvers_on_a_gpu_take_what_they_declare_and_refuse_the_rest(name, asked
             solver.check(data)
             continue
         with pytest.raises(UnsupportedError):
-            solver.check(data)
-        with pytest.raises(UnsupportedError):
             solver.solve(data)
-
-
-@pytest.mark.parametrize(
-    ("name", "asked"),
-    [(name, asked) for name in SOLVERS for asked in WITHOUT_GPU if not is_declared(name, asked)],
-    ids=lambda part: part if isinstance(part, str) else names(part),
-)
-def test_a_refusal_names_the_solvers_that_would_take_it(name, asked):
-    with pytest.raises(UnsupportedError) as caught:
-        SOLVERS[name]().check(problem_with(asked))
-    message = str(caught.value)
-    others = [other for other in SOLVERS if is_declared(other, asked)]
-    if others:
-        assert f"; use {' or '.join(others)}" in message
-    else:
-        assert "; use" not in message
-    assert ("toarray" in message) == (Feature.SPARSE in asked)
 
 
 REFUSED = {

@@ -11,7 +11,6 @@ from selfdict import (
     InputError,
     Problem,
     Solver,
-    Status,
     WorkingSet,
     conic,
     fast_gradient,
@@ -76,15 +75,3 @@ def test_functions_are_the_solvers_with_a_problem_of_the_same_arguments(problem)
         np.testing.assert_array_equal(one.coef, other.coef)
         assert one.objective == other.objective
         assert one.dual_bound == other.dual_bound
-
-
-def test_start_and_callback_are_arguments_of_solve(problem):
-    best = WorkingSet(tol=1e-8).solve(problem)
-    seen = []
-    for solver in (WorkingSet(), FastGradient()):
-        again = solver.solve(problem, best, seen.append)
-        assert again.objective == pytest.approx(best.objective, rel=1e-3)
-        assert again.status is Status.CONVERGED
-        stopped = solver.solve(problem, callback=lambda progress: True)
-        assert stopped.status is Status.STOPPED_BY_CALLBACK
-    assert seen

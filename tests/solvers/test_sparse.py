@@ -173,15 +173,3 @@ def test_duplicate_entries_are_added_up_and_integers_become_float32():
     twice = sp.coo_array(([1, 2, 3], ([0, 0, 1], [0, 0, 1])), shape=(2, 2)).tocsr()
     assert nnls(np.eye(2, dtype=np.float32), twice).tolist() == [[3.0, 0.0], [0.0, 3.0]]
     assert nnls(np.eye(2, dtype=np.float32), twice).dtype == np.float32
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_bounds_hold_where_products_cancel(seed):
-    """Near an exact fit, products of the data cancel."""
-    rng = np.random.default_rng(seed)
-    M = rng.random((8, 2)) @ rng.dirichlet([0.5, 0.5], 4).T
-    s = 10.0 ** rng.uniform(-6, 6, 4)
-    exact = certify(working_set(M, 1e-11, sample_weight=s, tol=0))
-    same = Problem(sp.csc_array(M), 1e-11, w=exact.problem.w, sample_weight=s)
-    sparse = certify(exact.for_problem(same))
-    assert sparse.dual_bound <= exact.objective
