@@ -1,5 +1,7 @@
 """Nonnegative and fully constrained least squares, and their residuals."""
 
+from itertools import product
+
 import clarabel
 import numpy as np
 import pytest
@@ -81,13 +83,18 @@ def test_nnls_equals_scipy(m, r, n):
     assert nnls_violation(U, M, H) < 1e-13
 
 
-@pytest.mark.parametrize("condition", [1e2, 0.9e3, 1.1e3, 1e4, 0.9e5, 1.1e5, 1e6])
-@pytest.mark.parametrize("r", [5, 15])
-def test_nnls_equals_scipy_on_ill_conditioned_dictionaries(r, condition):
+@pytest.mark.parametrize(
+    ("r", "condition"),
+    [*product((5, 15), (1e2, 0.9e3, 1.1e3, 1e4, 0.9e5, 1.1e5, 1e6)), (8, 1e13)],
+)
+def test_nnls_of_ill_conditioned_dictionaries_is_that_of_scipy(r, condition):
     U, M = problem(25, r, 150, condition)
     H, expected = nnls(U, M), by_scipy(U, M)
-    size = np.maximum(1.0, expected.max(axis=0))
-    np.testing.assert_allclose(H / size, expected / size, rtol=0, atol=1e-9)
+    ours, theirs = (np.linalg.norm(M - U @ each, axis=0) for each in (H, expected))
+    assert np.all(ours <= theirs + 1e-8 * np.linalg.norm(M, axis=0))
+    if condition <= 1e6:
+        size = np.maximum(1.0, expected.max(axis=0))
+        np.testing.assert_allclose(H / size, expected / size, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("condition", [1e6, 1e7, 1e8, 1e9])
@@ -105,14 +112,6 @@ def test_nnls_is_nearer_to_the_exact_solution_than_scipy(condition):
     assert error.max() <= error_of_scipy.max()
     assert np.mean(error) <= np.mean(error_of_scipy)
     assert error.max() <= np.finfo(float).eps * condition
-
-
-def test_nnls_fits_nearly_singular_dictionaries_as_well_as_scipy():
-    U, M = problem(25, 8, 200, condition=1e13)
-    H = nnls(U, M)
-    ours = np.linalg.norm(M - U @ H, axis=0)
-    theirs = np.linalg.norm(M - U @ by_scipy(U, M), axis=0)
-    assert np.all(ours <= theirs + 1e-8 * np.linalg.norm(M, axis=0))
 
 
 @pytest.mark.parametrize("at_most", [False, True])
@@ -238,12 +237,6 @@ def test_start_does_not_change_the_result(options):
         np.testing.assert_allclose(solve(U, M, H0=start, **options), H, rtol=0, atol=1e-12)
         np.testing.assert_array_equal(start, given_start)
     assert solve(U.astype(np.float32), M.astype(np.float32), **options).dtype == np.float32
-
-
-def test_start_on_dependent_columns():
-    U, M = problem(20, 6, 100)
-    U = np.hstack([U, U[:, :2]])
-    assert nnls_violation(U, M, nnls(U, M, H0=np.ones((8, 100)))) < 1e-13
 
 
 def test_float32_is_computed_in_float64():

@@ -16,7 +16,6 @@ from selfdict import (
     Huber,
     InputError,
     Status,
-    UnsupportedError,
     WorkingSet,
 )
 from selfdict.datasets import make_mixtures
@@ -48,68 +47,40 @@ def used_solver(model, X, monkeypatch):
     return used[0]
 
 
+CONIC = Conic()
+GRADIENT = FastGradient(tol=0.2, max_iter=9, max_seconds=5)
+
+
 @pytest.mark.parametrize(
-    "solver",
+    ("options", "expected"),
     [
-        WorkingSet(tol=0.02, max_seconds=50.0),
-        FastGradient(tol=0, max_iter=7, target_every=3),
-        Conic(),
+        # names mean default settings
+        (dict(solver="working_set"), WorkingSet()),
+        (dict(solver="fast_gradient"), FastGradient()),
+        # an object keeps its own
+        (dict(solver=WorkingSet(tol=0.02, max_seconds=50)), WorkingSet(tol=0.02, max_seconds=50)),
+        (dict(solver=GRADIENT), GRADIENT),
+        (dict(solver=CONIC), CONIC),
+        # tol and max_seconds override them, together or alone
+        (dict(solver="working_set", tol=0.3, max_seconds=20), WorkingSet(0.3, 20)),
+        (dict(solver=WorkingSet(device="cpu"), tol=0.3), WorkingSet(0.3, device="cpu")),
+        (dict(solver=GRADIENT, tol=0.3), replace(GRADIENT, tol=0.3)),
+        (dict(solver=GRADIENT, max_seconds=20), replace(GRADIENT, max_seconds=20)),
     ],
 )
-def test_a_solver_object_keeps_its_settings(X, solver, monkeypatch):
-    model = FGNSR(3, solver=solver, random_state=0)
-    assert used_solver(model, X, monkeypatch) == solver
-    assert model.solver is solver
-    assert clone(model).solver == solver
-
-
-@pytest.mark.parametrize(
-    ("name", "solver"), [("working_set", WorkingSet()), ("fast_gradient", FastGradient())]
-)
-def test_solver_names_mean_default_settings(X, name, solver, monkeypatch):
-    assert used_solver(FGNSR(3, solver=name, random_state=0), X, monkeypatch) == solver
-
-
-@pytest.mark.parametrize(
-    ("solver", "expected"),
-    [
-        ("working_set", WorkingSet(tol=0.3, max_seconds=20)),
-        ("fast_gradient", FastGradient(tol=0.3, max_seconds=20)),
-        (WorkingSet(tol=1e-6, device="cpu"), WorkingSet(0.3, 20, "cpu")),
-        (
-            FastGradient(tol=0, max_iter=9, max_seconds=5),
-            FastGradient(tol=0.3, max_iter=9, max_seconds=20),
-        ),
-    ],
-)
-def test_tol_and_max_seconds_override_those_of_the_solver(X, solver, expected, monkeypatch):
-    model = FGNSR(3, solver=solver, tol=0.3, max_seconds=20, random_state=0)
+def test_settings_of_the_solver(X, options, expected, monkeypatch):
+    model = FGNSR(3, random_state=0, **options)
     used = used_solver(model, X, monkeypatch)
-    assert 0 < used.max_seconds <= 20  # what is left after the steps before
-    assert replace(used, max_seconds=20) == expected
-    if not isinstance(solver, str):
-        assert model.solver is solver  # the object that was given stays as it was
-        assert solver.tol != 0.3
-
-
-def test_tol_or_max_seconds_overrides_alone(X, monkeypatch):
-    given = FastGradient(tol=0.2, max_iter=9, max_seconds=5)
-    model = FGNSR(3, solver=given, tol=0.3, random_state=0)
-    assert used_solver(model, X, monkeypatch) == FastGradient(tol=0.3, max_iter=9, max_seconds=5)
-    model = FGNSR(3, solver=given, max_seconds=20, random_state=0)
-    used = used_solver(model, X, monkeypatch)
-    assert 5 < used.max_seconds <= 20
-    assert replace(used, max_seconds=20) == FastGradient(tol=0.2, max_iter=9, max_seconds=20)
+    if "max_seconds" in options:
+        assert 5 < used.max_seconds <= 20  # what is left after the steps before
+        used = replace(used, max_seconds=20)
+    assert used == expected
+    assert model.solver is options["solver"]  # as it was given
+    assert clone(model).solver == options["solver"]
 
 
 @pytest.mark.parametrize("solver", ["conic", Conic()])
-@pytest.mark.parametrize(
-    "options",
-    [
-        dict(tol=1e-3),
-        dict(max_seconds=5),
-    ],
-)
+@pytest.mark.parametrize("options", [dict(tol=1e-3), dict(max_seconds=5)])
 def test_settings_unknown_to_conic_are_refused(X, solver, options, monkeypatch):
     monkeypatch.setattr("selfdict.reductions.steps.h2nmf", None)  # before any work
     with pytest.raises(InputError):
@@ -184,6 +155,7 @@ BAD = {
     "huge numbers": (FGNSR(3), {"scale": 1e200}),
     "a loss for another solver": (FGNSR(3, loss=Huber(0.1), solver="conic"), {}),
     "many points for the exact solver": (FGNSR(3, solver="conic"), {"repeat": 6}),
+    "sparse data on a GPU": (FGNSR(3, solver=WorkingSet(device="cuda")), {"form": sp.csr_array}),
 }
 
 
@@ -192,13 +164,7 @@ BAD = {
 def test_messages_use_the_words_of_estimators(X, model, changes):
     """A bare r or M is a word of the functions, which an estimator's user need not know."""
     data = np.repeat(X[:, : changes.get("features", 10)], changes.get("repeat", 1), axis=0)
-    data = data * changes.get("scale", 1.0)
+    data = changes.get("form", np.asarray)(data * changes.get("scale", 1.0))
     with pytest.raises(InputError) as caught:
         model.fit(data, sample_weight=changes.get("sample_weight"))
     assert not set(str(caught.value).replace(",", " ").split()) & {"r", "M", "M.toarray()"}
-
-
-def test_messages_about_sparse_data_use_the_words_of_estimators(X):
-    with pytest.raises(UnsupportedError) as caught:
-        FGNSR(3, solver=WorkingSet(device="cuda")).fit(sp.csr_array(X))
-    assert "M.toarray" not in str(caught.value)

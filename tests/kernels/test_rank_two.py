@@ -6,13 +6,10 @@ from hypothesis import strategies as st
 import naive_peers
 from selfdict.kernels.rank_two import (
     add_deflated,
-    correlate,
     deflate,
     extreme_pair,
     leading_eigenpairs,
-    project,
     shares,
-    swap_rows,
 )
 
 
@@ -31,41 +28,6 @@ def test_deflate(spread):
     np.testing.assert_allclose(
         G, rows.T @ rows + 1, atol=500 * 1e-6 * spread**2 + 1e-12 * (rows**2).sum(), rtol=0
     )
-
-
-def test_deflate_of_nothing():
-    R = np.ones((3, 4), dtype=np.float32)
-    uv = np.zeros((2, 4))
-    deflate(np.zeros((3, 4), dtype=np.float32), R, *uv)
-    assert not R.any()
-    assert not uv.any()
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_project(dtype):
-    """Sums are in float64, whatever the rows are."""
-    rng = np.random.default_rng(0)
-    rows, U, out = rng.random((5, 7)).astype(dtype), rng.standard_normal((2, 7)), np.empty((2, 5))
-    project(rows, U, out)
-    np.testing.assert_allclose(out, U @ rows.T.astype(np.float64), rtol=1e-12)
-
-
-def test_correlate():
-    rng = np.random.default_rng(0)
-    rows, direction, out = rng.random((5, 7)), rng.standard_normal(7), np.empty(5)
-    rows[3] = 0.25
-    direction -= direction.mean()
-    correlate(rows, direction, out)
-    out /= np.linalg.norm(direction)
-    expected = [np.corrcoef(row, direction)[0, 1] if np.ptp(row) > 0 else -np.inf for row in rows]
-    np.testing.assert_allclose(out, expected, rtol=1e-12)
-
-
-def test_swap_rows():
-    rows, indices = np.arange(12.0).reshape(6, 2), np.arange(6)
-    swap_rows(rows, indices, np.array([0, 1, 2]), np.array([5, 3, 4]), 0, 2)
-    np.testing.assert_array_equal(rows[:, 0] / 2, [5, 3, 2, 1, 4, 0])
-    np.testing.assert_array_equal(indices, [5, 3, 2, 1, 4, 0])
 
 
 @given(st.integers(0, 10**6))

@@ -165,6 +165,9 @@ def test_variational_inequality(x, y, w, i):
 @pytest.mark.parametrize(
     "arguments",
     [
+        dict(X=[[1j]], w=[1.0]),
+        dict(X=np.array([["a"]]), w=[1.0]),
+        dict(X=[[1.0]], w=[1.0], rows=[0.0]),
         dict(X=[[np.nan]], w=[1.0]),
         dict(X=[[np.inf]], w=[1.0]),
         dict(X=[1.0], w=[1.0]),
@@ -178,19 +181,6 @@ def test_variational_inequality(x, y, w, i):
         dict(X=[[1.0]], w=[1.0], out=np.zeros((1, 1), np.float32)),
     ],
 )
-def test_invalid_values_are_refused(arguments):
-    with pytest.raises(InputError):
-        project_omega(**arguments)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        dict(X=[[1j]], w=[1.0]),
-        dict(X=np.array([["a"]]), w=[1.0]),
-        dict(X=[[1.0]], w=[1.0], rows=[0.0]),
-    ],
-)
-def test_invalid_types_are_refused(arguments):
-    with pytest.raises(TypeError):
+def test_invalid_arguments_are_refused(arguments):
+    with pytest.raises((InputError, TypeError)):
         project_omega(**arguments)

@@ -31,22 +31,15 @@ def rough(request, monkeypatch):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.usefixtures("rough")
-def test_equals_trying_every_leaf(seed, order, dtype):
-    M = np.asarray(pixels(seed), dtype=dtype, order=order)
-    labels, indices, splits = naive_peers.h2nmf(M, 40)
-    clusters = h2nmf(M, 40)
+@pytest.mark.parametrize(("m", "n", "k"), [(15, 400, 40), (60, 30, 20)])
+def test_equals_trying_every_leaf(m, n, k, seed, order, dtype):
+    M = np.asarray(pixels(seed, m, n), dtype=dtype, order=order)
+    labels, indices, splits = naive_peers.h2nmf(M, k)
+    clusters = h2nmf(M, k)
     np.testing.assert_array_equal(clusters.labels, labels)
     np.testing.assert_array_equal(clusters.indices, indices)
     np.testing.assert_array_equal(clusters.tree, splits)
     np.testing.assert_array_equal(clusters.sizes, np.bincount(labels))
-
-
-def test_more_bands_than_pixels():
-    M = pixels(m=60, n=30)
-    labels, indices, _ = naive_peers.h2nmf(M, 20)
-    clusters = h2nmf(M, 20)
-    np.testing.assert_array_equal(clusters.labels, labels)
-    np.testing.assert_array_equal(clusters.indices, indices)
 
 
 def test_negative_entries_count_as_zero():
@@ -103,23 +96,6 @@ def test_memmaps(order, tmp_path):
     np.save(tmp_path / "M.npy", M)
     expected = h2nmf(M, 30)
     assert_same(h2nmf(np.load(tmp_path / "M.npy", mmap_mode="r"), 30), expected)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_leaf_columns(dtype):
-    """Divided and divided again, they stay the columns their indices say, in M's precision."""
-    M = (pixels() - 0.1).astype(dtype)
-    rng = np.random.default_rng(0)
-    whole = LeafColumns.of(M)
-    parts = [whole]
-    for _ in range(3):
-        parts = [
-            half for part in parts for half in part.divide(rng.random(part.indices.size) < 0.3)
-        ]
-    assert sorted(np.concatenate([part.indices for part in parts])) == list(range(400))
-    for part in [whole, *parts]:
-        assert part.rows.dtype == dtype
-        np.testing.assert_array_equal(part.rows, np.maximum(M[:, part.indices], 0).T)
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,13 @@ def test_steps_lift_only_what_they_reduced(step):
             step.lift(solution)
 
 
+@pytest.mark.parametrize("options", [{"epsilon": 2.0}, {"mu": 0.1, "target": ("residual", 2.0)}])
+def test_solutions_of_the_constrained_model_cannot_be_lifted(options):
+    solution = Conic().solve(Candidates(20).reduce(Problem(data(), **options)))
+    with pytest.raises(UnsupportedError):
+        lift(solution)
+
+
 @every_step
 def test_general_losses_are_refused(step):
     problem = Problem(data(), MU, loss=Huber(0.1))
