@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from on_device import DEVICE, tensor, torch
+from same_gates import assert_same_search
 from selfdict.columns.device import DeviceColumns
 from selfdict.columns.memory import MemoryColumns
 from selfdict.compute.device import long_gram
 from selfdict.gpu import bounded_fit
 from selfdict.kernels import gates as cpu
 from selfdict.model.memory_rows import MemoryRows
-from selfdict.solvers.gates import Gates
 
 triton_gates = pytest.importorskip("selfdict.gpu.triton_gates")
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
@@ -199,25 +199,4 @@ def test_columns_on_a_device_equal_those_in_memory(sample, has_dictionary, monke
     assert on_device.square == pytest.approx(in_memory.square, rel=1e-12)
     np.testing.assert_allclose(on_device.rows.lengths, in_memory.rows.lengths, rtol=1e-12)
     np.testing.assert_array_equal(on_device.first_atoms(3), in_memory.first_atoms(3))
-    point = np.array([1, 5, 9, 20]), np.array([0.3, 0.7, 0.0, 0.9])
-    here = Gates(in_memory, *point)
-    there = Gates(on_device, *point)
-    for step in range(3):
-        for gates in (here, there):
-            if step == 1:
-                gates.change(gates.t > 0, np.array([2, 4]))
-            elif step == 2:
-                gates.t = np.array([0.2, 0.6, 0.9, 0.1, 0.2])
-                gates.evaluate(gates.t)
-        assert there.fit == pytest.approx(here.fit, rel=1e-12)
-        np.testing.assert_allclose(there.gradient, here.gradient, atol=1e-10)
-        np.testing.assert_allclose(there.fitted.Z.cpu(), here.fitted.Z, atol=1e-10)
-        np.testing.assert_array_equal(there.fitted.state.cpu(), here.fitted.state)
-        np.testing.assert_allclose(there.fitted.hessian(), here.fitted.hessian(), atol=1e-10)
-    found = there.fitted.multiplier()
-    expected = here.fitted.multiplier()
-    np.testing.assert_allclose(found.inner, expected.inner, atol=1e-10)
-    np.testing.assert_allclose(found.square, expected.square, atol=1e-10)
-    np.testing.assert_allclose(found.theta.cpu(), expected.theta, atol=1e-10)
-    index = np.array([3, 0])
-    np.testing.assert_allclose(there.fitted.rows(index), here.fitted.rows(index), atol=1e-10)
+    assert_same_search(in_memory, on_device)

@@ -1,10 +1,13 @@
-"""The search with its data on a device; without a GPU the compiled code solves the columns."""
+"""A tensor gives what an array gives, wherever the search runs.
+
+Without a GPU the compiled code solves the columns of a search on a device.
+"""
 
 import numpy as np
 import pytest
 
 from on_device import DEVICE, tensor, torch
-from selfdict import Problem, WorkingSet, mu_heuristic, working_set
+from selfdict import FGNSR, Problem, WorkingSet, certify, fast_gradient, mu_heuristic, working_set
 from selfdict.columns import device as device_columns
 from selfdict.columns.device import DeviceRows, DeviceSums
 from selfdict.datasets import make_mixtures
@@ -18,10 +21,10 @@ from selfdict.solvers import search
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
-@pytest.fixture
-def on_device(monkeypatch):
-    """Search on a device, on the CPU too, where kernels would be interpreted."""
-    monkeypatch.setattr(search, "runs_triton", lambda device: device is not None)
+@pytest.fixture(params=[True, False], ids=["on the device", "in memory"])
+def on_device(request, monkeypatch):
+    """Search on a device, on the CPU too, where kernels would be interpreted; or copy the data."""
+    monkeypatch.setattr(search, "runs_triton", lambda device: request.param and device is not None)
     if DEVICE == "cpu":
         monkeypatch.setattr(bounded_fit, "_MOST_ATOMS", 0)
 
@@ -117,3 +120,30 @@ def test_clusters_are_the_same_in_each_run():
     assert torch.equal(first.labels, second.labels)
     assert torch.equal(first.centres, second.centres)
     assert len(first.centres) == int(16 * np.sqrt(300))
+
+
+def test_fast_gradient_takes_tensors_in_memory():
+    M, mu = problem(np.float64)
+    here, there = (fast_gradient(data, mu, max_iter=30, tol=0) for data in (M, tensor(M).cpu()))
+    assert there.objective == here.objective
+    assert there.dual_bound == pytest.approx(here.dual_bound, rel=1e-8)
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 200)])
+def test_certify_in_blocks(weights, monkeypatch):
+    monkeypatch.setattr("selfdict.compute.device.BLOCK_ENTRIES", 300)
+    M, mu = problem(np.float32)
+    solution = working_set(M, mu, sample_weight=weights)
+    same = Problem(tensor(M), mu, sample_weight=weights)
+    here, there = certify(solution), certify(solution.for_problem(same))
+    assert there.objective == pytest.approx(here.objective, rel=1e-12)
+    # the room left for rounding depends on the order of sums
+    assert there.dual_bound == pytest.approx(here.dual_bound, rel=1e-10)
+
+
+def test_estimator_falls_back_to_the_cpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    M, _ = problem(np.float64)
+    with pytest.warns(RuntimeWarning):
+        model = FGNSR(4, solver=WorkingSet(device="cuda"), random_state=0).fit(M.T)
+    np.testing.assert_array_equal(model.indices_, FGNSR(4, random_state=0).fit(M.T).indices_)

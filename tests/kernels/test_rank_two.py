@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 import naive_peers
 from selfdict.kernels.rank_two import (
     add_deflated,
+    correlate,
     deflate,
     extreme_pair,
     leading_eigenpairs,
@@ -93,3 +94,15 @@ def test_leading_eigenpairs(seed, m, k, decay):
 )
 def test_leading_eigenpairs_without_a_gap(G):
     assert_leading_eigenpairs(G)
+
+
+def test_correlate():
+    """A constant row has no direction."""
+    rng = np.random.default_rng(0)
+    rows, direction, out = rng.random((5, 7)), rng.standard_normal(7), np.empty(5)
+    rows[3] = 0.25
+    direction -= direction.mean()
+    correlate(rows, direction, out)
+    out /= np.linalg.norm(direction)
+    expected = [np.corrcoef(row, direction)[0, 1] if np.ptp(row) > 0 else -np.inf for row in rows]
+    np.testing.assert_allclose(out, expected, rtol=1e-12)

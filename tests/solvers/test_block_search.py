@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from array_blocks import ArrayBlocks
+from same_gates import assert_same_search
 from selfdict import mu_heuristic, working_set
 from selfdict.columns.blocks import BlockMatrix
 from selfdict.columns.memory import MemoryColumns
@@ -11,7 +12,6 @@ from selfdict.datasets import make_mixtures
 from selfdict.model.problem import jitter
 from selfdict.model.solution import Status
 from selfdict.solvers.block_search import _columns, _Survey, solve_blocks
-from selfdict.solvers.gates import Gates
 
 
 def mixtures(n=300, dtype=np.float64):
@@ -52,41 +52,10 @@ def test_the_penalty_is_that_of_all_columns():
     assert found.mu == pytest.approx(mu_heuristic(M, 4), rel=1e-12)
 
 
-def in_memory_and_in_blocks():
+def test_columns_in_blocks_equal_those_in_memory():
     M = mixtures(100)
-    whole = MemoryColumns(M, M.sum(axis=0), np.ones(100))
     blocks = _columns(_Survey.of(ArrayBlocks(M, 23), 100), 1e-2)
-    point = np.array([70, 3, 41]), np.array([0.5, 0.2, 0.7])
-    return Gates(whole, *point), Gates(blocks, *point)
-
-
-def test_gates_of_blocks_equal_those_in_memory():
-    whole, blocks = in_memory_and_in_blocks()
-    for gates in (whole, blocks):
-        gates.change(np.array([True, True, False]), np.array([5, 99]))
-        gates.evaluate(np.array([0.5, 0.2, 0.0, 0.3]))
-    assert blocks.fit == pytest.approx(whole.fit, rel=1e-12)
-    np.testing.assert_allclose(blocks.gradient, whole.gradient, rtol=1e-10)
-    np.testing.assert_allclose(
-        blocks.fitted.hessian(), whole.fitted.hessian(), rtol=1e-9, atol=1e-12
-    )
-    index = np.array([3, 0])
-    np.testing.assert_allclose(blocks.fitted.rows(index), whole.fitted.rows(index), atol=1e-12)
-
-
-@pytest.mark.parametrize("rows", [None, np.array([2, 30, 99])])
-@pytest.mark.parametrize("rough", [False, True])
-def test_multipliers_of_blocks_equal_those_in_memory(rows, rough):
-    whole, blocks = in_memory_and_in_blocks()
-    expected = whole.fitted.multiplier()
-    found = blocks.fitted.multiplier()
-    assert found.quadratic == pytest.approx(expected.quadratic, rel=1e-12)
-    np.testing.assert_allclose(found.inner, expected.inner, rtol=1e-9, atol=1e-12)
-    scores = found.scores(rows, rough)
-    exact = expected.scores(rows, rough=False)
-    np.testing.assert_allclose(scores, exact, rtol=1e-3 if rough else 1e-10)
-    if rough:
-        assert (scores >= exact).all()
+    assert_same_search(MemoryColumns(M, M.sum(axis=0), np.ones(100)), blocks)
 
 
 def test_huge_penalty_closes_all_rows():
