@@ -2,8 +2,8 @@
 What the certificate says
 =========================
 
-Every solution has a lower bound on the optimum. Algorithm 1 of the paper approaches it slowly. The
-working-set solver closes the gap in a few steps.
+Every solution comes with a lower bound on the optimum. Algorithm 1 of the paper approaches the
+optimum slowly; the working-set solver closes the gap in a few steps.
 """
 
 import matplotlib.pyplot as plt

@@ -34,9 +34,8 @@ print("found:       ", ", ".join(names[k] for k in sorted(model.indices_)))
 print(f"certified gap {model.gap_:.1e}, relative error {model.reconstruction_err_:.3f}")
 
 # %%
-# Each atom has a gate between 0 (not needed) and 1 (some pixel is made of it alone). The model is
-# solved for denoised pixels (:class:`selfdict.Denoising`); an exchange among the atoms then
-# confirms the choice.
+# Each atom has a gate between 0 (not used) and 1 (some pixel consists of it alone). The model is
+# solved for denoised pixels (:class:`selfdict.Denoising`), and atoms are then selected by exchange.
 
 gates = model.solution_.diagonal
 order = np.argsort(-gates)[:12]
@@ -48,7 +47,7 @@ plt.tight_layout()
 plt.show()
 
 # %%
-# For the noisy pixels, with points as columns, similar spectra share their gates:
+# For the noisy pixels, with points as columns, the weight is distributed among similar spectra:
 
 solution = working_set(X.T, mu_heuristic(X.T, 4, D=library.T), D=library.T)
 wrong = np.delete(solution.diagonal, truth).sum()

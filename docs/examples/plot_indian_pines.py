@@ -9,8 +9,8 @@ reads it from a file, inspects it, finds its materials, and maps their shares in
 # %%
 # The file
 # --------
-# The package tensorly ships the scene. We save it as an ENVI file first, so that the tutorial
-# starts where you do: with a file.
+# The package tensorly contains the scene. It is saved as an ENVI file first, so that the tutorial
+# starts with a file.
 
 from pathlib import Path
 from tempfile import mkdtemp
@@ -50,8 +50,8 @@ for sentence in preflight(scene).sentences:
 # %%
 # Unmixing
 # --------
-# Five materials. The convex model is solved with every pixel as a candidate. The gap bounds the
-# distance of the solution from the optimum.
+# The number of materials is five. The convex model is solved with every pixel as a candidate. The
+# gap bounds the distance of the solution from the optimum.
 
 result = unmix(scene, 5, prove=True)
 print(f"{result.n_valid} pixels, relative error {result.relative_error:.2%}, gap {result.gap:.1e}")
@@ -60,7 +60,7 @@ print(f"{result.n_valid} pixels, relative error {result.relative_error:.2%}, gap
 # Spectra and maps
 # ----------------
 # Each spectrum is the average of a group of nearly pure pixels. The maps show shares: the part of
-# each pixel's area that a material covers.
+# a pixel's area that a material covers.
 
 result.plot(plt.figure())
 plt.show()

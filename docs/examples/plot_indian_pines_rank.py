@@ -2,8 +2,9 @@
 How many materials
 ==================
 
-Each additional material lowers the error. One certified solution gives the whole curve. No spectra,
-whether pixels or not, can do better than the truncated SVD of the same rank.
+Each additional material lowers the error. One certified solution gives the errors for all numbers
+of materials. No r spectra, whether pixels or not, have a smaller error than the truncated SVD of
+rank r.
 """
 
 import matplotlib.pyplot as plt

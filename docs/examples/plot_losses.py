@@ -2,9 +2,9 @@
 Outliers and noisy bands
 ========================
 
-No other pixel explains a pixel with a spike, from a detector fault or a cosmic ray: with the
-squared loss it is selected to explain itself. The Huber loss grows only linearly beyond δ, and
-ignores the spike.
+A pixel with a spike, from a detector fault or a cosmic ray, is not a mixture of other pixels. With
+the squared loss it is therefore selected, because it explains itself. The Huber loss grows only
+linearly beyond δ, so a spike has little influence.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ from selfdict.metrics import index_recovery
 m, n, r = 40, 80, 4
 
 
-def spoiled(sigma, seed):
+def corrupted_mixtures(sigma, seed):
     """Return noisy mixtures, the pure pixels, and six impure pixels with spikes in two bands."""
     M, _, pure = make_mixtures(m, n, r, random_state=seed)
     rng = np.random.default_rng(seed)
@@ -29,12 +29,12 @@ def spoiled(sigma, seed):
 
 
 def penalty(sigma):
-    """Return a penalty that is not worth paying for noise alone: three times its square, over r."""
+    """Return a penalty so large that noise alone opens no row: three times its square, over r."""
     return 3 * m * n * sigma**2 / r
 
 
 # %%
-# The diagonal of X shows which pixels are open. With the squared loss these are above all the
+# The diagonal of X shows which pixels are open. With the squared loss these are mainly the
 # corrupted ones:
 
 
@@ -45,7 +45,7 @@ def solve(M, sigma):
 
 
 sigma = 0.02
-M, pure, bad = spoiled(sigma, seed=0)
+M, pure, bad = corrupted_mixtures(sigma, seed=0)
 squared, huber = solve(M, sigma)
 print(
     f"certified gaps: squared {squared.gap:.1e}, Huber {huber.gap:.1e} "
@@ -58,7 +58,7 @@ for ax, solution, title in zip(
 ):
     ax.vlines(np.arange(n), 0, solution.diagonal, color="0.6")
     ax.plot(pure, solution.diagonal[pure], "o", label="pure")
-    ax.plot(bad, solution.diagonal[bad], "x", color="C3", label="spoiled")
+    ax.plot(bad, solution.diagonal[bad], "x", color="C3", label="corrupted")
     ax.set(title=title, ylabel="diagonal of X")
 axes[0].legend()
 axes[1].set_xlabel("pixel")
@@ -66,36 +66,36 @@ fig.tight_layout()
 plt.show()
 
 # %%
-# How the points are selected from X matters as much. The default for the squared loss is the
-# exchange, which lowers the squared error and therefore selects the spikes again. SPA on the rows
-# of X is more robust, because the row of a corrupted pixel explains only that pixel: it finds most
-# pure pixels even with the squared loss. For the Huber loss SPA is the default, and the largest
-# diagonal entries work as well. The penalty must exceed the cost of the spikes of a pixel in the
-# Huber loss, δ times their height.
+# The selection of points from X is as important as the loss. The default for the squared loss is
+# the exchange, which lowers the squared error and therefore selects the corrupted pixels again. SPA
+# on the rows of X is more robust, because the row of a corrupted pixel explains only that pixel: it
+# finds most pure pixels even with the squared loss. For the Huber loss SPA is the default, and the
+# largest diagonal entries work as well. The penalty must exceed the cost of the spikes of a pixel
+# in the Huber loss, δ times their height.
 
 levels = [0.01, 0.02, 0.04]
 seeds = range(2)
-readings = [
+selections = [
     ("squared", "exchange"),
     ("squared", "diagonal"),
     ("squared", "spa"),
     ("Huber", "diagonal"),
     ("Huber", "spa"),
 ]
-found = np.zeros((len(readings), len(levels)))
-fooled = np.zeros((len(readings), len(levels)))
+found = np.zeros((len(selections), len(levels)))
+corrupted = np.zeros((len(selections), len(levels)))
 for k, sigma in enumerate(levels):
     for seed in seeds:
-        M, pure, bad = spoiled(sigma, seed)
+        M, pure, bad = corrupted_mixtures(sigma, seed)
         solutions = dict(zip(("squared", "Huber"), solve(M, sigma), strict=True))
-        for i, (loss, method) in enumerate(readings):
+        for i, (loss, method) in enumerate(selections):
             indices = select_indices(solutions[loss], r, method=method)
             found[i, k] += index_recovery(indices, pure) / len(seeds)
-            fooled[i, k] += np.isin(indices, bad).mean() / len(seeds)
-for i, (loss, method) in enumerate(readings):
+            corrupted[i, k] += np.isin(indices, bad).mean() / len(seeds)
+for i, (loss, method) in enumerate(selections):
     print(
         f"{loss:8s}{method:9s} pure found {np.round(found[i], 2)}, "
-        f"spoiled among the chosen {np.round(fooled[i], 2)}"
+        f"corrupted among the selected {np.round(corrupted[i], 2)}"
     )
     plt.plot(levels, found[i], marker="o", label=f"{loss}, {method}")
 plt.xlabel("noise σ")

@@ -39,8 +39,8 @@ plt.show()
 # %%
 # The fit
 # -------
-# :class:`~selfdict.FGNSR` is a scikit-learn estimator. It selects the four samples whose mixtures
-# best explain all others. The seed is fixed: the same data give the same result.
+# :class:`~selfdict.FGNSR` is a scikit-learn estimator. It selects four samples whose mixtures
+# explain all others. The default seed is fixed: the same data give the same result.
 
 model = FGNSR(4).fit(X)
 print("purest samples:", model.indices_)
@@ -85,7 +85,7 @@ print(fill(model.prove().sentence, 90))
 # %%
 # How many components
 # -------------------
-# Pixels are chosen to explain all others: one, two, and so on. With four, only noise is left.
+# One, two, … samples are selected to explain all others. With four, only noise is left.
 
 advice = advise_rank(X.T)
 print(fill(advice.reason, 90))

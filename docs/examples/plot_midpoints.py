@@ -2,8 +2,8 @@
 Robustness against noise
 ========================
 
-Every method fails on the middle points of section 4.1 of the paper at some noise level; the
-question is when. SPA considers one column at a time, the convex model all of them at once.
+On the middle points of section 4.1 of the paper, every method fails at some noise level. SPA
+considers one column at a time and fails earlier than the convex model, which considers all of them.
 """
 
 import warnings
@@ -15,7 +15,7 @@ from selfdict import FGNSR, SPA
 from selfdict.datasets import make_midpoints
 from selfdict.metrics import index_recovery
 
-# Where a method fails, it warns: its points do not span all dimensions, or no penalty meets ε.
+# A method that fails warns: its points do not span all dimensions, or no penalty meets ε.
 warnings.simplefilter("ignore")
 
 levels = np.linspace(0, 0.4, 5)

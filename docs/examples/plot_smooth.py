@@ -1,9 +1,9 @@
 """
-Gates that are shared
-=====================
+Sharing weight among similar pixels
+===================================
 
-Squares in the penalty let pixels that are nearly alike share their weight, see :doc:`/smooth`. The
-gates of 400 mixtures, without and with them.
+With a quadratic term in the penalty, nearly identical pixels share their weight: see
+:doc:`/smooth`. This example shows the gates of 400 mixtures without and with this term.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ M, H, pure = make_mixtures(m, n, r, noise=0.02, random_state=0)
 mu = mu_heuristic(M, r)
 
 # %%
-# The share of the purest material of each pixel says how near it is to a corner.
+# The share of the purest material of a pixel says how nearly pure the pixel is.
 
 share = H.max(axis=0) / H.sum(axis=0)
 figure, axes = plt.subplots(2, sharex=True, layout="constrained", figsize=(6, 4))
@@ -31,7 +31,6 @@ for axis, ratio in zip(axes, (0.0, 3.0), strict=True):
 axes[-1].set_xlabel("share of the purest material")
 
 # %%
-# The weight of each material, the sum of its gates, hardly changes; the number of pixels that
-# carry it does.
+# The sum of the gates of a material hardly changes, but it is distributed over more pixels.
 
 plt.show()

@@ -14,8 +14,7 @@ from selfdict import FGNSR, SPA
 from selfdict.metrics import mrsa
 
 # %%
-# Three sources of bursts (a fluorescent dye, a machine, a voice's energy), recorded by eight
-# sensors with noise.
+# Three sources that emit bursts, recorded by eight sensors with noise.
 
 rng = np.random.default_rng(1)
 n_sensors, n_instants, r = 8, 600, 3
@@ -30,7 +29,7 @@ recorded = mixing @ sources + 0.02 * rng.standard_normal((n_sensors, n_instants)
 
 # %%
 # Instants with almost no signal are noise in every direction, and are left out. The others are
-# divided by their sum over the sensors, so that loud instants do not count more.
+# divided by their sum over the sensors, so that loud instants have no larger weight.
 
 loud = np.flatnonzero(recorded.sum(axis=0) > 0.2 * recorded.sum(axis=0).max())
 profiles = (recorded[:, loud] / recorded[:, loud].sum(axis=0)).T
