@@ -29,7 +29,7 @@ def corrupted_mixtures(sigma, seed):
 
 
 def penalty(sigma):
-    """Return a penalty so large that noise alone opens no row: three times its square, over r."""
+    """Return a penalty so large that noise alone opens no row: three times its energy, over r."""
     return 3 * m * n * sigma**2 / r
 
 
