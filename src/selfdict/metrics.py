@@ -136,9 +136,7 @@ def spectral_angle(A: ArrayLike, B: ArrayLike, *, degrees: bool = False) -> floa
     for name, spectra in (("A", found), ("B", reference)):
         zero = np.flatnonzero(~spectra.any(axis=0))
         if zero.size > 0:
-            raise InputError(
-                f"a spectrum of zeros has no angle; got one in {name}: column {zero[0]}"
-            )
+            raise InputError(f"the spectra in {name} must not be zero; column {zero[0]} is")
     angles = _angles(found, reference)
     if degrees:
         angles = np.degrees(angles)

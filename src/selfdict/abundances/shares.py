@@ -94,7 +94,7 @@ class Illumination:
         U = as_matrix(U, "U")
         M = as_floats(M, sparse=True)
         if not U.any(axis=0).all():
-            raise InputError("shares are relative to spectra; U has a spectrum of zeros")
+            raise InputError("the spectra in U must not be zero")
         if sample_weight is None:
             sample_weight = np.ones(M.shape[1])
         if H is None and not rescale:
@@ -257,7 +257,7 @@ def unit_columns(U: ArrayLike) -> Array:
     norms = np.sqrt(squared_norms(U))
     if (norms == 0).any():
         zero = int(np.flatnonzero(norms == 0)[0])
-        raise InputError(f"shares are relative to spectra; column {zero} of U is zero")
+        raise InputError(f"the spectra in U must not be zero; column {zero} is")
     return np.asarray((U / norms).astype(U.dtype))
 
 

@@ -107,14 +107,17 @@ def standard_errors(
     H = as_coefficients(H, "H")
     r = U.shape[1]
     if H.shape[0] != r:
-        raise InputError(f"H must have one row per endmember, {r}, got {H.shape[0]}")
+        raise InputError(f"H must have {r} rows, one per endmember; got {H.shape[0]}")
     norms = as_vector(residuals, H.shape[1], "residuals", np.float64)
     if kind not in ("shares", "nnls", "fcls"):
         raise InputError(f"kind must be 'shares', 'nnls' or 'fcls', got {kind!r}")
     if variability is None:
         variability = Variability.none(r)
     if len(variability.traces) != r:
-        raise InputError(f"the variability is that of {len(variability.traces)} spectra, got {r}")
+        raise InputError(
+            f"variability must be that of {r} spectra, the columns of U; "
+            f"got {len(variability.traces)}"
+        )
     if H.min() < 0:
         raise InputError(f"H must not be negative, got {H.min():.3g}")
     # in units of the largest spectrum

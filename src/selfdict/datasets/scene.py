@@ -250,11 +250,11 @@ def load_indian_pines() -> "xr.DataArray":
     spec = find_spec("tensorly")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(
-            "the Indian Pines scene comes with tensorly: pip install tensorly"
+            "the Indian Pines scene needs tensorly, which contains it: pip install tensorly"
         )
     path = Path(spec.origin).parent / "datasets" / "data" / "Indian_pines_corrected.npy"
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: this version of tensorly carries no Indian Pines scene")
+        raise FileNotFoundError(f"{path}: this version of tensorly does not contain it")
     values = np.load(path, allow_pickle=False)
     # the providers multiplied the radiance by 500 and added 1000
     radiance = (values.transpose(2, 0, 1).astype(np.float32) - 1000) / 500

@@ -177,8 +177,8 @@ def _warn_if_centred(points: Array) -> None:
         return
     warn_caller(
         "X seems to be centred: the mean of its features is zero. Components and abundances refer "
-        "to the origin, which centring moves into the middle of the data: pass data that is not "
-        "centred, for example StandardScaler(with_mean=False)",
+        "to the origin: pass data that is not centred, for example scaled by "
+        "StandardScaler(with_mean=False)",
     )
 
 
@@ -201,7 +201,7 @@ def _warn_if_dependent(components: Array) -> None:
     rank = int(np.linalg.matrix_rank(components / np.where(lengths > 0, lengths, 1.0)))
     if rank < n_components:
         warn_caller(
-            f"the {n_components} components span {rank} dimensions only: their abundances are not "
+            f"the {n_components} components span only {rank} dimensions: their abundances are not "
             "unique",
         )
 

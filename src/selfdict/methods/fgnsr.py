@@ -130,7 +130,9 @@ class FGNSRMethod(Method):
     def _choose(self, points: Array, atoms: Array, sample_weight: Array | None) -> Array:
         """Solve the model, select the points and gather their groups; return the components."""
         if self.dictionary is not None and self.endmembers == "average":
-            raise InputError("averages are of points: they do not go with a dictionary")
+            raise InputError(
+                "endmembers='average' cannot be combined with a dictionary; use 'pixels'"
+            )
         deadline = Deadline(self.max_seconds)
         with Announcer("FGNSR", self.verbose) as announcer:
             announcer.step("solving the model")
@@ -241,7 +243,7 @@ class FGNSRMethod(Method):
         atoms = as_matrix(self.dictionary, "dictionary")
         if atoms.shape[1] != points.shape[1]:
             raise InputError(
-                f"the dictionary has {atoms.shape[1]} features, X has {points.shape[1]}"
+                f"the dictionary must have {points.shape[1]} features like X, got {atoms.shape[1]}"
             )
         return atoms
 
@@ -257,7 +259,7 @@ class FGNSRMethod(Method):
                 f"{solution.status} The certified gap is {solution.gap:.1e}, tol is {tol:g}."
             )
         if self.skipped_:
-            sentences.append(f"The time limit left something out: {'; '.join(self.skipped_)}.")
+            sentences.append(f"Because of the time limit, {'; '.join(self.skipped_)}.")
         if sentences:
             # Imported here: scikit-learn takes half a second.
             from sklearn.exceptions import ConvergenceWarning
@@ -293,7 +295,9 @@ def as_solver(
         if value is None:
             continue
         if not hasattr(solver, name):
-            raise InputError(f"the solver {solver.name} has no {name}, got {name}={value!r}")
+            raise InputError(
+                f"the solver {solver.name} has no setting {name}, got {name}={value!r}"
+            )
         solver = replace(solver, **{name: value})  # type: ignore[type-var]  # all are dataclasses
     return solver
 

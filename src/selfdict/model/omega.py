@@ -65,7 +65,7 @@ def project_omega(
         if rows is None:
             raise InputError(f"X must be square when rows is not given, got shape {X.shape}")
         raise InputError(
-            f"X has {k} rows of length {n}: rows must name {k} of them, got shape {index.shape}"
+            f"rows must have one entry for each of the {k} rows of X, got shape {index.shape}"
         )
     if index.dtype.kind not in "iu":
         raise TypeError(f"rows must hold integers, got dtype {index.dtype}")

@@ -142,13 +142,13 @@ class Problem:
         if mu is not None and epsilon is not None:
             raise InputError(f"give either mu or epsilon, got mu={mu!r} and epsilon={epsilon!r}")
         if target is not None and epsilon is not None:
-            raise InputError("a target is one for mu: give either target or epsilon")
+            raise InputError("a target determines mu, so it cannot be combined with epsilon")
         smooth = as_scalar(smooth, "smooth")
         if smooth > 0 and epsilon is not None:
-            raise InputError("smooth belongs to the penalised model (6): give mu, not epsilon")
+            raise InputError("smooth needs the penalised model (6): give mu instead of epsilon")
         loss = as_loss(loss)
         if epsilon is not None and not loss.quadratic:
-            raise UnsupportedError(f"epsilon, model (4), needs a quadratic loss, got {loss!r}")
+            raise UnsupportedError(f"model (4), with epsilon, needs a quadratic loss, got {loss!r}")
         data = as_matrix(M, sparse=True)
         if issparse(data) and (D is not None or not isinstance(loss, Squared)):
             raise UnsupportedError(
@@ -295,7 +295,9 @@ class Problem:
         if self.mu is None and self.epsilon is not None:
             raise InputError("this needs the penalised model (6): give mu instead of epsilon")
         if self.mu is None:
-            raise InputError("the problem has no penalty yet: give mu, for example mu_heuristic")
+            raise InputError(
+                "the problem has no penalty: give mu, for example that of mu_heuristic"
+            )
         return self.mu
 
     def __repr__(self) -> str:

@@ -223,15 +223,14 @@ class Solution:
         X = np.asarray(X)
         if X.ndim != 2 or (diagonal is None and X.shape[0] != X.shape[1]):
             raise InputError(
-                "X must be a square matrix, or come with its gates as diagonal, "
-                f"got shape {X.shape}"
+                f"X must be square unless its gates are given as diagonal, got shape {X.shape}"
             )
         gates = np.diagonal(X).copy()
         if diagonal is not None:
             gates = np.asarray(diagonal)
         if gates.shape != X.shape[:1]:
             raise InputError(
-                f"diagonal must hold a gate for each of the {len(X)} rows, got shape {gates.shape}"
+                f"diagonal must have {len(X)} entries, one gate per row; got shape {gates.shape}"
             )
         # an open gate costs something even if no column uses its atom
         support = np.flatnonzero(X.any(axis=1) | (gates > 0))
@@ -256,11 +255,11 @@ class Solution:
             there = f"M has {problem.n_atoms}"
             if problem.D is not None:
                 there = f"D has {problem.n_atoms} atoms"
-            raise InputError(f"the solution belongs to {self.diagonal.shape[0]} points, {there}")
+            raise InputError(f"the solution is for {self.diagonal.shape[0]} points, but {there}")
         if self.coef.shape[1:] != (problem.n_points,):
             raise InputError(
-                f"the solution's rows have shape {self.coef.shape[1:]}, "
-                f"M has {problem.n_points} points"
+                f"the rows of the solution have shape {self.coef.shape[1:]}, "
+                f"but M has {problem.n_points} points"
             )
         # objective and bound belonged to another problem
         return replace(self, problem=problem, objective=np.nan, dual_bound=-np.inf)

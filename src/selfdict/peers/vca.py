@@ -50,7 +50,7 @@ def vca(M: ArrayLike, r: int, random_state: Any = None) -> Array:
     m, n = M.shape
     r = as_rank(r, n)
     if r > m:
-        raise InputError(f"r must be at most the number of rows of M, {m}, for vca, got {r}")
+        raise InputError(f"r must be at most {m} for vca (the number of rows of M), got {r}")
     rng = as_generator(random_state)
     norms = squared_norms(M)
     Y = _reduce(np.asarray(M), r)

@@ -222,8 +222,8 @@ def _announce(stage: _Stage, budget: Budget, good_enough: float) -> None:
         if stage.fit.square(stage.in_pool(start)) <= good_enough:
             return  # nothing is left to exchange
     warn_caller(
-        f"choosing {stage.r} columns by exchange takes about {in_words(seconds)} here: "
-        "max_seconds ends it before, and the method 'spa' exchanges nothing",
+        f"selecting {stage.r} columns by exchange takes about {in_words(seconds)} here: "
+        "max_seconds limits the time, and the method 'spa' selects without exchange",
     )
 
 

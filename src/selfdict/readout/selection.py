@@ -73,7 +73,7 @@ def select_indices(
     deadline = Deadline(max_seconds)
     K = select_from(Evidence.of(solution), r, method, deadline)
     if deadline.skipped:
-        warn_caller(f"The time limit left something out: {'; '.join(deadline.skipped)}.")
+        warn_caller(f"Because of the time limit, {'; '.join(deadline.skipped)}.")
     return K
 
 

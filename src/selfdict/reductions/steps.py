@@ -113,7 +113,9 @@ class Candidates(ColumnSubset):
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if the points cannot be clustered."""
         if problem.is_sparse:
-            raise UnsupportedError("candidates need dense data; pass M.toarray() if it fits")
+            raise UnsupportedError(
+                "candidates need dense data; pass M.toarray() if it fits into memory"
+            )
 
     def reduce(self, problem: Problem) -> Problem:
         """Cluster the points and return the problem for the representatives."""
@@ -182,7 +184,9 @@ class Denoising(ColumnSubset):
     def check(self, problem: Problem) -> None:
         """Raise :class:`selfdict.UnsupportedError` if the data cannot be denoised."""
         if problem.is_sparse:
-            raise UnsupportedError("denoising makes data dense; pass M.toarray() if it fits")
+            raise UnsupportedError(
+                "denoising needs dense data; pass M.toarray() if it fits into memory"
+            )
 
     def reduce(self, problem: Problem) -> Problem:
         """Return the problem for the denoised data; its ``reduced_from.memory`` has the noise.

@@ -63,7 +63,9 @@ class Solver(ABC):
             return
         holder = Solver.registered.get(cls.name, cls)
         if (holder.__module__, holder.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise TypeError(f"the name {cls.name!r} is that of the solver {holder.__qualname__}")
+            raise TypeError(
+                f"the name {cls.name!r} is used by the solver {holder.__qualname__} already"
+            )
         Solver.registered[cls.name] = cls
 
     def asked(self, problem: Problem) -> frozenset[Feature]:
@@ -154,7 +156,7 @@ def _as_solution(start: ArrayLike | Solution, problem: Problem) -> Solution:
         return start.for_problem(problem)
     if problem.D is not None:
         raise TypeError(
-            "X0 must be a Solution, which has gates, when there is a dictionary D, "
+            "with a dictionary D, X0 must be a Solution, which has gates; "
             f"got {type(start).__name__}"
         )
     return Solution.from_matrix(start, problem)

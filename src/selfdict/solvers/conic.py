@@ -169,9 +169,7 @@ class ConicProgram:
                 # numbers over many orders of magnitude are too much for it
                 raise RuntimeError("Clarabel found no solution; use working_set") from error
         if program.status == "infeasible":
-            raise InputError(
-                "the bound on the residual is too small: no feasible X comes so near to the data"
-            )
+            raise InputError("epsilon is too small: no feasible X has so small a residual")
         if X.value is None:
             raise RuntimeError(f"Clarabel ended with status {program.status!r}")
         if self.problem.D is not None:

@@ -306,7 +306,7 @@ def fit_within_gates(problem: Problem, support: Array, t: Array) -> Solution:
     """
     if not problem.loss.quadratic:
         raise UnsupportedError(
-            f"columns are fitted within gates for quadratic losses, got {problem.loss!r}"
+            f"fitting columns within gates needs a quadratic loss, got {problem.loss!r}"
         )
     data = SearchData.of(problem)
     # atoms of weight zero are not in the search's data, and stay closed
