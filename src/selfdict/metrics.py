@@ -1,7 +1,7 @@
 """Quality of endmembers and abundances.
 
 The measures of section 4 of the paper (the mean-removed spectral angle, the relative error and the
-share of true indices), the spectral angle, and the error of abundances.
+fraction of true indices), the spectral angle, and the error of abundances.
 """
 
 import numpy as np
@@ -218,7 +218,7 @@ def relative_error(M: ArrayLike, W: ArrayLike, H: ArrayLike | None = None) -> fl
 
 
 def index_recovery(K: ArrayLike, K_true: ArrayLike) -> float:
-    """Return the share of the true indices that were found, between 0 and 1.
+    """Return the fraction of the true indices that were found, between 0 and 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Nonnegative least squares for many columns: free sums, sums near one (soft), sums of one (fcls).
+"""Nonnegative least squares for many columns, with sums that are free, near one, or equal to one.
 
 All are solved exactly, block by block, by the active sets of one kernel.
 """
@@ -36,7 +36,7 @@ def nnls(U: ArrayLike, M: ArrayLike, *, H0: ArrayLike | None = None) -> Array:
         One right-hand side per column; a ``np.memmap`` is read a block of columns at a time.
     H0 : (r, n) array_like, optional
         A start, such as the solution of a nearby problem. It saves time and does not change the
-        result. Only where it is positive matters.
+        result. Only the positions of its positive entries matter.
 
     Returns
     -------
@@ -46,14 +46,15 @@ def nnls(U: ArrayLike, M: ArrayLike, *, H0: ArrayLike | None = None) -> Array:
 
     Notes
     -----
-    The columns of U are scaled to norm about one and reduced to a triangle by QR. If its condition
-    number is below 1e3, the active sets work on its Gram matrix, otherwise on the triangle itself,
-    which does not square the condition number. From 1e5 on they work on U without the reduction:
-    slower, but such a U would magnify the rounding errors of the reduction. If the solution is not
-    unique, as with duplicates in U, one of the solutions is returned.
+    The columns of U are scaled to norm about one and reduced to a triangular matrix by QR. If its
+    condition number is below 1e3, the active-set method works on its Gram matrix, otherwise on the
+    triangular matrix itself, which does not square the condition number. From 1e5 on it works on U
+    without the reduction, which is slower, but such a U would magnify the rounding errors of the
+    reduction. If the solution is not unique, as with duplicates in U, one of the solutions is
+    returned.
 
-    Results agree with ``scipy.optimize.nnls`` to 1e-9 up to a condition number of 1e6. Beyond that,
-    neither is as accurate, and these results are closer to the solution in exact arithmetic.
+    Results agree with ``scipy.optimize.nnls`` to 1e-9 up to a condition number of 1e6. Beyond that
+    both are less accurate, and these results are closer to the solution in exact arithmetic.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def fcls(
         that of ``fcls``.
     H0 : (r, n) array_like, optional
         A start, such as the solution of a nearby problem. It saves time and does not change the
-        result. Only where it is positive matters.
+        result. Only the positions of its positive entries matter.
 
     Returns
     -------
@@ -237,7 +238,7 @@ def _fit_columns(
 def _for_blocks(task: Callable[[slice, Array], Any], M: Array) -> None:
     """Call ``task(columns, M[:, columns])`` for blocks of columns in float64, on threads.
 
-    Here, where they are read, the values of M are checked.
+    The values of M are checked here, when they are read.
     """
 
     def on_slice(start: int, stop: int) -> None:

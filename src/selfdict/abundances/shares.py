@@ -84,10 +84,10 @@ class Illumination:
         M : (m, n) array_like or sparse array
             Pixels.
         H : (r, n) ndarray, optional
-            ``nnls(U, M)``, where it is known already.
+            ``nnls(U, M)``, if it is known already.
         rescale : bool
-            Bring each spectrum to the median length of the pixels that are nearly pure in it. By
-            default the spectra have their typical brightness already.
+            Scale each spectrum to the median length of the pixels that are nearly pure in it. By
+            default the spectra are assumed to have their typical brightness.
         sample_weight : (n,) ndarray, optional
             How many pixels each column stands for.
         """

@@ -1,7 +1,7 @@
 """Standard errors of abundances, from the residual and from the spread of the endmembers.
 
-A pixel holds its own variants of the materials, and noise: m = Σ_k h_k (u_k + δ_k) + ε. What is
-known of δ_k are the second moments C_k of the pixels that u_k stands for, about u_k. The noise is
+A pixel contains its own variants of the materials, and noise: m = Σ_k h_k (u_k + δ_k) + ε. What is
+known of δ_k are the second moments C_k about u_k of the pixels of material k. The noise is
 independent in each band, with the same variance σ². Let P be the endmembers with a positive
 coefficient, and B the inverse of U_PᵀU_P. To first order
 
@@ -16,7 +16,7 @@ Where the sum of the coefficients is drawn to one with the weight λ, and the su
 (:mod:`selfdict.abundances.shares`), B is the inverse of U_PᵀU_P + λ 1 1ᵀ, the variation of
 the sums adds (λ σ_b)² 1 1ᵀ to N, and m − |P| becomes m − |P| + λ 1ᵀB1.
 
-A coefficient of zero has no first-order error. It gets the one that it would have if it was free.
+A coefficient of zero has no first-order error. It gets the error it would have if it were free.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from selfdict.kernels.columns import squared_norms
 
 @dataclass(frozen=True)
 class Variability:
-    """How pixels of the same material differ, as seen by the endmembers.
+    """How pixels of the same material differ: their second moments between endmembers.
 
     Let û_k be the endmembers scaled to length one, and C_k the second moments about û_k of the
     pixels of material k, scaled to length one as well.
@@ -77,16 +77,16 @@ def standard_errors(
     U : (m, r) array_like
         Endmembers, not all of them zero.
     H : (r, n) array_like
-        Their nonnegative coefficients, the best in least squares; with ``kind="fcls"``, of those
-        that sum to one.
+        Their nonnegative least-squares coefficients; with ``kind="fcls"``, those that sum to one.
     residuals : (n,) array_like
         ‖m_j − U h_j‖, see :func:`column_residuals`.
     kind : {"shares", "nnls", "fcls"}
-        Whether the errors are those of coefficients divided by their sum, or of coefficients.
+        Whether the errors are those of coefficients divided by their sum, of coefficients, or of
+        coefficients that sum to one.
     variability : Variability, optional
         How the pixels of each material differ; by default not at all.
     stiffness, spread : float
-        The weight that draws the sums of the coefficients to one, and their spread, as in
+        The weight of the penalty on sums that differ from one, and the spread of the sums, as in
         :class:`Illumination`. By default the sums are free.
 
     Returns

@@ -1,4 +1,4 @@
-"""What all estimators share: points come in as rows, and the components are some of these rows."""
+"""The base class of the estimators: points are rows, and the components are some of them."""
 
 from dataclasses import replace
 from numbers import Integral
@@ -135,18 +135,18 @@ class SelfDictionaryEstimator(
     def shares(self, X: ArrayLike, *, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
     def shares(self, X: ArrayLike, *, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """Return the part of each point that each component makes up; rows sum to one.
+        """Return the share of each component in each point; rows sum to one.
 
-        In an image these are parts of the pixel's area. They are relative to components at their
-        typical brightness: that of the points of ``fit`` that are nearly pure in them.
+        In an image these are parts of the pixel's area. They refer to components at their typical
+        brightness: that of the points of ``fit`` that are nearly pure.
 
         Parameters
         ----------
         X : (n_samples, n_features) array_like or sparse matrix
             Points as rows.
         return_std : bool
-            Return their standard errors as well. They follow from the residual of each point, from
-            the variation of brightness and, if there are groups of points, from their spread: see
+            Also return their standard errors, which follow from the residual of each point, the
+            variation of brightness and, if there are groups of points, their spread: see
             :doc:`/answer`.
 
         Returns
@@ -154,7 +154,7 @@ class SelfDictionaryEstimator(
         shares : (n_samples, n_components) ndarray
             See :func:`selfdict.shares`.
         std : (n_samples, n_components) ndarray
-            If asked for.
+            Only with ``return_std``.
         """
         points, illumination = self._illuminated(X)
         U = illumination.spectra
@@ -170,7 +170,7 @@ class SelfDictionaryEstimator(
         return np.ascontiguousarray(parts.T), np.ascontiguousarray(std.T)
 
     def brightness(self, X: ArrayLike) -> Array:
-        """Return how bright each point is, beside components at their typical brightness.
+        """Return the brightness of each point, relative to components at their typical brightness.
 
         Parameters
         ----------
@@ -195,14 +195,14 @@ class SelfDictionaryEstimator(
     def score(self, X: ArrayLike, y: None = None) -> float:
         """Return minus the relative error of the points, fitted by the components.
 
-        It is at most 0, and the larger the better, as ``GridSearchCV`` and ``cross_val_score``
-        expect it. A further component hardly ever raises the error: for their number see
-        :func:`selfdict.advise_rank`.
+        It is at most 0; larger is better, as ``GridSearchCV`` and ``cross_val_score`` expect. A
+        further component hardly ever raises the error: use :func:`selfdict.advise_rank` to choose
+        their number.
 
         Parameters
         ----------
         X : (n_samples, n_features) array_like or sparse matrix
-            Points as rows, also others than those of ``fit``.
+            Points as rows; they need not be those of ``fit``.
         y : None
             Not used.
 

@@ -36,40 +36,43 @@ class FGNSR(FGNSRMethod, SelfDictionaryEstimator):
         Solve the model on the representatives of this many clusters only (H2NMF): 100 and 500 are
         FGNSR-100 and FGNSR-500 of the paper. None: on all points. "auto": on all points if that is
         predicted to take at most a minute, or 0.4 of a time limit, else on 500 representatives.
-        For many points the prediction comes from the solution of two samples. It is None for
-        sparse data, with a ``dictionary``, and for other solvers and losses than the default. With
-        a ``dictionary`` the representatives stand for the points only; all atoms may be selected.
+        For many points the prediction comes from the solution of two samples. "auto" is the same
+        as None for sparse data, with a ``dictionary``, and for other solvers and losses than the
+        default. With a ``dictionary`` the representatives replace the points only; all atoms may
+        be selected.
     loss : "squared" or Loss, default="squared"
-        What replaces ½‖M − MX‖_F²: :class:`selfdict.Weighted` (known variances) for every solver;
-        :class:`selfdict.Huber` and losses of your own for "fast_gradient".
+        The loss in place of ½‖M − MX‖_F²: :class:`selfdict.Weighted` (known variances) with every
+        solver; :class:`selfdict.Huber` and other subclasses of :class:`selfdict.Loss` with
+        "fast_gradient".
     denoise : bool, default=True
         With a ``dictionary``, the squared loss and no ``target``: solve the model for denoised data
         (:class:`selfdict.Denoising`). Without a dictionary the data are used as given.
     mu : "auto" or float, default="auto"
-        The penalty; "auto" is :func:`selfdict.mu_heuristic`, or for denoised data the noise left.
+        The penalty; "auto" is :func:`selfdict.mu_heuristic`, or for denoised data the noise energy
+        that is left in one direction.
     smooth : float, default=0.0
         The weight ν of the quadratic term in the penalty μ pᵀt + ½ν Σ t_i², t = diag(X), in units
         of μ: nearly identical points then share their weight, see :doc:`/smooth`.
     target : ("residual", eps) or ("trace", value), optional
-        Steer the penalty until ‖M − MX‖_F is ``eps``, or the trace of X (the sum of the gates) is
-        ``value``.
+        Choose the penalty such that ‖M − MX‖_F is ``eps``, or the trace of X (the sum of the gates)
+        is ``value``.
     postprocess : {"auto", "diagonal", "spa", "clusters", "exchange"}, default="auto"
         How points are selected from X: see :func:`selfdict.select_indices`.
     tol : float, optional
         The certified relative gap at which the solver may stop; by default 1e-3.
     max_seconds : float, optional
-        Time limit of the solver, which gets half of it, and of the choice of points. The best
-        solution and the best choice so far are used; ``skipped_`` and a warning say what was left
-        out. Clusters and abundances are always computed.
+        Time limit for the solver, which gets half of it, and for the selection of points. The best
+        solution and the best selection so far are used; ``skipped_`` and a warning say what was
+        left out. Clusters and abundances are always computed.
     random_state : int, Generator or None, default=None
-        Seed of the vector p = 1 + 0.01(u − ½), u uniform, which separates duplicates. None is the
-        seed 0, so the same data give the same points.
+        Seed of the vector p = 1 + 0.01(u − ½), u uniform, which separates duplicates. None means
+        the seed 0, so the same data give the same points.
     endmembers : {"pixels", "average"}, default="pixels"
         What ``components_`` are: the selected points themselves, or averages over their groups,
         which carry less noise (see :func:`selfdict.pure_groups`). Not with a ``dictionary``.
     verbose : bool or None, default=None
-        Print every step and the solver's progress; None: one line on stderr if the fit takes longer
-        than ten seconds; False: nothing.
+        True: print every step and the progress of the solver; None: print one line on stderr if the
+        fit takes longer than ten seconds; False: print nothing.
     callback : callable, optional
         Called with the solver's :class:`~selfdict.model.Progress`; the solver stops if it returns a
         true value.
@@ -85,15 +88,15 @@ class FGNSR(FGNSRMethod, SelfDictionaryEstimator):
         with ``smooth``, all open rows, each in the group of the selected row nearest to it; with a
         ``dictionary``, the atoms of the support that look like each selected one.
     spread_ : (n_components, n_features) ndarray or None
-        How the points of each group vary in each feature, for averages.
+        With averages, the standard deviation of the points of each group in each feature.
     group_counts_ : (n_components,) ndarray of int or None
-        How many points were averaged, for averages.
+        With averages, the number of points averaged.
     alike_ : tuple of tuples of int
         Components that differ by less than the points of their groups do, such as (0, 2): they may
-        stand for the same material, and their shares may be added.
+        be the same material, and their shares may be added.
     left_aside_ : tuple of Kind
-        With ``smooth``: kinds of open rows that are like none of the selected ones; they are in
-        ``groups_``, but in no average.
+        With ``smooth``, the open rows that are similar to none of the selected ones, in sets of
+        similar rows. They are in ``groups_``, but not averaged.
     variability_ : Variability or None
         How the points of each group differ from its component, for the standard errors of shares;
         None with a ``dictionary``.
@@ -102,11 +105,11 @@ class FGNSR(FGNSRMethod, SelfDictionaryEstimator):
     solver_ : Solver
         The solver that was used, with its settings.
     solution_ : Solution
-        The solution of the model, with its problem; with ``candidates``, for the representatives:
-        :func:`selfdict.lift` makes it one for all points. With a ``dictionary``, ``diagonal`` holds
-        the gates of its atoms. With ``denoise`` it is one for the denoised data.
+        The solution of the model, with its problem. With ``candidates`` it is that for the
+        representatives; :func:`selfdict.lift` returns one for all points. With a ``dictionary``,
+        ``diagonal`` contains the gates of its atoms. With ``denoise`` it is for the denoised data.
     mu_, gap_ : float
-        The penalty at the end, and the certified relative gap.
+        The final penalty, and the certified relative gap.
     n_iter_ : int
         Iterations of the solver.
     skipped_ : tuple of str
@@ -114,7 +117,7 @@ class FGNSR(FGNSRMethod, SelfDictionaryEstimator):
     candidates_reason_ : str
         Which points were the candidates, and why.
     clusters_ : Clusters or None
-        The clusters, with ``candidates``; with ``sample_weight`` their sizes are the sums of the
+        With ``candidates``, the clusters; with ``sample_weight``, their sizes are the sums of the
         weights of their points.
     n_features_in_ : int
         Number of features seen in ``fit``.
@@ -295,7 +298,7 @@ class H2NMF(H2NMFMethod, SelfDictionaryEstimator):
     labels_ : (n_samples,) ndarray of int
         The cluster of each row.
     clusters_ : Clusters
-        All of it: labels, representatives, sizes and tree.
+        The result of :func:`selfdict.h2nmf`: labels, representatives, sizes and tree.
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""How points are chosen: FGNSR and the methods it is compared with, without scikit-learn.
+"""The methods that select points, FGNSR and those it is compared with, without scikit-learn.
 
 Points are rows, as in the estimators, which add the checks and the abundances of scikit-learn to
-these classes. Scenes use them as they are: scikit-learn takes as long to import as xarray.
+these classes. Scenes use these classes directly, because scikit-learn takes as long to import as
+xarray.
 """
 
 from selfdict.methods.base import H2NMFMethod, SNPAMethod, SPAMethod, VCAMethod, XRAYMethod

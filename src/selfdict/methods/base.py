@@ -1,6 +1,6 @@
-"""What all methods share: they choose some of the points, or of the rows of a dictionary.
+"""The base class of the methods, which select points or rows of a dictionary.
 
-Beside it the methods that the paper compares with, which need nothing further.
+The methods that the paper compares with are here as well.
 """
 
 import re
@@ -19,9 +19,9 @@ from selfdict.peers import Clusters, h2nmf, snpa, spa, vca, xray
 class Method:
     """A method that chooses ``n_components`` of the points, or of the atoms of a dictionary.
 
-    A subclass implements ``_select(M)``: M is (n_features, n_samples), points as columns, and the
-    result is the indices of ``n_components`` of them. One with other atoms or components implements
-    ``_atoms`` and ``_choose``.
+    A subclass implements ``_select(M)``, which returns the indices of ``n_components`` columns of M
+    (n_features, n_samples). A method with other atoms or components implements ``_atoms`` and
+    ``_choose``.
     """
 
     # whether the method finds independent components only, and raises an error for too many

@@ -1,4 +1,4 @@
-"""FGNSR: the model is solved, points are selected from the solution, and groups are gathered."""
+"""FGNSR: solve the model, select points from the solution, and gather their groups."""
 
 from dataclasses import replace
 from typing import Any
@@ -108,15 +108,15 @@ class FGNSRMethod(Method):
     def prove(self, *, tol: float = 1e-6, max_seconds: float | None = None) -> Proof:
         """Prove how close ``groups_`` alone come to the optimum, and what leaving one out costs.
 
-        With ``candidates`` the statements are about the representatives: each group stands for
-        those of its rows that are representatives, or for the nearest one.
+        With ``candidates`` the statements are about the representatives: each group consists of
+        those of its rows that are representatives, or of the nearest one.
 
         Parameters
         ----------
         tol : float
             The gap to which the model is solved for this; a smaller one closes more rows.
         max_seconds : float, optional
-            Time limit; what needs longer is left unproven.
+            Time limit; what is not proven by then stays unproven.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""How far from optimal a feasible X can be at most: objective, dual bound and gap."""
+"""The certificate of a feasible X: its objective, a dual bound, and the gap between them."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What residuals cost: the losses that may replace the square in model (6).
+"""Losses: what residuals cost in model (6), the square of the paper or another convex function.
 
 A loss is a sum over the entries of the residual R = M − M X,
 

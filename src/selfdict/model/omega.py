@@ -85,11 +85,11 @@ def project_omega(
 
 
 def into_omega(solution: Solution) -> Solution:
-    """Return a solution whose X is in the set Ω of its problem, up to no rounding error at all.
+    """Return a solution whose X is in the set Ω of its problem exactly, without rounding errors.
 
     Without a dictionary that is 0 ≤ X, X_ii ≤ 1 and w_i X_ij ≤ w_j X_ii. With one, the gates t_i
-    take the place of X_ii, and the weights v_i of the atoms that of w_i. Entries that leave Ω by at
-    most 1e-6 of their own limit are clipped to it, so that the objective is one that is attained.
+    replace X_ii, and the weights v_i of the atoms replace w_i. Entries that exceed their limits by
+    at most 1e-6 of these limits are clipped, so that the objective is one that is attained.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What open rows cost: the penalties of model (6).
+"""Penalties: what open rows cost in model (6).
 
 A penalty is a sum over the gates t_i of the rows (for D = M the diagonal of X),
 
@@ -107,8 +107,8 @@ class Penalty(ABC):
 class Quadratic(Penalty):
     """π_i(t) = a_i t + ½ν t² with the prices a = μp ≥ 0, (d,) of float64.
 
-    With ν = 0 it is the paper's penalty. With ν > 0 near-duplicates share their weight instead of
-    one of them taking it.
+    With ν = 0 it is the paper's penalty. With ν > 0 near-duplicates share the weight that one of
+    them would have otherwise.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a solver of model (6), or of its relatives, is asked: frozen, checked when it is made."""
+"""The problem that a solver is given: data and model, frozen and checked when it is created."""
 
 from copy import copy
 from dataclasses import dataclass
@@ -84,10 +84,10 @@ class Problem:
     sample_weight : (n,) array_like, optional
         Weights s_j ≥ 0 of the columns in the residual; by default ones.
     loss : "squared" or Loss
-        What the residual costs.
+        The cost of the residual.
     target : ("residual", eps) or ("trace", value), optional
-        Ask for the μ at which ‖M − MX‖_F (in general: the root of twice the loss) is ``eps``, or
-        the trace of X is ``value``.
+        Choose μ such that ‖M − MX‖_F (in general, the root of twice the loss) is ``eps``, or the
+        trace of X is ``value``.
     random_state : int, Generator or None
         Seed of the default p.
 

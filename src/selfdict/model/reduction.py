@@ -1,4 +1,4 @@
-"""The protocol of a reduction: a smaller problem in place of a large one, and the way back."""
+"""The base class of reductions, which replace a problem by a smaller one, and ``lift``."""
 
 from abc import ABC, abstractmethod
 

@@ -1,4 +1,4 @@
-"""What a solver returns, and what it reports on its way."""
+"""What a solver returns, and the progress it reports."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

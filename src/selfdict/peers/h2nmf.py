@@ -59,9 +59,9 @@ def h2nmf(M: ArrayLike, n_clusters: int) -> Clusters:
     Notes
     -----
     Let λ₁ ≥ λ₂ be the leading eigenvalues of A Aᵀ for the columns A of a cluster. A division into
-    A₁ and A₂ gains λ₁(A₁) + λ₁(A₂) − λ₁(A), and never more than λ₂(A), because the rank-one
-    approximations of the parts are together one of rank two of A. So a cluster need only be tried
-    if its λ₂ is at least the best gain known.
+    A₁ and A₂ gains λ₁(A₁) + λ₁(A₂) − λ₁(A). This is never more than λ₂(A), because the rank-one
+    approximations of the parts together are a rank-two approximation of A. So a cluster need only
+    be tried if its λ₂ is at least the best gain known.
 
     A Aᵀ is computed for the smaller part; that of the larger part is the difference to the whole.
     Each column is therefore read O(log C) times if the parts are balanced.

@@ -17,8 +17,8 @@ def xray(M: ArrayLike, r: int, *, p: ArrayLike | None = None) -> Array:
     R(:, i)ᵀ m_j / ‖m_j‖₁. Among ties the first one is taken. Like :func:`snpa` it can select more
     columns than the rank of M.
 
-    The method as first described divides by pᵀm_j with any positive p. For nonnegative M and p = 1
-    that is the ℓ1 norm, which can also be used for columns of any sign.
+    The method as published divides by pᵀm_j with any positive p. For nonnegative M and p = 1 this
+    is the ℓ1 norm, which can also be used for columns of any sign.
 
     Parameters
     ----------

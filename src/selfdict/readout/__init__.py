@@ -1,4 +1,4 @@
-"""What a solution says: which columns, which groups, how many, and what is proven."""
+"""From a solution to selected columns, groups of pixels, their number, and proofs about them."""
 
 from selfdict.readout.groups import Groups, Kind, groups_of_present, open_groups, pure_groups
 from selfdict.readout.proof import Proof, prove_groups

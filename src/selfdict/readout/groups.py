@@ -1,12 +1,11 @@
-"""Groups: for each selected pixel the pixels of the same material, and the spectrum they give it.
+"""Groups: the pixels of the same material as each selected pixel, and their average spectrum.
 
-The group of a material is the purer half of the pixels that consist of it by half or more. It is
-averaged as far as its pixels crowd: see :mod:`selfdict.readout.crowds`.
+The group of a material is the purer half of the pixels in which its share is at least 50 %. The
+average is taken over its densest part, the crowd: see :mod:`selfdict.readout.crowds`.
 
-The smooth model (:doc:`/smooth`) gathers groups by itself: the pixels with open rows, which share
-the weight. Each belongs to the selected pixel nearest to it, and the averages are weighted by the
-gates. Where the open pixels are of more kinds than were selected, some are like none of these; they
-are left aside.
+In the smooth model (:doc:`/smooth`) the groups are the pixels with open rows, which share the
+weight. Each belongs to the selected pixel nearest to it, and the averages are weighted by the
+gates. Open pixels that are similar to none of the selected ones are left out of the averages.
 """
 
 from dataclasses import dataclass, replace
@@ -29,24 +28,24 @@ class Groups:
     members : tuple of r ndarrays of int
         The pixels of each group: the selected one first, then the others by falling share.
     spectra : (m, r) ndarray
-        The average of each group: of directions, with the median length of the crowd. Or the
-        direction of the selected pixel, with the median length of the group.
+        The spectrum of each group: the average of its densest part as unit-length spectra, scaled
+        to their median length; or the selected pixel, scaled to the median length of the group.
     spread : (m, r) ndarray
-        The standard deviation of the crowd from it in each band, scaled to that length; zero if
-        the selected pixel stands for itself.
+        The standard deviation of the averaged pixels in each band, scaled to the length of the
+        spectrum; zero if the selected pixel is used.
     counts : (r,) ndarray of int
-        How many pixels were averaged; 1 if the selected pixel stands for itself.
+        How many pixels were averaged; 1 if the selected pixel is used.
     variability : Variability
-        How the pixels of the crowd differ from the spectrum, as the standard errors of shares need
-        it: see :func:`selfdict.shares`.
+        How the averaged pixels differ from the spectrum; the standard errors of
+        :func:`selfdict.shares` need it.
     pixel_variability : Variability
         How they differ from the selected pixel.
     alike : tuple of tuples of int
         Materials whose spectra differ by less than the pixels of their groups do, such as (0, 2):
-        they may be one material.
+        they may be the same material.
     left_aside : tuple of Kind
-        Of :func:`open_groups`: kinds of open pixels that are like none of the selected ones, by
-        falling weight.
+        With the smooth model, the open pixels that are similar to none of the selected ones, in
+        sets of similar pixels, by falling weight.
     """
 
     members: tuple[Array, ...]
@@ -61,7 +60,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Kind:
-    """Open pixels that are like one another, and like none of the selected ones.
+    """Open pixels that are similar to one another, and to none of the selected ones.
 
     Attributes
     ----------
@@ -79,7 +78,7 @@ class Kind:
 
 
 def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
-    """Group the pixels of each selected pixel's material, and average the groups that are crowds.
+    """Group the pixels of the same material as each selected pixel, and average the groups.
 
     Parameters
     ----------
@@ -111,7 +110,7 @@ def pure_groups(M: ArrayLike, indices: ArrayLike) -> Groups:
 
 
 def open_groups(M: ArrayLike, indices: ArrayLike, rows: Array, gates: Array) -> Groups:
-    """Divide the open rows of a solution among the selected pixels; average them by their gates.
+    """Assign the open rows of a solution to the selected pixels; average them by their gates.
 
     Parameters
     ----------
@@ -127,9 +126,9 @@ def open_groups(M: ArrayLike, indices: ArrayLike, rows: Array, gates: Array) -> 
     Returns
     -------
     Groups
-        Every open pixel is in a group: that of the selected pixel nearest to it by angle. Those
-        that are not nearer to it than half of the angle from there to the next selected pixel are
-        of another kind: they are not averaged, and ``left_aside`` says what they weigh.
+        Every open pixel is in the group of the selected pixel nearest to it by angle. It is not
+        averaged, and belongs to ``left_aside``, if that angle is at least half of the angle
+        between the selected pixel and the next one.
     """
     M = as_matrix(M, sparse=True)
     K = as_indices(indices, M.shape[1])

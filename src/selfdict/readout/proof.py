@@ -1,17 +1,17 @@
-"""What is proven about groups of rows: that they suffice, that each is needed, and what is closed.
+"""Proofs about groups of rows: how close they come to the optimum, and what leaving one out costs.
 
 The certificate of a solution is about weights. Let G_1, …, G_r be groups of rows of X.
 
 - *Enough*: the optimum with only the rows of the groups open is at most x % above the bound for all
-  rows. So nothing but these groups is at most x % worse than the best use of everything.
+  rows. So using only these groups is at most x % worse than the best use of all rows.
 - *Needed*: the dual bound with all rows but those of G_k is y % above the objective reached with
-  all of them. So without rows like these no weights whatsoever come within y %.
+  all of them. So without these rows the objective is at least y % larger, whatever the weights.
 - *Closed*: the dual is strongly concave. With the gap g = objective − D(θ), its maximiser θ* has
   Σ_j ‖θ*_j − θ_j‖²/s_j ≤ 2g, and the score of row i differs by at most
   (‖d_i‖₂/v_i) √(Σ_j s_j w_j²) √(2g) between the two. A row whose score stays below its penalty by
   more than that is zero at every optimum.
-- *Limit*: no r spectra whatsoever have a smaller relative error than the truncated SVD of rank r.
-  It is that of the points as they were given, each of which counts once.
+- *Limit*: no r spectra have a smaller relative error than the truncated SVD of rank r. The error is
+  that of the original points, each of which counts once.
 """
 
 from dataclasses import dataclass, replace
@@ -38,19 +38,19 @@ class Proof:
     Attributes
     ----------
     enough : float
-        How much worse, relative to the best use of all rows, using only these groups is at most.
-        Infinite if nothing is proven.
+        An upper bound on how much worse using only these groups is than the best use of all rows,
+        relative to the latter. Infinite if nothing is proven.
     needed : (r,) ndarray of float
-        What leaving out group k costs at least, relative to the objective that was reached; 0 if
-        nothing is proven.
+        A lower bound on the cost of leaving out group k, relative to the objective that was
+        reached; 0 if nothing is proven.
     limit : float
-        No r spectra have a smaller relative error ‖M − WH‖_F/‖M‖_F. M are the original points,
-        before any reduction to candidates, and each counts once, whatever the sample weights and
-        the loss: a weighted error may be smaller.
+        A lower bound on the relative error ‖M − WH‖_F/‖M‖_F of any r spectra W. M are the original
+        points, before any reduction to candidates, and each counts once, whatever the sample
+        weights and the loss: a weighted error may be smaller.
     closed : (d,) ndarray of bool
         Rows that are zero at every optimum of the problem.
     solution : Solution
-        The solution that was refined for this, with its gap.
+        The refined solution, with its gap.
     groups : tuple of r ndarrays of int
         The rows of each group.
     complete : bool
@@ -141,9 +141,9 @@ def prove_groups(
     tol : float
         The gap to which the problem is solved; a smaller gap closes more rows.
     max_seconds : float, optional
-        Time limit, after which nothing further is tried; Ctrl-C has the same effect. Where it is
-        too short for r + 2 solves that take as long as the given one, quick bounds come first,
-        which are weaker. ``complete`` is False if a solve was left out.
+        Time limit; Ctrl-C also ends the proof. If the time is too short for r + 2 solves that take
+        as long as the given one, quick bounds are computed first, which are weaker. ``complete`` is
+        False if a solve was left out.
 
     Returns
     -------

@@ -1,15 +1,15 @@
-"""How many materials to look for: what each further one explains, and what noise explains.
+"""How many materials to look for: the error that each further one removes, compared with noise.
 
-The number is read from one curve, the relative error of 1, 2, … pixels that are chosen to explain
-all others. Two questions are asked of it:
+The number is determined from the relative errors of 1, 2, … pixels that are selected to explain all
+others, by two rules:
 
-- How many pixels explain nearly all of what a single one leaves? That is the scene at large.
-- How many explain everything up to noise? The chosen pixels have noise of their own: if pixel j is
-  fitted by coefficients h_j, noise makes the squared error 1 + ‖h_j‖² times its variance. Where
-  spectra vary, as in most real scenes, the error falls on and on towards that, and the answer is no
-  number of materials; it is one if the curve becomes flat there.
+- The number of pixels that explain nearly all of what a single one leaves: the scene at large.
+- The number that explain everything up to noise. The selected pixels contain noise themselves: if
+  pixel j is fitted by coefficients h_j, the squared error due to noise is 1 + ‖h_j‖² times its
+  variance. If spectra vary, as in most real scenes, the error falls gradually towards this value,
+  and the rule gives no number of materials; it does if the curve becomes flat there.
 
-Materials that only few pixels show are counted apart.
+Materials that appear in few pixels are counted separately.
 """
 
 from collections.abc import Callable
@@ -35,27 +35,27 @@ PRESENT = 0.1  # the share of a material that a pixel with it has at least
 
 @dataclass(frozen=True)
 class RankAdvice:
-    """A number of materials, and what speaks for it.
+    """A recommended number of materials, and the reason.
 
     Attributes
     ----------
     r : int
-        The number to take.
+        The recommended number.
     reason : str
-        Why, in words.
+        The reason, in words.
     errors : (k,) ndarray
         ``errors[r - 1]`` is the relative error with r pixels chosen among representatives;
         :func:`selfdict.scene.unmix` searches among all pixels, and reports a somewhat smaller one.
     noise : float or None
         ‖noise‖_F / ‖M‖_F, estimated by regressions between bands; None for too few pixels.
     n_rare : int
-        Further materials that few pixels show.
+        The number of further materials, which appear in few pixels.
     n_rare_pixels : int
-        The pixels that these explain and the r materials do not.
+        The number of pixels that these explain and the r materials do not.
     n_alone : int
-        Pixels unlike all others, which were not counted.
+        The number of pixels unlike all others, which were not counted.
     n_pixels : int
-        All pixels.
+        The number of all pixels.
     """
 
     r: int

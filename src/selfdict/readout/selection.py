@@ -1,4 +1,4 @@
-"""From X to indices: which columns of M, or of a dictionary, a solution of model (6) points to."""
+"""From X to indices: the columns of M, or of a dictionary, that a solution of model (6) selects."""
 
 from dataclasses import replace
 
@@ -36,21 +36,22 @@ def select_indices(
           material.
         - ``"spa"``: SPA on the rows of X, in units where all columns of M and D have ℓ1 norm one
           (section 4.2).
-        - ``"clusters"``: merge near-duplicates and add up their weights, after [GL13].
+        - ``"clusters"``: merge near-duplicates and add up their weights, after Gillis
+          and Luce (JMLR 15, 2014).
         - ``"exchange"``: start from the three above and from a greedy choice, then exchange single
           columns as long as the relative error falls: first among the support and the
           representatives (with D: the support, or all of up to 1000 atoms), fitted to weighted
-          representatives, then among all columns of M, or all atoms, fitted to all. Of choices
-          whose errors agree to 0.2 % it takes the one whose abundances sum most nearly to one.
-          Deterministic and bounded in work. For large r it takes long, and a warning announces the
-          predicted time before it starts.
-        - ``"auto"``: ``"exchange"``, which has the lowest error, up to that 0.2 %. But ``"spa"`` if
-          the solution is one of a loss such as :class:`Huber`: an exchange lowers squares, which
-          outliers dominate. And ``"diagonal"`` for sparse data, which the other methods compare in
-          its leading directions only.
+          representatives, then among all columns of M, or all atoms, fitted to all. Of selections
+          whose errors agree to 0.2 %, the one whose abundances sum most nearly to one is taken.
+          Deterministic and bounded in work. If it is predicted to take long, as for large r, a
+          warning says so before it starts.
+        - ``"auto"``: ``"exchange"``, which has the lowest error, up to that 0.2 %. It is ``"spa"``
+          for a loss such as :class:`Huber`, because an exchange lowers squares, which outliers
+          dominate, and ``"diagonal"`` for sparse data, which the other methods compare in its
+          leading directions only.
     max_seconds : float, optional
-        Time limit: the best choice so far is returned, and a warning says what was left out.
-        Without a limit the choice does not depend on the speed of the machine.
+        Time limit: the best selection so far is returned, and a warning says what was left out.
+        Without a limit the selection does not depend on the speed of the machine.
 
     Returns
     -------

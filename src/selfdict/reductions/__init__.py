@@ -1,4 +1,4 @@
-"""Reductions: a smaller problem in place of a large one, each with the way back."""
+"""Reductions: they replace a problem by a smaller one, and map its solution back."""
 
 from selfdict.reductions.steps import Candidates, Denoising
 

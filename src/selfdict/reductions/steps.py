@@ -2,10 +2,10 @@
 
 After either of them the gates are kept, and every column is fitted anew.
 
-*Denoising* serves the search for atoms of a dictionary. Of the noise in M (m, n), with variance σ²
+*Denoising* is for the search for atoms of a dictionary. Of the noise in M (m, n), with variance σ²
 in each entry, the best approximation of rank r keeps what lies along the r singular directions:
-about r m σ² of n m σ². Exact mixtures of r atoms have rank r, so they lose nothing, and atoms that
-look alike can be told apart by a difference √(n/r) times smaller.
+about r m σ² of n m σ². Exact mixtures of r atoms have rank r, so they are not changed, and similar
+atoms can be distinguished if their difference is √(n/r) times smaller than without denoising.
 """
 
 from abc import abstractmethod
@@ -87,10 +87,10 @@ class Candidates(ColumnSubset):
     n_clusters : int
         The number of clusters; with fewer points, each point is a cluster.
     weighting : {"scaled", "residual"}
-        How the sizes n_k of the clusters enter Ω; in the residual they are weights in both cases.
-        ``"scaled"``: w_k = 1/√n_k, the program of the authors: they scale each representative by
-        √n_k and set all weights of Ω to one, which is the same. ``"residual"``: w_k = ‖m_k‖₁, the
-        text of the paper; with a dictionary always.
+        How the cluster sizes n_k enter Ω; in the residual they are weights in both cases.
+        ``"scaled"``: w_k = 1/√n_k, as in the authors' program, which scales each representative by
+        √n_k and sets all weights of Ω to one. ``"residual"``: w_k = ‖m_k‖₁, as in the text of the
+        paper; this is always used with a dictionary.
 
     Examples
     --------

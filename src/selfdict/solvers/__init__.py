@@ -1,4 +1,4 @@
-"""Solvers of model (6) and its relatives: objects with ``solve``, and functions of a matrix."""
+"""Solvers of model (6) and its variants: objects with ``solve``, and functions of a matrix."""
 
 from selfdict.solvers.base import Feature, Solver
 from selfdict.solvers.conic import Conic, conic

@@ -1,4 +1,4 @@
-"""What all solvers share: settings, a declaration of what they take, and one check of it."""
+"""The base class of solvers: settings, the features they support, and the check of a problem."""
 
 from abc import ABC, abstractmethod
 from enum import Enum

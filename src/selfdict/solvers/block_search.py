@@ -34,7 +34,7 @@ SPENT = 0.3
 
 @dataclass(frozen=True)
 class BlockSolution:
-    """A certified solution whose coefficients are not held."""
+    """A certified solution whose coefficients are not stored."""
 
     # (k,): the open columns, increasing, and their diagonal entries
     support: Array

@@ -34,8 +34,8 @@ class FastGradient(Solver):
     max_seconds : float, optional
         Time limit.
     target_every : int or None
-        With a target, the number of iterations between changes of μ; None: at each restart, of
-        which there may be none.
+        With a target, the number of iterations between changes of μ. With None, μ changes at each
+        restart, if there is one.
 
     Examples
     --------

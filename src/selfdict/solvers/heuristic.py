@@ -40,7 +40,7 @@ def mu_heuristic(
     ----------
     M : (m, n) array_like or sparse array
     r : int
-        The number of columns sought; as many as the rank of M allows are used.
+        The number of columns sought; if the rank of M is smaller, fewer are used.
     p : (n,) or (d,) array_like, optional
         The weights of the diagonal, or of the gates; by default ones.
     sample_weight : (n,) array_like, optional

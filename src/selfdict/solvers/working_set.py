@@ -26,13 +26,13 @@ from selfdict.solvers.search import Point, Search, SearchData, Stop
 
 @dataclass(frozen=True)
 class WorkingSet(Solver):
-    """The certified solver for whole scenes: it opens few rows of X and solves for these alone.
+    """The certified solver for whole scenes, which opens few rows of X and solves for these alone.
 
     A working set of rows is solved by Newton's method on their diagonal entries. The other rows are
     screened in blocks; those that would lower the objective join, and rows that close leave. Large
     scenes are solved on samples of their columns first, which finds most of the rows. The dual
     bound is that of all rows and columns, in float64. No n×n array is stored, and the residual of
-    sparse data is not formed. Without any penalty (μ = 0, no squares) the identity is returned.
+    sparse data is not formed. Without any penalty (μ = 0 and ν = 0) the identity is returned.
 
     Parameters
     ----------
