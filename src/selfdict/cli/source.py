@@ -119,12 +119,11 @@ class Source:
         # Of a file elsewhere nothing is known but its address.
         if self.address is not None:
             return {}
-        from selfdict.files.enmap_desis import find_product
+        from selfdict.files.formats import FORMATS
 
-        if self.format in ("enmap", "desis"):
-            product = find_product(self.file)
-            if product is not None:
-                return {path.name: path for path in product.files()}
+        find = FORMATS[self.format].find
+        if find is not None:
+            return {path.name: path for path in find(self.file)}
         # A zarr store is a folder of many files, which have the same names in every subfolder.
         if self.file.is_dir():
             parts = (path for path in self.file.rglob("*") if path.is_file())

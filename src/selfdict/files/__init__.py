@@ -2,14 +2,16 @@
 
 :mod:`selfdict.files.reader` starts the process, :mod:`selfdict.files.child` is what runs in it.
 One module for each container reads its files (``envi``, ``geotiff``, ``hdf5``, ``zarr_store``,
-``matlab_numpy``; ``find_cube`` finds the cube in the last three); ``sensors``, ``prisma`` and
-``enmap_desis`` say what the files of sensors hold, ``libraries`` reads spectra. These modules use
-neither xarray nor dask, which take longer to import than most files to open.
+``matlab_numpy``; ``find_cube`` finds the cube in the last three); ``products`` has a module for
+each sensor, ``libraries`` reads spectra. These modules use neither xarray nor dask, which take
+longer to import than most files to open.
 """
 
+from selfdict.files import products  # noqa: F401  (registers them)
 from selfdict.files.cube import StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.formats import Hdf5Product, Opened, file_format, hdf5_product
+from selfdict.files.formats import file_format, product_files
+from selfdict.files.tables import Hdf5Product, Opened, hdf5_product
 from selfdict.files.wavelengths import to_nanometres
 
 __all__ = [
@@ -19,5 +21,6 @@ __all__ = [
     "StoredCube",
     "file_format",
     "hdf5_product",
+    "product_files",
     "to_nanometres",
 ]

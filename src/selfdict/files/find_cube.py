@@ -42,32 +42,51 @@ def read_cube(
     ``wanted`` names it if there are several. ``layout`` names its axes in order, such as
     ``"band y x"``; default: as the file says, else by what it holds, or by ``n_bands``.
     """
-    name = find_name(path, variables, wanted, n_bands)
+    name = _find_name(path, variables, wanted, n_bands)
+    cube = describe_cube(variables, name, layout=layout, n_bands=n_bands)
+    cube.notes = other_arrays(variables, {name}) + cube.notes
+    return cube
+
+
+def describe_cube(
+    variables: Mapping[str, Variable],
+    name: str,
+    *,
+    layout: str | None = None,
+    n_bands: int | None = None,
+    axes: tuple[int, int, int] | None = None,
+    lists: Mapping[str, Variable] | None = None,
+) -> StoredCube:
+    """Return the array of a name with what is found beside it.
+
+    ``axes`` are those of band, y and x unless its dims name them. ``lists`` are values for each
+    band, such as ``wavelength``, that are not where they are looked for.
+    """
     data = variables[name]
     if not data.is_cube:
         raise SceneError(
-            path, f"{name} must have 3 axes of real numbers, got {data.dtype} {data.shape}"
+            data.path, f"{name} must have 3 axes of real numbers, got {data.dtype} {data.shape}"
         )
     nearby = find_nearby(variables, name)
-    wavelength, units = _find_wavelengths(data, nearby)
-    if n_bands is None and wavelength is not None:
-        n_bands = wavelength.size
-    names, notes = _find_axes(data, layout, n_bands)
-    axes = (names.index("band"), names.index("y"), names.index("x"))
+    found = _find_lists(data, nearby)
+    if n_bands is None and "wavelength" in found:
+        n_bands = found["wavelength"].shape[0]
+    axes, notes = _find_axes(data, layout, n_bands, axes)
     cube = StoredCube.from_stored(data, axes, data.chunks)
     cube.name = data.short_name
-    cube.notes += [*other_arrays(_cubes(variables), {name}), *notes]
-    describe_values(cube, path, data.attrs)
+    cube.notes += notes
+    describe_values(cube, data.path, data.attrs)
     dims = dict.fromkeys(DIMS, "")
     if data.dims:
         dims = {dim: data.dims[axis] for dim, axis in zip(DIMS, axes)}
-    _add_bands(cube, data, nearby, wavelength, units)
+    fitting = {key: each for key, each in found.items() if each.shape == cube.shape[:1]}
+    _add_bands(cube, fitting | dict(lists or {}))
     _add_grid(cube, data, nearby, dims)
     _add_coordinates(cube, variables, dims)
     return cube
 
 
-def find_name(
+def _find_name(
     path: Path, variables: Mapping[str, Variable], wanted: str | None, n_bands: int | None = None
 ) -> str:
     """Return the name of the array that is the cube."""
@@ -105,9 +124,9 @@ def _cubes(variables: Mapping[str, Variable]) -> dict[str, str]:
     return cubes
 
 
-def other_arrays(cubes: Mapping[str, str], used: set[str]) -> list[str]:
+def other_arrays(variables: Mapping[str, Variable], used: set[str]) -> list[str]:
     """Return a note that names the arrays of three axes that are not read, if there are any."""
-    others = [text for name, text in cubes.items() if name not in used]
+    others = [text for name, text in _cubes(variables).items() if name not in used]
     if not others:
         return []
     names = " and ".join(sorted(used))
@@ -124,86 +143,85 @@ def _coordinate_names(variables: Mapping[str, Variable]) -> set[str]:
     return names
 
 
-def _find_wavelengths(data: Variable, nearby: list[Variable]) -> tuple[Array | None, str | None]:
-    """Return wavelengths that fit one of the axes, and their unit if it is named."""
-    for key, unit in wavelength_names(data.attrs).items():
-        values = np.asarray(data.attrs[key])
-        if values.dtype.kind in "iuf" and values.size in data.shape:
-            declared = data.attrs.get("wavelength_units")
-            if unit is None and declared is not None:
-                unit = text_of(declared)
-            return values.ravel(), unit
-    lists = {}
-    for variable in nearby:
-        is_list = len(variable.shape) == 1 and variable.dtype.kind in "iuf"
-        if is_list and variable.shape[0] in data.shape:
-            lists[variable.name] = variable
-    for name, unit in wavelength_names(lists).items():
-        return lists[name].numbers(), unit or lists[name].unit()
-    return None, None
+def _find_lists(data: Variable, nearby: list[Variable]) -> dict[str, Variable]:
+    """Return the wavelengths and other lists that fit an axis, by what they are."""
+    lists: dict[str, Variable] = {}
+    for each in _attribute_lists(data) + nearby:
+        if len(each.shape) == 1 and each.shape[0] in data.shape:
+            lists.setdefault(each.name, each)
+    found: dict[str, Variable] = {}
+    numbers = [name for name, each in lists.items() if each.dtype.kind in "iuf"]
+    for name, unit in list(wavelength_names(numbers).items())[:1]:
+        found["wavelength"] = lists[name].in_unit(unit)
+    for key, names in _BAND_LISTS.items():
+        for each in lists.values():
+            is_usable = key == "band_name" or each.dtype.kind in "biuf"
+            if is_usable and each.short_name.lower() in names:
+                found.setdefault(key, each)
+    return found
+
+
+def _attribute_lists(data: Variable) -> list[Variable]:
+    attrs = {"units": data.attrs.get("wavelength_units")}
+    lists = []
+    for name, value in data.attrs.items():
+        lists.append(Variable.of(data.path, name, np.asarray(value).ravel(), attrs=attrs))
+    return lists
 
 
 def _find_axes(
-    data: Variable, layout: str | None, n_bands: int | None
-) -> tuple[tuple[str, ...], list[str]]:
-    """Return which axis is the band, y and x, and a note unless the dims say so."""
+    data: Variable, layout: str | None, n_bands: int | None, axes: tuple[int, int, int] | None
+) -> tuple[tuple[int, int, int], list[str]]:
+    """Return which axes are the bands, y and x, and notes unless the dims say so."""
+    notes = []
+    names = tuple(str(standard_name(dim)) for dim in data.dims)
     if layout is not None:
         names = parse_layout(layout)
         sizes = " × ".join(str(size) for size in data.shape)
-        return names, [f"the axes {sizes} are {', '.join(names)}, as layout says"]
-    named = tuple(str(standard_name(dim)) for dim in data.dims)
-    if sorted(named) == sorted(DIMS):
-        return named, []
-    load: Callable[[Any], Any] | None = data.load
+        notes = [f"the axes {sizes} are {', '.join(names)}, as layout says"]
+    elif sorted(names) != sorted(DIMS):
+        if axes is not None:
+            return axes, []
+        names, note = guess_layout(data.shape, _window_of(data), n_bands)
+        if data.dims:
+            notes = [f"{data.name} is read as a plain array"]
+        notes.append(note)
+    return (names.index("band"), names.index("y"), names.index("x")), notes
+
+
+def _window_of(data: Variable) -> Callable[[Any], Any] | None:
+    """Return what loads the middle of an array, None if that would take long."""
     # Chunks may hold whole images.
     n_bytes = int(data.dtype.itemsize)
     for size, part in zip(data.chunks or (1, 1, 1), middle_of(data.shape)):
         n_bytes *= size * (-(-part.stop // size) - part.start // size)
     if n_bytes > 2**28:
-        load = None
-    names, note = guess_layout(data.shape, load, n_bands)
-    if not data.dims:
-        return names, [note]
-    return names, [f"{data.name} is read as a plain array", note]
+        return None
+    return data.load
 
 
-def _add_bands(
-    cube: StoredCube,
-    data: Variable,
-    nearby: list[Variable],
-    wavelength: Array | None,
-    units: str | None,
-) -> None:
-    """Add what attributes of the cube and lists beside it say about the bands."""
-    n_bands = cube.shape[0]
-    if wavelength is not None and wavelength.size != n_bands:
-        wavelength = None
-    check_wavelengths(data.path, wavelength)
-    known: dict[str, Array] = {}
-    fwhm_units = None
-    for key, names in _BAND_LISTS.items():
-        for variable in nearby:
-            has_name = variable.short_name.lower() in names
-            if key not in known and has_name and variable.shape == (n_bands,):
-                known[key] = variable.numbers()
-                if key == "fwhm":
-                    fwhm_units = variable.unit()
-        for name in names:
-            values = np.asarray(data.attrs.get(name))
-            if key not in known and values.dtype.kind in "biuf" and values.size == n_bands:
-                known[key] = values.ravel()
-    describe_bands(cube, wavelength, units, known.get("fwhm"), fwhm_units)
+def _add_bands(cube: StoredCube, known: Mapping[str, Variable]) -> None:
+    """Add lists of a value for each band."""
+    wavelength = fwhm = units = fwhm_units = None
+    if "wavelength" in known:
+        wavelength = known["wavelength"].numbers()
+        units = known["wavelength"].unit()
+        check_wavelengths(known["wavelength"].path, wavelength)
+    if "fwhm" in known:
+        fwhm = known["fwhm"].numbers()
+        fwhm_units = known["fwhm"].unit()
+    describe_bands(cube, wavelength, units, fwhm, fwhm_units)
     if "good_band" in known:
-        cube.good_band = known["good_band"] != 0
+        cube.good_band = known["good_band"].numbers() != 0
     if "band_name" in known:
-        cube.band_name = [text_of(name) for name in known["band_name"]]
+        cube.band_name = [text_of(name) for name in known["band_name"].numbers()]
     for key in ("scale_factor", "add_offset"):
         if key in known:
             if getattr(cube, key) is not None:
                 raise SceneError(
-                    data.path, f"has a {key} for all bands and another for each of them"
+                    known[key].path, f"has a {key} for all bands and another for each of them"
                 )
-            setattr(cube, key, known[key].astype(np.float64))
+            setattr(cube, key, known[key].numbers().astype(np.float64))
 
 
 def _add_grid(

@@ -1,26 +1,27 @@
-"""The file formats and products that are known, and the decorators by which others add theirs."""
+"""The file formats that are known, and the decorator by which others add theirs."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
 from selfdict._errors import InputError
-from selfdict.files.cube import StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.limits import is_plain_file
+from selfdict.files.limits import files_in, is_plain_file
 
 _Read = TypeVar("_Read", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A format: how messages name it, and the module and the function that read it."""
+    """A format: how messages name it, and the module and the functions that find and read it."""
 
     title: str
     module: str
     function: str = "read"
+    find: Callable[[Path], list[Path]] | None = None
 
     def reader(self) -> Callable[..., Any]:
         """Return the function that reads a file; its libraries are imported now."""
@@ -31,8 +32,6 @@ class FileFormat:
 FORMATS = {
     "envi": FileFormat("ENVI", "selfdict.files.envi"),
     "geotiff": FileFormat("GeoTIFF", "selfdict.files.geotiff"),
-    "enmap": FileFormat("EnMAP", "selfdict.files.enmap_desis", "read_enmap"),
-    "desis": FileFormat("DESIS", "selfdict.files.enmap_desis", "read_desis"),
     "mat": FileFormat("a MATLAB file", "selfdict.files.matlab_numpy"),
     "netcdf": FileFormat("NetCDF", "selfdict.files.hdf5", "read_netcdf"),
     "hdf5": FileFormat("HDF5", "selfdict.files.hdf5"),
@@ -58,7 +57,11 @@ REGISTERING_MODULES: set[str] = set()
 
 
 def file_format(
-    name: str, *, suffixes: tuple[str, ...] = (), title: str | None = None
+    name: str,
+    *,
+    suffixes: tuple[str, ...] = (),
+    title: str | None = None,
+    find: Callable[[Path], list[Path]] | None = None,
 ) -> Callable[[_Read], _Read]:
     """Register a function as the reader of a file format.
 
@@ -70,6 +73,9 @@ def file_format(
         Files of these suffixes are read by it, such as ``(".cube",)``.
     title : str, optional
         How messages name the format; default: its name.
+    find : callable, optional
+        For products of several files, whatever their suffixes: ``find(path)`` returns the files of
+        the product that a file or a folder belongs to, an empty list if there is none.
 
     Returns
     -------
@@ -88,13 +94,19 @@ def file_format(
     """
 
     def register(read: _Read) -> _Read:
-        REGISTERING_MODULES.add(read.__module__)
-        FORMATS[name] = FileFormat(title or name, read.__module__, read.__name__)
+        note_module(read)
+        FORMATS[name] = FileFormat(title or name, read.__module__, read.__name__, find)
         for suffix in suffixes:
             _SUFFIXES[suffix.lower()] = name
         return read
 
     return register
+
+
+def note_module(function: Callable[..., Any]) -> None:
+    """Note the module of a function, which the reader process imports unless it is in here."""
+    if not function.__module__.startswith("selfdict.files."):
+        REGISTERING_MODULES.add(function.__module__)
 
 
 def format_named(name: str) -> FileFormat:
@@ -110,13 +122,11 @@ def format_of(path: Path) -> str:
     It is told by the suffix, and for products of several files by their names. A file of any name
     with a header ``.hdr`` next to it is ENVI.
     """
-    from selfdict.files.enmap_desis import find_product
-
     # A zarr store is a folder of thousands of files, none of them an image.
     if path.suffix.lower() != ".zarr":
-        product = find_product(path)
-        if product is not None and product.format is not None:
-            return product.format
+        for name, format in FORMATS.items():
+            if format.find is not None and format.find(path):
+                return name
     return format_by_suffix(path)
 
 
@@ -153,6 +163,54 @@ def header_names(data: Path) -> list[Path]:
     return names + [data.with_suffix(suffix) for suffix in (".hdr", ".HDR")]
 
 
+def product_files(path: Path, *patterns: str) -> list[Path | None]:
+    r"""Return the files of a product that a file or a folder belongs to, None for missing ones.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        One of the files, or a folder with one image.
+    *patterns : str
+        Regular expressions of the names, the first of them of the image. The first group of each
+        is what the names of one product have in common.
+
+    Returns
+    -------
+    list of pathlib.Path or None
+        One for each pattern; all None if the name of ``path`` fits none of them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from selfdict.files import product_files
+    >>> product_files(Path("cube.tif"), r"(.*)-cube\.tif", r"(.*)-bands\.csv")
+    [None, None]
+    """
+    nothing: list[Path | None] = [None] * len(patterns)
+    compiled = [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
+    if path.is_dir():
+        images = [file for file in files_in(path) if compiled[0].fullmatch(file.name)]
+        if len(images) > 1:
+            names = f"{images[0].name}, {images[1].name}"
+            raise SceneError(path, f"holds {len(images)} images, name one of them: {names}")
+        if not images:
+            return nothing
+        path = images[0]
+    matches = [match for pattern in compiled if (match := pattern.fullmatch(path.name))]
+    if not matches:
+        return nothing
+    found = nothing
+    for file in files_in(path.parent):
+        for k, pattern in enumerate(compiled):
+            match = pattern.fullmatch(file.name)
+            is_of_product = match is not None and match[1].lower() == matches[0][1].lower()
+            # Of several images the one that is named is meant.
+            is_meant = found[k] is None or file == path
+            if is_of_product and is_meant and is_plain_file(file):
+                found[k] = file
+    return found
+
+
 def tiff_of_header(header: Path) -> Path | None:
     """Return the GeoTIFF that an ENVI header describes, if no data file of ENVI is beside it."""
     for suffix in ("", *ENVI_SUFFIXES):
@@ -165,123 +223,3 @@ def tiff_of_header(header: Path) -> Path | None:
         if is_plain_file(header.with_suffix(suffix)):
             return header.with_suffix(suffix)
     return None
-
-
-@dataclass
-class Opened:
-    """A file of a product while it is read.
-
-    Attributes
-    ----------
-    file : selfdict.files.hdf5.Hdf5File
-        The file.
-    cube_name : str
-        The path of the dataset that is read.
-    dataset : h5py.Dataset
-        The dataset itself.
-    cube : StoredCube
-        What was made of it by the table; the function of the product completes it.
-    options : dict
-        ``overlap``, ``ortho``, ``quality`` and ``as_mask``, if they were given.
-    """
-
-    file: Any
-    cube_name: str
-    dataset: Any
-    cube: StoredCube
-    options: dict[str, Any]
-
-    @property
-    def group(self) -> str:
-        """The group of the cube."""
-        return self.cube_name.rpartition("/")[0]
-
-
-@dataclass(frozen=True)
-class Hdf5Product:
-    """Where the files of a product keep what.
-
-    Names of datasets are paths from the group of the cube, or else from the root. A name that
-    begins with ``@`` is an attribute of the cube.
-
-    Attributes
-    ----------
-    name : str
-        Of the sensor, for messages.
-    cubes : tuple of str
-        Paths of the cube, the first that exists is read. ``*`` stands for any group of the root.
-    needs : tuple of str
-        Paths that a file must have to be of this product, besides one of the cubes.
-    refused : mapping of str to str
-        Paths that only other products of the sensor have, and what is said about these.
-    axes : tuple of int
-        Which axes of the cube are band, y and x, unless dimension scales name them.
-    wavelength, fwhm, good_band : str
-        Names of the lists of wavelengths, widths and good bands; "" if there are none.
-    units : str
-        The unit of wavelengths, or the name of an attribute of the cube that tells it.
-    nodata, divisor : str
-        Attributes of the cube: the no-data value, and a number by which values are divided. By
-        default ``_FillValue``, ``scale_factor`` and ``add_offset`` are used.
-    is_joined : bool
-        Whether all cubes make one scene. One of them is read as it is, if it is named.
-    options : tuple of str
-        Options of ``read_scene`` that the product has.
-    complete : callable or None
-        Called with an :class:`Opened`, to add what the table cannot say.
-    """
-
-    name: str
-    cubes: tuple[str, ...]
-    needs: tuple[str, ...] = ()
-    refused: Mapping[str, str] = field(default_factory=dict)
-    axes: tuple[int, int, int] = (0, 1, 2)
-    wavelength: str = ""
-    fwhm: str = ""
-    good_band: str = ""
-    units: str = ""
-    nodata: str = ""
-    divisor: str = ""
-    is_joined: bool = False
-    options: tuple[str, ...] = ()
-    complete: Callable[[Opened], None] | None = None
-
-
-PRODUCTS: list[Hdf5Product] = []
-
-_Complete = Callable[[Opened], None]
-
-
-def hdf5_product(name: str, **table: Any) -> Callable[[_Complete], _Complete]:
-    """Register a product in HDF5 or NetCDF by its table and the function that completes it.
-
-    Parameters
-    ----------
-    name : str
-        Of the sensor.
-    **table
-        Further attributes of :class:`selfdict.files.Hdf5Product`.
-
-    Returns
-    -------
-    decorator
-        For a function that takes a :class:`selfdict.files.Opened`. It is called in the reader
-        process, which imports the module it is defined in.
-
-    Examples
-    --------
-    >>> from selfdict.files import hdf5_product
-    >>> @hdf5_product("My sensor", cubes=("my_sensor/cube",), wavelength="lambda", units="nm")
-    ... def complete_my_sensor(opened):
-    ...     opened.cube.notes.append("the clouds of the file are not used (mask)")
-    """
-
-    def register(complete: _Complete) -> _Complete:
-        product = replace(Hdf5Product(name, **table), complete=complete)
-        # The last one comes first, so that a product can be described better than it is here.
-        PRODUCTS.insert(0, product)
-        if not complete.__module__.startswith("selfdict.files."):
-            REGISTERING_MODULES.add(complete.__module__)
-        return complete
-
-    return register

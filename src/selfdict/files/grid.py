@@ -26,6 +26,14 @@ def add_crs(cube: StoredCube, text: str) -> None:
         cube.notes.append(f"the CRS {text.strip()[:60]!r} in the file is not known")
 
 
+def add_epsg(cube: StoredCube, code: float | None, name: str) -> None:
+    """Add the CRS of a code that the file has under a name, or a note that it has none."""
+    if code is None or not np.isfinite(code):
+        cube.notes.append(f"the file names no CRS ({name})")
+    else:
+        add_crs(cube, f"EPSG:{int(code)}")
+
+
 def crs_from_text(text: str) -> str | None:
     """Return the CRS of a WKT or of ``EPSG:code`` as GDAL writes WKT, None if it is not known."""
     from rasterio import Env

@@ -4,24 +4,17 @@ NetCDF 4 is HDF5; version 3 is read by scipy.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import h5py
 
-from selfdict.files import prisma, sensors  # noqa: F401  (register their products)
-from selfdict.files.cube import DIMS, Array, StoredCube, standard_name
+from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.find_cube import other_arrays, read_cube
-from selfdict.files.formats import PRODUCTS, Hdf5Product, Opened
-from selfdict.files.variables import (
-    Variable,
-    describe_values,
-    nodata_value,
-    parse_numbers,
-    text_of,
-)
-from selfdict.files.wavelengths import check_wavelengths, describe_bands
+from selfdict.files.find_cube import describe_cube, other_arrays, read_cube
+from selfdict.files.tables import PRODUCTS, Hdf5Product, Opened
+from selfdict.files.variables import Variable, parse_numbers, text_of
 
 
 class Hdf5File:
@@ -75,16 +68,6 @@ class Hdf5File:
         dataset = self.dataset(name)
         if dataset is None:
             raise SceneError(self.path, f"has no dataset {name} of its own")
-        return dataset
-
-    def cube(self, name: str) -> Any:
-        """Return the dataset of a path, which must have three axes of real numbers."""
-        dataset = self.require(name)
-        if dataset.ndim != 3 or dataset.dtype.kind not in "iuf" or 0 in dataset.shape:
-            raise SceneError(
-                self.path,
-                f"{name} must have 3 axes of real numbers, got {dataset.dtype} {dataset.shape}",
-            )
         return dataset
 
     def datasets(self) -> dict[str, Any]:
@@ -219,9 +202,10 @@ def read_file(
 ) -> StoredCube:
     """Read an open file, see :func:`read`."""
     if layout is None:
-        found = _read_product(file, variable, options)
-        if found is not None:
-            return found
+        for product in PRODUCTS:
+            names = _cubes_of(file, product, (variable or "").strip("/"), options)
+            if names:
+                return _read_product(file, product, names, options)
     _check_options(file.path, "HDF5", options)
     return read_cube(file.path, file.variables(), variable, layout)
 
@@ -235,92 +219,82 @@ def _check_options(
         raise SceneError(path, f"{what} is read without the option {', '.join(sorted(unknown))}")
 
 
-def _read_product(
-    file: Hdf5File, variable: str | None, options: dict[str, Any]
-) -> StoredCube | None:
-    """Return the cube of a known product; None if it is another file, or another variable."""
-    wanted = (variable or "").strip("/")
-    for product in PRODUCTS:
-        if any(file.node(name) is None for name in product.needs):
-            continue
-        for name, sentence in product.refused.items():
-            if not wanted and "as_mask" not in options and file.node(name) is not None:
-                raise SceneError(file.path, sentence)
-        cubes = _existing(file, product.cubes)
-        if not cubes or (wanted and (product.is_joined or wanted not in cubes)):
-            continue
-        _check_options(file.path, product.name, options, product.options)
-        name = wanted or cubes[0]
-        cube = _read_table(file, product, name, options)
-        used = {name}
-        if product.is_joined:
-            used = set(cubes)
-        arrays = {}
-        for place, dataset in file.datasets().items():
-            if dataset.ndim == 3 and dataset.dtype.kind in "iuf":
-                arrays[place] = f"{place} {dataset.shape}"
-        cube.notes += other_arrays(arrays, used)
-        return cube
-    return None
-
-
-def _existing(file: Hdf5File, patterns: tuple[str, ...]) -> list[str]:
-    """Return the paths of datasets that patterns name."""
+def _cubes_of(
+    file: Hdf5File, product: Hdf5Product, wanted: str, options: Mapping[str, Any]
+) -> list[str]:
+    """Return the paths of a product's cubes; none if this is another file, or another is wanted."""
+    if any(file.node(name) is None for name in product.needs):
+        return []
+    for name, sentence in product.refused.items():
+        if not wanted and "as_mask" not in options and file.node(name) is not None:
+            raise SceneError(file.path, sentence)
     names = []
-    for pattern in patterns:
+    for pattern in product.cubes:
         if pattern.startswith("*/"):
             names += [f"{group}/{pattern[2:]}" for group in file.root if isinstance(group, str)]
         else:
             names.append(pattern)
-    return [name for name in names if file.dataset(name) is not None]
+    names = [name for name in names if file.dataset(name) is not None]
+    if not wanted:
+        return names
+    if wanted in names and not product.is_joined:
+        return [wanted]
+    return []
 
 
-def _read_table(
-    file: Hdf5File, product: Hdf5Product, name: str, options: dict[str, Any]
+def _read_product(
+    file: Hdf5File, product: Hdf5Product, names: list[str], options: dict[str, Any]
 ) -> StoredCube:
-    """Return the cube of a product as its table describes it."""
-    path = file.path
-    dataset = file.cube(name)
-    data = file.as_variable(name, dataset)
-    axes = product.axes
-    named = [standard_name(dim) for dim in data.dims]
-    if set(named) == set(DIMS):
-        axes = (named.index("band"), named.index("y"), named.index("x"))
-    cube = StoredCube.from_stored(dataset, axes, dataset.chunks)
-    if product.divisor:
-        divisor = file.number(f"{name}@{product.divisor}")
-        if divisor is None or not 0 < divisor < float("inf"):
-            raise SceneError(path, f"needs an attribute {product.divisor} above 0, got {divisor}")
-        cube.scale_factor = 1 / divisor
-        cube.nodata = nodata_value(path, data.attrs, product.nodata, cube.dtype)
-    else:
-        describe_values(cube, path, data.attrs)
-    opened = Opened(file, name, dataset, cube, options)
-    if product.wavelength:
-        wavelength, unit = _listed(opened, product.wavelength)
-        fwhm, _ = _listed(opened, product.fwhm)
-        is_good, _ = _listed(opened, product.good_band)
-        if product.units.startswith("@"):
-            unit = file.text(name + product.units)
-        elif product.units:
-            unit = product.units
-        check_wavelengths(path, wavelength)
-        describe_bands(cube, wavelength, unit, fwhm)
-        if is_good is not None:
-            cube.good_band = is_good != 0
+    """Return the first cube of a product as its table describes it."""
+    _check_options(file.path, product.name, options, product.options)
+    name, *others = names
+    variables = file.variables()
+    variables[name] = _with_usual_names(variables[name], product)
+    cube = describe_cube(
+        variables, name, axes=product.axes, lists=_product_lists(file, product, name)
+    )
+    opened = Opened(file, name, file.dataset(name), cube, options)
     if product.complete is not None:
         product.complete(opened)
-    if product.wavelength and cube.good_band is None:
+    cube = opened.cube
+    if cube.wavelength is not None and cube.good_band is None:
         cube.notes.append("the file marks no bands as bad")
-    return opened.cube
+    used = {name}
+    if product.is_joined:
+        used |= set(others)
+    cube.notes += other_arrays(variables, used)
+    return cube
 
 
-def _listed(opened: Opened, name: str) -> tuple[Array | None, str | None]:
-    """Return the numbers that a name of the table stands for, and their unit."""
-    if name.startswith("@"):
-        return opened.file.numbers(opened.cube_name + name), None
-    for place in (f"{opened.group}/{name}", name):
-        variable = opened.file.variable(place)
-        if name and variable is not None:
-            return variable.numbers(), variable.unit()
-    return None, None
+def _with_usual_names(data: Variable, product: Hdf5Product) -> Variable:
+    """Return a cube whose attributes have the names of the CF conventions."""
+    attrs = dict(data.attrs)
+    if product.nodata in attrs:
+        attrs["_FillValue"] = attrs.pop(product.nodata)
+    if product.divisor:
+        divisor = float(attrs.pop(product.divisor, 0))
+        if not 0 < divisor < float("inf"):
+            raise SceneError(
+                data.path, f"needs an attribute {product.divisor} above 0, got {divisor}"
+            )
+        attrs["scale_factor"] = 1 / divisor
+    return replace(data, attrs=attrs)
+
+
+def _product_lists(file: Hdf5File, product: Hdf5Product, cube_name: str) -> dict[str, Variable]:
+    """Return the lists of values for each band that a product's table names."""
+    unit = product.units
+    if unit.startswith("@"):
+        unit = file.text(cube_name + unit)
+    group = cube_name.rpartition("/")[0]
+    lists = {}
+    for key in ("wavelength", "fwhm", "good_band"):
+        place = getattr(product, key)
+        found = file.variable(f"{group}/{place}") or file.variable(place)
+        if place.startswith("@"):
+            values = file.numbers(cube_name + place)
+            if values is not None:
+                found = Variable.of(file.path, place, values)
+        if place and found is not None:
+            lists[key] = found.in_unit(unit)
+    return lists

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,12 @@ class Variable:
         """Return all values, unpacked if they are packed."""
         values = np.asarray(self.load(tuple(slice(None) for _ in self.shape)))
         return unpacked(self.path, self.name, values, self.attrs)
+
+    def in_unit(self, unit: str | None) -> "Variable":
+        """Return the same with another unit, if one is given."""
+        if not unit:
+            return self
+        return replace(self, attrs={**self.attrs, "units": unit})
 
     def unit(self) -> str | None:
         """Return the unit that the variable names."""

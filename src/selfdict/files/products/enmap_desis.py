@@ -6,7 +6,6 @@ the same name. Names inside a sidecar are never used: all files are in one folde
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,94 +13,87 @@ import numpy as np
 
 from selfdict.files.cube import Array, StoredCube, whole_nodata
 from selfdict.files.errors import SceneError
-from selfdict.files.formats import ENVI_SUFFIXES
-from selfdict.files.limits import files_in, is_plain_file, read_bytes
+from selfdict.files.formats import file_format, product_files, tiff_of_header
+from selfdict.files.limits import read_bytes
 from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
 
-_IMAGE_SUFFIXES = (".tif", ".tiff", ".bsq", ".bil", ".bip")
 # EOLab adds _COG to the names of its images.
-_IMAGE = re.compile(r"(|.*-)SPECTRAL_IMAGE(_COG)?\.(tif|tiff|bsq|bil|bip)", re.IGNORECASE)
-_SIDECAR = re.compile(r"(|.*-)(SPECTRAL_IMAGE\.hdr|METADATA\.xml)", re.IGNORECASE)
+_IMAGE = r"(|.*-)SPECTRAL_IMAGE(?:_COG)?\.(?:tiff?|bsq|bil|bip)"
+_HEADER = r"(|.*-)SPECTRAL_IMAGE\.hdr"
+_METADATA = r"(|.*-)METADATA\.xml"
+_CLOUDS = [rf"(|.*-)QL_QUALITY_{name}\.tiff?" for name in ("CLOUD", "CLOUDSHADOW", "CIRRUS")]
 # What EnMAP's metadata tell about bands, one element for each of them.
 _BANDS = "specific/bandCharacterisation/bandID"
 
 
-@dataclass(frozen=True)
-class Product:
-    """The files of a product; those but the image may be missing."""
-
-    image: Path  # a GeoTIFF, or the data file of ENVI
-    header: Path | None  # of ENVI
-    metadata: Path | None  # XML
-
-    @property
-    def is_geotiff(self) -> bool:
-        """Whether the image is a GeoTIFF."""
-        return self.image.suffix.lower() in (".tif", ".tiff")
-
-    @property
-    def format(self) -> str | None:
-        """The name of the format, None for an ENVI file that is not of a product."""
-        name = self.image.name.upper()
-        if not self.is_geotiff and self.metadata is None and not name.startswith("ENMAP"):
-            return None
-        # Only DESIS describes a GeoTIFF by an ENVI header.
-        has_header = self.header is not None and not name.startswith("ENMAP")
-        if self.is_geotiff and (has_header or name.startswith("DESIS")):
-            return "desis"
-        return "enmap"
-
-    def files(self) -> list[Path]:
-        """Return the files that exist."""
-        return [file for file in (self.image, self.header, self.metadata) if file is not None]
+def _is_tiff(image: Path) -> bool:
+    return image.suffix.lower() in (".tif", ".tiff")
 
 
-def find_product(path: Path) -> Product | None:
-    """Return the product that a file or a folder belongs to, None if it is named otherwise."""
-    if path.is_dir():
-        images = [file for file in files_in(path) if _IMAGE.fullmatch(file.name)]
-        if len(images) > 1:
-            names = f"{images[0].name}, {images[1].name}"
-            raise SceneError(path, f"holds {len(images)} images, name one of them: {names}")
-        if not images:
-            return None
-        path = images[0]
-    image: Path | None = path
-    match = _IMAGE.fullmatch(path.name)
-    if match is None:
-        match = _SIDECAR.fullmatch(path.name)
-        if match is None:
-            return None
-        stems = (f"{match[1]}SPECTRAL_IMAGE", f"{match[1]}SPECTRAL_IMAGE_COG")
-        image = _beside(path, [name + suffix for name in stems for suffix in _IMAGE_SUFFIXES])
-    if image is None:
-        return None
-    stem = match[1]
-    header = _beside(path, [f"{stem}SPECTRAL_IMAGE.hdr"])
+def _desis_files(path: Path) -> list[Path]:
+    """Return a GeoTIFF and what is beside it, if its name or an ENVI header says it is DESIS."""
+    image, header, metadata = product_files(path, _IMAGE, _HEADER, _METADATA)
+    if image is None or not _is_tiff(image) or image.name.upper().startswith("ENMAP"):
+        return []
     # A header describes the data file of ENVI beside it, and a GeoTIFF only if there is none.
-    data = _beside(path, [f"{stem}SPECTRAL_IMAGE{suffix}" for suffix in ("", *ENVI_SUFFIXES)])
-    if data is not None and image.suffix.lower() in (".tif", ".tiff"):
+    if header is not None and tiff_of_header(header) is None:
         header = None
-    return Product(image, header, _beside(path, [f"{stem}METADATA.xml"]))
+    if header is None and not image.name.upper().startswith("DESIS"):
+        return []
+    return [file for file in (image, header, metadata) if file is not None]
 
 
-def _beside(path: Path, names: list[str]) -> Path | None:
-    """Return the first of several files in the folder of ``path``, spelled in any case."""
-    files = {file.name.lower(): file for file in files_in(path.parent)}
-    for name in names:
-        file = files.get(name.lower())
-        if file is not None and is_plain_file(file):
+def _enmap_files(path: Path) -> list[Path]:
+    """Return a GeoTIFF, or an ENVI file beside metadata or of a name that says it is EnMAP."""
+    image, header, metadata = product_files(path, _IMAGE, _HEADER, _METADATA)
+    if image is None or _desis_files(path):
+        return []
+    if not _is_tiff(image) and metadata is None and not image.name.upper().startswith("ENMAP"):
+        return []
+    return [file for file in (image, header, metadata) if file is not None]
+
+
+def _sidecar(files: list[Path], suffix: str) -> Path | None:
+    """Return the file of a suffix, if it is there."""
+    for file in files:
+        if file.suffix.lower() == suffix:
             return file
     return None
 
 
-def _existing_product(path: Path) -> Product:
-    product = find_product(path)
-    if product is None:
+def _existing(files: list[Path], path: Path) -> list[Path]:
+    if not files:
         raise SceneError(path, "there is no image …SPECTRAL_IMAGE.TIF of a product here")
-    return product
+    return files
 
 
+@file_format("desis", title="DESIS", find=_desis_files)
+def read_desis(path: Path) -> StoredCube:
+    """Read a product of DESIS, named by its image, its header, its metadata or its folder."""
+    from selfdict.files import envi, geotiff
+
+    files = _existing(_desis_files(path), path)
+    cube = geotiff.read_image(files[0])
+    sidecar = _sidecar(files, ".hdr")
+    if sidecar is None:
+        cube.notes.append("…SPECTRAL_IMAGE.hdr is missing: the image is read as a plain GeoTIFF")
+        return cube
+    header = envi.Header(sidecar)
+    if header.shape() != cube.shape:
+        raise SceneError(
+            header.path, f"declares the size {header.shape()}, but the image has {cube.shape}"
+        )
+    # Those of the image are about scales and wavelengths that the header replaces.
+    cube.notes = []
+    geotiff.add_header(cube, header)
+    _assume_nodata(cube)
+    if "-L1" in files[0].name.upper():
+        cube.notes.append("the values are radiances at the sensor (level 1)")
+    cube.mark_bad(_empty_bands(cube), "hold no data")
+    return cube
+
+
+@file_format("enmap", suffixes=(".xml",), title="EnMAP", find=_enmap_files)
 def read_enmap(path: Path, *, overlap: str | None = None, quality: bool = False) -> StoredCube:
     """Read a product of EnMAP, named by its image, by its metadata or by its folder.
 
@@ -110,20 +102,22 @@ def read_enmap(path: Path, *, overlap: str | None = None, quality: bool = False)
     """
     from selfdict.files import envi, geotiff
 
-    product = _existing_product(path)
-    if product.is_geotiff:
-        cube = geotiff.read_image(product.image)
+    files = _existing(_enmap_files(path), path)
+    image = files[0]
+    if _is_tiff(image):
+        cube = geotiff.read_image(image)
     else:
-        cube = envi.read(product.image)
-    if product.metadata is not None:
-        _add_metadata(cube, product.metadata, overlap)
+        cube = envi.read(image)
+    metadata = _sidecar(files, ".xml")
+    if metadata is not None:
+        _add_metadata(cube, metadata, overlap)
     elif overlap is not None:
         raise SceneError(path, "overlap needs the file …METADATA.XML, which is missing")
     else:
         cube.notes.append(
             "…METADATA.XML is missing: it would tell wavelengths and scales of the image"
         )
-    _use_layers(cube, product.image, quality)
+    _use_layers(cube, image, quality)
     return cube
 
 
@@ -223,14 +217,7 @@ def _use_layers(cube: StoredCube, image: Path, quality: bool) -> None:
     """Leave out pixels in which a quality layer beside the image is not 0, with ``quality``."""
     from selfdict.files import geotiff
 
-    match = _IMAGE.fullmatch(image.name)
-    assert match is not None
-    layers = []
-    for name in ("CLOUD", "CLOUDSHADOW", "CIRRUS"):
-        stem = f"{match[1]}QL_QUALITY_{name}"
-        layer = _beside(image, [f"{stem}.tif", f"{stem}.tiff"])
-        if layer is not None:
-            layers.append(layer)
+    layers = [file for file in product_files(image, _IMAGE, *_CLOUDS)[1:] if file is not None]
     if not quality:
         if layers:
             cube.notes.append("its quality layers mark clouds: quality=True leaves them out")
@@ -243,30 +230,6 @@ def _use_layers(cube: StoredCube, image: Path, quality: bool) -> None:
         marks = marked.load(slice(0, 1), slice(0, n_rows), slice(0, n_columns))[0]
         cube.leave_out((marks != 0) & (marks != marked.nodata), path)
     cube.notes.append("pixels that its quality layers mark as clouds or their shadows are left out")
-
-
-def read_desis(path: Path) -> StoredCube:
-    """Read a product of DESIS, named by its image, its header, its metadata or its folder."""
-    from selfdict.files import envi, geotiff
-
-    product = _existing_product(path)
-    cube = geotiff.read_image(product.image)
-    if product.header is None:
-        cube.notes.append("…SPECTRAL_IMAGE.hdr is missing: the image is read as a plain GeoTIFF")
-        return cube
-    header = envi.Header(product.header)
-    if header.shape() != cube.shape:
-        raise SceneError(
-            header.path, f"declares the size {header.shape()}, but the image has {cube.shape}"
-        )
-    # Those of the image are about scales and wavelengths that the header replaces.
-    cube.notes = []
-    geotiff.add_header(cube, header)
-    _assume_nodata(cube)
-    if "-L1" in product.image.name.upper():
-        cube.notes.append("the values are radiances at the sensor (level 1)")
-    cube.mark_bad(_empty_bands(cube), "hold no data")
-    return cube
 
 
 def _assume_nodata(cube: StoredCube) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
-from selfdict.files.formats import Opened, hdf5_product
-from selfdict.files.sensors import add_epsg
+from selfdict.files.grid import add_epsg
+from selfdict.files.tables import Opened, hdf5_product
 from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
 
 _SWATHS = "HDFEOS/SWATHS"
@@ -56,8 +56,6 @@ def _join_detectors(opened: Opened) -> None:
     assert cube.wavelength is not None
     assert cube.good_band is not None
     exists = cube.wavelength > 0
-    if not exists.any():
-        raise SceneError(opened.file.path, "lists no band with a wavelength")
     if not exists.all():
         n_missing = int((~exists).sum())
         cube.notes.append(f"{n_missing} entries of the cubes have no wavelength and are left out")
@@ -73,7 +71,7 @@ def _join_detectors(opened: Opened) -> None:
             "the error matrices (invalid, saturated values) are not used: quality=True uses them"
         )
     cube.keep_bands(keep & exists)
-    add_epsg(opened, "@Epsg_Code")
+    add_epsg(cube, opened.file.number("@Epsg_Code"), "Epsg_Code")
     _place_grid(opened)
 
 
@@ -81,7 +79,7 @@ def _read_detector(opened: Opened, detector: str) -> StoredCube:
     """Return the cube of one detector, also with entries that are no bands."""
     file = opened.file
     name = f"{detector.upper()}_Cube"
-    dataset = file.cube(f"{_FIELDS}/{name}")
+    dataset = file.require(f"{_FIELDS}/{name}")
     part = StoredCube.from_stored(dataset, _AXES, dataset.chunks)
     n_bands = part.shape[0]
     wavelength = file.numbers(f"@List_Cw_{detector}")
@@ -149,7 +147,7 @@ def _apply_errors(opened: Opened, detectors: list[str], is_kept: Array) -> None:
     is_bad = np.zeros(cube.shape[0], dtype=bool)
     band = 0
     for detector in detectors:
-        errors = opened.file.cube(f"{_FIELDS}/{detector.upper()}_PIXEL_L2_ERR_MATRIX")
+        errors = opened.file.require(f"{_FIELDS}/{detector.upper()}_PIXEL_L2_ERR_MATRIX")
         for marks in errors[()].transpose(_AXES):
             # 1 marks an invalid, 2 a negative, 4 a saturated value.
             is_flagged = (marks & 5) != 0
@@ -167,14 +165,11 @@ def _place_grid(opened: Opened) -> None:
     """Add the transform, if the corners of the product fit pixels of 30 m."""
     file = opened.file
     cube = opened.cube
-    corners = []
-    for name in ("ULcorner_easting", "ULcorner_northing", "LRcorner_easting", "LRcorner_northing"):
-        corner = file.number(f"@Product_{name}")
-        if corner is None:
-            cube.notes.append("the file has no corners: there are no map coordinates")
-            return
-        corners.append(corner)
-    west, north, east, south = corners
+    names = ("ULcorner_easting", "ULcorner_northing", "LRcorner_easting", "LRcorner_northing")
+    west, north, east, south = (file.number(f"@Product_{name}") for name in names)
+    if west is None or north is None or east is None or south is None:
+        cube.notes.append("the file has no corners: there are no map coordinates")
+        return
     shape = np.array(cube.shape[1:])
     steps = np.array([north - south, east - west]) / _PIXEL_SIZE
     # Readers disagree on what a corner is; the distance between two of them tells it.

@@ -1,0 +1,127 @@
+"""The table of a product in HDF5 or NetCDF, and the decorator that registers it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from selfdict.files.cube import StoredCube
+from selfdict.files.formats import note_module
+
+
+@dataclass
+class Opened:
+    """A file of a product while it is read.
+
+    Attributes
+    ----------
+    file : selfdict.files.hdf5.Hdf5File
+        The file.
+    cube_name : str
+        The path of the dataset that is read.
+    dataset : h5py.Dataset
+        The dataset itself.
+    cube : StoredCube
+        What was made of it by the table; the function of the product completes it.
+    options : dict
+        ``overlap``, ``ortho``, ``quality`` and ``as_mask``, if they were given.
+    """
+
+    file: Any
+    cube_name: str
+    dataset: Any
+    cube: StoredCube
+    options: dict[str, Any]
+
+    @property
+    def group(self) -> str:
+        """The group of the cube."""
+        return self.cube_name.rpartition("/")[0]
+
+
+@dataclass(frozen=True)
+class Hdf5Product:
+    """Where the files of a product keep what.
+
+    Names of datasets are paths from the group of the cube, or else from the root. A name that
+    begins with ``@`` is an attribute of the cube.
+
+    Attributes
+    ----------
+    name : str
+        Of the sensor, for messages.
+    cubes : tuple of str
+        Paths of the cube, the first that exists is read. ``*`` stands for any group of the root.
+    needs : tuple of str
+        Paths that a file must have to be of this product, besides one of the cubes.
+    refused : mapping of str to str
+        Paths that only other products of the sensor have, and what is said about these.
+    axes : tuple of int
+        Which axes of the cube are band, y and x, unless dimension scales name them.
+    wavelength, fwhm, good_band : str
+        Names of the lists of wavelengths, widths and good bands; "" if there are none.
+    units : str
+        The unit of wavelengths, or the name of an attribute of the cube that tells it.
+    nodata, divisor : str
+        Attributes of the cube: the no-data value, and a number by which values are divided. By
+        default ``_FillValue``, ``scale_factor`` and ``add_offset`` are used.
+    is_joined : bool
+        Whether all cubes make one scene. One of them is read as it is, if it is named.
+    options : tuple of str
+        Options of ``read_scene`` that the product has.
+    complete : callable or None
+        Called with an :class:`Opened`, to add what the table cannot say.
+    """
+
+    name: str
+    cubes: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    axes: tuple[int, int, int] = (0, 1, 2)
+    wavelength: str = ""
+    fwhm: str = ""
+    good_band: str = ""
+    units: str = ""
+    nodata: str = ""
+    divisor: str = ""
+    is_joined: bool = False
+    options: tuple[str, ...] = ()
+    complete: Callable[[Opened], None] | None = None
+
+
+PRODUCTS: list[Hdf5Product] = []
+
+_Complete = Callable[[Opened], None]
+
+
+def hdf5_product(name: str, **table: Any) -> Callable[[_Complete], _Complete]:
+    """Register a product in HDF5 or NetCDF by its table and the function that completes it.
+
+    Parameters
+    ----------
+    name : str
+        Of the sensor.
+    **table
+        Further attributes of :class:`selfdict.files.Hdf5Product`.
+
+    Returns
+    -------
+    decorator
+        For a function that takes a :class:`selfdict.files.Opened`. It is called in the reader
+        process, which imports the module it is defined in.
+
+    Examples
+    --------
+    >>> from selfdict.files import hdf5_product
+    >>> @hdf5_product("My sensor", cubes=("my_sensor/cube",), wavelength="lambda", units="nm")
+    ... def complete_my_sensor(opened):
+    ...     opened.cube.notes.append("the clouds of the file are not used (mask)")
+    """
+
+    def register(complete: _Complete) -> _Complete:
+        product = replace(Hdf5Product(name, **table), complete=complete)
+        # The last one comes first, so that a product can be described better than it is here.
+        PRODUCTS.insert(0, product)
+        note_module(complete)
+        return complete
+
+    return register
