@@ -41,7 +41,15 @@ def check(header: bytes) -> None:
         message = None
         # In this process, since there are hundreds of them.
         try:
-            session.open(Path(folder, "cube.hdr"), FORMATS["envi"], {}, len(header), None)
+            session.ask(
+                {
+                    "path": Path(folder, "cube.hdr"),
+                    "format": [FORMATS["envi"].title, FORMATS["envi"].module],
+                    "options": {},
+                    "held": len(header),
+                    "max_bytes": None,
+                }
+            )
         except SceneError as error:
             message = str(error)
         if session.cube is None:
@@ -50,7 +58,7 @@ def check(header: bytes) -> None:
         else:
             shape = session.cube.shape
             assert np.prod(shape) * session.cube.dtype.itemsize <= max(12, len(header))
-            assert session.read([[0, size] for size in shape]).shape == shape
+            assert session.ask({"ranges": [[0, size] for size in shape]}).shape == shape
 
 
 @given(START, FIELDS)

@@ -63,39 +63,35 @@ class SharedMemory:
         os.close(self.descriptor)
 
 
-def pack(value: Any, memory: SharedMemory) -> Any:
-    """Return a value as JSON takes it, its arrays moved to the shared memory."""
-    return _packed(value, memory, [0])
+def pack(value: Any, memory: SharedMemory) -> str:
+    """Return a value as JSON, its arrays moved to the shared memory."""
+    end = 0
+
+    def replace(entry: Any) -> Any:
+        nonlocal end
+        if isinstance(entry, np.generic):
+            return entry.item()
+        if not isinstance(entry, np.ndarray) or entry.dtype.kind not in "biuf":
+            return np.asarray(entry).astype(str).tolist()
+        dtype = entry.dtype.newbyteorder("=")
+        offset = end
+        memory.array(entry.shape, dtype, offset)[...] = entry
+        end = -(-(offset + entry.nbytes) // _ALIGNMENT) * _ALIGNMENT
+        return {"array": [dtype.str, entry.shape, offset]}
+
+    return json.dumps(value, default=replace)
 
 
-def _packed(value: Any, memory: SharedMemory, end: list[int]) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        stored = np.ascontiguousarray(value, value.dtype.newbyteorder("="))
-        offset = end[0]
-        memory.array(stored.shape, stored.dtype, offset)[...] = stored
-        end[0] = -(-(offset + stored.nbytes) // _ALIGNMENT) * _ALIGNMENT
-        return {"array": [stored.dtype.str, list(value.shape), offset]}
-    if isinstance(value, np.ndarray):
-        return [str(entry) for entry in value.tolist()]
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, dict):
-        return {str(key): _packed(entry, memory, end) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_packed(entry, memory, end) for entry in value]
-    return value
-
-
-def unpack(value: Any, memory: SharedMemory) -> Any:
+def unpack(text: bytes, memory: SharedMemory) -> Any:
     """Return what :func:`pack` packed; arrays are copies."""
-    if isinstance(value, dict):
-        if value.keys() == {"array"}:
-            code, shape, offset = value["array"]
-            return memory.array(tuple(shape), np.dtype(code), offset).copy()
-        return {key: unpack(entry, memory) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [unpack(entry, memory) for entry in value]
-    return value
+
+    def restore(entry: dict[str, Any]) -> Any:
+        if entry.keys() != {"array"}:
+            return entry
+        code, shape, offset = entry["array"]
+        return memory.array(tuple(shape), np.dtype(code), offset).copy()
+
+    return json.loads(text, object_hook=restore)
 
 
 class Session:
@@ -105,43 +101,41 @@ class Session:
         self.cube: StoredCube | None = None
         self.path = Path()
 
-    def open(
-        self,
-        path: Path,
-        format: FileFormat,
-        options: dict[str, Any],
-        held: int,
-        max_bytes: int | None,
-    ) -> dict[str, Any]:
+    def ask(self, request: dict[str, Any]) -> Any:
+        """Return what is known about the file that is to be opened, or the values of ranges."""
+        if "ranges" in request:
+            assert self.cube is not None
+            slices = [slice(first, last) for first, last in request["ranges"]]
+            with _failures_reported(self.path, "the data cannot be read"):
+                return np.asarray(self.cube.load(*slices))
+        self.path = Path(request["path"])
+        format = FileFormat(*request["format"])
+        with _failures_reported(self.path, f"cannot be read as {format.title}"):
+            return self._open(format, request)
+
+    def _open(self, format: FileFormat, request: dict[str, Any]) -> dict[str, Any]:
         """Open a file; return what is known about its cube, without the values, or its spectra."""
-        self.path = path
-        with _failures_reported(path, f"cannot be read as {format.title}"):
-            read = format.reader()
-            parameters = signature(read).parameters
-            unknown = options.keys() - parameters.keys()
-            takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
-            if unknown and not takes_any:
-                raise SceneError(
-                    path, f"{format.title} is read without the option {', '.join(sorted(unknown))}"
-                )
-            stored = read(path, **options)
+        options = request["options"]
+        read = format.reader()
+        parameters = signature(read).parameters
+        unknown = sorted(options.keys() - parameters.keys())
+        if unknown and not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+            raise SceneError(
+                self.path, f"{format.title} is read without the option {', '.join(unknown)}"
+            )
+        stored = read(self.path, **options)
         known = {field.name: getattr(stored, field.name) for field in fields(stored)}
         # Spectral libraries are small, and returned as a whole.
-        if not isinstance(stored, StoredCube):
-            return known
-        _check_shapes(path, stored)
-        check_declared(path, stored.shape, stored.dtype.itemsize, stored.held or held, max_bytes)
-        self.cube = stored
-        del known["load"]
-        known["dtype"] = stored.dtype.newbyteorder("=").str
+        if isinstance(stored, StoredCube):
+            _check_shapes(self.path, stored)
+            check_declared(self.path, stored, request["held"], request["max_bytes"])
+            self.cube = stored
+            del known["load"]
+            known["dtype"] = stored.dtype.newbyteorder("=").str
         return known
 
-    def read(self, ranges: list[list[int]]) -> Array:
-        """Return the values of three ranges of bands, rows and columns."""
-        assert self.cube is not None
-        slices = [slice(first, last) for first, last in ranges]
-        with _failures_reported(self.path, "the data cannot be read"):
-            return np.asarray(self.cube.load(*slices))
+    def close(self) -> None:
+        """There is no process to be ended."""
 
 
 def _check_shapes(path: Path, cube: StoredCube) -> None:
@@ -178,22 +172,6 @@ def _failures_reported(path: Path, what: str) -> Any:
         raise SceneError(path, str(error)) from error
     except Exception as error:
         raise SceneError(path, f"{what}: {first_line(error)}") from error
-
-
-def _answer(request: dict[str, Any], session: Session, memory: SharedMemory) -> Any:
-    _set_limits(request["memory"], request["seconds"])
-    if "path" in request:
-        for module in request["modules"]:
-            import_module(module)
-        format = FileFormat(*request["format"])
-        known = session.open(
-            Path(request["path"]), format, request["options"], request["held"], request["max_bytes"]
-        )
-        return pack(known, memory)
-    values = session.read(request["ranges"])
-    shared = memory.array(values.shape, values.dtype.newbyteorder("="))
-    shared[...] = values
-    return {"shape": values.shape, "dtype": shared.dtype.str}
 
 
 def _failure(error: Exception, path: Path) -> dict[str, Any]:
@@ -241,10 +219,14 @@ def main() -> None:
     print(json.dumps("ready"), file=replies, flush=True)
     for line in sys.stdin.buffer:
         try:
-            reply = {"result": _answer(json.loads(line), session, memory)}
+            request = json.loads(line)
+            _set_limits(request["memory"], request["seconds"])
+            for module in request.get("modules", ()):
+                import_module(module)
+            reply = pack({"result": session.ask(request)}, memory)
         except Exception as error:
-            reply = {"error": _failure(error, session.path)}
-        print(json.dumps(reply), file=replies, flush=True)
+            reply = json.dumps({"error": _failure(error, session.path)})
+        print(reply, file=replies, flush=True)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from selfdict.files.variables import (
     find_nearby,
     text_of,
 )
-from selfdict.files.wavelengths import check_wavelengths, describe_bands, wavelength_names
+from selfdict.files.wavelengths import check_wavelengths, describe_bands, headings_of
 
 # What is known about bands besides wavelengths, and the names in lower case that it may have.
 _BAND_LISTS = {
@@ -100,7 +100,7 @@ def _find_name(
     sizes: set[int | None] = {n_bands}
     if n_bands is None:
         lists = [name for name, variable in variables.items() if len(variable.shape) == 1]
-        sizes = {variables[name].shape[0] for name in wavelength_names(lists)}
+        sizes = {variables[name].shape[0] for name in headings_of("wavelength", lists)}
     # An array at the root comes before those in groups, and that of the wavelengths before others,
     # with its bands last as a rule.
     at_root = [name for name in cubes if "/" not in name]
@@ -151,7 +151,7 @@ def _find_lists(data: Variable, nearby: list[Variable]) -> dict[str, Variable]:
             lists.setdefault(each.name, each)
     found: dict[str, Variable] = {}
     numbers = [name for name, each in lists.items() if each.dtype.kind in "iuf"]
-    for name, unit in list(wavelength_names(numbers).items())[:1]:
+    for name, unit in list(headings_of("wavelength", numbers).items())[:1]:
         found["wavelength"] = lists[name].in_unit(unit)
     for key, names in _BAND_LISTS.items():
         for each in lists.values():

@@ -33,7 +33,7 @@ FORMATS = {
     "envi": FileFormat("ENVI", "selfdict.files.envi"),
     "geotiff": FileFormat("GeoTIFF", "selfdict.files.geotiff"),
     "mat": FileFormat("a MATLAB file", "selfdict.files.matlab_numpy"),
-    "netcdf": FileFormat("NetCDF", "selfdict.files.hdf5", "read_netcdf"),
+    "netcdf": FileFormat("NetCDF", "selfdict.files.hdf5"),
     "hdf5": FileFormat("HDF5", "selfdict.files.hdf5"),
     "zarr": FileFormat("zarr", "selfdict.files.zarr_store"),
     "npy": FileFormat("NumPy", "selfdict.files.matlab_numpy"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
@@ -27,7 +28,11 @@ class Hdf5File:
         """Open a file, or a ``source`` of its bytes elsewhere."""
         self.path = path
         if source is None and not h5py.is_hdf5(path):
-            raise SceneError(path, "is not an HDF5 file; HDF4 is not read")
+            raise SceneError(
+                path,
+                "is neither HDF5, NetCDF 4 nor NetCDF 3 (classic or 64-bit offset); "
+                "HDF4 is not read",
+            )
         # Neighbouring blocks share unpacked chunks in the cache, of a prime number of slots.
         # A lock would keep others from writing as long as the scene is used.
         self.root = h5py.File(
@@ -91,11 +96,17 @@ class Hdf5File:
         return {variable.name: variable for variable in found}
 
     def variable(self, name: str) -> Variable | None:
-        """Return the dataset of a path with its dims and attributes."""
-        dataset = self.dataset(name)
-        if dataset is None:
+        """Return a dataset with its dims and attributes, or the values of an attribute (n,)."""
+        place, at, key = name.partition("@")
+        node = self.node(place)
+        if at and node is not None:
+            value = node.attrs.get(key)
+            if value is None or isinstance(value, h5py.Empty):
+                return None
+            return Variable.of(self.path, name, np.ravel(value))
+        if not isinstance(node, h5py.Dataset) or node.shape is None:
             return None
-        return self.as_variable(name, dataset)
+        return self.as_variable(name, node)
 
     def as_variable(self, name: str, dataset: Any) -> Variable:
         """Return a dataset with its dims and attributes."""
@@ -110,35 +121,22 @@ class Hdf5File:
         name = name.replace("_nc4_non_coord_", "")
         return Variable.of(self.path, name, dataset, _dimensions(dataset), attrs)
 
-    def value(self, name: str) -> Any:
-        """Return what a dataset or an attribute holds."""
-        place, at, key = name.partition("@")
-        node = self.node(place)
-        value = None
-        if at and node is not None:
-            value = node.attrs.get(key)
-        elif isinstance(node, h5py.Dataset):
-            value = node[()]
-        if isinstance(value, h5py.Empty):
-            return None
-        return value
-
     def text(self, name: str) -> str:
         """Return the text of a dataset or an attribute, empty if it is missing."""
-        value = self.value(name)
-        if value is None:
+        variable = self.variable(name)
+        if variable is None:
             return ""
-        return text_of(value)
+        return text_of(variable.numbers())
 
     def numbers(self, name: str) -> Array | None:
         """Return the numbers of a dataset, unpacked if they are packed, or of an attribute (n,)."""
         variable = self.variable(name)
-        if variable is not None:
-            return variable.numbers()
-        value = self.value(name)
-        if value is None:
+        if variable is None:
             return None
-        return parse_numbers(self.path, value, f"the attribute {name.rpartition('@')[2]}")
+        values = variable.numbers()
+        if values.dtype.kind in "biuf":
+            return values
+        return parse_numbers(self.path, values, name)
 
     def number(self, name: str) -> float | None:
         """Return the only number of an attribute."""
@@ -173,20 +171,11 @@ def read(
     a plain array. Options are ``overlap`` (PRISMA), ``ortho`` (EMIT), ``quality``, which leaves out
     pixels that the product marks, and ``as_mask``, which reads its marks.
     """
-    return read_file(Hdf5File(path), variable, layout, options)
-
-
-def read_netcdf(
-    path: Path, *, variable: str | None = None, layout: str | None = None, **options: Any
-) -> StoredCube:
-    """Read NetCDF 4 like HDF5, or a variable with three dims of version 3."""
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start == b"\x89HDF":
-        return read(path, variable=variable, layout=layout, **options)
     # scipy reads the third kind, CDF-5 with 64-bit data, wrongly.
-    if start not in (b"CDF\1", b"CDF\2"):
-        raise SceneError(path, "is neither NetCDF 4 (HDF5) nor NetCDF 3 (classic or 64-bit offset)")
+    with path.open("rb") as file:
+        is_netcdf3 = file.read(4) in (b"CDF\1", b"CDF\2")
+    if not is_netcdf3:
+        return read_file(Hdf5File(path), variable, layout, options)
     from scipy.io import netcdf_file
 
     _check_options(path, "NetCDF 3", options)
@@ -292,9 +281,7 @@ def _product_lists(file: Hdf5File, product: Hdf5Product, cube_name: str) -> dict
         place = getattr(product, key)
         found = file.variable(f"{group}/{place}") or file.variable(place)
         if place.startswith("@"):
-            values = file.numbers(cube_name + place)
-            if values is not None:
-                found = Variable.of(file.path, place, values)
+            found = file.variable(cube_name + place)
         if place and found is not None:
             lists[key] = found.in_unit(unit)
     return lists

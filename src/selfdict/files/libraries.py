@@ -4,7 +4,6 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
 from selfdict.files.library_text import DELETED_BELOW, Record, read_records
 from selfdict.files.matlab_numpy import load_archive
-from selfdict.files.wavelengths import parse_heading, to_nanometres, unit_note, unit_of
+from selfdict.files.wavelengths import describe_bands, headings_of, parse_heading
 
 _CSV_FORMS = (
     "a table has one row per band and one column per spectrum, headed by its name, beside a column "
@@ -103,11 +102,7 @@ def _read_envi(path: Path) -> StoredLibrary:
         library.names = _numbered(n_spectra)
     wavelength = header.numbers("wavelength", n_bands)
     fwhm = header.numbers("fwhm", n_bands)
-    if wavelength is not None:
-        units = unit_of(wavelength, header.fields.get("wavelength units"))
-        library.wavelength = to_nanometres(wavelength, units)
-        if fwhm is not None:
-            library.fwhm = to_nanometres(fwhm, units)
+    describe_bands(library, wavelength, header.fields.get("wavelength units"), fwhm)
     return library
 
 
@@ -134,8 +129,9 @@ def _read_npz(path: Path) -> StoredLibrary:
         material = None
         if "materials" in arrays:
             material = arrays["materials"].ravel().astype(np.str_).tolist()
-    bands, notes = _bands(path, listed)
-    return StoredLibrary(values, names, material=material, **bands, notes=notes)
+    library = StoredLibrary(values, names, material=material)
+    _add_bands(library, path, listed)
+    return library
 
 
 def _read_csv(path: Path) -> StoredLibrary:
@@ -164,8 +160,9 @@ def _read_csv(path: Path) -> StoredLibrary:
         if f"{name}_spread" in columns:
             del columns[f"{name}_spread"]
     spectra = np.array([_numbers(path, name, column) for name, column in columns.items()])
-    bands, notes = _bands(path, listed)
-    return StoredLibrary(spectra, list(columns), **bands, notes=notes)
+    library = StoredLibrary(spectra, list(columns))
+    _add_bands(library, path, listed)
+    return library
 
 
 def _spectra_in_rows(path: Path, columns: Mapping[str, list[str]]) -> StoredLibrary:
@@ -173,9 +170,8 @@ def _spectra_in_rows(path: Path, columns: Mapping[str, list[str]]) -> StoredLibr
     headings = [name for name in columns if _is_number(name)]
     texts = {name.lower(): column for name, column in columns.items() if name not in headings}
     spectra = np.array([_numbers(path, name, columns[name]) for name in headings]).T
-    listed = np.array([float(name) for name in headings])
-    library = StoredLibrary(spectra, _numbered(len(spectra)), notes=unit_note(listed, None))
-    library.wavelength = to_nanometres(listed, unit_of(listed, None))
+    library = StoredLibrary(spectra, _numbered(len(spectra)))
+    describe_bands(library, np.array([float(name) for name in headings]), None, None)
     for key in ("class", "material", "category"):
         if key in texts:
             library.material = texts[key]
@@ -203,28 +199,18 @@ def _numbers(path: Path, name: str, column: list[str]) -> Array:
         raise SceneError(path, f"the column {name!r} holds no numbers; {_CSV_FORMS}") from None
 
 
-def _bands(path: Path, listed: Mapping[str, Array]) -> tuple[dict[str, Any], list[str]]:
-    """Return wavelengths and widths in nanometres, from the arrays that are there, and notes."""
-    bands: dict[str, Any] = {}
-    notes: list[str] = []
-    # Widths without a unit have that of the wavelengths; by their size it cannot be guessed.
-    unit = "nm"
+def _add_bands(library: StoredLibrary, path: Path, listed: Mapping[str, Array]) -> None:
+    """Add wavelengths and widths, from arrays by their headings."""
+    chosen: dict[str, tuple[Array | None, str | None]] = {}
     for kind in ("wavelength", "fwhm"):
-        units = {}
-        for name in listed:
-            heading = parse_heading(name)
-            if heading is not None and heading[0] == kind:
-                units[name] = heading[1]
-        if not units:
-            continue
-        # A name that tells the unit leaves nothing to guess.
-        chosen, *others = sorted(units, key=lambda name: units[name] is None)
-        if kind == "wavelength":
-            notes += unit_note(listed[chosen], units[chosen])
-            unit = unit_of(listed[chosen], units[chosen])
-        bands[kind] = to_nanometres(listed[chosen], units[chosen] or unit)
-        if bands[kind] is None:
-            raise SceneError(path, f"{chosen!r} is in a unit that is none of length")
-        if others:
-            notes.append(f"{chosen!r} is used, {', '.join(map(repr, others))} not")
-    return bands, notes
+        chosen[kind] = (None, None)
+        headings = headings_of(kind, listed)
+        if headings:
+            name, *others = headings
+            chosen[kind] = (listed[name], headings[name])
+            if others:
+                names = ", ".join(map(repr, others))
+                library.notes.append(f"{name!r} is used, {names} not")
+    describe_bands(library, *chosen["wavelength"], *chosen["fwhm"])
+    if chosen["wavelength"][0] is not None and library.wavelength is None:
+        raise SceneError(path, "has wavelengths in a unit that is none of length")

@@ -7,6 +7,7 @@ in a process of their own, with limits on its memory and on its time for each re
 import contextlib
 import importlib.util
 import json
+import math
 import os
 import select
 import signal
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,21 +40,12 @@ _MOST_PROCESSES = 8
 class Reader:
     """Reads one file in a process of its own, which is started on first use.
 
+    ``options`` are keyword arguments of the function that reads the format. ``max_bytes``: see
+    :func:`selfdict.files.limits.allowed_bytes`. ``seconds`` of processor time are allowed for one
+    request; default: by the size of the file.
+
     It may be pickled: every process that reads starts its own. It may be used by several threads,
     one of which reads at a time.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file or folder.
-    format : FileFormat
-        Its format.
-    options : dict
-        Keyword arguments of the function that reads the format.
-    max_bytes : int, optional
-        See :func:`selfdict.files.limits.allowed_bytes`.
-    seconds : int, optional
-        Processor time for one request; default: by the size of the file.
     """
 
     def __init__(
@@ -63,14 +55,15 @@ class Reader:
         options: dict[str, Any],
         max_bytes: int | None = None,
         seconds: int | None = None,
+        folder: str | None = None,
     ) -> None:
         self.path = path
         self.format = format
         self.options = options
         self.max_bytes = max_bytes
         self.seconds = seconds
-        self._full_path = Path(os.path.abspath(path))
-        self._address = options.get("address")
+        self._folder = folder or os.getcwd()
+        self._full_path = Path(os.path.normpath(Path(self._folder, path)))
         self._start()
 
     def _start(self) -> None:
@@ -81,51 +74,56 @@ class Reader:
         self._child: _Child | Session | None = None
         self._end_child: weakref.finalize[..., Reader] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if key not in _OF_THIS_PROCESS}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._start()
+    def __reduce__(self) -> tuple[type["Reader"], tuple[Any, ...]]:
+        given = (self.path, self.format, self.options, self.max_bytes, self.seconds, self._folder)
+        return Reader, given
 
     @property
     def is_in_process(self) -> bool:
         """Whether the file is read in this process, since no other could be started."""
         return isinstance(self._child, Session)
 
-    def _start_anew_after_fork(self) -> None:
-        """Leave the child to the process that this one was forked from, and its lock as well."""
-        if self._process == os.getpid():
-            return
-        if self._end_child is not None:
-            self._end_child()
-        self._start()
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let one thread read; what fails names the file as the user did, and ends the child."""
+        # A forked process leaves the child to the one it was forked from, and its lock as well.
+        if self._process != os.getpid():
+            if self._end_child is not None:
+                self._end_child()
+            self._start()
+        with self._lock:
+            try:
+                yield
+            except SceneError as error:
+                self.close()
+                raise SceneError(self._shown(error.path), error.reason) from error
+            except BaseException:
+                # Interrupted: an answer may still come, and would be taken for the next one.
+                self.close()
+                raise
 
     def open(self) -> dict[str, Any]:
         """Return the attributes of the :class:`StoredCube` without its values, or of a library."""
-        self._start_anew_after_fork()
-        with self._lock:
+        with self._alone():
             self.close()
-            try:
-                if self._address is None:
-                    check_plain(self._full_path)
-                    self.held = size_of(self._full_path)
-            except SceneError as error:
-                raise SceneError(self.path, error.reason) from error
-            except OSError as error:
-                raise SceneError(self.path, f"cannot be read: {error.strerror}") from error
+            if "address" not in self.options:
+                check_plain(self._full_path)
+                self.held = size_of(self._full_path)
             child = self._new_child()
-            try:
-                known = self._open_in(child)
-            except SceneError as error:
-                _close(child)
-                raise SceneError(self._shown(error.path), error.reason) from error
-            except BaseException:
-                _close(child)
-                raise
-            self.held = known["held"] or self.held
             self._child = child
-            self._end_child = weakref.finalize(self, _close, child)
+            self._end_child = weakref.finalize(self, child.close)
+            format = self.format
+            known: dict[str, Any] = self._ask(
+                {
+                    "path": str(self._full_path),
+                    "format": [format.title, format.module, format.function],
+                    "modules": sorted(REGISTERING_MODULES),
+                    "options": self.options,
+                    "held": self.held,
+                    "max_bytes": self.max_bytes,
+                }
+            )
+            self.held = known["held"] or self.held
             _LIVE.append(weakref.ref(self))
         _end_others(self)
         return known
@@ -133,30 +131,14 @@ class Reader:
     def read(self, ranges: list[list[int]], dtype: np.dtype[Any]) -> Array:
         """Return the values (band, y, x) of three ranges, each the first place and the end."""
         shape = tuple(last - first for first, last in ranges)
-        n_bytes = dtype.itemsize * shape[0] * shape[1] * shape[2]
-        self._start_anew_after_fork()
-        with self._lock:
+        with self._alone():
             if self._child is None:
-                known = self.open()
-                if known["dtype"] != dtype.str:
-                    raise SceneError(self.path, "has changed since it was opened")
-            child = self._child
-            assert child is not None
-            if isinstance(child, Session):
-                values = child.read(ranges).astype(dtype, copy=False)
-            else:
-                try:
-                    reply = self._ask(child, {"ranges": ranges}, n_bytes)
-                    values = child.memory.array(tuple(reply["shape"]), np.dtype(reply["dtype"]))
-                    values = values.copy()
-                except SceneError as error:
-                    raise SceneError(self._shown(error.path), error.reason) from error
-                except BaseException:
-                    # Interrupted: an answer may still come, and would be taken for the next one.
-                    self.close()
-                    raise
-        if values.shape != shape or values.dtype != dtype:
-            raise SceneError(self.path, "has changed since it was opened")
+                self.open()
+            values: Array = self._ask({"ranges": ranges}, math.prod(shape) * dtype.itemsize)
+            # In this process they may be in another byte order.
+            values = values.astype(values.dtype.newbyteorder("="), copy=False)
+            if values.shape != shape or values.dtype != dtype:
+                raise SceneError(self._full_path, "has changed since it was opened")
         return values
 
     def close(self) -> None:
@@ -180,47 +162,21 @@ class Reader:
             return Session()
         return child
 
-    def _open_in(self, child: "_Child | Session") -> dict[str, Any]:
-        if isinstance(child, Session):
-            return child.open(self._full_path, self.format, self.options, self.held, self.max_bytes)
-        format = self.format
-        request = {
-            "path": str(self._full_path),
-            "format": [format.title, format.module, format.function],
-            "modules": sorted(REGISTERING_MODULES),
-            "options": self.options,
-            "held": self.held,
-            "max_bytes": self.max_bytes,
-        }
-        known: dict[str, Any] = self._ask(child, request, 0)
-        return known
-
-    def _ask(self, child: "_Child", request: dict[str, Any], n_bytes: int) -> Any:
+    def _ask(self, request: dict[str, Any], n_bytes: int = 0) -> Any:
         """Return the answer to a request; a child that fails is one sentence."""
+        assert self._child is not None
         memory = memory_limit(self.held, self.max_bytes, n_bytes)
         seconds = self.seconds or time_limit(self.held, n_bytes)
-        request |= {"memory": memory, "seconds": seconds}
-        too_much = f"needs more than {memory >> 20} MiB of memory (max_bytes)"
         try:
-            reply = child.ask(request, _WAITING_RATIO * seconds)
+            return self._child.ask(request | {"memory": memory, "seconds": seconds})
         except _DeadError as error:
-            self.close()
             what = str(error) or f"takes more than {seconds} seconds"
-            raise SceneError(self.path, f"the file is damaged: its reader {what}") from None
-        failure = reply.get("error")
-        if failure is None:
-            return unpack(reply["result"], child.memory)
-        if failure["kind"] == "module":
-            optional(failure["reason"])  # raises an error that names the extra to install
-            raise ModuleNotFoundError(failure["reason"])
-        if failure["kind"] == "memory":
-            raise SceneError(self.path, f"the file is damaged: its reader {too_much}")
-        raise SceneError(failure["path"], failure["reason"])
+            raise SceneError(self._full_path, f"the file is damaged: its reader {what}") from None
 
     def _shown(self, path: str) -> str:
         """Return the path of a file as the user would write it."""
-        if self._address is not None:
-            return str(self._address)
+        if "address" in self.options:
+            return str(self.options["address"])
         for full, given in (
             (self._full_path, self.path),
             (self._full_path.parent, self.path.parent),
@@ -230,8 +186,6 @@ class Reader:
         return path
 
 
-# Attributes of a Reader that are not pickled.
-_OF_THIS_PROCESS = {"held", "_process", "_lock", "_child", "_end_child"}
 _LIVE: list["weakref.ref[Reader]"] = []
 # Processes that were started for the next file to read.
 _STARTED: list["_Child"] = []
@@ -307,8 +261,8 @@ class _Child:
             self.close()
             raise
 
-    def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a request and return the reply."""
+    def ask(self, request: dict[str, Any]) -> Any:
+        """Send a request; return the result, or raise what was raised in the process."""
         assert self.process.stdin is not None
         text = json.dumps(request, default=_plain_value)
         try:
@@ -316,10 +270,16 @@ class _Child:
             self.process.stdin.flush()
         except BrokenPipeError:
             raise _DeadError(self._end()) from None
-        reply = self._next_line(seconds)
-        if not isinstance(reply, dict) or not reply.keys() & {"result", "error"}:
-            raise _DeadError("gives no answer that can be used")
-        return reply
+        reply = self._next_line(_WAITING_RATIO * request["seconds"])
+        failure = reply.get("error")
+        if failure is None:
+            return reply["result"]
+        if failure["kind"] == "module":
+            optional(failure["reason"])  # raises an error that names the extra to install
+            raise ModuleNotFoundError(failure["reason"])
+        if failure["kind"] == "memory":
+            raise _DeadError(f"needs more than {request['memory'] >> 20} MiB of memory (max_bytes)")
+        raise SceneError(failure["path"], failure["reason"])
 
     def _next_line(self, seconds: float) -> Any:
         assert self.process.stdout is not None
@@ -331,7 +291,7 @@ class _Child:
         if not line:
             raise _DeadError(self._end())
         try:
-            return json.loads(line)
+            return unpack(line, self.memory)
         except ValueError:
             raise _DeadError("gives no answer that can be used") from None
 
@@ -358,11 +318,6 @@ class _Child:
             with contextlib.suppress(OSError):
                 pipe.close()
         self.memory.close()
-
-
-def _close(child: "_Child | Session") -> None:
-    if isinstance(child, _Child):
-        child.close()
 
 
 def _can_start() -> bool:

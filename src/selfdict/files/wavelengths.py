@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -78,8 +78,16 @@ def to_nanometres(values: ArrayLike, units: str) -> Array | None:
     return np.round(np.asarray(values, dtype=np.float64) * factor, 6)
 
 
+class _WithBands(Protocol):
+    """A cube or a library."""
+
+    wavelength: Array | None
+    fwhm: Array | None
+    notes: list[str]
+
+
 def describe_bands(
-    cube: StoredCube,
+    cube: _WithBands,
     wavelength: Array | None,
     units: str | None,
     fwhm: Array | None,
@@ -189,13 +197,16 @@ def parse_heading(text: str) -> tuple[str, str | None] | None:
     return kind, (match[2] or "").strip() or None
 
 
-def wavelength_names(names: Iterable[str]) -> dict[str, str | None]:
-    """Return the names of arrays that may be wavelengths, with their units, the best one first."""
+def headings_of(kind: str, names: Iterable[str]) -> dict[str, str | None]:
+    """Return the names of arrays that may be "wavelength" or "fwhm", with their units.
+
+    The best one comes first.
+    """
     found = {}
     for name in names:
         # Without the groups of HDF5 and the structs of MATLAB.
         heading = parse_heading(re.split("[/.]", name)[-1])
-        if heading is not None and heading[0] == "wavelength":
+        if heading is not None and heading[0] == kind:
             found[name] = heading[1]
     # A name that tells the unit leaves nothing to guess.
     return dict(sorted(found.items(), key=lambda entry: entry[1] is None))
@@ -282,11 +293,7 @@ def parse_wavelengths(given: "ArrayLike | str | os.PathLike[str]") -> Array | tu
         numbers = header.numbers("wavelength", len(header.entries("wavelength")))
         if numbers is None:
             raise SceneError(path, "is an ENVI header without wavelengths")
-        units = unit_of(numbers, header.fields.get("wavelength units"))
-        converted = to_nanometres(numbers, units)
-        if converted is None:
-            raise SceneError(path, f"its wavelengths are in {units[:40]!r}")
-        return converted
+        return _as_nanometres(numbers, header.fields.get("wavelength units"))
     lines = text.replace(",", " ").replace(";", " ").splitlines()
     # A heading may stand above the numbers.
     if lines and not re.match(r"\s*[0-9.]", lines[0]):
@@ -297,8 +304,11 @@ def parse_wavelengths(given: "ArrayLike | str | os.PathLike[str]") -> Array | tu
         raise SceneError(path, "must hold wavelengths: numbers, and nothing else") from None
 
 
-def _as_nanometres(numbers: Array) -> Array:
-    converted = to_nanometres(numbers, unit_of(numbers, None))
-    if converted is None or converted.size == 0 or not np.isfinite(converted).all():
+def _as_nanometres(numbers: Array, units: str | None = None) -> Array:
+    units = unit_of(numbers, units)
+    converted = to_nanometres(numbers, units)
+    if converted is None:
+        raise InputError(f"wavelengths must be lengths, got the unit {units[:40]!r}")
+    if converted.size == 0 or not np.isfinite(converted).all():
         raise InputError("wavelengths must be finite numbers")
     return converted
