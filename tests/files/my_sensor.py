@@ -14,8 +14,7 @@ from selfdict.files import hdf5_product
     units="um",
     divisor="counts_per_unit",
     nodata="empty",
-    options=("ortho",),
 )
-def complete(opened):
+def complete(opened, *, ortho=True):
     opened.cube.name = "radiance"
-    opened.cube.notes.append(f"the options are {opened.options}")
+    opened.cube.notes.append(f"ortho is {ortho}")

@@ -36,7 +36,7 @@ def test_a_product_is_a_table(tmp_path, suffix):
     assert scene.attrs["scale_factor"] == 0.01
     assert scene.attrs["_FillValue"] == -1
     assert scene.name == "radiance"
-    assert scene.attrs["selfdict_notes"][0] == "the options are {'ortho': False}"
+    assert scene.attrs["selfdict_notes"][0] == "ortho is False"
 
 
 def test_another_product_of_the_sensor_is_refused(tmp_path):

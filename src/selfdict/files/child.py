@@ -16,7 +16,6 @@ import sys
 import tempfile
 from dataclasses import fields
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ import numpy as np
 from selfdict._errors import InputError
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError, first_line
-from selfdict.files.formats import FileFormat
+from selfdict.files.formats import FileFormat, options_of
 from selfdict.files.limits import check_declared
 
 _ALIGNMENT = 64  # of arrays in the shared memory
@@ -115,15 +114,8 @@ class Session:
 
     def _open(self, format: FileFormat, request: dict[str, Any]) -> dict[str, Any]:
         """Open a file; return what is known about its cube, without the values, or its spectra."""
-        options = request["options"]
         read = format.reader()
-        parameters = signature(read).parameters
-        unknown = sorted(options.keys() - parameters.keys())
-        if unknown and not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
-            raise SceneError(
-                self.path, f"{format.title} is read without the option {', '.join(unknown)}"
-            )
-        stored = read(self.path, **options)
+        stored = read(self.path, **options_of(self.path, format.title, read, request["options"]))
         known = {field.name: getattr(stored, field.name) for field in fields(stored)}
         # Spectral libraries are small, and returned as a whole.
         if isinstance(stored, StoredCube):

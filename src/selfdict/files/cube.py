@@ -1,7 +1,7 @@
 """What a reader returns: a cube in a file, and what the file says about it; names of dims."""
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -92,13 +92,7 @@ class StoredCube:
     @classmethod
     def from_array(cls, values: Array, **known: Any) -> "StoredCube":
         """Return a cube that is held in memory; ``known`` are further attributes."""
-
-        def load(bands: slice, rows: slice, columns: slice) -> Array:
-            return values[bands, rows, columns]
-
-        n_bands, n_rows, n_columns = values.shape
-        native = values.dtype.newbyteorder("=")
-        return cls(load, (n_bands, n_rows, n_columns), native, **known)
+        return replace(cls.from_stored(values, (0, 1, 2)), **known)
 
     @classmethod
     def from_stored(

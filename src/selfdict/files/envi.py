@@ -186,26 +186,25 @@ def _data_files(header: Header) -> list[Path]:
 
 
 def _files_of_its_name(header: Header) -> list[Path]:
-    """Return the files beside a header that have its name, with a usual suffix or the right size.
-
-    The preferred one comes first.
-    """
-    usual = {}
-    others = []
+    """Return the files beside a header of its name, by a usual suffix, else by the right size."""
+    stem = header.path.stem
+    fitting = []
     for file in files_in(header.path.parent):
         # A header may also have the whole name of its data file.
-        if header.path.stem not in (file.stem, file.name) or not is_plain_file(file):
-            continue
-        suffix = file.suffix.lower()
-        if file.name == header.path.stem:
-            usual[len(ENVI_SUFFIXES)] = file
-        elif suffix in ENVI_SUFFIXES:
-            usual[ENVI_SUFFIXES.index(suffix)] = file
-        elif suffix != ".hdr" and file.stat().st_size == _declared_bytes(header):
-            others.append(file)
-    if not usual:
-        return others
-    return [usual[place] for place in sorted(usual)]
+        is_named = stem in (file.stem, file.name) and file.suffix.lower() != ".hdr"
+        if is_named and is_plain_file(file):
+            fitting.append(file)
+    usual = [file for file in fitting if file.suffix.lower() in ENVI_SUFFIXES or file.name == stem]
+    if usual:
+        return sorted(usual, key=_place_of_suffix)
+    return [file for file in fitting if file.stat().st_size == _declared_bytes(header)]
+
+
+def _place_of_suffix(file: Path) -> int:
+    suffix = file.suffix.lower()
+    if suffix in ENVI_SUFFIXES:
+        return ENVI_SUFFIXES.index(suffix)
+    return len(ENVI_SUFFIXES)
 
 
 def _declared_bytes(header: Header) -> int:
@@ -278,11 +277,9 @@ def _declared_dtype(header: Header) -> np.dtype[Any]:
 def add_scale(cube: StoredCube, header: Header) -> None:
     """Add the gains and offsets of a header, or its reflectance scale factor.
 
-    Never one after the other: both speak about the stored values. If they contradict each other,
-    the scale factor counts. It is defined as what turns the stored values into reflectance. Gains
-    are those of the instrument, and software that corrects for the atmosphere copies them along
-    with the rest of a header. GDAL applies the gains only, SPy the scale factor only, ENVI itself
-    none of them on display.
+    Never one after the other: both speak about the stored values. If they differ, the scale factor
+    counts: it is defined as what turns stored values into reflectance, whereas software that
+    corrects for the atmosphere copies the gains of the instrument.
     """
     n_bands = cube.shape[0]
     scale = header.number("reflectance scale factor")

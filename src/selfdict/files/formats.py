@@ -1,9 +1,10 @@
 """The file formats that are known, and the decorator by which others add theirs."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -101,6 +102,20 @@ def file_format(
         return read
 
     return register
+
+
+def options_of(
+    path: Path, title: str, function: Callable[..., Any], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the options that a function has; others are refused, except for a mask."""
+    parameters = signature(function).parameters
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return dict(options)
+    unknown = sorted(options.keys() - parameters.keys())
+    # A mask is read with the options of the scene.
+    if unknown and not options.get("as_mask"):
+        raise SceneError(path, f"{title} is read without the option {', '.join(unknown)}")
+    return {name: value for name, value in options.items() if name in parameters}
 
 
 def note_module(function: Callable[..., Any]) -> None:

@@ -3,7 +3,6 @@
 NetCDF 4 is HDF5; version 3 is read by scipy.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
 from selfdict.files.find_cube import describe_cube, other_arrays, read_cube
+from selfdict.files.formats import options_of
 from selfdict.files.tables import PRODUCTS, Hdf5Product, Opened
 from selfdict.files.variables import Variable, parse_numbers, text_of
 
@@ -162,23 +162,21 @@ def _dimensions(dataset: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def read(
-    path: Path, *, variable: str | None = None, layout: str | None = None, **options: Any
-) -> StoredCube:
-    """Read a product of a known sensor, or an array of three axes.
-
-    With ``layout``, or with a ``variable`` that is not the cube of the product, the file is read as
-    a plain array. Options are ``overlap`` (PRISMA), ``ortho`` (EMIT), ``quality``, which leaves out
-    pixels that the product marks, and ``as_mask``, which reads its marks.
-    """
+def read(path: Path, **options: Any) -> StoredCube:
+    """Read HDF5, NetCDF 4 or NetCDF 3."""
     # scipy reads the third kind, CDF-5 with 64-bit data, wrongly.
     with path.open("rb") as file:
         is_netcdf3 = file.read(4) in (b"CDF\1", b"CDF\2")
-    if not is_netcdf3:
-        return read_file(Hdf5File(path), variable, layout, options)
+    if is_netcdf3:
+        return _read_netcdf3(path, **options_of(path, "NetCDF 3", _read_netcdf3, options))
+    return read_file(Hdf5File(path), **options)
+
+
+def _read_netcdf3(
+    path: Path, *, variable: str | None = None, layout: str | None = None
+) -> StoredCube:
     from scipy.io import netcdf_file
 
-    _check_options(path, "NetCDF 3", options)
     variables = {}
     for name, stored in netcdf_file(path, "r", mmap=False).variables.items():
         dims = tuple(stored.dimensions)
@@ -187,35 +185,29 @@ def read(
 
 
 def read_file(
-    file: Hdf5File, variable: str | None, layout: str | None, options: dict[str, Any]
+    file: Hdf5File, *, variable: str | None = None, layout: str | None = None, **options: Any
 ) -> StoredCube:
-    """Read an open file, see :func:`read`."""
+    """Read a product of a known sensor, or an array of three axes.
+
+    With ``layout``, or with a ``variable`` that is not the cube of the product, the file is read as
+    a plain array. The options are those of the products; ``as_mask`` reads the marks of one.
+    """
     if layout is None:
         for product in PRODUCTS:
-            names = _cubes_of(file, product, (variable or "").strip("/"), options)
+            names = _cubes_of(file, product, (variable or "").strip("/"), "as_mask" in options)
             if names:
                 return _read_product(file, product, names, options)
-    _check_options(file.path, "HDF5", options)
+    if options and "as_mask" not in options:
+        raise SceneError(file.path, f"HDF5 is read without the option {', '.join(options)}")
     return read_cube(file.path, file.variables(), variable, layout)
 
 
-def _check_options(
-    path: Path, what: str, given: Mapping[str, Any], known: tuple[str, ...] = ()
-) -> None:
-    """Refuse options that a product or a format does not have; a mask is read with any."""
-    unknown = given.keys() - set(known)
-    if unknown and "as_mask" not in given:
-        raise SceneError(path, f"{what} is read without the option {', '.join(sorted(unknown))}")
-
-
-def _cubes_of(
-    file: Hdf5File, product: Hdf5Product, wanted: str, options: Mapping[str, Any]
-) -> list[str]:
+def _cubes_of(file: Hdf5File, product: Hdf5Product, wanted: str, as_mask: bool) -> list[str]:
     """Return the paths of a product's cubes; none if this is another file, or another is wanted."""
     if any(file.node(name) is None for name in product.needs):
         return []
     for name, sentence in product.refused.items():
-        if not wanted and "as_mask" not in options and file.node(name) is not None:
+        if not wanted and not as_mask and file.node(name) is not None:
             raise SceneError(file.path, sentence)
     names = []
     for pattern in product.cubes:
@@ -235,16 +227,15 @@ def _read_product(
     file: Hdf5File, product: Hdf5Product, names: list[str], options: dict[str, Any]
 ) -> StoredCube:
     """Return the first cube of a product as its table describes it."""
-    _check_options(file.path, product.name, options, product.options)
+    usable = options_of(file.path, product.name, product.complete, options)
     name, *others = names
     variables = file.variables()
     variables[name] = _with_usual_names(variables[name], product)
     cube = describe_cube(
         variables, name, axes=product.axes, lists=_product_lists(file, product, name)
     )
-    opened = Opened(file, name, file.dataset(name), cube, options)
-    if product.complete is not None:
-        product.complete(opened)
+    opened = Opened(file, name, file.dataset(name), cube)
+    product.complete(opened, **usable)
     cube = opened.cube
     if cube.wavelength is not None and cube.good_band is None:
         cube.notes.append("the file marks no bands as bad")

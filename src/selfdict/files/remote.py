@@ -25,7 +25,7 @@ from urllib.parse import urljoin, urlsplit
 
 from selfdict._optional import optional
 from selfdict.files.cube import StoredCube
-from selfdict.files.errors import SceneError, first_line
+from selfdict.files.errors import SceneError
 from selfdict.files.formats import FileFormat, format_by_suffix
 
 FORMAT = FileFormat("a remote file", "selfdict.files.remote")
@@ -159,15 +159,6 @@ def _opener(address: str) -> urllib.request.OpenerDirector:
 
 def read(path: Path, *, address: str, **options: Any) -> StoredCube:
     """Read the file at an address, or the asset of a STAC item at it."""
-    try:
-        return _read(path, address, **options)
-    except FileNotFoundError:
-        raise SceneError(address, "there is no such file") from None
-    except PermissionError as error:
-        raise SceneError(address, f"access is denied: {first_line(error)}") from None
-
-
-def _read(path: Path, address: str, **options: Any) -> StoredCube:
     suffix = PurePosixPath(urlsplit(address).path).suffix.lower()
     if suffix in (".json", ".geojson"):
         return _read_item(path, address, **options)
@@ -256,9 +247,7 @@ def _read_hdf5(path: Path, address: str, **options: Any) -> StoredCube:
     source = _open(address)
     if source.read(3) == b"CDF":
         raise SceneError(address, "NetCDF 3 is not read from elsewhere: download it first")
-    variable = options.pop("variable", None)
-    layout = options.pop("layout", None)
-    cube = hdf5.read_file(hdf5.Hdf5File(path, source), variable, layout, options)
+    cube = hdf5.read_file(hdf5.Hdf5File(path, source), **options)
     cube.held = source.size
     return cube
 

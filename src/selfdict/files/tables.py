@@ -1,8 +1,8 @@
 """The table of a product in HDF5 or NetCDF, and the decorator that registers it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from selfdict.files.cube import StoredCube
 from selfdict.files.formats import note_module
@@ -22,15 +22,12 @@ class Opened:
         The dataset itself.
     cube : StoredCube
         What was made of it by the table; the function of the product completes it.
-    options : dict
-        ``overlap``, ``ortho``, ``quality`` and ``as_mask``, if they were given.
     """
 
     file: Any
     cube_name: str
     dataset: Any
     cube: StoredCube
-    options: dict[str, Any]
 
     @property
     def group(self) -> str:
@@ -66,14 +63,14 @@ class Hdf5Product:
         default ``_FillValue``, ``scale_factor`` and ``add_offset`` are used.
     is_joined : bool
         Whether all cubes make one scene. One of them is read as it is, if it is named.
-    options : tuple of str
-        Options of ``read_scene`` that the product has.
-    complete : callable or None
-        Called with an :class:`Opened`, to add what the table cannot say.
+    complete : callable
+        Called with an :class:`Opened`, to add what the table cannot say. Its keyword arguments are
+        the options of ``read_scene`` that the product has.
     """
 
     name: str
     cubes: tuple[str, ...]
+    complete: Callable[..., None]
     needs: tuple[str, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
     axes: tuple[int, int, int] = (0, 1, 2)
@@ -84,29 +81,32 @@ class Hdf5Product:
     nodata: str = ""
     divisor: str = ""
     is_joined: bool = False
-    options: tuple[str, ...] = ()
-    complete: Callable[[Opened], None] | None = None
 
 
 PRODUCTS: list[Hdf5Product] = []
 
-_Complete = Callable[[Opened], None]
+_Complete = TypeVar("_Complete", bound=Callable[..., None])
 
 
-def hdf5_product(name: str, **table: Any) -> Callable[[_Complete], _Complete]:
+def hdf5_product(
+    name: str, cubes: tuple[str, ...], **table: Any
+) -> Callable[[_Complete], _Complete]:
     """Register a product in HDF5 or NetCDF by its table and the function that completes it.
 
     Parameters
     ----------
     name : str
         Of the sensor.
+    cubes : tuple of str
+        Paths of the cube, the first that exists is read.
     **table
         Further attributes of :class:`selfdict.files.Hdf5Product`.
 
     Returns
     -------
     decorator
-        For a function that takes a :class:`selfdict.files.Opened`. It is called in the reader
+        For a function that takes a :class:`selfdict.files.Opened`, and options of ``read_scene`` as
+        keyword arguments. It is called in the reader
         process, which imports the module it is defined in.
 
     Examples
@@ -118,9 +118,8 @@ def hdf5_product(name: str, **table: Any) -> Callable[[_Complete], _Complete]:
     """
 
     def register(complete: _Complete) -> _Complete:
-        product = replace(Hdf5Product(name, **table), complete=complete)
         # The last one comes first, so that a product can be described better than it is here.
-        PRODUCTS.insert(0, product)
+        PRODUCTS.insert(0, Hdf5Product(name, cubes, complete, **table))
         note_module(complete)
         return complete
 

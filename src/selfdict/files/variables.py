@@ -204,13 +204,10 @@ def _crs_from_parameters(attrs: Mapping[str, Any]) -> str | None:
 
     parameters: dict[str, Any] = {}
     for key, value in attrs.items():
-        numbers = np.asarray(value)
-        if numbers.dtype.kind not in "biuf":
-            parameters[key] = text_of(value)
-        elif numbers.size == 1:
-            parameters[key] = numbers.item()
+        if np.asarray(value).dtype.kind in "biuf":
+            parameters[key] = np.squeeze(value).tolist()
         else:
-            parameters[key] = numbers.tolist()
+            parameters[key] = text_of(value)
     try:
         return str(pyproj.CRS.from_cf(parameters).to_wkt())
     except (KeyError, ValueError, TypeError, pyproj.exceptions.ProjError):

@@ -32,9 +32,8 @@ _ADVICE = "give the reflectance, EMIT_L2A_RFL_….nc, or name an array by variab
     wavelength="sensor_band_parameters/wavelengths",
     fwhm="sensor_band_parameters/fwhm",
     good_band="sensor_band_parameters/good_wavelengths",
-    options=("ortho", "quality"),
 )
-def _complete(opened: Opened) -> None:
+def _complete(opened: Opened, *, ortho: bool = True, quality: bool = False) -> None:
     """Tell the product, and put its pixels on the map."""
     cube = opened.cube
     opened.file.require("sensor_band_parameters/wavelengths")
@@ -43,11 +42,11 @@ def _complete(opened: Opened) -> None:
         cube.notes.append(f"the values are those of {cube.name!r}, no reflectances")
     if cube.nodata is None:
         cube.nodata = opened.dataset.fillvalue.item()
-    _use_masks(opened)
-    _place(opened)
+    _use_masks(opened, quality)
+    _place(opened, ortho)
 
 
-def _use_masks(opened: Opened) -> None:
+def _use_masks(opened: Opened, quality: bool) -> None:
     """Leave out the pixels that the mask file of the scene marks, with ``quality``."""
     from selfdict.files.hdf5 import Hdf5File
 
@@ -55,7 +54,7 @@ def _use_masks(opened: Opened) -> None:
     cube = opened.cube
     masks = path.with_name(re.sub("^EMIT_L[0-9]._[A-Z]+_", "EMIT_L2A_MASK_", path.name))
     has_masks = masks != path and is_plain_file(masks)
-    if opened.options.get("quality"):
+    if quality:
         if not has_masks:
             raise SceneError(path, f"quality=True needs its masks, {masks.name}, beside it")
         cube.leave_out(_flags(Hdf5File(masks)), masks)
@@ -74,15 +73,14 @@ def _use_masks(opened: Opened) -> None:
         )
     },
     axes=(2, 0, 1),
-    options=("ortho",),
 )
-def _complete_masks(opened: Opened) -> None:
+def _complete_masks(opened: Opened, *, ortho: bool = True, as_mask: bool = False) -> None:
     """Make one band of the flags, 1 for pixels to be left out."""
-    if opened.options.get("as_mask"):
+    if as_mask:
         flags = _flags(opened.file)[None].astype(np.uint8)
         # No data: a pixel of the map that the sensor did not see.
         opened.cube = StoredCube.from_array(flags, nodata=255)
-        _place(opened)
+        _place(opened, ortho)
 
 
 def _flags(file: Any) -> Array:
@@ -93,11 +91,11 @@ def _flags(file: Any) -> Array:
     return is_flagged
 
 
-def _place(opened: Opened) -> None:
+def _place(opened: Opened, ortho: bool) -> None:
     """Put the pixels on the map by the look-up table, or add their positions."""
     file = opened.file
     cube = opened.cube
-    if not opened.options.get("ortho", True):
+    if not ortho:
         for key in ("lat", "lon"):
             positions = file.numbers(f"location/{key}")
             if positions is not None:

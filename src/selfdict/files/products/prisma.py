@@ -30,11 +30,10 @@ _OTHER_LEVEL = (
     refused={f"{_SWATHS}/PRS_{level}_HCO": _OTHER_LEVEL for level in ("L1", "L2B", "L2C")},
     axes=_AXES,
     is_joined=True,
-    options=("overlap", "quality"),
 )
-def _join_detectors(opened: Opened) -> None:
+def _join_detectors(opened: Opened, *, overlap: str | None = None, quality: bool = False) -> None:
     """Make one cube of both detectors."""
-    overlap = check_overlap(opened.options.get("overlap"))
+    kept = check_overlap(overlap)
     notes = ["the first axis of the cubes is taken as rows from north to south"]
     parts = {}
     for detector in _DETECTORS:
@@ -62,9 +61,9 @@ def _join_detectors(opened: Opened) -> None:
     is_vnir = np.zeros(cube.shape[0], dtype=bool)
     if "Vnir" in parts:
         is_vnir[: parts["Vnir"].shape[0]] = True
-    keep, overlap_notes = kept_bands(cube.wavelength, is_vnir, cube.good_band & exists, overlap)
+    keep, overlap_notes = kept_bands(cube.wavelength, is_vnir, cube.good_band & exists, kept)
     cube.notes += overlap_notes
-    if opened.options.get("quality"):
+    if quality:
         _apply_errors(opened, list(parts), keep & exists)
     else:
         cube.notes.append(
