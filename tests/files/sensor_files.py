@@ -1,4 +1,4 @@
-"""Small files in the layouts of sensors, written with h5py, netCDF4, zarr, rasterio and SPy.
+"""Small files in the layouts of sensors, written with h5py, netCDF4, xarray, rasterio and SPy.
 
 ``WRITERS`` has one for each row of the table in docs/sensors.md, with what it says, cell by cell.
 """
@@ -12,7 +12,7 @@ import netCDF4
 import numpy as np
 import rasterio
 import spectral.io.envi
-import zarr
+import xarray as xr
 from affine import Affine
 from scipy.io import savemat
 
@@ -201,8 +201,6 @@ def write_aviris(
 
     The coordinates lie ``shift`` pixels from the upper left corner of their pixels.
     """
-    import netCDF4
-
     if values is None:
         values = aviris_values()
     n_bands, n_rows, n_columns = values.shape
@@ -580,41 +578,29 @@ def any_hdf5(folder):
 SCALED = PLAIN | {"gain": 1e-4, "offset": 0.1}
 
 
+def plain_dataset():
+    described = {"scale_factor": 1e-4, "add_offset": 0.1, "grid_mapping": "crs"}
+    described["_FillValue"] = np.int16(-9999)
+    grid = {"spatial_ref": UTM_33_NORTH, "GeoTransform": "400000 2.5 0 4100000 0 -2.5"}
+    return xr.Dataset(
+        {
+            "cube": (("band", "y", "x"), plain_values(), described),
+            "wavelength": ("band", PLAIN["wavelength"], {"units": "nm"}),
+            "fwhm": ("band", PLAIN["fwhm"], {"units": "nm"}),
+            "good_wavelengths": ("band", np.array(PLAIN["good"], "i1")),
+            "crs": ((), 0, grid),
+        }
+    )
+
+
 def netcdf(folder):
-    path = folder / "cube.nc"
-    with netCDF4.Dataset(path, "w") as file:
-        for name, size in (("band", 3), ("y", 5), ("x", 6)):
-            file.createDimension(name, size)
-        cube = file.createVariable("cube", "i2", ("band", "y", "x"), fill_value=-9999)
-        cube.set_auto_maskandscale(False)
-        cube[:] = plain_values()
-        cube.setncatts({"scale_factor": 1e-4, "add_offset": 0.1, "grid_mapping": "crs"})
-        for name in ("wavelength", "fwhm"):
-            variable = file.createVariable(name, "f8", ("band",))
-            variable.units = "nm"
-            variable[:] = PLAIN[name]
-        file.createVariable("good_wavelengths", "i1", ("band",))[:] = PLAIN["good"]
-        grid = {"spatial_ref": UTM_33_NORTH, "GeoTransform": "400000 2.5 0 4100000 0 -2.5"}
-        file.createVariable("crs", "i4").setncatts(grid)
-    return Row(path, plain_values(), **SCALED)
+    plain_dataset().to_netcdf(folder / "cube.nc", engine="netcdf4")
+    return Row(folder / "cube.nc", plain_values(), **SCALED)
 
 
 def zarr_store(folder):
-    path = folder / "cube.zarr"
-    group = zarr.open_group(path, mode="w", zarr_format=2)
-
-    def write(name, values, dims, **attrs):
-        array = group.create_array(name, data=np.asarray(values), fill_value=attrs.pop("fill", 0))
-        array.attrs.update({"_ARRAY_DIMENSIONS": dims, **attrs})
-
-    scale = {"scale_factor": 1e-4, "add_offset": 0.1, "grid_mapping": "crs"}
-    write("cube", plain_values(), ["band", "y", "x"], fill=-9999, **scale)
-    write("wavelength", PLAIN["wavelength"], ["band"], units="nm")
-    write("fwhm", PLAIN["fwhm"], ["band"], units="nm")
-    write("good_wavelengths", np.array(PLAIN["good"]), ["band"])
-    grid = {"spatial_ref": UTM_33_NORTH, "GeoTransform": "400000 2.5 0 4100000 0 -2.5"}
-    write("crs", 0, [], **grid)
-    return Row(path, plain_values(), **SCALED)
+    plain_dataset().to_zarr(folder / "cube.zarr", zarr_format=2)
+    return Row(folder / "cube.zarr", plain_values(), **SCALED)
 
 
 def envi(folder):

@@ -64,29 +64,6 @@ def test_cube_layout(tmp_path, kind):
         np.testing.assert_allclose(scene.selfdict.matrix(), CUBE.reshape(12, 5).T / 200)
 
 
-def test_another_order_of_axes(tmp_path):
-    np.save(tmp_path / "scene.npy", CUBE)
-    scene = read_scene(tmp_path / "scene.npy", layout="x band y")
-    np.testing.assert_array_equal(scene.values, CUBE.transpose(1, 2, 0))
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "scene.npy", layout="a b c")
-    np.save(tmp_path / "scene.npy", np.asfortranarray(CUBE))
-    np.testing.assert_array_equal(
-        read_scene(tmp_path / "scene.npy").values, CUBE.transpose(2, 0, 1)
-    )
-
-
-def test_which_array(tmp_path):
-    savemat(tmp_path / "two.mat", {"a": CUBE, "b": 2 * CUBE})
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "two.mat")
-    np.testing.assert_array_equal(
-        read_scene(tmp_path / "two.mat", variable="b").values, 2 * CUBE.transpose(2, 0, 1)
-    )
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "two.mat", variable="c")
-
-
 def test_cells_and_text_are_passed_over(tmp_path):
     things = {"s": {"cube": "none"}, "c": np.array([CUBE, "x"], dtype=object), "t": "text"}
     savemat(tmp_path / "a.mat", things)

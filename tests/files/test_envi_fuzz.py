@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from selfdict.files.child import Session
 from selfdict.files.formats import FORMATS
-from selfdict.scene import SceneError, read_scene
+from selfdict.scene import SceneError
 
 KEYS = [
     "samples", "lines", "bands", "header offset", "data type", "interleave", "byte order",
@@ -74,12 +74,3 @@ def test_fields(start, fields):
 @given(st.binary(max_size=200))
 def test_bytes(data):
     check(b"ENVI\n" + data)
-
-
-def test_the_plain_header_is_read():
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "cube.img").write_bytes(bytes(range(12)))
-        Path(folder, "cube.hdr").write_text(
-            "ENVI\nsamples = 2\nlines = 3\nbands = 2\ndata type = 1\n"
-        )
-        assert read_scene(Path(folder, "cube.hdr")).shape == (2, 3, 2)

@@ -205,15 +205,6 @@ def test_wavelengths_in_tags(tmp_path, kind):
         assert "names no unit" in notes_of(scene)[0]
 
 
-def test_widths_have_the_unit_of_wavelengths(tmp_path):
-    tags = {
-        "Wavelength": ["0.45", "0.503", "0.65"],
-        "FWHM": ["0.01", "0.02", "0.03"],
-        "Wavelength_Units": ["um"] * 3,
-    }
-    assert read_scene(write(tmp_path, tags=tags)).fwhm.values.tolist() == [10, 20, 30]
-
-
 def test_tags_come_before_names(tmp_path):
     path = write(
         tmp_path, ["Blue_450", "Green_503", "Red_650"], tags={"wavelength": ["451", "504", "651"]}

@@ -6,6 +6,7 @@ import pytest
 from sensor_files import UTM_33_NORTH, write_prisma, write_tanager
 
 from selfdict.scene import SceneError, crs_of, matrix, read_scene, transform_of
+from selfdict.scene.metadata import scaling_of
 
 CUBE = np.random.default_rng(0).uniform(1, 100, (4, 5, 3)).astype(np.float32)
 WAVELENGTH = np.array([0.45, 0.55, 0.65])
@@ -29,19 +30,6 @@ def test_the_only_cube_with_wavelengths_beside_it(tmp_path):
         "the axes 4 × 5 × 3 are taken as y, x, band: as many bands as wavelengths",
         "the file names no unit of its wavelengths: 0.45 to 0.65 are taken as um",
     ]
-
-
-@pytest.mark.parametrize(
-    ("layout", "axes"), [("band y x", (2, 0, 1)), ("y band x", (0, 2, 1)), ("y x band", (0, 1, 2))]
-)
-def test_the_band_axis_is_that_of_the_wavelengths(tmp_path, layout, axes):
-    stored = CUBE.transpose(axes)
-    path = write(tmp_path / "cube.h5", cube=stored, wavelength_um=WAVELENGTH[::-1])
-    scene = read_scene(path)
-    np.testing.assert_array_equal(scene.values, CUBE.transpose(2, 0, 1)[::-1])
-    assert scene.wavelength.values.tolist() == [450.0, 550.0, 650.0]
-    path = write(tmp_path / "plain.h5", cube=stored)
-    np.testing.assert_array_equal(read_scene(path, layout=layout).values, CUBE.transpose(2, 0, 1))
 
 
 def test_axes_that_nothing_tells(tmp_path):
@@ -100,6 +88,19 @@ def test_scale_no_data_and_bands_by_their_usual_names(tmp_path):
     assert "attributes of the file are not applied: Gain_of_Camera 3.0" in notes
 
 
+def test_a_scale_for_each_band_and_a_missing_value(tmp_path):
+    path = write(tmp_path / "cube.h5", cube=CUBE, wavelength=WAVELENGTH)
+    with h5py.File(path, "r+") as file:
+        file["cube"].attrs.update({"scale_factor": [1.0, 2.0, 3.0], "missing_value": -9999.0})
+    scene = read_scene(path)
+    assert scaling_of(scene)[0].tolist() == [1.0, 2.0, 3.0]
+    assert scene.attrs["_FillValue"] == -9999
+    with h5py.File(path, "r+") as file:
+        file["cube"].attrs["scale_factor"] = [1.0, 2.0]
+    with pytest.raises(SceneError):
+        read_scene(path)
+
+
 def test_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr("selfdict.files.lazy.BLOCK_BYTES", 60)
     scene = read_scene(write(tmp_path / "cube.h5", cube=CUBE))
@@ -133,13 +134,6 @@ def test_no_cube(tmp_path):
     path = write(tmp_path / "cube.nc", flat=np.ones((2, 3)))
     with pytest.raises(SceneError):
         read_scene(path)
-
-
-def test_groups_of_netcdf_files(tmp_path):
-    path = write(tmp_path / "cube.nc", a__first=CUBE, b__second=CUBE + 1)
-    with pytest.raises(SceneError):
-        read_scene(path)
-    assert read_scene(path, variable="a/first").shape == (3, 4, 5)
 
 
 def test_arrays_of_products_as_they_are_stored(tmp_path):

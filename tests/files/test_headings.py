@@ -7,11 +7,8 @@ from scipy.io import savemat
 from selfdict.files.wavelengths import parse_heading
 from selfdict.scene import (
     SceneError,
-    build_library,
-    build_scene,
     read_library,
     read_scene,
-    resample_library,
 )
 from selfdict.scene.metadata import notes_of
 
@@ -80,11 +77,3 @@ def test_names_in_matlab_and_numpy_files(tmp_path, name):
     for file in ("cube.mat", "cube.npz"):
         scene = read_scene(tmp_path / file)
         assert scene.wavelength.values.tolist() == [450.0, 550.0, 650.0]
-
-
-def test_bands_taken_one_for_one_are_said():
-    scene = build_scene(np.ones((2, 3, 4)), wavelength=[500.0, 600.0])
-    library = build_library([[0.2, 0.4]], ["quartz"])
-    (note,) = resample_library(library, scene).notes
-    assert note == "the library has no wavelengths: its 2 bands are matched one to one"
-    assert resample_library(library, scene.drop_vars("wavelength")).notes == ()

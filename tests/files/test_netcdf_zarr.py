@@ -88,32 +88,6 @@ def test_other_peoples_datasets(tmp_path, kind):
     assert tuple(transform_of(scene))[:6] == (0.5, 0.0, 9.75, 0.0, -0.5, 50.25)
 
 
-def test_widths_without_a_unit_follow_the_wavelengths(tmp_path):
-    for unit, factor in (("um", 1.0), (None, 1.0), ("nm", 1000.0)):
-        dataset = other_peoples_dataset().rename(wavelength="bands")
-        dataset = dataset.drop_vars("bands").assign_coords(
-            wavelengths=("bands", np.array([0.5, 0.6]) * factor)
-        )
-        dataset["fwhm"] = ("bands", np.array([0.01, 0.02]) * factor)
-        if unit:
-            dataset["wavelengths"].attrs["units"] = unit
-        dataset.to_netcdf(tmp_path / f"{unit}.nc", engine="h5netcdf")
-        scene = read_scene(tmp_path / f"{unit}.nc")
-        assert scene.wavelength.values.tolist() == [500.0, 600.0]
-        assert scene.fwhm.values.tolist() == [10.0, 20.0]
-
-
-def test_several_cubes_need_a_name(tmp_path):
-    dataset = other_peoples_dataset()
-    dataset["uncertainty"] = dataset["rfl"] * 0
-    dataset.to_netcdf(tmp_path / "cube.nc", engine="h5netcdf")
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "cube.nc")
-    assert read_scene(tmp_path / "cube.nc", variable="uncertainty").values.max() == 0
-    with pytest.raises(SceneError):
-        read_scene(tmp_path / "cube.nc", variable="x")
-
-
 @pytest.mark.parametrize("suffix", [".nc", ".zarr", ".tif"])
 def test_any_index_reads_the_right_values(tmp_path, suffix):
     scene = full_scene("int16")
@@ -178,19 +152,6 @@ def test_a_scale_that_is_no_number_is_refused(tmp_path):
     dataset.to_netcdf(tmp_path / "cube.nc", engine="h5netcdf")
     with pytest.raises(SceneError):
         read_scene(tmp_path / "cube.nc")
-
-
-def test_packed_lists_of_hdf5(tmp_path):
-    with h5py.File(tmp_path / "cube.h5", "w") as file:
-        file["cube"] = np.arange(24.0).reshape(2, 3, 4)
-        file["wavelength"] = np.array([4005, 5005], dtype="i2")
-        file["wavelength"].attrs["scale_factor"] = 0.1
-        file["wavelength"].attrs["units"] = "nm"
-        file["fwhm"] = np.array([19, 21], dtype="i2")
-        file["fwhm"].attrs["scale_factor"] = [0.5]
-    scene = read_scene(tmp_path / "cube.h5", layout="band y x")
-    np.testing.assert_allclose(scene.wavelength.values, [400.5, 500.5])
-    np.testing.assert_allclose(scene.fwhm.values, [9.5, 10.5])
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".h5"])
