@@ -36,38 +36,9 @@ def project_row_heap(x, w, i, upper=1.0):
     return z
 
 
-def project_row_printed(x, w, i):
-    """The listing as printed, with ``findmin`` and ``extractmin``: wrong, as a test shows."""
-    others = [j for j in range(len(x)) if j != i]
-    b = {j: w[i] / w[j] * x[j] for j in others}
-    active = [j for j in others if b[j] > 1]
-    p = w[i] * x[i] + sum(w[j] * x[j] for j in active)
-    q = w[i] ** 2 + sum(w[j] ** 2 for j in active)
-    t = w[i] * p / q
-    heap = [(b[j], j) for j in others if max(0.0, x[i]) <= b[j] <= 1]
-    heapq.heapify(heap)
-    while heap and t < heap[0][0]:
-        _, j = heapq.heappop(heap)
-        active.append(j)
-        p += w[j] * x[j]
-        q += w[j] ** 2
-        t = w[i] * p / q
-    z = np.array(x, dtype=float)
-    z[i] = min(1.0, max(0.0, t))
-    for j in active:
-        z[j] = z[i] * w[j] / w[i]
-    return z
-
-
 def project_omega(X, w, upper=1.0):
     """Project a whole n×n matrix, row by row."""
     return np.array([project_row_heap(X[i], w, i, upper) for i in range(len(X))])
-
-
-def objective(M, X, mu, p, s):
-    """Model (6) with weights of the columns."""
-    R = M - M @ X
-    return 0.5 * (s * (R**2).sum(axis=0)).sum() + mu * p @ np.diagonal(X)
 
 
 def row_scores(atoms, theta, w, v=None):
@@ -100,33 +71,6 @@ def dual_bound(problem, X):
             t = np.clip(excess / problem.smooth, 0.0, 1.0)
         bounds.append(fit - (excess * t - 0.5 * problem.smooth * t * t).sum())
     return max(bounds)
-
-
-def fast_gradient(M, mu, p, w, n_iter, target=None, target_every=None):
-    """Algorithm 1 with the authors' restart and steering; returns X and its objectives."""
-    n = M.shape[1]
-    s = np.ones(n)
-    L = np.linalg.norm(M, 2) ** 2
-    Y = X = np.zeros((n, n))
-    alpha, sigma, direction, restarted = 0.05, 0.1, 0, False
-    values = [objective(M, Y, mu, p, s)]
-    for k in range(1, n_iter + 1):
-        due = restarted if target_every is None else k > 1 and (k - 1) % target_every == 0
-        if target is not None and due:
-            kind, value = target
-            turn = np.trace(Y) / value if kind == "trace" else value / np.linalg.norm(M - M @ Y)
-            new = 1 if turn >= 1 else -1
-            sigma = sigma / 2 if new == -direction else sigma
-            direction = new
-            mu *= 1 + direction * sigma
-        old = Y
-        Y = project_omega(X - (M.T @ (M @ X - M) + mu * np.diag(p)) / L, w)
-        alpha_new = (np.sqrt(alpha**4 + 4 * alpha**2) - alpha**2) / 2
-        beta = alpha * (1 - alpha) / (alpha**2 + alpha_new)
-        values.append(objective(M, Y, mu, p, s))
-        restarted = not restarted and values[-1] > values[-2]
-        X, alpha = (Y, 0.05) if restarted else (Y + beta * (Y - old), alpha_new)
-    return Y, np.array(values)
 
 
 def bounded_least_squares(G, c, t, own):

@@ -6,6 +6,8 @@ import scipy.sparse as sp
 
 import selfdict
 from selfdict import InputError, Problem, WorkingSet, metrics, working_set
+from selfdict.abundances import standard_errors
+from selfdict.abundances.least_squares import soft_sum
 from selfdict.datasets import make_mixtures
 from selfdict.reductions.steps import denoise
 
@@ -21,6 +23,10 @@ FUNCTIONS = {
     "nnls": lambda M: selfdict.nnls(M[:, :4], M),
     "fcls": lambda M: selfdict.fcls(M[:, :4], M),
     "shares": lambda M: selfdict.shares(M[:, :4], M),
+    "soft_sum": lambda M: soft_sum(M[:, :4], M, 0.01),
+    "standard errors": lambda M: standard_errors(
+        M[:, :4], np.full((4, 1), 0.25), [0.1 * M.max()], kind="fcls"
+    ),
     "groups": lambda M: np.concatenate(selfdict.pure_groups(M, [3, 40, 77]).members),
     "advise_rank": lambda M: selfdict.advise_rank(M).r,
     "relative_error": lambda M: metrics.relative_error(M, [3, 40, 77]),
@@ -67,7 +73,7 @@ def test_columns_of_other_sizes_are_refused_in_single_precision(size):
     data = M.astype(np.float32)
     data[:, 7] = 0.0
     data[3, 7] = size
-    for name in set(FUNCTIONS) - {"mrsa", "denoise"}:
+    for name in set(FUNCTIONS) - {"mrsa", "denoise", "soft_sum", "standard errors"}:
         with pytest.raises(InputError):
             FUNCTIONS[name](data)
     with pytest.raises(InputError):

@@ -251,13 +251,3 @@ def test_fcls_errors_of_equal_spectra_are_as_large_as_they_can_be():
     found = standard_errors(U, [[0.2], [0.3], [0.5]], [0.1], kind="fcls")
     assert found[:2, 0].tolist() == [0.5, 0.5]
     assert found[2, 0] < 0.5
-
-
-@pytest.mark.parametrize("unit", [1e28, 1e-28])
-@pytest.mark.parametrize("kind", ["shares", "nnls", "fcls"])
-def test_units_do_not_matter(unit, kind):
-    U = np.random.default_rng(0).random((6, 2))
-    H = [[0.5], [0.5]]
-    expected = standard_errors(U, H, [1e-2], kind=kind)
-    found = standard_errors(U * unit, H, [1e-2 * unit], kind=kind)
-    np.testing.assert_allclose(found, expected, rtol=1e-10)

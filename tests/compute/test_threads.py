@@ -7,40 +7,25 @@ import sys
 import threading
 import time
 
-import numpy as np
 import pytest
-from scipy.sparse import csc_array
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from selfdict import (
-    Denoising,
     InputError,
-    Problem,
-    Solution,
-    certify,
-    mu_heuristic,
     thread_limit,
 )
 from selfdict.compute import threads
-from selfdict.compute.linear_algebra import in_leading_directions
 from selfdict.compute.threads import (
     _worker_queue,
-    even_slices,
     for_slices,
     n_threads,
     single_threaded_blas,
 )
-from selfdict.datasets import make_mixtures
 
 
 def test_slices_cover_everything_once_in_order():
     assert for_slices(lambda a, b: (a, b), 10, 4) == [(0, 4), (4, 8), (8, 10)]
     assert for_slices(lambda a, b: (a, b), 0, 4) == []
-
-
-def test_even_slices():
-    assert even_slices(742, 250) == 186
-    assert even_slices(100, 50) == 100
 
 
 def test_limit_holds_inside_the_block_only():
@@ -227,56 +212,3 @@ def test_blas_limit_is_restored_whatever_the_order(limit):
         other.join(30)
         assert inside == [{1}]
         assert blas_threads() == before
-
-
-def with_blas_threads(count, function):
-    with thread_limit(count):
-        return function()
-
-
-@pytest.mark.parametrize("features", [64, 2100])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_directions_have_the_same_bits_on_any_number_of_threads(features, dtype):
-    M = np.random.default_rng(0).random((features, 5000)).astype(dtype)
-
-    def directions():
-        return in_leading_directions(M, 8)
-
-    alone = with_blas_threads(1, directions)
-    several = with_blas_threads(2, directions)
-    np.testing.assert_array_equal(several[0], alone[0])
-    np.testing.assert_array_equal(several[1], alone[1])
-
-
-def test_reductions_have_the_same_bits_on_any_number_of_threads():
-    M = make_mixtures(40, 12_000, 5, noise=0.02, random_state=0)[0]
-    weight = np.random.default_rng(0).random(M.shape[1])
-
-    def reduced():
-        problem = Problem(M, mu_heuristic(M, 5, sample_weight=weight), sample_weight=weight)
-        clean = Denoising(5).reduce(problem)
-        return clean.M, clean.reduced_from.memory.mu, problem.mu
-
-    alone = with_blas_threads(1, reduced)
-    several = with_blas_threads(2, reduced)
-    for first, second in zip(alone, several, strict=True):
-        np.testing.assert_array_equal(first, second)
-
-
-@pytest.mark.parametrize("data", [np.asarray, csc_array], ids=["dense", "sparse"])
-def test_certificates_have_the_same_bits_on_any_number_of_threads(data):
-    rng = np.random.default_rng(0)
-    M = rng.random((60, 5000))
-    support = np.arange(0, M.shape[1], 50)
-    diagonal = np.zeros(M.shape[1])
-    diagonal[support] = 0.5
-    coef = rng.random((support.size, M.shape[1])) / support.size
-    coef[np.arange(support.size), support] = diagonal[support]
-    problem = Problem(data(M), 1.0)
-    solution = Solution(support, coef, diagonal, problem=problem)
-
-    def certified():
-        found = certify(solution)
-        return found.objective, found.dual_bound
-
-    assert with_blas_threads(2, certified) == with_blas_threads(1, certified)

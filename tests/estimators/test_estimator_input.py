@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import GridSearchCV
 
 from selfdict import FGNSR, SPA, InputError, Solver, WorkingSet
 from selfdict.datasets import make_mixtures
@@ -41,11 +40,6 @@ def test_precision(X, form):
     assert model.inverse_transform(abundances.tolist()).dtype == np.float64
 
 
-def test_precision_of_dictionaries(X):
-    model = FGNSR(3, dictionary=X.tolist()).fit(X)
-    assert model.solution_.problem.D.dtype == np.float64
-
-
 @pytest.mark.parametrize("estimator", [SPA(3), FGNSR(3)], ids=["spa", "fgnsr"])
 def test_masked_arrays_are_refused(X, estimator):
     masked = np.ma.masked_array(X, mask=np.quantile(X, 0.9) < X)
@@ -80,9 +74,6 @@ def test_unknown_names_are_refused(X, parameter, value):
     assert value in model._repr_html_()
     with pytest.raises(ValueError, match=value):
         model.fit(X)
-    search = GridSearchCV(FGNSR(3), {parameter: [value]}, cv=2)
-    with pytest.raises(ValueError, match=value):
-        search.fit(X)
 
 
 @pytest.fixture

@@ -5,11 +5,9 @@ import pytest
 
 from selfdict import (
     FGNSR,
-    Candidates,
     FastGradient,
     Huber,
     InputError,
-    Loss,
     Weighted,
     WorkingSet,
     certify,
@@ -60,38 +58,9 @@ def test_a_noisy_band_counts_less_when_its_variance_is_known():
     assert certify(known.solution_).gap <= 1.01e-3
 
 
-@pytest.mark.parametrize("weights", ["scaled", "residual"])
-def test_candidates_take_their_own_variances(weights):
+def test_default_solver_depends_on_the_loss():
     M, _, _ = spoiled()
-    b = np.linspace(1, 2, 80)
-    candidates = Candidates(20, weights)
-    model = FGNSR(4, loss=Weighted(pixel_variance=b), candidates=candidates, random_state=0).fit(
-        M.T
-    )
-    np.testing.assert_array_equal(
-        model.solution_.problem.loss.pixel_variance, b[model.clusters_.indices]
-    )
-    assert model.gap_ <= 1e-3
-
-
-class Own(Loss):
-    """A loss of one's own."""
-
-    lipschitz = 1.0
-
-    def value(self, R):
-        return 0.5 * R * R
-
-    def gradient(self, R):
-        return R
-
-    def conjugate(self, theta):
-        return 0.5 * theta * theta
-
-
-@pytest.mark.parametrize("loss", [Huber(2 * SIGMA), Own()])
-def test_default_solver_depends_on_the_loss(loss):
-    M, _, _ = spoiled()
+    loss = Huber(2 * SIGMA)
     settings = dict(mu=1.0, tol=0.5, random_state=0)
     model = FGNSR(4, loss=loss, **settings).fit(M.T)
     assert model.solver_ == FastGradient(tol=0.5)

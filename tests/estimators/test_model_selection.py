@@ -5,9 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer
 
 from selfdict import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
 from selfdict.datasets import make_mixtures
@@ -35,22 +32,12 @@ def test_score_in_single_precision_and_of_zeros(X):
     assert model.score(np.zeros((3, 20))) == 0.0
 
 
-def test_a_grid_search_over_a_pipeline(X):
-    model = make_pipeline(Normalizer(norm="l1"), FGNSR(candidates=40))
-    search = GridSearchCV(model, {"fgnsr__n_components": [2, 4]}, cv=2).fit(X)
-    assert search.best_params_ == {"fgnsr__n_components": 4}
-    few, many = search.cv_results_["mean_test_score"]
-    assert few < many < 0
-    assert search.best_estimator_[-1].components_.shape == (4, 20)
-
-
 UNSEEDED = """
 import numpy as np
 from selfdict import FGNSR, VCA
 # Each point three times: only p tells them apart.
 X = np.repeat(np.random.default_rng(1).random((60, 5)), 3, axis=0)
 print(FGNSR(3, postprocess="diagonal").fit(X).indices_.tolist())
-print(FGNSR(3).fit(X).indices_.tolist())
 print(VCA(4).fit(X).indices_.tolist())
 """
 

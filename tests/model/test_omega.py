@@ -85,13 +85,6 @@ def test_projection_agrees_with_the_heap():
             )
 
 
-def test_the_printed_listing_is_wrong_where_ours_is_right():
-    x, w = np.array([0.2, 0.9, 0.3]), np.ones(3)
-    np.testing.assert_allclose(naive.project_row_printed(x, w, 0), [1.4 / 3] * 3)
-    np.testing.assert_allclose(project_by_clarabel(x, w, 0), [0.55, 0.55, 0.3], atol=1e-6)
-    np.testing.assert_allclose(project_omega(x[None], w, rows=[0]), [[0.55, 0.55, 0.3]])
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_many_rows_in_parallel_and_in_place(dtype):
     rng = np.random.default_rng(2)

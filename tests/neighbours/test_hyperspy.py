@@ -51,13 +51,3 @@ def test_masked_places_are_left_out(signal, cube, lazy):
     loadings = np.asarray(signal.learning_results.loadings).reshape(10, 12, 4)
     assert np.isnan(loadings[0]).all()
     assert np.isfinite(loadings[1:]).all()
-
-
-def test_lazy_signals_in_chunks(signal, cube):
-    lazy = signal.as_lazy()
-    lazy.rechunk(nav_chunks=(4, 5))
-    model = FGNSR(4)
-    lazy.decomposition(algorithm=model, print_info=False)
-    loadings = np.asarray(lazy.learning_results.loadings)
-    X = cube[0].reshape(-1, 30)
-    np.testing.assert_allclose(loadings, model.transform(X), atol=1e-9)

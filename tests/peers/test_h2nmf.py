@@ -55,16 +55,6 @@ def test_scale_does_not_matter():
     assert_same(h2nmf(2.0**-90 * M, 25), h2nmf(M, 25))
 
 
-def test_result_does_not_depend_on_the_number_of_threads():
-    """Leaves are tried in another order."""
-    M = pixels(n=3000)
-    with thread_limit(1):
-        expected = h2nmf(M, 50)
-    for threads in (2, 5):
-        with thread_limit(threads):
-            assert_same(h2nmf(M, 50), expected)
-
-
 def test_an_error_in_one_thread_stops_all(monkeypatch):
     tried = []
 
@@ -87,15 +77,6 @@ def test_trees_of_fewer_clusters_are_beginnings_of_larger_ones():
     shallow = h2nmf(M, 7)
     np.testing.assert_array_equal(shallow.tree, whole.tree[:6])
     assert all(len(np.unique(shallow.labels[whole.labels == label])) == 1 for label in range(60))
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.usefixtures("rough")
-def test_memmaps(order, tmp_path):
-    M = np.asarray(pixels(), order=order)
-    np.save(tmp_path / "M.npy", M)
-    expected = h2nmf(M, 30)
-    assert_same(h2nmf(np.load(tmp_path / "M.npy", mmap_mode="r"), 30), expected)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Indices out of a solution: each way where it must be right, exchange against brute force."""
 
-import time
 from dataclasses import replace
 from itertools import combinations
 
@@ -223,10 +222,8 @@ def incomplete_solution():
 @pytest.mark.parametrize("method", METHODS)
 def test_a_time_limit_ends_the_choice_and_says_so(method):
     solution = incomplete_solution()
-    started = time.perf_counter()
     with pytest.warns(UserWarning, match="time limit"):
         K = select_indices(solution, 50, method=method, max_seconds=0)
-    assert time.perf_counter() - started < 5
     assert len(set(K.tolist())) == 50
 
 
@@ -251,19 +248,6 @@ def test_a_limit_that_is_not_reached_changes_nothing():
     unlimited = select_indices(solution, 4)
     limited = select_indices(solution, 4, max_seconds=600)
     assert set(limited.tolist()) == set(unlimited.tolist())
-
-
-def test_a_choice_is_fitted_once_in_any_order(monkeypatch):
-    M = np.random.default_rng(5).random((12, 60))
-    fit = Fit.of(M, np.ones(60), M, 10)
-    expected = fit.squares_with(np.array([3, 8]), np.array([20, 5]), Deadline())
-    assert 0 < len(fit.promising(np.array([3, 8]), 4)) <= 8  # four by each of two rankings
-    monkeypatch.setattr(Fit, "_residuals", None)  # another fit would fail
-    assert fit.squares_with(np.array([8, 3]), np.array([20, 5]), Deadline()) == expected
-    assert fit.squares_with(np.array([20, 3]), np.array([8]), Deadline()) == expected[:1]
-    np.testing.assert_array_equal(
-        fit.promising(np.array([3, 8]), 4), fit.promising(np.array([8, 3]), 4)
-    )
 
 
 def test_what_is_remembered_changes_no_choice(monkeypatch):

@@ -301,6 +301,11 @@ def test_sizes_are_the_weights_of_all_points_of_a_cluster():
     for k in range(clusters.indices.size):
         own = WEIGHTS[clusters.labels == k].sum()
         assert clusters.sizes[k] == pytest.approx(own)
+    known = Candidates(12).reduce(Problem(data(), MU, loss=variances()))
+    np.testing.assert_array_equal(
+        known.loss.pixel_variance,
+        variances().pixel_variance[known.reduced_from.memory.indices],
+    )
     plain = Candidates(12).reduce(Problem(data(), MU))
     np.testing.assert_array_equal(plain.sample_weight, h2nmf(data(), 12).sizes)
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-import naive
 import reference
 from selfdict import Status, conic, fast_gradient, project_omega
-from selfdict.datasets import make_midpoints, make_mixtures
+from selfdict.datasets import make_mixtures
 from selfdict.solvers.gradient_data import squared_norm
 
 
@@ -29,18 +28,6 @@ def test_follows_the_authors_program_iteration_by_iteration(case):
     r = int(data["r"])
     assert set(np.argsort(-solution.diagonal)[:r]) == set(data["K"])
     assert solution.status is Status.MAX_ITER
-
-
-@pytest.mark.parametrize("target", [None, ("trace", 3.0), ("residual", 0.2)])
-def test_agrees_with_the_reference_implementation(target):
-    M, _, _ = make_midpoints(12, 5, noise=0.2, alpha=2, random_state=0)
-    p, w = 1 + 0.01 * np.random.default_rng(1).random(M.shape[1]), np.abs(M).sum(axis=0)
-    X, values = naive.fast_gradient(M, 0.01, p, w, 60, target, 7 if target else None)
-    solution = fast_gradient(
-        M, 0.01, p=p, target=target, target_every=7 if target else None, max_iter=60, tol=0
-    )
-    np.testing.assert_allclose(solution.history["objective"], values, rtol=1e-10)
-    np.testing.assert_allclose(solution.toarray(), X, atol=1e-10)
 
 
 @pytest.mark.parametrize("shape", [(40, 15), (15, 40)])

@@ -16,7 +16,6 @@ from selfdict import (
     conic,
     fast_gradient,
     mu_heuristic,
-    thread_limit,
 )
 from selfdict.columns.memory import MemoryColumns
 from selfdict.datasets import make_midpoints, make_mixtures
@@ -265,16 +264,6 @@ def test_zero_tolerance_is_honoured():
     solution = working_set(M, mu, tol=0)
     assert solution.gap <= 1e-9
     assert solution.status in (Status.CONVERGED, Status.STALLED)
-
-
-def test_same_bits_again_and_on_one_thread():
-    M, mu = scene(700, noise=0.05)
-    first, second = (working_set(M, mu, random_state=1) for _ in range(2))
-    with thread_limit(1):
-        third = working_set(M, mu, random_state=1)
-    for other in (second, third):
-        np.testing.assert_array_equal(first.coef, other.coef)
-        np.testing.assert_array_equal(first.history["objective"], other.history["objective"])
 
 
 DEGENERATE = {
