@@ -25,7 +25,7 @@ from selfdict.report.pictures import Maps, map_pictures
 from selfdict.report.probe import packed_pixels, rounded
 from selfdict.report.tables import comparison_rows, match_rows, material_rows, patch_rows
 from selfdict.scene.result import UnmixResult
-from selfdict.scene.staging import written
+from selfdict.scene.staging import staged
 
 # Most characters of all images, and of these with what is known of single pixels.
 _PICTURE_BYTES = 2_600_000
@@ -59,7 +59,7 @@ def write_report(
     """
     path = Path(path)
     page = render_report(result, scene, **options)
-    with written(path, overwrite=overwrite) as temporary:
+    with staged(path, overwrite=overwrite) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
 

@@ -8,9 +8,14 @@ from scipy import ndimage
 
 from selfdict._validation import Array
 from selfdict.files.layout import axis_of_similar_spectra, middle_of
-from selfdict.scene.blocks import FEWEST_BANDS, is_all_zero, is_impossible, stored_matrix
+from selfdict.scene.blocks import (
+    FEWEST_BANDS,
+    Block,
+    is_all_zero,
+    is_impossible,
+    stored_matrix,
+)
 from selfdict.scene.metadata import declared_nodata, scaling_of
-from selfdict.scene.passes import Block
 
 # Pairs of neighbouring pixels in a strip, from which the noise is estimated, and the most strips of
 # a block: more would take time, and tell no more.

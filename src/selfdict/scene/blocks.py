@@ -1,5 +1,7 @@
 """A scene read block by block: as matrices with pixels as columns, and which pixels are valid."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -24,8 +26,8 @@ _LEAST_FILL_VALUE = 1e20
 def blocks(scene: xr.DataArray) -> list[tuple[slice, slice]]:
     """Return the rows and columns of the blocks a scene is read in.
 
-    A block holds at most ``BLOCK_BYTES``, or one chunk if that is more. It consists of whole
-    chunks, so that none is read twice, and of whole rows if the chunks allow it.
+    A block holds at most ``BLOCK_BYTES``, or one chunk if that is more: whole chunks, so that none
+    is read twice, and whole rows if the chunks allow it.
     """
     n_bands, n_rows, n_columns = scene.shape
     # An array in memory can be cut between any two rows.
@@ -67,15 +69,6 @@ def in_row_chunks(scene: xr.DataArray) -> xr.DataArray:
     return scene.chunk({"y": n_rows}, token=uuid4().hex)
 
 
-def flat_indices(n_columns: int, rows: slice, columns: slice) -> Array:
-    """Return the positions of a block's pixels in a scene, counted row by row.
-
-    ``n_columns`` is the number of columns of the whole scene.
-    """
-    row_starts = np.arange(rows.start, rows.stop) * n_columns
-    return (row_starts[:, None] + np.arange(columns.start, columns.stop)).ravel()
-
-
 def float_dtype(stored: np.dtype[Any]) -> np.dtype[np.floating]:
     """Return the dtype of the matrix of stored values: float64 for float64, else float32."""
     # Stored integers have 16 bits as a rule, and float32 holds 24.
@@ -97,10 +90,7 @@ def stored_matrix(part: xr.DataArray) -> Array:
 
 
 def block_matrix(part: xr.DataArray, bands: Array) -> tuple[Array, Array]:
-    """Read the used bands of a part of a scene as a matrix (bands, pixels) of physical values.
-
-    Return it, and which pixels hold data.
-    """
+    """Read the used bands of a part as physical values (bands, pixels), and which hold data."""
     raw = stored_matrix(part)
     # Indexing by booleans copies, which is not needed if all bands are used.
     if not bands.all():
@@ -127,6 +117,37 @@ def block_matrix(part: xr.DataArray, bands: Array) -> tuple[Array, Array]:
     return M, valid
 
 
+@dataclass(frozen=True)
+class Block:
+    """Some rows and columns of a scene, whose values are read on use."""
+
+    number: int  # counted from 0 over the scene
+    rows: slice  # where the block lies in the scene
+    columns: slice
+    width: int  # number of columns of the whole scene
+    scene: xr.DataArray  # the block as a scene of its own
+
+    @property
+    def pixels(self) -> Array:
+        """The positions of its pixels in the scene, counted row by row, (n,)."""
+        row_starts = np.arange(self.rows.start, self.rows.stop) * self.width
+        return (row_starts[:, None] + np.arange(self.columns.start, self.columns.stop)).ravel()
+
+    def valid_pixels(self, bands: Array) -> tuple[Array, Array]:
+        """Read the used bands of the pixels with data, (m, k), and their positions, (k,)."""
+        M, valid = block_matrix(self.scene, bands)
+        # Indexing by booleans copies, which is not needed if all pixels hold data.
+        if valid.all():
+            return M, self.pixels
+        return M[:, valid], self.pixels[valid]
+
+
+def cut(scene: xr.DataArray, parts: list[tuple[slice, slice]] | None = None) -> Iterator[Block]:
+    """Yield the parts of a scene, by default its blocks."""
+    for number, (rows, columns) in enumerate(parts or blocks(scene)):
+        yield Block(number, rows, columns, scene.sizes["x"], scene.isel(y=rows, x=columns))
+
+
 def _holds_data(raw: Array, nodata: float | None) -> Array:
     """Return which columns of stored values are pixels with data."""
     # All zeros is what sensors and mosaics write outside the image, declared or not.
@@ -149,23 +170,20 @@ def _holds_data(raw: Array, nodata: float | None) -> Array:
 
 
 def is_all_zero(lowest: Array, highest: Array, stored: np.dtype[Any]) -> Array:
-    """Return which pixels are all zeros, by the lowest and the highest of their stored values.
-
-    Numbers that are too small to compute with count as zeros.
-    """
+    """Return which pixels are all zeros, by the lowest and the highest of their stored values."""
     if stored.kind != "f":
         return np.asarray((lowest == 0) & (highest == 0))
+    # Numbers that are too small to compute with count as zeros.
     least = 1 / largest_size(float_dtype(stored))
     return np.asarray((lowest > -least) & (highest < least))
 
 
 def is_impossible(raw: Array, gain: Array, offset: Array) -> Array:
-    """Return which pixels hold one value in all bands that is no measurement.
+    """Return which pixels (n_bands, n_pixels) hold one value in all bands that is no measurement.
 
-    It is negative as a physical value, such as −9999, or as large as fill values are. Software
-    writes such pixels without declaring a no-data value. Physical values are those stored in
-    ``raw`` (n_bands, n_pixels) times gain plus offset (n_bands,).
+    It is negative as a physical value, such as −9999, or as large as fill values are.
     """
+    # Software writes such pixels without declaring a no-data value.
     found = np.zeros(raw.shape[1], dtype=bool)
     if len(raw) < FEWEST_BANDS:
         return found
@@ -202,10 +220,7 @@ def used_bands(scene: xr.DataArray, drop_bad_bands: bool) -> Array:
 
 
 def with_mask(scene: xr.DataArray, mask: ArrayLike | None) -> xr.DataArray:
-    """Return the scene with a mask (True for pixels to leave out) in its ``valid`` coordinate.
-
-    The dims of a DataArray are recognised by name, as those of a scene are.
-    """
+    """Return the scene with a mask (True for pixels to leave out) in its ``valid`` coordinate."""
     if mask is None:
         return scene
     excluded = _in_order_of_dims(mask)
@@ -267,9 +282,9 @@ def valid_mask(
     scene = with_mask(as_scene(scene), mask)
     bands = used_bands(scene, drop_bad_bands)
     valid = np.empty(scene.shape[1:], dtype=bool)
-    for rows, columns in blocks(scene):
-        part = scene.isel(y=rows, x=columns)
-        valid[rows, columns] = block_matrix(part, bands)[1].reshape(part.shape[1:])
+    for block in cut(scene):
+        _, has_data = block_matrix(block.scene, bands)
+        valid[block.rows, block.columns] = has_data.reshape(block.scene.shape[1:])
     return map_of(scene, valid, "valid")
 
 
@@ -302,22 +317,14 @@ def matrix(
     """
     scene = with_mask(as_scene(scene), mask)
     bands = used_bands(scene, drop_bad_bands)
-    parts = []
-    indices = []
-    for rows, columns in blocks(scene):
-        M, valid = block_matrix(scene.isel(y=rows, x=columns), bands)
-        parts.append(M[:, valid])
-        indices.append(flat_indices(scene.sizes["x"], rows, columns)[valid])
+    matrices, positions = zip(*(block.valid_pixels(bands) for block in cut(scene)))
     # Blocks may lie side by side: bring their pixels into the order of the scene.
-    order = np.argsort(np.concatenate(indices))
-    return np.concatenate(parts, axis=1)[:, order]
+    order = np.argsort(np.concatenate(positions))
+    return np.asarray(np.concatenate(matrices, axis=1)[:, order])
 
 
 def map_of(scene: xr.DataArray, values: Array, name: str, **leading: ArrayLike) -> xr.DataArray:
-    """Return an array on the scene's grid with its map coordinates and CRS.
-
-    ``leading`` names a dim before y and x, with its labels.
-    """
+    """Return values on the grid of a scene; ``leading`` is a dim before y and x with labels."""
     coords: dict[str, Any] = dict(leading)
     for key in ("y", "x", "spatial_ref", "lat", "lon"):
         if key in scene.coords:

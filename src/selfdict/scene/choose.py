@@ -16,9 +16,9 @@ from selfdict.model.problem import jitter
 from selfdict.model.solution import Progress, Solution, Status
 from selfdict.readout import Kind, Proof
 from selfdict.readout.evidence import groups_of_rows
-from selfdict.scene.blocks import blocks, float_dtype
+from selfdict.scene.blocks import Block, blocks, float_dtype
 from selfdict.scene.options import method_name
-from selfdict.scene.passes import Block, run_on_blocks
+from selfdict.scene.passes import run_on_blocks
 from selfdict.scene.plan import Plan
 from selfdict.scene.points import Points
 from selfdict.solvers.block_search import solve_blocks

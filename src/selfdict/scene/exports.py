@@ -17,7 +17,7 @@ from selfdict._display import csv_cell, plain
 from selfdict._validation import Array
 from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text
 from selfdict.scene.result import UnmixResult
-from selfdict.scene.staging import written
+from selfdict.scene.staging import staged
 from selfdict.scene.write import labels_of
 from selfdict.scene.write_envi import write_envi_library
 from selfdict.scene.write_geotiff import write_raster
@@ -86,7 +86,7 @@ def write_dominant(
 
     class_file = path.with_name(path.name + ".aux.xml")
     profile = {"count": 1, "dtype": dtype, "nodata": 0, "photometric": "palette"}
-    with written(path, class_file, overwrite=overwrite) as temporary:
+    with staged(path, class_file, overwrite=overwrite) as temporary:
         write_raster(temporary, result.abundances, profile, classes_of, describe)
         temporary.with_name(class_file.name).write_bytes(_class_table(names, colours))
     return path
@@ -164,7 +164,7 @@ def write_pixels(
     'Point'
     """
     path = Path(path)
-    with written(path, overwrite=overwrite) as temporary:
+    with staged(path, overwrite=overwrite) as temporary:
         features = ",\n".join(json.dumps(each, ensure_ascii=False) for each in _features(result))
         text = f'{{"type": "FeatureCollection", "features": [\n{features}\n]}}\n'
         temporary.write_text(text, encoding="utf-8")
@@ -271,7 +271,7 @@ def write_spectra(
     is_envi = path.suffix.lower() in (".sli", ".hdr")
     if is_envi:
         files += [path.with_suffix(".sli"), path.with_suffix(".hdr")]
-    with written(*files, overwrite=overwrite) as temporary:
+    with staged(*files, overwrite=overwrite) as temporary:
         if is_envi:
             write_envi_library(spectra, _column_titles(spectra), temporary)
         else:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import xarray as xr
 from scipy import ndimage
 
 from selfdict._display import percent
@@ -41,14 +40,10 @@ class Fit:
     faults: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, maps: Maps, n_materials: int, look: Preflight | None) -> "Fit":
+    def of(cls, maps: Maps, n_materials: int, look: Preflight) -> "Fit":
         """Judge the maps by what was seen in the scene before."""
-        noise = None
-        faults: tuple[str, ...] = ()
-        if look is not None:
-            noise = look.noise_error
-            faults = tuple(finding.sentence for finding in look.findings if finding.is_fault)
-        return cls(maps.relative_error, noise, n_materials, faults)
+        faults = tuple(finding.sentence for finding in look.findings if finding.is_fault)
+        return cls(maps.relative_error, look.noise_error, n_materials, faults)
 
     @property
     def is_poor(self) -> bool:
@@ -124,10 +119,7 @@ class Patch:
 
 
 def unexplained_patches(maps: Maps, U: Array) -> tuple[Patch, ...]:
-    """Return the patches whose residuals stand out from the noise, the largest errors first.
-
-    U (m, r) are the endmembers.
-    """
+    """Return the patches that endmembers U (m, r) do not explain, the largest errors first."""
     patches = _find_patches(maps)
     if not patches:
         return ()
@@ -178,11 +170,3 @@ def _find_patches(maps: Maps) -> list[Patch]:
 
 def _squared_errors(U: Array, M: Array) -> Array:
     return np.asarray(column_residuals(U, M, nnls(U, M)) ** 2)
-
-
-def patch_map(patches: tuple[Patch, ...], residual: xr.DataArray) -> Array:
-    """Return the number of the patch that each pixel belongs to, counted from 1, (y, x)."""
-    numbers = np.zeros(residual.shape, dtype=np.int32)
-    for number, patch in enumerate(patches, start=1):
-        numbers[tuple(patch.pixels.T)] = number
-    return numbers

@@ -16,9 +16,9 @@ from selfdict.abundances.shares import as_shares, unit_columns
 from selfdict.compute.deadline import in_words, predicted_seconds
 from selfdict.compute.threads import for_slices, single_threaded_blas
 from selfdict.kernels.columns import squared_norms
-from selfdict.scene.blocks import block_matrix, blocks, map_of
+from selfdict.scene.blocks import Block, block_matrix, blocks, map_of
 from selfdict.scene.choose import Choice
-from selfdict.scene.passes import Block, over_blocks
+from selfdict.scene.passes import over_blocks
 from selfdict.scene.plan import Plan
 from selfdict.scene.points import Points, gather
 from selfdict.scene.read import read_scene

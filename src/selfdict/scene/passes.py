@@ -6,16 +6,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import xarray as xr
 
 from selfdict._errors import InputError
 from selfdict._optional import optional
-from selfdict._validation import Array
 from selfdict.compute.threads import thread_limit
-from selfdict.scene.blocks import block_matrix, blocks, flat_indices, in_row_chunks
+from selfdict.scene.blocks import Block, blocks, cut, in_row_chunks
 
 Answer = TypeVar("Answer")
 _BLOCKS_PER_GROUP = 256  # blocks whose dask tasks are separated from all others in one step
@@ -23,30 +22,6 @@ _BLOCKS_PER_GROUP = 256  # blocks whose dask tasks are separated from all others
 _TASKS_PER_THREAD = 3
 # the number of threads is looked up again each time that this many answers have come
 _ANSWERS_PER_CHECK = 32
-
-
-@dataclass(frozen=True)
-class Block:
-    """Some rows and columns of a scene, whose values are read on use."""
-
-    number: int  # counted from 0 over the scene
-    rows: slice  # where the block lies in the scene
-    columns: slice
-    width: int  # number of columns of the whole scene
-    scene: xr.DataArray  # the block as a scene of its own
-
-    @property
-    def pixels(self) -> Array:
-        """The positions of its pixels in the scene, counted row by row, (n,)."""
-        return flat_indices(self.width, self.rows, self.columns)
-
-    def valid_pixels(self, bands: Array) -> tuple[Array, Array]:
-        """Read the used bands of the pixels with data, (m, k), and their positions, (k,)."""
-        M, valid = block_matrix(self.scene, bands)
-        # Indexing by booleans copies, which is not needed if all pixels hold data.
-        if valid.all():
-            return M, self.pixels
-        return M[:, valid], self.pixels[valid]
 
 
 def over_blocks(
@@ -73,16 +48,14 @@ def run_on_blocks(
 ) -> Iterator[Answer]:
     """Yield ``task(block)``, or ``task(block, part)`` with the parts ``further``, in order.
 
-    ``numbers`` are the blocks, increasing, counted from 0 over the scene. With a ``client`` they
-    run on its workers, else in this process, one after the other.
+    ``numbers`` are those of the blocks, rising. A ``client`` lets its workers run the tasks.
     """
     wanted = set(numbers)
     if client is None:
-        cut = _cut(scene, blocks(scene))
-        chosen = _read_ahead(block for block in cut if block.number in wanted)
+        chosen = _read_ahead(block for block in cut(scene) if block.number in wanted)
     else:
-        cut = _cut_to_pickle(in_row_chunks(scene), blocks(scene))
-        chosen = (block for block in cut if block.number in wanted)
+        to_pickle = _cut_to_pickle(in_row_chunks(scene), blocks(scene))
+        chosen = (block for block in to_pickle if block.number in wanted)
     items: Iterator[tuple[Any, ...]] = zip(chosen)
     if further is not None:
         items = zip(chosen, further)
@@ -91,17 +64,11 @@ def run_on_blocks(
     return map_blocks(client, task, items)
 
 
-def _cut(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> Iterator[Block]:
-    width = scene.sizes["x"]
-    for number, (rows, columns) in enumerate(parts):
-        yield Block(number, rows, columns, width, scene.isel(y=rows, x=columns))
-
-
-def _read_ahead(cut: Iterable[Block]) -> Iterator[Block]:
+def _read_ahead(parts: Iterable[Block]) -> Iterator[Block]:
     """Yield blocks whose values are in memory; the next one is read while one is used."""
     with ThreadPoolExecutor(1) as reader:
         coming: deque[Future[Block]] = deque()
-        for block in cut:
+        for block in parts:
             coming.append(reader.submit(_loaded, block))
             if len(coming) > 1:
                 yield coming.popleft().result()
@@ -114,19 +81,17 @@ def _loaded(block: Block) -> Block:
 
 
 def _cut_to_pickle(scene: xr.DataArray, parts: list[tuple[slice, slice]]) -> Iterator[Block]:
-    """Yield the blocks, each with the dask tasks that read it and no others.
-
-    A part of a dask array refers to the tasks of the whole array, and all would be pickled with it.
-    To find those of a block takes time proportional to the number of tasks: it is done for a group
-    of blocks first, and then for each block among the tasks of its group.
-    """
+    """Yield the blocks, each with the dask tasks that read it and no others."""
+    # A part of a dask array refers to the tasks of the whole array, and all would be pickled with
+    # it. To find those of a block takes time proportional to the number of tasks: it is done for a
+    # group of blocks first, and then for each block among the tasks of its group.
     for first in range(0, len(parts), _BLOCKS_PER_GROUP):
         group = parts[first : first + _BLOCKS_PER_GROUP]
         top = group[0][0].start
         bottom = group[-1][0].stop
         strip = _own_tasks(scene.isel(y=slice(top, bottom)))
         in_strip = [(slice(rows.start - top, rows.stop - top), columns) for rows, columns in group]
-        for (rows, _), block in zip(group, _cut(strip, in_strip)):
+        for (rows, _), block in zip(group, cut(strip, in_strip)):
             # Numbers and rows were counted within the strip.
             yield replace(
                 block, number=first + block.number, rows=rows, scene=_own_tasks(block.scene)
@@ -163,11 +128,9 @@ def map_blocks(
 ) -> Iterator[Answer]:
     """Run ``task(*item)`` for every item in the cluster and yield the answers in order.
 
-    Only a few tasks per thread are submitted at any time, so neither the scheduler nor this process
-    ever holds all items or all answers. The order of the answers, and with it the rounding of sums
-    over them, depends on nothing else. If a worker dies, its task runs again on another one: a task
-    must give the same answer, and write the same files, if it runs twice. As long as the workers
-    stay the same, the same one is asked first for the items of the same number: it may have kept
+    A few tasks per thread are submitted at any time: nobody ever holds all items or answers. If a
+    worker dies, its task runs again on another one: it must give the same answer, and write the
+    same files. The same worker is asked first for the items of the same number: it may have kept
     something of them. The task is sent to each worker once; items and answers should be small.
     """
     remaining = enumerate(items)

@@ -19,7 +19,7 @@ from selfdict.reductions.automatic import (
     choose_candidates,
     needs_samples,
 )
-from selfdict.scene.blocks import blocks, float_dtype, good_bands, stored_matrix, with_mask
+from selfdict.scene.blocks import cut, float_dtype, good_bands, stored_matrix, with_mask
 from selfdict.scene.identification import check_names
 from selfdict.scene.inspection import Preflight, preflight
 from selfdict.scene.library import resample_library
@@ -42,15 +42,13 @@ class Plan:
     scene: xr.DataArray  # with the user's mask in its ``valid`` coordinate
     bands: Array  # the used ones, (n_bands,) booleans
     r: int  # the largest number to consider if it is to be found
-    candidates: int | None  # number of clusters; None: all pixels, or another method
-    candidates_reason: str
+    choice: CandidateChoice  # of the candidates
     library: xr.DataArray | None  # at the used bands, without spectra that do not cover them
     notes: tuple[str, ...]
     seed: int  # of the method
     sample_seed: int
     uncertainty: bool
     deadline: Deadline
-    preflight: Preflight | None = None  # None before the scene is read
 
     @classmethod
     def of(cls, options: UnmixOptions, scene: xr.DataArray) -> "Plan":
@@ -78,15 +76,13 @@ class Plan:
         r = min(MOST_MATERIALS, n_choices)
         if options.r != "auto":
             r = as_rank(options.r, n_choices)
-        choice = _candidates(options, n_pixels, int(bands.sum()), r)
         seed, sample_seed = options.generator().integers(2**31, size=2)
         return cls(
             options=options,
             scene=scene,
             bands=bands,
             r=r,
-            candidates=choice.n_clusters,
-            candidates_reason=choice.reason,
+            choice=_choice(options, n_pixels, int(bands.sum()), r),
             library=library,
             notes=notes,
             seed=int(seed),
@@ -101,21 +97,23 @@ class Plan:
         return int(self.scene.sizes["y"] * self.scene.sizes["x"])
 
     @property
+    def candidates(self) -> int | None:
+        """Number of clusters; None for all pixels, and for other methods."""
+        return self.choice.n_clusters
+
+    @property
     def takes_all(self) -> bool:
         """Whether all pixels are candidates of the model."""
         return self.options.is_fgnsr and self.candidates is None
 
     def examined(
         self, look: Preflight | None, client: Any, report: Callable[[float], Any]
-    ) -> "Plan":
-        """Return the plan without the bands that a look at the scene leaves out.
-
-        The scene is read for that, unless what was seen in it is given.
-        """
+    ) -> "tuple[Plan, Preflight]":
+        """Look at the scene, unless that was done, and leave out the bands that this leaves out."""
+        scene = held_in_memory(self.scene, client)
         if look is None:
-            look = preflight(
-                self.scene, keep_bands=self.options.keep_bands, client=client, progress=report
-            )
+            keep_bands = self.options.keep_bands
+            look = preflight(scene, keep_bands=keep_bands, client=client, progress=report)
         if look.used.shape != self.bands.shape:
             raise InputError(
                 f"the preflight is of a scene with {look.used.size} bands, "
@@ -127,7 +125,7 @@ class Plan:
         library = self.library
         if library is not None:
             library = library.isel(band=look.used[self.bands])
-        return replace(self, bands=bands, library=library, preflight=look)
+        return replace(self, scene=scene, bands=bands, library=library), look
 
     def with_samples(self, M: Array, sizes: Array) -> "Plan":
         """Return the plan with the candidates that samples of all pixels M (m, n) speak for."""
@@ -138,14 +136,11 @@ class Plan:
         max_seconds = self.options.max_seconds
         if not needs_samples(n_pixels, n_bands, self.r, max_seconds):
             return self
-        choice = choose_by_samples(Problem(M, sample_weight=sizes), self.r, max_seconds)
-        return replace(self, candidates=choice.n_clusters, candidates_reason=choice.reason)
+        problem = Problem(M, sample_weight=sizes)
+        return replace(self, choice=choose_by_samples(problem, self.r, max_seconds))
 
-    def compared(self) -> "list[Plan]":
-        """Return the plans of the methods to compare with: pure pixels, and nothing else."""
-        return [self._compared(name) for name in self.options.compare]
-
-    def _compared(self, name: str) -> "Plan":
+    def of_method(self, name: str) -> "Plan":
+        """Return the plan of a method to compare with: pure pixels, and nothing else."""
         method, n_clusters = parse_method(name)
         further = {}
         if method == self.options.method:
@@ -159,13 +154,8 @@ class Plan:
             max_pixels=self.options.max_pixels,
             estimator=further,
         )
-        choice = _candidates(options, self.n_pixels, int(self.bands.sum()), self.r)
-        return replace(
-            self,
-            options=options,
-            candidates=choice.n_clusters,
-            candidates_reason=choice.reason,
-        )
+        choice = _choice(options, self.n_pixels, int(self.bands.sum()), self.r)
+        return replace(self, options=options, choice=choice)
 
 
 def fits_in_memory(scene: xr.DataArray) -> bool:
@@ -178,14 +168,12 @@ def held_in_memory(scene: xr.DataArray, client: Any = None) -> xr.DataArray:
 
     Without that each pass reads the file again. The workers of a cluster read for themselves.
     """
-    if scene.chunks is None or client is not None:
-        return scene
-    if not fits_in_memory(scene):
+    if scene.chunks is None or client is not None or not fits_in_memory(scene):
         return scene
     values = np.empty(scene.shape, scene.dtype)
-    for rows, columns in blocks(scene):
-        part = scene.isel(y=rows, x=columns)
-        values[:, rows, columns] = stored_matrix(part).reshape(part.shape)
+    for block in cut(scene):
+        part = stored_matrix(block.scene).reshape(block.scene.shape)
+        values[:, block.rows, block.columns] = part
     held = scene.copy(data=values)
     # The same blocks as without loading: what a block is thinned to depends on its pixels.
     held.encoding = scene.encoding | {
@@ -206,38 +194,32 @@ def is_solved_in_blocks(plan: Plan, client: Any) -> bool:
     return _MEMORY_FACTOR * n_bytes > physical_memory()
 
 
-def _candidates(options: UnmixOptions, n_pixels: int, n_bands: int, r: int) -> CandidateChoice:
+def _choice(options: UnmixOptions, n_pixels: int, n_bands: int, r: int) -> CandidateChoice:
     """Return which pixels are the candidates, and why."""
-    candidates = options.candidates
-    max_pixels = options.max_pixels
     if not options.is_fgnsr:
         return CandidateChoice(None, "")
+    everything = CandidateChoice(None, "All pixels are candidates, as asked for.")
+    n_seen = n_pixels
+    if options.max_pixels is not None and options.max_pixels < n_pixels:
+        n_seen = options.max_pixels
+        everything = CandidateChoice(
+            None,
+            f"A random sample of about {n_seen:,} of {n_pixels:,} pixels, and extreme ones, are "
+            "the candidates, as max_pixels asks for.",
+        )
+    candidates = options.candidates
     if candidates is None:
-        reason = "All pixels are candidates, as asked for."
-        return CandidateChoice(None, _sample_of(n_pixels, max_pixels) or reason)
+        return everything
     if candidates != "auto":
         reason = f"{candidates} cluster representatives, as asked for."
         return CandidateChoice(int(candidates), reason)
     if options.library is not None or not options.has_squared_loss:
-        return CandidateChoice(
-            N_CLUSTERS,
-            f"{N_CLUSTERS} cluster representatives, as always with a library or another loss.",
-        )
-    choice = choose_candidates(n_pixels, n_bands, r, options.max_seconds)
-    if max_pixels is None or max_pixels >= n_pixels:
-        return choice
-    seen = choose_candidates(max_pixels, n_bands, r, options.max_seconds)
-    if seen.n_clusters is None:
-        return CandidateChoice(None, _sample_of(n_pixels, max_pixels))
+        reason = f"{N_CLUSTERS} cluster representatives, as always with a library or another loss."
+        return CandidateChoice(N_CLUSTERS, reason)
     # Clusters are those of all pixels, whose number the reason names.
+    choice = choose_candidates(n_pixels, n_bands, r, options.max_seconds)
+    if n_seen == n_pixels:
+        return choice
+    if choose_candidates(n_seen, n_bands, r, options.max_seconds).n_clusters is None:
+        return everything
     return choice
-
-
-def _sample_of(n_pixels: int, max_pixels: int | None) -> str:
-    """Return a sentence about the sample that the candidates are; empty if all pixels are."""
-    if max_pixels is None or max_pixels >= n_pixels:
-        return ""
-    return (
-        f"A random sample of about {max_pixels:,} of {n_pixels:,} pixels, and extreme ones, are "
-        "the candidates, as max_pixels asks for."
-    )

@@ -10,8 +10,8 @@ import numpy as np
 from selfdict._errors import InputError
 from selfdict._validation import Array, as_rank
 from selfdict.peers import h2nmf, spa
-from selfdict.scene.blocks import blocks, float_dtype
-from selfdict.scene.passes import Block, over_blocks
+from selfdict.scene.blocks import Block, blocks, float_dtype
+from selfdict.scene.passes import over_blocks
 from selfdict.scene.plan import Plan, is_solved_in_blocks
 from selfdict.solvers.block_search import SAMPLE_SIZE
 

@@ -1,9 +1,7 @@
 """Writing outputs without harming anything else.
 
-What is written goes to a new temporary folder beside its target, ``.selfdict-RANDOM``, and is
-renamed into place once it is complete. The folder has the subfolders ``new`` (what is being
-written) and ``old`` (what it replaces). A process that is killed leaves it behind, and no later one
-looks into it.
+What is written goes to a temporary folder ``.selfdict-RANDOM`` beside its target and is renamed
+once it is complete. A process that is killed leaves the folder behind, and none looks into it.
 """
 
 import os
@@ -24,14 +22,21 @@ _ZARR_CHUNK = re.compile(r"(c|\d+)(\.\d+)*")
 def staged(target: Path, *companions: Path, overwrite: bool = False) -> Iterator[Path]:
     """Yield a path of the same name in a temporary folder; on success, rename it to ``target``.
 
-    Other files that are written beside it are renamed, too. Those known in advance, such as the
-    data file of an ENVI header, are given as ``companions``: if one of them exists already, that is
-    refused before any work. On an error nothing is replaced.
+    So are other files that are written beside it. ``companions`` are those that are known before.
     """
     check_free([target, *companions], overwrite=overwrite)
     with temporary_folder(target) as temporary:
-        yield temporary / "new" / target.name
-        written = list((temporary / "new").iterdir())
+        new = temporary / "new"
+        try:
+            yield new / target.name
+        except SceneError as error:
+            if not Path(error.path).is_relative_to(new):
+                raise
+            # The user does not know the temporary folder.
+            raise SceneError(target, error.reason) from error
+        except OSError as error:
+            raise SceneError(target, f"cannot be written: {error}") from error
+        written = list(new.iterdir())
         targets = [target.with_name(path.name) for path in written]
         # Again, since the work may have taken hours.
         check_free(targets, overwrite=overwrite)
@@ -40,24 +45,10 @@ def staged(target: Path, *companions: Path, overwrite: bool = False) -> Iterator
 
 
 @contextmanager
-def written(target: Path, *companions: Path, overwrite: bool = False) -> Iterator[Path]:
-    """As :func:`staged`, with one error that names ``target`` if it cannot be written."""
-    with staged(target, *companions, overwrite=overwrite) as temporary:
-        try:
-            yield temporary
-        except SceneError as error:
-            # It names the file in the temporary folder, which the user does not know.
-            raise SceneError(target, error.reason) from error
-        except OSError as error:
-            raise SceneError(target, f"cannot be written: {error}") from error
-
-
-@contextmanager
 def temporary_folder(target: Path) -> Iterator[Path]:
-    """Yield a new folder beside ``target`` with the subfolders ``new`` and ``old``.
+    """Yield a new folder beside ``target``: ``new`` in it is for outputs, ``old`` for the replaced.
 
-    It is removed at the end. But after an error that kept replaced files from being restored,
-    ``old`` stays.
+    After an error that kept replaced files from being restored, ``old`` stays.
     """
     try:
         # In the same folder, hence on the same file system: only there can a file be renamed.
@@ -79,16 +70,10 @@ def temporary_folder(target: Path) -> Iterator[Path]:
 
 
 def publish(written: Sequence[Path], folder: Path, replaced: Sequence[Path], aside: Path) -> None:
-    """Rename ``replaced`` into the folder ``aside``, then ``written`` into ``folder``.
-
-    On an error all are renamed back.
-    """
+    """Rename ``replaced`` into ``aside``, then ``written`` into ``folder``; all or nothing."""
     first = folder / written[0].name
-    if (
-        len(written) == 1
-        and set(replaced) <= {first}
-        and not (written[0].is_dir() or first.is_dir())
-    ):
+    is_one_file = len(written) == 1 and not (written[0].is_dir() or first.is_dir())
+    if is_one_file and set(replaced) <= {first}:
         # In one step, so that there is always an old or a new file.
         os.replace(written[0], first)
         return
@@ -122,11 +107,10 @@ def check_free(
     inputs: Iterable[Path] = (),
     option: str = "overwrite=True",
 ) -> None:
-    """Refuse to write to ``paths`` if that would harm something.
+    """Refuse to write to ``paths`` if one exists, unless it may be replaced.
 
-    Only files and zarr stores are ever replaced, with ``overwrite``; never a link, another folder
-    or one of the ``inputs``, by whatever name it is reached. ``option`` is what the user passes to
-    allow it.
+    Only files and zarr stores are ever replaced, with ``overwrite`` (which a user allows by
+    ``option``); never a link, another folder or one of the ``inputs``, by whatever name.
     """
     found = [path for path in paths if os.path.lexists(path)]
     if not found:

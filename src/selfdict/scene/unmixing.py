@@ -14,6 +14,7 @@ from selfdict._display import percent
 from selfdict._validation import Array, as_rank
 from selfdict.compute.deadline import Announcer
 from selfdict.readout.rank import RankAdvice, advise
+from selfdict.reductions.automatic import CandidateChoice
 from selfdict.scene.choose import IN_BLOCKS, Choice, choose, choose_others, solve_scene
 from selfdict.scene.fit import Fit, unexplained_patches
 from selfdict.scene.identification import identify
@@ -22,7 +23,7 @@ from selfdict.scene.maps import Maps, fit_in_time, map_scene
 from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text
 from selfdict.scene.model import scene_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions
-from selfdict.scene.plan import Plan, held_in_memory, is_solved_in_blocks
+from selfdict.scene.plan import Plan, is_solved_in_blocks
 from selfdict.scene.points import read_points, with_pixels
 from selfdict.scene.result import Comparison, UnmixResult
 
@@ -121,11 +122,10 @@ def unmix_scene(
         verbose = False
     with Announcer("unmix", verbose) as announcer:
         report = _reporter(progress, announcer)
-        plan = replace(plan, scene=held_in_memory(plan.scene, client))
-        plan = plan.examined(look, client, partial(report, "preflight"))
+        plan, look = plan.examined(look, client, partial(report, "preflight"))
         times.end("preflight")
 
-        others = plan.compared()
+        others = [plan.of_method(name) for name in options.compare]
         points, *others_points = read_points([plan, *others], client, partial(report, "read"))
         times.end("read")
 
@@ -138,7 +138,7 @@ def unmix_scene(
         report("select", 0.0)
         bound = None
         if is_solved_in_blocks(plan, client):
-            plan = replace(plan, candidates_reason=IN_BLOCKS)
+            plan = replace(plan, choice=CandidateChoice(None, IN_BLOCKS))
             open_pixels, bound = solve_scene(plan, client, partial(report, "select"))
             points = with_pixels(points, open_pixels)
         else:
@@ -155,12 +155,18 @@ def unmix_scene(
         chosen_by_others = [other for _, other in compared]
         maps = map_scene(plan, choice, chosen_by_others, client, partial(report, "abundances"))
         times.end("abundances")
+    comparison = []
+    for (name, other), error in zip(compared, maps.other_errors):
+        pixels = _rows_and_columns(other.pixels, plan.scene)
+        comparison.append(Comparison(name, error, other.seconds, pixels))
     return _result(
         plan,
         choice,
         maps,
-        comparison=_comparison(plan.scene, compared, maps),
+        comparison=tuple(comparison),
         failures=failures,
+        preflight=look,
+        fit=Fit.of(maps, len(choice.chosen), look),
         check=bound,
         rank_advice=advice,
         seconds=times.record(choice.proof_seconds),
@@ -176,10 +182,10 @@ def _result(
     atoms = None
     if plan.library is not None:
         atoms = choice.chosen
-    pixels = _pixels(choice, maps, plan.scene)
-    solution_pixels = None
-    if choice.solution_pixels is not None:
-        solution_pixels = _rows_and_columns(choice.solution_pixels, plan.scene)
+    pixels = _rows_and_columns(choice.pixels, plan.scene)
+    if pixels is None:
+        # The spectra of a library are no pixels: show the pixel that holds most of each.
+        pixels = _rows_and_columns(maps.peaks, plan.scene)
     groups = None
     if choice.groups is not None:
         groups = tuple(_rows_and_columns(group, plan.scene) for group in choice.groups)
@@ -191,14 +197,13 @@ def _result(
         identification = identify(endmembers, plan.options.names)
         notes += identification.notes
     return UnmixResult(
-        fit=Fit.of(maps, len(choice.chosen), plan.preflight),
         unexplained=unexplained_patches(maps, choice.U),
         endmembers=endmembers,
         scene=plan.scene,
         pixels=pixels,
         coordinates=coordinates_of(plan.scene, pixels),
         crs=crs_text(plan.scene),
-        solution_pixels=solution_pixels,
+        solution_pixels=_rows_and_columns(choice.solution_pixels, plan.scene),
         groups=groups,
         **maps.layers,
         relative_error=maps.relative_error,
@@ -214,7 +219,6 @@ def _result(
         illumination=choice.illumination,
         identification=identification,
         parameters=_parameters(plan, choice, maps),
-        preflight=plan.preflight,
         notes=tuple(notes),
         skipped=tuple(plan.deadline.skipped),
         **found,
@@ -269,9 +273,9 @@ def advise_rank(
         keep_bands=keep_bands,
         random_state=random_state,
     )
-    plan = Plan.of(options, held_in_memory(scene_of(scene), client))
+    plan = Plan.of(options, scene_of(scene))
     r_max = as_rank(r_max, max(plan.n_pixels, MOST_MATERIALS), "r_max")
-    plan = plan.examined(preflight, client, partial(report, "preflight"))
+    plan, _ = plan.examined(preflight, client, partial(report, "preflight"))
     plan = replace(plan, r=min(r_max, plan.n_pixels))
     (points,) = read_points([plan], client, partial(report, "read"))
     return advise(points.M, points.sizes, plan.r, partial(report, "rank"))
@@ -315,7 +319,7 @@ def _reporter(
 
 
 def _notes_on_groups(choice: Choice, scene: xr.DataArray) -> list[str]:
-    """Return which endmembers may be one material, and which kinds of pixels are none of them."""
+    """Return which endmembers may be one material, and which pixels are none of them."""
     notes = []
     for found in choice.alike:
         *first, last = (str(k + 1) for k in found)
@@ -327,24 +331,14 @@ def _notes_on_groups(choice: Choice, scene: xr.DataArray) -> list[str]:
         weight = sum(kind.weight for kind in choice.left_aside)
         heaviest = []
         for kind in choice.left_aside[:3]:
-            row, column = divmod(kind.index, scene.sizes["x"])
-            heaviest.append(f"({row}, {column}) with {percent(kind.weight)}")
+            place = divmod(kind.index, scene.sizes["x"])
+            heaviest.append(f"{place} with {percent(kind.weight)}")
         notes.append(
             f"open pixels of {len(choice.left_aside)} kinds that are like no pure pixel have "
             f"{percent(weight)} of the weight and are in no average; the heaviest are at row and "
             f"column {', '.join(heaviest)}"
         )
     return notes
-
-
-def _comparison(
-    scene: xr.DataArray, choices: list[tuple[str, Choice]], maps: Maps
-) -> tuple[Comparison, ...]:
-    """Return what the other methods found."""
-    rows = []
-    for (name, choice), error in zip(choices, maps.other_errors):
-        rows.append(Comparison(name, error, choice.seconds, _pixels(choice, maps, scene)))
-    return tuple(rows)
 
 
 def _parameters(plan: Plan, choice: Choice, maps: Maps) -> dict[str, Any]:
@@ -359,16 +353,8 @@ def _parameters(plan: Plan, choice: Choice, maps: Maps) -> dict[str, Any]:
     }
     if plan.options.is_fgnsr:
         used["candidates"] = choice.candidates
-        used["candidates_reason"] = plan.candidates_reason
+        used["candidates_reason"] = plan.choice.reason
     return plan.options.record() | used
-
-
-def _pixels(choice: Choice, maps: Maps, scene: xr.DataArray) -> Array:
-    """Return row and column of the pure pixels, (r, 2)."""
-    if choice.pixels is None:
-        # The spectra of a library are no pixels: show the pixel that holds most of each.
-        return _rows_and_columns(maps.peaks, scene)
-    return _rows_and_columns(choice.pixels, scene)
 
 
 def _endmembers(plan: Plan, choice: Choice, maps: Maps) -> xr.DataArray:
@@ -386,6 +372,8 @@ def _endmembers(plan: Plan, choice: Choice, maps: Maps) -> xr.DataArray:
     return xr.DataArray(choice.U.T, dims=("endmember", "band"), coords=coords, name="endmembers")
 
 
-def _rows_and_columns(positions: Array, scene: xr.DataArray) -> Array:
-    """Return positions counted row by row as (row, column), shape (k, 2)."""
+def _rows_and_columns(positions: Array | None, scene: xr.DataArray) -> Any:
+    """Return positions counted row by row as (row, column), shape (k, 2); None for None."""
+    if positions is None:
+        return None
     return np.stack(np.unravel_index(positions, scene.shape[1:]), axis=1)

@@ -18,7 +18,7 @@ from selfdict.files.formats import format_by_suffix, format_named
 from selfdict.scene.blocks import in_row_chunks
 from selfdict.scene.metadata import nodata_of, transform_of, with_nodata, without_notes
 from selfdict.scene.model import as_scene
-from selfdict.scene.staging import written
+from selfdict.scene.staging import staged
 from selfdict.scene.write_envi import write_envi
 from selfdict.scene.write_geotiff import write_geotiff
 
@@ -61,7 +61,7 @@ def write_scene(
         raise SceneError(
             target, f"scenes are not written as {title}; use ENVI, GeoTIFF, NetCDF or zarr"
         )
-    with written(*files_of(target, format), overwrite=overwrite) as temporary:
+    with staged(*files_of(target, format), overwrite=overwrite) as temporary:
         # Notes speak about the file that was read, not about the one that is written.
         bands = without_notes(as_bands(scene))
         if name in ("envi", "geotiff"):
@@ -106,12 +106,10 @@ def labels_of(data: xr.DataArray, dim: Hashable) -> Array:
 
 
 class _PatientFile(io.FileIO):
-    """A file that never fails while HDF5 writes to it; ``error`` is the first failure, or None.
+    """A file that never fails while HDF5 writes to it; ``error`` is the first failure, or None."""
 
-    HDF5 cannot close a file that it cannot write: it tries again when the process ends, and ends it
-    by a segmentation fault. Here everything after a failure is dropped.
-    """
-
+    # HDF5 cannot close a file that it cannot write: it tries again when the process ends, and ends
+    # it by a segmentation fault. Here everything after a failure is dropped.
     error: OSError | None = None
 
     def readinto(self, buffer: Any) -> int:
@@ -189,20 +187,14 @@ def write_zarr(scene: xr.DataArray, path: Path, *, compute: bool = True) -> None
 
 
 def write_zarr_block(path: Path, name: str, rows: slice, columns: slice, values: Array) -> None:
-    """Write values (bands, rows, columns) into a store.
-
-    Two calls at a time must not write to the same chunk.
-    """
+    """Write values (bands, rows, columns) into a store; no other call may write to their chunk."""
     import zarr
 
     zarr.open_array(path, path=name, mode="r+")[:, rows, columns] = values
 
 
 def dataset_from_scene(scene: xr.DataArray) -> tuple[xr.Dataset, dict[Hashable, dict[str, Any]]]:
-    """Return the scene as a dataset in chunks of rows, and the encoding to write it with.
-
-    The encoding keeps xarray from adding attributes that the scene has not.
-    """
+    """Return the scene as a dataset in chunks of rows, and the encoding to write it with."""
     name = scene.name or "reflectance"
     data = in_row_chunks(scene).rename(name).drop_encoding()
     transform = transform_of(scene)
@@ -226,24 +218,20 @@ def dataset_from_scene(scene: xr.DataArray) -> tuple[xr.Dataset, dict[Hashable, 
 
 
 def _fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
-    """Return the scene without its ``valid`` coordinate, the excluded pixels set to no-data.
-
-    The no-data value of floats is NaN, if none is declared.
-    """
+    """Return the scene without its ``valid`` coordinate, the excluded pixels set to no-data."""
     if "valid" not in scene.coords:
         return scene
-    valid = scene["valid"].astype(bool)
+    valid = scene["valid"].values.astype(bool)
     scene = scene.drop_vars("valid")
-    if bool(valid.all()):
+    if valid.all():
         return scene
     fill = scene.attrs.get("_FillValue")
     if fill is None:
         if scene.dtype.kind != "f":
             raise SceneError(
                 path,
-                f"masked pixels of {scene.dtype} need a no-data value: "
-                "set scene.attrs['_FillValue'], "
-                "or write NetCDF or zarr, which keep the mask itself",
+                f"masked pixels of {scene.dtype} need a no-data value: set scene.attrs"
+                "['_FillValue'], or write NetCDF or zarr, which keep the mask itself",
             )
         fill = np.nan
     # In the dtype of the scene: ``where`` would otherwise promote its values.
@@ -251,7 +239,7 @@ def _fill_masked(scene: xr.DataArray, path: Path) -> xr.DataArray:
         fill = scene.dtype.type(fill)
     except OverflowError:
         raise SceneError(path, f"the no-data value {fill} does not fit {scene.dtype}") from None
-    return in_row_chunks(scene).where(xr.DataArray(valid.values, dims=("y", "x")), fill)
+    return in_row_chunks(scene).where(xr.DataArray(valid, dims=("y", "x")), fill)
 
 
 # By the names of formats. The layouts of .mat and .npy keep no wavelengths, CRS or no-data value.

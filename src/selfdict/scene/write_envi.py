@@ -31,13 +31,25 @@ def write_envi(scene: xr.DataArray, path: Path, *, interleave: str = "bsq") -> N
         "samples": n_columns,
         "lines": n_rows,
         "bands": n_bands,
-        "header offset": 0,
         "file type": "ENVI Standard",
         "data type": code,
         "interleave": interleave,
-        "byte order": 0,
     }
-    header.write_text(format_header(fields | _description(scene)), encoding="utf-8")
+    fields |= _band_fields(scene)
+    if "good_band" in scene.coords:
+        fields["bbl"] = scene["good_band"].values.astype(int).tolist()
+    if "band_name" in scene.coords:
+        fields["band names"] = scene["band_name"].values.tolist()
+    nodata = declared_nodata(scene)
+    if nodata is not None:
+        fields["data ignore value"] = nodata
+    fields |= _scale_fields(scene)
+    _write_header(header, fields | map_fields(crs_of(scene), transform_of(scene)))
+
+
+def _write_header(path: Path, fields: dict[str, object]) -> None:
+    fields |= {"header offset": 0, "byte order": 0}
+    path.write_text(format_header(fields), encoding="utf-8")
 
 
 def _stored_type(scene: xr.DataArray, path: Path) -> tuple[int, np.dtype[Any]]:
@@ -66,23 +78,14 @@ def _write_values(scene: xr.DataArray, path: Path, interleave: str, dtype: np.dt
                 file.write(block.transpose(AXES[interleave]).tobytes())
 
 
-def _description(scene: xr.DataArray) -> dict[str, object]:
-    """Return the fields about bands, no-data, scale and georeference."""
+def _band_fields(data: xr.DataArray) -> dict[str, object]:
+    """Return the fields about wavelengths."""
     fields: dict[str, object] = {}
-    if "wavelength" in scene.coords or "fwhm" in scene.coords:
-        fields["wavelength units"] = "Nanometers"
     for key in ("wavelength", "fwhm"):
-        if key in scene.coords:
-            fields[key] = scene[key].values.tolist()
-    if "good_band" in scene.coords:
-        fields["bbl"] = scene["good_band"].values.astype(int).tolist()
-    if "band_name" in scene.coords:
-        fields["band names"] = scene["band_name"].values.tolist()
-    nodata = declared_nodata(scene)
-    if nodata is not None:
-        fields["data ignore value"] = nodata
-    fields |= _scale_fields(scene)
-    return fields | map_fields(crs_of(scene), transform_of(scene))
+        if key in data.coords:
+            fields["wavelength units"] = "Nanometers"
+            fields[key] = data[key].values.tolist()
+    return fields
 
 
 def _scale_fields(scene: xr.DataArray) -> dict[str, object]:
@@ -112,17 +115,10 @@ def write_envi_library(spectra: xr.DataArray, names: list[str], path: Path) -> N
         "samples": values.shape[1],
         "lines": values.shape[0],
         "bands": 1,
-        "header offset": 0,
         "file type": "ENVI Spectral Library",
         "data type": code,
         "interleave": "bsq",
-        "byte order": 0,
     }
-    if "wavelength" in spectra.coords:
-        fields["wavelength units"] = "Nanometers"
-        fields["wavelength"] = spectra["wavelength"].values.tolist()
-        if "fwhm" in spectra.coords:
-            fields["fwhm"] = spectra["fwhm"].values.tolist()
-    fields["spectra names"] = names
     path.with_suffix(".sli").write_bytes(values.astype(dtype).tobytes())
-    path.with_suffix(".hdr").write_text(format_header(fields), encoding="utf-8")
+    fields |= _band_fields(spectra) | {"spectra names": names}
+    _write_header(path.with_suffix(".hdr"), fields)
