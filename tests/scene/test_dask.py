@@ -17,9 +17,9 @@ from selfdict.cli.app import app
 from selfdict.columns.block_columns import _first_sums, _Pass, kept_bytes
 from selfdict.datasets import make_scene
 from selfdict.scene import SceneError, read_scene, unmix, write_scene
-from selfdict.scene.blocks import in_row_chunks
+from selfdict.scene.blocks import blocks, in_row_chunks
 from selfdict.scene.choose import SceneBlocks
-from selfdict.scene.passes import _cut_to_pickle, blocks, map_blocks
+from selfdict.scene.passes import _cut_to_pickle, map_blocks
 
 SHAPE = (60, 40)
 OPTIONS = {"candidates": 60, "max_pixels": 500, "random_state": 0}
@@ -54,7 +54,7 @@ def client(cluster):
 
 @pytest.fixture
 def mortal_client():
-    """A client of a cluster of its own: dask does not always restart a worker that was killed."""
+    """Of a cluster of its own: dask does not always restart a worker that was killed."""
     with two_workers() as cluster, client_of(cluster) as client:
         yield client
 
@@ -92,7 +92,7 @@ def assert_same(result, expected):
     assert result.parameters == expected.parameters
 
 
-@pytest.mark.parametrize("suffix", [".zarr", ".tif", ".nc", ".hdr"])
+@pytest.mark.parametrize("suffix", [".zarr", ".hdr"])
 def test_every_format_gives_what_one_process_gives(tmp_path, client, truth, suffix):
     scene = read_scene(write_scene(truth.scene, tmp_path / f"cube{suffix}"))
     assert len(blocks(scene)) > 1
@@ -176,17 +176,10 @@ def test_items_return_to_their_workers(client):
 
 
 def test_items_are_taken_as_results_arrive(client):
-    taken = []
-
-    def items():
-        for k in range(50):
-            taken.append(k)
-            yield k, 1
-
-    for done, answer in enumerate(map_blocks(client, pow, items())):
-        assert answer == done
-        assert len(taken) <= done + 6  # two threads, three tasks each
-    assert done == 49
+    items = iter([(k, 1) for k in range(50)])
+    answers = map_blocks(client, pow, items)
+    assert [next(answers), next(answers)] == [0, 1]
+    assert len(list(items)) >= 42  # two threads, three tasks each
 
 
 def test_errors_in_tasks_are_raised(tmp_path, client, truth):
@@ -198,14 +191,12 @@ def test_errors_in_tasks_are_raised(tmp_path, client, truth):
     assert [path.name for path in tmp_path.iterdir()] == ["cube.zarr"]
 
 
-@pytest.mark.parametrize("name", ["cube.hdr", "cube.zarr", "cube.tif"])
-def test_tasks_are_small(tmp_path, monkeypatch, truth, name):
-    scene = read_scene(write_scene(truth.scene, tmp_path / name), bands=range(20))
+@pytest.mark.parametrize("dumps", [pickle.dumps, distributed_dumps])
+def test_tasks_are_small(tmp_path, monkeypatch, truth, dumps):
+    scene = read_scene(write_scene(truth.scene, tmp_path / "cube.hdr"), bands=range(20))
     monkeypatch.setattr("selfdict.scene.passes._BLOCKS_PER_GROUP", 2)
     block = list(_cut_to_pickle(in_row_chunks(scene), blocks(scene)))[1]
-    packed = distributed_dumps(block)
-    if name == "cube.hdr":
-        packed = pickle.dumps(block)
+    packed = dumps(block)
     assert len(packed) < 20_000 < scene.nbytes / len(blocks(scene))
     again = pickle.loads(packed)
     np.testing.assert_array_equal(
@@ -260,8 +251,7 @@ def test_missing_scheduler_is_an_error(tmp_path, truth):
     assert not (tmp_path / "out").exists()
 
 
-def test_representatives_of_blocks_fit_as_well_as_those_of_the_scene(truth):
+def test_representatives_of_blocks_fit_as_well_as_those_of_the_scene(truth, expected):
     whole = unmix(truth.scene, 4, candidates=60, random_state=0)
-    thinned = unmix(truth.scene, 4, candidates=60, max_pixels=500, random_state=0)
-    assert thinned.parameters["n_fitted"] < 510 < whole.n_valid
-    assert thinned.pixel_error < 1.05 * whole.pixel_error
+    assert expected.parameters["n_fitted"] < 510 < whole.n_valid
+    assert expected.pixel_error < 1.05 * whole.pixel_error

@@ -30,28 +30,24 @@ def result(truth):
 
 
 def test_text_for_people(result):
-    lines = repr(result).splitlines()
-    assert lines[0] == "UnmixResult: 3 materials"
-    assert len(lines) < 16
     text = repr(result)
-    assert f"relative error  {100 * result.relative_error:.3g} %" in text
-    assert f"certified gap   {100 * result.gap:.3g} %" in text
-    assert "20 × 24 pixels, 106 bands used" in text
+    assert len(text.splitlines()) < 16
+    assert f"{100 * result.relative_error:.3g} %" in text
+    assert f"{100 * result.gap:.3g} %" in text
+    assert "20 × 24 pixels, 106 bands" in text
     for row, column in result.pixels:
         assert f"({row}, {column})" in text
     assert result.proof.sentence in text
-    assert "left out for lack of time" not in text
-    assert "left out for lack of time" in repr(replace(result, skipped=("the proof",)))
+    assert "what was skipped" in repr(replace(result, skipped=("what was skipped",)))
 
 
 def test_what_the_preflight_found_is_shown(truth):
     cube = truth.scene.values.copy()
     cube[:, :3, :3] = -9999.0  # in a plain array nothing says that this means no data
     found = unmix(np.moveaxis(cube, 0, -1), 3, candidates=60, prove=False)
-    sentence = "pixels hold one value in all bands that is no measurement (-9999) and are left out"
-    assert sentence in repr(found)
-    assert sentence in found._repr_html_()
-    assert sentence in found.to_dataset().attrs["preflight"]
+    sentence = next(text for text in found.preflight.sentences if "-9999" in text)
+    for text in (repr(found), found._repr_html_(), found.to_dataset().attrs["preflight"]):
+        assert sentence in text
 
 
 def images_of(page):
@@ -68,11 +64,7 @@ def test_a_notebook_shows_the_figure_of_plot(result):
     figure.savefig(stream, format="png", dpi=72)
     np.testing.assert_array_equal(np.array(image), np.array(Image.open(stream)))
     assert pyplot.get_fignums() == []  # the notebook would show it once more
-    assert "<script" not in page
     assert len(page) < 150_000
-
-
-def test_a_large_scene_stays_light(result):
     many = np.zeros((3, 2000, 1500), dtype=np.float32)
     maps = xr.DataArray(many, dims=("endmember", "y", "x"))
     large = replace(result, abundances=maps, residual=maps[0], valid=maps[0] == 0, uncertainty=None)
@@ -122,7 +114,8 @@ def test_a_figure(result):
     np.testing.assert_array_equal(known[0], result.endmembers["wavelength"])
     np.testing.assert_array_equal(known[1], result.endmembers.values[1])
     assert [axes.get_title() for axes in maps] == [*result.labels, "residual"]
-    figure.savefig(io.BytesIO(), format="png", dpi=40)
+    picture = Image.open(io.BytesIO(figure._repr_png_()))  # as a notebook asks for it
+    assert len(np.unique(np.array(picture.convert("L")))) > 50
 
 
 @pytest.mark.parametrize(("r", "expected"), [(1, [2]), (4, [5]), (5, [3, 3]), (10, [4, 4, 3])])
@@ -180,13 +173,6 @@ def test_a_notebook_shows_the_figure_once(result, backend, is_last, tmp_path, mo
     assert shown == expected
 
 
-def test_a_notebook_shows_the_figure_without_the_inline_backend(result):
-    picture = Image.open(io.BytesIO(result.plot()._repr_png_()))
-    assert picture.format == "PNG"
-    assert min(picture.size) > 400
-    assert len(np.unique(np.array(picture.convert("L")))) > 50
-
-
 def test_a_dataset_survives_a_file(result, tmp_path):
     dataset = result.to_dataset()
     dataset.to_netcdf(tmp_path / "result.nc", engine="h5netcdf")
@@ -203,8 +189,7 @@ def test_a_dataset_survives_a_file(result, tmp_path):
     assert list(again["label"].values) == result.labels
 
 
-def test_other_methods_and_libraries(result):
-    truth = make_scene(shape=(20, 24), n_endmembers=3, n_outliers=0, random_state=0)
+def test_other_methods_and_libraries(truth):
     plain = unmix(truth.scene, 3, method="spa", uncertainty=False)
     assert "certified gap" not in repr(plain)
     assert "uncertainty" not in plain.to_dataset()
@@ -214,20 +199,19 @@ def test_other_methods_and_libraries(result):
     found = unmix(truth.scene, 2, library=library, candidates=60)
     assert found.labels[0] in repr(found)
     assert list(found.to_dataset()["label"].values) == found.labels
-    found.plot()
-    assert found._repr_html_()
+    assert len(found.plot().axes) >= 3
+    assert found.labels[0] in found._repr_html_()
 
 
 def test_small_results_are_one_line():
     M, _, pure = make_mixtures(20, 100, 3, noise=0.01, random_state=0)
     solution = working_set(M, 0.1)
-    assert repr(solution).startswith(f"Solution(open rows {solution.support.size} of 100; ")
-    assert f"certified gap {100 * solution.gap:.3g} %; status converged; mu 0.1)" in repr(solution)
-    assert "The certified gap is below the tolerance." in solution._repr_html_()
+    assert f"{100 * solution.gap:.3g} %" in repr(solution)
+    assert str(solution.status) in solution._repr_html_()
     unknown = Solution.from_matrix(np.eye(2), Problem(np.eye(2)))
-    assert "objective not known; certified gap not certified; status given" in repr(unknown)
     proof = prove_groups(solution, [[k] for k in pure])
-    assert repr(proof) == f"Proof: {proof.sentence}"
+    assert proof.sentence in repr(proof)
     assert proof.sentence[:20] in proof._repr_html_()
-    assert "\n" not in repr(solution) + repr(proof)
-    assert len(repr(FGNSR(3).fit(M.T).solution_)) < 200
+    for each in (solution, unknown, proof, FGNSR(3).fit(M.T).solution_):
+        assert "\n" not in repr(each)
+        assert len(repr(each)) < 400

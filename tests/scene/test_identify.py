@@ -28,11 +28,10 @@ def test_five_minerals_at_30_db_are_named_and_an_absent_one_is_not(seed):
     absent = materials[rows[0]]
     incomplete = library.isel(spectrum=materials != absent)
     for match, other in zip(matches, identify(result.endmembers, incomplete).matches):
-        if match.material == absent:
-            assert other.material is None
-            assert other.sentence.startswith("no match, ")
-        else:
-            assert other.material == match.material
+        expected = match.material
+        if expected == absent:
+            expected = None
+        assert other.material == expected
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +54,9 @@ def test_neither_brightness_nor_an_offset_matters(library, endmembers):
         matches = identify(spectra, library).matches
         assert [match.nearest[0].name for match in matches] == expected
         assert max(match.angle for match in matches) < 0.1
-
-
-def test_the_curve_is_drawn_at_the_brightness_of_the_endmember(library, endmembers):
-    for k, match in enumerate(identify(3 * endmembers, library).matches):
-        np.testing.assert_allclose(match.curve, 3 * endmembers.values[k], rtol=1e-3)
+    # the curve has the brightness of the endmember
+    for match, spectrum in zip(identify(3 * exact, library).matches, exact.values):
+        np.testing.assert_allclose(match.curve, 3 * spectrum, rtol=1e-3)
 
 
 def test_samples_of_one_material_do_not_compete(library, endmembers):
@@ -80,14 +77,10 @@ def test_two_materials_that_are_alike_do_not_decide(library, endmembers):
     match = identify(endmembers.isel(spectrum=[0]), both).matches[0]
     assert match.angle < 20
     assert match.material is None
-    assert match.sentence.startswith("no match, two materials are about as near: ")
-
-
-def test_a_spectrum_without_features_is_nothing(library, endmembers):
-    flat = endmembers.isel(spectrum=[0]) * 0 + 0.5
-    match = identify(flat, library).matches[0]
-    assert match.material is None
+    # nor does a spectrum without features
+    match = identify(endmembers.isel(spectrum=[0]) * 0 + 0.5, library).matches[0]
     assert match.angle > 20
+    assert match.material is None
 
 
 def test_a_library_of_one_material_decides_by_the_angle_alone(library, endmembers):
@@ -137,13 +130,9 @@ def test_what_cannot_be_compared_is_refused(library, endmembers):
 def test_names_are_checked_before_the_work_begins(library):
     scene = mineral_scene(library, [0, 4, 8])
     called = []
+    nameless = library.drop_vars("wavelength")
     with pytest.raises(InputError):
-        unmix(
-            scene,
-            3,
-            names=library.drop_vars("wavelength"),
-            progress=lambda step, share: called.append(step),
-        )
+        unmix(scene, 3, names=nameless, progress=lambda step, share: called.append(step))
     assert called == []
 
 

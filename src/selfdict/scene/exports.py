@@ -93,15 +93,7 @@ def write_dominant(
 
 
 def dominant_materials(abundances: Array) -> Array:
-    """Return which abundance (r, y, x) is largest, counted from 1; 0 where there is none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from selfdict.scene.exports import dominant_materials
-    >>> dominant_materials(np.array([[[0.2, 0.0, np.nan]], [[0.7, 0.0, np.nan]]]))
-    array([[2, 0, 0]])
-    """
+    """Return which abundance (r, y, x) is largest, counted from 1; 0 where there is none."""
     # Below every abundance: a pixel without data has no largest one.
     known = np.nan_to_num(abundances, nan=-1.0)
     return np.where(known.max(axis=0) > 0, known.argmax(axis=0) + 1, 0)

@@ -22,24 +22,12 @@ MAX_RATIO = 0.7
 
 @dataclass(frozen=True)
 class Candidate:
-    """The nearest spectrum of one material.
-
-    Attributes
-    ----------
-    material : str
-        The material.
-    name : str
-        The name of the spectrum.
-    spectrum : int
-        Its position in the library, counted from 0.
-    angle : float
-        The angle between its slopes and those of the endmember, in degrees; 0 is the same shape.
-    """
+    """The nearest spectrum of one material."""
 
     material: str
-    name: str
-    spectrum: int
-    angle: float
+    name: str  # of the spectrum
+    spectrum: int  # its position in the library, counted from 0
+    angle: float  # between its slopes and those of the endmember, in degrees
 
 
 @dataclass(frozen=True)
@@ -163,8 +151,7 @@ def identify(endmembers: xr.DataArray, library: xr.DataArray) -> Identification:
     for spectrum, row in zip(spectra, angles):
         candidates = _nearest(row, resampled)
         curve = np.full(len(bands), np.nan)
-        row_of_nearest = int(np.argmin(row))
-        curve[bands] = _scaled(resampled.library.values[row_of_nearest], spectrum)
+        curve[bands] = _scaled(resampled.library.values[np.argmin(row)], spectrum)
         matches.append(Match(_decision(candidates), candidates, curve))
     return Identification(tuple(matches), bands, (*notes_of(library), *resampled.notes))
 
@@ -176,11 +163,11 @@ def check_names(scene: xr.DataArray, library: xr.DataArray) -> None:
 
 
 def _check_wavelengths(scene: xr.DataArray, library: xr.DataArray) -> None:
-    if "wavelength" not in library.coords or "wavelength" not in scene.coords:
-        missing = "the library has"
-        if "wavelength" in library.coords:
-            missing = "the scene has"
-        raise InputError(f"identification compares slopes over the wavelength, but {missing} none")
+    for name, data in (("library", library), ("scene", scene)):
+        if "wavelength" not in data.coords:
+            raise InputError(
+                f"identification compares slopes over the wavelength, but the {name} has none"
+            )
 
 
 def _check_number(n_bands: int) -> None:
@@ -196,11 +183,8 @@ def _check_number(n_bands: int) -> None:
 
 
 def slopes_of(spectra: Array, wavelength: Array) -> Array:
-    """Return the slope of spectra (k, n) at each wavelength, by weighted linear regression.
-
-    The weights are Gaussian in the distance from the wavelength. They reach over gaps between bands
-    and take bands in any order.
-    """
+    """Return the slope of spectra (k, n) at each wavelength, by weighted linear regression."""
+    # Gaussian weights reach over gaps between bands, and take bands in any order.
     order = np.argsort(wavelength, kind="stable")
     steps = np.diff(wavelength[order])
     # To the nearer neighbour: a lonely band needs a wider window to have a slope.
@@ -253,11 +237,10 @@ def _nearest(angles: Array, resampled: ResampledLibrary) -> tuple[Candidate, ...
 def _decision(candidates: tuple[Candidate, ...]) -> str | None:
     """Return the material of the nearest candidate, None if it is too far or not alone."""
     first = candidates[0]
-    if first.angle > MAX_ANGLE:
-        return None
-    if len(candidates) > 1 and first.angle > MAX_RATIO * candidates[1].angle:
-        return None
-    return first.material
+    is_alone = len(candidates) == 1 or first.angle <= MAX_RATIO * candidates[1].angle
+    if first.angle <= MAX_ANGLE and is_alone:
+        return first.material
+    return None
 
 
 def _scaled(curve: Array, spectrum: Array) -> Array:
@@ -272,9 +255,6 @@ def _scaled(curve: Array, spectrum: Array) -> Array:
 
 
 def _relative(rows: Array) -> Array:
-    """Return rows divided by their largest values.
-
-    Sums of squares then stay in the range of floats, whatever the unit of the data.
-    """
+    """Return rows divided by their largest values, so that sums of squares cannot overflow."""
     largest = np.abs(rows).max(axis=1, keepdims=True)
     return np.asarray(rows / np.where(largest > 0, largest, 1.0))

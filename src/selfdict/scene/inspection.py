@@ -33,17 +33,9 @@ _FAULTS = ("wrong scale", "axes", "undeclared no data", "noise", "range")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to know about a scene.
+    """One thing to know about a scene."""
 
-    Attributes
-    ----------
-    kind : str
-        Such as ``"dead bands"``.
-    sentence : str
-        The finding in words.
-    """
-
-    kind: str
+    kind: str  # such as "dead bands"
     sentence: str
 
     @property

@@ -157,14 +157,7 @@ def _texts(given: ArrayLike, what: str, n_spectra: int) -> Array:
 
 
 def material_of(name: str) -> str:
-    """Return the material of a spectrum: the words of its name before the number of the sample.
-
-    Examples
-    --------
-    >>> from selfdict.scene.library import material_of
-    >>> material_of("Kaolinite KGa-1 (wxyl)"), material_of("dry grass"), material_of("spectrum 3")
-    ('Kaolinite', 'dry grass', 'spectrum 3')
-    """
+    """Return the material of a spectrum: the words of its name before the number of the sample."""
     words = name.split()
     # ENVI's copy of the USGS library puts the name of a file first: "alunite1.spc Alunite GDS84".
     if len(words) > 1 and words[0].lower().endswith(".spc"):
@@ -314,15 +307,14 @@ def _values_at_bands(library: xr.DataArray, scene: xr.DataArray) -> Array:
         # A band without a width is one without a response to integrate.
         widths = np.nan_to_num(scene["fwhm"].values.astype(np.float64))
     values = np.full((library.sizes["spectrum"], len(centres)), np.nan, dtype=library.dtype)
-    for rows, x, spectra, own_widths in _same_samples(library):
-        if len(x) < 2:
-            continue
-        for band, (centre, width) in enumerate(zip(centres, widths)):
-            # A file may leave out the wavelengths of some bands.
-            if np.isfinite(centre):
-                with np.errstate(all="ignore"):
-                    values[rows, band] = _at_band(x, spectra, own_widths, centre, width)
+    # A file may leave out the wavelengths of some bands.
+    known = np.flatnonzero(np.isfinite(centres))
     # Sums of damaged values may leave the range of floats.
+    with np.errstate(all="ignore"):
+        for rows, x, spectra, own_widths in _same_samples(library):
+            if len(x) > 1:
+                for k in known:
+                    values[rows, k] = _at_band(x, spectra, own_widths, centres[k], widths[k])
     values[~np.isfinite(values)] = np.nan
     return values
 
@@ -372,12 +364,10 @@ def _interpolated(x: Array, spectra: Array, centre: float, right: int) -> Array:
 
 
 def _averaged(x: Array, spectra: Array, centre: float, sigma: float) -> Array:
-    """Return the averages under a Gaussian of the lines between neighbouring samples.
-
-    On a segment from a to b, in standard deviations from the centre, the line is the sum of its
-    ends with weights (b − z) / (b − a) and (z − a) / (b − a). The integrals of 1 and z under the
-    Gaussian φ are Φ(b) − Φ(a) and φ(a) − φ(b).
-    """
+    """Return the averages under a Gaussian of the lines between neighbouring samples."""
+    # On a segment from a to b, in standard deviations from the centre, the line is the sum of its
+    # ends with weights (b − z) / (b − a) and (z − a) / (b − a). The integrals of 1 and z under the
+    # Gaussian φ are Φ(b) − Φ(a) and φ(a) − φ(b).
     # five standard deviations on both sides
     low = max(0, int(np.searchsorted(x, centre - 5.0 * sigma)) - 1)
     high = int(np.searchsorted(x, centre + 5.0 * sigma)) + 1

@@ -106,12 +106,9 @@ def _one_of(scene: xr.DataArray, coordinate: str, attribute: str, neutral: float
 
 
 def nodata_of(data: xr.DataArray) -> Any:
-    """Return the value that marks missing data, or None.
+    """Return the value that marks missing data: ``_FillValue``, or what rioxarray knows, or None.
 
-    The attribute ``_FillValue`` comes first. Without it, the value that rioxarray knows is used:
-    set by ``rio.set_nodata``, stored in the encoding, or under another attribute such as
-    ``missing_value``. ``rio.set_nodata`` stores the value for this very object, so pass the object
-    that the user has, not a copy of it.
+    ``rio.set_nodata`` stores it for one object: pass the one that the user has, not a copy of it.
     """
     if "_FillValue" in data.attrs:
         return data.attrs["_FillValue"]
@@ -151,11 +148,9 @@ def declared_nodata(scene: xr.DataArray) -> float | None:
 
 
 def _may_hold(data: xr.DataArray, *names: str) -> bool:
-    """Whether rioxarray may know something about an array; imports it if so.
-
-    It takes a second to import. As long as nobody has imported it, an array has nothing but
-    attributes and encodings of these names.
-    """
+    """Whether rioxarray may know something about an array; imports it if so."""
+    # It takes a second to import. As long as nobody has imported it, an array has nothing but
+    # attributes and encodings of these names.
     known = data.attrs.keys() | data.encoding.keys()
     if "rioxarray" not in sys.modules and not known & set(names):
         return False
@@ -165,18 +160,14 @@ def _may_hold(data: xr.DataArray, *names: str) -> bool:
 
 
 def georeference(scene: xr.DataArray, crs: Any, transform: Affine | None) -> xr.DataArray:
-    """Return the scene with a CRS, a transform and the coordinates of its pixel centres.
-
-    CRS (a WKT, or what rioxarray takes) and transform may be None. For a rotated transform the map
-    coordinates vary along both axes of the grid, so no 1-D coordinate can hold them: ``x`` and
-    ``y`` then count pixels.
-    """
+    """Return the scene with a CRS (WKT, or what rioxarray takes) and the places of its pixels."""
     # Changed in place below: the functions of rioxarray that return a new array copy all values,
     # also those of a mapped file.
     scene = scene.copy(deep=False)
     if transform is not None:
         columns = np.arange(scene.sizes["x"]) + 0.5
         rows = np.arange(scene.sizes["y"]) + 0.5
+        # Else they vary along both axes of the grid, and ``x`` and ``y`` count pixels.
         if not (transform.b or transform.d):
             columns = transform.c + transform.a * columns
             rows = transform.f + transform.e * rows
@@ -226,10 +217,7 @@ def transform_of(scene: xr.DataArray) -> Affine | None:
 
 
 def coordinates_of(scene: xr.DataArray, pixels: Array) -> Array | None:
-    """Return map coordinates x, y of the centres of pixels (k, 2), or None if they are not known.
-
-    In sensor geometry they are longitudes and latitudes.
-    """
+    """Return map coordinates (x, y) or (lon, lat) of the centres of pixels (k, 2), or None."""
     rows, columns = pixels.T
     transform = transform_of(scene)
     if transform is not None:
@@ -258,26 +246,14 @@ def _is_in_sensor_geometry(scene: xr.DataArray) -> bool:
 
 
 def band_numbers(data: xr.DataArray) -> Array:
-    """Return the number of each band in its file, counted from 1, (n_bands,).
-
-    It is the coordinate ``band_number``, or by default the position.
-    """
+    """Return the number of each band in its file, counted from 1, by default its position."""
     if "band_number" in data.coords:
         return np.asarray(data["band_number"].values)
     return np.arange(1, data.sizes["band"] + 1)
 
 
 def wavelength_ranges(scene: xr.DataArray, chosen: Array) -> str:
-    """Return the wavelengths of chosen bands as text, neighbours in wavelength as ranges.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from selfdict.scene import build_scene
-    >>> scene = build_scene(np.ones((4, 2, 2)), wavelength=[400, 500, 600, 700])
-    >>> wavelength_ranges(scene, np.array([True, True, False, True]))
-    '400–500, 700 nm'
-    """
+    """Return the wavelengths of chosen bands as text, such as ``400–500, 700 nm``."""
     wavelength = scene["wavelength"].values
     order = np.argsort(wavelength, kind="stable")
     places = np.flatnonzero(chosen[order])
@@ -293,14 +269,7 @@ def wavelength_ranges(scene: xr.DataArray, chosen: Array) -> str:
 
 
 def number_list(numbers: Array) -> str:
-    """Return whole numbers as text, runs of them as ranges.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> number_list(np.array([1, 2, 3, 7, 9, 10]))
-    '1–3, 7, 9, 10'
-    """
+    """Return whole numbers as text, runs of them as ranges, such as ``1–3, 7, 9, 10``."""
     texts = []
     for run in np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1):
         if len(run) > 2:

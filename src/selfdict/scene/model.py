@@ -119,11 +119,9 @@ def build_scene(
 
 
 def check_text(texts: Array, name: str) -> None:
-    """Refuse an array of text with numbers that are no characters.
-
-    NumPy stores text as numbers, and a file may hold any. Python raises an error for some of them,
-    wherever the text is used first, and others cannot be written to a file.
-    """
+    """Refuse an array of text with numbers that are no characters."""
+    # NumPy stores text as numbers, and a file may hold any. Python raises an error for some of
+    # them, wherever the text is used first, and others cannot be written to a file.
     try:
         "".join(texts.ravel().tolist()).encode()
     except (ValueError, SystemError) as error:
@@ -176,11 +174,7 @@ def as_scene(data: xr.DataArray) -> xr.DataArray:
 
 
 def _rename_dims(scene: xr.DataArray) -> xr.DataArray:
-    """Return the array with dims called band, y and x, in the order given.
-
-    The coordinate of a dim such as ``wavelength`` becomes the wavelengths of the bands, in the unit
-    that it has.
-    """
+    """Return the array with dims called band, y and x; a dim of wavelengths keeps its labels."""
     names = {dim: standard_name(dim) or "" for dim in scene.dims}
     if set(names.values()) != set(DIMS):
         raise InputError(
@@ -215,11 +209,7 @@ def _renamed(scene: xr.DataArray, old: Hashable, new: str) -> xr.DataArray:
 
 
 def _in_nanometres(scene: xr.DataArray) -> xr.DataArray:
-    """Return a scene (dim ``band``) with its wavelengths and their widths in nanometres.
-
-    Those in a unit other than a length are left out, and a note says so. Coordinates that are not
-    numbers stay as they are.
-    """
+    """Return a scene with its wavelengths and their widths in nanometres, or without them."""
     unit = None
     for name in ("wavelength", "fwhm"):
         if name not in scene.coords:
@@ -252,12 +242,7 @@ def _in_nanometres(scene: xr.DataArray) -> xr.DataArray:
 
 
 def scene_of(data: Any, wavelengths: ArrayLike | None = None) -> xr.DataArray:
-    """Return data as a scene: a DataArray as :func:`as_scene` does, or a plain array.
-
-    A plain array (n_rows, n_columns, n_bands) is one of NumPy, a tensor of torch or an image of
-    SPy, which may have wavelengths of its own. Others are in nanometres, or in micrometres if all
-    are below 100. A pixel of a masked array is left out if a band of it is masked.
-    """
+    """Return a DataArray, or a plain array (n_rows, n_columns, n_bands), as a scene."""
     if isinstance(data, xr.DataArray):
         if wavelengths is not None:
             raise InputError(
@@ -295,6 +280,7 @@ def scene_of(data: Any, wavelengths: ArrayLike | None = None) -> xr.DataArray:
                 f"{message}: got shape {values.shape} for an array of shape {cube.shape}"
             )
         scene = scene.assign_coords(wavelength=("band", values, {"units": unit}))
+    # A pixel is left out if a band of it is masked.
     if np.ma.is_masked(cube):
         scene = scene.assign_coords(valid=(("y", "x"), ~np.ma.getmaskarray(cube).any(axis=-1)))
     return as_scene(scene)

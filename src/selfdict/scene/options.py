@@ -318,13 +318,7 @@ def _validate(method: str, parameters: Mapping[str, Any]) -> None:
 
 
 def parse_method(name: str) -> tuple[str, int | None]:
-    """Return the method and the number of candidates of a name such as ``fgnsr-500`` or ``spa``.
-
-    Examples
-    --------
-    >>> parse_method("fgnsr-500"), parse_method("spa")
-    (('fgnsr', 500), ('spa', None))
-    """
+    """Return the method and the number of candidates of a name such as ``fgnsr-500`` or ``spa``."""
     method, _, number = name.partition("-")
     _check_choice("compare", method, METHODS)
     if not number:
