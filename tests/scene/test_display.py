@@ -91,9 +91,8 @@ def test_maps_in_files_are_not_read_for_a_picture(result):
 
 
 def test_names_are_text_not_markup(result):
-    names = ["<script>alert(1)</script>", "a & b", "c"]
-    named = result.endmembers.assign_coords(name=("endmember", names))
-    page = replace(result, endmembers=named, atoms=np.arange(3))._repr_html_()
+    names = ("endmember", ["<script>alert(1)</script>", "a & b", "c"])
+    page = replace(result, endmembers=result.endmembers.assign_coords(name=names))._repr_html_()
     assert "<script" not in page
     assert "&lt;script&gt;" in page
 
@@ -131,9 +130,8 @@ def test_colours_of_the_residual_serve_most_pixels(result):
     """A damaged pixel does not darken all others, and nothing left over is no error."""
     damaged = result.residual.copy()
     damaged.values[10, 10] = 50.0
-    (axes,) = [
-        a for a in replace(result, residual=damaged).plot().axes if a.get_title() == "residual"
-    ]
+    figure = replace(result, residual=damaged).plot()
+    (axes,) = [axes for axes in figure.axes if axes.get_title() == "residual"]
     assert 0 < axes.images[0].norm.vmax < 1
     replace(result, residual=0 * result.residual).plot().savefig(io.BytesIO(), dpi=30)
 

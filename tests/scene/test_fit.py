@@ -73,13 +73,10 @@ def test_noise_that_is_kept_is_the_headline(wet):
     assert "46–50, 67–74" in unnamed.fit.faults[0]
 
 
-def test_a_good_fit(scene):
+def test_a_good_fit_and_too_few_materials(scene):
     fit = unmix(scene, 4).fit
     assert fit.is_sound
     assert fit.noise == pytest.approx(NOISE, rel=0.2)
-
-
-def test_too_few_materials(scene):
     assert unmix(scene, 1).fit.is_poor
 
 

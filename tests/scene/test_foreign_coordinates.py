@@ -24,12 +24,9 @@ def test_the_dims_of_a_mask_are_recognised(dims):
     mask = mask.rename(dict(zip(mask.dims, dims)))
     scene = build_scene(np.ones((2, 3, 3)))
     np.testing.assert_array_equal(valid_mask(scene, mask), ~excluded)
-
-
-def test_a_mask_of_unknown_dims_is_taken_in_its_order():
-    excluded = np.array([[True, False], [False, False], [False, False]])
-    mask = xr.DataArray(excluded, dims=("a", "b"))
-    np.testing.assert_array_equal(valid_mask(build_scene(np.ones((2, 3, 2))), mask), ~excluded)
+    # dims that are not known are taken in their order
+    unknown = xr.DataArray(excluded, dims=("a", "b"))
+    np.testing.assert_array_equal(valid_mask(scene, unknown), ~excluded)
 
 
 @pytest.mark.parametrize("attrs", [{"units": "um"}, {}, {"units": "unknown"}, {"units": 7}])
@@ -41,10 +38,7 @@ def test_wavelengths_along_the_bands_become_nanometres(attrs):
     np.testing.assert_array_equal(scene.wavelength, [450, 550, 650])
     np.testing.assert_array_equal(scene.fwhm, [10, 10, 20])
     assert scene.wavelength.attrs["units"] == scene.fwhm.attrs["units"] == "nm"
-    if attrs.get("units") == "um":
-        assert notes_of(scene) == []
-    else:
-        assert notes_of(scene)[0].endswith("0.45 to 0.65 are taken as um")
+    assert (notes_of(scene) == []) == (attrs.get("units") == "um")  # a guess is noted
     xr.testing.assert_identical(as_scene(scene), scene)
     assert data.wavelength.attrs == attrs  # of the user
 
@@ -69,7 +63,7 @@ def test_another_unit_is_told_not_used(dim):
     data = data.assign_coords(wavelength=(dim, [22000, 18000, 15000], {"units": "cm-1"}))
     scene = as_scene(data)
     assert "wavelength" not in scene.coords
-    assert notes_of(scene) == ["wavelengths in the unit 'cm-1' are not used"]
+    assert "cm-1" in notes_of(scene)[0]
 
 
 def test_wavelengths_that_are_no_numbers():
@@ -78,7 +72,7 @@ def test_wavelengths_that_are_no_numbers():
     assert list(kept.wavelength.values) == names
     scene = as_scene(cube("y", "x", "wavelength").assign_coords(wavelength=names))
     assert "wavelength" not in scene.coords
-    assert notes_of(scene) == ["the coordinate 'wavelength' is not used: it holds no numbers"]
+    assert "wavelength" in notes_of(scene)[0]
 
 
 def test_a_coordinate_that_has_the_name_of_a_dim_gives_way():
@@ -92,10 +86,9 @@ def test_a_coordinate_that_has_the_name_of_a_dim_gives_way():
     scene = as_scene(data)
     assert scene.dims == ("band", "y", "x")
     np.testing.assert_array_equal(scene.y, [3, 2, 1])
-    assert "the coordinate 'band' is not used: the dim 'wavelength' takes its name" in notes_of(
-        scene
-    )
-    assert "the coordinate 'y' is not used: the dim 'lat' takes its name" in notes_of(scene)
+    notes = " ".join(notes_of(scene))
+    assert "'band'" in notes
+    assert "'y'" in notes
 
 
 def test_map_coordinates_of_counted_rows_stay():

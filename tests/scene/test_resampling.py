@@ -62,17 +62,6 @@ def test_averages_are_the_integrals_of_the_lines_between_samples():
         assert value == pytest.approx(total / mass, abs=2e-5)
 
 
-def test_spy_gives_nearly_the_same():
-    """SPy cuts the Gaussian at half its maximum: the difference is small on smooth spectra."""
-    spectral = pytest.importorskip("spectral")
-    spectra = np.array([dip(FINE, sigma=40.0), dip(FINE, 900.0, 200.0), FINE / 2500])
-    centres = np.linspace(450, 2450, 180)
-    ours = resample_library(build_library(spectra, list("abc"), FINE), sensor(centres, 12.0))
-    resampler = spectral.BandResampler(FINE, centres, None, np.full(180, 12.0))
-    theirs = np.array([resampler(spectrum) for spectrum in spectra])
-    np.testing.assert_allclose(ours.library.values, theirs, atol=3e-3)
-
-
 def test_a_library_as_wide_as_the_sensor_is_not_smoothed_again():
     centres = np.arange(2100.0, 2300.0, 10.0)
     for fwhm in (None, np.full(20, 10.0)):
@@ -99,10 +88,9 @@ def test_bands_that_are_not_covered_are_left_out_and_named():
     assert covered.max() == 2490
     assert not ((covered > 1340) & (covered < 1460)).any()
     np.testing.assert_array_equal(centres[resampled.bands], covered)
-    assert resampled.notes == (
-        "19 of 215 bands are left out, which the library does not cover: "
-        "380–400, 1340–1460, 2500–2520 nm",
-    )
+    (note,) = resampled.notes
+    assert note.startswith("19 of 215")
+    assert note.endswith(": 380–400, 1340–1460, 2500–2520 nm")
     assert np.isfinite(resampled.library.values).all()
 
 
@@ -117,19 +105,15 @@ def test_spectra_of_other_ranges_are_left_out_and_counted():
     assert resampled.bands.all()
     assert resampled.spectra.tolist() == [True] * 11 + [False]
     assert resampled.library["name"].values.tolist() == names[:11]
-    assert resampled.notes == (
-        "1 of 12 spectra of the library are left out, which do not cover the bands of the scene",
-    )
+    assert resampled.notes[0].startswith("1 of 12 spectra")
 
 
 def test_spectra_that_share_no_range_are_refused():
     wavelength = np.vstack([FINE, FINE + 2101.0, FINE + 4202.0])
     library = build_library(np.vstack([dip(FINE)] * 3), ["short", "longer", "long"], wavelength)
-    scene = sensor(np.linspace(500, 6600, 100))
-    with pytest.raises(InputError):
-        resample_library(library, scene)
-    with pytest.raises(InputError):
-        resample_library(library, sensor([8000.0, 9000.0]))
+    for centres in (np.linspace(500, 6600, 100), [8000.0, 9000.0]):
+        with pytest.raises(InputError):
+            resample_library(library, sensor(centres))
 
 
 def test_each_spectrum_has_wavelengths_of_its_own():
@@ -141,7 +125,6 @@ def test_each_spectrum_has_wavelengths_of_its_own():
 
 
 def test_shapes_are_checked():
-    with pytest.raises(InputError):
-        build_library(np.ones((2, 3)), ["a", "b"], [1.0, 2.0])
-    with pytest.raises(InputError):
-        build_library(np.ones((2, 3)), ["a", "b"], material=["c"])
+    for wrong in ({"wavelength": [1.0, 2.0]}, {"material": ["c"]}):
+        with pytest.raises(InputError):
+            build_library(np.ones((2, 3)), ["a", "b"], **wrong)

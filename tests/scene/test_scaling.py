@@ -66,9 +66,7 @@ def test_no_data_is_compared_with_stored_values():
     scene = build_scene(values, nodata=-1, scale_factor=[1.0, 2.0], add_offset=[-6.0, 0.0])
     assert physical(scene)[0, 0].tolist() == [-7.0, -1.0, -2.0]
     assert valid_mask(scene).values.tolist() == [[False, True, True]]
-
-
-def test_values_that_overflow_are_no_data():
+    # nor are values that overflow
     scene = build_scene(np.full((2, 1, 1), 1e30, dtype=np.float32), scale_factor=[1.0, 1e30])
     assert not valid_mask(scene).values.any()
 
@@ -187,39 +185,25 @@ def read_header(folder, text):
 
 
 GAINS = "data gain values = {1, 2, 0.5}\ndata offset values = {0, 0.25, -1}\n"
-ENVI_FIELDS = {
-    "gains and offsets": (GAINS, [1, 2, 0.5], [0, 0.25, -1], "'data gain values' of the header"),
-    "gains": ("data gain values = {1, 2, 0.5}\n", [1, 2, 0.5], [0, 0, 0], "are applied"),
-    "offsets": ("data offset values = {1, 2, 0.5}\n", [1, 1, 1], [1, 2, 0.5], "are applied"),
-    "factor": ("reflectance scale factor = 100\n", [0.01] * 3, [0, 0, 0], None),
-    # A factor of one is what software writes that has none.
-    "factor of one": (GAINS + "reflectance scale factor = 1.0\n", [1, 2, 0.5], [0, 0.25, -1], ""),
-    "contradiction": (
-        GAINS + "reflectance scale factor = 100\n",
-        [0.01] * 3,
-        [0, 0, 0],
-        "the scale factor is applied, the gains and offsets are not",
-    ),
-    "reflectance first": (
-        GAINS + "data reflectance gain values = {2, 2, 2}\n",
-        [2, 2, 2],
-        [0, 0, 0],
-        "'data reflectance gain values' of the header are applied",
-    ),
-}
+ENVI_FIELDS = [
+    (GAINS, [1, 2, 0.5], [0, 0.25, -1]),
+    ("data gain values = {1, 2, 0.5}\n", [1, 2, 0.5], [0, 0, 0]),
+    ("data offset values = {1, 2, 0.5}\n", [1, 1, 1], [1, 2, 0.5]),
+    ("reflectance scale factor = 100\n", [0.01] * 3, [0, 0, 0]),
+    # A factor of one is what software writes that has none. Others contradict the gains.
+    (GAINS + "reflectance scale factor = 1.0\n", [1, 2, 0.5], [0, 0.25, -1]),
+    (GAINS + "reflectance scale factor = 100\n", [0.01] * 3, [0, 0, 0]),
+    (GAINS + "data reflectance gain values = {2, 2, 2}\n", [2, 2, 2], [0, 0, 0]),
+]
 
 
-@pytest.mark.parametrize("kind", ENVI_FIELDS)
-def test_scales_of_an_envi_header(tmp_path, kind):
-    text, gain, offset, note = ENVI_FIELDS[kind]
+@pytest.mark.parametrize(("text", "gain", "offset"), ENVI_FIELDS)
+def test_scales_of_an_envi_header(tmp_path, text, gain, offset):
     scene = read_header(tmp_path, text)
     np.testing.assert_allclose(scaling_of(scene), [gain, offset], rtol=1e-15)
     expected = np.arange(1, 7).reshape(3, 2) * np.array(gain)[:, None] + np.array(offset)[:, None]
     np.testing.assert_allclose(matrix(scene), expected, rtol=1e-6)
-    if note is None:
-        assert notes_of(scene) == []
-    else:
-        assert note in notes_of(scene)[0]
+    assert (notes_of(scene) != []) == ("data" in text)  # the usual field needs no note
 
 
 def test_all_fields_of_an_envi_header_together(tmp_path):
@@ -244,9 +228,7 @@ def test_all_fields_of_an_envi_header_together(tmp_path):
 def test_a_gain_of_zero_marks_the_band(tmp_path):
     scene = read_header(tmp_path, "data gain values = {1, 0, 2}\n")
     assert scene.good_band.values.tolist() == [True, False, True]
-    assert "bands that have a gain of 0, and so no values are marked as bad: 1 of 3" in notes_of(
-        scene
-    )
+    assert any("1 of 3" in note for note in notes_of(scene))
 
 
 @pytest.mark.parametrize("field", ["data gain values", "data offset values"])

@@ -60,11 +60,9 @@ def test_blocks_give_the_optimum_of_all_pixels(monkeypatch):
 
 @pytest.mark.parametrize(("tol", "used"), [(None, 1e-2), (0, 0), (0.5, 0.5)])
 @pytest.mark.usefixtures("in_small_blocks")
-def test_a_tolerance_of_zero_is_one(monkeypatch, tol, used):
-    seen = []
-
+def test_zero_tolerance_is_honoured(monkeypatch, tol, used):
     def spy(*arguments, tol, callback, **options):
-        seen.append(tol)
+        assert tol == used
         for gap in (2.0, 0.1, 0.0):
             callback(Progress(1, 1.0, gap, 0.0, mu=1.0, residual=1.0, trace=3.0, n_active=3))
         return solve_blocks(*arguments, tol=max(tol, 0.1), **options)
@@ -72,16 +70,9 @@ def test_a_tolerance_of_zero_is_one(monkeypatch, tol, used):
     solve_blocks = choose.solve_blocks
     monkeypatch.setattr(choose, "solve_blocks", spy)
     shares = []
-    unmix(
-        scene(),
-        3,
-        candidates=None,
-        tol=tol,
-        max_seconds=30,
-        progress=lambda step, share: shares.append(share),
-    )
-    assert seen == [used]
-    assert all(0 <= share <= 1 for share in shares)
+    unmix(scene(), 3, candidates=None, tol=tol, progress=lambda _, share: shares.append(share))
+    assert min(shares) >= 0
+    assert max(shares) <= 1
 
 
 def test_a_scene_that_fits_is_solved_in_memory():
