@@ -27,7 +27,7 @@ _LEAST_ALONG_AXIS = 8  # values, to tell whether an axis is the bands
 _LEAST_SHARE = 0.25
 # In fewer pixels the values of a band may agree by chance.
 _FEWEST_PIXELS = 16
-_WATER_VAPOUR = ((1340.0, 1445.0), (1790.0, 1955.0))  # nm
+_WATER_VAPOUR = ((1340.0, 1445.0), (1790.0, 1955.0))  # nm, where nearly all light is absorbed
 # A band stands out if its noise is above the median by so many median deviations, of logarithms.
 _DEVIATIONS = 6
 # of the deviation of a band, from which on there is more noise than signal
@@ -199,12 +199,10 @@ def _spectral_axis(block: Block, raw: Array) -> int | None:
 
 
 def _noise_of_strips(cube: Array, usual: Array, gain: Array) -> Array:
-    """Return the variance of the noise of each band in some strips of a block, (k, n_bands).
-
-    Noise is what neither the pixel on the left nor the neighbouring bands tell: differences of
-    neighbouring pixels are regressed on the same differences in the bands beside. Edges between
-    materials are alike in neighbouring bands, and noise is not.
-    """
+    """Return the variance of the noise of each band in some strips of a block, (k, n_bands)."""
+    # Noise is what neither the pixel on the left nor the neighbouring bands tell: differences of
+    # neighbouring pixels are regressed on the same differences in the bands beside. Edges between
+    # materials are alike in neighbouring bands, and noise is not.
     n_bands, n_rows, n_columns = cube.shape
     is_usual = usual.reshape(n_rows, n_columns)
     is_pair = is_usual[:, 1:] & is_usual[:, :-1]
@@ -246,11 +244,7 @@ def _noise_of_steps(steps: Array) -> Array:
 
 
 def noisy_bands(scene: xr.DataArray, statistics: BandStatistics, sound: Array) -> Array:
-    """Return which of the sound bands hold much more noise than others, beside what they measure.
-
-    They are in water vapour, where nearly all light is absorbed, beside such a band, or hold more
-    noise than signal.
-    """
+    """Return which sound bands hold much more noise than others, beside what they measure."""
     levels = statistics.levels
     in_water = np.zeros_like(sound)
     if "wavelength" in scene.coords:

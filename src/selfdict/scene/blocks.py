@@ -24,10 +24,9 @@ _LEAST_FILL_VALUE = 1e20
 
 
 def blocks(scene: xr.DataArray) -> list[tuple[slice, slice]]:
-    """Return the rows and columns of the blocks a scene is read in.
+    """Return the rows and columns of the blocks that a scene is read in.
 
-    A block holds at most ``BLOCK_BYTES``, or one chunk if that is more: whole chunks, so that none
-    is read twice, and whole rows if the chunks allow it.
+    They are whole chunks of ``BLOCK_BYTES`` or one chunk, and whole rows if the chunks allow it.
     """
     n_bands, n_rows, n_columns = scene.shape
     # An array in memory can be cut between any two rows.
@@ -179,11 +178,9 @@ def is_all_zero(lowest: Array, highest: Array, stored: np.dtype[Any]) -> Array:
 
 
 def is_impossible(raw: Array, gain: Array, offset: Array) -> Array:
-    """Return which pixels (n_bands, n_pixels) hold one value in all bands that is no measurement.
-
-    It is negative as a physical value, such as −9999, or as large as fill values are.
-    """
-    # Software writes such pixels without declaring a no-data value.
+    """Return which columns hold one value in all bands that is no measurement."""
+    # It is negative as a physical value, such as −9999, or as large as fill values are. Software
+    # writes such pixels without declaring a no-data value.
     found = np.zeros(raw.shape[1], dtype=bool)
     if len(raw) < FEWEST_BANDS:
         return found

@@ -48,20 +48,13 @@ class Fit:
     @property
     def is_poor(self) -> bool:
         """Whether more than a tenth of the scene is left, and noise is not the reason."""
-        return self._leaves_much and not self._is_noise
+        is_noise = self.noise is not None and self.error <= 2 * self.noise
+        return self.error > _MUCH and not is_noise
 
     @property
     def is_sound(self) -> bool:
         """Whether the model describes the scene, and nothing seems wrong with the data."""
-        return not self._leaves_much and not self.faults
-
-    @property
-    def _leaves_much(self) -> bool:
-        return self.error > _MUCH
-
-    @property
-    def _is_noise(self) -> bool:
-        return self.noise is not None and self.error <= 2 * self.noise
+        return self.error <= _MUCH and not self.faults
 
     @property
     def headline(self) -> str:
@@ -70,7 +63,7 @@ class Fit:
             return "The model does not describe this scene."
         if self.faults:
             return "The data look wrong: check them before you trust the maps."
-        if self._leaves_much:
+        if self.error > _MUCH:
             return "The model describes this scene, but there is much noise in it."
         return "The model describes this scene."
 
@@ -80,11 +73,12 @@ class Fit:
         error = f"Mixtures of {self.n_materials} spectra leave {percent(self.error)} of the scene"
         if self.n_materials == 1:
             error = f"One spectrum leaves {percent(self.error)} of the scene"
-        if self.noise is not None and self.faults:
+        noise = "noise"
+        if self.faults:
             # Bands that are marked as noisy do not count, even if they are used.
-            error += f"; the noise of the sound bands would leave {percent(self.noise)}"
-        elif self.noise is not None:
-            error += f"; noise would leave {percent(self.noise)}"
+            noise = "the noise of the sound bands"
+        if self.noise is not None:
+            error += f"; {noise} would leave {percent(self.noise)}"
         found = [f"{error}."]
         found += [f"{fault[0].upper()}{fault[1:]}." for fault in self.faults]
         if self.is_poor and not self.faults:

@@ -106,10 +106,8 @@ def _one_of(scene: xr.DataArray, coordinate: str, attribute: str, neutral: float
 
 
 def nodata_of(data: xr.DataArray) -> Any:
-    """Return the value that marks missing data: ``_FillValue``, or what rioxarray knows, or None.
-
-    ``rio.set_nodata`` stores it for one object: pass the one that the user has, not a copy of it.
-    """
+    """Return the value that marks missing data: ``_FillValue``, or what rioxarray knows."""
+    # ``rio.set_nodata`` stores it for one object: that of the user is needed, not a copy of it.
     if "_FillValue" in data.attrs:
         return data.attrs["_FillValue"]
     if not _may_hold(data, "_FillValue", "missing_value", "fill_value", "nodata"):

@@ -141,8 +141,7 @@ class UnmixOptions:
         for name in self.compare:
             parse_method(name)
         self._check_numbers()
-        self._check_what_needs_fgnsr()
-        self._check_library()
+        self._check_combinations()
         self._check_estimator()
         if self.folder is not None and self.folder.exists():
             raise SceneError(self.folder, "exists already: choose another folder")
@@ -167,27 +166,20 @@ class UnmixOptions:
         if self.prove not in (True, False, "auto"):
             raise InputError(f"prove must be True, False or 'auto'; got {self.prove!r}")
 
-    def _check_what_needs_fgnsr(self) -> None:
-        if self.method == "fgnsr":
-            return
-        given = {
+    def _check_combinations(self) -> None:
+        is_average = self.endmembers == "average"
+        of_fgnsr = {
             f"max_seconds={self.max_seconds}": self.max_seconds is not None,
             "library=…": self.library is not None,
             f"smooth={self.smooth}": self.smooth > 0,
             "prove=True": self.prove is True,
-            "endmembers='average'": self.endmembers == "average",
+            "endmembers='average'": is_average,
         }
-        for setting, is_given in given.items():
-            if is_given:
+        for setting, is_given in of_fgnsr.items():
+            if is_given and not self.is_fgnsr:
                 raise InputError(f"{setting} needs method='fgnsr'; got method={self.method!r}")
-
-    def _check_library(self) -> None:
-        if self.library is None:
-            return
-        if self.endmembers == "average":
-            raise InputError("averages are of pixels: they do not go with library=…")
-        if self.compare:
-            raise InputError("compare is about pure pixels: it does not go with library=…")
+        if self.library is not None and (is_average or self.compare):
+            raise InputError("averages and compare are of pixels: they do not go with library=…")
 
     def _check_estimator(self) -> None:
         """Refuse parameters that the estimator would refuse, once the scene had been read."""
@@ -208,8 +200,8 @@ class UnmixOptions:
         # All others are checked already.
         if self.estimator.keys() - {"callback"}:
             _validate(self.method, self.estimator)
-        model = self.new_estimator(1)
-        if self.method == "fgnsr":
+        if self.is_fgnsr:
+            model = self.new_estimator(1)
             as_solver(model.solver, model.loss, model.tol, self.max_seconds)
 
     @property

@@ -46,10 +46,7 @@ def run_on_blocks(
     further: Iterable[Any] | None,
     client: Any,
 ) -> Iterator[Answer]:
-    """Yield ``task(block)``, or ``task(block, part)`` with the parts ``further``, in order.
-
-    ``numbers`` are those of the blocks, rising. A ``client`` lets its workers run the tasks.
-    """
+    """Yield ``task(block)`` of the blocks of rising numbers, or ``task(block, further)``."""
     wanted = set(numbers)
     if client is None:
         chosen = _read_ahead(block for block in cut(scene) if block.number in wanted)

@@ -164,10 +164,8 @@ def fits_in_memory(scene: xr.DataArray) -> bool:
 
 
 def held_in_memory(scene: xr.DataArray, client: Any = None) -> xr.DataArray:
-    """Return the scene with its values loaded, if they are not and take little of the memory.
-
-    Without that each pass reads the file again. The workers of a cluster read for themselves.
-    """
+    """Return the scene with its values loaded, if they are not and take little of the memory."""
+    # The workers of a cluster read for themselves.
     if scene.chunks is None or client is not None or not fits_in_memory(scene):
         return scene
     values = np.empty(scene.shape, scene.dtype)

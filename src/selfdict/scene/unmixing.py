@@ -262,7 +262,7 @@ def advise_rank(
     >>> advice.r, advice.n_alone
     (3, 3)
     """
-    report = progress or _nothing
+    report = progress or (lambda step, share: None)
     if not isinstance(scene, xr.DataArray) and np.ndim(scene) == 2:
         M = np.asarray(scene)
         r_max = as_rank(r_max, max(M.shape[1], MOST_MATERIALS), "r_max")
@@ -279,10 +279,6 @@ def advise_rank(
     plan = replace(plan, r=min(r_max, plan.n_pixels))
     (points,) = read_points([plan], client, partial(report, "read"))
     return advise(points.M, points.sizes, plan.r, partial(report, "rank"))
-
-
-def _nothing(step: str, share: float) -> None:
-    pass
 
 
 class _Times:
