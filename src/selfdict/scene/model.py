@@ -270,14 +270,10 @@ def scene_of(data: Any, wavelengths: ArrayLike | None = None) -> xr.DataArray:
     else:
         values = np.asarray(wavelengths, dtype=np.float64)
         if values.shape != cube.shape[-1:]:
-            message = (
-                f"there must be one wavelength for each of the {cube.shape[-1]} bands, "
-                "the last axis"
-            )
-            if values.shape == cube.shape[:1]:
-                message += "; np.moveaxis(array, 0, -1) makes the first axis the last"
             raise InputError(
-                f"{message}: got shape {values.shape} for an array of shape {cube.shape}"
+                f"there must be one wavelength for each of the {cube.shape[-1]} bands, the last "
+                f"axis; got shape {values.shape} for an array of shape {cube.shape} "
+                "(np.moveaxis makes another axis the last)"
             )
         scene = scene.assign_coords(wavelength=("band", values, {"units": unit}))
     # A pixel is left out if a band of it is masked.

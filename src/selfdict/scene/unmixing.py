@@ -15,7 +15,14 @@ from selfdict._validation import Array, as_rank
 from selfdict.compute.deadline import Announcer
 from selfdict.readout.rank import RankAdvice, advise
 from selfdict.reductions.automatic import CandidateChoice
-from selfdict.scene.choose import IN_BLOCKS, Choice, choose, choose_others, solve_scene
+from selfdict.scene.choose import (
+    IN_BLOCKS,
+    Choice,
+    SceneCheck,
+    choose,
+    choose_others,
+    solve_scene,
+)
 from selfdict.scene.fit import Fit, unexplained_patches
 from selfdict.scene.identification import identify
 from selfdict.scene.inspection import Preflight
@@ -24,7 +31,7 @@ from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text
 from selfdict.scene.model import scene_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions
 from selfdict.scene.plan import Plan, is_solved_in_blocks
-from selfdict.scene.points import read_points, with_pixels
+from selfdict.scene.points import Points, read_points, with_pixels
 from selfdict.scene.result import Comparison, UnmixResult
 
 # The steps as ``verbose`` names them.
@@ -136,13 +143,7 @@ def unmix_scene(
         times.end("rank")
 
         report("select", 0.0)
-        bound = None
-        if is_solved_in_blocks(plan, client):
-            plan = replace(plan, choice=CandidateChoice(None, IN_BLOCKS))
-            open_pixels, bound = solve_scene(plan, client, partial(report, "select"))
-            points = with_pixels(points, open_pixels)
-        else:
-            plan = plan.with_samples(points.M, points.sizes)
+        plan, points, bound = _candidates(plan, points, client, partial(report, "select"))
         choice = choose(plan, points)
         times.end("select")
         compared, failures = choose_others(plan, others, others_points)
@@ -155,16 +156,12 @@ def unmix_scene(
         chosen_by_others = [other for _, other in compared]
         maps = map_scene(plan, choice, chosen_by_others, client, partial(report, "abundances"))
         times.end("abundances")
-    comparison = []
-    for (name, other), error in zip(compared, maps.other_errors):
-        pixels = _rows_and_columns(other.pixels, plan.scene)
-        comparison.append(Comparison(name, error, other.seconds, pixels))
     return _result(
         plan,
         choice,
         maps,
-        comparison=tuple(comparison),
-        failures=failures,
+        failures,
+        comparison=_comparison(compared, maps, plan.scene),
         preflight=look,
         fit=Fit.of(maps, len(choice.chosen), look),
         check=bound,
@@ -173,8 +170,22 @@ def unmix_scene(
     )
 
 
+def _candidates(
+    plan: Plan, points: Points, client: Any, report: Callable[[float], Any]
+) -> tuple[Plan, Points, SceneCheck | None]:
+    """Return the plan with its candidates, the points to choose from, and a bound for all pixels.
+
+    If all pixels are candidates and do not fit in memory, the model is solved here.
+    """
+    if not is_solved_in_blocks(plan, client):
+        return plan.with_samples(points.M, points.sizes), points, None
+    plan = replace(plan, choice=CandidateChoice(None, IN_BLOCKS))
+    open_pixels, bound = solve_scene(plan, client, report)
+    return plan, with_pixels(points, open_pixels), bound
+
+
 def _result(
-    plan: Plan, choice: Choice, maps: Maps, *, failures: list[str], **found: Any
+    plan: Plan, choice: Choice, maps: Maps, failures: list[str], **found: Any
 ) -> UnmixResult:
     """Return what was found, in the words and places of the scene."""
     endmembers = _endmembers(plan, choice, maps)
@@ -312,6 +323,17 @@ def _reporter(
             progress(step, share)
 
     return report
+
+
+def _comparison(
+    compared: list[tuple[str, Choice]], maps: Maps, scene: xr.DataArray
+) -> tuple[Comparison, ...]:
+    """Return what the other methods found."""
+    rows = []
+    for (name, choice), error in zip(compared, maps.other_errors):
+        places = _rows_and_columns(choice.pixels, scene)
+        rows.append(Comparison(name, error, choice.seconds, places))
+    return tuple(rows)
 
 
 def _notes_on_groups(choice: Choice, scene: xr.DataArray) -> list[str]:
