@@ -86,7 +86,7 @@ def test_a_pixel_without_others_like_it_stands_for_itself():
     assert angle(groups.spectra, W).max() < 0.01
     assert not groups.spread.any()
     assert reasons(np.array([1, 1244])) == (
-        "single pixel: few are alike",
+        "single pixel: few pixels are similar",
         "average of 1,244 pixels",
     )
 

@@ -266,7 +266,7 @@ def test_share_of_closed_rows_is_rounded_down():
     p[7] = 0.9
     proof = prove_groups(working_set(M, 1e3, p=p), [[7]])
     assert np.flatnonzero(~proof.closed).tolist() == [7]
-    assert "99.9 % of the candidates are proven to play no part" in proof.sentence
+    assert "99.9 % of the candidates are proven to have no weight" in proof.sentence
 
 
 def test_groups_that_may_be_twice_as_bad_do_not_suffice():

@@ -211,7 +211,7 @@ def reasons(counts: Array) -> tuple[str, ...]:
         if count > 1:
             words.append(f"average of {count:,} pixels")
         else:
-            words.append("single pixel: few are alike")
+            words.append("single pixel: few pixels are similar")
     return tuple(words)
 
 

@@ -83,9 +83,9 @@ class Proof:
         if self.closed.any():
             # rounded down to a tenth of a percent
             share = 1000 * int(self.closed.sum()) // self.closed.size / 10
-            sentences.append(f"{share:.4g} % of the candidates are proven to play no part.")
+            sentences.append(f"{share:.4g} % of the candidates are proven to have no weight.")
         if not self.complete:
-            sentences.append("The proof is incomplete: with more time it may say more.")
+            sentences.append("The proof is incomplete: more time may improve the bounds.")
         return " ".join(sentences)
 
     def _enough_in_words(self) -> str:

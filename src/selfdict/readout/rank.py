@@ -79,8 +79,8 @@ class RankAdvice:
             )
         if self.n_alone:
             sentences.append(
-                f"{_count(self.n_alone, 'pixel')} unlike all others not counted: damaged, or a "
-                "material of one pixel"
+                f"not counted: {_count(self.n_alone, 'pixel')} unlike all others (damaged, or a "
+                "material of a single pixel)"
             )
         return sentences
 

@@ -50,7 +50,7 @@ def choose_by_samples(
     if not needs_samples(n_points, n_features, n_components, max_seconds):
         return choose_candidates(n_points, n_features, n_components, max_seconds)
     seconds = measured_seconds(problem, n_components)
-    return _choice(n_points, seconds, max_seconds, ", by samples of them")
+    return _choice(n_points, seconds, max_seconds, ", as predicted by samples")
 
 
 def needs_samples(
@@ -134,7 +134,7 @@ def _choice(
     predicted = f"about {in_words(seconds)}{basis}"
     if seconds <= _moderate_seconds(max_seconds):
         return CandidateChoice(
-            None, f"All {n_points:,} points are candidates: that takes {predicted}."
+            None, f"All {n_points:,} points are candidates: solving takes {predicted}."
         )
     return CandidateChoice(
         N_CLUSTERS,
