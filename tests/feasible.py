@@ -5,15 +5,15 @@ import numpy as np
 from selfdict import Solution, project_omega
 
 
-def assert_feasible(solution, slack=1e-12):
-    """Assert 0 ≤ v_i X_ij ≤ t_i w_j and t ≤ 1, where ``slack`` is relative to the largest w_j."""
+def assert_feasible(solution):
+    """Assert 0 ≤ v_i X_ij ≤ t_i w_j and t ≤ 1, without any tolerance."""
     problem = solution.problem
-    X = solution.toarray().astype(float)
-    t = solution.diagonal.astype(float)
+    X = solution.toarray().astype(np.longdouble)
+    t = solution.diagonal.astype(np.longdouble)
     assert X.shape == (problem.n_atoms, problem.n_points)
     assert (X >= 0).all()
     assert ((t >= 0) & (t <= 1)).all()
-    assert (problem.v[:, None] * X <= t[:, None] * problem.w + slack * problem.w.max()).all()
+    assert (problem.v[:, None] * X <= t[:, None] * problem.w).all()
     assert not t[problem.v == 0].any()
     if problem.D is None:
         np.testing.assert_array_equal(np.diagonal(X), t)

@@ -154,11 +154,6 @@ def test_a_second_process_compiles_nothing():
 NORMS = "from selfdict.kernels.columns import squared_norms; squared_norms(X)"
 
 
-def test_the_cache_is_used_where_it_is_put(tmp_path):
-    assert compilations(NORMS, NUMBA_CACHE_DIR=str(tmp_path)) > 0
-    assert compilations(NORMS, NUMBA_CACHE_DIR=str(tmp_path)) == 0
-
-
 def test_no_place_for_the_cache_is_no_error():
     before = "import numba.core.caching as c; c.CacheImpl._locator_classes = []"
     assert compilations(NORMS, before) > 0

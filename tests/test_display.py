@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+import xarray as xr
 from click.testing import CliRunner
 
 from selfdict._colours import class_colours, line_styles
@@ -22,7 +23,7 @@ from selfdict._display import (
 )
 from selfdict.cli.app import app
 from selfdict.datasets import make_scene
-from selfdict.scene import build_library, read_scene, write_scene, write_spectra
+from selfdict.scene import build_library, read_library, read_scene, write_scene, write_spectra
 
 HOSTILE = [
     "=cmd|' /C calc'!A0",
@@ -98,6 +99,25 @@ def test_a_cell_is_no_formula_and_comes_back(name):
 @pytest.mark.parametrize("name", HARMLESS)
 def test_harmless_names_stay(name):
     assert plain(name) == csv_cell(name) == from_csv_cell(name) == name
+
+
+def test_a_table_of_spectra(tmp_path):
+    values = np.random.default_rng(0).random((len(HOSTILE), len(HOSTILE)))
+    spectra = xr.DataArray(
+        values - 0.5,
+        dims=("endmember", "band"),
+        coords={"name": ("endmember", HOSTILE), "band_name": ("band", HOSTILE)},
+    )
+    path = write_spectra(spectra, tmp_path / "endmembers.csv")
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert len(rows) == len(HOSTILE) + 1
+    for cell in (*rows[0], *(row[1] for row in rows)):
+        assert cell[:1] not in tuple("=+-@")
+        assert not CONTROL.search(cell)
+    # Numbers are numbers.
+    np.testing.assert_array_equal(np.array([row[2:] for row in rows[1:]], float).T, values - 0.5)
+    assert read_library(path)["name"].values.tolist() == [plain(name).strip() for name in HOSTILE]
 
 
 def test_headers_of_envi(tmp_path):

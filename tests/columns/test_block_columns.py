@@ -80,20 +80,7 @@ def test_warm_fit_equals_the_cold_one(t):
     np.testing.assert_allclose(warm.sums, cold.sums, rtol=1e-12)
 
 
-def test_search_starts_warm_and_leaves_nothing(monkeypatch):
-    rng = np.random.default_rng(2)
-    M = rng.random((20, 4)) @ rng.dirichlet(np.full(4, 0.3), 400).T
-    M += 0.01 * rng.random(M.shape)
-    found = []
-
-    def spy(place, atoms):
-        found.append(last_state(place, atoms))
-        return found[-1]
-
-    monkeypatch.setattr(block_columns, "last_state", spy)
-    solve_blocks(ArrayBlocks(M, 50), 4, tol=1e-6, sample_size=80)
-    # 8 blocks are fitted: the first pass is cold, all others are warm
-    assert all(kept is None for kept in found[:8])
-    assert len(found) > 8
-    assert all(kept is not None for kept in found[8:])
+def test_a_search_leaves_nothing():
+    M = np.random.default_rng(2).random((20, 400))
+    solve_blocks(ArrayBlocks(M, 50), 4, tol=1e-2, sample_size=80)
     assert kept_bytes() == 0

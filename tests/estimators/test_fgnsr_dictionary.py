@@ -67,18 +67,6 @@ def test_float32_and_lists(mixtures):
     assert set(model.indices_) == set(K)
 
 
-def test_candidates_stand_for_the_points(mixtures):
-    X, atoms, K = mixtures
-    model = FGNSR(4, dictionary=atoms, candidates=60, tol=1e-6, random_state=0).fit(X)
-    assert set(model.indices_) == set(K)
-    assert model.solution_.coef.shape[1] == 60
-    M, sizes = denoise(X.T, 4).data[:, model.clusters_.indices], model.clusters_.sizes
-    again = working_set(
-        M, model.mu_, D=atoms.T, p=model.solution_.problem.p, sample_weight=sizes, tol=1e-6
-    )
-    assert model.solution_.objective == pytest.approx(again.objective, rel=1e-6)
-
-
 def test_denoising_distinguishes_similar_atoms(mixtures):
     """The widest gates are the true atoms; little is left of the others that noise opens."""
     X, atoms, K = mixtures
