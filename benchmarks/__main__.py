@@ -18,6 +18,7 @@ NAMES = (
     "dirichlet",
     "smooth",
     "wide",
+    "many_components",
     "library",
     "identification",
     "scene_memory",

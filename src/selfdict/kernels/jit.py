@@ -35,7 +35,8 @@ def aligned_zeros(n_rows: int, length: int, dtype: DTypeLike = np.float64) -> ND
     line = 64 // np.dtype(dtype).itemsize
     width = -(-length // line) * line
     memory = np.zeros(n_rows * width + line, dtype)
-    start = -(memory.ctypes.data // memory.itemsize) % line
+    address, _ = memory.__array_interface__["data"]
+    start = -(address // memory.itemsize) % line
     return memory[start : start + n_rows * width].reshape((n_rows, width))
 
 
