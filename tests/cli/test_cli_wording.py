@@ -92,8 +92,10 @@ def said(result, folder) -> str:
     if result.stderr:
         text += "--- standard error\n" + result.stderr
     text = text.replace(f"{folder}/", "")
-    text = re.sub(r"\d[\d,]*\.\d+(e-?\d+)?", "#", text)
+    text = re.sub(r"(less than )?\d[\d,]*\.\d+(e-?\d+)?", "#", text)
     text = re.sub(r"\d+(?= (%|s\b))", "#", text)
+    text = re.sub(r"\(\d+, \d+\)(?=.* \(row, column\))", "(#, #)", text)
+    text = re.sub(r"over \d+(, \d+)* pixels", "over # pixels", text)
     # Columns are as wide as their numbers.
     return re.sub(r"  +(?=#)", "  ", text) + f"--- exit code {result.exit_code}\n"
 

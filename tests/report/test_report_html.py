@@ -20,8 +20,9 @@ from selfdict.report import render_report, write_report
 from selfdict.report.charts import band_axis, band_labels, label_positions, nice_axis
 from selfdict.report.pictures import Maps
 from selfdict.report.tables import own_row
-from selfdict.report.words import method_name, spectrum_kind
+from selfdict.report.words import spectrum_kind
 from selfdict.scene import SceneError, unmix
+from selfdict.scene.facts import method_in_words
 
 HOSTILE = (
     "</script></style><script>window.hacked = 1</script><img src=x onerror='hacked=1'>\"'&{{7*7}}"
@@ -61,7 +62,7 @@ def test_of_millions_of_pixels_some_rows_and_columns_are_read():
     maps = Maps(result, most_pixels=400)
     assert maps.every == 3
     assert maps.abundances.shape == (3, 14, 20)
-    np.testing.assert_array_equal(maps.residual, result.residual.values[::3, ::3])
+    np.testing.assert_array_equal(maps.of("residual"), result.residual.values[::3, ::3])
     image, labels = maps.false_colour(make_scene_of(result))
     assert image.shape == (3, 14, 20)
     assert labels[0] == "Band 10 · 884.62 nm"
@@ -115,7 +116,7 @@ def test_bands_without_wavelength_are_numbered(unknown):
 def test_a_report_of_a_scene(prove):
     scene = make_scene(shape=(20, 20), n_bands=30, n_endmembers=3, random_state=0).scene
     result = unmix(scene, 3, candidates=40, prove=prove, random_state=0)
-    assert method_name(result) == "FGNSR-40"
+    assert method_in_words(result) == "FGNSR-40"
     page = re.sub(r"<[^>]*>", " ", render_report(result, scene))
     for k, group in enumerate(result.groups):
         row = rf"Material {k + 1} .*pixel.* +{len(group)} +{result.group_weights[k]:.2f}"

@@ -51,8 +51,8 @@ def demo(
             r=r, candidates=100, prove="auto", compare=("spa", "vca"), random_state=0
         )
         run = Run(source, settings, title=title, command=options.repeated_command(ctx))
-        record = unmix_into(folder, run, source.read(), line, Stages())
-    print_run(record, output, quiet, json)
+        result, record = unmix_into(folder, run, source.read(), line, Stages())
+    print_run(result, record, output, quiet, json)
 
 
 def demo_scene(real: bool) -> "tuple[xr.DataArray, int, str]":
@@ -101,9 +101,9 @@ def unmix(
     outputs = output_folder(output, force=force, inputs=inputs)
     progress = ProgressLine(quiet or json, as_json=progress_json)
     with outputs as folder, progress as line, threads_for(scene, run.threads):
-        record = unmix_into(folder, run, scene, line, stages)
+        result, record = unmix_into(folder, run, scene, line, stages)
     stages.end("record")
-    print_run(record, output, quiet, json)
+    print_run(result, record, output, quiet, json)
     if profile:
         stages.print()
 

@@ -18,6 +18,7 @@ from selfdict.cli.console import RENAMED, in_command_words, in_words
 from selfdict.cli.source import Source, fingerprint
 from selfdict.model.solution import Solution
 from selfdict.readout import RankAdvice
+from selfdict.scene.facts import candidates_in_words, figures
 from selfdict.scene.identification import Identification
 from selfdict.scene.plan import fits_in_memory
 from selfdict.scene.result import Comparison, UnmixResult
@@ -43,6 +44,8 @@ def run_record(
         "library": _library(library),
         "names_library": _library(names),
         "parameters": _parameters(source, result),
+        # What the report shows at its top, and the summary of the command.
+        "figures": {fact.name: fact.value for fact in figures(result)},
         "crs": result.crs,
         "pure_pixels": _pure_pixels(result),
         "names": None,
@@ -226,13 +229,6 @@ def _proof(result: UnmixResult) -> dict[str, Any] | None:
     if result.proof is None:
         return None
     proof = result.proof
-    about = f"all {result.n_valid:,} pixels"
-    if result.atoms is not None:
-        about = f"all {proof.closed.size:,} spectra of the library"
-    elif proof.closed.size < result.n_valid:
-        about = f"{proof.closed.size:,} candidates that stand for {result.n_valid:,} pixels"
-        if result.parameters.get("candidates") is None:
-            about = f"{proof.closed.size:,} of {result.n_valid:,} pixels"
     # a limit of the error of a sample of the pixels is none of the error of all
     limit: float | None = proof.limit
     problem = proof.solution.problem
@@ -245,7 +241,7 @@ def _proof(result: UnmixResult) -> dict[str, Any] | None:
         "closed_share": proof.closed.mean(),
         "gap": proof.solution.gap,
         "complete": proof.complete,
-        "about": about,
+        "about": candidates_in_words(result),
         "sentence": proof.sentence,
     }
 

@@ -142,8 +142,8 @@ def naming_the_file(source: Source) -> Iterator[None]:
 
 def unmix_into(
     folder: Path, run: Run, scene: xr.DataArray, line: ProgressLine, stages: Stages
-) -> dict[str, Any]:
-    """Unmix a scene, write all outputs into ``folder``, and return the contents of ``run.json``."""
+) -> tuple[UnmixResult, dict[str, Any]]:
+    """Unmix a scene, write all outputs into ``folder``, and return the result and its record."""
     # Before the work, since not every format has room for every grid.
     format, format_notes = map_format(run.format, run.source, scene)
     line.print_notes(format_notes)
@@ -193,7 +193,7 @@ def unmix_into(
     record["files"] = sorted(["run.json", *(path.name for path in folder.iterdir())])
     text = json.dumps(json_value(record), indent=2) + "\n"
     (folder / "run.json").write_text(text, encoding="utf-8")
-    return record
+    return result, record
 
 
 def _map_bytes(scene: xr.DataArray, options: UnmixOptions) -> int:

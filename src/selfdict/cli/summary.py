@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from selfdict._display import at_most, percent
 from selfdict.cli.console import in_command_words, in_words, print_json, print_line, print_table
 from selfdict.cli.source import Source
 
@@ -12,60 +11,25 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from selfdict.scene import Identification, RankAdvice
-    from selfdict.scene.result import Comparison
+    from selfdict.scene.result import Comparison, UnmixResult
 
 
-def print_run(record: dict[str, Any], output: Path, quiet: bool, json: bool) -> None:
-    """Print the record of a run as JSON or as a few sentences."""
+def print_run(
+    result: "UnmixResult", record: dict[str, Any], output: Path, quiet: bool, json: bool
+) -> None:
+    """Print the record of a run as JSON, or what was found and where it is."""
     if json:
         print_json(record)
         return
     if quiet:
         return
-    from selfdict.report.words import both_errors, seconds
+    from selfdict.scene.facts import facts
 
-    found = f"{len(record['pure_pixels'])} pure pixels"
-    pixel_error = None
-    if record["library"] is not None:
-        found = f"{len(record['pure_pixels'])} spectra of the library"
-    elif record["parameters"]["endmembers"] == "average":
-        found += " with their groups"
-        pixel_error = record["pixel_error"]
-    sentence = (
-        f"{found} in {seconds(record['seconds']['total'])}, "
-        f"relative error {both_errors(record['relative_error'], pixel_error)}"
-    )
-    if record["gap"] is not None:
-        sentence += f", certified gap {at_most(record['gap'])}"
-    # First of all: what follows is worth little if the model does not fit.
-    if record["fit"] is not None and not record["fit"]["is_sound"]:
-        print_line(record["fit"]["headline"])
-        for words in record["fit"]["sentences"]:
-            print_line(words)
-    if record["rank_advice"] is not None:
-        print_line(record["rank_advice"]["sentences"][0])
-    print_line(sentence)
-    if record["proof"] is not None:
-        print_line(f"{record['proof']['sentence']} This is about {record['proof']['about']}.")
-    if record["check"] is not None:
-        gap = at_most(record["check"]["gap"])
-        print_line(f"for all pixels the best possible value is at most {gap} below the one reached")
-    if record["unexplained"]:
-        n_pixels = sum(patch["pixels"] for patch in record["unexplained"])
-        share = percent(sum(patch["share"] for patch in record["unexplained"]))
-        print_line(
-            f"not explained: {len(record['unexplained'])} patches with {n_pixels:,} pixels and "
-            f"{share} of the squared error, see the residual in the report"
-        )
-    # How the solver ended matters only if it ended before the tolerance was reached.
-    if record["status"] not in (None, "converged", "exact"):
-        print_line(record["status_in_words"])
-    if record["library"] is not None:
-        print_line(", ".join(pixel["name"] for pixel in record["pure_pixels"]))
+    # What the preflight found was printed before the work.
+    shown = [fact for fact in facts(result) if fact.name not in ("preflight", "notes")]
+    print_table([(fact.name, in_command_words(fact.sentence)) for fact in shown])
     for k, match in enumerate(record["names"] or []):
         print_line(f"{k + 1}. {match['sentence']}")
-    for what in record["skipped"]:
-        print_line(f"left out for lack of time: {what}")
     for note in record["notes"]:
         print_line(f"note: {note}")
     print_line(f"in {output}: {', '.join(record['files'])}")

@@ -1,6 +1,6 @@
-"""The report's charts: bands on an axis, round ticks, and lines as SVG paths.
+"""The report's charts: bands on an axis, round ticks, lines as SVG paths, and labels of points.
 
-All positions are in percent of the plot area, so that the same chart fits a phone, a desktop and a
+Positions are in percent of the plot area, so that the same chart fits a phone, a desktop and a
 printed page. Lines are in an SVG that stretches with its box (and whose strokes do not), labels are
 HTML elements placed beside it.
 """
@@ -109,35 +109,40 @@ def nice_axis(low: float, high: float, n_ticks: int = 6, *, widen: bool = False)
     return Axis(low, high, tuple(ticks))
 
 
-def svg_path(x: Array, y: Array) -> str:
-    """Return the line through points (percent from the lower left) as an SVG path.
+@dataclass(frozen=True)
+class Chart:
+    """The axes of spectra over the bands, and their lines as SVG paths in percent of the plot area.
 
-    The line is broken at values that are not finite and at gaps in ``x``, so that it does not
+    Lines are broken at values that are not finite, and where bands are missing, so that they do not
     bridge dropped bands.
-
-    Examples
-    --------
-    >>> svg_path(np.array([0.0, 50.0, 100.0]), np.array([0.0, np.nan, 100.0]))
-    'M0 100M100 0'
     """
-    return "".join(_line(x[run], y[run]) for run in _runs(x, y))
 
+    x: Axis
+    y: Axis
+    bands: Array  # in percent
 
-def svg_band(x: Array, low: Array, high: Array) -> str:
-    """Return the area between two lines as an SVG path, broken where the lines are.
+    @classmethod
+    def of(cls, endmembers: xr.DataArray, low: float, high: float, n_ticks: int) -> "Chart":
+        """Return a chart for the bands of the endmembers and values from ``low`` to ``high``."""
+        positions, _ = band_axis(endmembers)
+        x = nice_axis(float(positions.min()), float(positions.max()), 8)
+        return cls(x, nice_axis(low, high, n_ticks, widen=True), x.position(positions))
 
-    Examples
-    --------
-    >>> svg_band(np.array([0.0, 100.0]), np.array([10.0, 20.0]), np.array([30.0, 40.0]))
-    'M0 70L100 60L100 80L0 90Z'
-    """
-    path = []
-    for run in _runs(x, low + high):
-        # Along the upper line, and back along the lower one.
-        there_and_back_x = np.concatenate([x[run], x[run][::-1]])
-        there_and_back_y = np.concatenate([high[run], low[run][::-1]])
-        path.append(_line(there_and_back_x, there_and_back_y) + "Z")
-    return "".join(path)
+    def line(self, spectrum: Array) -> str:
+        """Return the path of a spectrum."""
+        y = self.y.position(spectrum)
+        return "".join(_line(self.bands[run], y[run]) for run in _runs(self.bands, y))
+
+    def area(self, low: Array, high: Array) -> str:
+        """Return the path of the area between two spectra."""
+        bottom = self.y.position(low)
+        top = self.y.position(high)
+        path = []
+        for run in _runs(self.bands, bottom + top):
+            # Along the upper line, and back along the lower one.
+            x = np.concatenate([self.bands[run], self.bands[run][::-1]])
+            path.append(_line(x, np.concatenate([top[run], bottom[run][::-1]])) + "Z")
+        return "".join(path)
 
 
 def _runs(x: Array, y: Array) -> list[slice]:

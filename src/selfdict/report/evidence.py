@@ -5,10 +5,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from selfdict._display import at_least, at_most, percent
-from selfdict.model.solution import Status
 from selfdict.readout.proof import MOST_TO_SUFFICE, Proof
 from selfdict.report.words import listed, material_names
+from selfdict.scene.facts import candidates_in_words, has_converged
 from selfdict.scene.result import UnmixResult
+
+_ABOUT_WORSE = (
+    "“Worse” and “costs” refer to the objective of the selection: the reconstruction error plus a "
+    "penalty for every pixel used."
+)
+_INCOMPLETE = (
+    "The proof is incomplete: by default it takes at most as long as the selection, or three "
+    "seconds. prove=True completes it."
+)
+_NO_PROOF = (
+    "This run did not prove how close the groups alone come to the optimum, or what leaving one "
+    "out costs; prove=True does."
+)
+_NOT_PROVEN_OF_PIXELS = (
+    "Not proven: which pixels are selected by the weights, and which pixels form a group, is "
+    "decided by heuristics. No calculation proves that a pixel is physically pure: a material that "
+    "never fills a pixel cannot be found."
+)
+_NOT_PROVEN_OF_SPECTRA = (
+    "Not proven: which spectra are selected by the weights is decided by a heuristic. Libraries "
+    "contain nearly identical spectra, and noise can exchange one for another: read a name as "
+    "“this one, or a similar one”."
+)
 
 
 @dataclass(frozen=True)
@@ -27,14 +50,13 @@ def statements(result: UnmixResult) -> list[Statement]:
     found = []
     proof = result.proof
     if proof is not None:
-        found.append(_enough(result, proof))
-        found.append(_needed(result, proof))
+        found += [_enough(result, proof), _needed(result, proof)]
     found.append(_gap("Weights", result.solution.gap, "No other weights are better"))
     if result.check is not None:
         text = f"Over all {result.n_valid:,} pixels, no other weights of the candidates are better"
         found.append(_gap("All pixels", result.check.gap, text))
     # A smaller limit would be written as 0 %, which says nothing.
-    if proof is not None and proof.limit >= 1e-4 and _is_about_all_pixels(result, proof):
+    if proof is not None and proof.limit >= 1e-4 and _is_about_all_pixels(result):
         found.append(_limit(result, proof))
     return found
 
@@ -44,9 +66,8 @@ def _enough(result: UnmixResult, proof: Proof) -> Statement:
     what = "pixels"
     if result.atoms is not None:
         what = "spectra"
-        pool = f"all {proof.closed.size:,} spectra of the library"
-    elif _is_about_all_pixels(result, proof):
-        pool = f"all {proof.closed.size:,} pixels"
+    if result.atoms is not None or _is_about_all_pixels(result):
+        pool = candidates_in_words(result)
     groups = f"these {len(proof.groups)} groups of {what}"
     if len(proof.groups) == 1:
         groups = f"this group of {what}"
@@ -57,11 +78,8 @@ def _enough(result: UnmixResult, proof: Proof) -> Statement:
     title = "Sufficient"
     if proof.enough > MOST_TO_SUFFICE:
         title = "Sufficient?"
-    return Statement(
-        title,
-        f"within {bound}",
-        f"Using only {groups} is at most {bound} worse than the best possible use of {pool}.",
-    )
+    text = f"Using only {groups} is at most {bound} worse than the best possible use of {pool}."
+    return Statement(title, f"within {bound}", text)
 
 
 def _needed(result: UnmixResult, proof: Proof) -> Statement:
@@ -94,17 +112,18 @@ def _limit(result: UnmixResult, proof: Proof) -> Statement:
     spectra = f"No {len(proof.groups)} spectra, measured or synthetic, reproduce"
     if len(proof.groups) == 1:
         spectra = "No single spectrum, measured or synthetic, reproduces"
-    return Statement(
-        "Lower bound on the error",
-        at_least(proof.limit),
+    text = (
         f"{spectra} this scene with a smaller relative error. The error here is "
-        f"{percent(result.relative_error)}.",
+        f"{percent(result.relative_error)}."
     )
+    return Statement("Lower bound on the error", at_least(proof.limit), text)
 
 
-def _is_about_all_pixels(result: UnmixResult, proof: Proof) -> bool:
+def _is_about_all_pixels(result: UnmixResult) -> bool:
     """Whether the candidates are all pixels with data."""
-    return result.atoms is None and proof.closed.size >= result.n_valid
+    if result.solution is None or result.atoms is not None:
+        return False
+    return len(result.solution.diagonal) >= result.n_valid
 
 
 def proof_notes(result: UnmixResult) -> list[str]:
@@ -112,50 +131,33 @@ def proof_notes(result: UnmixResult) -> list[str]:
     if result.solution is None:
         return []
     notes = []
-    if result.solution.status not in (Status.CONVERGED, Status.EXACT):
+    if not has_converged(result):
         notes.append(f"Solver: {result.solution.status}")
     if result.proof is None:
-        notes.append(
-            "This run did not prove how close the groups alone come to the optimum, or what "
-            "leaving one out costs; prove=True does."
-        )
+        notes.append(_NO_PROOF)
     else:
-        notes.append(
-            "“Worse” and “costs” refer to the objective of the selection: the reconstruction error "
-            "plus a penalty for every pixel used."
-        )
+        notes.append(_ABOUT_WORSE)
         if not result.proof.complete:
-            notes.append(
-                "The proof is incomplete: by default it takes at most as long as the selection, or "
-                "three seconds. prove=True completes it."
-            )
-    n_candidates = len(result.solution.diagonal)
+            notes.append(_INCOMPLETE)
     if result.atoms is not None:
         return [
             *notes,
-            f"The candidates are {n_candidates:,} spectra of the library.",
-            "Not proven: which spectra are selected by the weights is decided by a heuristic. "
-            "Libraries contain nearly identical spectra, and noise can exchange one for another: "
-            "read a name as “this one, or a similar one”.",
+            f"The candidates are {candidates_in_words(result)}.",
+            _NOT_PROVEN_OF_SPECTRA,
         ]
-    if n_candidates < result.n_valid:
-        notes.append(_about_candidates(result, n_candidates))
-    return [
-        *notes,
-        "Not proven: which pixels are selected by the weights, and which pixels form a group, is "
-        "decided by heuristics. No calculation proves that a pixel is physically pure: a material "
-        "that never fills a pixel cannot be found.",
-    ]
+    if not _is_about_all_pixels(result):
+        notes.append(_about_candidates(result))
+    return [*notes, _NOT_PROVEN_OF_PIXELS]
 
 
-def _about_candidates(result: UnmixResult, n_candidates: int) -> str:
+def _about_candidates(result: UnmixResult) -> str:
     """Return which pixels the statements are about, if not about all."""
     subject = "These statements"
     if result.check is not None:
         subject = "All statements except the one on all pixels"
-    which = f"candidates, each representing a cluster of similar pixels. All {result.n_valid:,}"
+    text = f"{subject} concern {candidates_in_words(result)}."
     # Without clusters the candidates are some of the pixels.
     reason = result.parameters.get("candidates_reason")
     if reason and result.parameters.get("candidates") is None:
-        which = f"of {result.n_valid:,} pixels. {reason} All"
-    return f"{subject} concern {n_candidates:,} {which} pixels were then unmixed."
+        text += f" {reason}"
+    return f"{text} All pixels were then unmixed."

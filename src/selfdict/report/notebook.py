@@ -12,13 +12,15 @@ from selfdict._optional import optional
 from selfdict.report.page import render_report
 from selfdict.report.pictures import MOST_PIXELS, Maps
 from selfdict.report.plots import draw_abundances, plot_map, plot_spectra
-from selfdict.scene.result import UnmixResult, facts
+from selfdict.scene.facts import facts
+from selfdict.scene.result import UnmixResult
 
 
 def notebook_view(result: UnmixResult) -> str:
     """Return the facts and the figure as HTML without scripts."""
     title = f"UnmixResult: {len(result.pixels)} materials"
-    return f"<div>{table(title, facts(result))}{_picture(result)}</div>"
+    rows = {fact.name: fact.sentence for fact in facts(result)}
+    return f"<div>{table(title, rows)}{_picture(result)}</div>"
 
 
 def _picture(result: UnmixResult) -> str:

@@ -15,15 +15,15 @@ import xarray as xr
 
 from selfdict import __version__
 from selfdict._colours import line_styles
-from selfdict._display import plain
+from selfdict._display import at_least, percent, plain
 from selfdict._optional import optional
-from selfdict._validation import Array
 from selfdict.report import words
-from selfdict.report.charts import Axis, band_axis, band_labels, nice_axis
+from selfdict.report.charts import Chart, band_axis, band_labels
 from selfdict.report.evidence import proof_notes, statements
 from selfdict.report.pictures import Maps, map_pictures
 from selfdict.report.probe import packed_pixels, rounded
-from selfdict.report.tables import comparison_rows, match_rows, material_rows, patch_rows
+from selfdict.report.tables import compared, match_charts, material_rows, pixel_marks
+from selfdict.scene.facts import Fact, figures, method_in_words, unexplained_in_words
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import staged
 
@@ -114,6 +114,7 @@ def render_report(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters |= {"percent": percent, "at_least": at_least}
     script = _package_text("report.js") + _package_text("explore.js")
     # The page's security policy allows the script with this hash only: text of a scene that got
     # past the escaping would still not run.
@@ -158,24 +159,22 @@ def _variables(
     height, width = maps.image(maps.valid).shape
     # The radius of a mark in pixels of the image, which the page scales to its width.
     radius = max(width, height) / 75
-    positions, axis_label = band_axis(result.endmembers)
-    x_axis = nice_axis(float(positions.min()), float(positions.max()), 8)
-    y_axis = _spectrum_axis(result)
-    errors = None
-    if maps.uncertainty is not None:
-        errors = maps.uncertainty[:, maps.valid]
-    bands = f"{axis_label}: {x_axis.low:.5g} to {x_axis.high:.5g}"
-    data = _script_data(result, x_axis.position(positions), y_axis)
+    chart = _spectrum_chart(result)
+    data = _script_data(result, chart)
     data["pixels"] = _pixel_data(result, scene, maps, _PAGE_BYTES - n_bytes)
+    shown_patches = result.unexplained[:8]
+    places = np.array([patch.pixels[0] for patch in shown_patches]).reshape(-1, 2)
+    brightness_range = None
+    if result.brightness is not None:
+        brightness_range = np.percentile(maps.of("brightness")[maps.valid], [5, 95])
     return {
         "result": result,
-        "r": len(result.pixels),
         "kind": words.spectrum_kind(result),
-        "abundance_kind": result.parameters["abundances"],
         "word": words.abundance_word(result),
-        "method": words.method_name(result),
+        "in_percent": words.are_shares(result),
+        "method": method_in_words(result),
         "lead": words.lead(result),
-        "figures": words.key_figures(result, errors, bands),
+        "figures": _figures(result, maps),
         "statements": statements(result),
         "proof_notes": [translate(note) for note in proof_notes(result)],
         "findings": [translate(sentence) for sentence in words.findings(result)],
@@ -183,22 +182,42 @@ def _variables(
         "height": height,
         "thinned": maps.image_scale,
         "mark": radius,
-        "materials": material_rows(result, maps, x_axis, y_axis, radius),
-        "axis_label": axis_label,
-        "x_axis": x_axis,
-        "y_axis": y_axis,
-        "n_bands": len(positions),
-        "matches": match_rows(result, x_axis),
-        "patches": patch_rows(result, maps, radius),
-        "patches_note": words.patches_sentence(result),
-        "comparison": comparison_rows(result),
+        "materials": material_rows(result, maps, chart, radius),
+        "chart": chart,
+        "axis_label": band_axis(result.endmembers)[1],
+        "matches": match_charts(result),
+        "patches": list(zip(shown_patches, pixel_marks(places, maps, radius))),
+        "unexplained": unexplained_in_words(result),
+        "brightness_range": brightness_range,
+        "residuals": np.percentile(maps.of("residual")[maps.valid], [50, 95, 100]).tolist(),
+        "comparison": compared(result),
         "data": data,
         **pictures,
     }
 
 
-def _spectrum_axis(result: UnmixResult) -> Axis:
-    """Return the axis of the spectra, with room for their spread."""
+def _figures(result: UnmixResult, maps: Maps) -> list[Fact]:
+    """Return the figures at the top of the page."""
+    shown = figures(result)
+    if maps.of("uncertainty") is None:
+        return shown
+    typical = words.typical_error(result, maps.of("uncertainty")[:, maps.valid])
+    if not typical:
+        return shown
+    note = f"standard error of a {words.abundance_word(result)}"
+    if result.groups is None:
+        note += ", from noise alone"
+    # In the small print: the box is narrow.
+    if typical.endswith(" points"):
+        typical = typical.removesuffix(" points")
+        note = f"percentage points, {note}"
+    # Beside the error: the numbers by which a result is judged.
+    shown.insert(2, Fact("typical uncertainty", typical, note))
+    return shown
+
+
+def _spectrum_chart(result: UnmixResult) -> Chart:
+    """Return the chart of the spectra, with room for their spread."""
     low = result.endmembers.values
     high = low
     if result.spread is not None:
@@ -209,18 +228,18 @@ def _spectrum_axis(result: UnmixResult) -> Axis:
     # Reflectances are read relative to zero. A little noise below it needs no room of its own.
     if lowest > -0.02 * highest:
         lowest = 0.0
-    return nice_axis(lowest, highest, 5, widen=True)
+    return Chart.of(result.endmembers, lowest, highest, 5)
 
 
-def _script_data(result: UnmixResult, x: Array, y_axis: Axis) -> dict[str, Any]:
+def _script_data(result: UnmixResult, chart: Chart) -> dict[str, Any]:
     """Return what the script needs to show values under the mouse."""
     spread = None
     if result.spread is not None:
         spread = rounded(result.spread.values, 6)
     return {
-        "x": np.round(x, 3).tolist(),
-        "low": y_axis.low,
-        "high": y_axis.high,
+        "x": np.round(chart.bands, 3).tolist(),
+        "low": chart.y.low,
+        "high": chart.y.high,
         # JSON is written whole by a filter, so that ``finalize`` does not see the single labels.
         "bands": [_printable(label) for label in band_labels(result.endmembers)],
         "names": [_printable(name) for name in words.material_names(result)],

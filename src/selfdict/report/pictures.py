@@ -19,7 +19,6 @@ from selfdict._colours import (
     class_colours,
     rgb_of,
 )
-from selfdict._display import percent
 from selfdict._optional import optional
 from selfdict._validation import Array
 from selfdict.report import words
@@ -37,6 +36,7 @@ class Maps:
 
     def __init__(self, result: UnmixResult, most_pixels: int = MOST_PIXELS) -> None:
         self._result = result
+        self._read: dict[str, Array | None] = {}
         n_rows, n_columns = result.residual.shape
         self.every = math.ceil(math.sqrt(max(1.0, n_rows * n_columns / most_pixels)))
         longest = -(-max(n_rows, n_columns) // self.every)
@@ -61,41 +61,31 @@ class Maps:
         every = slice(None, None, self.every)
         return np.asarray(data.isel(y=every, x=every).values)
 
-    @cached_property
+    def of(self, name: str) -> Any:
+        """Return a map of the result by its name, thinned; None if the result does not have it."""
+        if name not in self._read:
+            self._read[name] = None
+            data = getattr(self._result, name)
+            if data is not None:
+                self._read[name] = self.thinned(data)
+        return self._read[name]
+
+    @property
     def valid(self) -> Array:
         """Where there is data, (y, x) of bool."""
-        return self.thinned(self._result.valid)
+        return np.asarray(self.of("valid"))
 
-    @cached_property
+    @property
     def abundances(self) -> Array:
         """The abundances, (r, y, x)."""
-        return self.thinned(self._result.abundances)
-
-    @cached_property
-    def residual(self) -> Array:
-        """The relative residual, (y, x)."""
-        return self.thinned(self._result.residual)
-
-    @cached_property
-    def brightness(self) -> Array | None:
-        """The brightness, (y, x); None without one."""
-        if self._result.brightness is None:
-            return None
-        return self.thinned(self._result.brightness)
-
-    @cached_property
-    def uncertainty(self) -> Array | None:
-        """The standard errors of the abundances, (r, y, x); None without any."""
-        if self._result.uncertainty is None:
-            return None
-        return self.thinned(self._result.uncertainty)
+        return np.asarray(self.of("abundances"))
 
     @cached_property
     def largest_error(self) -> Array | None:
         """The largest known standard error of each pixel, (y, x); None without any."""
-        if self.uncertainty is None:
+        if self.of("uncertainty") is None:
             return None
-        return np.asarray(np.fmax.reduce(self.uncertainty, axis=0))
+        return np.asarray(np.fmax.reduce(self.of("uncertainty"), axis=0))
 
     def false_colour(self, scene: xr.DataArray) -> tuple[Array, list[str]]:
         """Return three bands as an image (3, y, x) in 0…1, and their labels.
@@ -168,14 +158,9 @@ def map_pictures(
     """Return the images of the scene and of all maps, as large as fit, and their size in bytes."""
     image, image_labels = maps.false_colour(scene)
     while True:
-        layers = {
-            "abundances": _abundances(result, maps),
-            "uncertainty": _uncertainty(result, maps),
-            "brightness": _brightness(maps),
-            "residual": _residual(result, maps),
-        }
+        layers = _layers(result, maps)
         scene_png = _rgb_png(maps.image(image), maps.image(maps.valid))
-        dominant = _dominant(result, maps)
+        dominant = _dominant(maps, len(result.pixels))
         pngs = [scene_png, dominant["png"]]
         for layer in layers.values():
             if layer is not None:
@@ -187,82 +172,54 @@ def map_pictures(
         maps.coarser()
 
 
-def _dominant(result: UnmixResult, maps: Maps) -> dict[str, Any]:
-    """Return the map of the material that each pixel holds most of, and its legend."""
+def _dominant(maps: Maps, r: int) -> dict[str, Any]:
+    """Return the map of the material that each pixel holds most of, and the part of each."""
     classes = np.where(maps.valid, dominant_materials(maps.abundances), 0)
-    names = words.material_names(result)
-    counts = np.bincount(classes.ravel(), minlength=len(names) + 1)[1:]
-    parts = counts / max(1, maps.valid.sum())
-    palette = np.array([NO_DATA_RGB, *class_colours(len(names))])
+    counts = np.bincount(classes.ravel(), minlength=r + 1)[1:]
+    palette = np.array([NO_DATA_RGB, *class_colours(r)])
     return {
         "png": _indexed_png(maps.image(classes).astype(np.uint8), palette),
-        "legend": [(name, percent(float(part))) for name, part in zip(names, parts)],
+        "parts": counts / max(1, maps.valid.sum()),
     }
 
 
-def _abundances(result: UnmixResult, maps: Maps) -> dict[str, Any]:
-    """Return the abundance maps; their scale reaches a pure pixel, even if there is none."""
-    if not words.are_shares(result):
-        name = "Coefficient; 1 is the spectrum itself"
-        return _coloured(maps, maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=1.0)
-    name = "Share of the material, in %"
-    if result.parameters["abundances"] == "shares":
-        name = "Fraction of the area, in %"
-    return _coloured(maps, 100 * maps.abundances, maps.valid, ABUNDANCE_MAP, name, at_least=100.0)
-
-
-def _uncertainty(result: UnmixResult, maps: Maps) -> dict[str, Any] | None:
-    """Return the map of the largest standard error of each pixel; None if none is known."""
-    if maps.largest_error is None:
-        return None
-    known = maps.valid & np.isfinite(maps.largest_error)
-    if not known.any():
-        return None
+def _layers(result: UnmixResult, maps: Maps) -> dict[str, dict[str, Any] | None]:
+    """Return the images of each map; None where nothing is known."""
     unit = 1.0
-    name = "Largest standard error of a coefficient"
     if words.are_shares(result):
         unit = 100.0
-        name = "Largest standard error of a share, in percentage points"
-    shown = _coloured(maps, unit * maps.largest_error[None], known, UNCERTAINTY_MAP, name)
-    return shown | {"text": words.uncertainty_sentence(result)}
-
-
-def _brightness(maps: Maps) -> dict[str, Any] | None:
-    """Return the map of the brightness of each pixel; None if there is none."""
-    if maps.brightness is None:
-        return None
-    name = "Brightness; 1 is typical"
-    shown = _coloured(maps, maps.brightness[None], maps.valid, BRIGHTNESS_MAP, name, at_least=1.0)
-    return shown | {"text": words.brightness_sentence(maps.brightness[maps.valid])}
-
-
-def _residual(result: UnmixResult, maps: Maps) -> dict[str, Any]:
-    """Return the map of the residual, and the figures beside it."""
-    name = "Residual, in % of the norm of the pixel"
-    shown = _coloured(maps, 100 * maps.residual[None], maps.valid, RESIDUAL_MAP, name)
-    inside = maps.residual[maps.valid]
-    rows = [
-        ("Median pixel", percent(float(np.median(inside)))),
-        ("95th percentile", percent(float(np.percentile(inside, 95)))),
-        ("Worst pixel", percent(float(inside.max()))),
-    ]
-    return shown | {"text": words.residual_sentence(result), "rows": rows}
+    # The scale of abundances reaches a pure pixel, even if there is none.
+    return {
+        "abundances": _coloured(maps, maps.abundances, ABUNDANCE_MAP, unit, at_least=1.0),
+        "uncertainty": _coloured(maps, maps.largest_error, UNCERTAINTY_MAP, unit),
+        "brightness": _coloured(maps, maps.of("brightness"), BRIGHTNESS_MAP, at_least=1.0),
+        "residual": _coloured(maps, maps.of("residual"), RESIDUAL_MAP, 100.0),
+    }
 
 
 def _coloured(
-    maps: Maps, values: Array, known: Array, colours: str, name: str, at_least: float = 0.0
-) -> dict[str, Any]:
-    """Return the images of values (k, y, x) on one colour scale, and that scale."""
-    axis = nice_axis(0.0, colour_limit(values, known, at_least), 4)
+    maps: Maps, values: Array | None, colours: str, unit: float = 1.0, at_least: float = 0.0
+) -> dict[str, Any] | None:
+    """Return the images of a map (y, x) or of maps (k, y, x) on one colour scale, and that scale.
+
+    The axis of the scale counts in ``unit`` of the values.
+    """
+    if values is None:
+        return None
+    layers = values.reshape(-1, *values.shape[-2:])
+    known = maps.valid & np.isfinite(layers).all(axis=0)
+    if not known.any():
+        return None
+    axis = nice_axis(0.0, unit * colour_limit(layers, known, at_least), 4)
+    top = axis.high / unit
     shown = maps.image(known)
     stops = RAMPS[colours].split()
     return {
-        "name": name,
         "axis": axis,
         "gradient": f"linear-gradient(to right, {', '.join(f'#{stop}' for stop in stops)})",
         # Abundances that sum to one may exceed 1 by rounding.
-        "over": bool(values[:, known].max() > axis.high * (1 + 1e-6)),
-        "pngs": [_map_png(layer, shown, axis.high, stops) for layer in maps.image(values)],
+        "over": bool(layers[:, known].max() > top * (1 + 1e-6)),
+        "pngs": [_map_png(layer, shown, top, stops) for layer in maps.image(layers)],
     }
 
 

@@ -178,8 +178,8 @@ def plot_map(result: UnmixResult, name: str = "residual", ax: Any = None) -> Any
     """
     maps = Maps(result)
     shown = {
-        "residual": (maps.residual, RESIDUAL_MAP, "relative residual"),
-        "brightness": (maps.brightness, BRIGHTNESS_MAP, "brightness"),
+        "residual": (maps.of("residual"), RESIDUAL_MAP, "relative residual"),
+        "brightness": (maps.of("brightness"), BRIGHTNESS_MAP, "brightness"),
         "uncertainty": (maps.largest_error, UNCERTAINTY_MAP, "largest standard error"),
     }
     if name not in shown:

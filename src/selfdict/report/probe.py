@@ -30,18 +30,14 @@ def packed_pixels(
     Spectra of pixels are known if the scene is held in memory.
     """
     kept = slice(None, None, every)
-    maps_of_pixels = {
-        "shares": maps.abundances,
-        "errors": maps.uncertainty,
-        "residual": maps.residual,
-        "brightness": maps.brightness,
-    }
+    names = {"shares": "abundances", "errors": "uncertainty"}
+    names |= {"residual": "residual", "brightness": "brightness"}
     layers = {}
-    for name, values in maps_of_pixels.items():
-        if values is not None:
-            picture = maps.image(values)[..., kept, kept]
+    for stored_as, name in names.items():
+        if maps.of(name) is not None:
+            picture = maps.image(maps.of(name))[..., kept, kept]
             # (k, y, x), also of a map with one layer
-            layers[name] = picture.reshape(-1, *picture.shape[-2:])
+            layers[stored_as] = picture.reshape(-1, *picture.shape[-2:])
     abundances = layers["shares"]
     spectra = _reference_spectra(result)
     directions = np.zeros((0, spectra.shape[1]))

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from selfdict._display import percent, shortened
 from selfdict._validation import Array
 from selfdict.abundances import Illumination
 from selfdict.model.solution import Solution
@@ -15,18 +14,12 @@ from selfdict.readout import RankAdvice
 from selfdict.readout.groups import reasons
 from selfdict.readout.proof import Proof
 from selfdict.scene.choose import SceneCheck
+from selfdict.scene.facts import facts
 from selfdict.scene.fit import Fit, Patch
 from selfdict.scene.identification import Identification
 from selfdict.scene.inspection import Preflight
 from selfdict.scene.maps import NegativeValues
 from selfdict.scene.metadata import without_notes
-
-_WHAT_ABUNDANCES_ARE = {
-    "shares": "shares: fractions of each pixel's area",
-    "unit": "shares relative to spectra of unit length",
-    "nnls": "nonnegative coefficients",
-    "fcls": "nonnegative coefficients that sum to one",
-}
 
 
 @dataclass(frozen=True)
@@ -187,9 +180,9 @@ class UnmixResult:
 
     def __repr__(self) -> str:
         described = facts(self)
-        width = max(len(name) for name in described)
+        width = max(len(fact.name) for fact in described)
         lines = [f"UnmixResult: {len(self.pixels)} materials"]
-        lines += [f"  {name:<{width}}  {value}" for name, value in described.items()]
+        lines += [f"  {fact.name:<{width}}  {fact.sentence}" for fact in described]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -256,11 +249,10 @@ class UnmixResult:
             pixel_column=("endmember", self.pixels[:, 1]),
         )
         attributes: dict[str, Any] = {}
-        for name, text in facts(self).items():
-            attributes[name.replace(" ", "_")] = text
-        attributes["relative_error"] = self.relative_error
-        if self.gap is not None:
-            attributes["certified_gap"] = self.gap
+        for fact in facts(self):
+            attributes[fact.name.replace(" ", "_")] = fact.sentence
+            if fact.value is not None:
+                attributes[fact.name.replace(" ", "_")] = fact.value
         return dataset.assign_attrs(attributes)
 
     @property
@@ -310,54 +302,3 @@ class UnmixResult:
         if self.solution is None:
             return None
         return float(self.solution.gap)
-
-
-def facts(result: UnmixResult) -> dict[str, str]:
-    """Return what there is to say about a result; no map is read."""
-    n_rows, n_columns = result.residual.shape
-    parameters = result.parameters
-    described = {}
-    if result.fit is not None:
-        described["fit"] = " ".join([result.fit.headline, *result.fit.sentences])
-    described |= {
-        "scene": f"{n_rows:,} × {n_columns:,} pixels, {result.endmembers.sizes['band']} bands used",
-        "method": str(parameters.get("method")),
-        "endmembers": _endmembers_in_words(result),
-        "relative error": _relative_error(result),
-    }
-    if result.gap is not None:
-        described["certified gap"] = percent(result.gap)
-    described["abundances"] = _WHAT_ABUNDANCES_ARE.get(
-        str(parameters.get("abundances")), "coefficients"
-    )
-    pixels = [f"({row}, {column})" for row, column in result.pixels.tolist()]
-    described["pure pixels"] = f"{shortened(pixels)} (row, column)"
-    if result.proof is not None:
-        described["proof"] = result.proof.sentence
-    if result.skipped:
-        described["left out for lack of time"] = "; ".join(result.skipped)
-    if result.preflight is not None and result.preflight.findings:
-        described["preflight"] = "; ".join(result.preflight.sentences)
-    if result.notes:
-        described["notes"] = "; ".join(result.notes)
-    seconds = result.seconds.get("total")
-    if seconds is not None:
-        described["time"] = f"{seconds:.1f} s"
-    return described
-
-
-def _endmembers_in_words(result: UnmixResult) -> str:
-    labels = shortened(result.labels)
-    if result.counts is None:
-        return labels
-    if result.shows_single_pixels:
-        return f"{labels}; single pixels"
-    counts = shortened([str(count) for count in result.counts])
-    return f"{labels}; averages over {counts} pixels"
-
-
-def _relative_error(result: UnmixResult) -> str:
-    error = percent(result.relative_error)
-    if result.counts is None or result.shows_single_pixels:
-        return error
-    return f"{error} with group averages, {percent(result.pixel_error)} with single pixels"
