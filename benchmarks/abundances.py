@@ -12,7 +12,7 @@ import numpy as np
 import scipy.optimize
 import scipy.sparse as sp
 
-from benchmarks.measuring import quickest
+from benchmarks.measuring import Table, quickest
 from selfdict import fcls, nnls, shares
 from selfdict.datasets import make_mixtures
 
@@ -23,35 +23,36 @@ def run(quick: bool = False) -> None:
     """Print the table."""
     n = 5_000 if quick else PIXELS
     print(f"abundances: {BANDS}×{n}, mixtures with 2% noise, milliseconds")
-    print(
-        f"{'':6} {'r':>3} {'dtype':>8} {'ours':>8} {'rival':>9} {'ratio':>6} "
-        f"{'difference':>11}  rival"
-    )
+    table = Table(":<6|r:3|dtype:>8|ours:8.1f|rival:9.1f|ratio:6.2f|difference:>11|rival:<")
     for r in (6, 20):
         M, _, indices = make_mixtures(BANDS, n, r, noise=0.02, random_state=0)
         U = M[:, indices]
         Q, R = np.linalg.qr(U)
         slow, H = quickest(partial(scipy_loop, R, Q, M), 2)
-        line(nnls, U, M, H, slow, "loop of scipy.optimize.nnls, QR-reduced")
+        line(table, nnls, U, M, H, slow, "loop of scipy.optimize.nnls, QR-reduced")
         slow, H = quickest(partial(programs, R, Q.T @ M[:, :PROGRAMS]), 2)
         slow *= n / H.shape[1]
-        line(fcls, U, M, H, slow, "a Clarabel program per pixel, QR-reduced")
+        line(table, fcls, U, M, H, slow, "a Clarabel program per pixel, QR-reduced")
         for dtype in (np.float64, np.float32):
-            share_line(U.astype(dtype), M.astype(dtype))
+            share_line(table, U.astype(dtype), M.astype(dtype))
 
 
-def share_line(U: np.ndarray, M: np.ndarray) -> None:
+def share_line(table: Table, U: np.ndarray, M: np.ndarray) -> None:
     """Print the time of shares, their estimate of brightness included, beside that of nnls."""
     ours, _ = quickest(lambda: shares(U, M), 7)
     plain, _ = quickest(lambda: nnls(U, M), 7)
-    print(
-        f"{'shares':6} {U.shape[1]:3} {U.dtype.name:>8} {1e3 * ours:8.1f} {1e3 * plain:9.1f} "
-        f"{ours / plain:6.2f} {'':>11}  times nnls"
-    )
+    times = 1e3 * ours, 1e3 * plain, ours / plain
+    table.row("shares", U.shape[1], U.dtype.name, *times, "", "times nnls")
 
 
 def line(
-    function: Callable, U: np.ndarray, M: np.ndarray, H: np.ndarray, slow: float, rival: str
+    table: Table,
+    function: Callable,
+    U: np.ndarray,
+    M: np.ndarray,
+    H: np.ndarray,
+    slow: float,
+    rival: str,
 ) -> None:
     """Time ``function`` in both precisions and print it beside its rival."""
     for dtype in (np.float64, np.float32):
@@ -59,11 +60,9 @@ def line(
         data = M.astype(dtype)
         function(V, data[:, :10])  # compiles
         fast, ours = quickest(partial(function, V, data), 7)
-        difference = np.abs(ours[:, : H.shape[1]] - H).max()
-        print(
-            f"{function.__name__:6} {V.shape[1]:3} {V.dtype.name:>8} {1e3 * fast:8.1f} "
-            f"{1e3 * slow:9.0f} {slow / fast:6.0f} {difference:11.1e}  {rival}"
-        )
+        difference = f"{np.abs(ours[:, : H.shape[1]] - H).max():.1e}"
+        times = 1e3 * fast, 1e3 * slow, slow / fast
+        table.row(function.__name__, V.shape[1], V.dtype.name, *times, difference, rival)
 
 
 def scipy_loop(R: np.ndarray, Q: np.ndarray, M: np.ndarray) -> np.ndarray:

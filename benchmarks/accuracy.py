@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measuring import relative_distance
+from benchmarks.measuring import relative_distance, with_noise
 from benchmarks.methods import as_sum_one, rmse
 from benchmarks.references import run_references
 from benchmarks.targets import run_targets
@@ -103,7 +103,5 @@ def family(noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     W = rng.random((30, 5))
     H = np.hstack([np.repeat(np.eye(5), 10, axis=1), rng.dirichlet(np.full(5, 0.1), 50).T])
-    M = W @ H
-    N = rng.standard_normal(M.shape)
-    M = np.maximum(M + noise * np.linalg.norm(M) / np.linalg.norm(N) * N, 0.0)
+    M = np.maximum(with_noise(W @ H, rng, share=noise), 0.0)
     return M / M.sum(axis=0), W / W.sum(axis=0)

@@ -8,7 +8,7 @@ spectral angle to the true spectra in degrees, mean over the seeds.
 import numpy as np
 
 from benchmarks.library import read
-from benchmarks.measuring import with_noise
+from benchmarks.measuring import Table, with_noise
 from benchmarks.methods import fitted, unmixed
 from benchmarks.shares import distinct_spectra
 from selfdict import FGNSR
@@ -21,18 +21,13 @@ SNR = 35.0  # dB
 def run(data: str | None = None, quick: bool = False) -> None:
     """Print the table."""
     D, _ = read(data)
-    seeds = 10
-    if quick:
-        seeds = 1
+    seeds = 1 if quick else 10
     print(f"Dirichlet mixtures: mean spectral angle (°), {SNR:g} dB, mean of {seeds} seeds")
-    print(f"{'r':>2} {'concentration':>14} {'pixels':>8} {'averages':>9} {'unmix':>8}")
+    table = Table("r:2|concentration:14g|pixels:8.2f|averages:9.2f|unmix:8.2f")
     for r in (4, 6):
         for concentration in (0.1, 0.2, 0.5):
             rows = [angles(D, r, concentration, seed) for seed in range(seeds)]
-            pixels, averages, unmix = np.mean(rows, axis=0)
-            print(
-                f"{r:2} {concentration:14g} {pixels:8.2f} {averages:9.2f} {unmix:8.2f}", flush=True
-            )
+            table.row(r, concentration, *np.mean(rows, axis=0))
 
 
 def angles(D: np.ndarray, r: int, concentration: float, seed: int) -> list[float]:
@@ -53,4 +48,4 @@ def mixtures(
     rng = np.random.default_rng(seed)
     T = distinct_spectra(D, r, rng)
     M = T @ rng.dirichlet(np.full(r, concentration), SHAPE[0] * SHAPE[1]).T
-    return with_noise(M, SNR, rng), T
+    return with_noise(M, rng, decibels=SNR), T

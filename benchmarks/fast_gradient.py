@@ -8,10 +8,12 @@ the next.
 import multiprocessing
 import time
 import tracemalloc
+from functools import partial
 from multiprocessing.connection import Connection
 
 import numpy as np
 
+from benchmarks.measuring import Table, clock
 from selfdict import fast_gradient
 from selfdict.datasets.matrices import make_mixtures
 
@@ -24,21 +26,14 @@ PAUSE = 0.15  # seconds after the products, until the threads of BLAS sleep
 def run(quick: bool = False) -> None:
     """Print the table."""
     print("fast_gradient: one iteration over its two bare products M(·) and Mᵀ(·), both n×n dense")
-    print(
-        f"{'m':>5} {'n':>6} {'dtype':>8} {'iteration ms':>13} {'GEMMs ms':>9} {'ratio':>6} "
-        f"{'peak/n²':>8}"
-    )
+    table = Table("m:5|n:6|dtype:>8|iteration ms:13.2f|GEMMs ms:9.2f|ratio:6.2f|peak/n²:8.1f")
     for m, n in SHAPES[:1] if quick else SHAPES:
         for dtype in (np.float32, np.float64):
             M = mixtures(m, n, dtype)
             mu = 1e-3 * float(np.vdot(M, M)) / n
             one, bare = compare(M, mu)
-            print(
-                f"{m:5} {n:6} {np.dtype(dtype).name:>8} {1e3 * one:13.2f} {1e3 * bare:9.2f} "
-                f"{one / bare:6.2f}",
-                end="",
-            )
-            print(f" {peak_arrays(M, mu):8.1f}", flush=True)
+            peak = peak_arrays(M, mu)
+            table.row(m, n, M.dtype.name, 1e3 * one, 1e3 * bare, one / bare, peak)
 
 
 def mixtures(m: int, n: int, dtype: type) -> np.ndarray:
@@ -50,9 +45,7 @@ def compare(M: np.ndarray, mu: float) -> tuple[float, float]:
     """Return the median seconds of an iteration and of its products."""
 
     def seconds(iterations: int) -> float:
-        started = time.perf_counter()
-        fast_gradient(M, mu, max_iter=iterations, tol=0)
-        return time.perf_counter() - started
+        return clock(lambda: fast_gradient(M, mu, max_iter=iterations, tol=0))[0]
 
     seconds(1)
     context = multiprocessing.get_context("spawn")
@@ -77,17 +70,15 @@ def products(pipe: Connection, m: int, n: int, dtype: type) -> None:
     X, R = np.random.default_rng(0).random((n, n)).astype(dtype), M.copy()
     MX, V = np.empty_like(M), np.empty_like(X)
 
-    def both() -> None:
-        np.matmul(M, X, out=MX)
-        np.matmul(M.T, R, out=V)
+    def both(times: int) -> None:
+        for _ in range(times):
+            np.matmul(M, X, out=MX)
+            np.matmul(M.T, R, out=V)
 
-    both()
+    both(1)
     pipe.send(None)
     while pipe.recv():
-        started = time.perf_counter()
-        for _ in range(AT_A_TIME):
-            both()
-        pipe.send((time.perf_counter() - started) / AT_A_TIME)
+        pipe.send(clock(partial(both, AT_A_TIME))[0] / AT_A_TIME)
 
 
 def peak_arrays(M: np.ndarray, mu: float) -> float:

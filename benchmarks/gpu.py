@@ -6,13 +6,12 @@ a plain copy or a large product in the same run. The scene is the mixed one of t
 ``working_set`` and needs ``data``.
 """
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.measuring import quickest
+from benchmarks.measuring import clock, quickest
 from selfdict import (
     Solution,
     WorkingSet,
@@ -161,9 +160,7 @@ def scene(torch: Any, timer: Timer, data: str, n: int) -> None:
     off = abs(solved["cuda"].objective / solved["cpu"].objective - 1)
     same = np.array_equal(solved["cuda"].support, solved["cpu"].support)
     print(f"working_set    {BANDS}×{n}: objectives differ by {off:.1e}, rows {said(same)}")
-    start = time.perf_counter()
-    checked = certify(solved["cpu"], device="cuda")
-    seconds = time.perf_counter() - start
+    seconds, checked = clock(lambda: certify(solved["cpu"], device="cuda"))
     print(f"certify        {BANDS}×{n} on cuda: {seconds:6.2f} s, gap {checked.gap:.1e}")
     parts(torch, timer, problem, solved["cuda"])
 
@@ -179,11 +176,13 @@ def solve(torch: Any, problem: Problem, device: str) -> Solution:
     """Solve to a certified gap of 1e-3 and print a line."""
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    start = time.perf_counter()
-    # data and penalty are checked as for any user
-    fresh = Problem(problem.M, problem.mu, p=problem.p)
-    solution = WorkingSet(tol=1e-3, device=device).solve(fresh)
-    seconds = time.perf_counter() - start
+
+    def task() -> Solution:
+        # data and penalty are checked as for any user
+        fresh = Problem(problem.M, problem.mu, p=problem.p)
+        return WorkingSet(tol=1e-3, device=device).solve(fresh)
+
+    seconds, solution = clock(task)
     peak = torch.cuda.max_memory_allocated() / 1e9
     print(
         f"working_set    {BANDS}×{problem.n_points} {problem.M.dtype} on {device:4}: "

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from benchmarks.measuring import Table
 from selfdict.scene import build_library, build_scene, identify, read_library, unmix
 from selfdict.scene.identification import MAX_ANGLE, MAX_RATIO, angles_between, slopes_of
 from selfdict.scene.library import resample_library
@@ -34,20 +35,19 @@ def run(quick: bool = False, data: str | None = None) -> None:
         f"{len(materials)} spectra of {len(set(materials))} materials, {len(bands)} bands; "
         "found: the material of the nearest spectrum is the right one"
     )
-    print(f"{'measure':28} {'dB':>4} {'in library':>11} {'another sample':>15}")
+    table = Table("measure:<28|dB:4.0f|in library:11.1%|another sample:15.1%")
     for name, measure in measures(bands).items():
         for noise in NOISES:
             angles = look_up(resampled.library.values, measure, noise)
             present = found_rate(angles, materials, "in library")
             another = found_rate(angles, materials, "another sample")
-            print(f"{name:28} {noise:4.0f} {present:11.1%} {another:15.1%}")
+            table.row(name, noise, present, another)
     print(f"accepted by the rule: angle ≤ {MAX_ANGLE:g}° and ≤ {MAX_RATIO:g} of the next")
-    print(f"{'look-up':16} {'dB':>4} {'right':>7} {'wrong':>7}")
+    table = Table("look-up:<16|dB:4.0f|right:7.1%|wrong:7.1%")
     for kind in look_ups(materials):
         for noise in NOISES:
             angles = look_up(resampled.library.values, measures(bands)["slopes, 30 nm"], noise)
-            right, wrong = accepted_rates(angles, materials, kind)
-            print(f"{kind:16} {noise:4.0f} {right:7.1%} {wrong:7.1%}")
+            table.row(kind, noise, *accepted_rates(angles, materials, kind))
     scenes(library, sensor, 3 if quick else 20)
     jasper_ridge(library, Path(data))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measuring import clock, with_noise
+from benchmarks.measuring import Table, clock, with_noise
 from selfdict import FGNSR, Problem, Solution, mu_heuristic, select_indices, working_set
 from selfdict.reductions.steps import denoise
 
@@ -37,32 +37,20 @@ def run(quick: bool = False, data: str | None = None) -> None:
         f"largest cosine to another spectrum: median {np.median(coherence(D)):.5f}, "
         f"largest {coherence(D).max():.5f}"
     )
-    print(
-        f"{'':34} {'gap':>8} {'top 5':>6} {'open':>6} {'found':>6} {'precision':>9} {'seconds':>8}"
-    )
+    table = Table(":<34|gap:8.1e|top 5:6.1f|open:6.1f|found:6.1f|precision:9.2f|seconds:8.2f")
     rows: dict[str, list[tuple[float, ...]]] = {}
     for seed in range(seeds):
         M, K = mixtures(D, seed)
         print(f"seed {seed}: {', '.join(names[K])}")
         for name, measured in compare(M, D, K):
             rows.setdefault(name, []).append(measured)
-            say(name, measured)
+            table.row(name, *measured)
     print("mean of all seeds")
     for name, all_measured in rows.items():
-        say(name, np.mean(all_measured, axis=0))
+        table.row(name, *np.mean(all_measured, axis=0))
     print(
         f"top 5: true spectra among the five largest; open: gates above {THRESHOLD}; "
         "found: true ones among these"
-    )
-
-
-def say(name, measured):
-    """Print a line of the table."""
-    gap, top, count, found, precision, seconds = measured
-    print(
-        f"{name:34} {gap:8.1e} {top:6.1f} {count:6.1f} {found:6.1f} {precision:9.2f} "
-        f"{seconds:8.2f}",
-        flush=True,
     )
 
 
@@ -133,7 +121,7 @@ def mixtures(D, seed):
     rng = np.random.default_rng(seed)
     K = rng.choice(D.shape[1], 5, replace=False)
     M = D[:, K] @ rng.dirichlet(np.ones(5), N).T
-    return with_noise(M, SNR, rng), K
+    return with_noise(M, rng, decibels=SNR), K
 
 
 def read(data):

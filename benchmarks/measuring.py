@@ -1,14 +1,43 @@
-"""What several benchmarks measure with: seconds, memory, scenes, noise."""
+"""What several benchmarks share: seconds, memory, scenes, noise, tables."""
 
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+
+# Scenes with references, and their numbers of endmembers.
+SCENES = {"samson": 3, "jasper_ridge": 4, "urban_sub4": 6}
+
+
+class Table:
+    """A table that is printed row by row.
+
+    ``columns`` are their headings and formats, such as ``"r:2|dtype:>8|ratio:6.2f"``.
+    """
+
+    def __init__(self, columns: str) -> None:
+        pairs = [column.rsplit(":", 1) for column in columns.split("|")]
+        self.formats = [form for _, form in pairs]
+        self._print(format(heading, heading_format(form)) for heading, form in pairs)
+
+    def row(self, *values: Any) -> None:
+        """Print a row."""
+        self._print(format(value, form) for value, form in zip(values, self.formats, strict=True))
+
+    def _print(self, cells: Iterable[str]) -> None:
+        print(" ".join(cells).rstrip(), flush=True)
+
+
+def heading_format(form: str) -> str:
+    """Return the format of a heading: the side and the width of its column."""
+    side, width = re.match(r"([<>]?)(\d*)", form).groups()
+    return (side or ">") + width
 
 
 def clock(task: Callable[[], Any]) -> tuple[float, Any]:
@@ -59,10 +88,24 @@ def read_matrix(path: Path) -> np.ndarray:
         return file["Y"] / float(file["scale"])
 
 
-def with_noise(M: np.ndarray, decibels: float, rng: np.random.Generator) -> np.ndarray:
-    """Return data with white noise at a signal-to-noise ratio."""
+def read_reference(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]:
+    """Return data, reference endmembers and abundances, and the shape of a scene."""
+    with np.load(path, allow_pickle=False) as file:
+        M = file["Y"].astype(np.float64) / float(file["scale"])
+        T = file["M"].astype(np.float64)
+        A = file["A"].astype(np.float64)
+        # pixels are stored column by column
+        return M, T, A, (int(file["nCol"]), int(file["nRow"]))
+
+
+def with_noise(
+    M: np.ndarray, rng: np.random.Generator, *, share: float = 0.0, decibels: float | None = None
+) -> np.ndarray:
+    """Return data with white noise of a share of their norm, or at a signal-to-noise ratio."""
+    if decibels is not None:
+        share = 10 ** (-decibels / 20)
     noise = rng.standard_normal(M.shape)
-    noise *= np.linalg.norm(M) / np.linalg.norm(noise) * 10 ** (-decibels / 20)
+    noise *= np.linalg.norm(M) / np.linalg.norm(noise) * share
     return M + noise
 
 

@@ -6,14 +6,14 @@ others against SPA.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.measuring import clock
+from benchmarks.measuring import Table, clock
 from selfdict import h2nmf, snpa, spa, vca, xray
 from selfdict.datasets import make_mixtures
 
@@ -25,40 +25,31 @@ def run(quick: bool = False) -> None:
     n = 5_000 if quick else PIXELS
     M = make_mixtures(BANDS, n, RANK, noise=0.01, random_state=0)[0]
     print(f"peers: {BANDS}×{n}, mixtures with 1% noise, r = {RANK}, milliseconds")
-    print(f"{'':12} {'dtype':>8} {'order':>8} {'time':>8} {'a pass':>7} {'over':>6}  what")
+    table = Table(":<12|dtype:>8|order:>8|time:8.1f|a pass:7.2f|over:6.1f|what:<")
     for dtype in (np.float64, np.float32):
         for order in ("C", "F"):
             A = np.asarray(M, dtype=dtype, order=order)  # type: ignore[call-overload]
-            stored = f"{A.dtype.name:>8} {'by rows' if order == 'C' else 'by cols':>8}"
-            seconds, a_pass = both(partial(spa, A, RANK), A)
-            line("spa", stored, seconds, a_pass, seconds / (RANK * a_pass), f"{RANK} passes")
-            base = seconds
-            seconds, a_pass = both(partial(h2nmf, A, CLUSTERS), A)
-            passes = 2 * np.log2(CLUSTERS)
-            line(
-                f"h2nmf {CLUSTERS}",
-                stored,
-                seconds,
-                a_pass,
-                seconds / (passes * a_pass),
-                f"{passes:.1f} passes",
-            )
-            for method in (snpa, xray, partial(vca, random_state=0)):
-                seconds, a_pass = both(partial(method, A, RANK), A)
-                name = getattr(method, "__name__", "vca")
-                line(name, stored, seconds, a_pass, seconds / base, "spa")
+            stored = {"C": "by rows", "F": "by cols"}[order]
+            for name, seconds, a_pass, unit, what in measured(A):
+                times = 1e3 * seconds, 1e3 * a_pass, seconds / unit
+                table.row(name, A.dtype.name, stored, *times, what)
     rough = h2nmf(M, CLUSTERS).labels
     with patch("selfdict.peers.leaves._MAX_DOUBLE_ENTRIES", M.size):  # as if M were not large
         exact = h2nmf(M, CLUSTERS).labels
     print(f"h2nmf: {np.sum(rough != exact)} of {n} labels differ from those in double precision")
 
 
-def line(name: str, stored: str, seconds: float, a_pass: float, ratio: float, what: str) -> None:
-    """Print one row."""
-    print(
-        f"{name:12} {stored} {1e3 * seconds:8.1f} {1e3 * a_pass:7.2f} {ratio:6.1f}  {what}",
-        flush=True,
-    )
+def measured(A: np.ndarray) -> Iterator[tuple[str, float, float, float, str]]:
+    """Yield name, seconds, those of a pass and of what a method is held against, and its name."""
+    seconds, a_pass = both(partial(spa, A, RANK), A)
+    yield "spa", seconds, a_pass, RANK * a_pass, f"{RANK} passes"
+    base = seconds
+    seconds, a_pass = both(partial(h2nmf, A, CLUSTERS), A)
+    passes = 2 * np.log2(CLUSTERS)
+    yield f"h2nmf {CLUSTERS}", seconds, a_pass, passes * a_pass, f"{passes:.1f} passes"
+    for name, method in (("snpa", snpa), ("xray", xray), ("vca", partial(vca, random_state=0))):
+        seconds, a_pass = both(partial(method, A, RANK), A)
+        yield name, seconds, a_pass, base, "spa"
 
 
 def both(task: Callable[[], Any], A: np.ndarray) -> tuple[float, float]:

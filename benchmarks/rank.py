@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measuring import clock, read_matrix
+from benchmarks.measuring import SCENES, Table, clock, read_matrix
 from selfdict import advise_rank
 from selfdict.datasets import make_mixtures, make_scene
 
-REAL = ("samson", "jasper_ridge", "urban_sub4", "hysu_targets")
+REAL = (*SCENES, "hysu_targets")
 BANDS = (4, 10, 50, 200)
 
 
@@ -29,15 +29,13 @@ def run(*, quick: bool, data: str | None) -> None:
             print(f"{name} ({seconds:.1f} s)")
             for sentence in advice.sentences:
                 print(f"    {sentence}")
-    seeds = range(5)
-    if quick:
-        seeds = range(1)
-    print(f"{'':38} {'r':>2} {'recommended (times)'}")
+    seeds = range(1 if quick else 5)
+    table = Table(":<38|r:2|recommended (times):<")
     for bands in BANDS:
         for name, r, matrices in _families(bands, seeds):
             found = Counter(advise_rank(M).r for M in matrices)
             counts = ", ".join(f"{rank} ({count})" for rank, count in found.most_common())
-            print(f"{name:38} {r:2} {counts}", flush=True)
+            table.row(name, r, counts)
 
 
 def _families(bands: int, seeds: range) -> Iterator[tuple[str, int, list[np.ndarray]]]:

@@ -8,66 +8,51 @@ endmembers matched by MRSA. For the shares of FGNSR: the median standard error, 
 references are within two of them.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.measuring import SCENES, read_reference
 from benchmarks.methods import KINDS, Found, abundances, find, known, rmse, stored
 from selfdict import FGNSR, shares
 from selfdict.metrics import match, mrsa, spectral_angle
 
-
-@dataclass(frozen=True)
-class Reference:
-    """The number of endmembers of a scene, and how its abundances were computed."""
-
-    r: int
-    convention: str
-
-
-SCENES = {
-    "samson": Reference(3, "nnls / sum on T, with T rescaled to like brightness"),
-    "jasper_ridge": Reference(4, "near shares of unit length on T"),
-    "urban_sub4": Reference(6, "nnls / sum on T"),
+# How the reference abundances of the scenes were computed.
+CONVENTIONS = {
+    "samson": "nnls / sum on T, with T rescaled to like brightness",
+    "jasper_ridge": "near shares of unit length on T",
+    "urban_sub4": "nnls / sum on T",
 }
 
 
 def run_references(folder: Path, quick: bool) -> None:
     """Print the tables of the scenes that are in a folder."""
-    for name, reference in SCENES.items():
+    for name, r in SCENES.items():
         path = folder / f"{name}.npz"
         if path.exists():
-            scene(path, reference, quick)
+            scene(path, r, 2 if quick else 20)
 
 
-def scene(path: Path, reference: Reference, quick: bool) -> None:
+def scene(path: Path, r: int, seeds: int) -> None:
     """Print the convention of a scene, and one line per method."""
-    with np.load(path, allow_pickle=False) as file:
-        M = file["Y"].astype(np.float64) / float(file["scale"])
-        T = file["M"].astype(np.float64)
-        A = file["A"].astype(np.float64)
-        shape = (int(file["nCol"]), int(file["nRow"]))  # pixels are stored column by column
-    seeds = 20
-    if quick:
-        seeds = 2
-    print(f"{path.stem}, r = {reference.r}")
-    convention(reference, M, T, A)
+    M, T, A, shape = read_reference(path)
+    print(f"{path.stem}, r = {r}")
+    convention(CONVENTIONS[path.stem], M, T, A)
     kinds = " ".join(f"{kind:>11}" for kind in KINDS)
     print(f"  {'':18} {'MRSA':>6} {'angle °':>8} {kinds}")
-    for name, runs in find(M, shape, reference.r, seeds):
+    for name, runs in find(M, shape, r, seeds):
         show(name, runs, M, T, A)
-    for name, runs in stored(path, M, reference.r):
+    for name, runs in stored(path, M, r):
         show(name, runs, M, T, A)
     for kind in ("pixels", "average"):
-        calibration(M, reference.r, kind, T, A)
+        calibration(M, r, kind, T, A)
 
 
-def convention(reference: Reference, M: np.ndarray, T: np.ndarray, A: np.ndarray) -> None:
+def convention(words: str, M: np.ndarray, T: np.ndarray, A: np.ndarray) -> None:
     """Print how a reference was made, and what shows it."""
     lengths = np.linalg.norm(M, axis=0)
     typical = [f"{np.median(lengths[row > 0.95]):.1f}" for row in A]
-    print(f"  the reference is: {reference.convention}")
+    print(f"  the reference is: {words}")
     print(
         f"  lengths of T: {', '.join(f'{x:.1f}' for x in np.linalg.norm(T, axis=0))}; "
         f"of pixels with a share above 0.95: {', '.join(typical)}"

@@ -13,6 +13,7 @@ from itertools import product
 import numpy as np
 
 from benchmarks.library import read
+from benchmarks.measuring import Table
 from benchmarks.methods import KINDS, abundances, known, rmse
 
 PIXELS = 3000
@@ -37,22 +38,16 @@ SETTINGS = tuple(
 def run(data: str | None = None, quick: bool = False) -> None:
     """Print the table."""
     D, _ = read(data)
-    seeds = 4
-    if quick:
-        seeds = 1
+    seeds = 1 if quick else 4
     print(f"shares: RMSE (%), four spectra of {D.shape[1]}, {PIXELS} pixels, mean of {seeds} seeds")
-    kinds = " ".join(f"{kind:>11}" for kind in KINDS)
-    print(f"{'dark':>5} {'spread':>7} {'noise':>6} {kinds} {'ratio':>6}")
+    kinds = "|".join(f"{kind}:11.1f" for kind in KINDS)
+    table = Table(f"dark:5g|spread:7g|noise %:7.1f|{kinds}|ratio:6.2f")
     ratios = []
     for setting in SETTINGS:
         errors = mean_errors(D, setting, seeds)
         ratios.append(ratio(errors))
-        values = " ".join(f"{errors[kind]:11.1f}" for kind in KINDS)
-        print(
-            f"{setting.dark:5g} {setting.spread:7g} {100 * setting.noise:4.1f} % {values} "
-            f"{ratios[-1]:6.2f}",
-            flush=True,
-        )
+        values = [errors[kind] for kind in KINDS]
+        table.row(setting.dark, setting.spread, 100 * setting.noise, *values, ratios[-1])
     print(f"ratio of the package to the better of fcls and nnls / sum: at most {max(ratios):.2f}")
 
 

@@ -20,8 +20,7 @@ import numpy as np
 from sklearn.cluster import SpectralClustering
 
 from benchmarks.accuracy import NOISE, family
-from benchmarks.measuring import relative_distance
-from benchmarks.references import SCENES
+from benchmarks.measuring import SCENES, read_reference, relative_distance
 from benchmarks.targets import FILE, area_errors, matched_by_mrsa, read
 from selfdict import FGNSR, Problem, WorkingSet, mu_heuristic, shares
 from selfdict.metrics import mrsa
@@ -57,15 +56,13 @@ def scenes(folder: Path) -> None:
             areas = area_errors(matched_by_mrsa(E, targets.ground) @ shares(E, targets.M), targets)
             errors = "".join(f"{error:4.0f}" for error in areas)
             print(f"  {name:26} {mrsa(E, targets.ground):6.2f}  {errors}", flush=True)
-    for name, reference in SCENES.items():
+    for name, r in SCENES.items():
         path = folder / f"{name}.npz"
         if not path.exists():
             continue
-        with np.load(path, allow_pickle=False) as file:
-            M = file["Y"].astype(np.float64) / float(file["scale"])
-            T = file["M"].astype(np.float64)
-        print(f"{name}, r = {reference.r}: MRSA")
-        for way, E in every_way(M, reference.r):
+        M, T, _, _ = read_reference(path)
+        print(f"{name}, r = {r}: MRSA")
+        for way, E in every_way(M, r):
             print(f"  {way:26} {mrsa(E, T):6.2f}", flush=True)
 
 

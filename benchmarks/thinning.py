@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from benchmarks.measuring import SCENES
 from selfdict import FGNSR, nnls
 from selfdict.datasets import make_scene
 from selfdict.metrics import relative_error
@@ -18,7 +19,6 @@ from selfdict.scene import blocks, matrix, read_scene
 from selfdict.scene.passes import over_blocks
 from selfdict.scene.points import Thinning, gather, thin_block
 
-REAL = {"samson": 3, "jasper_ridge": 4, "urban_sub4": 6}
 N_BLOCKS, SHARE = 16, 25  # one pixel in 25 is kept, 100 of a block at least
 
 
@@ -30,7 +30,7 @@ def run(quick: bool = False, data: str | None = None) -> None:
             shape, n_bands=100, n_endmembers=6, noise=0.01, n_outliers=5, random_state=seed
         )
         compare(f"generated, seed {seed}", truth.scene, 6)
-    for name, r in REAL.items() if data else ():
+    for name, r in SCENES.items() if data else ():
         compare(name, read_scene(Path(str(data)) / f"{name}.npz"), r)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measuring import clock
+from benchmarks.measuring import Table, clock
 from selfdict import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY
 from selfdict.datasets import make_mixtures
 
@@ -21,18 +21,14 @@ FEATURES = (2_000, 6_000, 20_000)
 def run(quick: bool = False) -> None:
     """Print a line for each number of features and each method."""
     print(f"wide: {POINTS} points in float32, mixtures with 2% noise, r = {RANK}, milliseconds")
-    print(f"{'features':>8}  {'':8} {'time':>8} {'product':>8} {'over':>6}")
+    table = Table("features:8|:<9|time:8.1f|product:8.1f|over:6.1f")
     for m in FEATURES[:1] if quick else FEATURES:
         M = make_mixtures(m, POINTS, RANK, noise=0.02, random_state=0)[0]
         X = np.ascontiguousarray(M.T, dtype=np.float32)
         product = seconds(lambda X=X: X.astype(np.float64) @ X.T.astype(np.float64))
         for method in (FGNSR, SPA, SNPA, XRAY, VCA, H2NMF):
             taken = seconds(lambda X=X, method=method: method(RANK).fit(X))
-            print(
-                f"{m:8}  {method.__name__:8} {1e3 * taken:8.1f} {1e3 * product:8.1f} "
-                f"{taken / product:6.1f}",
-                flush=True,
-            )
+            table.row(m, method.__name__, 1e3 * taken, 1e3 * product, taken / product)
 
 
 def seconds(task: Callable[[], Any]) -> float:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measuring import memory_status, quickest, read_matrix
+from benchmarks.measuring import SCENES, memory_status, quickest, read_matrix
 from selfdict import Solution, fast_gradient, mu_heuristic, working_set
 from selfdict.datasets import make_mixtures
 from selfdict.model import memory_rows
@@ -28,7 +28,6 @@ from selfdict.model.problem import jitter
 from selfdict.model.score_bounds import ScoreBounds
 
 FIXTURES = Path(__file__).parent.parent / "tests" / "fixtures"
-SCENES = (("samson", 3), ("jasper_ridge", 4), ("urban_sub4", 6))
 GROWTH = (1_000, 3_000, 10_000, 30_000, 94_249, 250_000, 1_000_000)
 GROWTH_PLOT = Path(__file__).parent.parent / "docs" / "images" / "growth.png"
 LONGEST_EXHAUSTIVE = 100_000  # points up to which all rows are scored for comparison
@@ -58,7 +57,7 @@ def run(
     if data is None:
         print("for the scenes name the folder that holds them: --data DIR")
         return
-    for name, r in SCENES:
+    for name, r in SCENES.items():
         for factor in (1.0, 0.1):
             M = read_matrix(Path(data) / f"{name}.npz")
             title = f"{name} {M.shape[0]}×{M.shape[1]}, factor {factor:g}"
