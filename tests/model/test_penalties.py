@@ -7,11 +7,8 @@ from hypothesis import strategies as st
 
 from cubic import Cubic, CubicProblem
 from selfdict import (
-    Conic,
-    FastGradient,
     Problem,
     Status,
-    UnsupportedError,
     WorkingSet,
     certify,
     mu_heuristic,
@@ -84,6 +81,3 @@ def test_another_penalty_is_solved_and_certified():
     assert shared.dual_bound <= other.objective
     assert shared.objective < other.objective
     assert len(shared.support) > len(plain.support)
-    for solver in (FastGradient(), Conic()):
-        with pytest.raises(UnsupportedError):
-            solver.solve(problem)

@@ -77,15 +77,12 @@ def test_data_keep_their_precision(given, kept):
 
 
 def test_repr():
-    assert repr(Problem(M, epsilon=0.1)) == "Problem(4×6, float64, epsilon=0.1)"
-    assert (
-        repr(Problem(sp.csc_array(M), 0.1, sample_weight=np.ones(6)))
-        == "Problem(4×6, float64, sparse, mu=0.1, with sample_weight)"
+    problem = Problem(M, 0.1, D=D, sample_weight=np.ones(6), target=("trace", 2), loss=Huber(0.5))
+    assert repr(problem) == (
+        "Problem(4×6, float64, D 4×3, mu=0.1, target=('trace', 2.0), "
+        "with sample_weight, loss Huber)"
     )
-    assert (
-        repr(Problem(M, 0.1, D=D, target=("trace", 2), loss=Huber(0.5)))
-        == "Problem(4×6, float64, D 4×3, mu=0.1, target=('trace', 2.0), loss Huber)"
-    )
+    assert repr(Problem(sp.csc_array(M))) == "Problem(4×6, float64, sparse)"
 
 
 @pytest.mark.parametrize(

@@ -198,19 +198,12 @@ def test_a_target_of_the_reduced_problem_gives_the_penalty_of_the_lifted_one():
 
 
 @every_step
-def test_reductions_need_no_penalty_yet(step):
+def test_a_penalty_and_weights_of_the_diagonal_may_come_later(step):
     small = step.reduce(Problem(data()))
     assert small.mu is None
-    lifted = lift(WorkingSet(tol=1e-6).solve(small.with_mu(MU)))
-    assert lifted.mu == MU
-    assert lifted.objective == pytest.approx(certify(lifted).objective, rel=1e-10)
-
-
-@every_step
-def test_weights_of_the_diagonal_that_came_later_are_kept(step):
-    small = step.reduce(Problem(data()))
     p = np.linspace(0.9, 1.1, small.n_atoms)
     lifted = lift(WorkingSet(tol=1e-6).solve(small.changed(mu=MU, p=p)))
+    assert lifted.mu == MU
     assert set(p) <= set(lifted.problem.p)
     assert lifted.objective == pytest.approx(certify(lifted).objective, rel=1e-10)
 
@@ -308,16 +301,6 @@ def test_sizes_are_the_weights_of_all_points_of_a_cluster():
     )
     plain = Candidates(12).reduce(Problem(data(), MU))
     np.testing.assert_array_equal(plain.sample_weight, h2nmf(data(), 12).sizes)
-
-
-def test_known_clusters_are_not_computed_again(monkeypatch):
-    problem = Problem(data(), MU)
-    clusters = h2nmf(problem.M, 12)
-    expected = Candidates(12).reduce(problem)
-    monkeypatch.setattr("selfdict.reductions.steps.h2nmf", None)
-    known = Candidates(12).reduce_to(problem, clusters)
-    np.testing.assert_array_equal(known.M, expected.M)
-    np.testing.assert_array_equal(known.sample_weight, expected.sample_weight)
 
 
 @pytest.mark.parametrize("n_clusters", [COLUMNS, COLUMNS + 1, 10 * COLUMNS])
