@@ -6,7 +6,6 @@ import pytest
 import cvxpy_model
 from selfdict import (
     Huber,
-    Loss,
     Squared,
     Status,
     Weighted,
@@ -107,33 +106,3 @@ def test_single_precision_is_kept(loss):
     )
     assert single.coef.dtype == np.float32
     assert single.objective == pytest.approx(double.objective, rel=1e-4)
-
-
-class Entrywise(Loss):
-    """A loss of a user: squares over a variance for each entry."""
-
-    def __init__(self, variance):
-        self.variance = variance
-
-    @property
-    def lipschitz(self):
-        return 1 / self.variance.min()
-
-    def value(self, R):
-        return 0.5 * R**2 / self.variance
-
-    def gradient(self, R):
-        return R / self.variance
-
-    def conjugate(self, theta):
-        return 0.5 * theta**2 * self.variance
-
-
-def test_user_defined_loss():
-    M, p, s, weighted = small()
-    own = Entrywise(weighted.variance(M))
-    solution = fast_gradient(M, 0.2, p=p, sample_weight=s, loss=own, tol=1e-3, max_iter=20_000)
-    known = working_set(M, 0.2, p=p, sample_weight=s, loss=weighted, tol=1e-6)
-    assert solution.gap <= 1e-3
-    assert known.dual_bound <= solution.objective <= known.objective * (1 + 1e-3)
-    assert solution.dual_bound <= known.objective
