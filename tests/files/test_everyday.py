@@ -105,11 +105,12 @@ def test_wavelengths_that_are_given(tmp_path):
     np.save(tmp_path / "cube.npy", CUBE)
     (tmp_path / "lines.txt").write_text("wavelength\n0.45\n0.55\n0.65\n")
     (tmp_path / "row.csv").write_text("450, 550, 650\n")
+    (tmp_path / "table.csv").write_text("band;Wavelength (nm);fwhm\n1;450;9\n2;550;9\n3;650;9\n")
     write_header(tmp_path / "other.hdr")
     for given in (
         WAVELENGTH,
         "450:650",
-        *(tmp_path / n for n in ("lines.txt", "row.csv", "other.hdr")),
+        *(tmp_path / n for n in ("lines.txt", "row.csv", "table.csv", "other.hdr")),
     ):
         scene = read_scene(tmp_path / "cube.npy", wavelengths=given, layout="bands-first")
         assert scene.wavelength.values.tolist() == WAVELENGTH.tolist()
@@ -119,6 +120,9 @@ def test_wavelengths_that_are_given(tmp_path):
         read_scene(tmp_path / "cube.npy", wavelengths=[1.0, 2.0], layout="bands-first")
     with pytest.raises(SceneError):
         read_scene(tmp_path / "cube.npy", wavelengths=tmp_path / "missing.txt")
+    (tmp_path / "table.csv").write_text("band,wavelength\n1,450\n2\n3,650\n")
+    with pytest.raises(SceneError):
+        read_scene(tmp_path / "cube.npy", wavelengths=tmp_path / "table.csv")
     with pytest.raises(InputError):
         read_scene(tmp_path / "cube.npy", wavelengths=[np.nan])
 

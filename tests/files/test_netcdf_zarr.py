@@ -238,3 +238,14 @@ def test_masks_of_another_place(tmp_path, shift, crs, is_refused):
             read_scene(path, mask=layer)
     else:
         assert not read_scene(path, mask=layer)["valid"].values[2, 3]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_store_that_is_one_array(tmp_path, version):
+    cube = np.random.default_rng(0).random((4, 9, 8))
+    array = zarr.create_array(
+        tmp_path / "bare.zarr", shape=cube.shape, dtype=cube.dtype, zarr_format=version
+    )
+    array[:] = cube
+    scene = read_scene(tmp_path / "bare.zarr", layout="bands-first")
+    np.testing.assert_array_equal(scene.values, cube)

@@ -140,8 +140,8 @@ def _notes(file: Any) -> list[str]:
 def _describe_bands(cube: StoredCube, file: Any) -> None:
     """Add what tags and names say about the bands; the last of several lists counts."""
     whole = _lower_case([file.tags()])
-    # GDAL takes the colon of a tag for the end of its name.
-    (stac,) = whole.get("eo:bands") or whole.get("eo") or [""]
+    # GDAL takes the colon of a tag for the end of its name. STAC 1.1 has no colon there.
+    (stac,) = whole.get("eo:bands") or whole.get("eo") or whole.get("bands") or [""]
     # A tag that is not JSON says nothing about bands.
     with contextlib.suppress(ValueError):
         add_stac_bands(cube, json.loads(stac.removeprefix("bands=")))
@@ -155,7 +155,7 @@ def _describe_bands(cube: StoredCube, file: Any) -> None:
     # The fields of an ENVI header that GDAL has copied.
     copied = {name: _list(text) for name, (text,) in _lower_case([file.tags(ns="ENVI")]).items()}
     tags = _lower_case([file.tags(band) for band in file.indexes])
-    for fields in (rounded, copied, tags):
+    for fields in (rounded, copied, _stac_fields(tags), tags):
         _add_fields(cube, fields)
     names = [name or "" for name in file.descriptions]
     if cube.wavelength is None:
@@ -175,6 +175,15 @@ def _lower_case(tags: list[Mapping[str, str]]) -> dict[str, list[str]]:
         for name, text in each.items():
             texts.setdefault(name.lower(), []).append(text)
     return texts
+
+
+def _stac_fields(tags: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the fields of tags such as eo:center_wavelength, which GDAL has cut at the colon."""
+    fields = {"wavelength_units": ["um"]}
+    for text in tags.get("eo", []):
+        name, _, value = text.partition("=")
+        fields.setdefault(name, []).append(value)
+    return fields
 
 
 def _list(text: str) -> list[str]:

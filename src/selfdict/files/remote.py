@@ -252,7 +252,9 @@ def _read_hdf5(path: Path, address: str, **options: Any) -> StoredCube:
     return cube
 
 
-def _read_zarr(path: Path, address: str, *, variable: str | None = None) -> StoredCube:
+def _read_zarr(
+    path: Path, address: str, *, variable: str | None = None, layout: str | None = None
+) -> StoredCube:
     from selfdict.files import zarr_store
 
     # zarr imports them itself, with a message that does not tell what to install.
@@ -263,7 +265,7 @@ def _read_zarr(path: Path, address: str, *, variable: str | None = None) -> Stor
         optional("aiohttp")
         # It then reads ~/.netrc, whose passwords are not for servers without encryption.
         settings = {"client_kwargs": {"trust_env": address.startswith("https://")}}
-    return zarr_store.read_group(path, address, variable, settings=settings)
+    return zarr_store.read_group(path, address, variable, layout, settings=settings)
 
 
 def _read_item(path: Path, address: str, **options: Any) -> StoredCube:

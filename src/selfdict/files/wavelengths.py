@@ -167,6 +167,7 @@ def _may_be_wavelengths(lengths: Array) -> bool:
     return bool(in_range) and differ
 
 
+_SEPARATOR = re.compile("[,;\t]")  # of the columns of a table
 _WORD = r"(?:(?:center|centre|central)[ _])?(wavelengths?|wl|lambda|fwhm)"
 # "wavelength (nm)", "wavelength [um]"
 _IN_BRACKETS = re.compile(_WORD + r"\s*[(\[]([^()\[\]]{0,40})[)\]]")
@@ -276,7 +277,8 @@ def parse_wavelengths(given: "ArrayLike | str | os.PathLike[str]") -> Array | tu
     """Return wavelengths in nm that a user gives: numbers, a file of them, or ``"start:stop"``.
 
     Numbers below 100 are micrometres. Two numbers are the first and the last of equally spaced
-    bands. A file is an ENVI header, or text with numbers separated by commas, spaces or lines.
+    bands. A file is an ENVI header, text with numbers separated by commas, spaces or lines, or a
+    table with a column "wavelength".
     """
     if not isinstance(given, str | os.PathLike):
         return _as_nanometres(np.asarray(given, dtype=np.float64).ravel())
@@ -294,14 +296,26 @@ def parse_wavelengths(given: "ArrayLike | str | os.PathLike[str]") -> Array | tu
         if numbers is None:
             raise SceneError(path, "is an ENVI header without wavelengths")
         return _as_nanometres(numbers, header.fields.get("wavelength units"))
-    lines = text.replace(",", " ").replace(";", " ").splitlines()
+    try:
+        return _as_nanometres(_listed_numbers(text))
+    except ValueError:
+        raise SceneError(
+            path, "must hold wavelengths: numbers alone, or a table with a column wavelength"
+        ) from None
+
+
+def _listed_numbers(text: str) -> Array:
+    """Return the numbers of a text, or of the column of its table that holds wavelengths."""
+    lines = [line for line in text.splitlines() if line.strip()]
     # A heading may stand above the numbers.
     if lines and not re.match(r"\s*[0-9.]", lines[0]):
+        headings = _SEPARATOR.split(lines[0])
         lines = lines[1:]
-    try:
-        return _as_nanometres(np.array([float(word) for word in " ".join(lines).split()]))
-    except ValueError:
-        raise SceneError(path, "must hold wavelengths: numbers, and nothing else") from None
+        named = list(headings_of("wavelength", headings))
+        if len(headings) > 1 and named:
+            column = headings.index(named[0])
+            lines = [(_SEPARATOR.split(line) + [""] * column)[column] for line in lines]
+    return np.array([float(word) for word in _SEPARATOR.sub(" ", " ".join(lines)).split()])
 
 
 def _as_nanometres(numbers: Array, units: str | None = None) -> Array:

@@ -20,12 +20,13 @@ from selfdict.files.variables import Variable
 _PICKLE = re.compile(r'"(numcodecs\.)?pickle"')
 
 
-def read(path: Path, *, variable: str | None = None) -> StoredCube:
-    """Read a variable with three dims."""
+def read(path: Path, *, variable: str | None = None, layout: str | None = None) -> StoredCube:
+    """Read a variable with three dims, whose axes ``layout`` names if the store does not."""
     if not path.is_dir():
         raise SceneError(path, "a zarr store is a folder, this is a file")
     held = size_of(path, refuse_links=True)
-    cube = read_group(path, path, variable, (path / ".zmetadata").is_file())
+    is_consolidated = (path / ".zmetadata").is_file()
+    cube = read_group(path, path, variable, layout, consolidated=is_consolidated)
     cube.held = held
     return cube
 
@@ -34,15 +35,19 @@ def read_group(
     path: Path,
     store: Path | str,
     variable: str | None,
+    layout: str | None,
+    *,
     consolidated: bool | None = None,
     settings: dict[str, Any] | None = None,
 ) -> StoredCube:
     """Read a variable of a store, a folder or an address with settings of fsspec."""
-    group = zarr.open_group(
-        store, mode="r", use_consolidated=consolidated, storage_options=settings
-    )
+    opened = zarr.open(store, mode="r", use_consolidated=consolidated, storage_options=settings)
+    # A store may be an array by itself, without a name.
+    arrays = [("array", opened)]
+    if isinstance(opened, zarr.Group):
+        arrays = list(opened.arrays())
     variables = {}
-    for name, array in group.arrays():
+    for name, array in arrays:
         metadata = array.metadata.to_dict()
         if _PICKLE.search(json.dumps(metadata, default=str)):
             raise SceneError(path, f"{name} asks for the codec pickle, which is not read")
@@ -65,7 +70,7 @@ def read_group(
         raise SceneError(
             path, "lists no arrays: on a server its metadata must be consolidated, see zarr"
         )
-    return read_cube(path, variables, variable)
+    return read_cube(path, variables, variable, layout)
 
 
 def _decode_fill_value(attrs: dict[str, Any], array: Any) -> None:
