@@ -24,20 +24,10 @@ _LAYOUTS = (
 
 @dataclass(frozen=True)
 class Scene:
-    """A scene as a matrix.
+    """A scene as a matrix: its valid pixels are the columns of M, row by row, in float64.
 
-    Attributes
-    ----------
-    name : str
-        The name of the file, without its suffix.
-    M : (m, n) ndarray
-        Valid pixels as columns, float64, in row-major order.
-    valid : (y, x) ndarray of bool
-        Whether a pixel is valid; M has as many columns as this has True.
-    reference : (m, k) ndarray or None
-        Reference endmembers, if the file has them (as ``M``).
-    axis : (m,) ndarray
-        Wavelengths in nm, or band numbers.
+    ``valid`` (y, x) says which pixels these are. ``reference`` (m, k) are the reference endmembers,
+    if the file has them, and ``axis`` (m,) the wavelengths in nm, or the band numbers.
     """
 
     name: str

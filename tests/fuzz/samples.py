@@ -1,16 +1,19 @@
 """Small valid files for each reader, as bytes by name."""
 
+import shutil
 import tempfile
 from pathlib import Path
 
 import h5py
 import numpy as np
 import sensor_files
+import spectral
 import zarr
 from scipy.io import netcdf_file, savemat
 
 from selfdict.scene import build_scene, write_scene
 
+USGS = Path(spectral.__file__).parent / "tests/data/usgs/ASCIIdata/liba"
 CUBE = np.random.default_rng(0).uniform(1, 100, (3, 4, 5))
 WAVELENGTH = np.array([400.0, 500.0, 600.0])
 
@@ -94,12 +97,12 @@ def library(folder):
 
 
 def text_libraries(folder):
-    """The USGS and the ECOSTRESS library, as single files and as folders."""
-    spectrum = folder / "usgs" / "splib07a_Quartz_GDS31_ASDFRa_AREF.txt"
-    write_usgs(spectrum.parent)
-    yield spectrum
-    write_usgs(folder / "usgs folder" / "library")
+    """The USGS library, as SPy ships parts of it, and ECOSTRESS: as folders and single files."""
+    shutil.copytree(USGS, folder / "usgs folder" / "library")
     yield folder / "usgs folder" / "library"
+    for file in USGS.rglob("*.txt"):
+        shutil.copy(file, folder / "usgs")
+    yield folder / "usgs" / "liba_MaterialD_01_BECKa_AREF.txt"
     header = "Name: Calcite\r\nSample No.: C-3A\r\nDescription: two\r\n lines\r\n"
     header += "X Units: Wavelength (micrometers)\r\nY Units: Reflectance (percent)\r\n\r\n"
     for path in (folder / "ecostress", folder / "ecostress folder" / "library"):
@@ -108,19 +111,6 @@ def text_libraries(folder):
         (path / "b.spectrum.txt").write_text(header + "0.3\t4.0\r\n0.7\t5.0\r\n")
     yield folder / "ecostress" / "a.spectrum.txt"
     yield folder / "ecostress folder" / "library"
-
-
-def write_usgs(folder):
-    folder.mkdir(exist_ok=True)
-    for name, title, values in (
-        ("Quartz_GDS31_ASDFRa_AREF", "Quartz GDS31          ASDFRa AREF", "0.1 0.2 0.3 -1.23e34"),
-        ("Clay_CM9_BECKa_AREF", "Clay CM9          BECKa AREF", "0.4 0.5 0.3"),
-        ("Wavelengths_ASD", "Wavelengths ASD 0.35-2.5 um", "0.35 0.4 0.6 0.65"),
-        ("Wavelengths_BECK", "Wavelengths BECK Beckman nm", "390 500 610"),
-        ("Bandpass_(FWHM)_ASD", "Bandpass (FWHM) ASDFR um", "0.01 0.01 0.01 0.01"),
-    ):
-        lines = [f" splib07a Record=12: {title}", *(f" {value}" for value in values.split())]
-        (folder / f"splib07a_{name}.txt").write_text("\r\n".join(lines) + "\r\n")
 
 
 READERS = {

@@ -7,21 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import naive
-import reference
 from selfdict import InputError, Problem, Solution, certify, conic, project_omega
 from selfdict.datasets import make_mixtures
 from selfdict.model.dual import best_scaling
 from selfdict.model.memory_rows import row_scores
 from selfdict.model.scores import FUSED_FEATURES
-
-
-@pytest.mark.parametrize("case", reference.CASES)
-def test_gap_at_the_authors_optimum(case):
-    data = reference.load(case)
-    problem = Problem(data["M"], float(data["mu_final"]), p=data["p"], w=data["w"])
-    solution = certify(Solution.from_matrix(data["Xopt"], problem))
-    assert 0 <= solution.gap <= 1e-6
-    assert solution.objective == pytest.approx(float(data["fopt"]), rel=1e-12)
 
 
 def test_bound_of_the_constrained_model():

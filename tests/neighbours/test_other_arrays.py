@@ -1,28 +1,11 @@
-"""xarray with dask, torch and SPy: their arrays give what plain ones give."""
+"""torch and SPy: their arrays give what plain ones give."""
 
-import dask.array
 import numpy as np
 import pytest
-import xarray as xr
 
 from selfdict import FGNSR, SPA, InputError, Problem, WorkingSet, nnls, spa
 from selfdict.datasets import make_scene
 from selfdict.scene import matrix, read_scene, unmix, write_scene
-
-
-def test_the_accessor_on_a_dask_array(cube):
-    values, _ = cube
-    wavelengths = np.linspace(400.0, 1000.0, 30)
-    plain = xr.DataArray(values, dims=("y", "x", "wavelength")).assign_coords(
-        wavelength=wavelengths
-    )
-    lazy = plain.copy(data=dask.array.from_array(values, chunks=(3, 5, 30)))
-    expected = plain.selfdict.unmix(4)
-    result = lazy.selfdict.unmix(4)
-    np.testing.assert_array_equal(result.pixels, expected.pixels)
-    np.testing.assert_allclose(result.abundances, expected.abundances, atol=1e-12)
-    np.testing.assert_allclose(result.endmembers["wavelength"], wavelengths, rtol=1e-8)
-    np.testing.assert_array_equal(lazy.selfdict.matrix(), values.reshape(-1, 30).T)
 
 
 @pytest.mark.usefixtures("one_torch_thread")
