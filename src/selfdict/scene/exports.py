@@ -15,7 +15,7 @@ import xarray as xr
 from selfdict._colours import class_colours
 from selfdict._display import csv_cell, plain
 from selfdict._validation import Array
-from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text
+from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text, projected
 from selfdict.scene.result import UnmixResult
 from selfdict.scene.staging import staged
 from selfdict.scene.write import labels_of
@@ -199,21 +199,14 @@ def _features(result: UnmixResult) -> Iterator[dict[str, Any]]:
 
 def _lon_lat(scene: xr.DataArray, pixels: Array) -> Array:
     """Return longitude and latitude of the centres of pixels (k, 2), NaN where they are unknown."""
-    from rasterio._err import CPLE_BaseError
-    from rasterio.errors import RasterioError
-    from rasterio.warp import transform
-
-    unknown = np.full((len(pixels), 2), np.nan)
     coordinates = coordinates_of(scene, pixels)
     crs = crs_text(scene)
-    if coordinates is None or crs is None:
-        return unknown
-    try:
-        return np.stack(transform(crs, "EPSG:4326", *coordinates.T), axis=1)
-    except (RasterioError, CPLE_BaseError):
-        # A grid that has no place on Earth, such as that of a laboratory. Errors of GDAL come
-        # through as they are.
-        return unknown
+    found = None
+    if coordinates is not None and crs is not None:
+        found = projected(crs, "EPSG:4326", *coordinates.T)
+    if found is None:
+        return np.full((len(pixels), 2), np.nan)
+    return found.T
 
 
 def write_spectra(

@@ -239,6 +239,19 @@ def crs_text(scene: xr.DataArray) -> str | None:
     return str(crs.to_string())
 
 
+def projected(source: Any, target: Any, x: Array, y: Array) -> Array | None:
+    """Return coordinates (2, n) in another CRS; None if one has no place on Earth, as in a room."""
+    from rasterio._err import CPLE_BaseError
+    from rasterio.errors import RasterioError
+    from rasterio.warp import transform
+
+    try:
+        return np.asarray(transform(source, target, x, y))
+    except (RasterioError, CPLE_BaseError):
+        # Errors of GDAL come through as they are.
+        return None
+
+
 def _is_in_sensor_geometry(scene: xr.DataArray) -> bool:
     return "lat" in scene.coords and "lon" in scene.coords
 

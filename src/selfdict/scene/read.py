@@ -22,7 +22,7 @@ from selfdict.files.remote import FORMAT as REMOTE
 from selfdict.files.remote import address_of
 from selfdict.files.wavelengths import parse_wavelengths
 from selfdict.scene.blocks import with_mask
-from selfdict.scene.metadata import add_notes, band_numbers, crs_of, transform_of
+from selfdict.scene.metadata import add_notes, band_numbers, crs_of, projected, transform_of
 from selfdict.scene.model import build_scene
 
 
@@ -231,24 +231,16 @@ def _distance(layer: xr.DataArray, scene: xr.DataArray) -> float | None:
     n_rows, n_columns = scene.shape[1:]
     columns = np.array([0, n_columns, 0, n_columns])
     rows = np.array([0, 0, n_rows, n_rows])
-    x, y = to_map(ours, columns, rows)
-    mask_x, mask_y = to_map(theirs, columns, rows)
+    places = np.stack(to_map(ours, columns, rows))
+    mask_places: Array | None = np.stack(to_map(theirs, columns, rows))
     # One system may have several names, and systems of two datums may agree within a pixel.
     if crs_of(layer) != crs:
-        from rasterio._err import CPLE_BaseError
-        from rasterio.errors import RasterioError
-        from rasterio.warp import transform as to_crs
-
-        try:
-            mask_x, mask_y = to_crs(crs_of(layer), crs, mask_x.tolist(), mask_y.tolist())
-        except (RasterioError, CPLE_BaseError):
-            # A system that has no place on Earth, such as that of a laboratory.
-            return None
+        mask_places = projected(crs_of(layer), crs, *to_map(theirs, columns, rows))
     pixel = np.sqrt(abs(ours.determinant))
     # A damaged transform may have pixels without an area.
-    if pixel == 0:
+    if mask_places is None or pixel == 0:
         return None
-    return float(np.hypot(np.asarray(mask_x) - x, np.asarray(mask_y) - y).max() / pixel)
+    return float(np.hypot(*(mask_places - places)).max() / pixel)
 
 
 def _with_wavelengths(
