@@ -144,10 +144,3 @@ def test_an_array_whose_file_is_gone(tmp_path, data):
     opened.rio._manager.close()
     path.unlink()
     assert valid_mask(opened).values.all()
-
-
-def test_a_netcdf_file_with_another_attribute_of_no_data(tmp_path, data):
-    declared(data, "nodata").rename("cube").to_netcdf(tmp_path / "cube.nc", engine="h5netcdf")
-    read = read_scene(tmp_path / "cube.nc")
-    assert read.attrs["_FillValue"] == NODATA
-    np.testing.assert_array_equal(read.selfdict.valid().values, EXPECTED)

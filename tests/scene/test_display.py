@@ -136,39 +136,26 @@ def test_colours_of_the_residual_serve_most_pixels(result):
     replace(result, residual=0 * result.residual).plot().savefig(io.BytesIO(), dpi=30)
 
 
-@pytest.mark.parametrize("backend", ["agg", "inline"])
 @pytest.mark.parametrize("is_last", [True, False])
-def test_a_notebook_shows_the_figure_once(result, backend, is_last, tmp_path, monkeypatch):
+def test_a_notebook_shows_the_figure_once(result, is_last, tmp_path, monkeypatch):
     """As IPython does it: the value of the last line first, then all that pyplot still holds."""
     (tmp_path / "like_inline.py").write_text(
         "from matplotlib.backends.backend_agg import FigureCanvasAgg as FigureCanvas\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    if backend == "inline":
-        backend = "module://like_inline"
-    pyplot.close("all")
-    shown = []
-
-    def display(figure):
-        figure._repr_mimebundle_(include=None, exclude=None)
-        shown.append(figure)
-
     before = pyplot.get_backend()
-    pyplot.switch_backend(backend)
+    pyplot.switch_backend("module://like_inline")
     try:
         figure = result.plot()
+        shown = []
         if is_last:
-            display(figure)
-        if "inline" in backend:
-            for number in pyplot.get_fignums():
-                display(pyplot.figure(number))
+            figure._repr_mimebundle_(include=None, exclude=None)
+            shown.append(figure)
+        shown += [pyplot.figure(number) for number in pyplot.get_fignums()]
     finally:
         pyplot.close("all")
         pyplot.switch_backend(before)
-    expected = [figure]
-    if backend == "agg" and not is_last:
-        expected = []
-    assert shown == expected
+    assert shown == [figure]
 
 
 def test_a_dataset_survives_a_file(result, tmp_path):

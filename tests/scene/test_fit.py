@@ -80,36 +80,15 @@ def test_a_good_fit_and_too_few_materials(scene):
     assert unmix(scene, 1).fit.is_poor
 
 
-def wrong(scene, fault):
-    values = scene.values.copy()
-    known = {"wavelength": scene.wavelength.values}
-    if fault == "scale":
-        known["scale_factor"] = 0.1
-        values = np.round(10_000 * values).astype(np.int16)
-    elif fault == "axes":
-        values = np.ascontiguousarray(values.transpose(1, 2, 0))
-        known = {}
-    elif fault == "no data in some bands":
-        values[20:50, 10:20, 10:20] = -9999
-    elif fault == "no data in all bands":
-        values[:, 10:20, 10:20] = 65_535
-    return build_scene(values, **known)
-
-
-@pytest.mark.parametrize(
-    ("fault", "kind"),
-    [
-        ("scale", "wrong scale"),
-        ("axes", "axes"),
-        ("no data in some bands", "range"),
-        ("no data in all bands", "undeclared no data"),
-    ],
-)
-def test_faulty_files(scene, fault, kind):
-    result = unmix(wrong(scene, fault), 4)
-    assert kind in [finding.kind for finding in result.preflight.findings if finding.is_fault]
-    assert not result.fit.is_sound
-    assert result.fit.headline != Fit(0.01, 0.01, 4).headline
+def test_faulty_files(scene):
+    axes = np.ascontiguousarray(scene.values.transpose(1, 2, 0))
+    holes = scene.values.copy()
+    holes[20:50, 10:20, 10:20] = -9999  # in some bands, which no declaration explains
+    for values, kind in ((axes, "axes"), (holes, "range")):
+        result = unmix(build_scene(values), 4)
+        assert kind in [finding.kind for finding in result.preflight.findings if finding.is_fault]
+        assert not result.fit.is_sound
+        assert result.fit.headline != Fit(0.01, 0.01, 4).headline
 
 
 def test_much_noise_is_no_fault_of_the_model():
