@@ -224,14 +224,12 @@ class SceneCheck:
     gap: float
 
 
-def solve_scene(
-    plan: Plan, client: Any, report: Callable[[float], Any]
-) -> tuple[Points, SceneCheck]:
+def solve_scene(plan: Plan, report: Callable[[float], Any]) -> tuple[Points, SceneCheck]:
     """Solve the model for all pixels, block by block, here or on the workers of a cluster.
 
     Return the pixels whose weights are not zero, and the bound for all pixels.
     """
-    pixels = SceneBlocks.of(plan, client)
+    pixels = SceneBlocks.of(plan)
     tol = plan.options.estimator.get("tol")
     if tol is None:
         tol = _DEFAULT_TOL
@@ -268,34 +266,34 @@ class SceneBlocks:
     """The valid pixels of a scene as blocks of columns."""
 
     plan: Plan
-    client: Any  # where passes run
     numbers: Array  # (n_blocks,), the blocks of the scene that have a valid pixel
     sizes: Array  # (n_blocks,), how many valid pixels they have
     positions: Array  # (n,), where the valid pixels are in the scene, counted row by row
 
     @classmethod
-    def of(cls, plan: Plan, client: Any) -> "SceneBlocks":
+    def of(cls, plan: Plan) -> "SceneBlocks":
         """Read the scene once to find its valid pixels."""
         scene = plan.scene
         every = np.arange(len(blocks(scene)))
         task = partial(_valid_positions, plan.bands)
-        found = list(run_on_blocks(scene, task, every, None, client))
+        found = list(run_on_blocks(scene, task, every, None, plan.client))
         sizes = np.array([len(positions) for positions in found])
         has_pixels = sizes > 0
-        return cls(plan, client, every[has_pixels], sizes[has_pixels], np.concatenate(found))
+        return cls(plan, every[has_pixels], sizes[has_pixels], np.concatenate(found))
 
     def run(self, task: Callable[[Array, Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
         """Return ``task(M, part)`` for the valid pixels M of each block."""
         on_pixels = partial(_on_valid_pixels, self.plan.bands, task)
-        return run_on_blocks(self.plan.scene, on_pixels, self.numbers, parts, self.client)
+        plan = self.plan
+        return run_on_blocks(plan.scene, on_pixels, self.numbers, parts, plan.client)
 
     def everywhere(self, function: Callable[[], Any]) -> None:
         """Call a function in this process, or in each worker."""
-        if self.client is None:
+        if self.plan.client is None:
             function()
         else:
             # workers that are lost have nothing to do
-            self.client.run(function, on_error="ignore")
+            self.plan.client.run(function, on_error="ignore")
 
 
 def _on_valid_pixels(

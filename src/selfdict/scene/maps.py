@@ -269,7 +269,6 @@ def map_scene(
     plan: Plan,
     choice: Choice,
     others: Sequence[Choice],
-    client: Any,
     report: Callable[[float], Any],
 ) -> Maps:
     """Fit all pixels by the chosen endmembers in one pass.
@@ -294,18 +293,17 @@ def map_scene(
         with_uncertainty=plan.uncertainty,
         variability=choice.variability,
     )
-    scene = plan.scene
     folder = plan.options.folder
     if folder is None:
-        maps = task.empty_maps(scene.shape[1:])
-        totals, outliers = _fit_blocks(scene, task, client, report, maps)
+        maps = task.empty_maps(plan.scene.shape[1:])
+        totals, outliers = _fit_blocks(plan, task, report, maps)
     else:
-        maps = {"errors": np.empty(scene.shape[1:], dtype=choice.U.dtype)}
+        maps = {"errors": np.empty(plan.scene.shape[1:], dtype=choice.U.dtype)}
         with staged(folder) as hidden:
             hidden.mkdir()
             _create_stores(plan, choice, task, hidden)
             writing = replace(task, folder=hidden)
-            totals, outliers = _fit_blocks(scene, writing, client, report, maps)
+            totals, outliers = _fit_blocks(plan, writing, report, maps)
         maps |= _stored_maps(folder)
     errors = maps.pop("errors")
     layers = {name: _described(plan, choice, name, values) for name, values in maps.items()}
@@ -319,16 +317,12 @@ def map_scene(
 
 
 def _fit_blocks(
-    scene: xr.DataArray,
-    task: FitBlock,
-    client: Any,
-    report: Callable[[float], Any],
-    maps: dict[str, Array],
+    plan: Plan, task: FitBlock, report: Callable[[float], Any], maps: dict[str, Array]
 ) -> tuple[Totals, Points]:
     """Fit all blocks, copy what is returned into the maps, and return totals and outliers."""
     totals = task.no_totals()
     outliers = []
-    for (rows, columns), fitted in over_blocks(scene, task, client, report):
+    for (rows, columns), fitted in over_blocks(plan.scene, task, plan.client, report):
         totals = totals + fitted.totals
         outliers.append(fitted.outliers)
         for name, values in fitted.maps.items():
@@ -395,7 +389,7 @@ def _stored_maps(folder: Path) -> dict[str, Any]:
     return maps
 
 
-def fit_in_time(plan: Plan, choice: Choice, points: Points, client: Any) -> Plan:
+def fit_in_time(plan: Plan, choice: Choice, points: Points) -> Plan:
     """Return the plan without standard errors if the time limit does not suffice for them.
 
     Maps of many endmembers that take long are announced.
@@ -407,7 +401,7 @@ def fit_in_time(plan: Plan, choice: Choice, points: Points, client: Any) -> Plan
         if is_late or not plan.deadline.affords(_seconds_of_mapping(plan, choice, points)):
             plan.deadline.skip("standard errors of the abundances were not mapped")
             plan = replace(plan, uncertainty=False)
-    if has_many and client is None:
+    if has_many and plan.client is None:
         seconds = _seconds_of_mapping(plan, choice, points)
         if seconds > _LONG:
             warn_caller(f"mapping {plan.r} endmembers takes about {in_words(seconds)} here")

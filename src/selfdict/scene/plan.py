@@ -49,9 +49,10 @@ class Plan:
     sample_seed: int
     uncertainty: bool
     deadline: Deadline
+    client: Any  # of a dask cluster, or None
 
     @classmethod
-    def of(cls, options: UnmixOptions, scene: xr.DataArray) -> "Plan":
+    def of(cls, options: UnmixOptions, scene: xr.DataArray, client: Any = None) -> "Plan":
         """Check the options against a scene, of which no value is read."""
         scene = with_mask(scene, options.mask)
         bands = good_bands(scene)
@@ -89,6 +90,7 @@ class Plan:
             sample_seed=int(sample_seed),
             uncertainty=options.uncertainty,
             deadline=Deadline(options.max_seconds),
+            client=client,
         )
 
     @property
@@ -106,14 +108,27 @@ class Plan:
         """Whether all pixels are candidates of the model."""
         return self.options.is_fgnsr and self.candidates is None
 
+    @property
+    def is_solved_in_blocks(self) -> bool:
+        """Whether all pixels are the candidates and do not fit in the memory of this process."""
+        if not self.takes_all or self.options.max_pixels is not None:
+            return False
+        if self.library is not None or not self.options.has_squared_loss:
+            return False
+        itemsize = float_dtype(self.scene.dtype).itemsize
+        n_bytes = self.n_pixels * int(self.bands.sum()) * itemsize
+        if self.client is not None:
+            return n_bytes > _MAX_CLIENT_BYTES
+        return _MEMORY_FACTOR * n_bytes > physical_memory()
+
     def examined(
-        self, look: Preflight | None, client: Any, report: Callable[[float], Any]
+        self, look: Preflight | None, report: Callable[[float], Any]
     ) -> "tuple[Plan, Preflight]":
         """Look at the scene, unless that was done, and leave out the bands that this leaves out."""
-        scene = held_in_memory(self.scene, client)
+        scene = held_in_memory(self.scene, self.client)
         if look is None:
             keep_bands = self.options.keep_bands
-            look = preflight(scene, keep_bands=keep_bands, client=client, progress=report)
+            look = preflight(scene, keep_bands=keep_bands, client=self.client, progress=report)
         if look.used.shape != self.bands.shape:
             raise InputError(
                 f"the preflight is of a scene with {look.used.size} bands, "
@@ -178,18 +193,6 @@ def held_in_memory(scene: xr.DataArray, client: Any = None) -> xr.DataArray:
         "preferred_chunks": {"y": max(scene.chunks[1]), "x": max(scene.chunks[2])}
     }
     return held
-
-
-def is_solved_in_blocks(plan: Plan, client: Any) -> bool:
-    """Whether all pixels are the candidates and do not fit in the memory of this process."""
-    if not plan.takes_all or plan.options.max_pixels is not None:
-        return False
-    if plan.library is not None or not plan.options.has_squared_loss:
-        return False
-    n_bytes = plan.n_pixels * int(plan.bands.sum()) * float_dtype(plan.scene.dtype).itemsize
-    if client is not None:
-        return n_bytes > _MAX_CLIENT_BYTES
-    return _MEMORY_FACTOR * n_bytes > physical_memory()
 
 
 def _choice(options: UnmixOptions, n_pixels: int, n_bands: int, r: int) -> CandidateChoice:

@@ -12,7 +12,7 @@ from selfdict._validation import Array, as_rank
 from selfdict.peers import h2nmf, spa
 from selfdict.scene.blocks import Block, blocks, float_dtype
 from selfdict.scene.passes import over_blocks
-from selfdict.scene.plan import Plan, is_solved_in_blocks
+from selfdict.scene.plan import Plan
 from selfdict.solvers.block_search import SAMPLE_SIZE
 
 _MAX_FIT_BYTES = 128 * 2**20  # of the pixels to choose from, unless max_pixels is given
@@ -80,16 +80,16 @@ def thin_block(bands: Array, rules: Sequence[Thinning], block: Block) -> list[Po
     return found
 
 
-def read_points(plans: Sequence[Plan], client: Any, report: Callable[[float], Any]) -> list[Points]:
+def read_points(plans: Sequence[Plan], report: Callable[[float], Any]) -> list[Points]:
     """Read the scene once and return the pixels that each plan's method chooses from.
 
     All plans are about the same scene. Plans with the same rule share their points.
     """
-    rules = [_rule(plan, client) for plan in plans]
+    rules = [_rule(plan) for plan in plans]
     distinct = tuple(dict.fromkeys(rules))
     parts: list[list[Points]] = [[] for _ in distinct]
     task = partial(thin_block, plans[0].bands, distinct)
-    for _, found in over_blocks(plans[0].scene, task, client, report):
+    for _, found in over_blocks(plans[0].scene, task, plans[0].client, report):
         for part, points in zip(parts, found):
             part.append(points)
     gathered = {rule: gather(part) for rule, part in zip(distinct, parts)}
@@ -105,11 +105,11 @@ def read_points(plans: Sequence[Plan], client: Any, report: Callable[[float], An
     return [gathered[rule] for rule in rules]
 
 
-def _rule(plan: Plan, client: Any) -> Thinning:
+def _rule(plan: Plan) -> Thinning:
     """Return how the pixels of each block are thinned."""
     n_bands = int(plan.bands.sum())
     max_pixels = plan.options.max_pixels
-    if is_solved_in_blocks(plan, client):
+    if plan.is_solved_in_blocks:
         # A sample carries the choice of endmembers; the model is solved for all pixels.
         max_pixels = min(plan.n_pixels, SAMPLE_SIZE)
     elif max_pixels is None and plan.takes_all:

@@ -30,7 +30,7 @@ from selfdict.scene.maps import Maps, fit_in_time, map_scene
 from selfdict.scene.metadata import band_numbers, coordinates_of, crs_text
 from selfdict.scene.model import scene_of
 from selfdict.scene.options import MOST_MATERIALS, UnmixOptions
-from selfdict.scene.plan import Plan, is_solved_in_blocks
+from selfdict.scene.plan import Plan
 from selfdict.scene.points import Points, read_points, with_pixels
 from selfdict.scene.result import Comparison, UnmixResult
 
@@ -123,17 +123,17 @@ def unmix_scene(
 ) -> UnmixResult:
     """Unmix a scene (band, y, x); see :func:`unmix`."""
     times = _Times()
-    plan = Plan.of(options, scene)
+    plan = Plan.of(options, scene, client)
     verbose = options.verbose
     if verbose is None and progress is not None:
         verbose = False
     with Announcer("unmix", verbose) as announcer:
         report = _reporter(progress, announcer)
-        plan, look = plan.examined(look, client, partial(report, "preflight"))
+        plan, look = plan.examined(look, partial(report, "preflight"))
         times.end("preflight")
 
         others = [plan.of_method(name) for name in options.compare]
-        points, *others_points = read_points([plan, *others], client, partial(report, "read"))
+        points, *others_points = read_points([plan, *others], partial(report, "read"))
         times.end("read")
 
         advice = None
@@ -143,18 +143,18 @@ def unmix_scene(
         times.end("rank")
 
         report("select", 0.0)
-        plan, points, bound = _candidates(plan, points, client, partial(report, "select"))
+        plan, points, bound = _candidates(plan, points, partial(report, "select"))
         choice = choose(plan, points)
         times.end("select")
         compared, failures = choose_others(plan, others, others_points)
         times.end("compare")
-        plan = fit_in_time(plan, choice, points, client)
+        plan = fit_in_time(plan, choice, points)
         report("select", 1.0)
         # Up to 128 MiB, which the last pass does not need; a solution keeps its own data.
         del points, others_points
 
         chosen_by_others = [other for _, other in compared]
-        maps = map_scene(plan, choice, chosen_by_others, client, partial(report, "abundances"))
+        maps = map_scene(plan, choice, chosen_by_others, partial(report, "abundances"))
         times.end("abundances")
     return _result(
         plan,
@@ -171,16 +171,16 @@ def unmix_scene(
 
 
 def _candidates(
-    plan: Plan, points: Points, client: Any, report: Callable[[float], Any]
+    plan: Plan, points: Points, report: Callable[[float], Any]
 ) -> tuple[Plan, Points, SceneCheck | None]:
     """Return the plan with its candidates, the points to choose from, and a bound for all pixels.
 
     If all pixels are candidates and do not fit in memory, the model is solved here.
     """
-    if not is_solved_in_blocks(plan, client):
+    if not plan.is_solved_in_blocks:
         return plan.with_samples(points.M, points.sizes), points, None
     plan = replace(plan, choice=CandidateChoice(None, IN_BLOCKS))
-    open_pixels, bound = solve_scene(plan, client, report)
+    open_pixels, bound = solve_scene(plan, report)
     return plan, with_pixels(points, open_pixels), bound
 
 
@@ -284,11 +284,11 @@ def advise_rank(
         keep_bands=keep_bands,
         random_state=random_state,
     )
-    plan = Plan.of(options, scene_of(scene))
+    plan = Plan.of(options, scene_of(scene), client)
     r_max = as_rank(r_max, max(plan.n_pixels, MOST_MATERIALS), "r_max")
-    plan, _ = plan.examined(preflight, client, partial(report, "preflight"))
+    plan, _ = plan.examined(preflight, partial(report, "preflight"))
     plan = replace(plan, r=min(r_max, plan.n_pixels))
-    (points,) = read_points([plan], client, partial(report, "read"))
+    (points,) = read_points([plan], partial(report, "read"))
     return advise(points.M, points.sizes, plan.r, partial(report, "rank"))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import xarray as xr
@@ -154,6 +155,8 @@ def write_netcdf(scene: xr.DataArray, path: Path) -> None:
     # Higher levels take much more time, and make noisy measurements hardly smaller.
     encoding[name] |= {"zlib": True, "complevel": 1, "chunksizes": chunks}
     with _PatientFile(path, "w+") as file:
+        # Stops at the next block, instead of after the last.
+        dataset[name] = dataset[name].copy(data=_unless_failed(dataset[name].data, file))
         try:
             dataset.to_netcdf(file, engine="h5netcdf", encoding=encoding)
         except Exception as error:
@@ -161,6 +164,18 @@ def write_netcdf(scene: xr.DataArray, path: Path) -> None:
             raise (file.error or error) from None
         if file.error is not None:
             raise file.error
+
+
+def _unless_failed(values: Any, file: _PatientFile) -> Any:
+    """Return a dask array that cannot be computed once the file has failed."""
+
+    def check(block: Array) -> Array:
+        if file.error is not None:
+            raise file.error
+        return block
+
+    # A random name: dask would otherwise pickle the file to make one.
+    return values.map_blocks(check, meta=values._meta, token=uuid4().hex)
 
 
 def write_zarr(scene: xr.DataArray, path: Path, *, compute: bool = True) -> None:
