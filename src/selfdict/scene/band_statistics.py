@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy import ndimage
 
 from selfdict._validation import Array
 from selfdict.files.layout import axis_of_similar_spectra, middle_of
@@ -264,6 +263,7 @@ def noisy_bands(scene: xr.DataArray, statistics: BandStatistics, sound: Array) -
     limit = np.exp(typical + max(_DEVIATIONS * deviation, np.log(2)))
     stands_out = sound & (relative > limit)
     is_noise = statistics.noise_levels > _MOSTLY_NOISE * deviations
-    # and those that bands which stand out connect with them
+    # and those that bands which stand out connect with them: runs of such bands have one number
     begin = stands_out & (in_water | is_noise)
-    return np.asarray(ndimage.binary_propagation(begin, mask=stands_out))
+    runs = np.cumsum(~stands_out)
+    return np.asarray(stands_out & np.isin(runs, runs[begin]))
