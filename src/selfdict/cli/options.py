@@ -82,7 +82,6 @@ _RANK = _model(
     "--rank",
     "-r",
     required=True,
-    metavar="NUMBER",
     type=Number(int, 1, "auto"),
     help="Number of materials; 'auto': the number that 'selfdict rank' recommends.",
 )
@@ -95,7 +94,6 @@ _KEEP_BANDS = _input(
 # numpy's generators take no negative seed.
 _SEED = _model(
     "--seed",
-    metavar="NUMBER",
     type=Number(int, 0),
     default=0,
     rare=True,
@@ -146,7 +144,6 @@ UNMIX = [
     ),
     _model(
         "--candidates",
-        metavar="NUMBER",
         type=Number(int, 1, "all", "auto"),
         default="auto",
         help="fgnsr: number of cluster representatives to choose among, or 'all' pixels. 'auto', "
@@ -155,7 +152,6 @@ UNMIX = [
     ),
     _model(
         "--mu",
-        metavar="NUMBER",
         type=Number(float, 0, "auto"),
         default="auto",
         rare=True,
@@ -163,7 +159,6 @@ UNMIX = [
     ),
     _model(
         "--smooth",
-        metavar="NUMBER",
         type=Number(float, 0),
         default=0.0,
         rare=True,
@@ -186,9 +181,7 @@ UNMIX = [
         "summing to one (fcls).",
     ),
     _model(
-        "--library",
-        type=_FILE,
-        help="fgnsr: find spectra of this library instead of pure pixels.",
+        "--library", type=_FILE, help="fgnsr: find spectra of this library instead of pure pixels."
     ),
     Option(
         "--names",

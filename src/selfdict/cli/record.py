@@ -48,34 +48,27 @@ def run_record(
         "figures": {fact.name: fact.value for fact in figures(result)},
         "crs": result.crs,
         "pure_pixels": _pure_pixels(result),
-        "names": None,
         "relative_error": result.relative_error,
         "pixel_error": result.pixel_error,
-        "negative_values": None,
-        "fit": None,
         "unexplained": _unexplained(result),
         "groups": _groups(result),
         **_solution(result.solution),
-        "check": None,
         "proof": _proof(result),
         "seconds": dict(result.seconds),
         "comparison": [method_record(other) for other in result.comparison],
         "skipped": _in_command_words(result.skipped),
+        **dict.fromkeys(("names", "negative_values", "fit", "check", "rank_advice")),
         "preflight": [],
         "bands_left_out": [],
-        "rank_advice": None,
     }
     if result.identification is not None:
         record["names"] = match_records(result.identification, result.labels)
     if result.negative is not None:
         record["negative_values"] = asdict(result.negative) | {"treatment": "used as they are"}
     if result.fit is not None:
-        record["fit"] = {
-            "headline": result.fit.headline,
-            "sentences": _in_command_words(result.fit.sentences),
-            "is_sound": result.fit.is_sound,
-            "noise": result.fit.noise,
-        }
+        sentences = _in_command_words(result.fit.sentences)
+        record["fit"] = _fields(result.fit, "headline", "is_sound", "noise")
+        record["fit"]["sentences"] = sentences
     if result.check is not None:
         record["check"] = asdict(result.check)
     if result.preflight is not None:
@@ -84,6 +77,10 @@ def run_record(
     if result.rank_advice is not None:
         record["rank_advice"] = rank_record(result.rank_advice)
     return record
+
+
+def _fields(value: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
 
 
 def _in_command_words(sentences: Iterable[str]) -> list[str]:
@@ -119,11 +116,8 @@ def _input(source: Source, scene: xr.DataArray) -> dict[str, Any]:
 
 def rank_record(advice: RankAdvice) -> dict[str, Any]:
     """Return a recommended number of materials and what speaks for it."""
-    return {
-        "r": advice.r,
+    return _fields(advice, "r", "errors", "noise") | {
         "sentences": _in_command_words(advice.sentences),
-        "errors": advice.errors,
-        "noise": advice.noise,
         "rare_materials": advice.n_rare,
         "rare_pixels": advice.n_rare_pixels,
         "single_pixels": advice.n_alone,
@@ -141,20 +135,12 @@ def match_records(found: Identification, names: list[str]) -> list[dict[str, Any
     """Return which materials of a library the endmembers are."""
     records = []
     for name, match in zip(names, found.matches):
-        nearest = [
+        record = {"endmember": name} | _fields(match, "material", "angle", "margin", "sentence")
+        record["nearest"] = [
             {"material": each.material, "spectrum": each.name, "angle": each.angle}
             for each in match.nearest
         ]
-        records.append(
-            {
-                "endmember": name,
-                "material": match.material,
-                "angle": match.angle,
-                "margin": match.margin,
-                "nearest": nearest,
-                "sentence": match.sentence,
-            }
-        )
+        records.append(record)
     return records
 
 
@@ -187,7 +173,7 @@ def _unexplained(result: UnmixResult) -> list[dict[str, Any]]:
     for patch in result.unexplained:
         row, column = patch.pixels[0]
         found = {"row": row, "column": column, "pixels": len(patch.pixels)}
-        patches.append(found | {"share": patch.share, "error": patch.error})
+        patches.append(found | _fields(patch, "share", "error"))
     return patches
 
 
@@ -210,13 +196,10 @@ def _groups(result: UnmixResult) -> list[dict[str, Any]] | None:
 
 def _solution(solution: Solution | None) -> dict[str, Any]:
     """Return the facts about the solution of the model; None for methods without one."""
+    numbers = ("objective", "dual_bound", "gap", "mu")
     if solution is None:
-        return dict.fromkeys(("objective", "dual_bound", "gap", "mu", "status", "candidates"))
-    return {
-        "objective": solution.objective,
-        "dual_bound": solution.dual_bound,
-        "gap": solution.gap,
-        "mu": solution.mu,
+        return dict.fromkeys((*numbers, "status", "candidates"))
+    return _fields(solution, *numbers) | {
         "status": solution.status.name.lower(),
         "status_in_words": in_command_words(str(solution.status)),
         "candidates": len(solution.diagonal),
@@ -226,23 +209,18 @@ def _solution(solution: Solution | None) -> dict[str, Any]:
 
 def _proof(result: UnmixResult) -> dict[str, Any] | None:
     """Return what is proven about the groups, without the solution behind it."""
-    if result.proof is None:
-        return None
     proof = result.proof
+    if proof is None:
+        return None
+    record = _fields(proof, "enough", "needed", "limit", "complete", "sentence")
     # a limit of the error of a sample of the pixels is none of the error of all
-    limit: float | None = proof.limit
     problem = proof.solution.problem
     if problem is None or problem.root.n_points < result.n_valid:
-        limit = None
-    return {
-        "enough": proof.enough,
-        "needed": proof.needed,
-        "limit": limit,
+        record["limit"] = None
+    return record | {
         "closed_share": proof.closed.mean(),
         "gap": proof.solution.gap,
-        "complete": proof.complete,
         "about": candidates_in_words(result),
-        "sentence": proof.sentence,
     }
 
 

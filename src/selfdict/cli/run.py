@@ -50,14 +50,8 @@ class Run:
         # The workers of a cluster may have another working directory; an address is the same there.
         if given["scheduler"] is not None and source.address is None:
             source = Source(source.file.absolute(), name=str(source.file), **source.options)
-        own = ("format", "library", "names", "threads", "scheduler")
-        return cls(
-            source,
-            _options(given),
-            title=source.file.name,
-            command=command,
-            **{name: given[name] for name in own},
-        )
+        own = {each.name: given[each.name] for each in fields(cls) if each.name in given}
+        return cls(source, _options(given), title=source.file.name, command=command, **own)
 
 
 def _options(given: dict[str, Any]) -> UnmixOptions:

@@ -172,16 +172,10 @@ def parse_roi(text: str) -> tuple[slice, slice]:
     >>> parse_roi("10:60,:80")
     (slice(10, 60, None), slice(None, 80, None))
     """
+    wanted = "--roi must be rows and columns like 10:60,20:80, counted from 0"
     # Python refuses to convert thousands of digits; 18 digits fit into 64 bits.
     number = r"(\d{1,18})?"
-    match = re.fullmatch(rf"\s*{number}:{number}\s*,\s*{number}:{number}\s*", text, re.ASCII)
-    if match is None:
-        raise InputError(
-            f"--roi must be rows and columns like 10:60,20:80, counted from 0, got {text!r}"
-        )
-    bounds: list[int | None] = []
-    for digits in match.groups():
-        bounds.append(None if digits is None else int(digits))
+    bounds = _numbers(rf"{number}:{number}\s*,\s*{number}:{number}", text, wanted)
     return slice(*bounds[:2]), slice(*bounds[2:])
 
 
@@ -193,11 +187,23 @@ def parse_shape(text: str) -> tuple[int, int]:
     >>> parse_shape("100,150")
     (100, 150)
     """
+    wanted = "--shape must be rows and columns like 100,150"
     # Nine digits at most: an image has no longer side.
-    match = re.fullmatch(r"\s*(\d{1,9})\s*,\s*(\d{1,9})\s*", text, re.ASCII)
-    if match is None or int(match[1]) < 1 or int(match[2]) < 1:
-        raise InputError(f"--shape must be rows and columns like 100,150, got {text!r}")
-    return int(match[1]), int(match[2])
+    rows, columns = _numbers(r"(\d{1,9})\s*,\s*(\d{1,9})", text, wanted)
+    if not rows or not columns:
+        raise InputError(f"{wanted}, got {text!r}")
+    return rows, columns
+
+
+def _numbers(pattern: str, text: str, wanted: str) -> list[int | None]:
+    """Return the numbers of a pattern; None for those that are left out."""
+    match = re.fullmatch(rf"\s*{pattern}\s*", text, re.ASCII)
+    if match is None:
+        raise InputError(f"{wanted}, got {text!r}")
+    numbers: list[int | None] = []
+    for digits in match.groups():
+        numbers.append(None if digits is None else int(digits))
+    return numbers
 
 
 def library_files(path: Path | None) -> list[Path]:

@@ -65,9 +65,7 @@ def print_matches(names: list[str], found: "Identification") -> None:
     """Print which materials of a library the endmembers are."""
     for note in found.notes:
         print_line(note)
-    rows = [
-        ("endmember", "material", "nearest spectrum", "angle, °", "next material", "angle, °"),
-    ]
+    rows = [("endmember", "material", "nearest spectrum", "angle, °", "next material", "angle, °")]
     for name, match in zip(names, found.matches):
         first = match.nearest[0]
         second = ("–", "–")
@@ -143,10 +141,10 @@ def _of_bands(scene: "xr.DataArray", name: str) -> list[Any]:
 
 def _span(scene: "xr.DataArray", name: str) -> list[float] | None:
     """Return the lowest and the highest number of a coordinate of the bands."""
-    if name not in scene.coords:
+    values = _of_bands(scene, name)
+    if values == [None]:
         return None
-    values = scene[name].values
-    return [float(values.min()), float(values.max())]
+    return [min(values), max(values)]
 
 
 def print_facts(facts: dict[str, Any]) -> None:
