@@ -12,7 +12,7 @@ from affine import Affine
 
 from cli.runner import run
 from selfdict.cli.outputs import map_format
-from selfdict.cli.source import Source, parse_bands
+from selfdict.cli.source import Source
 from selfdict.scene import SceneError, build_scene
 
 QUICK = ["-r", "3", "--method", "spa", "--no-compare"]
@@ -68,12 +68,6 @@ def test_a_grid_that_envi_cannot_hold_is_written_as_geotiff():
         map_format("envi", Source(Path("cube.h5")), south_up())
     north_up = build_scene(np.ones((2, 3, 4)), transform=Affine(10, 0, 0, 0, -10, 0))
     assert map_format(None, Source(Path("cube.h5")), north_up) == ("envi", [])
-
-
-def test_bands_are_sorted_and_named_once():
-    assert parse_bands("7, 1-3") == [0, 1, 2, 6]
-    with pytest.raises(ValueError, match="must name each band once, got 3 twice"):
-        parse_bands("1-5,3")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes break in another way there")

@@ -72,8 +72,3 @@ def test_the_recorded_command_repeats_the_run(cube, tmp_path, words):
     assert second["pure_pixels"] == first["pure_pixels"]
     assert second["parameters"].keys() == first["parameters"].keys()
     assert second["relative_error"] == first["relative_error"]
-
-
-def test_every_command_takes_the_options_of_reading(cube):
-    facts = run("info", cube, "--roi", "2:8,1:13", "--bands", "1-9", "--json")
-    assert (facts["bands"], facts["rows"], facts["columns"]) == (9, 6, 12)

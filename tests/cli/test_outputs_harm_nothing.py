@@ -318,16 +318,3 @@ def test_a_figure_replaces_no_input(inputs, tmp_path):
     assert "--force" in refused(tmp_path, *words)
     assert run(*words, "--force").exit_code == 0
     assert figure.read_bytes()[:4] == b"\x89PNG"
-
-
-def test_planted_folders_move_nothing(inputs, tmp_path):
-    secrets = tmp_path / "secrets"
-    secrets.mkdir()
-    (secrets / "key").write_text("mine")
-    for name in (".res.x.selfdict-part", ".selfdict-x"):
-        (tmp_path / name / "old").mkdir(parents=True)
-        (tmp_path / name / "new").symlink_to(secrets, target_is_directory=True)
-    before = snapshot(tmp_path)
-    for _ in range(2):
-        assert run("unmix", inputs / "scene.hdr", *QUICK, "-o", tmp_path / "res").exit_code == 0
-    assert before.items() <= snapshot(tmp_path).items()

@@ -108,12 +108,7 @@ def make_result(
 
 def make_pixel_result(**changes: Any) -> UnmixResult:
     """Return pure pixels and coefficients as SPA finds them, without errors and proofs."""
-    parameters = {
-        "method": "spa",
-        "candidates": None,
-        "endmembers": "pixels",
-        "abundances": "nnls",
-    }
+    parameters = {"method": "spa", "candidates": None, "endmembers": "pixels", "abundances": "nnls"}
     without = ("solution", "groups", "group_weights", "spread", "counts", "proof", "brightness")
     nothing: dict[str, Any] = dict.fromkeys((*without, "uncertainty"))
     changes = nothing | {"pixel_error": 0.0314, "notes": ()} | changes

@@ -81,14 +81,6 @@ def test_spectra_have_the_band_of_their_spread():
     assert not plot_spectra(make_pixel_result()).collections
 
 
-def test_errors_that_are_not_known_have_no_colour():
-    result = make_result()
-    unknown = result.uncertainty.copy(data=np.full((3, 20, 30), np.nan))
-    assert (
-        plot_map(make_result(uncertainty=unknown), "uncertainty").images[0].get_array().mask.all()
-    )
-
-
 def test_the_dominant_material_has_its_colour():
     result = make_result()
     ax = plot_dominant(result)

@@ -6,13 +6,7 @@ from dataclasses import replace
 import dask.array
 import numpy as np
 import pytest
-from report_sample import (
-    make_comparison,
-    make_pixel_result,
-    make_proof,
-    make_result,
-    make_scene_of,
-)
+from report_sample import make_pixel_result, make_proof, make_result, make_scene_of
 
 from selfdict._colours import class_colours, line_styles
 from selfdict.datasets import make_scene
@@ -20,7 +14,6 @@ from selfdict.report import render_report, write_report
 from selfdict.report.charts import band_axis, band_labels, label_positions, nice_axis
 from selfdict.report.pictures import Maps
 from selfdict.report.tables import own_row
-from selfdict.report.words import spectrum_kind
 from selfdict.scene import SceneError, unmix
 from selfdict.scene.facts import method_in_words
 
@@ -49,12 +42,6 @@ def test_stays_small_even_for_noise(r):
         for name in ("abundances", "residual", "uncertainty", "brightness")
     }
     assert len(page_of(replace(result, **maps)).encode()) < 4_000_000
-
-
-def test_large_scene_is_thinned_and_says_so():
-    page = page_of(make_result(shape=(1200, 450)))
-    assert 'viewBox="0 0 150 400"' in page
-    assert "Shown at one pixel in 3 along each side" in page
 
 
 def test_of_millions_of_pixels_some_rows_and_columns_are_read():
@@ -93,11 +80,6 @@ def test_the_comparison_is_of_pure_pixels_and_of_the_seconds_of_the_choice():
     assert "3 of 3" in page
 
 
-def test_without_time_for_groups_nothing_is_an_average():
-    assert spectrum_kind(make_result()) == "average"
-    assert spectrum_kind(make_result(counts=np.ones(3, dtype=int))) == "pixels"
-
-
 @pytest.mark.parametrize("unknown", [slice(None), slice(3, 5)])
 def test_bands_without_wavelength_are_numbered(unknown):
     scene = make_scene(shape=(12, 12), n_bands=30, n_endmembers=3, random_state=0).scene
@@ -131,25 +113,6 @@ def test_refers_to_nothing_outside():
     assert "url(" not in page
 
 
-def test_names_are_data():
-    result = make_result(crs=HOSTILE, notes=(HOSTILE,), skipped=(HOSTILE,), atoms=np.arange(3))
-    names = {"name": ("endmember", [HOSTILE] * 3), "band_name": ("band", [HOSTILE] * 40)}
-    result = replace(result, endmembers=result.endmembers.assign_coords(names))
-    scene = make_scene_of(result, band_name=("band", [HOSTILE] * 40))
-    row = replace(make_comparison()[0], method=HOSTILE)
-    page = render_report(
-        replace(result, comparison=(row,)),
-        scene,
-        title=HOSTILE,
-        parameters={HOSTILE: HOSTILE},
-        command=HOSTILE,
-    )
-    assert page.count("<script") == 2
-    assert page.count("</style>") == 1
-    assert "<img src=x" not in page
-    assert "{{7*7}}" in page
-
-
 def test_undecodable_names_can_be_written(tmp_path):
     # b"\xff" in a file name reaches Python as a lone surrogate, which UTF-8 cannot hold
     result = make_result()
@@ -178,13 +141,6 @@ def test_a_file_is_replaced_only_on_request(tmp_path):
     assert path.read_text().endswith("</html>\n")
 
 
-def test_method_without_proof_shows_no_weights():
-    page = page_of(make_pixel_result())
-    for part in ('id="comparison"', 'class="statements"', ">Weight<"):
-        assert part not in page
-        assert part in page_of(make_result(comparison=make_comparison()))
-
-
 def test_gaps_and_constant_data():
     result = make_result()
     endmembers = result.endmembers.copy(data=np.full((3, 40), 0.5))
@@ -193,24 +149,20 @@ def test_gaps_and_constant_data():
     assert not shows_nan(page_of(flat))
 
 
-def test_one_pixel_one_band():
-    for make in (make_result, make_pixel_result):
-        page = page_of(make(r=1, shape=(3, 1), n_bands=1))
-        assert page.count('class="line"') == 1
+@pytest.mark.parametrize(("r", "shape", "n_bands"), [(1, (3, 1), 1), (30, (20, 30), 40)])
+def test_every_material_has_a_line(r, shape, n_bands):
+    proof = make_proof([0.0] * r)
+    for result in (
+        make_result(r=r, shape=shape, n_bands=n_bands, proof=proof),
+        make_pixel_result(r=r, shape=shape, n_bands=n_bands),
+    ):
+        assert page_of(result).count('class="line"') == r
 
 
-def test_many_materials():
-    page = page_of(make_result(r=30, proof=make_proof([0.0] * 30)))
-    assert page.count('class="line"') == 30
-
-
-def test_the_spread_is_drawn_and_can_be_read():
-    page = page_of(make_result())
-    assert page.count('class="spread"') == 3
-    assert '"spread": [[' in page
-    page = page_of(make_pixel_result())
-    assert 'class="spread"' not in page
-    assert '"spread": null' in page
+def test_a_large_scene_is_thinned_and_says_so():
+    page = page_of(make_result(shape=(1200, 450)))
+    assert 'viewBox="0 0 150 400"' in page
+    assert "Shown at one pixel in 3 along each side" in page
 
 
 def test_uncertainty_that_is_not_known_is_not_shown():

@@ -118,15 +118,6 @@ def test_keyboard_alone_reads_and_toggles(visit):
     assert page.locator("path.line").first.is_visible()
 
 
-def test_show_all_brings_hidden_lines_back(visit):
-    page = visit(make_result())
-    for button in page.locator(".legend button[data-k]").all():
-        button.click()
-    assert page.locator("path.line:visible").count() == 0
-    page.get_by_role("button", name="Show all").click()
-    assert page.locator("path.line:visible").count() == 3
-
-
 def test_groups_are_shown_with_their_spread(visit):
     result = make_result()
     page = visit(result)

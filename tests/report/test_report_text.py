@@ -167,11 +167,3 @@ def test_what_is_not_proven_is_not_claimed():
     assert values(twice_as_bad)["Sufficient?"] == "within 150 %"
     assert values(twice_as_bad)["Necessary?"] == "0 of 3"
     assert values(make_pixel_result()) == {}
-
-
-def test_only_shares_are_written_in_percent():
-    large = make_result().abundances.copy(data=np.full((3, 20, 30), 2.3))
-    coefficients = make_result(parameters={"abundances": "nnls"}, abundances=large)
-    text = text_of(render_report(coefficients, make_scene_of(coefficients)))
-    assert "mean 2.3, typically ± 0.03" in text
-    assert "230 %" not in text
