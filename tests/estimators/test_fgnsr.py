@@ -5,7 +5,17 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from selfdict import FGNSR, Candidates, FastGradient, InputError, Status
+from selfdict import (
+    FGNSR,
+    Candidates,
+    FastGradient,
+    Huber,
+    InputError,
+    Status,
+    Weighted,
+    WorkingSet,
+    select_indices,
+)
 from selfdict.datasets import make_midpoints, make_mixtures
 from selfdict.metrics import index_recovery
 
@@ -152,3 +162,33 @@ def test_invalid_weights_are_refused(mixtures, weight):
     M, _, _ = mixtures
     with pytest.raises(InputError):
         FGNSR(2).fit(M.T, sample_weight=np.full(M.shape[1], weight))
+    with pytest.raises(InputError):
+        FGNSR(2, loss=Weighted(np.ones(3))).fit(M.T)  # variances of another number of bands
+
+
+def test_spikes_mislead_squares_and_not_huber():
+    M, _, pure = make_mixtures(40, 80, 4, random_state=0)
+    rng = np.random.default_rng(0)
+    sigma = 0.02
+    M += sigma * rng.standard_normal(M.shape)
+    bad = rng.choice(np.setdiff1d(np.arange(80), pure), 6, replace=False)
+    for j in bad:
+        M[rng.choice(40, 2, replace=False), j] += 5 * M.mean()
+    mu = 3 * M.size * sigma**2 / 4
+    squares = FGNSR(4, mu=mu, random_state=0).fit(M.T)
+    solver = FastGradient(tol=0, max_iter=300)
+    robust = FGNSR(4, mu=mu, solver=solver, loss=Huber(2 * sigma), random_state=0).fit(M.T)
+    assert np.isin(squares.indices_, bad).any()
+    assert index_recovery(robust.indices_, pure) == 1
+    assert squares.solution_.diagonal[bad].min() > 0.9
+    assert robust.solution_.diagonal[bad].max() < 0.1
+    np.testing.assert_array_equal(
+        robust.indices_, select_indices(robust.solution_, 4, method="spa")
+    )
+
+
+def test_default_solver_depends_on_the_loss(mixtures):
+    X = mixtures[0].T[:80]
+    model = FGNSR(4, loss=Huber(0.04), mu=1.0, tol=0.5, random_state=0).fit(X)
+    assert model.solver_ == FastGradient(tol=0.5)
+    assert FGNSR(4).fit(X).solver_ == WorkingSet()

@@ -1,4 +1,7 @@
-"""The peers as estimators: scikit-learn's own checks, fitted attributes, refusals."""
+"""What holds for every estimator: scikit-learn's own checks, fitted attributes, scores, seeds."""
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -7,13 +10,13 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import selfdict
-from selfdict import H2NMF, SNPA, SPA, VCA, XRAY, InputError
+from selfdict import FGNSR, H2NMF, SNPA, SPA, VCA, XRAY, InputError
 from selfdict.datasets import make_mixtures
 
-ESTIMATORS = [SPA, SNPA, XRAY, VCA, H2NMF]
+PEERS = [SPA, SNPA, XRAY, VCA, H2NMF]
 
 
-@parametrize_with_checks([Estimator() for Estimator in ESTIMATORS])
+@parametrize_with_checks([Estimator() for Estimator in PEERS])
 @pytest.mark.filterwarnings("ignore:X seems to be centred")  # which the checks do
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -24,7 +27,7 @@ def X():
     return make_mixtures(12, 80, 4, noise=0.01, random_state=0)[0].T
 
 
-@pytest.mark.parametrize("Estimator", ESTIMATORS)
+@pytest.mark.parametrize("Estimator", PEERS)
 def test_fitted_attributes(Estimator, X):
     model = Estimator(4, random_state=3).fit(X)
     function = getattr(selfdict, Estimator.__name__.lower())
@@ -44,7 +47,7 @@ def test_fitted_attributes(Estimator, X):
     assert model.get_feature_names_out().tolist() == [f"{name}{k}" for k in range(4)]
 
 
-@pytest.mark.parametrize("Estimator", ESTIMATORS)
+@pytest.mark.parametrize("Estimator", PEERS)
 def test_single_precision_is_kept(Estimator, X):
     model = Estimator(3, random_state=0).fit(X.astype(np.float32))
     assert model.components_.dtype == model.transform(X.astype(np.float32)).dtype == np.float32
@@ -58,7 +61,7 @@ def test_h2nmf_keeps_its_clusters(X):
     np.testing.assert_array_equal(model.labels_[model.indices_], range(5))
 
 
-@pytest.mark.parametrize("Estimator", ESTIMATORS)
+@pytest.mark.parametrize("Estimator", PEERS)
 def test_invalid_input(Estimator, X):
     with pytest.raises(InputError):
         Estimator(81).fit(X)
@@ -68,3 +71,46 @@ def test_invalid_input(Estimator, X):
         Estimator(3).fit(np.ones((10, 4)))
     with pytest.raises(InputError):
         Estimator(2).fit(X).inverse_transform(np.ones((1, 3)))
+
+
+@pytest.mark.parametrize("Estimator", [FGNSR, *PEERS])
+def test_score_is_minus_the_relative_error(Estimator, X):
+    model = Estimator(3).fit(X[:50])
+    H = model.transform(X[50:])
+    error = np.linalg.norm(X[50:] - H @ model.components_) / np.linalg.norm(X[50:])
+    assert model.score(X[50:]) == pytest.approx(-error, rel=1e-9)
+    assert model.score(X[:50]) == pytest.approx(-model.reconstruction_err_, rel=1e-9)
+
+
+def test_score_in_single_precision_and_of_zeros(X):
+    model = SPA(4).fit(X)
+    assert model.score(X.astype(np.float32)) == pytest.approx(model.score(X), rel=1e-4)
+    assert model.score(np.zeros((3, 12))) == 0.0
+
+
+UNSEEDED = """
+import numpy as np
+from selfdict import FGNSR, VCA
+# Each point three times: only p tells them apart.
+X = np.repeat(np.random.default_rng(1).random((60, 5)), 3, axis=0)
+print(FGNSR(3, postprocess="diagonal").fit(X).indices_.tolist())
+print(VCA(4).fit(X).indices_.tolist())
+"""
+
+
+def test_two_processes_without_a_seed_agree(capsys):
+    exec(UNSEEDED, {})
+    here = capsys.readouterr().out
+    other = subprocess.run(
+        [sys.executable, "-c", UNSEEDED], capture_output=True, text=True, timeout=300
+    )
+    assert other.returncode == 0, other.stderr
+    assert other.stdout == here
+
+
+def test_generators_give_new_weights_each_time(X):
+    first = FGNSR(3).fit(X).solution_.problem.p
+    np.testing.assert_array_equal(first, FGNSR(3, random_state=None).fit(X).solution_.problem.p)
+    np.testing.assert_array_equal(first, FGNSR(3, random_state=0).fit(X).solution_.problem.p)
+    other = FGNSR(3, random_state=np.random.default_rng()).fit(X).solution_.problem.p
+    assert (first != other).any()
