@@ -24,18 +24,9 @@ def write_envi(scene: xr.DataArray, path: Path, *, interleave: str = "bsq") -> N
     if path.suffix.lower() == ".hdr":
         header = path
         data = path.with_suffix(".img")
-    n_bands, n_rows, n_columns = scene.shape
     code, dtype = _stored_type(scene, path)
     _write_values(scene, data, interleave, dtype)
-    fields: dict[str, object] = {
-        "samples": n_columns,
-        "lines": n_rows,
-        "bands": n_bands,
-        "file type": "ENVI Standard",
-        "data type": code,
-        "interleave": interleave,
-    }
-    fields |= _band_fields(scene)
+    fields = _layout(scene.shape, "ENVI Standard", code, interleave) | _band_fields(scene)
     if "good_band" in scene.coords:
         fields["bbl"] = scene["good_band"].values.astype(int).tolist()
     if "band_name" in scene.coords:
@@ -44,12 +35,23 @@ def write_envi(scene: xr.DataArray, path: Path, *, interleave: str = "bsq") -> N
     if nodata is not None:
         fields["data ignore value"] = nodata
     fields |= _scale_fields(scene)
-    _write_header(header, fields | map_fields(crs_of(scene), transform_of(scene)))
+    fields |= map_fields(crs_of(scene), transform_of(scene))
+    header.write_text(format_header(fields), encoding="utf-8")
 
 
-def _write_header(path: Path, fields: dict[str, object]) -> None:
-    fields |= {"header offset": 0, "byte order": 0}
-    path.write_text(format_header(fields), encoding="utf-8")
+def _layout(shape: tuple[int, ...], kind: str, code: int, interleave: str) -> dict[str, object]:
+    """Return the fields that tell how values (bands, rows, columns) are stored."""
+    n_bands, n_rows, n_columns = shape
+    return {
+        "samples": n_columns,
+        "lines": n_rows,
+        "bands": n_bands,
+        "header offset": 0,
+        "file type": kind,
+        "data type": code,
+        "interleave": interleave,
+        "byte order": 0,
+    }
 
 
 def _stored_type(scene: xr.DataArray, path: Path) -> tuple[int, np.dtype[Any]]:
@@ -111,14 +113,7 @@ def write_envi_library(spectra: xr.DataArray, names: list[str], path: Path) -> N
     if values.dtype.itemsize > 4:
         code = 5
         dtype = "<f8"
-    fields: dict[str, object] = {
-        "samples": values.shape[1],
-        "lines": values.shape[0],
-        "bands": 1,
-        "file type": "ENVI Spectral Library",
-        "data type": code,
-        "interleave": "bsq",
-    }
     path.with_suffix(".sli").write_bytes(values.astype(dtype).tobytes())
+    fields = _layout((1, *values.shape), "ENVI Spectral Library", code, "bsq")
     fields |= _band_fields(spectra) | {"spectra names": names}
-    _write_header(path.with_suffix(".hdr"), fields)
+    path.with_suffix(".hdr").write_text(format_header(fields), encoding="utf-8")
