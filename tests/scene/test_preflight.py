@@ -80,6 +80,14 @@ FAULTS = {
         changed((3, 0, slice(0, 5)), -1688),
         {"range": "1 -1688 0.3012 4", "negative values": "5 0.298 1 -1688"},
     ),
+    "missing values in all bands": (
+        changed((np.arange(10), np.arange(10), 3), -9999),
+        {"undeclared no data": "10 -9999 0.4393", "negative values": "10 0.595 10 -9999"},
+    ),
+    "signed values": (
+        clean_scene() - 0.25,
+        {"negative values": "1 053 62.7 10 -0.154917"},
+    ),
     "far above the others": (changed((3, 0, 0), 1688), {"range": "1 1688 0.4543 4"}),
     "a negative value": (changed((3, 0, 0), -0.01), {"negative values": "1 0.0595 1 -0.01"}),
     "saturated": (

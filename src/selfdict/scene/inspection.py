@@ -199,8 +199,8 @@ def _findings(scene: xr.DataArray, statistics: BandStatistics, look: Preflight) 
         along = ("bands", "rows", "columns")[statistics.spectral_axis]
         yield (
             "axes",
-            f"values along the {along} are more alike than spectra: the axes may be exchanged "
-            "(layout=…, --layout)",
+            f"values along the {along} are more alike than spectra: the axes may be exchanged: "
+            "name them by layout=… (--layout)",
         )
     yield from _about_pixels(scene, statistics)
     yield from _about_bands(scene, statistics, look)
@@ -312,21 +312,7 @@ def _about_values(
     lowest = ends.min(axis=0)
     highest = ends.max(axis=0)
     if typical is not None:
-        # Noise in dark bands is a small part of what other bands hold.
-        below = usual & (lowest < -0.5 * typical)
-        # If most bands are like that, the values are signed, such as differences.
-        if below.any() and below.sum() <= usual.sum() / 2:
-            reach = f"down to {lowest[below].min():.6g}; a typical value is {typical:.4g}"
-            yield "range", _of_bands(look, below, f"[reaches|reach] far below zero ({reach})")
-        typical_highest = float(np.median(highest[usual]))
-        # The radiance of the sun differs by less than this between the bands of a sensor.
-        above = usual & (highest > 20 * typical_highest)
-        if above.any() and typical_highest > 0:
-            reach = (
-                f"up to {highest[above].max():.6g}; the highest value of a typical band is "
-                f"{typical_highest:.4g}"
-            )
-            yield "range", _of_bands(look, above, f"[reaches|reach] far above the others ({reach})")
+        yield from _about_ranges(look, usual, typical, lowest, highest)
     n_negative = np.where(look.used, statistics.n_negative, 0)
     total = int(n_negative.sum())
     if total:
@@ -347,6 +333,34 @@ def _about_values(
             f"highest value of their band (up to {highest[saturated].max():.6g}) and may be "
             f"saturated: {number_list(look.numbers[saturated])}",
         )
+
+
+def _about_ranges(
+    look: Preflight, usual: Array, typical: float, lowest: Array, highest: Array
+) -> _Found:
+    """Yield which bands reach much further than a typical band."""
+    typical_highest = float(np.median(highest[usual]))
+    reach_up = f"the highest value of a typical band is {typical_highest:.4g}"
+    # Noise in dark bands is a small part of what other bands hold.
+    below = usual & (lowest < -0.5 * typical)
+    if below.sum() <= usual.sum() / 2:
+        if below.any():
+            reach = f"down to {lowest[below].min():.6g}; a typical value is {typical:.4g}"
+            yield "range", _of_bands(look, below, f"[reaches|reach] far below zero ({reach})")
+    elif typical_highest > 0:
+        # Most bands: the values are signed, such as differences, if they reach as far up.
+        below &= lowest < -20 * typical_highest
+        if below.any():
+            reach = (
+                f"[reaches|reach] far below zero (down to {lowest[below].min():.6g}; {reach_up}); "
+                "if this value marks missing data, declare it by nodata=… (--no-data)"
+            )
+            yield "undeclared no data", _said(below.sum(), f"{_count(below)} {reach}")
+    # The radiance of the sun differs by less than this between the bands of a sensor.
+    above = usual & (highest > 20 * typical_highest)
+    if above.any() and typical_highest > 0:
+        reach = f"up to {highest[above].max():.6g}; {reach_up}"
+        yield "range", _of_bands(look, above, f"[reaches|reach] far above the others ({reach})")
 
 
 def _about_wavelengths(scene: xr.DataArray, look: Preflight) -> _Found:
