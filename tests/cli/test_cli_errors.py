@@ -1,48 +1,49 @@
-"""Errors of the user are one line and exit code 2; defects show a traceback and exit code 1."""
+"""Errors of the user are one line and exit code 2, defects exit code 1; messages name options."""
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from affine import Affine
 
+from cli.runner import run
 from selfdict import InputError
-from selfdict.cli.app import app
+from selfdict.cli.outputs import map_format
 from selfdict.cli.source import Source
+from selfdict.scene import SceneError, build_scene
+
+QUICK = ["-r", "3", "--method", "spa", "--no-compare"]
+
+
+def info_with(monkeypatch, error):
+    def read(self, **options):
+        raise error
+
+    monkeypatch.setattr(Source, "read", read)
+    return run("info", "cube.npy")
 
 
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (InputError("too\n  many\n"), "error: too many"),
-        (
-            FileNotFoundError(2, "No such file", "cube.npy"),
-            "error: [Errno 2] No such file: 'cube.npy'",
-        ),
-        (ModuleNotFoundError("this needs torch"), "error: this needs torch"),
-        (MemoryError(), "error: MemoryError"),
+        (InputError("too\n  many\n"), "too many"),
+        (FileNotFoundError(2, "No such file", "x.npy"), "[Errno 2] No such file: 'x.npy'"),
+        (ModuleNotFoundError("this needs torch"), "this needs torch"),
+        (MemoryError(), "MemoryError"),
     ],
 )
 def test_what_a_user_can_change_is_one_line(monkeypatch, error, line):
-    def read(self, **options):
-        raise error
-
-    monkeypatch.setattr(Source, "read", read)
-    result = CliRunner().invoke(app, ["info", "cube.npy"])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"{line}\n"
+    result = info_with(monkeypatch, error)
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"error: {line}\n")
 
 
 def test_anything_else_is_a_defect(monkeypatch):
     error = ValueError("x")
-
-    def read(self, **options):
-        raise error
-
-    monkeypatch.setattr(Source, "read", read)
-    result = CliRunner().invoke(app, ["info", "cube.npy"])
+    result = info_with(monkeypatch, error)
     assert (result.exit_code, result.exception, result.output) == (1, error, "")
 
 
@@ -70,8 +71,73 @@ def test_characters_that_the_terminal_does_not_have_are_no_error(tmp_path):
 )
 def test_numbers_that_python_cannot_convert_are_bad_input(tmp_path, words):
     np.save(tmp_path / "cube.npy", np.ones((2, 3, 4)))
-    command = ["unmix", str(tmp_path / "cube.npy"), "-r", "1", "-o", str(tmp_path / "out"), *words]
-    result = CliRunner().invoke(app, command)
+    result = run("unmix", tmp_path / "cube.npy", "-r", 1, "-o", tmp_path / "out", *words)
     assert result.exit_code == 2
     assert words[0] in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def in_a_shell(*arguments, **options):
+    words = [sys.executable, "-m", "selfdict", *(str(word) for word in arguments)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def test_an_output_whose_name_is_not_utf_8_is_refused_before_the_work(cube, tmp_path):
+    result = run("unmix", cube, *QUICK, "-o", tmp_path / os.fsdecode(b"caf\xe9"))
+    assert result.exit_code == 2
+    assert result.stderr.endswith("the name is not UTF-8: choose another output by --output\n")
+    assert result.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_an_input_whose_name_is_not_utf_8(cube, tmp_path):
+    for suffix in (".hdr", ".img"):
+        odd = tmp_path / os.fsdecode(b"caf\xe9" + suffix.encode())
+        odd.write_bytes(cube.with_suffix(suffix).read_bytes())
+    result = run("unmix", odd.with_suffix(".hdr"), *QUICK, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "out" / "run.json").exists()
+
+
+def test_record_and_report_name_options_not_arguments(tmp_path):
+    np.save(tmp_path / "plain.npy", np.random.default_rng(0).random((12, 14, 10)))
+    out = tmp_path / "out"
+    result = run("unmix", tmp_path / "plain.npy", *QUICK, "--seed", "4", "-o", out)
+    assert result.exit_code == 0, result.output
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert record["parameters"]["seed"] == 4
+    assert record["parameters"]["rank"] == 3
+    assert not {"r", "random_state", "max_seconds"} & record["parameters"].keys()
+    for text in (json.dumps(record), (out / "report.html").read_text(encoding="utf-8")):
+        assert "--layout bands-first" in text
+        assert "layout='" not in text
+
+
+def south_up():
+    values = np.random.default_rng(0).random((5, 6, 7))
+    return build_scene(values, crs="EPSG:32633", transform=Affine(10, 0, 5e5, 0, 10, 5e6))
+
+
+def test_a_grid_that_envi_cannot_hold_is_written_as_geotiff():
+    name, notes = map_format(None, Source(Path("cube.h5")), south_up())
+    assert name == "geotiff"
+    assert notes[0].startswith("the maps are GeoTIFFs: an ENVI header cannot hold the grid")
+    with pytest.raises(SceneError, match=r"^cube.h5: an ENVI header .*: pass --format geotiff$"):
+        map_format("envi", Source(Path("cube.h5")), south_up())
+    north_up = build_scene(np.ones((2, 3, 4)), transform=Affine(10, 0, 0, 0, -10, 0))
+    assert map_format(None, Source(Path("cube.h5")), north_up) == ("envi", [])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes break in another way there")
+@pytest.mark.parametrize("command", ["unmix", "info"])
+def test_a_reader_that_leaves_does_not_fail_the_run(cube, tmp_path, command):
+    words = []
+    if command == "unmix":
+        words = [*QUICK, "-o", tmp_path / "out"]
+    process = in_a_shell(command, cube, *words)
+    process.stdout.close()  # as ``| head`` does
+    errors = process.stderr.read().decode()
+    process.stderr.close()
+    assert (process.wait(timeout=120), errors) == (0, "")
+    assert (tmp_path / "out" / "run.json").exists() == (command == "unmix")

@@ -96,17 +96,3 @@ def test_identify_prints_a_table_and_draws(files, tmp_path):
     assert said.stdout.splitlines()[-1] == str(figure)
     assert figure.read_bytes()[:4] == b"\x89PNG"
     assert said.stderr == ""
-
-
-def test_what_is_left_out_is_printed(files, tmp_path):
-    library = read_library(files / "minerals.csv")
-    short = library.isel(band=library["wavelength"].values < 2300)
-    path = write_spectra(short.rename(spectrum="endmember"), tmp_path / "short.csv")
-    said = run("identify", files / "out", "--library", path)
-    assert "bands are left out, which the library does not cover" in said.stdout
-    out = tmp_path / "out"
-    options = ["--candidates", 60, "--no-compare", "--library", path]
-    said = run("unmix", files / "scene.hdr", "-r", 3, "-o", out, *options)
-    assert said.exit_code == 0, said.output
-    assert "note: " in said.stdout
-    assert "bands are left out" in json.loads((out / "run.json").read_text())["notes"][0]

@@ -1,14 +1,16 @@
-"""What a run reads and records of its input, and the command that repeats it."""
+"""What a command reads and records of its input, and the command that repeats a run."""
 
 import json
 import shlex
 
+import numpy as np
 import pytest
-from click.testing import CliRunner
 from counting_scene import counted
+from scipy.io import savemat
+from sensor_files import NODATA, write_desis, write_enmap
 
-from selfdict.cli.app import app
-from selfdict.cli.source import Source
+from cli.runner import run
+from selfdict.cli.source import Source, parse_shape
 from selfdict.datasets import make_scene
 from selfdict.scene import write_scene
 
@@ -27,8 +29,8 @@ def array(cube, monkeypatch):
     return array
 
 
-def run(*arguments):
-    result = CliRunner().invoke(app, [str(word) for word in arguments])
+def answer(*words):
+    result = run(*words, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
@@ -40,8 +42,8 @@ def test_a_run_reads_a_scene_at_most_three_times(cube, array, tmp_path, monkeypa
         monkeypatch.setattr("selfdict.scene.plan.physical_memory", lambda: 0.0)
         # and three of 30 bands for the image in the report
         most = 3 + 3 / 30
-    words = [cube, "-r", 3, "--candidates", 40, "--json"]
-    record = run("unmix", *words, "-o", tmp_path / "out")
+    words = [cube, "-r", 3, "--candidates", 40]
+    record = answer("unmix", *words, "-o", tmp_path / "out")
     assert [row["method"] for row in record["comparison"]] == ["SPA", "VCA"]
     assert array.n_times <= most
     # A hash would read the file once more.
@@ -51,7 +53,7 @@ def test_a_run_reads_a_scene_at_most_three_times(cube, array, tmp_path, monkeypa
 
 def test_comparing_all_methods_reads_a_scene_three_times(cube, array, monkeypatch):
     monkeypatch.setattr("selfdict.scene.plan.physical_memory", lambda: 0.0)
-    assert len(run("compare", cube, "-r", 3, "--json")["methods"]) == 7
+    assert len(answer("compare", cube, "-r", 3)["methods"]) == 7
     assert array.n_times == 3
 
 
@@ -63,12 +65,61 @@ def test_comparing_all_methods_reads_a_scene_three_times(cube, array, monkeypatc
     ],
 )
 def test_the_recorded_command_repeats_the_run(cube, tmp_path, words):
-    first = run("unmix", cube, *words, "-o", tmp_path / "a", "--json")
+    first = answer("unmix", cube, *words, "-o", tmp_path / "a")
     command = shlex.split(first["command"])
     assert command[:2] == ["selfdict", "unmix"]
     again = [word.replace("OUTPUT", str(tmp_path / "b")) for word in command[1:]]
-    second = run(*again, "--json")
+    second = answer(*again)
     assert second["command"] == first["command"]
     assert second["pure_pixels"] == first["pure_pixels"]
     assert second["parameters"].keys() == first["parameters"].keys()
     assert second["relative_error"] == first["relative_error"]
+
+
+def test_info_tells_the_scale_of_bands(tmp_path):
+    write_enmap(tmp_path)
+    found = answer("info", tmp_path)
+    assert found["format"] == "enmap"
+    assert found["bands"] == 6
+    assert found["band_gains"] == [1e-4, 5e-4]
+    assert found["band_offsets"] == [0.0, 0.01]
+    assert found["scale_factor"] is None
+    assert found["no_data_value"] == NODATA
+
+
+@pytest.mark.parametrize(("overlap", "n_bands"), [("vnir", 6), ("swir", 6), ("both", 8)])
+def test_overlap(tmp_path, overlap, n_bands):
+    path, _ = write_enmap(tmp_path)
+    assert answer("info", path, "--overlap", overlap)["bands"] == n_bands
+    assert run("info", path, "--overlap", "uv").exit_code == 2
+    path, _ = write_desis(tmp_path)
+    result = run("info", path, "--overlap", overlap)
+    assert result.exit_code == 2
+    assert "DESIS is read without the option overlap" in result.output
+
+
+def test_shape(tmp_path):
+    savemat(tmp_path / "a.mat", {"X": np.random.default_rng(0).uniform(0.1, 1, (5, 12))})
+    found = answer("info", tmp_path / "a.mat", "--shape", "3,4")
+    assert (found["rows"], found["columns"]) == (3, 4)
+
+
+@pytest.mark.parametrize("text", ["0,3", "3", "3,4,5", "a,b", "-3,4", "9" * 20 + ",1", "٣,٤", ""])
+def test_shapes_that_are_none(text):
+    with pytest.raises(ValueError, match="--shape must be rows and columns"):
+        parse_shape(text)
+
+
+def test_a_run_records_the_options_and_the_files(tmp_path):
+    values = np.random.default_rng(0).integers(100, 6000, (8, 9, 10)).astype("int16")
+    image, sidecar = write_enmap(tmp_path, values)
+    result = run(
+        "unmix", sidecar, "-r", 2, "-o", tmp_path / "out", "--method", "spa", "--overlap", "swir"
+    )
+    assert result.exit_code == 0, result.output
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert set(record["input"]["files"]) == {image.name, sidecar.name}
+    assert record["parameters"]["overlap"] == "swir"
+    assert "--overlap swir" in record["command"]
+    # Maps are GeoTIFFs, as the image of the product.
+    assert (tmp_path / "out" / "abundances.tif").is_file()

@@ -106,6 +106,9 @@ def test_wording(request, folder, name):
         run("unmix", "cube.hdr", "-r", 3, *QUICK.split(), "-o", "out")
     parts = [f"$ selfdict {words}\n{said(run(*words.split()), folder)}" for words in COMMANDS[name]]
     text = "\n".join(parts)
+    # What is refused leaves no folder.
+    assert not (folder / "many").exists()
+    assert not (folder / "cube-unmixed").exists()
     golden = GOLDEN / f"{name}.txt"
     if request.config.getoption("--renew-golden"):
         golden.write_text(text, encoding="utf-8")

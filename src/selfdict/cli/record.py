@@ -45,7 +45,7 @@ def run_record(
         "names_library": _library(names),
         "parameters": _parameters(source, result),
         # What the report shows at its top, and the summary of the command.
-        "figures": {fact.name: fact.value for fact in figures(result)},
+        "figures": {fact.key: fact.value for fact in figures(result)},
         "crs": result.crs,
         "pure_pixels": _pure_pixels(result),
         "relative_error": result.relative_error,

@@ -34,6 +34,11 @@ class Fact:
     value: float | None = None
 
     @property
+    def key(self) -> str:
+        """The name in files."""
+        return self.name.replace(" ", "_")
+
+    @property
     def sentence(self) -> str:
         """The text with its note."""
         return f"{self.text} {self.note}".strip()

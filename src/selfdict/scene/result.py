@@ -250,9 +250,9 @@ class UnmixResult:
         )
         attributes: dict[str, Any] = {}
         for fact in facts(self):
-            attributes[fact.name.replace(" ", "_")] = fact.sentence
+            attributes[fact.key] = fact.sentence
             if fact.value is not None:
-                attributes[fact.name.replace(" ", "_")] = fact.value
+                attributes[fact.key] = fact.value
         return dataset.assign_attrs(attributes)
 
     @property
