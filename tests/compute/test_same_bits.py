@@ -36,9 +36,9 @@ def reductions():
     return task
 
 
-def certificates(form):
+def certificates(form, n):
     rng = np.random.default_rng(0)
-    M = rng.random((60, 3000))
+    M = rng.random((60, n))
     support = np.arange(0, M.shape[1], 50)
     diagonal = np.zeros(M.shape[1])
     diagonal[support] = 0.5
@@ -85,8 +85,8 @@ TASKS = {
     "directions in single precision": lambda: directions(64, np.float32),
     "directions of many features": lambda: directions(2100, np.float64),
     "reductions": reductions,
-    "certificates": lambda: certificates(np.asarray),
-    "certificates of sparse data": lambda: certificates(csc_array),
+    "certificates": lambda: certificates(np.asarray, 5000),
+    "certificates of sparse data": lambda: certificates(csc_array, 1500),
     "solutions": solutions,
     "clusters": clusters,
     "abundances": abundances,

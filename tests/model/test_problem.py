@@ -113,6 +113,11 @@ def test_repr():
         (dict(target=("norm", 1.0)), InputError),
         (dict(target=("trace", 0.0)), InputError),
         (dict(target=("trace", 2.0), mu=0), InputError),
+        (dict(smooth=-1.0), InputError),
+        (dict(smooth=np.nan), InputError),
+        (dict(smooth=np.inf), InputError),
+        (dict(smooth=1e-300), InputError),
+        (dict(smooth=0.1, mu=None, epsilon=0.1), InputError),
     ],
 )
 def test_invalid_input(given, error):

@@ -229,9 +229,9 @@ def test_group_of_all_rows_is_enough_and_needed():
 
 def test_other_losses_and_models_are_refused():
     M = make_mixtures(10, 30, 2, noise=0.05, random_state=0)[0]
-    with pytest.raises(UnsupportedError, match="quadratic"):
+    with pytest.raises(UnsupportedError):
         prove_groups(fast_gradient(M, 0.1, loss=Huber(0.1)), [[0]])
-    with pytest.raises(InputError, match="penalised"):
+    with pytest.raises(InputError):
         prove_groups(conic(M, epsilon=1.0), [[0]])
 
 

@@ -195,19 +195,16 @@ def test_selection_is_deterministic():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (dict(r=0), "3"),
-        (dict(r=4), "3"),
-        (dict(method="best"), "method"),
-        (
-            dict(method="spa", r=3, solution=solution_with([1.0, 0, 0], np.ones((2, 3)))),
-            "at most 1 ",
-        ),
+        dict(r=0),
+        dict(r=4),
+        dict(method="best"),
+        dict(method="spa", r=3, solution=solution_with([1.0, 0, 0], np.ones((2, 3)))),
     ],
 )
-def test_invalid_input(arguments, message):
-    with pytest.raises(InputError, match=message):
+def test_invalid_input(arguments):
+    with pytest.raises(InputError):
         select_indices(
             **{"solution": solution_with([0.5, 0.5, 0.5], np.eye(3)), "r": 2, **arguments}
         )
@@ -222,7 +219,7 @@ def incomplete_solution():
 @pytest.mark.parametrize("method", METHODS)
 def test_a_time_limit_ends_the_choice_and_says_so(method):
     solution = incomplete_solution()
-    with pytest.warns(UserWarning, match="time limit"):
+    with pytest.warns(InputWarning):
         K = select_indices(solution, 50, method=method, max_seconds=0)
     assert len(set(K.tolist())) == 50
 

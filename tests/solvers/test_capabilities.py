@@ -1,6 +1,7 @@
 """What solvers declare is what they do: every feature and every pair, tried with each of them."""
 
 from dataclasses import fields, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -25,6 +26,9 @@ from selfdict import (
     Weighted,
     WorkingSet,
     certify,
+    conic,
+    fast_gradient,
+    working_set,
 )
 from selfdict.datasets import make_mixtures
 
@@ -210,3 +214,41 @@ def test_solvers_take_the_weights_of_candidates():
     for solver in (WorkingSet(), FastGradient(), Conic()):
         assert Feature.SAMPLE_WEIGHT in solver.takes
         assert FGNSR(2, solver=solver, candidates=8, random_state=0).fit(X).gap_ <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        (lambda: WorkingSet(tol=-1), InputError),
+        (lambda: WorkingSet(tol=np.nan), InputError),
+        (lambda: WorkingSet(tol="small"), TypeError),
+        (lambda: WorkingSet(max_seconds=-1), InputError),
+        (lambda: FastGradient(tol=-1), InputError),
+        (lambda: FastGradient(max_iter=-1), InputError),
+        (lambda: FastGradient(max_iter=1.5), TypeError),
+        (lambda: FastGradient(max_seconds=-1), InputError),
+        (lambda: FastGradient(target_every=0), InputError),
+        (lambda: replace(WorkingSet(), tol=-1), InputError),
+        (lambda: WorkingSet(device="tpu").solve(problem_with({})), InputError),
+    ],
+)
+def test_invalid_settings_are_refused(settings, error):
+    with pytest.raises(error):
+        settings()
+
+
+@pytest.mark.parametrize(
+    ("function", "solver"),
+    [
+        (partial(working_set, tol=1e-6), WorkingSet(tol=1e-6)),
+        (partial(fast_gradient, max_iter=50, tol=0), FastGradient(max_iter=50, tol=0)),
+        (conic, Conic()),
+    ],
+)
+def test_functions_are_the_solvers_with_a_problem_of_the_same_arguments(function, solver):
+    M = problem_with({}).M
+    arguments = dict(mu=0.1, sample_weight=np.linspace(0.5, 2.0, COLUMNS), random_state=0)
+    one = function(M, **arguments)
+    other = solver.solve(Problem(M, **arguments))
+    np.testing.assert_array_equal(one.coef, other.coef)
+    assert (one.objective, one.dual_bound) == (other.objective, other.dual_bound)

@@ -7,7 +7,6 @@ from selfdict import (
     FGNSR,
     Conic,
     FastGradient,
-    InputError,
     Problem,
     Status,
     Weighted,
@@ -66,18 +65,3 @@ def test_estimator_takes_smooth_relative_to_mu():
     assert model.solution_.problem.smooth == pytest.approx(0.5 * model.mu_)
     assert model.gap_ <= 1e-3
     assert len(model.solution_.support) > len(FGNSR(4).fit(M.T).solution_.support)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"mu": 0.1, "smooth": -1.0},
-        {"mu": 0.1, "smooth": np.nan},
-        {"mu": 0.1, "smooth": np.inf},
-        {"mu": 0.1, "smooth": 1e-300},
-        {"epsilon": 0.1, "smooth": 0.1},
-    ],
-)
-def test_invalid_weights_are_refused(options):
-    with pytest.raises(InputError):
-        Problem(np.eye(2), **options)
