@@ -70,7 +70,10 @@ def random_problem(rng):
     if rng.random() < 0.3:
         options["p"] = rng.uniform(0.5, 1.5, options["D"].shape[1] if "D" in options else n)
     if rng.random() < 0.2:
-        options["w"] = 10.0 ** rng.uniform(-2, 2, n)
+        w = 10.0 ** rng.uniform(-2, 2, n)
+        # a problem accepts weights within 30 orders of magnitude of the norms
+        if np.abs(M).max() < 1e26:
+            options["w"] = w
     loss = Squared()
     if not sparse:
         typical = float(np.abs(M).mean()) or 1.0
