@@ -229,8 +229,9 @@ def test_errors_name_the_file_as_it_was_given(tmp_path, monkeypatch):
     (tmp_path / "cube.hdr").write_text("no header")
     (tmp_path / "cube.img").write_bytes(b"1")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SceneError):
+    with pytest.raises(SceneError) as caught:
         read_scene("cube.img")
+    assert caught.value.path == "cube.hdr"
 
 
 @pytest.mark.parametrize("suffix", [".hdr", ".npy"])

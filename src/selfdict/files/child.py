@@ -135,16 +135,13 @@ def _check_shapes(path: Path, cube: StoredCube) -> None:
     if 0 in cube.shape:
         raise SceneError(path, f"a scene must not be empty, got shape {cube.shape}")
     n_bands, n_rows, n_columns = cube.shape
-    shapes: dict[str, tuple[int, ...]] = {"y": (n_rows,), "x": (n_columns,)}
-    arrays = dict(cube.coords)
-    for name in ("wavelength", "fwhm", "good_band", "scale_factor", "add_offset"):
-        shapes[name] = (n_bands,)
-        values = getattr(cube, name)
-        if isinstance(values, np.ndarray):
-            arrays[name] = values
-    for name, values in arrays.items():
-        shape = shapes.get(name, cube.shape[1:])
-        if values.shape != shape or values.dtype.kind not in "biuf":
+    lists = ("wavelength", "fwhm", "good_band", "scale_factor", "add_offset")
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(lists, (n_bands,))
+    shapes |= {"y": (n_rows,), "x": (n_columns,)}
+    for name, values in (vars(cube) | cube.coords).items():
+        shape = shapes.get(name, (n_rows, n_columns))
+        is_array = isinstance(values, np.ndarray)
+        if is_array and (values.shape != shape or values.dtype.kind not in "biuf"):
             raise SceneError(
                 path, f"{name} must be numbers of shape {shape}, got {values.dtype} {values.shape}"
             )
@@ -211,7 +208,7 @@ def main() -> None:
     print(json.dumps("ready"), file=replies, flush=True)
     for line in sys.stdin.buffer:
         try:
-            request = json.loads(line)
+            request = unpack(line, memory)
             _set_limits(request["memory"], request["seconds"])
             for module in request.get("modules", ()):
                 import_module(module)

@@ -120,19 +120,11 @@ def _read_lines(path: Path) -> list[str]:
 
 def _table(path: Path, lines: list[str], n_columns: int) -> Array:
     """Return the numbers of lines that hold so many each; empty lines are left out."""
-    rows = []
-    for line in lines:
-        if not line.strip():
-            continue
-        row = _line_numbers(line)
-        if len(row) != n_columns:
-            raise SceneError(
-                path, f"must hold {n_columns} numbers per line, a line is {line.strip()[:40]!r}"
-            )
-        rows.append(row)
-    if not rows:
-        raise SceneError(path, "holds no number")
-    return np.array(rows)
+    try:
+        rows = [[float(word) for word in line.split()] for line in lines if line.strip()]
+        return np.array(rows).reshape(len(rows), n_columns)
+    except ValueError as error:
+        raise SceneError(path, f"must hold {n_columns} numbers per line: {error}") from None
 
 
 def _line_numbers(line: str) -> list[float]:

@@ -6,7 +6,6 @@ in a process of their own, with limits on its memory and on its time for each re
 
 import contextlib
 import importlib.util
-import json
 import math
 import os
 import select
@@ -23,7 +22,7 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict._optional import optional
-from selfdict.files.child import Session, SharedMemory, create_memory, unpack
+from selfdict.files.child import Session, SharedMemory, create_memory, pack, unpack
 from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import REGISTERING_MODULES, FileFormat, format_by_suffix, format_named
@@ -105,26 +104,29 @@ class Reader:
     def open(self) -> dict[str, Any]:
         """Return the attributes of the :class:`StoredCube` without its values, or of a library."""
         with self._alone():
-            self.close()
-            if "address" not in self.options:
-                check_plain(self._full_path)
-                self.held = size_of(self._full_path)
-            child = self._new_child()
-            self._child = child
-            self._end_child = weakref.finalize(self, child.close)
-            format = self.format
-            known: dict[str, Any] = self._ask(
-                {
-                    "path": str(self._full_path),
-                    "format": [format.title, format.module, format.function],
-                    "modules": sorted(REGISTERING_MODULES),
-                    "options": self.options,
-                    "held": self.held,
-                    "max_bytes": self.max_bytes,
-                }
-            )
-            self.held = known["held"] or self.held
-            _LIVE.append(weakref.ref(self))
+            return self._open()
+
+    def _open(self) -> dict[str, Any]:
+        self.close()
+        if "address" not in self.options:
+            check_plain(self._full_path)
+            self.held = size_of(self._full_path)
+        child = self._new_child()
+        self._child = child
+        self._end_child = weakref.finalize(self, child.close)
+        format = self.format
+        known: dict[str, Any] = self._ask(
+            {
+                "path": str(self._full_path),
+                "format": [format.title, format.module, format.function],
+                "modules": sorted(REGISTERING_MODULES),
+                "options": self.options,
+                "held": self.held,
+                "max_bytes": self.max_bytes,
+            }
+        )
+        self.held = known["held"] or self.held
+        _LIVE.append(weakref.ref(self))
         _end_others(self)
         return known
 
@@ -133,7 +135,7 @@ class Reader:
         shape = tuple(last - first for first, last in ranges)
         with self._alone():
             if self._child is None:
-                self.open()
+                self._open()
             values: Array = self._ask({"ranges": ranges}, math.prod(shape) * dtype.itemsize)
             # In this process they may be in another byte order.
             values = values.astype(values.dtype.newbyteorder("="), copy=False)
@@ -177,13 +179,9 @@ class Reader:
         """Return the path of a file as the user would write it."""
         if "address" in self.options:
             return str(self.options["address"])
-        for full, given in (
-            (self._full_path, self.path),
-            (self._full_path.parent, self.path.parent),
-        ):
-            if Path(path).is_relative_to(full):
-                return str(given / Path(path).relative_to(full))
-        return path
+        if self.path.is_absolute():
+            return path
+        return os.path.relpath(path, self._folder)
 
 
 _LIVE: list["weakref.ref[Reader]"] = []
@@ -264,9 +262,8 @@ class _Child:
     def ask(self, request: dict[str, Any]) -> Any:
         """Send a request; return the result, or raise what was raised in the process."""
         assert self.process.stdin is not None
-        text = json.dumps(request, default=_plain_value)
         try:
-            self.process.stdin.write(text.encode("ascii") + b"\n")
+            self.process.stdin.write(pack(request, self.memory).encode("ascii") + b"\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             raise _DeadError(self._end()) from None
@@ -325,10 +322,3 @@ def _can_start() -> bool:
     # An application may embed Python, and be what sys.executable names.
     is_python = "python" in os.path.basename(sys.executable or "").lower()
     return is_python and importlib.util.find_spec("resource") is not None
-
-
-def _plain_value(value: Any) -> Any:
-    """Return an option as JSON takes it."""
-    if isinstance(value, np.generic):
-        return value.item()
-    return str(value)
