@@ -55,14 +55,6 @@ def test_parts_that_are_not_there(tmp_path):
         read_scene(path, roi=(slice(6, 9), slice(0, 2)))
 
 
-def test_picking_bands_of_a_mapped_file_stays_lazy(tmp_path, monkeypatch):
-    monkeypatch.setattr("selfdict.scene.blocks.BLOCK_BYTES", 300)
-    scene = full_scene("float64")
-    part = read_scene(write_scene(scene, tmp_path / "cube.hdr"), bands=[4, 0])
-    assert part.chunks is not None
-    np.testing.assert_array_equal(part.values, scene.values[[4, 0]])
-
-
 MASKS = [
     *itertools.product(["no-data", "zero", "user", "file"], ["int16", "float32"]),
     ("NaN", "float32"),

@@ -11,13 +11,11 @@ from selfdict.scene import (
     SceneError,
     build_scene,
     crs_of,
-    matrix,
     read_scene,
     transform_of,
-    valid_mask,
     write_scene,
 )
-from selfdict.scene.metadata import notes_of, scaling_of
+from selfdict.scene.metadata import notes_of
 
 DTYPES = ["uint8", "int16", "int32", "float32", "float64", "uint16", "uint32", "int64", "uint64"]
 
@@ -226,24 +224,6 @@ def test_fields_of_an_envi_header_that_gdal_has_copied(tmp_path):
     assert scene.wavelength.values.tolist() == [450.12, 503, 650]
     assert scene.fwhm.values.tolist() == [10, 20, 30]
     assert scene.good_band.values.tolist() == [True, False, True]
-
-
-def test_falling_wavelengths_are_put_in_order(tmp_path):
-    path = write(
-        tmp_path,
-        ["Red_650", "Blue_450", "Green_503"],
-        scales=(1.0, 2.0, 3.0),
-        offsets=(0.5, 0.0, 0.0),
-        nodata=24,
-    )
-    scene = read_scene(path)
-    assert scene.wavelength.values.tolist() == [450, 503, 650]
-    np.testing.assert_array_equal(scene.values, VALUES[[1, 2, 0]])
-    assert [values.tolist() for values in scaling_of(scene)] == [[2, 3, 1], [0, 0, 0.5]]
-    assert valid_mask(scene).values.sum() == 7
-    assert matrix(scene)[2, 0] == 1.5
-    assert scene.chunks is not None
-    assert any("order of rising wavelength" in note for note in notes_of(scene))
 
 
 def test_tags_of_some_bands_are_noted(tmp_path):

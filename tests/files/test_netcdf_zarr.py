@@ -44,16 +44,6 @@ def test_round_trip(tmp_path, dtype, nodata, suffix):
         assert dataset["reflectance"].rio.crs.to_epsg() == 32633
 
 
-@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-def test_a_mask_survives(tmp_path, suffix):
-    mask = np.zeros((6, 7), dtype=bool)
-    mask[2, 3] = True
-    scene = full_scene().assign_coords(valid=(("y", "x"), ~mask))
-    read = read_scene(write_scene(scene, tmp_path / f"cube{suffix}"))
-    np.testing.assert_array_equal(read["valid"].values, ~mask)
-    np.testing.assert_array_equal(read.selfdict.valid().values, ~mask)
-
-
 def other_peoples_dataset():
     values = np.arange(2 * 3 * 4, dtype=np.int16).reshape(3, 4, 2)
     data = xr.DataArray(
