@@ -115,12 +115,12 @@ class Session:
     def _open(self, format: FileFormat, request: dict[str, Any]) -> dict[str, Any]:
         """Open a file; return what is known about its cube, without the values, or its spectra."""
         read = format.reader()
-        stored = read(self.path, **options_of(self.path, format.title, read, request["options"]))
+        stored = read(self.path, **options_of(format.title, read, request["options"]))
         known = {field.name: getattr(stored, field.name) for field in fields(stored)}
         # Spectral libraries are small, and returned as a whole.
         if isinstance(stored, StoredCube):
-            _check_shapes(self.path, stored)
-            check_declared(self.path, stored, request["held"], request["max_bytes"])
+            _check_shapes(stored)
+            check_declared(stored, request["held"], request["max_bytes"])
             self.cube = stored
             del known["load"]
             known["dtype"] = stored.dtype.newbyteorder("=").str
@@ -130,10 +130,10 @@ class Session:
         """There is no process to be ended."""
 
 
-def _check_shapes(path: Path, cube: StoredCube) -> None:
+def _check_shapes(cube: StoredCube) -> None:
     """Refuse an empty cube, and what is not of the shape of its bands or pixels."""
     if 0 in cube.shape:
-        raise SceneError(path, f"a scene must not be empty, got shape {cube.shape}")
+        raise InputError(f"a scene must not be empty, got shape {cube.shape}")
     n_bands, n_rows, n_columns = cube.shape
     lists = ("wavelength", "fwhm", "good_band", "scale_factor", "add_offset")
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(lists, (n_bands,))
@@ -142,8 +142,8 @@ def _check_shapes(path: Path, cube: StoredCube) -> None:
         shape = shapes.get(name, (n_rows, n_columns))
         is_array = isinstance(values, np.ndarray)
         if is_array and (values.shape != shape or values.dtype.kind not in "biuf"):
-            raise SceneError(
-                path, f"{name} must be numbers of shape {shape}, got {values.dtype} {values.shape}"
+            raise InputError(
+                f"{name} must be numbers of shape {shape}, got {values.dtype} {values.shape}"
             )
 
 

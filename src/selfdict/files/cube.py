@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from selfdict.files.errors import SceneError
+from selfdict._errors import InputError
 
 Array = NDArray[Any]
 Load = Callable[[slice, slice, slice], Array]
@@ -127,11 +126,11 @@ class StoredCube:
                 "not used"
             )
 
-    def leave_out(self, is_marked: Array, path: Path) -> None:
+    def leave_out(self, is_marked: Array) -> None:
         """Leave out further pixels, which a file of the product marks (y, x)."""
         if is_marked.shape != self.shape[1:]:
-            raise SceneError(
-                path, f"must mark the {self.shape[1:]} pixels of the scene, got {is_marked.shape}"
+            raise InputError(
+                f"must mark the {self.shape[1:]} pixels of the scene, got {is_marked.shape}"
             )
         self.coords["valid"] = self.coords.get("valid", True) & ~is_marked
 

@@ -130,7 +130,7 @@ def read(path: Path) -> StoredCube:
     cube = StoredCube.from_array(map_values(header, data), held=data.stat().st_size)
     describe(cube, header)
     add_scale(cube, header)
-    add_map(cube, header.path, header.fields)
+    add_map(cube, header.fields)
     cube.nodata = whole_nodata(header.number("data ignore value"), cube.dtype)
     # Whoever names the data file has chosen it.
     if path == header.path:

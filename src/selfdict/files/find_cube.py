@@ -1,13 +1,12 @@
 """The cube among the arrays of a file: which of them it is, its axes, its bands and its grid."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from selfdict._errors import InputError
 from selfdict.files.cube import DIMS, Array, StoredCube, standard_name
-from selfdict.files.errors import SceneError
 from selfdict.files.grid import NO_GRID, add_crs, place_grid
 from selfdict.files.layout import guess_layout, middle_of, parse_layout
 from selfdict.files.variables import (
@@ -31,7 +30,6 @@ _BAND_LISTS = {
 
 
 def read_cube(
-    path: Path,
     variables: Mapping[str, Variable],
     wanted: str | None = None,
     layout: str | None = None,
@@ -42,7 +40,7 @@ def read_cube(
     ``wanted`` names it if there are several. ``layout`` names its axes in order, such as
     ``"band y x"``; default: as the file says, else by what it holds, or by ``n_bands``.
     """
-    name = _find_name(path, variables, wanted, n_bands)
+    name = _find_name(variables, wanted, n_bands)
     cube = describe_cube(variables, name, layout=layout, n_bands=n_bands)
     cube.notes = other_arrays(variables, {name}) + cube.notes
     return cube
@@ -64,9 +62,7 @@ def describe_cube(
     """
     data = variables[name]
     if not data.is_cube:
-        raise SceneError(
-            data.path, f"{name} must have 3 axes of real numbers, got {data.dtype} {data.shape}"
-        )
+        raise InputError(f"{name} must have 3 axes of real numbers, got {data.dtype} {data.shape}")
     nearby = find_nearby(variables, name)
     found = _find_lists(data, nearby)
     if n_bands is None and "wavelength" in found:
@@ -75,7 +71,7 @@ def describe_cube(
     cube = StoredCube.from_stored(data, axes, data.chunks)
     cube.name = data.short_name
     cube.notes += notes
-    describe_values(cube, data.path, data.attrs)
+    describe_values(cube, data.attrs)
     dims = dict.fromkeys(DIMS, "")
     if data.dims:
         dims = {dim: data.dims[axis] for dim, axis in zip(DIMS, axes)}
@@ -87,7 +83,7 @@ def describe_cube(
 
 
 def _find_name(
-    path: Path, variables: Mapping[str, Variable], wanted: str | None, n_bands: int | None = None
+    variables: Mapping[str, Variable], wanted: str | None, n_bands: int | None = None
 ) -> str:
     """Return the name of the array that is the cube."""
     cubes = _cubes(variables)
@@ -95,7 +91,7 @@ def _find_name(
     if wanted is not None:
         name = wanted.strip("/")
         if name not in variables:
-            raise SceneError(path, f"has no array {wanted!r}; of three axes there are: {listed}")
+            raise InputError(f"has no array {wanted!r}; of three axes there are: {listed}")
         return name
     sizes: set[int | None] = {n_bands}
     if n_bands is None:
@@ -109,9 +105,7 @@ def _find_name(
     for names in (list(cubes), at_root, by_last_axis, by_any_axis):
         if len(names) == 1:
             return names[0]
-    raise SceneError(
-        path, f"expected one array of 3 axes, name one by variable=…; there are: {listed}"
-    )
+    raise InputError(f"expected one array of 3 axes, name one by variable=…; there are: {listed}")
 
 
 def _cubes(variables: Mapping[str, Variable]) -> dict[str, str]:
@@ -165,7 +159,7 @@ def _attribute_lists(data: Variable) -> list[Variable]:
     attrs = {"units": data.attrs.get("wavelength_units")}
     lists = []
     for name, value in data.attrs.items():
-        lists.append(Variable.of(data.path, name, np.asarray(value).ravel(), attrs=attrs))
+        lists.append(Variable.of(name, np.asarray(value).ravel(), attrs=attrs))
     return lists
 
 
@@ -206,7 +200,7 @@ def _add_bands(cube: StoredCube, known: Mapping[str, Variable]) -> None:
     if "wavelength" in known:
         wavelength = known["wavelength"].numbers()
         units = known["wavelength"].unit()
-        check_wavelengths(known["wavelength"].path, wavelength)
+        check_wavelengths(wavelength)
     if "fwhm" in known:
         fwhm = known["fwhm"].numbers()
         fwhm_units = known["fwhm"].unit()
@@ -218,9 +212,7 @@ def _add_bands(cube: StoredCube, known: Mapping[str, Variable]) -> None:
     for key in ("scale_factor", "add_offset"):
         if key in known:
             if getattr(cube, key) is not None:
-                raise SceneError(
-                    known[key].path, f"has a {key} for all bands and another for each of them"
-                )
+                raise InputError(f"has a {key} for all bands and another for each of them")
             setattr(cube, key, known[key].numbers().astype(np.float64))
 
 

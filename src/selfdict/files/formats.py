@@ -105,7 +105,7 @@ def file_format(
 
 
 def options_of(
-    path: Path, title: str, function: Callable[..., Any], options: Mapping[str, Any]
+    title: str, function: Callable[..., Any], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the options that a function has; others are refused, except for a mask."""
     parameters = signature(function).parameters
@@ -114,7 +114,7 @@ def options_of(
     unknown = sorted(options.keys() - parameters.keys())
     # A mask is read with the options of the scene.
     if unknown and not options.get("as_mask"):
-        raise SceneError(path, f"{title} is read without the option {', '.join(unknown)}")
+        raise InputError(f"{title} is read without the option {', '.join(unknown)}")
     return {name: value for name, value in options.items() if name in parameters}
 
 

@@ -14,9 +14,9 @@ from rasterio.enums import MaskFlags
 from rasterio.errors import NotGeoreferencedWarning
 from rasterio.windows import Window
 
+from selfdict._errors import InputError
 from selfdict.files import envi
 from selfdict.files.cube import Array, StoredCube, whole_nodata
-from selfdict.files.errors import SceneError
 from selfdict.files.formats import header_names, tiff_of_header
 from selfdict.files.limits import check_plain, is_plain_file
 from selfdict.files.wavelengths import add_stac_bands, describe_bands, wavelengths_in
@@ -33,7 +33,7 @@ def read(path: Path) -> StoredCube:
     if path.suffix.lower() == ".hdr":
         image = tiff_of_header(path)
         if image is None:
-            raise SceneError(path, "has no GeoTIFF beside it")
+            raise InputError("has no GeoTIFF beside it")
         path = image
     cube = read_image(path)
     for name in header_names(path):
@@ -56,16 +56,16 @@ def read_image(path: Path) -> StoredCube:
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         # Only this driver: a file of another kind under this name could point to files elsewhere.
         file = rasterio.open(path, driver="GTiff")
-    cube = describe(file, path)
+    cube = describe(file)
     cube.held = path.stat().st_size
     return cube
 
 
-def describe(file: Any, path: Path) -> StoredCube:
+def describe(file: Any) -> StoredCube:
     """Return the cube of an open dataset of rasterio."""
     if len(set(file.dtypes)) > 1 or np.dtype(file.dtypes[0]).kind not in "iuf":
-        raise SceneError(
-            path, f"holds {', '.join(sorted(set(file.dtypes)))}; a scene has one real data type"
+        raise InputError(
+            f"holds {', '.join(sorted(set(file.dtypes)))}; a scene has one real data type"
         )
     dtype = np.dtype(file.dtypes[0])
 

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from affine import Affine
 
 from selfdict._errors import InputError
 from selfdict.files.cube import Array, StoredCube
-from selfdict.files.errors import SceneError
 
 # How far two positions of a grid may be apart, in pixels, and still be the same. Coordinates in
 # single precision are off by less: those of degrees at the steps of EMIT by 0.02.
@@ -169,7 +167,7 @@ _DATUMS: dict[tuple[str, str], tuple[int, int, int | None]] = {
 }
 
 
-def add_map(cube: StoredCube, path: Path, fields: Mapping[str, str]) -> None:
+def add_map(cube: StoredCube, fields: Mapping[str, str]) -> None:
     """Add transform and CRS of ``map info`` and ``coordinate system string``, unless it has one."""
     text = fields.get("coordinate system string")
     if text and cube.crs is None:
@@ -194,8 +192,8 @@ def add_map(cube: StoredCube, path: Path, fields: Mapping[str, str]) -> None:
         if not all(map(math.isfinite, (x_pixel, y_pixel, x, y, dx, dy, rotation))) or not dx * dy:
             raise ValueError
     except ValueError:
-        raise SceneError(
-            path, f"'map info' must hold finite numbers, the header says {listed[:80]!r}"
+        raise InputError(
+            f"'map info' must hold finite numbers, the header says {listed[:80]!r}"
         ) from None
     linear = _rotated_grid(dx, dy, rotation)
     # The reference pixel is counted from 1, and 1 is the outer corner of the first pixel.

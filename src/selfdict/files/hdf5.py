@@ -10,6 +10,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from selfdict._errors import InputError
 from selfdict.files.cube import Array, StoredCube
 from selfdict.files.errors import SceneError
 from selfdict.files.find_cube import describe_cube, other_arrays, read_cube
@@ -103,7 +104,7 @@ class Hdf5File:
             value = node.attrs.get(key)
             if value is None or isinstance(value, h5py.Empty):
                 return None
-            return Variable.of(self.path, name, np.ravel(value))
+            return Variable.of(name, np.ravel(value))
         if not isinstance(node, h5py.Dataset) or node.shape is None:
             return None
         return self.as_variable(name, node)
@@ -119,7 +120,7 @@ class Hdf5File:
                     attrs[key] = value
         # A variable that is named like a dim of another one.
         name = name.replace("_nc4_non_coord_", "")
-        return Variable.of(self.path, name, dataset, _dimensions(dataset), attrs)
+        return Variable.of(name, dataset, _dimensions(dataset), attrs)
 
     def text(self, name: str) -> str:
         """Return the text of a dataset or an attribute, empty if it is missing."""
@@ -136,7 +137,7 @@ class Hdf5File:
         values = variable.numbers()
         if values.dtype.kind in "biuf":
             return values
-        return parse_numbers(self.path, values, name)
+        return parse_numbers(values, name)
 
     def number(self, name: str) -> float | None:
         """Return the only number of an attribute."""
@@ -168,7 +169,7 @@ def read(path: Path, **options: Any) -> StoredCube:
     with path.open("rb") as file:
         is_netcdf3 = file.read(4) in (b"CDF\1", b"CDF\2")
     if is_netcdf3:
-        return _read_netcdf3(path, **options_of(path, "NetCDF 3", _read_netcdf3, options))
+        return _read_netcdf3(path, **options_of("NetCDF 3", _read_netcdf3, options))
     return read_file(Hdf5File(path), **options)
 
 
@@ -180,8 +181,8 @@ def _read_netcdf3(
     variables = {}
     for name, stored in netcdf_file(path, "r", mmap=False).variables.items():
         dims = tuple(stored.dimensions)
-        variables[name] = Variable.of(path, name, stored.data, dims, dict(stored._attributes))
-    return read_cube(path, variables, variable, layout)
+        variables[name] = Variable.of(name, stored.data, dims, dict(stored._attributes))
+    return read_cube(variables, variable, layout)
 
 
 def read_file(
@@ -198,8 +199,8 @@ def read_file(
             if names:
                 return _read_product(file, product, names, options)
     if options and "as_mask" not in options:
-        raise SceneError(file.path, f"HDF5 is read without the option {', '.join(options)}")
-    return read_cube(file.path, file.variables(), variable, layout)
+        raise InputError(f"HDF5 is read without the option {', '.join(options)}")
+    return read_cube(file.variables(), variable, layout)
 
 
 def _cubes_of(file: Hdf5File, product: Hdf5Product, wanted: str, as_mask: bool) -> list[str]:
@@ -208,7 +209,7 @@ def _cubes_of(file: Hdf5File, product: Hdf5Product, wanted: str, as_mask: bool) 
         return []
     for name, sentence in product.refused.items():
         if not wanted and not as_mask and file.node(name) is not None:
-            raise SceneError(file.path, sentence)
+            raise InputError(sentence)
     names = []
     for pattern in product.cubes:
         if pattern.startswith("*/"):
@@ -227,7 +228,7 @@ def _read_product(
     file: Hdf5File, product: Hdf5Product, names: list[str], options: dict[str, Any]
 ) -> StoredCube:
     """Return the first cube of a product as its table describes it."""
-    usable = options_of(file.path, product.name, product.complete, options)
+    usable = options_of(product.name, product.complete, options)
     name, *others = names
     variables = file.variables()
     variables[name] = _with_usual_names(variables[name], product)
@@ -254,9 +255,7 @@ def _with_usual_names(data: Variable, product: Hdf5Product) -> Variable:
     if product.divisor:
         divisor = float(attrs.pop(product.divisor, 0))
         if not 0 < divisor < float("inf"):
-            raise SceneError(
-                data.path, f"needs an attribute {product.divisor} above 0, got {divisor}"
-            )
+            raise InputError(f"needs an attribute {product.divisor} above 0, got {divisor}")
         attrs["scale_factor"] = 1 / divisor
     return replace(data, attrs=attrs)
 

@@ -8,6 +8,7 @@ import re
 import stat
 from pathlib import Path
 
+from selfdict._errors import InputError
 from selfdict.files.cube import StoredCube
 from selfdict.files.errors import SceneError
 
@@ -36,22 +37,21 @@ def time_limit(held: int, block_bytes: int = 0) -> int:
     return 10 + int((held + block_bytes) / 5e6)
 
 
-def check_declared(path: Path, cube: StoredCube, held: int, max_bytes: int | None) -> None:
+def check_declared(cube: StoredCube, held: int, max_bytes: int | None) -> None:
     """Refuse a cube that declares far more than its file of ``held`` bytes can hold."""
     held = cube.held or held
     n_bands, n_rows, n_columns = cube.shape
     total = n_bands * n_rows * n_columns * cube.dtype.itemsize
     # It need not fit in memory, and sparse files and codecs for constant values pack it well.
     if max_bytes is None and total > max(_ALWAYS_ALLOWED, 100_000 * held):
-        raise SceneError(path, f"declares {total} bytes of data but holds {held} (max_bytes)")
+        raise InputError(f"declares {total} bytes of data but holds {held} (max_bytes)")
     # Reading block by block still takes a mask of all pixels, and coordinates.
     needed = n_rows * n_columns + 8 * (n_bands + n_rows + n_columns)
     allowed = allowed_bytes(held, max_bytes)
     if needed > allowed:
-        raise SceneError(
-            path,
+        raise InputError(
             f"declares {needed} bytes for a mask and coordinates but holds {held}; "
-            f"at most {allowed} are allocated at once (max_bytes)",
+            f"at most {allowed} are allocated at once (max_bytes)"
         )
 
 

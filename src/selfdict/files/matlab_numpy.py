@@ -15,7 +15,6 @@ import numpy as np
 
 from selfdict._errors import InputError
 from selfdict.files.cube import DIMS, Array, StoredCube
-from selfdict.files.errors import SceneError
 from selfdict.files.find_cube import read_cube
 from selfdict.files.layout import unfold
 from selfdict.files.variables import Variable
@@ -45,14 +44,14 @@ def read(
     if path.suffix.lower() == ".npy" and variable is None:
         (variable,) = variables
     notes = []
-    matrix = _find_matrix(path, variables, variable, shape)
+    matrix = _find_matrix(variables, variable, shape)
     if matrix is not None:
         variable, n_rows, n_columns, label = matrix
         image, note = unfold(variables[variable].numbers(), n_rows, n_columns, layout)
         notes.append(f"{variable} has {note}; the size of the image is {label}")
-        variables[variable] = Variable.of(path, variable, image, DIMS)
+        variables[variable] = Variable.of(variable, image, DIMS)
         layout = None
-    cube = read_cube(path, variables, variable, layout, n_bands)
+    cube = read_cube(variables, variable, layout, n_bands)
     cube.notes = notes + cube.notes
     cube.name = "reflectance"
     # The class of an array of MATLAB does not tell the type that it is stored in.
@@ -71,7 +70,7 @@ def _list_variables(path: Path) -> dict[str, Variable]:
     suffix = path.suffix.lower()
     if suffix == ".npy":
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-        return {path.stem: Variable.of(path, path.stem, mapped, ())}
+        return {path.stem: Variable.of(path.stem, mapped, ())}
     if suffix == ".npz":
         return load_archive(path)
     with path.open("rb") as file:
@@ -97,12 +96,12 @@ def load_archive(path: Path) -> dict[str, Variable]:
                 shape, _, dtype = read_header(member)
             name = info.filename.removesuffix(".npy")
             if dtype.kind in "biuf":
-                variables[name] = _variable(path, name, shape, dtype, arrays.__getitem__)
+                variables[name] = _variable(name, shape, dtype, arrays.__getitem__)
     return variables
 
 
 def _variable(
-    path: Path, name: str, shape: tuple[int, ...], dtype: Any, whole: Callable[[str], Array]
+    name: str, shape: tuple[int, ...], dtype: Any, whole: Callable[[str], Array]
 ) -> Variable:
     """Return an array that is loaded as a whole, once; vectors of MATLAB have two axes."""
     if len(shape) == 2:
@@ -112,7 +111,7 @@ def _variable(
     def part(key: Any) -> Any:
         return np.asarray(load(name)).reshape(shape)[key]
 
-    return Variable(path, name, shape, np.dtype(dtype), part)
+    return Variable(name, shape, np.dtype(dtype), part)
 
 
 def _matlab_variables(path: Path) -> dict[str, Variable]:
@@ -123,7 +122,7 @@ def _matlab_variables(path: Path) -> dict[str, Variable]:
         array = np.asarray(loadmat(path, variable_names=[name])[name])
         # The class of a complex array is that of its parts, so that it is not told before.
         if array.dtype.kind not in "biuf":
-            raise SceneError(path, f"{name} does not hold real numbers: {array.dtype}")
+            raise InputError(f"{name} does not hold real numbers: {array.dtype}")
         return array
 
     with warnings.catch_warnings():
@@ -136,11 +135,11 @@ def _matlab_variables(path: Path) -> dict[str, Variable]:
         # The others are cells, objects, text and so on.
         if kind in ("double", "single", "logical") or kind.startswith(("int", "uint")):
             dtype = {"logical": "bool"}.get(kind, kind)
-            variables[name] = _variable(path, name, tuple(map(int, sizes)), dtype, load)
+            variables[name] = _variable(name, tuple(map(int, sizes)), dtype, load)
         elif kind == "struct":
             _add_fields(fields, name, loadmat(path, variable_names=[name])[name])
     for name, values in fields.items():
-        variables[name] = _variable(path, name, values.shape, values.dtype, fields.__getitem__)
+        variables[name] = _variable(name, values.shape, values.dtype, fields.__getitem__)
     return variables
 
 
@@ -172,13 +171,13 @@ def _hdf5_variables(path: Path) -> dict[str, Variable]:
         return np.asarray(stored[name][()]).T
 
     return {
-        name: _variable(path, name, dataset.shape[::-1], dataset.dtype, load)
+        name: _variable(name, dataset.shape[::-1], dataset.dtype, load)
         for name, dataset in stored.items()
     }
 
 
 def _find_matrix(
-    path: Path, variables: Mapping[str, Variable], wanted: str | None, shape: list[int] | None
+    variables: Mapping[str, Variable], wanted: str | None, shape: list[int] | None
 ) -> tuple[str, int, int, str] | None:
     """Return the name of a matrix of pixels, rows and columns of its image, and how they are named.
 
@@ -206,18 +205,15 @@ def _find_matrix(
             fault = f"no matrix, or several, fit {' or '.join(label for _, _, label in sizes)}"
         # A MATLAB workspace may hold hundreds of arrays.
         listed = ", ".join(f"{name} {each.shape}" for name, each in list(variables.items())[:10])
-        raise SceneError(
-            path,
+        raise InputError(
             "expected one array of 3 axes, or one matrix (bands, pixels) with the size of its "
-            f"image; {fault}; there are: {listed or 'none'}",
+            f"image; {fault}; there are: {listed or 'none'}"
         )
     name = names[0]
     (n_rows, n_columns, label), *others = matrices[name]
     for other_rows, _, other_label in others:
         if other_rows != n_rows:
-            raise SceneError(
-                path, f"{label} and {other_label} are two sizes of the image: pass shape=…"
-            )
+            raise InputError(f"{label} and {other_label} are two sizes of the image: pass shape=…")
     return name, n_rows, n_columns, label
 
 

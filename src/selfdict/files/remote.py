@@ -164,9 +164,9 @@ def read(path: Path, *, address: str, **options: Any) -> StoredCube:
         return _read_item(path, address, **options)
     name = format_by_suffix(Path(PurePosixPath(urlsplit(address).path).name))
     if name == "geotiff":
-        return _read_geotiff(path, address, **options)
+        return _read_geotiff(address, **options)
     if name == "zarr":
-        return _read_zarr(path, address, **options)
+        return _read_zarr(address, **options)
     if name in ("netcdf", "hdf5"):
         return _read_hdf5(path, address, **options)
     raise SceneError(
@@ -196,7 +196,7 @@ def _s3fs(address: str) -> Any:
         ) from None
 
 
-def _read_geotiff(path: Path, address: str) -> StoredCube:
+def _read_geotiff(address: str) -> StoredCube:
     import rasterio
 
     from selfdict.files import geotiff
@@ -210,7 +210,7 @@ def _read_geotiff(path: Path, address: str) -> StoredCube:
         held = RangeFile(address).size
     environment = rasterio.Env(**_gdal_settings(address))
     environment.__enter__()  # for as long as the process reads the file
-    cube = geotiff.describe(rasterio.open(name, driver="GTiff"), path)
+    cube = geotiff.describe(rasterio.open(name, driver="GTiff"))
     cube.held = held or 4 * cube.shape[0] * cube.shape[1] * cube.shape[2]
     return cube
 
@@ -253,7 +253,7 @@ def _read_hdf5(path: Path, address: str, **options: Any) -> StoredCube:
 
 
 def _read_zarr(
-    path: Path, address: str, *, variable: str | None = None, layout: str | None = None
+    address: str, *, variable: str | None = None, layout: str | None = None
 ) -> StoredCube:
     from selfdict.files import zarr_store
 
@@ -265,7 +265,7 @@ def _read_zarr(
         optional("aiohttp")
         # It then reads ~/.netrc, whose passwords are not for servers without encryption.
         settings = {"client_kwargs": {"trust_env": address.startswith("https://")}}
-    return zarr_store.read_group(path, address, variable, layout, settings=settings)
+    return zarr_store.read_group(address, variable, layout, settings=settings)
 
 
 def _read_item(path: Path, address: str, **options: Any) -> StoredCube:

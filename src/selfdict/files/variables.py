@@ -3,14 +3,13 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from affine import Affine
 
+from selfdict._errors import InputError
 from selfdict.files.cube import Array, StoredCube, whole_nodata
-from selfdict.files.errors import SceneError
 from selfdict.files.grid import add_crs, transform_from_numbers
 
 _PACKING = ("scale_factor", "add_offset")
@@ -26,7 +25,6 @@ _MEANING = re.compile(
 class Variable:
     """An array of a file, of which parts are read on use."""
 
-    path: Path  # of the file
     name: str  # with the groups that it is in
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -38,7 +36,6 @@ class Variable:
     @classmethod
     def of(
         cls,
-        path: Path,
         name: str,
         stored: Any,
         dims: tuple[str, ...] = (),
@@ -48,7 +45,7 @@ class Variable:
         shape = tuple(int(size) for size in stored.shape)
         chunks = getattr(stored, "chunks", None)
         dtype = np.dtype(stored.dtype)
-        return cls(path, name, shape, dtype, stored.__getitem__, dims, attrs or {}, chunks)
+        return cls(name, shape, dtype, stored.__getitem__, dims, attrs or {}, chunks)
 
     def __getitem__(self, key: Any) -> Any:
         return self.load(key)
@@ -66,7 +63,7 @@ class Variable:
     def numbers(self) -> Array:
         """Return all values, unpacked if they are packed."""
         values = np.asarray(self.load(tuple(slice(None) for _ in self.shape)))
-        return unpacked(self.path, self.name, values, self.attrs)
+        return unpacked(self.name, values, self.attrs)
 
     def in_unit(self, unit: str | None) -> "Variable":
         """Return the same with another unit, if one is given."""
@@ -92,7 +89,7 @@ def text_of(value: Any) -> str:
     return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
-def parse_numbers(path: Path, value: Any, what: str) -> Array:
+def parse_numbers(value: Any, what: str) -> Array:
     """Return numbers, or a text of numbers separated by spaces or commas, as float64 (n,)."""
     values = np.asarray(value).ravel()
     if values.dtype.kind in "biuf":
@@ -101,47 +98,46 @@ def parse_numbers(path: Path, value: Any, what: str) -> Array:
     try:
         return np.array([float(entry) for entry in text.replace(",", " ").split()])
     except ValueError:
-        raise SceneError(path, f"{what} must hold numbers, the file says {text[:80]!r}") from None
+        raise InputError(f"{what} must hold numbers, the file says {text[:80]!r}") from None
 
 
-def unpacked(path: Path, name: str, values: Array, attrs: Mapping[str, Any]) -> Array:
+def unpacked(name: str, values: Array, attrs: Mapping[str, Any]) -> Array:
     """Return stored numbers such as wavelengths · scale_factor + add_offset, NaN for the fill."""
     if values.dtype.kind not in "iuf" or attrs.keys().isdisjoint(_PACKING):
         return values
     scale, offset = (
-        parse_numbers(path, attrs.get(key, default), f"{key} of {name}")
+        parse_numbers(attrs.get(key, default), f"{key} of {name}")
         for key, default in zip(_PACKING, (1.0, 0.0))
     )
     if scale.size != 1 or offset.size != 1 or not np.isfinite(scale + offset).all():
-        raise SceneError(path, f"{' and '.join(_PACKING)} of {name} must be one finite number each")
+        raise InputError(f"{' and '.join(_PACKING)} of {name} must be one finite number each")
     # In double precision, since single precision moves map coordinates by metres.
     numbers: Array = values.astype(np.float64) * scale + offset
     # The fill value is stored packed, too.
     if "_FillValue" in attrs:
-        fill = parse_numbers(path, attrs["_FillValue"], f"_FillValue of {name}")
+        fill = parse_numbers(attrs["_FillValue"], f"_FillValue of {name}")
         numbers[np.isin(values, fill)] = np.nan
     return numbers
 
 
-def describe_values(cube: StoredCube, path: Path, attrs: Mapping[str, Any]) -> None:
+def describe_values(cube: StoredCube, attrs: Mapping[str, Any]) -> None:
     """Add scale, offset and no-data value, as attributes of the CF conventions declare them."""
     n_bands = cube.shape[0]
     for name in _PACKING:
         if attrs.get(name) is None:
             continue
-        values = parse_numbers(path, attrs[name], f"the attribute {name}")
+        values = parse_numbers(attrs[name], f"the attribute {name}")
         if values.size not in (1, n_bands):
-            raise SceneError(
-                path,
+            raise InputError(
                 f"the attribute {name} must be one number, or one for each of the {n_bands} bands, "
-                f"it has {values.size}",
+                f"it has {values.size}"
             )
         setattr(cube, name, values)
         if values.size == 1:
             setattr(cube, name, float(values[0]))
     applied = set(_PACKING)
     for name in _NODATA:
-        declared = nodata_value(path, attrs, name, cube.dtype)
+        declared = nodata_value(attrs, name, cube.dtype)
         if cube.nodata is None:
             cube.nodata = declared
         # The same value under another name; NaN differs from itself.
@@ -153,13 +149,11 @@ def describe_values(cube: StoredCube, path: Path, attrs: Mapping[str, Any]) -> N
         cube.notes.append(f"attributes of the file are not applied: {listed}")
 
 
-def nodata_value(
-    path: Path, attrs: Mapping[str, Any], name: str, dtype: np.dtype[Any]
-) -> float | None:
+def nodata_value(attrs: Mapping[str, Any], name: str, dtype: np.dtype[Any]) -> float | None:
     """Return the no-data value that an attribute declares, or None."""
     if attrs.get(name) is None:
         return None
-    values = parse_numbers(path, attrs[name], f"the attribute {name}")
+    values = parse_numbers(attrs[name], f"the attribute {name}")
     if values.size == 0:
         return None
     return whole_nodata(float(values[0]), dtype)
@@ -182,11 +176,11 @@ def add_mapping(cube: StoredCube, data: Variable, nearby: list[Variable]) -> Aff
     for name in (named.rpartition("/")[2], "spatial_ref", "transverse_mercator", "projection"):
         for mapping in nearby:
             if mapping.short_name == name:
-                return _add_grid_mapping(cube, data.path, mapping.attrs)
+                return _add_grid_mapping(cube, mapping.attrs)
     return None
 
 
-def _add_grid_mapping(cube: StoredCube, path: Path, attrs: Mapping[str, Any]) -> Affine | None:
+def _add_grid_mapping(cube: StoredCube, attrs: Mapping[str, Any]) -> Affine | None:
     # GDAL writes the first name, the CF conventions know the second.
     text = text_of(attrs.get("spatial_ref", attrs.get("crs_wkt", "")))
     if text:
@@ -195,7 +189,7 @@ def _add_grid_mapping(cube: StoredCube, path: Path, attrs: Mapping[str, Any]) ->
         cube.crs = _crs_from_parameters(attrs)
     if attrs.get("GeoTransform") is None:
         return None
-    return transform_from_numbers(parse_numbers(path, attrs["GeoTransform"], "GeoTransform"))
+    return transform_from_numbers(parse_numbers(attrs["GeoTransform"], "GeoTransform"))
 
 
 def _crs_from_parameters(attrs: Mapping[str, Any]) -> str | None:

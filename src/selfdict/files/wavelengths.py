@@ -213,10 +213,10 @@ def headings_of(kind: str, names: Iterable[str]) -> dict[str, str | None]:
     return dict(sorted(found.items(), key=lambda entry: entry[1] is None))
 
 
-def check_wavelengths(path: Path, wavelength: Array | None) -> None:
+def check_wavelengths(wavelength: Array | None) -> None:
     """Refuse wavelengths that are not finite."""
     if wavelength is not None and not np.isfinite(wavelength).all():
-        raise SceneError(path, "has wavelengths that are not finite numbers")
+        raise InputError("has wavelengths that are not finite numbers")
 
 
 def add_stac_bands(cube: StoredCube, bands: Any) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import zarr
 
+from selfdict._errors import InputError
 from selfdict.files.cube import StoredCube
-from selfdict.files.errors import SceneError
 from selfdict.files.find_cube import read_cube
 from selfdict.files.limits import size_of
 from selfdict.files.variables import Variable
@@ -23,16 +23,15 @@ _PICKLE = re.compile(r'"(numcodecs\.)?pickle"')
 def read(path: Path, *, variable: str | None = None, layout: str | None = None) -> StoredCube:
     """Read a variable with three dims, whose axes ``layout`` names if the store does not."""
     if not path.is_dir():
-        raise SceneError(path, "a zarr store is a folder, this is a file")
+        raise InputError("a zarr store is a folder, this is a file")
     held = size_of(path, refuse_links=True)
     is_consolidated = (path / ".zmetadata").is_file()
-    cube = read_group(path, path, variable, layout, consolidated=is_consolidated)
+    cube = read_group(path, variable, layout, consolidated=is_consolidated)
     cube.held = held
     return cube
 
 
 def read_group(
-    path: Path,
     store: Path | str,
     variable: str | None,
     layout: str | None,
@@ -50,14 +49,13 @@ def read_group(
     for name, array in arrays:
         metadata = array.metadata.to_dict()
         if _PICKLE.search(json.dumps(metadata, default=str)):
-            raise SceneError(path, f"{name} asks for the codec pickle, which is not read")
+            raise InputError(f"{name} asks for the codec pickle, which is not read")
         attrs = dict(array.attrs)
         dims = attrs.pop("_ARRAY_DIMENSIONS", None) or metadata.get("dimension_names")
         if dims is None:
             dims = [f"dim_{axis}" for axis in range(array.ndim)]
         _decode_fill_value(attrs, array)
         variables[name] = Variable(
-            path,
             name,
             array.shape,
             np.dtype(array.dtype),
@@ -67,10 +65,8 @@ def read_group(
             array.shards or array.chunks,
         )
     if not variables and isinstance(store, str):
-        raise SceneError(
-            path, "lists no arrays: on a server its metadata must be consolidated, see zarr"
-        )
-    return read_cube(path, variables, variable, layout)
+        raise InputError("lists no arrays: on a server its metadata must be consolidated, see zarr")
+    return read_cube(variables, variable, layout)
 
 
 def _decode_fill_value(attrs: dict[str, Any], array: Any) -> None:

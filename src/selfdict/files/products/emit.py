@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from selfdict._errors import InputError
 from selfdict.files.cube import Array, StoredCube
-from selfdict.files.errors import SceneError
 from selfdict.files.grid import add_crs
 from selfdict.files.limits import is_plain_file
 from selfdict.files.tables import Opened, hdf5_product
@@ -62,8 +62,8 @@ def _use_masks(opened: Opened, quality: bool) -> None:
         )
     if quality:
         if not has_masks:
-            raise SceneError(path, f"quality=True needs its masks, {masks.name}, beside it")
-        cube.leave_out(_flags(Hdf5File(masks)), masks)
+            raise InputError(f"quality=True needs its masks, {masks.name}, beside it")
+        cube.leave_out(_flags(Hdf5File(masks)))
         cube.notes.append(f"pixels that {masks.name} flags as clouds or spacecraft are left out")
     elif has_masks:
         cube.notes.append(f"{masks.name} beside it marks clouds: quality=True leaves them out")
@@ -110,7 +110,7 @@ def _place(opened: Opened, ortho: bool) -> None:
     glt = _look_up_table(opened)
     transform = file.numbers("@geotransform")
     if transform is None or transform.size != 6:
-        raise SceneError(file.path, "has a GLT but no geotransform of 6 numbers")
+        raise InputError("has a GLT but no geotransform of 6 numbers")
     cube.transform = tuple(transform.tolist())
     add_crs(cube, file.text("@spatial_ref") or "EPSG:4326")
     load_swath = cube.load
@@ -148,8 +148,5 @@ def _look_up_table(opened: Opened) -> Array:
     glt: Array = np.abs(np.stack(tables).astype(np.int64)) - 1
     _, n_rows, n_columns = opened.cube.shape
     if glt.ndim != 3 or (glt >= np.reshape((n_rows, n_columns), (2, 1, 1))).any():
-        raise SceneError(
-            opened.file.path,
-            f"the GLT points outside the {n_rows} × {n_columns} pixels of the sensor",
-        )
+        raise InputError(f"the GLT points outside the {n_rows} × {n_columns} pixels of the sensor")
     return glt

@@ -228,7 +228,7 @@ def _use_layers(cube: StoredCube, image: Path, quality: bool) -> None:
         marked = geotiff.read_image(path)
         _, n_rows, n_columns = marked.shape
         marks = marked.load(slice(0, 1), slice(0, n_rows), slice(0, n_columns))[0]
-        cube.leave_out((marks != 0) & (marks != marked.nodata), path)
+        cube.leave_out((marks != 0) & (marks != marked.nodata))
     cube.notes.append("pixels that its quality layers mark as clouds or their shadows are left out")
 
 

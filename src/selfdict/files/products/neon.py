@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from selfdict.files.errors import SceneError
+from selfdict._errors import InputError
 from selfdict.files.grid import add_crs, add_map
 from selfdict.files.tables import Opened, hdf5_product
 
@@ -21,7 +21,7 @@ def _complete(opened: Opened) -> None:
     file = opened.file
     cube = opened.cube
     if cube.wavelength is None:
-        raise SceneError(file.path, "has no wavelengths")
+        raise InputError("has no wavelengths")
     is_bad = np.zeros(cube.shape[0], dtype=bool)
     for name in ("Band_Window_1_Nanometers", "Band_Window_2_Nanometers"):
         window = file.numbers(f"{opened.group}@{name}")
@@ -39,6 +39,6 @@ def _complete(opened: Opened) -> None:
         "map info": file.text(f"{group}/Map_Info"),
         "coordinate system string": file.text(f"{group}/Coordinate_System_String"),
     }
-    add_map(cube, file.path, fields)
+    add_map(cube, fields)
     if cube.transform is None:
         cube.notes.append("the file has no Map_Info: there are no map coordinates")

@@ -7,8 +7,8 @@ with entries of wavelength 0 for bands that do not exist, and both see 940 to 97
 
 import numpy as np
 
+from selfdict._errors import InputError
 from selfdict.files.cube import Array, StoredCube
-from selfdict.files.errors import SceneError
 from selfdict.files.grid import add_epsg
 from selfdict.files.tables import Opened, hdf5_product
 from selfdict.files.wavelengths import check_overlap, describe_bands, kept_bands
@@ -43,9 +43,8 @@ def _join_detectors(opened: Opened, *, overlap: str | None = None, quality: bool
         else:
             parts[detector] = _read_detector(opened, detector)
     if len({(part.shape[1:], part.dtype) for part in parts.values()}) > 1:
-        raise SceneError(
-            opened.file.path,
-            "the cubes of its two detectors differ in their rows, columns or data types",
+        raise InputError(
+            "the cubes of its two detectors differ in their rows, columns or data types"
         )
     cube = _joined(list(parts.values()))
     opened.cube = cube
@@ -85,9 +84,7 @@ def _read_detector(opened: Opened, detector: str) -> StoredCube:
     fwhm = file.numbers(f"@List_Fwhm_{detector}")
     for values, key in ((wavelength, "List_Cw"), (fwhm, "List_Fwhm")):
         if values is None or values.shape != (n_bands,) or not np.isfinite(values).all():
-            raise SceneError(
-                file.path, f"needs an attribute {key}_{detector} with a number for each band"
-            )
+            raise InputError(f"needs an attribute {key}_{detector} with a number for each band")
     describe_bands(part, wavelength, "nm", fwhm)
     flags = file.numbers(f"@List_Cw_{detector}_Flags")
     part.good_band = np.ones(n_bands, dtype=bool)
@@ -97,9 +94,8 @@ def _read_detector(opened: Opened, detector: str) -> StoredCube:
     high = file.number(f"@L2Scale{detector}Max")
     # The comparison is False for NaN, too.
     if low is None or high is None or not -np.inf < low < high < np.inf:
-        raise SceneError(
-            file.path,
-            f"needs attributes L2Scale{detector}Min < L2Scale{detector}Max, got {low}, {high}",
+        raise InputError(
+            f"needs attributes L2Scale{detector}Min < L2Scale{detector}Max, got {low}, {high}"
         )
     part.scale_factor = np.full(n_bands, (high - low) / 65535)
     part.add_offset = np.full(n_bands, low)
@@ -156,7 +152,7 @@ def _apply_errors(opened: Opened, detectors: list[str], is_kept: Array) -> None:
                 is_left_out |= is_flagged
             band += 1
     cube.mark_bad(is_bad & is_kept, "the error matrices flag in most pixels")
-    cube.leave_out(is_left_out, opened.file.path)
+    cube.leave_out(is_left_out)
     cube.notes.append("pixels that the error matrices flag as invalid or saturated are left out")
 
 

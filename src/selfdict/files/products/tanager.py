@@ -37,7 +37,7 @@ def _complete(opened: Opened) -> None:
     # 1 marks a pixel without data. Other numbers are the fill value of the mask itself.
     marks = file.numbers(f"{opened.group}/nodata_pixels")
     if marks is not None:
-        cube.leave_out(marks != 0, file.path)
+        cube.leave_out(marks != 0)
     if opened.cube_name.startswith(_GRID):
         add_epsg(cube, file.number(f"{_GRID}@epsg_code"), "epsg_code")
         transform = _transform(opened)
