@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from selfdict._display import from_csv_cell
+from selfdict._errors import InputError
 from selfdict.files import envi
 from selfdict.files.cube import Array
 from selfdict.files.errors import SceneError
@@ -40,7 +41,7 @@ def read(path: Path) -> StoredLibrary:
     suffix = path.suffix.lower()
     if path.is_dir() or suffix == ".txt":
         records, notes = read_records(path)
-        library = _gather(records, path)
+        library = _gather(records)
         library.notes += notes
         return library
     if suffix == ".csv":
@@ -50,7 +51,7 @@ def read(path: Path) -> StoredLibrary:
     return _read_envi(path)
 
 
-def _gather(records: Sequence[Record], path: Path) -> StoredLibrary:
+def _gather(records: Sequence[Record]) -> StoredLibrary:
     """Return spectra of separate files as one library.
 
     If their wavelengths differ, those of the library have two axes.
@@ -67,7 +68,7 @@ def _gather(records: Sequence[Record], path: Path) -> StoredLibrary:
         if record.fwhm is not None:
             fwhm[k, :n] = record.fwhm
     if np.isnan(values).all():
-        raise SceneError(path, "holds no value that is not deleted")
+        raise InputError("holds no value that is not deleted")
     if all(np.array_equal(record.wavelength, first.wavelength) for record in records):
         wavelength = first.wavelength
     library = StoredLibrary(values, [record.name for record in records], wavelength)
@@ -116,7 +117,7 @@ def _read_npz(path: Path) -> StoredLibrary:
     with np.load(path, allow_pickle=False) as arrays:
         matrices = [key for key in ("spectra", "D") if len(shapes.get(key, ())) == 2]
         if not matrices or "names" not in arrays:
-            raise SceneError(path, "must hold a matrix 'spectra' or 'D', and 'names'")
+            raise InputError("must hold a matrix 'spectra' or 'D', and 'names'")
         values = arrays[matrices[0]]
         names = arrays["names"].ravel().astype(np.str_).tolist()
         # D is a dictionary, with its atoms as columns. Spectra are found by the number of names.
@@ -130,7 +131,7 @@ def _read_npz(path: Path) -> StoredLibrary:
         if "materials" in arrays:
             material = arrays["materials"].ravel().astype(np.str_).tolist()
     library = StoredLibrary(values, names, material=material)
-    _add_bands(library, path, listed)
+    _add_bands(library, listed)
     return library
 
 
@@ -140,36 +141,36 @@ def _read_csv(path: Path) -> StoredLibrary:
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = [row for row in csv.reader(file) if row]
     if len(lines) < 2 or any(len(row) != len(lines[0]) for row in lines):
-        raise SceneError(path, f"has rows of different lengths, or only one; {_CSV_FORMS}")
+        raise InputError(f"has rows of different lengths, or only one; {_CSV_FORMS}")
     columns = {}
     for k, name in enumerate(lines[0]):
         columns[from_csv_cell(name.strip())] = [row[k] for row in lines[1:]]
     if len(columns) != len(lines[0]):
-        raise SceneError(path, f"has two columns of the same name; {_CSV_FORMS}")
+        raise InputError(f"has two columns of the same name; {_CSV_FORMS}")
     if sum(_is_number(name) for name in columns) > 1:
-        return _spectra_in_rows(path, columns)
+        return _spectra_in_rows(columns)
     # Columns that describe bands are taken out: what is left are spectra.
     listed = {}
     for name in list(columns):
         if parse_heading(name) is not None:
-            listed[name] = _numbers(path, name, columns.pop(name))
+            listed[name] = _numbers(name, columns.pop(name))
         elif name.lower() in ("band", "bands", "band_name"):
             del columns[name]
     # Standard deviations of averaged spectra, as ``write_spectra`` adds them.
     for name in list(columns):
         if f"{name}_spread" in columns:
             del columns[f"{name}_spread"]
-    spectra = np.array([_numbers(path, name, column) for name, column in columns.items()])
+    spectra = np.array([_numbers(name, column) for name, column in columns.items()])
     library = StoredLibrary(spectra, list(columns))
-    _add_bands(library, path, listed)
+    _add_bands(library, listed)
     return library
 
 
-def _spectra_in_rows(path: Path, columns: Mapping[str, list[str]]) -> StoredLibrary:
+def _spectra_in_rows(columns: Mapping[str, list[str]]) -> StoredLibrary:
     """Return spectra of which each is a row, below headings that are its wavelengths."""
     headings = [name for name in columns if _is_number(name)]
     texts = {name.lower(): column for name, column in columns.items() if name not in headings}
-    spectra = np.array([_numbers(path, name, columns[name]) for name in headings]).T
+    spectra = np.array([_numbers(name, columns[name]) for name in headings]).T
     library = StoredLibrary(spectra, _numbered(len(spectra)))
     describe_bands(library, np.array([float(name) for name in headings]), None, None)
     for key in ("class", "material", "category"):
@@ -192,14 +193,14 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _numbers(path: Path, name: str, column: list[str]) -> Array:
+def _numbers(name: str, column: list[str]) -> Array:
     try:
         return np.array(column, dtype=np.float64)
     except ValueError:
-        raise SceneError(path, f"the column {name!r} holds no numbers; {_CSV_FORMS}") from None
+        raise InputError(f"the column {name!r} holds no numbers; {_CSV_FORMS}") from None
 
 
-def _add_bands(library: StoredLibrary, path: Path, listed: Mapping[str, Array]) -> None:
+def _add_bands(library: StoredLibrary, listed: Mapping[str, Array]) -> None:
     """Add wavelengths and widths, from arrays by their headings."""
     chosen: dict[str, tuple[Array | None, str | None]] = {}
     for kind in ("wavelength", "fwhm"):
@@ -213,4 +214,4 @@ def _add_bands(library: StoredLibrary, path: Path, listed: Mapping[str, Array]) 
                 library.notes.append(f"{name!r} is used, {names} not")
     describe_bands(library, *chosen["wavelength"], *chosen["fwhm"])
     if chosen["wavelength"][0] is not None and library.wavelength is None:
-        raise SceneError(path, "has wavelengths in a unit that is none of length")
+        raise InputError("has wavelengths in a unit that is none of length")
