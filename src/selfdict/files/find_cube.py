@@ -16,7 +16,7 @@ from selfdict.files.variables import (
     find_nearby,
     text_of,
 )
-from selfdict.files.wavelengths import check_wavelengths, describe_bands, headings_of
+from selfdict.files.wavelengths import describe_bands, headings_of
 
 # What is known about bands besides wavelengths, and the names in lower case that it may have.
 _BAND_LISTS = {
@@ -200,7 +200,8 @@ def _add_bands(cube: StoredCube, known: Mapping[str, Variable]) -> None:
     if "wavelength" in known:
         wavelength = known["wavelength"].numbers()
         units = known["wavelength"].unit()
-        check_wavelengths(wavelength)
+        if not np.isfinite(wavelength).all():
+            raise InputError("has wavelengths that are not finite numbers")
     if "fwhm" in known:
         fwhm = known["fwhm"].numbers()
         fwhm_units = known["fwhm"].unit()

@@ -235,7 +235,7 @@ def _read_product(
     cube = describe_cube(
         variables, name, axes=product.axes, lists=_product_lists(file, product, name)
     )
-    opened = Opened(file, name, file.dataset(name), cube)
+    opened = Opened(file, name, cube)
     product.complete(opened, **usable)
     cube = opened.cube
     if cube.wavelength is not None and cube.good_band is None:

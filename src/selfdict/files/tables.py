@@ -18,15 +18,12 @@ class Opened:
         The file.
     cube_name : str
         The path of the dataset that is read.
-    dataset : h5py.Dataset
-        The dataset itself.
     cube : StoredCube
         What was made of it by the table; the function of the product completes it.
     """
 
     file: Any
     cube_name: str
-    dataset: Any
     cube: StoredCube
 
     @property

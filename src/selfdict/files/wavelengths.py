@@ -213,12 +213,6 @@ def headings_of(kind: str, names: Iterable[str]) -> dict[str, str | None]:
     return dict(sorted(found.items(), key=lambda entry: entry[1] is None))
 
 
-def check_wavelengths(wavelength: Array | None) -> None:
-    """Refuse wavelengths that are not finite."""
-    if wavelength is not None and not np.isfinite(wavelength).all():
-        raise InputError("has wavelengths that are not finite numbers")
-
-
 def add_stac_bands(cube: StoredCube, bands: Any) -> None:
     """Add wavelengths and widths of ``eo:bands`` of STAC, which are in micrometres."""
     if not isinstance(bands, list) or len(bands) != cube.shape[0]:

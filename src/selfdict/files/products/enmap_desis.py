@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from selfdict._errors import InputError
 from selfdict.files.cube import Array, StoredCube, whole_nodata
 from selfdict.files.errors import SceneError
 from selfdict.files.formats import file_format, product_files, tiff_of_header
@@ -30,41 +31,48 @@ def _is_tiff(image: Path) -> bool:
     return image.suffix.lower() in (".tif", ".tiff")
 
 
-def _desis_files(path: Path) -> list[Path]:
-    """Return a GeoTIFF and what is beside it, if its name or an ENVI header says it is DESIS."""
+def _files(path: Path) -> tuple[Path, Path | None, Path | None] | None:
+    """Return the image of a product, its ENVI header and its metadata; None without an image."""
     image, header, metadata = product_files(path, _IMAGE, _HEADER, _METADATA)
-    if image is None or not _is_tiff(image) or image.name.upper().startswith("ENMAP"):
-        return []
+    if image is None:
+        return None
     # A header describes the data file of ENVI beside it, and a GeoTIFF only if there is none.
-    if header is not None and tiff_of_header(header) is None:
+    if header is not None and _is_tiff(image) and tiff_of_header(header) is None:
         header = None
-    if header is None and not image.name.upper().startswith("DESIS"):
+    return image, header, metadata
+
+
+def _required_files(path: Path) -> tuple[Path, Path | None, Path | None]:
+    files = _files(path)
+    if files is None:
+        raise InputError("there is no image …SPECTRAL_IMAGE.TIF of a product here")
+    return files
+
+
+def _is_desis(image: Path, header: Path | None) -> bool:
+    """Whether an image is a GeoTIFF with an ENVI header, or of a name that says it is DESIS."""
+    name = image.name.upper()
+    has_header = header is not None and not name.startswith("ENMAP")
+    return _is_tiff(image) and (has_header or name.startswith("DESIS"))
+
+
+def _desis_files(path: Path) -> list[Path]:
+    files = _files(path)
+    if files is None or not _is_desis(*files[:2]):
         return []
-    return [file for file in (image, header, metadata) if file is not None]
+    return [file for file in files if file is not None]
 
 
 def _enmap_files(path: Path) -> list[Path]:
-    """Return a GeoTIFF, or an ENVI file beside metadata or of a name that says it is EnMAP."""
-    image, header, metadata = product_files(path, _IMAGE, _HEADER, _METADATA)
-    if image is None or _desis_files(path):
+    files = _files(path)
+    if files is None or _is_desis(*files[:2]):
         return []
-    if not _is_tiff(image) and metadata is None and not image.name.upper().startswith("ENMAP"):
+    image, _, metadata = files
+    # Any other ENVI file may be called SPECTRAL_IMAGE, too.
+    is_enmap = metadata is not None or image.name.upper().startswith("ENMAP")
+    if not _is_tiff(image) and not is_enmap:
         return []
-    return [file for file in (image, header, metadata) if file is not None]
-
-
-def _sidecar(files: list[Path], suffix: str) -> Path | None:
-    """Return the file of a suffix, if it is there."""
-    for file in files:
-        if file.suffix.lower() == suffix:
-            return file
-    return None
-
-
-def _existing(files: list[Path], path: Path) -> list[Path]:
-    if not files:
-        raise SceneError(path, "there is no image …SPECTRAL_IMAGE.TIF of a product here")
-    return files
+    return [file for file in files if file is not None]
 
 
 @file_format("desis", title="DESIS", find=_desis_files)
@@ -72,9 +80,8 @@ def read_desis(path: Path) -> StoredCube:
     """Read a product of DESIS, named by its image, its header, its metadata or its folder."""
     from selfdict.files import envi, geotiff
 
-    files = _existing(_desis_files(path), path)
-    cube = geotiff.read_image(files[0])
-    sidecar = _sidecar(files, ".hdr")
+    image, sidecar, _ = _required_files(path)
+    cube = geotiff.read_image(image)
     if sidecar is None:
         cube.notes.append("…SPECTRAL_IMAGE.hdr is missing: the image is read as a plain GeoTIFF")
         return cube
@@ -87,7 +94,7 @@ def read_desis(path: Path) -> StoredCube:
     cube.notes = []
     geotiff.add_header(cube, header)
     _assume_nodata(cube)
-    if "-L1" in files[0].name.upper():
+    if "-L1" in image.name.upper():
         cube.notes.append("the values are radiances at the sensor (level 1)")
     cube.mark_bad(_empty_bands(cube), "hold no data")
     return cube
@@ -102,17 +109,15 @@ def read_enmap(path: Path, *, overlap: str | None = None, quality: bool = False)
     """
     from selfdict.files import envi, geotiff
 
-    files = _existing(_enmap_files(path), path)
-    image = files[0]
+    image, _, metadata = _required_files(path)
     if _is_tiff(image):
         cube = geotiff.read_image(image)
     else:
         cube = envi.read(image)
-    metadata = _sidecar(files, ".xml")
     if metadata is not None:
         _add_metadata(cube, metadata, overlap)
     elif overlap is not None:
-        raise SceneError(path, "overlap needs the file …METADATA.XML, which is missing")
+        raise InputError("overlap needs the file …METADATA.XML, which is missing")
     else:
         cube.notes.append(
             "…METADATA.XML is missing: it would tell wavelengths and scales of the image"
