@@ -370,7 +370,11 @@ def header_text(changes=None):
         "data offset values": OFFSET,
         "data ignore value": NODATA,
     }
-    fields |= changes or {}
+    return envi_text(fields | (changes or {}))
+
+
+def envi_text(fields):
+    """Return the text of an ENVI header, without fields that are None."""
     lines = ["ENVI"]
     for name, value in fields.items():
         if isinstance(value, list):

@@ -6,6 +6,7 @@ from scipy.io import savemat
 from sensor_files import (
     PRISMA_FIELDS,
     TANAGER_GRID,
+    envi_text,
     metadata,
     write_aviris,
     write_desis,
@@ -159,9 +160,7 @@ HEADERS = [
 
 @pytest.mark.parametrize("change", HEADERS, ids=str)
 def test_headers_of_envi(tmp_path, change):
-    fields = {key: value for key, value in (HEADER | change).items() if value is not None}
-    lines = ["ENVI", *(f"{key} = {value}" for key, value in fields.items())]
-    (tmp_path / "cube.hdr").write_text("\n".join(lines))
+    (tmp_path / "cube.hdr").write_text(envi_text(HEADER | change))
     (tmp_path / "cube.img").write_bytes(bytes(range(12)))
     refused(tmp_path / "cube.hdr")
 

@@ -8,7 +8,7 @@ import pytest
 import rasterio
 import spectral.io.envi as independent
 from scipy.io import savemat
-from sensor_files import write_enmap, write_image, write_prisma
+from sensor_files import envi_text, write_enmap, write_image, write_prisma
 
 from selfdict import InputError
 from selfdict.scene import SceneError, read_library, read_scene, valid_mask
@@ -20,8 +20,7 @@ CUBE = np.random.default_rng(0).integers(1, 9000, (3, 8, 9)).astype("int16")
 def write_header(path, **change):
     fields = {"samples": 9, "lines": 8, "bands": 3, "data type": 2, "file type": "TIFF"}
     fields |= {"wavelength": "{0.45, 0.55, 0.65}", "reflectance scale factor": 10000} | change
-    lines = ["ENVI", *(f"{key} = {value}" for key, value in fields.items())]
-    path.write_text("\n".join(lines))
+    path.write_text(envi_text(fields))
     return path
 
 
