@@ -55,10 +55,9 @@ def _use_masks(opened: Opened, quality: bool) -> None:
     masks = path.with_name(re.sub("^EMIT_L[0-9]._[A-Z]+_", "EMIT_L2A_MASK_", path.name))
     has_masks = masks != path and is_plain_file(masks)
     if quality and masks == path:
-        raise SceneError(
-            path,
+        raise InputError(
             "quality=True finds the masks by the name of the scene, EMIT_L2A_RFL_….nc; this one is "
-            "renamed, so give the masks by mask=…",
+            "renamed, so give the masks by mask=…"
         )
     if quality:
         if not has_masks:
